@@ -1,0 +1,105 @@
+#pragma once
+/// \file
+/// dot: out = sum a[i] * b[i].
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include <tessera/core/info.hpp>
+#include <tessera/core/random.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::dot {
+
+struct Dot {
+  static constexpr AppInfo info{.name = "dot", .summary = "out = a[0] * b[0] + ... + a[n-1] * b[n-1]"};
+
+  struct Parameters {
+    std::int64_t team = 0;  ///< threads; 0: the variant's choice
+
+    [[nodiscard]] static Parameters from(ParameterMap const& map);
+  };
+  [[nodiscard]] static std::vector<ParameterSpec> parameters();
+
+  /// a [n], b [n].
+  template <class T, class Memory>
+  struct Input {
+    Array<T const*, Memory> a;
+    Array<T const*, Memory> b;
+    Parameters parameters;
+
+    static constexpr std::array<std::string_view, 2> names{"a", "b"};
+    static auto fields(auto& self) { return std::tie(self.a, self.b); }
+  };
+
+  /// out [], a scalar.
+  template <class T, class Memory>
+  struct Output {
+    Array<T, Memory> out;
+
+    static constexpr std::array<std::string_view, 1> names{"out"};
+    static auto fields(auto& self) { return std::tie(self.out); }
+  };
+
+  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const&) { return {{size}, {size}}; }
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
+    if (input[0] != input[1]) {
+      throw UserError("a has shape " + to_string(input[0]) + " and b " + to_string(input[1]) +
+                      " (dot multiplies them element by element) make them equally long");
+    }
+    return {{}};
+  }
+
+  template <class T>
+  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
+    return random_value<T>(seed, field, index);
+  }
+
+  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
+    double const n = static_cast<double>(count_of(input[0]));
+    return {.bytes = (2 * n + 1) * static_cast<double>(size_of(dtype)), .flops = 2 * n};
+  }
+
+  /// The worst order: one multiplication, then one addition after the other.
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
+    return 1 + static_cast<double>(count_of(input[0]));
+  }
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+};
+
+/// What products and sums are made in: T itself, but unsigned for integers, which then wrap modulo 2^32 without undefined
+/// behaviour.
+template <class T>
+struct AccumulatorOf {
+  using type = T;
+};
+template <std::integral T>
+struct AccumulatorOf<T> {
+  using type = std::make_unsigned_t<T>;
+};
+template <class T>
+using Accumulator = typename AccumulatorOf<T>::type;
+
+/// a * b in the accumulator's type.
+template <class T>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION Accumulator<T> product(T const& a, T const& b) {
+  return static_cast<Accumulator<T>>(a) * static_cast<Accumulator<T>>(b);
+}
+
+/// The output's memory as one accumulator.
+template <class T, class Memory>
+[[nodiscard]] Kokkos::View<Accumulator<T>, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>> accumulator_of(
+    Array<T, Memory> const& out) {
+  return Kokkos::View<Accumulator<T>, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
+      reinterpret_cast<Accumulator<T>*>(out.data()));
+}
+
+}  // namespace tessera::dot

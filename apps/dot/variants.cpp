@@ -1,0 +1,37 @@
+/// \file
+/// The table of dot's variants, in the order that --list shows, and its parameters.
+
+#include <variant>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+
+namespace tessera::dot {
+
+VariantRows range_reduce();
+VariantRows team_tree();
+VariantRows team_reduce();
+VariantRows lane_reduce();
+VariantRows two_stage();
+VariantRows kernels();
+
+App app() { return make_app<Dot>({range_reduce(), team_tree(), team_reduce(), lane_reduce(), two_stage(), kernels()}); }
+
+std::vector<ParameterSpec> Dot::parameters() {
+  return {
+      {.name = "team",
+       .help = "threads of a team; 0: the variant's choice",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 20},
+  };
+}
+
+Dot::Parameters Dot::Parameters::from(ParameterMap const& map) {
+  return {.team = std::get<std::int64_t>(map.at("team"))};
+}
+
+}  // namespace tessera::dot

@@ -1,0 +1,31 @@
+/// \file
+/// The one-line Kokkos answer: parallel_reduce over a range, into a View so that nothing waits for the host.
+
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+
+namespace tessera::dot {
+
+struct RangeReduce {
+  static constexpr VariantInfo info{
+      .name = "range_reduce", .level = Level::range, .summary = "Kokkos::parallel_reduce over elements, the baseline"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const&, InputOn<Dot, Exec, T> const&) {}
+
+    void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
+      auto const a = input.a;
+      auto const b = input.b;
+      Kokkos::parallel_reduce(
+          "tessera::dot::range_reduce::sum", Kokkos::RangePolicy<Exec>(exec, 0, a.extent(0)),
+          KOKKOS_LAMBDA(std::size_t i, Accumulator<T>& sum) { sum += product(a(i), b(i)); }, accumulator_of(output.out));
+    }
+  };
+};
+
+VariantRows range_reduce() { return rows<Dot, RangeReduce>(); }
+
+}  // namespace tessera::dot

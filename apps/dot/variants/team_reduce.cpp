@@ -1,0 +1,54 @@
+/// \file
+/// Kokkos' own hierarchy: a reduction over the league of a reduction over each team's chunk.
+
+#include <cmath>
+
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/device/chunks.hpp>
+
+namespace tessera::dot {
+
+struct TeamReduce {
+  static constexpr VariantInfo info{.name = "team_reduce",
+                                    .level = Level::team,
+                                    .summary = "Kokkos::parallel_reduce over teams of Kokkos::parallel_reduce in a team"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    using Policy = Kokkos::TeamPolicy<Exec>;
+    using Sum = Accumulator<T>;
+
+    Plan(Exec const& exec, InputOn<Dot, Exec, T> const& input)
+        : threads_(device::team_size(exec, input.parameters.team)),
+          chunks_(device::chunks_of(exec, input.a.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)) {}
+
+    void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
+      T const* const a = input.a.data();
+      T const* const b = input.b.data();
+      auto const chunks = chunks_;
+      Kokkos::parallel_reduce(
+          "tessera::dot::team_reduce::sum", Policy(exec, chunks.count, threads_),
+          KOKKOS_LAMBDA(typename Policy::member_type const& team, Sum& sum) {
+            std::size_t const begin = chunks.begin(team.league_rank());
+            auto const count = static_cast<std::int64_t>(chunks.end(team.league_rank()) - begin);
+            Sum of_team = 0;
+            Kokkos::parallel_reduce(
+                Kokkos::TeamThreadRange(team, count),
+                [&](std::int64_t i, Sum& partial) { partial += product(a[begin + i], b[begin + i]); }, of_team);
+            if (team.team_rank() == 0) sum += of_team;
+          },
+          accumulator_of(output.out));
+    }
+
+   private:
+    int threads_;
+    device::Chunks chunks_;
+  };
+};
+
+VariantRows team_reduce() { return rows<Dot, TeamReduce>(); }
+
+}  // namespace tessera::dot

@@ -1,0 +1,71 @@
+/// \file
+/// A halving tree in scratch: every thread sums its share of the team's chunk, the team folds the threads' sums, and every
+/// team adds its result to the output atomically (the output is set to zero first, by a launch of its own).
+
+#include <cmath>
+
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/device/chunks.hpp>
+#include <tessera/collective/operators.hpp>
+#include <tessera/collective/team/tree_reduce.hpp>
+
+namespace tessera::dot {
+
+struct TeamTree {
+  static constexpr VariantInfo info{.name = "team_tree",
+                                    .level = Level::team,
+                                    .summary = "halving tree in team scratch, teams added by atomics",
+                                    .deterministic = false};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    using Policy = Kokkos::TeamPolicy<Exec>;
+    using Sum = Accumulator<T>;
+    using Sums = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+    Plan(Exec const& exec, InputOn<Dot, Exec, T> const& input)
+        : threads_(device::team_size(exec, input.parameters.team)),
+          chunks_(device::chunks_of(exec, input.a.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)) {}
+
+    void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
+      T const* const a = input.a.data();
+      T const* const b = input.b.data();
+      auto const out = accumulator_of(output.out);
+      auto const chunks = chunks_;
+      Kokkos::deep_copy(exec, out, Sum(0));
+      Policy policy(exec, chunks.count, threads_);
+      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Sums::shmem_size(threads_))));
+      Kokkos::parallel_for(
+          "tessera::dot::team_tree::sum", policy, KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+            Sums const sums(team.team_scratch(0), team.team_size());
+            std::size_t const end = chunks.end(team.league_rank());
+            Sum sum = 0;
+            // Neighbouring threads read neighbouring elements.
+            for (std::size_t i = chunks.begin(team.league_rank()) + team.team_rank(); i < end; i += team.team_size()) {
+              sum += product(a[i], b[i]);
+            }
+            sums(team.team_rank()) = sum;
+            team::tree_reduce(team, sums.data(), team.team_size(), collective::Sum<Sum>{});
+            if (team.team_rank() == 0) Kokkos::atomic_add(&out(), sums(0));
+            // Hosts go on with another chunk in the same scratch.
+            team.team_barrier();
+          });
+    }
+
+    /// A product, a thread's share, the tree, and at worst one team after the other.
+    [[nodiscard]] double rounding_steps() const {
+      return 1 + std::ceil(static_cast<double>(chunks_.size) / threads_) + std::ceil(std::log2(threads_)) + chunks_.count;
+    }
+
+   private:
+    int threads_;
+    device::Chunks chunks_;
+  };
+};
+
+VariantRows team_tree() { return rows<Dot, TeamTree>(); }
+
+}  // namespace tessera::dot

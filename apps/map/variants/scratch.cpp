@@ -1,0 +1,60 @@
+/// \file
+/// Every tile goes through team scratch: loaded by one thread, used by another (the mirrored one), so that the barrier
+/// between is needed. Of no use to a map; the smallest kernel in which a missing barrier shows.
+
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/device/team_shape.hpp>
+
+namespace tessera::map {
+
+struct Scratch {
+  static constexpr VariantInfo info{
+      .name = "scratch", .level = Level::team, .summary = "tiles staged through team scratch, with a barrier"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    using Policy = Kokkos::TeamPolicy<Exec>;
+    using Tile = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+    Plan(Exec const& exec, InputOn<Map, Exec, T> const& input)
+        : add_{static_cast<T>(input.parameters.c)},
+          threads_(device::team_size(exec, input.parameters.team)),
+          tile_(device::scratch_tile<Exec>(0, sizeof(T), 0)) {}
+
+    void operator()(Exec const& exec, InputOn<Map, Exec, T> const& input, OutputOn<Map, Exec, T> const& output) const {
+      T const* const a = input.a.data();
+      T* const out = output.out.data();
+      std::size_t const n = input.a.extent(0);
+      int const tile = tile_;
+      auto const add = add_;
+      Policy policy(exec, static_cast<int>(device::tiles_of(n, tile)), threads_);
+      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Tile::shmem_size(tile))));
+      Kokkos::parallel_for(
+          "tessera::map::scratch::add", policy, KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+            Tile const staged(team.team_scratch(0), tile);
+            std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * tile;
+            int const count = n - begin < static_cast<std::size_t>(tile) ? static_cast<int>(n - begin) : tile;
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int t) { staged(t) = a[begin + t]; });
+            team.team_barrier();
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int t) {
+              int const mirrored = count - 1 - t;
+              out[begin + mirrored] = add(staged(mirrored));
+            });
+            // Hosts go on with the next tile in the same scratch.
+            team.team_barrier();
+          });
+    }
+
+   private:
+    AddConstant<T> add_;
+    int threads_;
+    int tile_;
+  };
+};
+
+VariantRows scratch() { return rows<Map, Scratch>(); }
+
+}  // namespace tessera::map

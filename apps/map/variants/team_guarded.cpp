@@ -1,0 +1,50 @@
+/// \file
+/// Teams of a fixed width over the elements: the last team has more threads than there are elements left, so each guards its
+/// own index. The book's "guards" puzzle for any size.
+
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/device/team_shape.hpp>
+
+namespace tessera::map {
+
+struct TeamGuarded {
+  static constexpr VariantInfo info{
+      .name = "team_guarded", .level = Level::team, .summary = "teams of fixed width, every index guarded"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    // A block's worth of elements on a GPU; on hosts enough that a team is worth starting.
+    static constexpr int tile = is_gpu<Exec> ? 1024 : 8192;
+
+    Plan(Exec const& exec, InputOn<Map, Exec, T> const& input)
+        : add_{static_cast<T>(input.parameters.c)}, threads_(device::team_size(exec, input.parameters.team)) {}
+
+    void operator()(Exec const& exec, InputOn<Map, Exec, T> const& input, OutputOn<Map, Exec, T> const& output) const {
+      using Policy = Kokkos::TeamPolicy<Exec>;
+      T const* const a = input.a.data();
+      T* const out = output.out.data();
+      std::size_t const n = input.a.extent(0);
+      auto const add = add_;
+      Kokkos::parallel_for(
+          "tessera::map::team_guarded::add", Policy(exec, static_cast<int>(device::tiles_of(n, tile)), threads_),
+          KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+            std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * tile;
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, tile), [&](int t) {
+              std::size_t const i = begin + t;
+              if (i < n) out[i] = add(a[i]);
+            });
+          });
+    }
+
+   private:
+    AddConstant<T> add_;
+    int threads_;
+  };
+};
+
+VariantRows team_guarded() { return rows<Map, TeamGuarded>(); }
+
+}  // namespace tessera::map

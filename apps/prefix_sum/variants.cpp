@@ -1,0 +1,63 @@
+/// \file
+/// The table of prefix_sum's variants, in the order that --list shows, and its parameters.
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+
+namespace tessera::prefix_sum {
+
+VariantRows parallel_scan();
+VariantRows std_scan();
+VariantRows hillis_steele();
+VariantRows blelloch();
+VariantRows lane_scan();
+VariantRows two_phase();
+VariantRows reduce_then_scan();
+VariantRows look_back();
+
+App app() {
+  return make_app<PrefixSum>({parallel_scan(), std_scan(), hillis_steele(), blelloch(), lane_scan(), two_phase(),
+                              reduce_then_scan(), look_back()});
+}
+
+std::vector<ParameterSpec> PrefixSum::parameters() {
+  return {
+      {.name = "exclusive", .help = "leave the element itself out of its result", .default_value = false, .choices = {}},
+      {.name = "op", .help = "the operator", .default_value = std::string("sum"), .choices = {"sum", "max", "min"}},
+      {.name = "segment",
+       .help = "elements of a segment; 0: the whole array is one",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0},
+      {.name = "tile",
+       .help = "elements that a team works on at a time; 0: the variant's choice",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 30},
+      {.name = "team",
+       .help = "threads of a team; 0: the variant's choice",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 20},
+  };
+}
+
+PrefixSum::Parameters PrefixSum::Parameters::from(ParameterMap const& map) {
+  std::string const& op = std::get<std::string>(map.at("op"));
+  return {.exclusive = std::get<bool>(map.at("exclusive")),
+          .op = op == "max"   ? collective::OperatorKind::max
+                : op == "min" ? collective::OperatorKind::min
+                              : collective::OperatorKind::sum,
+          .segment = static_cast<std::size_t>(std::get<std::int64_t>(map.at("segment"))),
+          .tile = std::get<std::int64_t>(map.at("tile")),
+          .team = std::get<std::int64_t>(map.at("team"))};
+}
+
+}  // namespace tessera::prefix_sum

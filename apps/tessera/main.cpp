@@ -1,0 +1,3 @@
+#include "all_apps.hpp"
+
+int main(int argc, char** argv) { return tessera::run_suite(tessera::all_apps(), argc, argv); }

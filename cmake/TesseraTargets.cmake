@@ -1,0 +1,83 @@
+# Helpers for Tessera's own targets: flags, mini-apps, the summary of what will be built.
+
+# What every target of Tessera is compiled with. An interface target that is linked PRIVATE, so that nobody who uses an
+# installed Tessera inherits its warnings.
+add_library(tessera_flags INTERFACE)
+target_compile_options(tessera_flags INTERFACE -Wall -Wextra $<$<BOOL:${TESSERA_WARNINGS_AS_ERRORS}>:-Werror>)
+if(TESSERA_NATIVE)
+  target_compile_options(tessera_flags INTERFACE -march=native)
+endif()
+if(Kokkos_ENABLE_CUDA)
+  # nvcc's front end says "calling a __host__ function" about defaulted members of standard types that no kernel calls.
+  target_compile_options(tessera_flags INTERFACE -Xcudafe --diag_suppress=20014)
+endif()
+
+# tessera_strict(target): the warnings that only sources without Kokkos (whose headers are not clean of them) can bear.
+function(tessera_strict target)
+  target_compile_options(${target} PRIVATE -Wpedantic -Wshadow -Wconversion)
+endfunction()
+
+# The dtypes as C++ types, for tessera/core/config.hpp.
+set(TESSERA_DTYPE_LIST "")
+foreach(dtype IN LISTS TESSERA_DTYPES)
+  if(dtype STREQUAL "float" OR dtype STREQUAL "double")
+    list(APPEND TESSERA_DTYPE_LIST ${dtype})
+  elseif(dtype STREQUAL "int32")
+    list(APPEND TESSERA_DTYPE_LIST std::int32_t)
+  else()
+    message(FATAL_ERROR "TESSERA_DTYPES names '${dtype}' (not a dtype) choose from float;double;int32")
+  endif()
+endforeach()
+if(NOT TESSERA_DTYPE_LIST)
+  message(FATAL_ERROR "TESSERA_DTYPES is empty (nothing would be built) choose from float;double;int32")
+endif()
+list(JOIN TESSERA_DTYPE_LIST ", " TESSERA_DTYPE_LIST)
+
+# tessera_add_app(name VARIANTS v1 v2 ...): the library tessera::app_<name> with the mini-app's table, and its program.
+# One source file a variant; TESSERA_UNITY joins them.
+function(tessera_add_app name)
+  cmake_parse_arguments(PARSE_ARGV 1 app "" "" "VARIANTS")
+  if(app_UNPARSED_ARGUMENTS OR NOT app_VARIANTS)
+    message(FATAL_ERROR "tessera_add_app(${name}): VARIANTS v1 v2 ... is needed, and nothing else is known")
+  endif()
+  list(TRANSFORM app_VARIANTS REPLACE "(.+)" "variants/\\1.cpp" OUTPUT_VARIABLE sources)
+  add_library(tessera_app_${name} STATIC reference.cpp variants.cpp ${sources})
+  add_library(tessera::app_${name} ALIAS tessera_app_${name})
+  target_include_directories(tessera_app_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_link_libraries(tessera_app_${name} PUBLIC tessera::driver PRIVATE tessera::core tessera_flags)
+  if(TARGET tessera_kokkos_kernels AND "kernels" IN_LIST app_VARIANTS)
+    target_link_libraries(tessera_app_${name} PRIVATE tessera_kokkos_kernels)
+    set_source_files_properties(variants/kernels.cpp PROPERTIES COMPILE_DEFINITIONS TESSERA_HAVE_KOKKOS_KERNELS)
+  endif()
+  if(TESSERA_UNITY)
+    # Two units: both cores of a small machine have work. Sources with definitions of their own stay outside of them.
+    list(LENGTH sources count)
+    math(EXPR batch "(${count} + 3) / 2")
+    set_target_properties(tessera_app_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
+    if("kernels" IN_LIST app_VARIANTS)
+      set_source_files_properties(variants/kernels.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endif()
+  if(TARGET tessera_precompiled)
+    target_precompile_headers(tessera_app_${name} REUSE_FROM tessera_precompiled)
+  endif()
+
+  add_executable(${name} main.cpp)
+  target_link_libraries(${name} PRIVATE tessera_app_${name} tessera_flags)
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  set_property(GLOBAL APPEND PROPERTY TESSERA_APPS_BUILT ${name})
+endfunction()
+
+# tessera_build_summary(): what will be built, after everything was added.
+function(tessera_build_summary)
+  get_property(apps GLOBAL PROPERTY TESSERA_APPS_BUILT)
+  list(JOIN apps " " apps)
+  list(JOIN TESSERA_DTYPES " " dtypes)
+  message(STATUS "Tessera ${PROJECT_VERSION}")
+  message(STATUS "  mini-apps        ${apps}")
+  message(STATUS "  dtypes           ${dtypes}")
+  message(STATUS "  build type       ${CMAKE_BUILD_TYPE}")
+  message(STATUS "  tests            ${TESSERA_BUILD_TESTS}")
+  message(STATUS "  unity build      ${TESSERA_UNITY}")
+  message(STATUS "  -march=native    ${TESSERA_NATIVE}")
+endfunction()

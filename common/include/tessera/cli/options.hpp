@@ -1,0 +1,93 @@
+#pragma once
+/// \file
+/// The command line that every mini-app shares, and what it selects.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tessera/app/app.hpp>
+#include <tessera/core/info.hpp>
+#include <tessera/measure/sampling.hpp>
+
+namespace tessera {
+
+/// A choice of names: `--variant a,b`, `--variant all` or nothing said.
+struct Selection {
+  bool given = false;
+  std::vector<std::string> names;  ///< empty: all
+
+  [[nodiscard]] bool all() const { return names.empty(); }
+  [[nodiscard]] bool has(std::string_view name) const;
+};
+
+/// What a command line asks for.
+struct Options {
+  std::vector<std::string> inputs;    ///< --input
+  std::string inputs_directory;       ///< --inputs, in the umbrella only
+  std::vector<std::size_t> sizes;     ///< --size, or the default size
+  std::uint64_t seed = 42;
+  ParameterMap parameters;            ///< the app's own options that were given
+  Selection dtypes;                   ///< not given: one dtype, see dtypes_of
+  Selection variants;
+  Selection spaces;
+  SamplingOptions sampling;
+  std::string output;                 ///< --output, or empty
+  std::string json;                   ///< --json, or empty
+  bool list = false;
+  bool help = false;
+  bool version = false;
+  std::vector<std::string> kokkos_arguments;  ///< --kokkos-*, for the Runtime
+
+  [[nodiscard]] bool from_files() const { return !inputs.empty() || !inputs_directory.empty(); }
+};
+
+/// Elements of a generated case where --size is not given: 64 MiB of float.
+inline constexpr std::size_t default_size = std::size_t{1} << 24;
+
+/// Fewer samples than this are allowed, with a word in the report.
+inline constexpr std::size_t fewest_samples = 10;
+
+/// Whose command line it is.
+struct Command {
+  std::string program;           ///< as the user typed it: "map", "tessera run map"
+  std::vector<App const*> apps;  ///< one, or several in `tessera run all`
+  bool in_suite = false;         ///< --inputs DIR is an option
+};
+
+/// Reads a command line. Throws UserError for every mistake that can be seen without files, Runtime and data. With
+/// --help, --list or --version nothing else is read.
+[[nodiscard]] Options parse_options(Command const& command, std::vector<std::string> const& arguments);
+[[nodiscard]] Options parse_options(App const& app, int argc, char const* const* argv);
+
+/// What --help prints.
+[[nodiscard]] std::string help_text(Command const& command);
+
+/// What --list prints. For scripts: the first word of a line is its kind (app, variant, space, dtype), the second the name.
+[[nodiscard]] std::string list_text(std::vector<App const*> const& apps);
+
+/// What --version prints.
+[[nodiscard]] std::string version_text(std::string_view program);
+
+/// The app's dtypes that were asked for and have rows. Where nothing was asked: float, or the first the app has.
+[[nodiscard]] std::vector<DType> dtypes_of(App const& app, Options const& options);
+
+/// The rows of that dtype that were asked for: by space in the order of enabled_spaces(), then in the order of --list.
+[[nodiscard]] std::vector<Row const*> select_rows(App const& app, Options const& options, DType dtype);
+
+/// Throws UserError if nothing is selected, or if a variant, space or dtype that was named has no row with the rest
+/// of the selection; says which rows there are. `dtypes` are those that will run.
+void check_selection(App const& app, Options const& options, std::vector<DType> const& dtypes);
+
+/// The value of a parameter from its text. Throws UserError (with the choices, the range, the type).
+[[nodiscard]] ParameterValue parse_parameter(ParameterSpec const& spec, std::string const& text);
+
+/// Throws UserError if a value is outside of the parameter's choices or range. `where` names its source: "--c".
+void check_parameter(ParameterSpec const& spec, ParameterValue const& value, std::string const& where);
+
+/// "10", "true", "sum".
+[[nodiscard]] std::string to_string(ParameterValue const& value);
+
+}  // namespace tessera

@@ -1,0 +1,262 @@
+#pragma once
+/// \file
+/// Lanes: W values that move in lockstep and exchange values without memory.
+///
+/// Two models of one concept, with the same order of operations:
+/// - Hardware<W>: W lanes of a warp or wavefront; each lane runs the code and holds one value. Under Kokkos these are the
+///   W vector lanes of one thread of a TeamPolicy with vector length W.
+/// - Emulated<W>: one thread holds the W values as an array and steps them together.
+///
+/// Lane code holds `typename Lanes::template Value<T>`, changes values with `each`, moves them with the functions below.
+/// Who calls: all W lanes together, never under a condition that differs between them, and with the same trip count of
+/// loops around. Scratch: none. Barriers: none. Results are valid in every lane.
+///
+/// Example, W = 4, values 1 2 3 4:
+///   shift_up(v, 1)   -> 1 1 2 3     (lanes without a source keep their own)
+///   shift_down(v, 1) -> 2 3 4 4
+///   exchange(v, 1)   -> 2 1 4 3     (partner = lane xor 1)
+///   read(v, 2)       -> 3           (one value, the same for all lanes)
+///   ballot(v > 2)    -> 0b1100
+
+#include <Kokkos_Core.hpp>
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+
+#include <tessera/core/spaces.hpp>
+
+namespace tessera::lane {
+
+/// What lane code may ask of its lanes.
+template <class L>
+concept Lanes = requires(L const& lanes, typename L::template Value<int> value, typename L::template Value<bool> flag) {
+  { L::width } -> std::convertible_to<int>;
+  lanes.each([](int, int&) {}, value);
+  { lanes.template fill<int>(0) } -> std::same_as<decltype(value)>;
+  { lanes.shift_up(value, 1) } -> std::same_as<decltype(value)>;
+  { lanes.shift_down(value, 1) } -> std::same_as<decltype(value)>;
+  { lanes.exchange(value, 1) } -> std::same_as<decltype(value)>;
+  { lanes.template read<int>(value, 0) } -> std::same_as<int>;
+  { lanes.ballot(flag) } -> std::same_as<std::uint64_t>;
+  { lanes.any(flag) } -> std::same_as<bool>;
+  { lanes.all(flag) } -> std::same_as<bool>;
+};
+
+/// The values of W emulated lanes.
+template <class T, int W>
+struct Values {
+  T at[W];
+};
+
+/// W lanes stepped in lockstep by one thread. W is a power of two.
+template <int W>
+class Emulated {
+ public:
+  static_assert(W >= 1 && W <= 64 && (W & (W - 1)) == 0, "Tessera: lanes come in powers of two from 1 to 64");
+  static constexpr int width = W;
+  template <class T>
+  using Value = Values<T, W>;
+
+  /// Calls `body(lane, values...)` for every lane, with that lane's values by reference.
+  template <class Body, class... V>
+  KOKKOS_FUNCTION void each(Body const& body, V&... values) const {
+    for (int lane = 0; lane < W; ++lane) body(lane, values.at[lane]...);
+  }
+
+  /// The same value in every lane.
+  template <class T>
+  [[nodiscard]] KOKKOS_FUNCTION Value<T> fill(T const& value) const {
+    Value<T> result;
+    for (int lane = 0; lane < W; ++lane) result.at[lane] = value;
+    return result;
+  }
+
+  /// Lane i gets lane i - distance; the first `distance` lanes keep their own.
+  template <class T>
+  [[nodiscard]] KOKKOS_FUNCTION Values<T, W> shift_up(Values<T, W> const& value, int distance) const {
+    Values<T, W> result;
+    for (int lane = 0; lane < W; ++lane) result.at[lane] = value.at[lane >= distance ? lane - distance : lane];
+    return result;
+  }
+
+  /// Lane i gets lane i + distance; the last `distance` lanes keep their own.
+  template <class T>
+  [[nodiscard]] KOKKOS_FUNCTION Values<T, W> shift_down(Values<T, W> const& value, int distance) const {
+    Values<T, W> result;
+    for (int lane = 0; lane < W; ++lane) result.at[lane] = value.at[lane + distance < W ? lane + distance : lane];
+    return result;
+  }
+
+  /// Lane i gets lane i xor mask, 0 <= mask < W.
+  template <class T>
+  [[nodiscard]] KOKKOS_FUNCTION Values<T, W> exchange(Values<T, W> const& value, int mask) const {
+    Values<T, W> result;
+    for (int lane = 0; lane < W; ++lane) result.at[lane] = value.at[lane ^ mask];
+    return result;
+  }
+
+  /// The value of one lane, for all.
+  template <class T>
+  [[nodiscard]] KOKKOS_FUNCTION T read(Values<T, W> const& value, int lane) const {
+    return value.at[lane];
+  }
+
+  /// Bit i is lane i's flag.
+  [[nodiscard]] KOKKOS_FUNCTION std::uint64_t ballot(Values<bool, W> const& flag) const {
+    std::uint64_t bits = 0;
+    for (int lane = 0; lane < W; ++lane) bits |= static_cast<std::uint64_t>(flag.at[lane]) << lane;
+    return bits;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION bool any(Values<bool, W> const& flag) const { return ballot(flag) != 0; }
+  [[nodiscard]] KOKKOS_FUNCTION bool all(Values<bool, W> const& flag) const {
+    return ballot(flag) == (~std::uint64_t{0} >> (64 - W));
+  }
+};
+
+/// W lanes of a warp or wavefront (CUDA, HIP): the vector lanes of one Kokkos thread. W is a power of two, at most 32 on
+/// CUDA and 64 on HIP. Device code only.
+template <int W>
+class Hardware {
+ public:
+  static_assert(W >= 1 && W <= 64 && (W & (W - 1)) == 0, "Tessera: lanes come in powers of two from 1 to 64");
+  static constexpr int width = W;
+  template <class T>
+  using Value = T;
+
+  template <class Body, class... V>
+  KOKKOS_FUNCTION void each(Body const& body, V&... values) const {
+    body(rank(), values...);
+  }
+  template <class T>
+  [[nodiscard]] KOKKOS_FUNCTION T fill(T const& value) const {
+    return value;
+  }
+  template <class T>
+  [[nodiscard]] KOKKOS_FUNCTION T shift_up(T const& value, int distance) const {
+    return move(value, [=](std::uint32_t word) { return shuffle_up(word, distance); });
+  }
+  template <class T>
+  [[nodiscard]] KOKKOS_FUNCTION T shift_down(T const& value, int distance) const {
+    return move(value, [=](std::uint32_t word) { return shuffle_down(word, distance); });
+  }
+  template <class T>
+  [[nodiscard]] KOKKOS_FUNCTION T exchange(T const& value, int mask) const {
+    return move(value, [=](std::uint32_t word) { return shuffle_xor(word, mask); });
+  }
+  template <class T>
+  [[nodiscard]] KOKKOS_FUNCTION T read(T const& value, int lane) const {
+    return move(value, [=](std::uint32_t word) { return shuffle(word, lane); });
+  }
+  [[nodiscard]] KOKKOS_FUNCTION std::uint64_t ballot(bool flag) const {
+#if defined(__CUDA_ARCH__)
+    return (__ballot_sync(mask(), flag) & mask()) >> first();
+#elif defined(__HIP_DEVICE_COMPILE__)
+    return (__ballot(flag) >> first()) & (~std::uint64_t{0} >> (64 - W));
+#else
+    return flag ? 1 : 0;
+#endif
+  }
+  [[nodiscard]] KOKKOS_FUNCTION bool any(bool flag) const { return ballot(flag) != 0; }
+  [[nodiscard]] KOKKOS_FUNCTION bool all(bool flag) const { return ballot(flag) == (~std::uint64_t{0} >> (64 - W)); }
+
+ private:
+  // Kokkos puts the vector lanes of a thread on x, the threads of a team on y.
+  [[nodiscard]] KOKKOS_FUNCTION static int rank() {
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+    return static_cast<int>(threadIdx.x);
+#else
+    return 0;
+#endif
+  }
+
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+  // Position of this thread's lane 0 in its warp or wavefront.
+  [[nodiscard]] KOKKOS_FUNCTION static unsigned first() {
+    return (threadIdx.y * static_cast<unsigned>(W)) % static_cast<unsigned>(warpSize);
+  }
+#endif
+#if defined(__CUDA_ARCH__)
+  // The lanes of this thread only: other threads of the same warp may be elsewhere in the program, or not exist.
+  [[nodiscard]] KOKKOS_FUNCTION static unsigned mask() { return (0xffffffffu >> (32 - W)) << first(); }
+#endif
+
+  [[nodiscard]] KOKKOS_FUNCTION static std::uint32_t shuffle_up(std::uint32_t word, int distance) {
+#if defined(__CUDA_ARCH__)
+    return __shfl_up_sync(mask(), word, distance, W);
+#elif defined(__HIP_DEVICE_COMPILE__)
+    return __shfl_up(word, distance, W);
+#else
+    (void)distance;
+    return word;
+#endif
+  }
+  [[nodiscard]] KOKKOS_FUNCTION static std::uint32_t shuffle_down(std::uint32_t word, int distance) {
+#if defined(__CUDA_ARCH__)
+    return __shfl_down_sync(mask(), word, distance, W);
+#elif defined(__HIP_DEVICE_COMPILE__)
+    return __shfl_down(word, distance, W);
+#else
+    (void)distance;
+    return word;
+#endif
+  }
+  [[nodiscard]] KOKKOS_FUNCTION static std::uint32_t shuffle_xor(std::uint32_t word, int lane_mask) {
+#if defined(__CUDA_ARCH__)
+    return __shfl_xor_sync(mask(), word, lane_mask, W);
+#elif defined(__HIP_DEVICE_COMPILE__)
+    return __shfl_xor(word, lane_mask, W);
+#else
+    (void)lane_mask;
+    return word;
+#endif
+  }
+  [[nodiscard]] KOKKOS_FUNCTION static std::uint32_t shuffle(std::uint32_t word, int lane) {
+#if defined(__CUDA_ARCH__)
+    return __shfl_sync(mask(), word, lane, W);
+#elif defined(__HIP_DEVICE_COMPILE__)
+    return __shfl(word, lane, W);
+#else
+    (void)lane;
+    return word;
+#endif
+  }
+
+  // Shuffles move 4-byte words; any trivially copyable value is a few of them.
+  template <class T, class Shuffle>
+  [[nodiscard]] KOKKOS_FUNCTION static T move(T const& value, Shuffle const& shuffle_word) {
+    constexpr int words = static_cast<int>((sizeof(T) + 3) / 4);
+    std::uint32_t buffer[words] = {};
+    memcpy(buffer, &value, sizeof(T));
+    for (int w = 0; w < words; ++w) buffer[w] = shuffle_word(buffer[w]);
+    T result;
+    memcpy(&result, buffer, sizeof(T));
+    return result;
+  }
+};
+
+/// The lanes to use on an execution space: W hardware lanes on a GPU, W emulated ones on a host.
+template <ExecutionSpace Exec, int W>
+struct OnSpace {
+  using type = Emulated<W>;
+};
+template <ExecutionSpace Exec, int W>
+  requires is_gpu<Exec>
+struct OnSpace<Exec, W> {
+  using type = Hardware<W>;
+};
+template <ExecutionSpace Exec, int W>
+using On = typename OnSpace<Exec, W>::type;
+
+/// Lanes that a thread of the space has by nature: a warp on GPUs; on hosts 8, a vector register of floats.
+template <ExecutionSpace Exec>
+inline constexpr int natural_width = is_gpu<Exec> ? 32 : 8;
+
+/// Vector length of a TeamPolicy for W lanes on the space: emulated lanes live in one thread.
+template <ExecutionSpace Exec>
+[[nodiscard]] constexpr int vector_length(int width) {
+  return is_gpu<Exec> ? width : 1;
+}
+
+}  // namespace tessera::lane

@@ -1,0 +1,109 @@
+#pragma once
+/// \file
+/// Binary operators of scans and reductions: associative, with an identity, not necessarily commutative.
+
+#include <Kokkos_Macros.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace tessera::collective {
+
+/// What every collective asks of its operator: `op(earlier, later)`, associative, and `op.identity()` with
+/// `op(identity, x) == x == op(x, identity)`. It need not be commutative: collectives keep the order of elements.
+template <class Op, class T>
+concept OperatorOn = requires(Op const& op, T const& a, T const& b) {
+  { op(a, b) } -> std::convertible_to<T>;
+  { op.identity() } -> std::convertible_to<T>;
+};
+
+/// a + b; integers wrap modulo 2^n (signed ones too, by way of unsigned arithmetic).
+template <class T>
+struct Sum {
+  [[nodiscard]] KOKKOS_FUNCTION constexpr T identity() const { return T(0); }
+  [[nodiscard]] KOKKOS_FUNCTION constexpr T operator()(T const& a, T const& b) const {
+    if constexpr (std::is_integral_v<T>) {
+      using Unsigned = std::make_unsigned_t<T>;
+      return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
+    } else {
+      return a + b;
+    }
+  }
+};
+
+/// The larger; a NaN on either side gives NaN, as numpy.maximum does.
+template <class T>
+struct Max {
+  [[nodiscard]] KOKKOS_FUNCTION constexpr T identity() const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return -std::numeric_limits<T>::infinity();
+    } else {
+      return std::numeric_limits<T>::lowest();
+    }
+  }
+  [[nodiscard]] KOKKOS_FUNCTION constexpr T operator()(T const& a, T const& b) const {
+    // `a != a` is how a NaN is told without a header that some back ends lack on the device.
+    return (a != a || a >= b) ? a : b;
+  }
+};
+
+/// The smaller; a NaN on either side gives NaN, as numpy.minimum does.
+template <class T>
+struct Min {
+  [[nodiscard]] KOKKOS_FUNCTION constexpr T identity() const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::numeric_limits<T>::infinity();
+    } else {
+      return std::numeric_limits<T>::max();
+    }
+  }
+  [[nodiscard]] KOKKOS_FUNCTION constexpr T operator()(T const& a, T const& b) const {
+    return (a != a || a <= b) ? a : b;
+  }
+};
+
+enum class OperatorKind : std::uint8_t { sum, max, min };
+
+/// One of the three, chosen at run time: a third of the code to compile where a branch costs nothing that matters.
+template <class T>
+struct AnyOperator {
+  OperatorKind kind = OperatorKind::sum;
+
+  [[nodiscard]] KOKKOS_FUNCTION constexpr T identity() const {
+    switch (kind) {
+      case OperatorKind::max: return Max<T>{}.identity();
+      case OperatorKind::min: return Min<T>{}.identity();
+      default: return Sum<T>{}.identity();
+    }
+  }
+  [[nodiscard]] KOKKOS_FUNCTION constexpr T operator()(T const& a, T const& b) const {
+    switch (kind) {
+      case OperatorKind::max: return Max<T>{}(a, b);
+      case OperatorKind::min: return Min<T>{}(a, b);
+      default: return Sum<T>{}(a, b);
+    }
+  }
+};
+
+/// A value with a mark: "a segment starts at or before me, within what I stand for".
+template <class T>
+struct Segmented {
+  T value;
+  std::int32_t head;
+};
+
+/// Turns an operator into its segmented form: what lies before a segment's head does not reach past it. Associative,
+/// not commutative. Source: Blelloch, Prefix sums and their applications (1990), section 1.5.
+template <class T, class Op>
+struct SegmentedOperator {
+  Op op;
+
+  [[nodiscard]] KOKKOS_FUNCTION constexpr Segmented<T> identity() const { return {op.identity(), 0}; }
+  [[nodiscard]] KOKKOS_FUNCTION constexpr Segmented<T> operator()(Segmented<T> const& a, Segmented<T> const& b) const {
+    return {b.head ? b.value : op(a.value, b.value), a.head | b.head};
+  }
+};
+
+}  // namespace tessera::collective

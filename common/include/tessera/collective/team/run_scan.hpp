@@ -1,0 +1,38 @@
+#pragma once
+/// \file
+/// Inclusive scan of a tile in scratch in two phases: serial runs, then the runs' totals, then their sum.
+
+#include <Kokkos_Macros.hpp>
+
+#include <tessera/collective/operators.hpp>
+#include <tessera/collective/team/hillis_steele.hpp>
+#include <tessera/collective/team/team.hpp>
+
+namespace tessera::team {
+
+/// Replaces data[0, n) by its inclusive scan.
+///
+/// Who calls: every thread of the team, vector length 1. Scratch: the caller's `data` (n values) and `totals` (2 *
+/// ceil(n / run) values). Barriers: the caller needs none between filling `data` and the call; data is valid for every
+/// thread at the end. Operator: associative; the order of elements is kept.
+///
+/// Example, n = 6, run = 2, sum: 3 1 4 1 5 9 -> runs 3 4 | 4 5 | 5 14, totals 4 5 14 -> 4 9 23 -> 3 4 8 9 14 23.
+template <Team M, class T, class Op>
+KOKKOS_FUNCTION void run_scan(M const& team, T* data, T* totals, int n, int run, Op const& op) {
+  int const runs = (n + run - 1) / run;
+  team.team_barrier();
+  for (int r = team.team_rank(); r < runs; r += team.team_size()) {
+    int const end = (r + 1) * run < n ? (r + 1) * run : n;
+    T running = data[r * run];
+    for (int i = r * run + 1; i < end; ++i) {
+      running = op(running, data[i]);
+      data[i] = running;
+    }
+    totals[r] = running;
+  }
+  T const* const prefix = hillis_steele(team, totals, totals + runs, runs, op);
+  for (int i = run + team.team_rank(); i < n; i += team.team_size()) data[i] = op(prefix[i / run - 1], data[i]);
+  team.team_barrier();
+}
+
+}  // namespace tessera::team

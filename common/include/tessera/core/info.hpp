@@ -1,0 +1,74 @@
+#pragma once
+/// \file
+/// What is said about mini-apps, variants and parameters: plain data for --help, --list and the reports. No Kokkos.
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <tessera/core/types.hpp>
+
+namespace tessera {
+
+/// Where in Kokkos' hierarchy a variant is written.
+enum class Level : std::uint8_t { range, team, lane, device, library };
+
+[[nodiscard]] constexpr std::string_view name_of(Level level) {
+  switch (level) {
+    case Level::range: return "range";
+    case Level::team: return "team";
+    case Level::lane: return "lane";
+    case Level::device: return "device";
+    case Level::library: return "library";
+  }
+  return "unknown";
+}
+
+/// What a variant says of itself.
+struct VariantInfo {
+  std::string_view name;          ///< --variant name, file name and struct name (in snake_case) agree
+  Level level = Level::range;     ///< lowest level of the hierarchy that the code names
+  std::string_view summary;       ///< one line for --list
+  bool deterministic = true;      ///< same bits on every run with the same options; checked on every run
+};
+
+/// What a mini-app says of itself.
+struct AppInfo {
+  std::string_view name;     ///< "prefix_sum"
+  std::string_view summary;  ///< one line: the formula
+};
+
+/// The value of a scalar parameter: an attribute of /input or an option of the same name.
+using ParameterValue = std::variant<bool, std::int64_t, double, std::string>;
+using ParameterMap = std::map<std::string, ParameterValue, std::less<>>;
+
+/// One scalar parameter of a mini-app. The alternative held by `default_value` is its type.
+struct ParameterSpec {
+  std::string name;  ///< attribute name, and `--name` on the command line (a bool is a flag)
+  std::string help;  ///< one line, with unit
+  ParameterValue default_value;
+  std::vector<std::string> choices;  ///< for strings: the allowed values
+  double minimum = -std::numeric_limits<double>::infinity();
+  double maximum = std::numeric_limits<double>::infinity();
+  bool must_be_finite = true;
+};
+
+/// One input or output field, before there is data.
+struct FieldSpec {
+  std::string name;
+  int rank = 1;
+  DType dtype = DType::float32;
+};
+
+/// The least work an input asks for, whatever the variant.
+struct Work {
+  double bytes = 0;  ///< each input read once, each output written once
+  double flops = 0;
+};
+
+}  // namespace tessera

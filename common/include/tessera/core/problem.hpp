@@ -1,0 +1,81 @@
+#pragma once
+/// \file
+/// The concept inside: what a mini-app (its Problem) and a variant must be, checked by the compiler.
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include <tessera/core/info.hpp>
+#include <tessera/core/spaces.hpp>
+
+namespace tessera {
+
+/// The input of a problem in the memory of an execution space. Its views are of const elements.
+template <class Problem, class Exec, class T>
+using InputOn = typename Problem::template Input<T, typename Exec::memory_space>;
+
+/// The output of a problem in the memory of an execution space.
+template <class Problem, class Exec, class T>
+using OutputOn = typename Problem::template Output<T, typename Exec::memory_space>;
+
+/// A struct of views with their names: `names` and `fields(self)` in the same order, so that reading, copying,
+/// comparing and writing are generic.
+template <class F>
+concept Fields = requires(F& fields) {
+  F::names.size();
+  std::tuple_size<decltype(F::fields(fields))>::value;
+} && F::names.size() == std::tuple_size_v<decltype(F::fields(std::declval<F&>()))>;
+
+/// A mini-app's problem.
+///
+/// - `info`, `parameters()`: what it says of itself; `Parameters::from(map)` types them and throws UserError when they
+///   do not go together.
+/// - `Input<T, Memory>`, `Output<T, Memory>`: Fields; the input carries `parameters` too.
+/// - `input_shapes(size, parameters)`: shapes that `--size` stands for; `output_shapes(shapes, parameters)`: throws
+///   UserError, naming both shapes, if the input's do not go together.
+/// - `element<T>(field, index, seed, parameters)`: the generated value at a flat index, a pure function, so that any
+///   rank and any thread can make its slice.
+/// - `work(shapes, parameters, dtype)`, `rounding_steps(shapes, parameters)`: least work; longest chain of roundings of
+///   any variant that does not say better.
+/// - `reference<T>(input)`: the serial oracle.
+template <class P, class T>
+concept ProblemFor =
+    Fields<typename P::template Input<T, Kokkos::HostSpace>> && Fields<typename P::template Output<T, Kokkos::HostSpace>> &&
+    requires(ParameterMap const& map, typename P::Parameters const& parameters, std::vector<Shape> const& shapes,
+             typename P::template Input<T, Kokkos::HostSpace> const& input, std::size_t size, std::uint64_t seed) {
+      { P::info } -> std::convertible_to<AppInfo>;
+      { P::parameters() } -> std::same_as<std::vector<ParameterSpec>>;
+      { P::Parameters::from(map) } -> std::same_as<typename P::Parameters>;
+      { P::input_shapes(size, parameters) } -> std::same_as<std::vector<Shape>>;
+      { P::output_shapes(shapes, parameters) } -> std::same_as<std::vector<Shape>>;
+      { P::template element<T>(size, size, seed, parameters) } -> std::convertible_to<double>;
+      { P::work(shapes, parameters, DType::float32) } -> std::same_as<Work>;
+      { P::rounding_steps(shapes, parameters) } -> std::same_as<double>;
+      { P::template reference<T>(input) } -> std::same_as<std::vector<ExpectedField>>;
+    };
+
+/// True where a variant declares that it applies: the `requires` clause of its Plan, or none.
+template <class V, class Exec, class T>
+concept DeclaredFor = requires { typename V::template Plan<Exec, T>; };
+
+/// A variant's Plan can be constructed from (exec, input): it allocates and chooses there, untimed.
+template <class V, class P, class Exec, class T>
+concept Plannable = std::constructible_from<typename V::template Plan<Exec, T>, Exec const&, InputOn<P, Exec, T> const&>;
+
+/// A variant's Plan can be called with (exec, input, output) and returns nothing: it only enqueues.
+template <class V, class P, class Exec, class T>
+concept Enqueueable = requires(typename V::template Plan<Exec, T>& plan, Exec const& exec,
+                               InputOn<P, Exec, T> const& input, OutputOn<P, Exec, T> const& output) {
+  { plan(exec, input, output) } -> std::same_as<void>;
+};
+
+/// A variant says its name, level and summary.
+template <class V>
+concept Described = requires {
+  { V::info } -> std::convertible_to<VariantInfo>;
+};
+
+}  // namespace tessera

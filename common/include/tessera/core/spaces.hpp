@@ -1,0 +1,107 @@
+#pragma once
+/// \file
+/// The execution spaces of this Kokkos, as types and by name.
+
+#include <Kokkos_Core.hpp>
+
+#include <concepts>
+#include <string_view>
+#include <type_traits>
+
+#include <tessera/core/type_list.hpp>
+
+namespace tessera {
+
+template <class Exec>
+concept ExecutionSpace = Kokkos::is_execution_space_v<Exec>;
+
+/// An array in C order: what every field of an Input or Output is, on every memory space.
+template <class DataType, class Memory>
+using Array = Kokkos::View<DataType, Kokkos::LayoutRight, Memory>;
+
+namespace detail {
+
+// A type list with the spaces that Kokkos was not built with left out; GPU first, as reports list them.
+template <class... Lists>
+struct Concatenated;
+template <class... Types>
+struct Concatenated<TypeList<Types...>> {
+  using type = TypeList<Types...>;
+};
+template <class... First, class... Second, class... Rest>
+struct Concatenated<TypeList<First...>, TypeList<Second...>, Rest...> {
+  using type = typename Concatenated<TypeList<First..., Second...>, Rest...>::type;
+};
+
+#ifdef KOKKOS_ENABLE_CUDA
+using CudaSpaces = TypeList<Kokkos::Cuda>;
+#else
+using CudaSpaces = TypeList<>;
+#endif
+#ifdef KOKKOS_ENABLE_HIP
+using HipSpaces = TypeList<Kokkos::HIP>;
+#else
+using HipSpaces = TypeList<>;
+#endif
+#ifdef KOKKOS_ENABLE_OPENMP
+using OpenMPSpaces = TypeList<Kokkos::OpenMP>;
+#else
+using OpenMPSpaces = TypeList<>;
+#endif
+#ifdef KOKKOS_ENABLE_THREADS
+using ThreadsSpaces = TypeList<Kokkos::Threads>;
+#else
+using ThreadsSpaces = TypeList<>;
+#endif
+#ifdef KOKKOS_ENABLE_SERIAL
+using SerialSpaces = TypeList<Kokkos::Serial>;
+#else
+using SerialSpaces = TypeList<>;
+#endif
+
+template <class Exec, class List>
+struct Contains;
+template <class Exec, class... Types>
+struct Contains<Exec, TypeList<Types...>> : std::bool_constant<(std::is_same_v<Exec, Types> || ...)> {};
+
+}  // namespace detail
+
+using EnabledSpaces =
+    typename detail::Concatenated<detail::CudaSpaces, detail::HipSpaces, detail::OpenMPSpaces,
+                                  detail::ThreadsSpaces, detail::SerialSpaces>::type;
+
+/// True for spaces whose lanes are a warp's or a wavefront's.
+template <ExecutionSpace Exec>
+inline constexpr bool is_gpu = detail::Contains<Exec, detail::CudaSpaces>::value ||
+                               detail::Contains<Exec, detail::HipSpaces>::value;
+
+/// "cuda", "hip", "openmp", "threads" or "serial".
+template <ExecutionSpace Exec>
+[[nodiscard]] constexpr std::string_view space_name() {
+  if constexpr (detail::Contains<Exec, detail::CudaSpaces>::value) {
+    return "cuda";
+  } else if constexpr (detail::Contains<Exec, detail::HipSpaces>::value) {
+    return "hip";
+  } else if constexpr (detail::Contains<Exec, detail::OpenMPSpaces>::value) {
+    return "openmp";
+  } else if constexpr (detail::Contains<Exec, detail::ThreadsSpaces>::value) {
+    return "threads";
+  } else {
+    return "serial";
+  }
+}
+
+/// Calls `body.template operator()<Exec>()` for the enabled space of that name; false if there is none.
+template <class Body>
+bool with_space(std::string_view name, Body&& body) {
+  bool found = false;
+  for_each_type(EnabledSpaces{}, [&]<class Exec>() {
+    if (space_name<Exec>() == name) {
+      found = true;
+      body.template operator()<Exec>();
+    }
+  });
+  return found;
+}
+
+}  // namespace tessera

@@ -1,0 +1,125 @@
+#pragma once
+/// \file
+/// The plain words that every layer shares: dtypes, shapes, host arrays, errors. No Kokkos here, so that the
+/// driver, the reports and their tests compile in seconds.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera {
+
+/// Element types of a run. The names are those of the command line and of the reports.
+enum class DType : std::uint8_t { float32, float64, int32 };
+
+inline constexpr std::array all_dtypes{DType::float32, DType::float64, DType::int32};
+
+/// "float", "double" or "int32".
+[[nodiscard]] constexpr std::string_view name_of(DType dtype) {
+  switch (dtype) {
+    case DType::float32: return "float";
+    case DType::float64: return "double";
+    case DType::int32: return "int32";
+  }
+  return "unknown";
+}
+
+/// Bytes of one element.
+[[nodiscard]] constexpr std::size_t size_of(DType dtype) { return dtype == DType::float64 ? 8 : 4; }
+
+/// The dtype of that name, or nothing.
+[[nodiscard]] constexpr std::optional<DType> dtype_from_name(std::string_view name) {
+  for (DType const dtype : all_dtypes) {
+    if (name == name_of(dtype)) return dtype;
+  }
+  return std::nullopt;
+}
+
+template <class T>
+struct DTypeOf;
+template <>
+struct DTypeOf<float> {
+  static constexpr DType value = DType::float32;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr DType value = DType::float64;
+};
+template <>
+struct DTypeOf<std::int32_t> {
+  static constexpr DType value = DType::int32;
+};
+template <class T>
+inline constexpr DType dtype_of = DTypeOf<T>::value;
+
+/// Half the distance from 1 to the next number of the dtype (the relative error of one rounding); 0 for integers.
+[[nodiscard]] constexpr double unit_roundoff(DType dtype) {
+  switch (dtype) {
+    case DType::float32: return 0x1p-24;
+    case DType::float64: return 0x1p-53;
+    case DType::int32: return 0.0;
+  }
+  return 0.0;
+}
+
+/// Extents, slowest first (C order). Empty for a scalar.
+using Shape = std::vector<std::size_t>;
+
+/// Number of elements of a shape; 1 for a scalar.
+[[nodiscard]] constexpr std::size_t count_of(Shape const& shape) {
+  std::size_t count = 1;
+  for (std::size_t const extent : shape) count *= extent;
+  return count;
+}
+
+/// "[4, 6]", as NumPy writes a shape, but with brackets.
+[[nodiscard]] inline std::string to_string(Shape const& shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+/// A named array in host memory, in C order: what is read from and written to files, and what is verified.
+/// `data` shares ownership of whatever allocated it.
+struct HostField {
+  std::string name;
+  DType dtype = DType::float32;
+  Shape shape;
+  std::shared_ptr<void const> data;
+
+  [[nodiscard]] std::size_t count() const { return count_of(shape); }
+  [[nodiscard]] std::size_t bytes() const { return count() * size_of(dtype); }
+};
+
+/// What the reference says of one output field: for each element the value in a wide type and the scale of its error.
+///
+/// The error a variant may make at element i is `steps * unit_roundoff * scale[i]` (plus the smallest denormal a step),
+/// where `steps` is the longest chain of roundings in that variant. `scale` is the sum of the magnitudes that enter the
+/// element; 0 asks for exact equality; infinity says that an intermediate may overflow in any order of operations, so
+/// nothing can be said of the element. An empty `scale` means exact everywhere.
+struct ExpectedField {
+  std::string name;
+  Shape shape;
+  std::vector<double> value;
+  std::vector<double> scale;
+};
+
+/// The user's mistake: reported as one message, exit code 2, nothing run. The text reads `problem (why) what to do`.
+class UserError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Thrown by a Plan's constructor: this variant cannot run this input here, and why. Not a failure.
+class Skip : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace tessera

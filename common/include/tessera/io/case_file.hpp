@@ -1,0 +1,92 @@
+#pragma once
+/// \file
+/// Case files (--input) and output files (--output).
+///
+/// Layout: group `/input` holds one dataset per input field, in C order, and one attribute per scalar parameter; group
+/// `/expected`, optional, holds results to check as well; an output file adds `/output/<variant>/<space>/<field>`.
+/// Nothing converts silently: the dtype in the file is the dtype of the run (the byte order may differ).
+///
+/// Messages read `file: problem (why) what to do`.
+
+#include <string>
+#include <vector>
+
+#include <tessera/app/app.hpp>
+#include <tessera/core/info.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/io/hdf5.hpp>
+
+namespace tessera {
+
+/// A case file, open for reading. Every member function throws UserError when the file is at fault, also when it turns
+/// out to be damaged half-way.
+class CaseFile final : public FieldSource {
+ public:
+  /// Throws UserError for a file that is missing, a directory, not readable, not HDF5, truncated, or without /input.
+  explicit CaseFile(std::string path);
+
+  [[nodiscard]] std::string const& path() const { return path_; }
+
+  /// The dtype of the run: the one for which every input field of the app has the dtype that `app.input_fields(dtype)`
+  /// asks for. Only dtypes of the app's rows count (all, if it has none). Throws UserError for a missing dataset and
+  /// for dtypes that fit no run, with what was found and what the app reads.
+  [[nodiscard]] DType run_dtype(App const& app) const;
+
+  /// The attributes of /input that are parameters; those that the file does not have are left out. An integer is
+  /// accepted for a floating-point parameter (if a double holds it exactly) and 0 or 1 for a bool; nothing else
+  /// converts. Values are checked against the spec's choices, limits and finiteness. An unknown attribute is a
+  /// UserError unless its name is description, source or title, or starts with '_'.
+  [[nodiscard]] ParameterMap parameters(std::vector<ParameterSpec> const& specs) const;
+
+  [[nodiscard]] Shape shape(FieldSpec const& field) const override;
+  /// Reads by hyperslabs of at most 64 MiB.
+  void read(FieldSpec const& field, void* destination) const override;
+
+  /// True if there is a group /expected.
+  [[nodiscard]] bool has_expected() const { return expected_.is_open(); }
+  /// The fields of /expected that the file has, in the order of `output`; each may be left out. Throws UserError if one
+  /// has another dtype or rank, or for a name that the app does not write.
+  [[nodiscard]] std::vector<HostField> expected(std::vector<FieldSpec> const& output) const;
+
+ private:
+  std::string path_;
+  hdf5::File file_;
+  hdf5::Group input_;
+  hdf5::Group expected_;
+};
+
+/// Compares the shapes of /expected with those that the app writes for this input (names and shapes; no data needed).
+/// Throws UserError for the first that differs.
+void check_expected_shapes(std::vector<HostField> const& expected, std::vector<HostField> const& output_shapes,
+                           std::string const& path);
+
+/// The file of --output. Everything goes to a temporary file beside `path` until the first commit() gives it its name;
+/// an object destroyed before that leaves nothing. After a commit the file is closed and complete, and later writes add
+/// to it in place: a run that dies between a write and its commit loses that row and no other.
+class OutputFile {
+ public:
+  /// Throws UserError at once if `path` cannot be written: its directory is missing, no permission, or what is there is
+  /// no regular file. An existing file is replaced by the first commit().
+  explicit OutputFile(std::string path);
+  OutputFile(OutputFile const&) = delete;
+  OutputFile& operator=(OutputFile const&) = delete;
+  ~OutputFile();
+
+  /// Writes /input, so that the file is a valid input again: the fields and the parameters as attributes.
+  void write_input(std::vector<HostField> const& fields, ParameterMap const& parameters);
+  /// Writes /output/<variant>/<space>/<field> for each field. Throws std::runtime_error when a field is there already
+  /// and when the file cannot be written (disk full).
+  void write(std::string const& variant, std::string const& space, std::vector<HostField> const& fields);
+  /// Writes everything to the file and gives it its name. May be called after every row. Throws std::runtime_error.
+  void commit();
+
+ private:
+  void open();
+
+  std::string path_;            ///< as the user wrote it, for messages
+  std::string final_path_;      ///< links resolved, so that the rename replaces the file and not a link to it
+  std::string temporary_path_;  ///< empty after the first commit
+  hdf5::File file_;             ///< open between a write and the next commit
+};
+
+}  // namespace tessera

@@ -1,0 +1,61 @@
+#pragma once
+/// \file
+/// How a row is timed: what is inside a sample, how many samples, and what is said about them.
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include <tessera/app/app.hpp>
+
+namespace tessera {
+
+/// What --warmup, --samples, --min-time and --cold ask for.
+struct SamplingOptions {
+  std::size_t warmup = 3;    ///< launches before the first sample; never counted
+  std::size_t samples = 10;  ///< at least this many samples
+  double min_time = 0.02;    ///< and samples until they add up to this many seconds
+  bool cold = false;         ///< evict the caches before each sample
+};
+
+/// What sampling brought.
+struct Samples {
+  std::vector<double> seconds;  ///< per sample, the seconds of one launch
+  std::size_t batch = 1;        ///< launches in a sample
+  std::size_t warmups = 0;      ///< launches that were not counted: warm-up and calibration
+  bool interrupted = false;     ///< stopped early, after a whole sample
+};
+
+/// Seconds since some fixed moment.
+using Clock = std::function<double()>;
+
+/// std::chrono::steady_clock.
+[[nodiscard]] double steady_seconds();
+
+/// Times a run.
+///
+/// A sample is: fence, read the clock, enqueue `batch` times, fence, read the clock. `batch` is 1, except where one
+/// launch takes under 20 us: there the clock's resolution and the fence (up to 10 us on a GPU) would weigh too much, and
+/// as many launches go into one sample as make it last about 200 us, which brings the fence under 5%. With `cold`
+/// the caches are evicted before each sample and `batch` is 1, since a second launch would not be cold.
+/// `interrupted` is asked after each sample; may be empty.
+[[nodiscard]] Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()> const& interrupted = {},
+                             Clock const& now = steady_seconds);
+
+/// Order statistics of samples, in their unit.
+struct Statistics {
+  double min = 0;
+  double first_quartile = 0;
+  double median = 0;
+  double third_quartile = 0;
+  double max = 0;
+};
+
+/// The q-quantile of `sorted` (ascending, not empty), q in [0, 1], linear between neighbours: at position q*(n-1), as
+/// NumPy's default and R's type 7.
+[[nodiscard]] double quantile(std::vector<double> const& sorted, double q);
+
+/// Statistics of at least one value.
+[[nodiscard]] Statistics statistics(std::vector<double> values);
+
+}  // namespace tessera

@@ -1,0 +1,137 @@
+#pragma once
+/// \file
+/// What a run leaves behind: plain structs, and one JSON document of them that is complete after every row.
+///
+/// The document (schema "tessera-report/1") has the keys `schema`, `input` (the cases), `build`, `system`, `rows`; a row
+/// points to its case by index. Units are in the keys. What is unknown or not finite is null.
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <tessera/core/info.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/measure/sampling.hpp>
+
+namespace tessera {
+
+/// Stands for "not known" in numbers; null in JSON, "-" in the table.
+inline constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+enum class Status : std::uint8_t { passed, failed, skipped };
+
+[[nodiscard]] constexpr std::string_view name_of(Status status) {
+  switch (status) {
+    case Status::passed: return "passed";
+    case Status::failed: return "failed";
+    case Status::skipped: return "skipped";
+  }
+  return "unknown";
+}
+
+/// One variant on one execution space on one case.
+struct RowReport {
+  std::string app;
+  std::size_t case_index = 0;
+  std::string variant;
+  std::string space;
+  DType dtype = DType::float32;
+  Level level = Level::range;
+  bool deterministic = true;  ///< what the variant claims
+
+  Status status = Status::failed;
+  std::string reason;  ///< why it failed or was skipped
+
+  Samples samples;  ///< empty where nothing was timed
+  bool cold = false;
+  double bytes = 0;              ///< the least traffic of the case
+  double flops = 0;              ///< its least operations
+  double share_of_copy = unknown;  ///< bytes per second over the copy bandwidth of the space
+
+  double rounding_steps = unknown;
+  double worst_error_in_bounds = unknown;
+  std::size_t elements = 0;   ///< of the output, verified twice: after the first launch and after the last
+  std::size_t unchecked = 0;  ///< of these, elements of which the reference cannot say anything
+  std::string note;
+
+  /// Median of the samples, seconds of one launch; unknown without samples.
+  [[nodiscard]] double seconds() const;
+  [[nodiscard]] double bytes_per_second() const { return bytes / seconds(); }
+  [[nodiscard]] double flops_per_second() const { return flops / seconds(); }
+};
+
+/// One input.
+struct CaseReport {
+  std::string app;
+  std::string source;               ///< path of the file; empty if generated
+  std::optional<std::size_t> size;  ///< --size of a generated case
+  std::optional<std::uint64_t> seed;
+  DType dtype = DType::float32;
+  std::vector<std::pair<std::string, Shape>> input;   ///< name and shape of each field
+  std::vector<std::pair<std::string, Shape>> output;
+  ParameterMap parameters;
+  bool has_expected = false;  ///< the file brings results to check as well
+  double bytes = 0;           ///< least traffic
+  double flops = 0;
+  double reference_seconds = unknown;
+};
+
+/// One execution space of the machine.
+struct SpaceReport {
+  std::string name;
+  std::string device;
+  int concurrency = 0;
+  double copy_bytes_per_second = unknown;
+  double copy_bytes = 0;  ///< working set of that measurement, read plus written
+};
+
+/// Names and values; true and false facts read "true" and "false".
+using Facts = std::map<std::string, std::string>;
+
+/// All of a run, and its file.
+class Report {
+ public:
+  /// `path` is --json, or empty for no file. Throws UserError if it cannot be written: no such directory, no
+  /// permission, or what is there is no regular file. Leaves nothing behind until the first row.
+  explicit Report(std::string path = {});
+
+  Facts build;
+  Facts system;
+
+  /// Returns the case's index.
+  std::size_t add_case(CaseReport const& report);
+  void add_space(SpaceReport const& report);
+  /// Takes a row, and writes the file anew: to a temporary name beside it, which is then renamed. Throws
+  /// std::runtime_error if that fails; the row is kept.
+  void add_row(RowReport const& report);
+  /// Writes the file with `system["finished"]` set, if there is a row.
+  void finish();
+
+  [[nodiscard]] std::size_t rows() const { return passed_ + failed_ + skipped_; }
+  [[nodiscard]] std::size_t failed() const { return failed_; }
+
+  /// "TESSERA rows=12 passed=12 failed=0 skipped=0": the last line of stdout, for scripts.
+  [[nodiscard]] std::string last_line() const;
+  /// The JSON document.
+  [[nodiscard]] std::string document() const;
+
+ private:
+  void write() const;
+
+  std::string path_;
+  // Already as JSON text, one line each: a document of a thousand rows is renewed a thousand times.
+  std::vector<std::string> cases_;
+  std::vector<std::string> rows_;
+  std::vector<SpaceReport> spaces_;
+  std::size_t passed_ = 0;
+  std::size_t failed_ = 0;
+  std::size_t skipped_ = 0;
+};
+
+}  // namespace tessera

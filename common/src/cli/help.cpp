@@ -1,0 +1,226 @@
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <tessera/app/runtime.hpp>
+#include <tessera/cli/nearest.hpp>
+#include <tessera/cli/options.hpp>
+
+#include "option_table.hpp"
+
+namespace tessera {
+
+namespace cli {
+
+std::vector<OptionEntry> option_table(Command const& command) {
+  std::string const input = "what to run on";
+  std::string const rows = "what to run";
+  std::string const measure = "how to measure";
+  std::string const results = "results";
+  std::string const other = "other";
+  std::vector<OptionEntry> table;
+
+  table.push_back({input, "--size", "N,N,...|A:B",
+                   "generate cases of these sizes, in elements: digits, with k, M or G (2^10, 2^20, 2^30), or 2^n; "
+                   "A:B doubles from A to B (default 2^24)"});
+  table.push_back({input, "--seed", "N", "seed of the generated data (default 42)"});
+  if (command.apps.size() == 1) {
+    table.push_back({input, "--input", "FILE...",
+                     "read cases from HDF5 files instead; a file decides dtype and size, its attributes are the "
+                     "defaults of the options below, its /expected is checked",
+                     "", true});
+  }
+  if (command.in_suite) {
+    table.push_back({input, "--inputs", "DIR", "read the cases DIR/<app>/*.h5 of each mini-app, sorted by name"});
+  }
+
+  if (command.apps.size() == 1) {
+    App const& app = *command.apps.front();
+    std::string const group = "options of " + std::string(app.info.name);
+    for (ParameterSpec const& spec : app.parameters) {
+      std::string const preset = " (default " + to_string(spec.default_value) + ")";
+      if (auto const* flag = std::get_if<bool>(&spec.default_value)) {
+        table.push_back({group, "--" + spec.name, "", spec.help + (*flag ? " (default)" : "")});
+        table.push_back({group, "--no-" + spec.name, "",
+                         "the opposite, also of what a file says" + std::string(*flag ? "" : " (default)")});
+      } else if (!spec.choices.empty()) {
+        table.push_back({group, "--" + spec.name, join(spec.choices, "|"), spec.help + preset});
+      } else {
+        std::string const kind = std::holds_alternative<double>(spec.default_value)         ? "X"
+                                 : std::holds_alternative<std::int64_t>(spec.default_value) ? "N"
+                                                                                            : "TEXT";
+        table.push_back({group, "--" + spec.name, kind, spec.help + preset});
+      }
+    }
+  }
+
+  table.push_back({rows, "--variant", "a,b|all", "variants, by name (default all)"});
+  table.push_back({rows, "--space", "a,b|all",
+                   "execution spaces: " + join(enabled_spaces()) + " in this build (default all)"});
+  table.push_back({rows, "--dtype", "a,b|all",
+                   "element types of generated data: " + join(enabled_dtypes()) + " in this build (default float)"});
+
+  table.push_back({measure, "--samples", "N", "at least N timed samples a row (default 10)"});
+  table.push_back({measure, "--min-time", "SECONDS",
+                   "and samples until they add up to this time, in seconds (default 0.02)"});
+  table.push_back({measure, "--warmup", "N", "launches before the first sample, not counted (default 3)"});
+  table.push_back({measure, "--cold", "", "evict the caches before each sample"});
+
+  table.push_back({results, "--json", "FILE",
+                   "write the report with all samples, renewed after each row, so that a crash loses nothing"});
+  table.push_back({results, "--output", "FILE",
+                   "write the input and each verified row's output to an HDF5 file (one case only)"});
+
+  table.push_back({other, "--list", "", "print variants, spaces and dtypes of this build and stop"});
+  table.push_back({other, "--help", "", "print this text and stop", "-h"});
+  table.push_back({other, "--version", "", "print version and build facts and stop"});
+  return table;
+}
+
+}  // namespace cli
+
+namespace {
+
+constexpr std::size_t page_width = 100;
+
+// `text` broken at blanks into lines of the page, after a head of `indent` columns.
+std::string wrapped(std::string head, std::string const& text, std::size_t indent) {
+  std::string result;
+  if (head.size() + 2 > indent) {
+    result = head + "\n";
+    head.clear();
+  }
+  std::string line = head + std::string(indent - head.size(), ' ');
+  bool empty = true;
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::size_t const end = std::min(text.find(' ', begin), text.size());
+    std::string const word = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (!empty && line.size() + 1 + word.size() > page_width) {
+      result += line + "\n";
+      line = std::string(indent, ' ');
+      empty = true;
+    }
+    line += (empty ? "" : " ") + word;
+    empty = false;
+  }
+  return result + line + "\n";
+}
+
+std::string padded(std::string_view text, std::size_t width) {
+  std::string result(text);
+  result.resize(std::max(width, text.size()), ' ');
+  return result;
+}
+
+// Where a variant has fewer rows than the build has spaces and dtypes: what it has.
+std::string restriction(App const& app, VariantInfo const& variant) {
+  std::vector<std::string> spaces, dtypes;
+  auto const has = [&](auto const& matches) {
+    return std::ranges::any_of(app.rows, [&](Row const& row) { return row.info.name == variant.name && matches(row); });
+  };
+  for (std::string const& space : enabled_spaces()) {
+    if (has([&](Row const& row) { return row.space == space; })) spaces.push_back(space);
+  }
+  for (std::string const& dtype : enabled_dtypes()) {
+    if (has([&](Row const& row) { return name_of(row.dtype) == dtype; })) dtypes.push_back(dtype);
+  }
+  if (spaces.empty()) return " [not in this build]";
+  std::vector<std::string> parts;
+  if (spaces.size() < enabled_spaces().size()) parts.push_back(join(spaces, " "));
+  if (dtypes.size() < enabled_dtypes().size()) parts.push_back(join(dtypes, " "));
+  return parts.empty() ? "" : " [only " + join(parts, "; ") + "]";
+}
+
+std::string_view determinism(VariantInfo const& variant) {
+  return variant.deterministic ? "same bits" : "atomics: bits may differ";
+}
+
+std::size_t name_width(std::vector<App const*> const& apps) {
+  std::size_t width = 0;
+  for (App const* app : apps) {
+    width = std::max(width, app->info.name.size());
+    for (VariantInfo const& variant : app->variants) width = std::max(width, variant.name.size());
+  }
+  return width;
+}
+
+std::string variant_lines(App const& app, std::string_view kind, std::size_t width) {
+  std::size_t bits = 0;
+  for (VariantInfo const& variant : app.variants) bits = std::max(bits, determinism(variant).size());
+  std::string text;
+  for (VariantInfo const& variant : app.variants) {
+    text += std::string(kind) + padded(variant.name, width) + "  " + padded(name_of(variant.level), 7) + "  " +
+            padded(determinism(variant), bits) + "  " + std::string(variant.summary) + restriction(app, variant) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string help_text(Command const& command) {
+  App const* const app = command.apps.size() == 1 ? command.apps.front() : nullptr;
+  std::string text;
+  if (app != nullptr) {
+    text += std::string(app->info.name) + ": " + std::string(app->info.summary) + "\n\n";
+  } else {
+    text += command.program + ": every mini-app, with the options common to all\n\n";
+  }
+  std::vector<cli::OptionEntry> const table = cli::option_table(command);
+  text += "usage: " + command.program + " [--size N,N,...|A:B" + (app != nullptr ? " | --input FILE..." : "") +
+          (command.in_suite ? " | --inputs DIR" : "") + "] [options]\n";
+  std::string group;
+  for (cli::OptionEntry const& entry : table) {
+    if (entry.group != group) text += "\n" + entry.group + "\n";
+    group = entry.group;
+    std::string const names = (entry.alias.empty() ? "" : entry.alias + ", ") + entry.name;
+    text += wrapped("  " + names + (entry.value.empty() ? "" : " " + entry.value), entry.help, 28);
+  }
+  text += wrapped("  --kokkos-...=...", "passed through to Kokkos, for example --kokkos-num-threads=4", 28);
+  if (app != nullptr) {
+    text += "\nvariants (level, whether a repeated run gives the same bits, idea)\n" +
+            variant_lines(*app, "  ", name_width(command.apps));
+  }
+  text += "\nexamples\n";
+  text += "  " + command.program + " --size 2^20:2^26 --json sizes.json\n";
+  if (app != nullptr && !app->variants.empty()) {
+    text += "  " + command.program + " --size 64M --variant " + std::string(app->variants.front().name) +
+            " --samples 50 --cold\n";
+    text += "  " + command.program + " --input case.h5 --output results.h5\n";
+  }
+  if (command.in_suite) text += "  " + command.program + " --inputs inputs\n";
+  text +=
+      "\nexit codes\n"
+      "  0  every row verified (a skipped row says why)\n"
+      "  1  a row failed\n"
+      "  2  a mistake in the command line, a file or the memory asked for; nothing ran\n"
+      "  130  interrupted; the report has the rows that were done\n";
+  return text;
+}
+
+std::string list_text(std::vector<App const*> const& apps) {
+  std::size_t const width = name_width(apps);
+  std::string text;
+  for (App const* app : apps) {
+    text += "app      " + padded(app->info.name, width) + "  " + std::string(app->info.summary) + "\n";
+    text += variant_lines(*app, "variant  ", width);
+  }
+  for (std::string const& space : enabled_spaces()) text += "space    " + space + "\n";
+  for (std::string const& dtype : enabled_dtypes()) text += "dtype    " + dtype + "\n";
+  return text;
+}
+
+std::string version_text(std::string_view program) {
+  std::map<std::string, std::string> facts = build_facts();
+  auto const version = facts.extract("version");
+  std::string text = "tessera " + (version.empty() ? std::string("unknown") : version.mapped());
+  if (program != "tessera") text += " (" + std::string(program) + ")";
+  text += "\n";
+  facts["spaces"] = join(enabled_spaces());
+  facts["dtypes"] = join(enabled_dtypes());
+  for (auto const& [name, value] : facts) text += padded(name, 16) + " " + value + "\n";
+  return text;
+}
+
+}  // namespace tessera

@@ -1,0 +1,395 @@
+#include <tessera/cli/options.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include <tessera/app/runtime.hpp>
+#include <tessera/cli/nearest.hpp>
+#include <tessera/cli/sizes.hpp>
+
+#include "option_table.hpp"
+
+namespace tessera {
+
+namespace {
+
+using cli::OptionEntry;
+
+// The whole of `text` as a number, or nothing.
+template <class T>
+std::optional<T> number(std::string_view text) {
+  T value{};
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+[[noreturn]] void bad_value(std::string const& option, std::string const& text, std::string const& why,
+                            std::string const& what_to_do) {
+  throw UserError("bad value `" + text + "` for " + option + " (" + why + ") " + what_to_do);
+}
+
+// "1000" or "0.5", not "0.500000".
+std::string shortest(double value) {
+  char buffer[32];
+  auto const result = std::to_chars(buffer, buffer + sizeof buffer, value);
+  return {buffer, result.ptr};
+}
+
+std::size_t count_value(std::string const& option, std::string const& text, std::size_t least) {
+  auto const value = number<std::size_t>(text);
+  std::size_t const most = 1'000'000'000;
+  if (!value || *value < least || *value > most) {
+    bad_value(option, text, "not a whole number from " + std::to_string(least) + " to " + std::to_string(most),
+              "write for example " + option + " 20");
+  }
+  return *value;
+}
+
+Selection selection(std::string const& kind, std::string const& text, std::vector<std::string> const& names,
+                    std::string const& who_has) {
+  Selection result{.given = true, .names = {}};
+  if (text == "all") return result;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    std::size_t const comma = std::min(text.find(',', begin), text.size());
+    std::string const name = text.substr(begin, comma - begin);
+    begin = comma + 1;
+    if (name.empty()) bad_value("--" + kind, text, "an empty name", "write names with single commas between them");
+    if (name == "all") bad_value("--" + kind, text, "`all` beside other names", "write `all` alone, or only names");
+    if (std::ranges::find(names, name) == names.end()) throw UserError(unknown_name(kind, name, names, who_has));
+    result.names.push_back(name);
+  }
+  return result;
+}
+
+std::vector<std::string> variant_names(Command const& command) {
+  std::vector<std::string> names;
+  for (App const* app : command.apps) {
+    for (VariantInfo const& variant : app->variants) {
+      std::string const name(variant.name);
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+// Sees to what the versions of CLI11 disagree on: an option without its value takes the next option for one, `-.5` is
+// taken for an option, and a flag's value passes or not. Values that begin with a dash are tied to their option.
+std::vector<std::string> with_values_tied(std::vector<std::string> const& arguments,
+                                          std::vector<OptionEntry> const& table) {
+  auto const negative = [](std::string const& text) {
+    bool const digits = text.size() > 1 && text[0] == '-' && (text[1] == '.' || (text[1] >= '0' && text[1] <= '9'));
+    return digits || number<double>(text);
+  };
+  std::vector<std::string> tied;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    std::string const& argument = arguments[i];
+    std::size_t const equals = argument.find('=');
+    std::string const name = argument.substr(0, equals);
+    auto const entry = std::ranges::find(table, name, &OptionEntry::name);
+    bool const with_value = equals != std::string::npos;
+    tied.push_back(argument);
+    if (entry == table.end()) continue;
+    if (entry->value.empty()) {
+      if (with_value) throw UserError("a value for " + name + " (it is a flag) write " + name + " alone");
+    } else if (!with_value) {
+      bool const dash = i + 1 < arguments.size() && arguments[i + 1].size() > 1 && arguments[i + 1][0] == '-';
+      if (i + 1 == arguments.size() || (dash && !negative(arguments[i + 1]))) {
+        throw UserError("no value for " + name + " (it needs one) write " + name + " " + entry->value);
+      }
+      if (dash) tied.back() += "=" + arguments[++i];
+    }
+  }
+  return tied;
+}
+
+[[noreturn]] void unknown_argument(std::string const& argument, Command const& command,
+                                   std::vector<OptionEntry> const& table) {
+  if (!argument.starts_with('-') || argument == "-") {
+    bool const file = argument.ends_with(".h5") || argument.ends_with(".hdf5");
+    throw UserError("unexpected argument `" + argument + "` (" + command.program + " takes only options here) " +
+                    (file ? "did you mean `--input " + argument + "`?" : "see " + command.program + " --help"));
+  }
+  std::string const name = argument.substr(0, argument.find('='));
+  std::vector<std::string> names;
+  for (OptionEntry const& entry : table) names.push_back(entry.name.substr(2));
+  std::string const bare = name.substr(std::min(name.find_first_not_of('-'), name.size()));
+  throw UserError("unknown option `" + name + "` (not an option of " + command.program + ") " +
+                  did_you_mean(bare, names, "see " + command.program + " --help", "--"));
+}
+
+// What CLI11 finds: the values of each option that was given; a flag has the value "true".
+using Given = std::map<std::string, std::vector<std::string>, std::less<>>;
+
+Given read_arguments(Command const& command, std::vector<std::string> const& arguments,
+                     std::vector<OptionEntry> const& table) {
+  CLI::App parser;
+  parser.set_help_flag("");
+  parser.allow_extras();
+  std::map<std::string, CLI::Option*> options;
+  Given given;
+  for (OptionEntry const& entry : table) {
+    std::string const names = entry.alias.empty() ? entry.name : entry.alias + "," + entry.name;
+    if (entry.value.empty()) {
+      options[entry.name] = parser.add_flag(names)->disable_flag_override();
+    } else {
+      // As text, with our own checks, so that all messages are alike and do not depend on the version of CLI11.
+      CLI::Option* const option = parser.add_option(names, given[entry.name]);
+      option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(1, entry.many ? 1 << 20 : 1);
+      options[entry.name] = option;
+    }
+  }
+  std::vector<std::string> reversed = with_values_tied(arguments, table);
+  std::ranges::reverse(reversed);
+  try {
+    parser.parse(reversed);
+  } catch (CLI::ParseError const& error) {
+    throw UserError("bad command line (" + std::string(error.what()) + ") see " + command.program + " --help");
+  }
+  std::vector<std::string> const remaining = parser.remaining();
+  for (std::string const& argument : remaining) {
+    if (argument.starts_with('-')) unknown_argument(argument, command, table);
+  }
+  if (!remaining.empty()) unknown_argument(remaining.front(), command, table);
+
+  for (OptionEntry const& entry : table) {
+    std::size_t const count = options[entry.name]->count();
+    if (count == 0) {
+      given.erase(entry.name);
+    } else if (entry.value.empty()) {
+      given[entry.name] = {"true"};
+    } else if (!entry.many && given[entry.name].size() > 1) {
+      throw UserError(entry.name + " given " + std::to_string(count) + " times (one value is used) give it once");
+    }
+  }
+  return given;
+}
+
+void refuse_both(Given const& given, std::string const& first, std::string const& second, std::string const& why) {
+  if (given.contains(first) && given.contains(second)) {
+    throw UserError("conflicting options " + first + " and " + second + " (" + why + ") leave out one of them");
+  }
+}
+
+ParameterMap read_parameters(Command const& command, Given const& given) {
+  ParameterMap values;
+  if (command.apps.size() != 1) return values;
+  for (ParameterSpec const& spec : command.apps.front()->parameters) {
+    std::string const option = "--" + spec.name;
+    if (std::holds_alternative<bool>(spec.default_value)) {
+      refuse_both(given, option, "--no-" + spec.name, "they say the opposite");
+      if (given.contains(option)) values[spec.name] = true;
+      if (given.contains("--no-" + spec.name)) values[spec.name] = false;
+    } else if (auto const found = given.find(option); found != given.end()) {
+      values[spec.name] = parse_parameter(spec, found->second.front());
+    }
+  }
+  return values;
+}
+
+bool has_row(App const& app, Options const& options, DType dtype, std::string_view variant, std::string_view space) {
+  return std::ranges::any_of(select_rows(app, options, dtype), [&](Row const* row) {
+    return (variant.empty() || row->info.name == variant) && (space.empty() || row->space == space);
+  });
+}
+
+// "openmp: float, double; cuda: float", of one variant or of all.
+std::string where_compiled(App const& app, std::string_view variant) {
+  std::vector<std::string> parts;
+  for (std::string const& space : enabled_spaces()) {
+    std::vector<std::string> dtypes;
+    for (DType const dtype : all_dtypes) {
+      bool const there = std::ranges::any_of(app.rows, [&](Row const& row) {
+        return row.space == space && row.dtype == dtype && (variant.empty() || row.info.name == variant);
+      });
+      if (there) dtypes.emplace_back(name_of(dtype));
+    }
+    if (!dtypes.empty()) parts.push_back(space + ": " + join(dtypes));
+  }
+  return parts.empty() ? "nothing" : join(parts, "; ");
+}
+
+}  // namespace
+
+bool Selection::has(std::string_view name) const {
+  return all() || std::ranges::find(names, name) != names.end();
+}
+
+std::string to_string(ParameterValue const& value) {
+  if (auto const* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (auto const* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
+  if (auto const* real = std::get_if<double>(&value)) return shortest(*real);
+  return std::get<std::string>(value);
+}
+
+void check_parameter(ParameterSpec const& spec, ParameterValue const& value, std::string const& where) {
+  if (value.index() != spec.default_value.index()) {
+    bad_value(where, to_string(value), "another type than the default " + to_string(spec.default_value),
+              "write a value like the default");
+  }
+  if (auto const* text = std::get_if<std::string>(&value)) {
+    if (!spec.choices.empty() && std::ranges::find(spec.choices, *text) == spec.choices.end()) {
+      throw UserError(unknown_name("value for " + where, *text, spec.choices));
+    }
+    return;
+  }
+  if (std::holds_alternative<bool>(value)) return;
+  double const x = std::holds_alternative<double>(value) ? std::get<double>(value)
+                                                         : static_cast<double>(std::get<std::int64_t>(value));
+  if (spec.must_be_finite && !std::isfinite(x)) {
+    bad_value(where, to_string(value), "not finite", "write a finite number");
+  }
+  // Written so that a NaN, where it is allowed, passes: there is no range that it is outside of.
+  if (x < spec.minimum) {
+    bad_value(where, to_string(value), "less than " + shortest(spec.minimum), "write a larger value");
+  }
+  if (x > spec.maximum) {
+    bad_value(where, to_string(value), "more than " + shortest(spec.maximum), "write a smaller value");
+  }
+}
+
+ParameterValue parse_parameter(ParameterSpec const& spec, std::string const& text) {
+  std::string const option = "--" + spec.name;
+  std::string const example = option + " " + to_string(spec.default_value);
+  ParameterValue value = text;
+  if (std::holds_alternative<std::int64_t>(spec.default_value)) {
+    auto const whole = number<std::int64_t>(text);
+    if (!whole) bad_value(option, text, "not a whole number of 64 bits", "write for example " + example);
+    value = *whole;
+  } else if (std::holds_alternative<double>(spec.default_value)) {
+    auto const real = number<double>(text);
+    if (!real) bad_value(option, text, "not a number of double's range", "write for example " + example);
+    value = *real;
+  } else if (std::holds_alternative<bool>(spec.default_value)) {
+    if (text != "true" && text != "false") bad_value(option, text, "not true or false", "write for example " + example);
+    value = text == "true";
+  }
+  check_parameter(spec, value, option);
+  return value;
+}
+
+Options parse_options(App const& app, int argc, char const* const* argv) {
+  return parse_options(Command{.program = std::string(app.info.name), .apps = {&app}},
+                       std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+}
+
+Options parse_options(Command const& command, std::vector<std::string> const& arguments) {
+  Options options;
+  std::vector<std::string> ours;
+  for (std::string const& argument : arguments) {
+    if (argument == "--help" || argument == "-h") options.help = true;
+    if (argument == "--version") options.version = true;
+    (argument.starts_with("--kokkos-") ? options.kokkos_arguments : ours).push_back(argument);
+  }
+  if (options.help || options.version) return options;
+
+  std::vector<OptionEntry> const table = cli::option_table(command);
+  Given const given = read_arguments(command, ours, table);
+  if (given.contains("--list")) {
+    options.list = true;
+    return options;
+  }
+  auto const text = [&](std::string const& name) { return given.at(name).front(); };
+
+  std::string const in_file = "a file decides it";
+  for (std::string const file : {"--input", "--inputs"}) {
+    refuse_both(given, file, "--size", in_file);
+    refuse_both(given, file, "--seed", "nothing is generated when a file is read");
+  }
+  refuse_both(given, "--input", "--inputs", "both say what to read");
+  for (std::string const name : {"--input", "--inputs", "--output", "--json"}) {
+    if (given.contains(name) && std::ranges::count(given.at(name), std::string{}) > 0) {
+      bad_value(name, "", "an empty path", "write a path");
+    }
+  }
+  if (given.contains("--input")) options.inputs = given.at("--input");
+  if (given.contains("--inputs")) options.inputs_directory = text("--inputs");
+  if (given.contains("--output")) options.output = text("--output");
+  if (given.contains("--json")) options.json = text("--json");
+
+  if (given.contains("--size")) {
+    options.sizes = parse_sizes(text("--size"));
+  } else if (!options.from_files()) {
+    options.sizes = {default_size};
+  }
+  if (given.contains("--seed")) {
+    auto const seed = number<std::uint64_t>(text("--seed"));
+    if (!seed) bad_value("--seed", text("--seed"), "not a whole number from 0 to 2^64-1", "write for example --seed 42");
+    options.seed = *seed;
+  }
+  options.parameters = read_parameters(command, given);
+
+  if (given.contains("--variant")) {
+    options.variants = selection("variant", text("--variant"), variant_names(command), "there are");
+  }
+  std::string const here = "this build has";
+  if (given.contains("--space")) options.spaces = selection("space", text("--space"), enabled_spaces(), here);
+  if (given.contains("--dtype")) options.dtypes = selection("dtype", text("--dtype"), enabled_dtypes(), here);
+
+  if (given.contains("--warmup")) options.sampling.warmup = count_value("--warmup", text("--warmup"), 0);
+  if (given.contains("--samples")) options.sampling.samples = count_value("--samples", text("--samples"), 1);
+  if (given.contains("--min-time")) {
+    auto const seconds = number<double>(text("--min-time"));
+    if (!seconds || !(*seconds >= 0 && *seconds <= 86400)) {
+      bad_value("--min-time", text("--min-time"), "not a number of seconds from 0 to 86400",
+                "write for example --min-time 0.5");
+    }
+    options.sampling.min_time = *seconds;
+  }
+  options.sampling.cold = given.contains("--cold");
+  return options;
+}
+
+std::vector<DType> dtypes_of(App const& app, Options const& options) {
+  std::vector<DType> dtypes;
+  for (DType const dtype : all_dtypes) {
+    bool const has_rows = std::ranges::any_of(app.rows, [&](Row const& row) { return row.dtype == dtype; });
+    if (has_rows && options.dtypes.has(name_of(dtype))) dtypes.push_back(dtype);
+  }
+  if (!options.dtypes.given && dtypes.size() > 1) dtypes.resize(1);  // float comes first in all_dtypes
+  return dtypes;
+}
+
+std::vector<Row const*> select_rows(App const& app, Options const& options, DType dtype) {
+  std::vector<Row const*> rows;
+  for (std::string const& space : enabled_spaces()) {
+    for (VariantInfo const& variant : app.variants) {
+      for (Row const& row : app.rows) {
+        bool const here = row.space == space && row.info.name == variant.name && row.dtype == dtype;
+        if (here && options.spaces.has(space) && options.variants.has(variant.name)) rows.push_back(&row);
+      }
+    }
+  }
+  return rows;
+}
+
+void check_selection(App const& app, Options const& options, std::vector<DType> const& dtypes) {
+  std::string const name(app.info.name);
+  auto const fail = [&](std::string const& what, std::string_view variant) {
+    throw UserError("nothing to run for " + what + " (" + name + (variant.empty() ? "" : " " + std::string(variant)) +
+                    " is compiled for " + where_compiled(app, variant) +
+                    ") choose among these, or build with what is missing");
+  };
+  for (std::string const& dtype : options.dtypes.names) {
+    auto const value = dtype_from_name(dtype);
+    if (!value || !has_row(app, options, *value, "", "")) fail("dtype " + dtype, "");
+  }
+  auto const any = [&](std::string_view variant, std::string_view space) {
+    return std::ranges::any_of(dtypes, [&](DType d) { return has_row(app, options, d, variant, space); });
+  };
+  for (std::string const& variant : options.variants.names) {
+    if (!any(variant, "")) fail("variant " + variant, variant);
+  }
+  for (std::string const& space : options.spaces.names) {
+    if (!any("", space)) fail("space " + space, "");
+  }
+  if (!any("", "")) fail("this selection", "");
+}
+
+}  // namespace tessera

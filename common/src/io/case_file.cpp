@@ -1,0 +1,431 @@
+#include <tessera/io/case_file.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace tessera {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// "a", "a and b", "a, b and c"; "nothing" for an empty list.
+template <class Strings>
+std::string list(Strings const& items, std::string_view last_separator = " and ") {
+  if (items.empty()) return "nothing";
+  std::string text;
+  std::size_t left = items.size();
+  for (auto const& item : items) {
+    text += item;
+    --left;
+    if (left > 0) text += left == 1 ? last_separator : std::string_view(", ");
+  }
+  return text;
+}
+
+std::vector<std::string> names_of(std::vector<FieldSpec> const& fields) {
+  std::vector<std::string> names;
+  for (FieldSpec const& field : fields) names.push_back(field.name);
+  return names;
+}
+
+/// The shortest text that reads back as the same number.
+std::string format_number(double number) {
+  std::array<char, 32> buffer{};
+  auto const end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr;
+  return {buffer.data(), end};
+}
+
+[[noreturn]] void user_error(std::string const& path, std::string const& text) { throw UserError(path + ": " + text); }
+
+/// Runs `action` and turns what HDF5 refuses into a message about the file.
+template <class Action>
+auto reading(std::string const& path, std::string const& what, Action&& action) {
+  try {
+    return action();
+  } catch (hdf5::Error const& error) {
+    user_error(path, "cannot read " + what + " (" + error.what() +
+                         ") the file is damaged or uses an HDF5 feature that this build lacks; try `h5dump` on it, or "
+                         "write it again");
+  }
+}
+
+/// HDF5 files begin with these bytes, or have them at 512, 1024, 2048 ... behind a block of the user's.
+bool has_hdf5_signature(std::ifstream& file, std::uintmax_t size) {
+  constexpr std::array signature{'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
+  std::array<char, signature.size()> found{};
+  for (std::uintmax_t at = 0; at + signature.size() <= size; at = at == 0 ? 512 : 2 * at) {
+    file.seekg(static_cast<std::streamoff>(at));
+    if (!file.read(found.data(), found.size())) return false;
+    if (found == signature) return true;
+  }
+  return false;
+}
+
+/// Says why a path is no HDF5 file, before HDF5 does so less clearly.
+void check_readable(std::string const& path) {
+  std::error_code error;
+  fs::file_status const status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) {
+    std::error_code ignored;
+    user_error(path, "no such file (looked in " + fs::current_path(ignored).string() + ") check the path of --input");
+  }
+  if (error) user_error(path, "cannot be opened (" + error.message() + ") check the path and its permissions");
+  if (status.type() == fs::file_type::directory) {
+    user_error(path, "cannot be read (it is a directory) name one HDF5 file in it");
+  }
+  if (status.type() != fs::file_type::regular) {
+    user_error(path, "cannot be read (it is not a regular file) name an HDF5 file on disk");
+  }
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    user_error(path, "cannot be opened (" + std::generic_category().message(errno) + ") check the file's permissions");
+  }
+  std::uintmax_t const size = fs::file_size(path, error);
+  if (size == 0) user_error(path, "not an HDF5 file (it is empty) write it again, for example with h5py");
+  if (!has_hdf5_signature(file, size)) {
+    user_error(path,
+               "not an HDF5 file (HDF5's signature is not in it) name a file written by HDF5, for example with h5py; "
+               "inputs/make_inputs.py shows how");
+  }
+}
+
+hdf5::File open_for_reading(std::string const& path) {
+  check_readable(path);
+  try {
+    return hdf5::File(path, hdf5::File::Mode::read);
+  } catch (hdf5::Error const& error) {
+    std::string const why = error.what();
+    if (why.find("unable to lock file") != std::string::npos) {
+      user_error(path, "cannot be opened (" + why +
+                           ") another program may be writing it; if its file system has no locks, set "
+                           "HDF5_USE_FILE_LOCKING=FALSE");
+    }
+    user_error(path, "truncated or damaged HDF5 file (" + why + ") copy or write it again");
+  }
+}
+
+std::string_view type_name(ParameterValue const& value) {
+  constexpr std::array<std::string_view, 4> names{"a bool", "an integer", "a number", "a string"};
+  return names[value.index()];
+}
+
+std::string text_of(ParameterValue const& value) {
+  if (auto const* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
+  if (auto const* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
+  if (auto const* number = std::get_if<double>(&value)) return format_number(*number);
+  return '"' + std::get<std::string>(value) + '"';
+}
+
+/// `found` as the alternative that the spec's default holds, if it converts without loss.
+std::optional<ParameterValue> converted(ParameterSpec const& spec, ParameterValue const& found) {
+  if (found.index() == spec.default_value.index()) return found;
+  auto const* integer = std::get_if<std::int64_t>(&found);
+  if (integer == nullptr) return std::nullopt;
+  if (std::holds_alternative<double>(spec.default_value)) {
+    constexpr std::int64_t exact = std::int64_t{1} << std::numeric_limits<double>::digits;
+    if (*integer >= -exact && *integer <= exact) return static_cast<double>(*integer);
+  }
+  if (std::holds_alternative<bool>(spec.default_value) && (*integer == 0 || *integer == 1)) return *integer == 1;
+  return std::nullopt;
+}
+
+void check_value(std::string const& path, ParameterSpec const& spec, ParameterValue const& value) {
+  std::string const is = "attribute " + spec.name + " of /input is " + text_of(value);
+  if (auto const* text = std::get_if<std::string>(&value)) {
+    if (!spec.choices.empty() && std::find(spec.choices.begin(), spec.choices.end(), *text) == spec.choices.end()) {
+      user_error(path, is + " (it may be " + list(spec.choices, " or ") + ") store one of these");
+    }
+    return;
+  }
+  if (std::holds_alternative<bool>(value)) return;
+  auto const* integer = std::get_if<std::int64_t>(&value);
+  double const number = integer != nullptr ? static_cast<double>(*integer) : std::get<double>(value);
+  if (spec.must_be_finite && !std::isfinite(number)) {
+    user_error(path, is + " (it must be finite) store a finite number");
+  }
+  if (number < spec.minimum || number > spec.maximum) {
+    user_error(path, is + " (it may be " + format_number(spec.minimum) + " to " + format_number(spec.maximum) +
+                         ") store a value in this range");
+  }
+}
+
+bool is_annotation(std::string const& name) {
+  return name.starts_with('_') || name == "description" || name == "source" || name == "title";
+}
+
+/// Opens a dataset of /input or /expected and checks it against what the app asks for.
+hdf5::Dataset open_field(std::string const& path, std::string const& group_name, hdf5::Group const& group,
+                         FieldSpec const& field) {
+  std::string const name = group_name + "/" + field.name;
+  switch (group.member(field.name)) {
+    case hdf5::Group::Member::dataset: break;
+    case hdf5::Group::Member::missing:
+      user_error(path, "no dataset " + name + " (" + group_name + " holds " + list(group.names()) +
+                           ") add it: the app reads it");
+    default: user_error(path, name + " is not a dataset (it is a group or a type) store an array under this name");
+  }
+  hdf5::Dataset dataset = group.open_dataset(field.name);
+  hdf5::ElementType const found = dataset.type();
+  if (found.dtype != field.dtype) {
+    user_error(path, "dataset " + name + " holds " + found.name + " (a run in this file's dtype needs " +
+                         std::string(name_of(field.dtype)) + " here; nothing is converted) store it as " +
+                         std::string(name_of(field.dtype)));
+  }
+  Shape const shape = dataset.shape();
+  if (static_cast<int>(shape.size()) != field.rank) {
+    user_error(path, "dataset " + name + " has shape " + to_string(shape) + " (it needs rank " +
+                         std::to_string(field.rank) + ", has " + std::to_string(shape.size()) + ") reshape it");
+  }
+  // A sparse file can claim any extent. A product that wraps around would allocate too little.
+  double bytes = static_cast<double>(size_of(field.dtype));
+  for (std::size_t const extent : shape) bytes *= static_cast<double>(extent);
+  if (bytes >= 0x1p63) user_error(path, "dataset " + name + " has shape " + to_string(shape) +
+                                            " (no memory holds that) check how the file was written");
+  return dataset;
+}
+
+}  // namespace
+
+CaseFile::CaseFile(std::string path) : path_(std::move(path)), file_(open_for_reading(path_)) {
+  reading(path_, "its groups", [&] {
+    hdf5::Group const root = file_.root();
+    if (root.member("input") != hdf5::Group::Member::group) {
+      user_error(path_, "no group /input (the file holds " + list(root.names()) +
+                            ") store the input's datasets and parameters in a group of this name");
+    }
+    input_ = root.open_group("input");
+    if (root.member("expected") == hdf5::Group::Member::group) expected_ = root.open_group("expected");
+  });
+}
+
+DType CaseFile::run_dtype(App const& app) const {
+  return reading(path_, "/input", [&] {
+    std::vector<DType> candidates;
+    for (DType const dtype : all_dtypes) {
+      auto const has_it = [&](Row const& row) { return row.dtype == dtype; };
+      if (app.rows.empty() || std::any_of(app.rows.begin(), app.rows.end(), has_it)) candidates.push_back(dtype);
+    }
+
+    // What is there, before any word on what it should be.
+    std::vector<FieldSpec> const fields = app.input_fields(candidates.front());
+    std::vector<std::string> found;
+    std::vector<std::optional<DType>> found_dtypes;
+    for (FieldSpec const& field : fields) {
+      auto const member = input_.member(field.name);
+      if (member != hdf5::Group::Member::dataset) {
+        user_error(path_, "no dataset /input/" + field.name + " (" + std::string(app.info.name) + " reads " +
+                              list(names_of(fields)) + "; /input holds " + list(input_.names()) +
+                              ") add it or name it so");
+      }
+      hdf5::ElementType const type = input_.open_dataset(field.name).type();
+      found.push_back(field.name + " is " + type.name);
+      found_dtypes.push_back(type.dtype);
+    }
+
+    std::vector<std::string> accepted;
+    for (DType const dtype : candidates) {
+      std::vector<FieldSpec> const wanted = app.input_fields(dtype);
+      bool fits = true;
+      std::string description;
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        fits = fits && found_dtypes[i] == wanted[i].dtype;
+        description += (i == 0 ? "" : " and ") + wanted[i].name + " as " + std::string(name_of(wanted[i].dtype));
+      }
+      if (fits) return dtype;
+      accepted.push_back(std::move(description));
+    }
+    user_error(path_, "the dtypes of /input fit no run (" + list(found) + "; " + std::string(app.info.name) +
+                          " reads " + list(accepted, ", or ") +
+                          "; nothing is converted) store the datasets so, for example with NumPy's astype");
+  });
+}
+
+ParameterMap CaseFile::parameters(std::vector<ParameterSpec> const& specs) const {
+  return reading(path_, "the attributes of /input", [&] {
+    ParameterMap parameters;
+    for (std::string const& name : input_.attribute_names()) {
+      if (is_annotation(name)) continue;
+      auto const spec = std::find_if(specs.begin(), specs.end(), [&](auto const& s) { return s.name == name; });
+      if (spec == specs.end()) {
+        std::vector<std::string> known;
+        for (ParameterSpec const& s : specs) known.push_back(s.name);
+        user_error(path_, "unknown attribute " + name + " of /input (the app's parameters are " + list(known) +
+                              ") remove it, or start its name with _ if it is a note");
+      }
+      std::string const wants = name + " is " + std::string(type_name(spec->default_value));
+      ParameterValue found;
+      try {
+        found = input_.open_attribute(name).value();
+      } catch (hdf5::Error const& error) {
+        user_error(path_, "attribute " + name + " of /input cannot be used (" + error.what() + "; " + wants +
+                              ") store one value of this type");
+      }
+      std::optional<ParameterValue> const value = converted(*spec, found);
+      if (!value) {
+        user_error(path_, "attribute " + name + " of /input is " + text_of(found) + ", " +
+                              std::string(type_name(found)) + " (" + wants + "; nothing is converted) store it so");
+      }
+      check_value(path_, *spec, *value);
+      parameters.emplace(name, *value);
+    }
+    return parameters;
+  });
+}
+
+Shape CaseFile::shape(FieldSpec const& field) const {
+  return reading(path_, "/input/" + field.name, [&] { return open_field(path_, "/input", input_, field).shape(); });
+}
+
+void CaseFile::read(FieldSpec const& field, void* destination) const {
+  reading(path_, "/input/" + field.name,
+          [&] { open_field(path_, "/input", input_, field).read(destination, field.dtype); });
+}
+
+std::vector<HostField> CaseFile::expected(std::vector<FieldSpec> const& output) const {
+  if (!has_expected()) return {};
+  return reading(path_, "/expected", [&] {
+    std::vector<std::string> const names = expected_.names();
+    for (std::string const& name : names) {
+      auto const known = [&](FieldSpec const& field) { return field.name == name; };
+      if (std::none_of(output.begin(), output.end(), known)) {
+        user_error(path_, "unknown dataset /expected/" + name + " (the app writes " + list(names_of(output)) +
+                              ") rename or remove it");
+      }
+    }
+    std::vector<HostField> fields;
+    for (FieldSpec const& field : output) {
+      if (std::find(names.begin(), names.end(), field.name) == names.end()) continue;
+      hdf5::Dataset const dataset = open_field(path_, "/expected", expected_, field);
+      HostField host{field.name, field.dtype, dataset.shape(), nullptr};
+      std::shared_ptr<std::byte[]> data(new std::byte[host.bytes()]);
+      dataset.read(data.get(), field.dtype);
+      host.data = std::shared_ptr<void const>(data, data.get());
+      fields.push_back(std::move(host));
+    }
+    return fields;
+  });
+}
+
+void check_expected_shapes(std::vector<HostField> const& expected, std::vector<HostField> const& output_shapes,
+                           std::string const& path) {
+  for (HostField const& field : expected) {
+    auto const same_name = [&](HostField const& output) { return output.name == field.name; };
+    auto const output = std::find_if(output_shapes.begin(), output_shapes.end(), same_name);
+    if (output == output_shapes.end()) {
+      user_error(path, "unknown dataset /expected/" + field.name + " (the app does not write it) remove it");
+    }
+    if (output->shape != field.shape) {
+      user_error(path, "/expected/" + field.name + " has shape " + to_string(field.shape) + " (the app writes " +
+                           to_string(output->shape) +
+                           " for this input) store what belongs to this input, or remove it");
+    }
+  }
+}
+
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  auto const refuse = [&](std::string const& why, std::string const& what_to_do) {
+    user_error(path_, "cannot be written (" + why + ") " + what_to_do);
+  };
+  if (path_.empty()) refuse("the path of --output is empty", "name a file");
+  std::error_code error;
+  fs::file_status const status = fs::status(path_, error);
+  if (status.type() == fs::file_type::directory) refuse("it is a directory", "name a file in it");
+  bool const exists = status.type() != fs::file_type::not_found && status.type() != fs::file_type::none;
+  if (exists && status.type() != fs::file_type::regular) refuse("it is not a regular file", "name a file on disk");
+  if (exists && access(path_.c_str(), W_OK) != 0) {
+    refuse("the file is there and " + std::generic_category().message(errno), "remove it or choose another name");
+  }
+  fs::path const resolved = fs::weakly_canonical(path_, error);
+  final_path_ = error ? path_ : resolved.string();
+  fs::path const parent = fs::path(final_path_).parent_path();
+  fs::path const directory = parent.empty() ? fs::path(".") : parent;
+  if (!fs::is_directory(directory, error)) refuse("there is no directory " + directory.string(), "make it first");
+  if (access(directory.c_str(), W_OK | X_OK) != 0) {
+    refuse(directory.string() + ": " + std::generic_category().message(errno), "choose a directory you may write");
+  }
+  temporary_path_ = final_path_ + ".partial-" + std::to_string(getpid());
+  try {
+    file_ = hdf5::File(temporary_path_, hdf5::File::Mode::create);
+  } catch (hdf5::Error const& why) {
+    std::error_code ignored;
+    fs::remove(temporary_path_, ignored);
+    refuse(why.what(), "choose another place");
+  }
+}
+
+OutputFile::~OutputFile() {
+  file_ = {};
+  std::error_code ignored;
+  if (!temporary_path_.empty()) fs::remove(temporary_path_, ignored);
+}
+
+void OutputFile::open() {
+  if (!file_.is_open()) file_ = hdf5::File(final_path_, hdf5::File::Mode::modify);
+}
+
+namespace {
+
+void write_fields(hdf5::Group& group, std::vector<HostField> const& fields) {
+  for (HostField const& field : fields) {
+    group.create_dataset(field.name, field.dtype, field.shape).write(field.data.get(), field.dtype);
+  }
+}
+
+/// Runs `action`; what HDF5 refuses becomes a message that names the file. Not the user's mistake: the run goes on.
+template <class Action>
+void writing(std::string const& path, std::string const& what, Action&& action) {
+  try {
+    action();
+  } catch (hdf5::Error const& error) {
+    throw std::runtime_error(path + ": cannot write " + what + " (" + error.what() + ") check the disk's free space");
+  }
+}
+
+}  // namespace
+
+void OutputFile::write_input(std::vector<HostField> const& fields, ParameterMap const& parameters) {
+  writing(path_, "/input", [&] {
+    open();
+    hdf5::Group input = file_.root().require_group("input");
+    for (auto const& [name, value] : parameters) input.write_attribute(name, value);
+    write_fields(input, fields);
+  });
+}
+
+void OutputFile::write(std::string const& variant, std::string const& space, std::vector<HostField> const& fields) {
+  writing(path_, "/output/" + variant + "/" + space, [&] {
+    open();
+    hdf5::Group group = file_.root().require_group("output").require_group(variant).require_group(space);
+    write_fields(group, fields);
+  });
+}
+
+void OutputFile::commit() {
+  writing(path_, "the file", [&] { file_.close(); });
+  if (temporary_path_.empty()) return;
+  std::error_code error;
+  fs::rename(temporary_path_, final_path_, error);
+  if (error) {
+    throw std::runtime_error(path_ + ": cannot be written (" + error.message() + ") the results are in " +
+                             std::exchange(temporary_path_, {}));
+  }
+  temporary_path_.clear();
+}
+
+}  // namespace tessera

@@ -1,0 +1,210 @@
+#include <tessera/report/report.hpp>
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <system_error>
+
+#include <nlohmann/json.hpp>
+
+namespace tessera {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+// JSON knows neither NaN nor infinity.
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json optional_text(std::string const& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+// A path or a message of the system may hold bytes that are no UTF-8: better replaced than no report.
+std::string dump(Json const& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Json parameters_json(ParameterMap const& parameters) {
+  Json result = Json::object();
+  for (auto const& [name, value] : parameters) {
+    if (auto const* real = std::get_if<double>(&value)) {
+      result[name] = number(*real);
+    } else {
+      std::visit([&](auto const& held) { result[name] = held; }, value);
+    }
+  }
+  return result;
+}
+
+Json shapes_json(std::vector<std::pair<std::string, Shape>> const& fields) {
+  Json result = Json::object();
+  for (auto const& [name, shape] : fields) result[name] = shape;
+  return result;
+}
+
+Json case_json(CaseReport const& report) {
+  Json json;
+  json["app"] = report.app;
+  json["source"] = report.source.empty() ? "generated" : "file";
+  json["file"] = optional_text(report.source);
+  json["dtype"] = name_of(report.dtype);
+  json["size"] = report.size ? Json(*report.size) : Json(nullptr);
+  json["seed"] = report.seed ? Json(*report.seed) : Json(nullptr);
+  json["input_shapes"] = shapes_json(report.input);
+  json["output_shapes"] = shapes_json(report.output);
+  json["parameters"] = parameters_json(report.parameters);
+  json["has_expected"] = report.has_expected;
+  json["bytes"] = number(report.bytes);
+  json["flops"] = number(report.flops);
+  json["reference_seconds"] = number(report.reference_seconds);
+  return json;
+}
+
+Json row_json(RowReport const& row) {
+  Json json;
+  json["app"] = row.app;
+  json["case"] = row.case_index;
+  json["variant"] = row.variant;
+  json["level"] = name_of(row.level);
+  json["space"] = row.space;
+  json["dtype"] = name_of(row.dtype);
+  json["status"] = name_of(row.status);
+  json["reason"] = optional_text(row.reason);
+  json["note"] = optional_text(row.note);
+  bool const timed = !row.samples.seconds.empty();
+  Statistics const times =
+      timed ? statistics(row.samples.seconds) : Statistics{unknown, unknown, unknown, unknown, unknown};
+  json["seconds"] = number(times.median);
+  json["seconds_min"] = number(times.min);
+  json["seconds_first_quartile"] = number(times.first_quartile);
+  json["seconds_third_quartile"] = number(times.third_quartile);
+  json["seconds_max"] = number(times.max);
+  json["bytes_per_second"] = number(row.bytes_per_second());
+  json["flops_per_second"] = number(row.flops_per_second());
+  json["share_of_copy"] = number(row.share_of_copy);
+  json["bytes"] = number(row.bytes);
+  json["flops"] = number(row.flops);
+  json["deterministic"] = row.deterministic;
+  json["elements"] = row.elements;
+  json["unchecked_elements"] = row.unchecked;
+  json["rounding_steps"] = number(row.rounding_steps);
+  json["worst_error_in_bounds"] = number(row.worst_error_in_bounds);
+  json["cold"] = row.cold;
+  json["warmup_launches"] = row.samples.warmups;
+  json["launches_per_sample"] = row.samples.batch;
+  json["samples_seconds"] = row.samples.seconds;
+  return json;
+}
+
+std::string now_utc() {
+  std::time_t const now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string temporary_name(std::string const& path) { return path + ".part" + std::to_string(::getpid()); }
+
+std::string joined_lines(std::vector<std::string> const& lines) {
+  std::string text;
+  for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "\n    " : ",\n    ") + lines[i];
+  return text + (lines.empty() ? "" : "\n  ");
+}
+
+[[noreturn]] void cannot_write(std::string const& path, std::string const& why) {
+  throw UserError("cannot write --json " + path + " (" + why + ") choose a file in a directory that can be written");
+}
+
+}  // namespace
+
+double RowReport::seconds() const { return samples.seconds.empty() ? unknown : statistics(samples.seconds).median; }
+
+Report::Report(std::string path) : path_(std::move(path)) {
+  system["started"] = now_utc();
+  if (path_.empty()) return;
+  std::error_code error;
+  // Renaming onto a link would replace the link, onto a device the device: follow the one, refuse the other.
+  if (fs::path const real = fs::canonical(path_, error); !error) {
+    if (fs::is_directory(real)) cannot_write(path_, "it is a directory");
+    if (!fs::is_regular_file(real)) cannot_write(path_, "it is no regular file");
+    if (::access(real.c_str(), W_OK) != 0) cannot_write(path_, std::strerror(errno));
+    path_ = real.string();
+  }
+  std::string const trial = temporary_name(path_);
+  errno = 0;
+  bool const opened = std::ofstream(trial).is_open();
+  if (!opened) cannot_write(path_, std::strerror(errno));
+  fs::remove(trial, error);
+}
+
+std::size_t Report::add_case(CaseReport const& report) {
+  cases_.push_back(dump(case_json(report)));
+  return cases_.size() - 1;
+}
+
+void Report::add_space(SpaceReport const& report) { spaces_.push_back(report); }
+
+void Report::add_row(RowReport const& report) {
+  rows_.push_back(dump(row_json(report)));
+  switch (report.status) {
+    case Status::passed: ++passed_; break;
+    case Status::failed: ++failed_; break;
+    case Status::skipped: ++skipped_; break;
+  }
+  write();
+}
+
+void Report::finish() {
+  system["finished"] = now_utc();
+  if (!rows_.empty()) write();
+}
+
+std::string Report::last_line() const {
+  return "TESSERA rows=" + std::to_string(rows()) + " passed=" + std::to_string(passed_) +
+         " failed=" + std::to_string(failed_) + " skipped=" + std::to_string(skipped_);
+}
+
+std::string Report::document() const {
+  Json machine(system);
+  // Null until the end: how a reader sees that a run crashed or was interrupted.
+  if (!system.contains("finished")) machine["finished"] = nullptr;
+  Json spaces = Json::object();
+  for (SpaceReport const& space : spaces_) {
+    spaces[space.name] = {{"device", space.device},
+                          {"concurrency", space.concurrency},
+                          {"copy_bytes_per_second", number(space.copy_bytes_per_second)},
+                          {"copy_bytes", number(space.copy_bytes)}};
+  }
+  machine["spaces"] = spaces;
+  return "{\n  \"schema\": \"tessera-report/1\",\n  \"input\": [" + joined_lines(cases_) +
+         "],\n  \"build\": " + dump(Json(build)) + ",\n  \"system\": " + dump(machine) + ",\n  \"rows\": [" +
+         joined_lines(rows_) + "]\n}\n";
+}
+
+void Report::write() const {
+  if (path_.empty()) return;
+  std::string const trial = temporary_name(path_);
+  errno = 0;
+  std::ofstream file(trial, std::ios::binary);
+  file << document();
+  file.close();
+  bool const written = static_cast<bool>(file);
+  std::string const why = std::strerror(errno);
+  std::error_code error;
+  if (written) fs::rename(trial, path_, error);
+  if (!written || error) {
+    std::error_code ignored;
+    fs::remove(trial, ignored);
+    throw std::runtime_error("cannot write --json " + path_ + " (" + (error ? error.message() : why) +
+                             ") free some space or choose another file");
+  }
+}
+
+}  // namespace tessera

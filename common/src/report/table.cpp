@@ -1,0 +1,144 @@
+#include <tessera/report/table.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <string_view>
+
+#include <tessera/cli/nearest.hpp>
+#include <tessera/cli/options.hpp>
+
+namespace tessera {
+
+namespace {
+
+constexpr std::size_t page_width = 120;
+
+std::string fixed(double value, int digits) {
+  char buffer[64];
+  std::snprintf(buffer, sizeof buffer, "%.*f", digits, value);
+  return buffer;
+}
+
+// Three digits: 1.23, 12.3, 123.
+std::string three_digits(double value) { return fixed(value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0); }
+
+std::string left(std::string_view text, std::size_t width) {
+  std::string result(text);
+  result.resize(std::max(width, text.size()), ' ');
+  return result;
+}
+
+std::string right(std::string const& text, std::size_t width) {
+  return std::string(width - std::min(width, text.size()), ' ') + text;
+}
+
+std::string shapes_text(std::vector<std::pair<std::string, Shape>> const& fields) {
+  std::string text;
+  for (auto const& [name, shape] : fields) text += (text.empty() ? "" : " ") + name + " " + to_string(shape);
+  return text;
+}
+
+}  // namespace
+
+std::string format_seconds(double seconds) {
+  if (!std::isfinite(seconds)) return "-";
+  if (seconds < 999.5e-9) return three_digits(seconds * 1e9) + " ns";
+  if (seconds < 999.5e-6) return three_digits(seconds * 1e6) + " us";
+  if (seconds < 999.5e-3) return three_digits(seconds * 1e3) + " ms";
+  return three_digits(seconds) + " s";
+}
+
+std::string format_bytes(double bytes) {
+  if (!std::isfinite(bytes)) return "-";
+  if (bytes < 1024) return fixed(bytes, 0) + " B";
+  std::array<char const*, 5> const units{"KiB", "MiB", "GiB", "TiB", "PiB"};
+  std::size_t unit = 0;
+  for (bytes /= 1024; bytes >= 1024 && unit + 1 < units.size(); ++unit) bytes /= 1024;
+  return fixed(bytes, 1) + " " + units[unit];
+}
+
+std::string format_size(std::size_t size) {
+  std::string const text = std::to_string(size);
+  if (size < 1024 || !std::has_single_bit(size)) return text;
+  return text + " (2^" + std::to_string(std::bit_width(size) - 1) + ")";
+}
+
+std::string format_number(double value) {
+  if (std::isnan(value)) return "-";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  if (value == 0) return "0";
+  if (std::abs(value) >= 99999.5 || std::abs(value) < 0.0005) {
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, "%.1e", value);
+    return buffer;
+  }
+  if (std::abs(value) < 0.995) return fixed(value, 3);
+  return three_digits(value);
+}
+
+void Table::begin_app(App const& app, std::vector<Row const*> const& rows) {
+  variant_width_ = std::string_view("variant").size();
+  space_width_ = std::string_view("space").size();
+  for (Row const* row : rows) {
+    variant_width_ = std::max(variant_width_, row->info.name.size());
+    space_width_ = std::max(space_width_, row->space.size());
+  }
+  heading_printed_ = false;
+  *out_ << "\n" << app.info.name << ": " << app.info.summary << "\n";
+}
+
+void Table::begin_case(CaseReport const& report, std::size_t index, std::size_t count) {
+  std::vector<std::string> parts;
+  std::string const which = count > 1 ? "case " + std::to_string(index + 1) + "/" + std::to_string(count) : "case";
+  if (report.source.empty()) {
+    parts.push_back(which + ": generated, size " + format_size(report.size.value_or(0)));
+    if (report.seed) parts.push_back("seed " + std::to_string(*report.seed));
+  } else {
+    parts.push_back(which + ": " + report.source);
+  }
+  parts.push_back(std::string(name_of(report.dtype)) + " " + shapes_text(report.input));
+  for (auto const& [name, value] : report.parameters) parts.push_back(name + "=" + to_string(value));
+  parts.push_back("moves " + format_bytes(report.bytes));
+
+  bool const with_flops = report.flops > 0;
+  if (!heading_printed_ || with_flops != with_flops_) {
+    with_flops_ = with_flops;
+    heading_printed_ = true;
+    *out_ << "  " << left("variant", variant_width_) << "  " << left("level", 7) << "  " << left("space", space_width_)
+          << "  " << left("status", 7) << "  " << right("time", 8) << "  " << right("GB/s", 7) << "  "
+          << right("% copy", 6) << (with_flops_ ? "  " + right("GFLOP/s", 7) : "") << "  " << right("error/bound", 11)
+          << "  note\n";
+  }
+  std::size_t column = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    bool const new_line = i > 0 && column + 2 + parts[i].size() > page_width;
+    *out_ << (i == 0 ? "" : new_line ? ",\n    " : ", ") << parts[i];
+    column = (new_line ? 4 : column + 2) + parts[i].size();
+  }
+  *out_ << std::endl;
+}
+
+void Table::add_row(RowReport const& row) {
+  std::string line = "  " + left(row.variant, variant_width_) + "  " + left(name_of(row.level), 7) + "  " +
+                     left(row.space, space_width_) + "  " +
+                     left(row.status == Status::failed ? "FAILED" : name_of(row.status), 7) + "  " +
+                     right(format_seconds(row.seconds()), 8) + "  " +
+                     right(format_number(row.bytes_per_second() / 1e9), 7) + "  " +
+                     right(std::isfinite(row.share_of_copy) ? fixed(row.share_of_copy * 100, 1) : "-", 6) +
+                     (with_flops_ ? "  " + right(format_number(row.flops_per_second() / 1e9), 7) : "") + "  " +
+                     right(format_number(row.worst_error_in_bounds), 11) + "  ";
+  std::vector<std::string> notes;
+  if (row.unchecked > 0) notes.push_back(std::to_string(row.unchecked) + " unchecked");
+  if (!row.note.empty()) notes.push_back(row.note);
+  line += join(notes, "; ");
+  if (line.size() > page_width) line = line.substr(0, page_width - 3) + "...";
+  line.erase(line.find_last_not_of(' ') + 1);
+  *out_ << line << "\n";
+  if (!row.reason.empty()) *out_ << "    " << (row.status == Status::failed ? "why: " : "skipped: ") << row.reason << "\n";
+  out_->flush();
+}
+
+}  // namespace tessera

@@ -1,0 +1,216 @@
+#include "fake_app.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <csignal>
+#include <limits>
+#include <set>
+#include <stdexcept>
+
+#include "fake_runtime.hpp"
+
+namespace tessera::fake {
+
+Counts& counts() {
+  static Counts the_counts;
+  return the_counts;
+}
+
+namespace {
+
+void expect_runtime() {
+  if (!machine().running) counts().without_runtime = true;
+}
+
+// Names must live as long as any App.
+std::string_view kept(std::string const& name) {
+  static std::set<std::string> names;
+  return *names.insert(name).first;
+}
+
+template <class T>
+class FakeCase final : public Case {
+ public:
+  FakeCase(std::vector<T> a, ParameterMap parameters) : a_(std::move(a)), parameters_(std::move(parameters)) {
+    expect_runtime();
+    ++counts().cases;
+  }
+
+  [[nodiscard]] DType dtype() const override { return dtype_of<T>; }
+  [[nodiscard]] ParameterMap const& parameters() const override { return parameters_; }
+  [[nodiscard]] std::vector<HostField> input() const override {
+    return {{"a", dtype_of<T>, {a_.size()}, std::shared_ptr<void const>(std::shared_ptr<void>(), a_.data())}};
+  }
+  [[nodiscard]] std::vector<HostField> output_shapes() const override {
+    return {{"out", dtype_of<T>, {a_.size()}, nullptr}};
+  }
+  [[nodiscard]] Work work() const override {
+    double const n = static_cast<double>(a_.size());
+    return {2 * n * sizeof(T), n};
+  }
+  [[nodiscard]] std::vector<ExpectedField> reference() const override {
+    ExpectedField expected{"out", {a_.size()}, {}, {}};
+    for (T const value : a_) {
+      expected.value.push_back(static_cast<double>(value) + c());
+      expected.scale.push_back(std::abs(static_cast<double>(value)) + std::abs(c()));
+    }
+    return {expected};
+  }
+  void release_device_input() override { ++counts().releases; }
+
+  [[nodiscard]] std::vector<T> const& a() const { return a_; }
+  [[nodiscard]] double c() const { return std::get<double>(parameters_.at("c")); }
+
+ private:
+  std::vector<T> a_;
+  ParameterMap parameters_;
+};
+
+template <class T>
+class FakeRun final : public RowRun {
+ public:
+  FakeRun(FakeCase<T> const& problem_case, std::string kind)
+      : case_(&problem_case), kind_(std::move(kind)), out_(problem_case.a().size()) {
+    expect_runtime();
+    if (kind_ == "skips") throw Skip("needs 2 ranks");
+    if (kind_ == "throws_start") throw std::runtime_error("no scratch left");
+    counts().most_alive = std::max(counts().most_alive, ++counts().alive);
+  }
+  ~FakeRun() override { --counts().alive; }
+
+  void poison() override {
+    std::ranges::fill(out_, std::numeric_limits<T>::is_integer ? std::numeric_limits<T>::min()
+                                                               : std::numeric_limits<T>::quiet_NaN());
+  }
+  void enqueue() override {
+    ++counts().launches;
+    ++launches_;
+    if (kind_ == "interrupts" && launches_ == 6) std::raise(SIGINT);
+    if (kind_ == "nothing" || (kind_ == "works_once" && launches_ > 1)) return;
+    if (kind_ == "throws_later" && launches_ > 3) throw std::runtime_error("illegal memory access");
+    if (kind_ == "throws_odd") throw 7;
+    for (std::size_t i = 0; i < out_.size(); ++i) {
+      out_[i] = static_cast<T>(static_cast<double>(case_->a()[i]) + case_->c());
+    }
+    if (out_.empty()) return;
+    T& middle = out_[out_.size() / 2];
+    if (kind_ == "wrong_middle" || (kind_ == "wrong_later" && launches_ > 1)) middle = static_cast<T>(middle + 1);
+    if (kind_ == "nan") middle = static_cast<T>(std::nan(""));
+    if constexpr (std::is_floating_point_v<T>) {
+      bool const toggles = kind_ == "lying" || kind_ == "honest";
+      if (toggles && launches_ == 1) middle = std::nextafter(middle, static_cast<T>(1e9));
+    }
+  }
+  void fence() override {}
+  void evict_cache() override { ++counts().evictions; }
+  [[nodiscard]] std::vector<HostField> fetch() override {
+    if (kind_ == "past_end") throw std::runtime_error("wrote 4 bytes past the end of out");
+    auto const copy = std::make_shared<std::vector<T>>(out_);
+    return {{"out", dtype_of<T>, {out_.size()}, std::shared_ptr<void const>(copy, copy->data())}};
+  }
+  [[nodiscard]] double rounding_steps() const override { return std::is_integral_v<T> ? 0 : 2; }
+  [[nodiscard]] std::string note() const override { return "tiles of 64"; }
+
+ private:
+  FakeCase<T> const* case_;
+  std::string kind_;
+  std::vector<T> out_;
+  int launches_ = 0;
+};
+
+template <class Body>
+auto with_type(DType dtype, Body const& body) {
+  switch (dtype) {
+    case DType::float32: return body(float{});
+    case DType::float64: return body(double{});
+    case DType::int32: break;
+  }
+  return body(std::int32_t{});
+}
+
+Footprint footprint_of(DType dtype, double n) {
+  double const bytes = n * static_cast<double>(size_of(dtype));
+  return {bytes, bytes, n};
+}
+
+constexpr std::array<std::string_view, 17> kinds{
+    "good",         "wrong_middle", "wrong_later", "works_once", "nan",        "nothing",
+    "throws_start", "throws_later", "throws_odd",  "skips",      "past_end",   "lying",
+    "honest",       "float_only",   "openmp_only", "absent",     "interrupts"};
+
+// Row::start is a plain function: one for each kind.
+template <std::size_t Kind>
+std::unique_ptr<RowRun> start(Case& problem_case) {
+  return with_type(problem_case.dtype(), [&](auto zero) -> std::unique_ptr<RowRun> {
+    using T = decltype(zero);
+    return std::make_unique<FakeRun<T>>(dynamic_cast<FakeCase<T>&>(problem_case), std::string(kinds[Kind]));
+  });
+}
+
+template <std::size_t... Kind>
+std::unique_ptr<RowRun> (*start_of(std::string_view name, std::index_sequence<Kind...>))(Case&) {
+  std::unique_ptr<RowRun> (*result)(Case&) = nullptr;
+  ((kinds[Kind] == name ? void(result = &start<Kind>) : void()), ...);
+  return result;
+}
+
+}  // namespace
+
+App fake_app(FakeOptions const& options) {
+  App app;
+  app.info = {kept(options.name), "out[i] = a[i] + c"};
+  ParameterSpec tile{"tile", "elements of a tile", std::int64_t{64}, {}};
+  tile.minimum = 1;
+  tile.maximum = 1024;
+  app.parameters = {{"c", "what is added", 10.0, {}},
+                    {"op", "what is done", std::string("sum"), {"sum", "max", "min"}},
+                    {"exclusive", "leaves out the element itself", false, {}},
+                    tile};
+  for (std::string const& name : options.variants) {
+    VariantInfo const info{kept(name), Level::range, "a fake", name != "honest"};
+    app.variants.push_back(info);
+    for (std::string const& space : machine().spaces) {
+      for (std::string const& dtype : machine().dtypes) {
+        bool const there = name != "absent" && (name != "float_only" || dtype == "float") &&
+                           (name != "openmp_only" || space == "openmp");
+        if (!there) continue;
+        app.rows.push_back({info, space, *dtype_from_name(dtype),
+                            start_of(name, std::make_index_sequence<kinds.size()>{})});
+      }
+    }
+  }
+  app.input_fields = [](DType dtype) { return std::vector<FieldSpec>{{"a", 1, dtype}}; };
+  app.output_fields = [](DType dtype) { return std::vector<FieldSpec>{{"out", 1, dtype}}; };
+  app.check_parameters = [](ParameterMap const& map) {
+    if (std::get<bool>(map.at("exclusive")) && std::get<std::string>(map.at("op")) != "sum") {
+      throw UserError("--exclusive with --op max (no such case) leave out one of them");
+    }
+  };
+  app.footprint_of_size = [](DType dtype, std::size_t size, ParameterMap const&) {
+    return footprint_of(dtype, static_cast<double>(size));
+  };
+  app.footprint_of_source = [](DType dtype, FieldSource const& source, ParameterMap const&) {
+    return footprint_of(dtype, static_cast<double>(count_of(source.shape({"a", 1, dtype}))));
+  };
+  app.generate = [](DType dtype, std::size_t size, std::uint64_t seed, ParameterMap const& map) {
+    return with_type(dtype, [&](auto zero) -> std::unique_ptr<Case> {
+      using T = decltype(zero);
+      std::vector<T> a(size);
+      for (std::size_t i = 0; i < size; ++i) a[i] = static_cast<T>((seed + 7 * i) % 101);
+      return std::make_unique<FakeCase<T>>(std::move(a), map);
+    });
+  };
+  app.read = [](DType dtype, FieldSource const& source, ParameterMap const& map) {
+    return with_type(dtype, [&](auto zero) -> std::unique_ptr<Case> {
+      using T = decltype(zero);
+      FieldSpec const field{"a", 1, dtype};
+      std::vector<T> a(count_of(source.shape(field)));
+      source.read(field, a.data());
+      return std::make_unique<FakeCase<T>>(std::move(a), map);
+    });
+  };
+  return app;
+}
+
+}  // namespace tessera::fake

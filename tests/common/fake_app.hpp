@@ -1,0 +1,47 @@
+#pragma once
+// A mini-app with hand-written rows, `out[i] = a[i] + c`, good and bad ones, without Kokkos.
+
+#include <string>
+#include <vector>
+
+#include <tessera/app/app.hpp>
+
+namespace tessera::fake {
+
+/// The variants that fake_app knows:
+/// good            right, same bits
+/// wrong_middle    the middle element is off by one
+/// wrong_later     right at the first launch only
+/// works_once      writes at the first launch only
+/// nan             writes a NaN
+/// nothing         writes nothing
+/// throws_start, throws_later, throws_odd   throws while it is constructed, in a launch, something that is no exception
+/// skips           Skip
+/// past_end        writes past the end (fetch throws)
+/// lying           claims determinism, and the last bit toggles
+/// honest          the same, and says so
+/// float_only      has rows for float alone
+/// openmp_only     has rows on openmp alone
+/// absent          is listed, but has no row
+/// interrupts      raises SIGINT in its sixth launch
+struct FakeOptions {
+  std::string name = "fake";
+  std::vector<std::string> variants{"good"};
+};
+
+/// Names are kept for the life of the program, as those of real apps are.
+[[nodiscard]] App fake_app(FakeOptions const& options = {});
+
+/// Counts of what rows did, since the last reset.
+struct Counts {
+  int cases = 0;       ///< built
+  int alive = 0;       ///< rows alive now
+  int most_alive = 0;  ///< at one time
+  int launches = 0;
+  int evictions = 0;
+  int releases = 0;  ///< of device inputs
+  bool without_runtime = false;  ///< something ran while Kokkos was not running
+};
+Counts& counts();
+
+}  // namespace tessera::fake

@@ -1,0 +1,51 @@
+#include "fake_runtime.hpp"
+
+#include <stdexcept>
+
+#include <tessera/app/runtime.hpp>
+
+namespace tessera {
+
+namespace fake {
+
+Machine& machine() {
+  static Machine the_machine;
+  return the_machine;
+}
+
+}  // namespace fake
+
+using fake::machine;
+
+Runtime::Runtime(int& argc, char** argv) {
+  if (!machine().start_error.empty()) throw std::runtime_error(machine().start_error);
+  machine().kokkos_arguments.assign(argv + 1, argv + argc);
+  ++machine().starts;
+  machine().running = true;
+}
+
+Runtime::~Runtime() { machine().running = false; }
+
+std::vector<std::string> enabled_spaces() { return machine().spaces; }
+std::vector<std::string> enabled_dtypes() { return machine().dtypes; }
+
+double free_memory_bytes(std::string const& space) {
+  return is_host_space(space) ? machine().host_bytes : machine().device_bytes;
+}
+
+bool is_host_space(std::string const& space) { return space != "cuda"; }
+std::string device_name(std::string const& space) { return "fake " + space; }
+int concurrency(std::string const&) { return 2; }
+
+double measure_copy_bandwidth(std::string const& space, std::size_t bytes, int) {
+  ++machine().copy_measurements;
+  if (machine().on_copy) machine().on_copy();
+  machine().copies[space] = bytes;
+  return machine().copy_bytes_per_second;
+}
+
+std::map<std::string, std::string> build_facts() {
+  return {{"version", "0.1.0"}, {"build_type", machine().build_type}, {"compiler", "fake 1.0"}};
+}
+
+}  // namespace tessera

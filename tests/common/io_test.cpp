@@ -1,0 +1,871 @@
+// Case files and output files: good ones, every kind of bad one, and what HDF5 files from other programs look like.
+
+#include <tessera/io/case_file.hpp>
+#include <tessera/io/hdf5.hpp>
+
+#include <gtest/gtest.h>
+#include <hdf5.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace hdf5 = tessera::hdf5;
+using tessera::App;
+using tessera::CaseFile;
+using tessera::DType;
+using tessera::FieldSpec;
+using tessera::HostField;
+using tessera::OutputFile;
+using tessera::ParameterMap;
+using tessera::ParameterSpec;
+using tessera::ParameterValue;
+using tessera::Shape;
+using tessera::UserError;
+
+template <class T>
+HostField make_field(std::string name, Shape shape, std::vector<T> const& values) {
+  auto data = std::make_shared<std::vector<T>>(values);
+  return {std::move(name), tessera::dtype_of<T>, std::move(shape), std::shared_ptr<void const>(data, data->data())};
+}
+
+template <class T>
+std::vector<T> values_of(HostField const& field) {
+  auto const* data = static_cast<T const*>(field.data.get());
+  return {data, data + field.count()};
+}
+
+template <class T>
+std::vector<T> iota(std::size_t n) {
+  std::vector<T> values(n);
+  std::iota(values.begin(), values.end(), T{0});
+  return values;
+}
+
+/// What UserError says when `action` runs; a test failure if it throws something else or nothing.
+template <class Action>
+std::string user_error_of(Action&& action) {
+  try {
+    action();
+  } catch (UserError const& error) {
+    return error.what();
+  } catch (std::exception const& error) {
+    ADD_FAILURE() << "not a UserError: " << error.what();
+    return {};
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+void expect_says(std::string const& message, std::vector<std::string> const& parts) {
+  for (std::string const& part : parts) {
+    EXPECT_NE(message.find(part), std::string::npos) << "\"" << part << "\" is not in: " << message;
+  }
+  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+}
+
+/// An app that reads a and b of one dtype and writes a scalar and a vector.
+App make_app() {
+  App app;
+  app.info = {"dot", "out = sum a[i] * b[i]"};
+  app.input_fields = [](DType dtype) { return std::vector<FieldSpec>{{"a", 1, dtype}, {"b", 1, dtype}}; };
+  app.output_fields = [](DType dtype) { return std::vector<FieldSpec>{{"out", 0, dtype}}; };
+  return app;
+}
+
+/// An app with a field whose dtype does not follow the run's.
+App make_lookup_app() {
+  App app;
+  app.info = {"embedding", "out = w[idx]"};
+  app.input_fields = [](DType dtype) { return std::vector<FieldSpec>{{"idx", 1, DType::int32}, {"w", 1, dtype}}; };
+  return app;
+}
+
+/// One of each type of parameter.
+std::vector<ParameterSpec> make_specs() {
+  return {{.name = "c", .help = "", .default_value = 10.0, .choices = {}},
+          {.name = "window", .help = "", .default_value = std::int64_t{3}, .choices = {}, .minimum = 1, .maximum = 99},
+          {.name = "exclusive", .help = "", .default_value = false, .choices = {}},
+          {.name = "op", .help = "", .default_value = std::string("sum"), .choices = {"sum", "max", "min"}}};
+}
+
+/// Each test gets an empty directory of its own.
+class Io : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::path(testing::TempDir()) / "tessera_io_XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    directory_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+
+  [[nodiscard]] std::string at(std::string const& name) const { return (directory_ / name).string(); }
+  [[nodiscard]] std::vector<std::string> listing() const {
+    std::vector<std::string> names;
+    for (auto const& entry : fs::directory_iterator(directory_)) names.push_back(entry.path().filename().string());
+    return names;
+  }
+
+  /// A file with /input and these fields and parameters.
+  [[nodiscard]] std::string write_case(std::vector<HostField> const& fields, ParameterMap const& parameters = {}) const {
+    std::string const path = at("case.h5");
+    OutputFile file(path);
+    file.write_input(fields, parameters);
+    file.commit();
+    return path;
+  }
+  /// The good case that most bad ones are a change of.
+  [[nodiscard]] std::string write_dot_case() const {
+    return write_case({make_field<float>("a", {4}, {0, 1, 2, 3}), make_field<float>("b", {4}, {4, 5, 6, 7})});
+  }
+  /// Adds a group /expected.
+  static void add_expected(std::string const& path, std::vector<HostField> const& fields) {
+    hdf5::File file(path, hdf5::File::Mode::modify);
+    {
+      hdf5::Group expected = file.root().require_group("expected");
+      for (HostField const& field : fields) {
+        expected.create_dataset(field.name, field.dtype, field.shape).write(field.data.get(), field.dtype);
+      }
+    }
+    file.close();
+  }
+  /// Adds a dataset or an attribute to /input as any other program might: `type` is what is stored, `data` is in
+  /// `memory_type`; the shape is empty for a scalar.
+  static void add_raw(std::string const& path, std::string const& name, bool as_attribute, hid_t type,
+                      hid_t memory_type, void const* data, std::vector<hsize_t> const& shape = {}) {
+    hid_t const file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t const group = H5Gopen2(file, "input", H5P_DEFAULT);
+    hid_t const space = shape.empty() ? H5Screate(H5S_SCALAR)
+                                      : H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
+    if (as_attribute) {
+      hid_t const attribute = H5Acreate2(group, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT);
+      ASSERT_GE(attribute, 0);
+      ASSERT_GE(H5Awrite(attribute, memory_type, data), 0);
+      H5Aclose(attribute);
+    } else {
+      hid_t const dataset = H5Dcreate2(group, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+      ASSERT_GE(dataset, 0);
+      ASSERT_GE(H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), 0);
+      H5Dclose(dataset);
+    }
+    H5Sclose(space);
+    H5Gclose(group);
+    H5Fclose(file);
+  }
+  static void add_dataset(std::string const& path, std::string const& name, hid_t type, hid_t memory_type,
+                          void const* data, std::vector<hsize_t> const& shape) {
+    add_raw(path, name, false, type, memory_type, data, shape);
+  }
+  static void add_attribute(std::string const& path, std::string const& name, hid_t type, hid_t memory_type,
+                            void const* data, std::vector<hsize_t> const& shape = {}) {
+    add_raw(path, name, true, type, memory_type, data, shape);
+  }
+  /// A fixed-length string as NumPy (null padded) or Fortran (space padded) stores it.
+  static void add_fixed_string(std::string const& path, std::string const& name, std::string const& stored,
+                               H5T_str_t padding, H5T_cset_t characters = H5T_CSET_UTF8) {
+    hid_t const type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, stored.size());
+    H5Tset_strpad(type, padding);
+    H5Tset_cset(type, characters);
+    add_attribute(path, name, type, type, stored.data());
+    H5Tclose(type);
+  }
+
+  [[nodiscard]] static std::string read_bytes(std::string const& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  static void write_bytes(std::string const& path, std::string const& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+
+  fs::path directory_;
+};
+
+// ---------------------------------------------------------------------------------------------------- good files
+
+TEST_F(Io, ReadsBackWhatWasWritten) {
+  ParameterMap const parameters{{"c", 2.5}, {"window", std::int64_t{7}}, {"exclusive", true}, {"op", std::string("max")}};
+  std::string const path = write_case({make_field<double>("a", {2, 3}, {0, 1, 2, 3, 4, 5})}, parameters);
+  CaseFile const file(path);
+  EXPECT_EQ(file.path(), path);
+  EXPECT_FALSE(file.has_expected());
+  EXPECT_TRUE(file.expected({{"out", 1, DType::float64}}).empty());
+  EXPECT_EQ(file.parameters(make_specs()), parameters);
+
+  FieldSpec const spec{"a", 2, DType::float64};
+  EXPECT_EQ(file.shape(spec), (Shape{2, 3}));
+  std::vector<double> values(6);
+  file.read(spec, values.data());
+  EXPECT_EQ(values, iota<double>(6));
+  EXPECT_EQ(listing(), std::vector<std::string>{"case.h5"});  // no temporary file is left
+}
+
+template <class T>
+class IoDtype : public Io {};
+using Dtypes = testing::Types<float, double, std::int32_t>;
+TYPED_TEST_SUITE(IoDtype, Dtypes);
+
+TYPED_TEST(IoDtype, RunDtypeIsThatOfTheFields) {
+  std::string const path = this->write_case(
+      {make_field<TypeParam>("a", {3}, {1, 2, 3}), make_field<TypeParam>("b", {3}, {4, 5, 6})});
+  EXPECT_EQ(CaseFile(path).run_dtype(make_app()), tessera::dtype_of<TypeParam>);
+}
+
+TYPED_TEST(IoDtype, ReadsScalarsAndEmptyArrays) {
+  constexpr DType dtype = tessera::dtype_of<TypeParam>;
+  std::string const path = this->write_case({make_field<TypeParam>("scalar", {}, {42}),
+                                             make_field<TypeParam>("empty", {0}, {}),
+                                             make_field<TypeParam>("rows", {0, 5}, {})});
+  CaseFile const file(path);
+  EXPECT_EQ(file.shape({"scalar", 0, dtype}), Shape{});
+  EXPECT_EQ(file.shape({"empty", 1, dtype}), Shape{0});
+  EXPECT_EQ(file.shape({"rows", 2, dtype}), (Shape{0, 5}));
+  TypeParam value = 7;
+  file.read({"empty", 1, dtype}, &value);
+  file.read({"rows", 2, dtype}, &value);
+  EXPECT_EQ(value, TypeParam{7});
+  file.read({"scalar", 0, dtype}, &value);
+  EXPECT_EQ(value, TypeParam{42});
+}
+
+TYPED_TEST(IoDtype, ExpectedFieldsKeepEveryBit) {
+  std::string const path = this->write_dot_case();
+  TypeParam const value = std::is_integral_v<TypeParam> ? TypeParam(-5) : -std::numeric_limits<TypeParam>::denorm_min();
+  this->add_expected(path, {make_field<TypeParam>("out", {}, {value}), make_field<TypeParam>("empty", {0}, {})});
+  CaseFile const file(path);
+  ASSERT_TRUE(file.has_expected());
+  constexpr DType dtype = tessera::dtype_of<TypeParam>;
+  auto const expected = file.expected({{"empty", 1, dtype}, {"not_there", 1, dtype}, {"out", 0, dtype}});
+  ASSERT_EQ(expected.size(), 2U);
+  EXPECT_EQ(expected[0].name, "empty");
+  EXPECT_EQ(expected[1].name, "out");
+  EXPECT_EQ(expected[1].shape, Shape{});
+  EXPECT_EQ(values_of<TypeParam>(expected[1]), std::vector<TypeParam>{value});
+}
+
+TEST_F(Io, ReadsTheOtherByteOrder) {
+  std::string const path = write_case({make_field<float>("unused", {1}, {0})});
+  std::vector<float> const values{1.5F, -2.0F};
+  add_dataset(path, "a", H5T_IEEE_F32BE, H5T_NATIVE_FLOAT, values.data(), {2});
+  add_dataset(path, "b", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, values.data(), {2});
+  CaseFile const file(path);
+  EXPECT_EQ(file.run_dtype(make_app()), DType::float32);
+  std::vector<float> read(2);
+  file.read({"a", 1, DType::float32}, read.data());
+  EXPECT_EQ(read, values);
+}
+
+TEST_F(Io, DtypeOfOneFieldMayBeFixed) {
+  App const app = make_lookup_app();
+  auto const idx = make_field<std::int32_t>("idx", {1}, {0});
+  EXPECT_EQ(CaseFile(write_case({idx, make_field<double>("w", {1}, {0})})).run_dtype(app), DType::float64);
+  EXPECT_EQ(CaseFile(write_case({idx, make_field<std::int32_t>("w", {1}, {0})})).run_dtype(app), DType::int32);
+  std::string const path = write_case({make_field<float>("idx", {1}, {0}), make_field<float>("w", {1}, {0})});
+  expect_says(user_error_of([&] { (void)CaseFile(path).run_dtype(app); }),
+              {path, "idx is float", "idx as int32 and w as float"});
+}
+
+TEST_F(Io, DatasetsThatTheAppDoesNotReadAreLeftAlone) {
+  std::string const path = write_dot_case();
+  std::int64_t const value = 1;
+  add_dataset(path, "extra", H5T_STD_I64LE, H5T_NATIVE_INT64, &value, {1});
+  EXPECT_EQ(CaseFile(path).run_dtype(make_app()), DType::float32);
+}
+
+// --------------------------------------------------------------------------------------------------- hyperslabs
+
+TEST_F(Io, SlabsCoverAShapeOnceAndInOrder) {
+  for (Shape const& shape : {Shape{}, Shape{0}, Shape{1}, Shape{7}, Shape{3, 0, 2}, Shape{5, 3}, Shape{1, 9}, Shape{2, 3, 4}}) {
+    for (std::size_t const max_bytes : {1U, 4U, 8U, 12U, 16U, 48U, 64U, 1000U}) {
+      std::size_t next = 0;  // flat index of the next element
+      tessera::hdf5::for_each_slab(shape, 4, max_bytes, [&](Shape const& offset, Shape const& count) {
+        ASSERT_EQ(offset.size(), shape.size());
+        ASSERT_EQ(count.size(), shape.size());
+        std::size_t flat = 0;
+        for (std::size_t d = 0; d < shape.size(); ++d) {
+          flat = flat * shape[d] + offset[d];
+          EXPECT_LE(offset[d] + count[d], shape[d]);
+        }
+        EXPECT_EQ(flat, next);  // the slabs follow each other in memory
+        EXPECT_GT(tessera::count_of(count), 0U);
+        EXPECT_LE(4 * tessera::count_of(count), std::max<std::size_t>(4, max_bytes));
+        next += tessera::count_of(count);
+      });
+      EXPECT_EQ(next, tessera::count_of(shape)) << tessera::to_string(shape) << " by " << max_bytes;
+    }
+  }
+}
+
+TEST_F(Io, TransfersInSmallSlabsGiveTheSameData) {
+  hdf5::File file(at("slabs.h5"), hdf5::File::Mode::create);
+  for (std::size_t const max_bytes : {4U, 12U, 20U, 64U, 1U << 20}) {
+    auto const values = iota<std::int32_t>(5 * 7);
+    hdf5::Dataset dataset = file.root().create_dataset("a" + std::to_string(max_bytes), DType::int32, {5, 7});
+    dataset.write(values.data(), DType::int32, max_bytes);
+    std::vector<std::int32_t> read(values.size());
+    dataset.read(read.data(), DType::int32, max_bytes == 4 ? 20 : 4);
+    EXPECT_EQ(read, values);
+  }
+}
+
+TEST_F(Io, ReadsAndWritesABox) {
+  hdf5::File file(at("box.h5"), hdf5::File::Mode::create);
+  auto const values = iota<std::int32_t>(4 * 6);
+  hdf5::Dataset dataset = file.root().create_dataset("a", DType::int32, {4, 6});
+  dataset.write(values.data(), DType::int32);
+  std::vector<std::int32_t> box(4);
+  dataset.read(box.data(), DType::int32, {1, 2}, {2, 2});
+  EXPECT_EQ(box, (std::vector<std::int32_t>{8, 9, 14, 15}));
+
+  std::vector<std::int32_t> const row{-1, -2};
+  dataset.write(row.data(), DType::int32, {3, 4}, {1, 2});
+  dataset.read(box.data(), DType::int32, {2, 4}, {2, 2});
+  EXPECT_EQ(box, (std::vector<std::int32_t>{16, 17, -1, -2}));
+
+  EXPECT_THROW(dataset.read(box.data(), DType::int32, {3, 5}, {1, 2}), hdf5::Error);  // leaves the dataset
+  EXPECT_THROW(dataset.read(box.data(), DType::int32, {0}, {2}), hdf5::Error);        // rank
+  EXPECT_THROW(dataset.read(box.data(), DType::float32, {0, 0}, {1, 1}), hdf5::Error);
+  EXPECT_THROW(dataset.write(box.data(), DType::float32, {0, 0}, {1, 1}), hdf5::Error);
+  EXPECT_NO_THROW(dataset.read(nullptr, DType::int32, {4, 6}, {0, 0}));
+}
+
+TEST_F(Io, ElementTypesHaveReadableNames) {
+  std::string const path = write_dot_case();
+  double const buffer[4] = {};
+  auto const name_of_type = [&](std::string const& name, hid_t type) {
+    add_dataset(path, name, type, type, buffer, {1});
+    hdf5::File const file(path, hdf5::File::Mode::read);
+    hdf5::ElementType const found = file.root().open_group("input").open_dataset(name).type();
+    EXPECT_FALSE(found.dtype.has_value()) << name;
+    return found.name;
+  };
+  EXPECT_EQ(name_of_type("i64", H5T_STD_I64LE), "int64");
+  EXPECT_EQ(name_of_type("i16", H5T_STD_I16BE), "int16");
+  EXPECT_EQ(name_of_type("u8", H5T_STD_U8LE), "uint8");
+  EXPECT_EQ(name_of_type("u32", H5T_STD_U32LE), "uint32");
+  EXPECT_EQ(name_of_type("bits", H5T_STD_B32LE), "bitfield");
+  hid_t const text = H5Tcopy(H5T_C_S1);
+  EXPECT_EQ(name_of_type("text", text), "string");
+  H5Tclose(text);
+  hid_t const half = H5Tcopy(H5T_IEEE_F32LE);
+  H5Tset_fields(half, 15, 10, 5, 0, 10);
+  H5Tset_size(half, 2);
+  H5Tset_ebias(half, 15);
+  EXPECT_EQ(name_of_type("half", half), "float16");
+  H5Tclose(half);
+  hid_t const complex = H5Tcreate(H5T_COMPOUND, 8);
+  H5Tinsert(complex, "r", 0, H5T_IEEE_F32LE);
+  H5Tinsert(complex, "i", 4, H5T_IEEE_F32LE);
+  EXPECT_EQ(name_of_type("complex", complex), "compound");
+  H5Tclose(complex);
+}
+
+// ------------------------------------------------------------------------------------------------ bad files
+
+TEST_F(Io, MissingFile) {
+  std::string const path = at("nothing.h5");
+  expect_says(user_error_of([&] { CaseFile file(path); }), {path + ": no such file", "--input"});
+}
+
+TEST_F(Io, DirectoryInsteadOfAFile) {
+  std::string const path = directory_.string();
+  expect_says(user_error_of([&] { CaseFile file(path); }), {path, "is a directory"});
+}
+
+TEST_F(Io, DeviceInsteadOfAFile) {
+  expect_says(user_error_of([&] { CaseFile file("/dev/null"); }), {"/dev/null", "not a regular file"});
+}
+
+TEST_F(Io, FileWithoutPermission) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
+  std::string const path = write_dot_case();
+  fs::permissions(path, fs::perms::none);
+  expect_says(user_error_of([&] { CaseFile file(path); }), {path, "cannot be opened", "ermission"});
+}
+
+TEST_F(Io, NotHdf5) {
+  std::string const path = at("text.h5");
+  for (std::string const& bytes : {std::string("1 2 3\n"), std::string(5000, 'x'), std::string("\x89HDF\r\n\x1a", 7)}) {
+    write_bytes(path, bytes);
+    expect_says(user_error_of([&] { CaseFile file(path); }), {path + ": not an HDF5 file", "h5py"});
+  }
+  write_bytes(path, "");
+  expect_says(user_error_of([&] { CaseFile file(path); }), {path + ": not an HDF5 file", "empty"});
+}
+
+TEST_F(Io, TruncatedAnywhere) {
+  std::string const bytes = read_bytes(write_dot_case());
+  ASSERT_GT(bytes.size(), 1000U);
+  std::string const path = at("truncated.h5");
+  for (std::size_t size = 8; size < bytes.size(); size = size + 61 < bytes.size() ? size + 61 : size + 1) {
+    write_bytes(path, bytes.substr(0, size));
+    std::string const message = user_error_of([&] {
+      CaseFile const file(path);
+      (void)file.run_dtype(make_app());
+      std::vector<float> values(4);
+      file.read({"a", 1, DType::float32}, values.data());
+      file.read({"b", 1, DType::float32}, values.data());
+    });
+    expect_says(message, {path, "truncated or damaged"});
+  }
+}
+
+TEST_F(Io, FileBehindAUserBlockIsHdf5Too) {
+  // HDF5 looks for its signature at 512, 1024 ... as well.
+  std::string const path = at("block.h5");
+  hid_t const properties = H5Pcreate(H5P_FILE_CREATE);
+  H5Pset_userblock(properties, 1024);
+  hid_t const file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, properties, H5P_DEFAULT);
+  H5Pclose(properties);
+  H5Gclose(H5Gcreate2(file, "input", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  H5Fclose(file);
+  EXPECT_NO_THROW(CaseFile{path});
+}
+
+TEST_F(Io, DamagedDataIsFoundWhileReading) {
+  // A checksummed dataset whose bytes were changed on disk: the file opens, the read fails.
+  std::string const path = write_case({});
+  {
+    hid_t const file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+    hsize_t const extent = 64;
+    hid_t const space = H5Screate_simple(1, &extent, nullptr);
+    hid_t const properties = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(properties, 1, &extent);
+    H5Pset_fletcher32(properties);
+    hid_t const dataset = H5Dcreate2(file, "input/a", H5T_IEEE_F32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    std::vector<float> const values(extent, 1234.5F);
+    H5Dwrite(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+    H5Dclose(dataset);
+    H5Pclose(properties);
+    H5Sclose(space);
+    H5Fclose(file);
+  }
+  FieldSpec const spec{"a", 1, DType::float32};
+  std::vector<float> values(64);
+  EXPECT_NO_THROW(CaseFile(path).read(spec, values.data()));
+
+  float const value = 1234.5F;
+  std::string pattern(sizeof value, '\0');
+  std::memcpy(pattern.data(), &value, sizeof value);
+  std::string bytes = read_bytes(path);
+  std::size_t const at = bytes.find(pattern + pattern);
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 1] = static_cast<char>(bytes[at + 1] ^ 0x10);
+  write_bytes(path, bytes);
+  expect_says(user_error_of([&] { CaseFile(path).read(spec, values.data()); }), {path, "/input/a", "damaged"});
+}
+
+TEST_F(Io, NoInputGroup) {
+  std::string const path = at("other.h5");
+  {
+    hdf5::File file(path, hdf5::File::Mode::create);
+    (void)file.root().require_group("data");
+    (void)file.root().require_group("results");
+    file.close();
+  }
+  expect_says(user_error_of([&] { CaseFile file(path); }), {path, "no group /input", "data and results"});
+}
+
+TEST_F(Io, InputIsADataset) {
+  std::string const path = at("other.h5");
+  {
+    hdf5::File file(path, hdf5::File::Mode::create);
+    (void)file.root().create_dataset("input", DType::float32, {3});
+    file.close();
+  }
+  expect_says(user_error_of([&] { CaseFile file(path); }), {path, "no group /input"});
+}
+
+TEST_F(Io, MissingDataset) {
+  std::string const path = write_case({make_field<float>("a", {1}, {0}), make_field<float>("c", {1}, {0})});
+  expect_says(user_error_of([&] { (void)CaseFile(path).run_dtype(make_app()); }),
+              {path, "no dataset /input/b", "dot reads a and b", "/input holds a and c"});
+  expect_says(user_error_of([&] { (void)CaseFile(path).shape({"b", 1, DType::float32}); }),
+              {path, "no dataset /input/b", "a and c"});
+}
+
+TEST_F(Io, GroupInsteadOfADataset) {
+  std::string const path = write_case({make_field<float>("a", {1}, {0})});
+  {
+    hdf5::File file(path, hdf5::File::Mode::modify);
+    (void)file.root().open_group("input").require_group("b");
+    file.close();
+  }
+  expect_says(user_error_of([&] { (void)CaseFile(path).run_dtype(make_app()); }), {path, "no dataset /input/b"});
+  expect_says(user_error_of([&] { (void)CaseFile(path).shape({"b", 1, DType::float32}); }), {path, "not a dataset"});
+}
+
+TEST_F(Io, WrongRank) {
+  std::string const path = write_case({make_field<float>("a", {2, 3}, iota<float>(6))});
+  float value = 0;
+  for (auto const& use : {std::function<void()>([&] { (void)CaseFile(path).shape({"a", 1, DType::float32}); }),
+                          std::function<void()>([&] { CaseFile(path).read({"a", 1, DType::float32}, &value); })}) {
+    expect_says(user_error_of(use), {path, "/input/a", "[2, 3]", "needs rank 1, has 2"});
+  }
+}
+
+TEST_F(Io, WrongDtype) {
+  std::string const path = write_dot_case();
+  std::int64_t const value = 1;
+  add_dataset(path, "wide", H5T_STD_I64LE, H5T_NATIVE_INT64, &value, {1});
+  App app = make_app();
+  app.input_fields = [](DType dtype) { return std::vector<FieldSpec>{{"wide", 1, dtype}}; };
+  expect_says(user_error_of([&] { (void)CaseFile(path).run_dtype(app); }),
+              {path, "wide is int64", "dot reads wide as float, wide as double, or wide as int32"});
+  expect_says(user_error_of([&] { (void)CaseFile(path).shape({"a", 1, DType::float64}); }),
+              {path, "/input/a", "holds float", "double"});
+}
+
+TEST_F(Io, FieldsOfDifferentDtypes) {
+  std::string const path = write_case({make_field<float>("a", {1}, {0}), make_field<double>("b", {1}, {0})});
+  expect_says(user_error_of([&] { (void)CaseFile(path).run_dtype(make_app()); }), {path, "a is float and b is double"});
+}
+
+TEST_F(Io, OnlyDtypesOfTheAppsRowsCount) {
+  App app = make_app();
+  app.rows.push_back({.info = {}, .space = "serial", .dtype = DType::float64});
+  std::string const path = write_dot_case();
+  std::string const message = user_error_of([&] { (void)CaseFile(path).run_dtype(app); });
+  expect_says(message, {path, "dot reads a as double and b as double;"});
+  EXPECT_EQ(message.find("int32"), std::string::npos) << message;
+}
+
+TEST_F(Io, NullDataspace) {
+  std::string const path = write_dot_case();
+  hid_t const file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  hid_t const space = H5Screate(H5S_NULL);
+  H5Dclose(H5Dcreate2(file, "input/none", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  H5Sclose(space);
+  H5Fclose(file);
+  expect_says(user_error_of([&] { (void)CaseFile(path).shape({"none", 0, DType::float32}); }), {path, "null dataspace"});
+}
+
+TEST_F(Io, ExtentsThatNoMemoryHolds) {
+  std::string const path = write_dot_case();
+  {
+    // Chunked storage takes no space until it is written, so a small file can claim any extent.
+    hid_t const file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+    hsize_t const extents[2] = {hsize_t{1} << 31, hsize_t{1} << 31};
+    hsize_t const chunk[2] = {16, 16};
+    hid_t const space = H5Screate_simple(2, extents, nullptr);
+    hid_t const properties = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(properties, 2, chunk);
+    H5Dclose(H5Dcreate2(file, "input/huge", H5T_IEEE_F32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT));
+    H5Pclose(properties);
+    H5Sclose(space);
+    H5Fclose(file);
+  }
+  expect_says(user_error_of([&] { (void)CaseFile(path).shape({"huge", 2, DType::float32}); }), {path, "no memory"});
+}
+
+TEST_F(Io, DanglingLinkIsMissing) {
+  std::string const path = write_dot_case();
+  hid_t const file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  H5Lcreate_soft("/nowhere", file, "input/link", H5P_DEFAULT, H5P_DEFAULT);
+  H5Lcreate_soft("/input/a", file, "input/good_link", H5P_DEFAULT, H5P_DEFAULT);
+  H5Fclose(file);
+  CaseFile const cases(path);
+  expect_says(user_error_of([&] { (void)cases.shape({"link", 1, DType::float32}); }), {path, "no dataset /input/link"});
+  EXPECT_EQ(cases.shape({"good_link", 1, DType::float32}), Shape{4});
+}
+
+// ------------------------------------------------------------------------------------------------ parameters
+
+TEST_F(Io, ParametersMayBeLeftOutAndNotesAreIgnored) {
+  std::string const path = write_case({}, {{"description", std::string("puzzle 1")},
+                                           {"source", std::string("here")},
+                                           {"title", std::int64_t{3}},
+                                           {"_seed", 1.5},
+                                           {"c", 2.0}});
+  EXPECT_EQ(CaseFile(path).parameters(make_specs()), (ParameterMap{{"c", 2.0}}));
+}
+
+TEST_F(Io, UnknownAttribute) {
+  std::string const path = write_case({}, {{"windw", std::int64_t{3}}});
+  expect_says(user_error_of([&] { (void)CaseFile(path).parameters(make_specs()); }),
+              {path, "unknown attribute windw", "c, window, exclusive and op"});
+  expect_says(user_error_of([&] { (void)CaseFile(path).parameters({}); }), {path, "windw", "parameters are nothing"});
+}
+
+TEST_F(Io, NumberAttributesOfEveryWidth) {
+  std::string const path = write_case({});
+  std::int32_t const small = 5;
+  add_attribute(path, "window", H5T_STD_I32LE, H5T_NATIVE_INT32, &small);
+  float const real = 0.1F;
+  add_attribute(path, "c", H5T_IEEE_F32BE, H5T_NATIVE_FLOAT, &real);
+  ParameterMap const found = CaseFile(path).parameters(make_specs());
+  EXPECT_EQ(found, (ParameterMap{{"window", std::int64_t{5}}, {"c", static_cast<double>(0.1F)}}));
+
+  std::string const other = write_case({});
+  std::uint8_t const byte = 200;
+  add_attribute(other, "c", H5T_STD_U8LE, H5T_NATIVE_UINT8, &byte);  // an integer is a number
+  hsize_t const one = 1;
+  add_attribute(other, "window", H5T_STD_I64BE, H5T_NATIVE_INT32, &small, {one});  // one element, as numpy.array([5])
+  EXPECT_EQ(CaseFile(other).parameters(make_specs()), (ParameterMap{{"window", std::int64_t{5}}, {"c", 200.0}}));
+}
+
+TEST_F(Io, IntegersThatDoNotFit) {
+  std::string const path = write_case({});
+  std::uint64_t const large = std::numeric_limits<std::uint64_t>::max();
+  add_attribute(path, "window", H5T_STD_U64LE, H5T_NATIVE_UINT64, &large);
+  expect_says(user_error_of([&] { (void)CaseFile(path).parameters(make_specs()); }), {path, "window", "int64"});
+
+  std::string const other = write_case({}, {{"c", (std::int64_t{1} << 53) + 1}});
+  expect_says(user_error_of([&] { (void)CaseFile(other).parameters(make_specs()); }), {other, "9007199254740993"});
+}
+
+TEST_F(Io, BoolAttributes) {
+  for (bool const value : {false, true}) {
+    EXPECT_EQ(CaseFile(write_case({}, {{"exclusive", value}})).parameters(make_specs()),
+              (ParameterMap{{"exclusive", value}}));
+    std::int64_t const integer = value ? 1 : 0;  // from languages without a bool in HDF5
+    EXPECT_EQ(CaseFile(write_case({}, {{"exclusive", integer}})).parameters(make_specs()),
+              (ParameterMap{{"exclusive", value}}));
+  }
+  // As h5py makes them, step by step.
+  std::string const path = write_case({});
+  hid_t const type = H5Tenum_create(H5T_NATIVE_INT8);
+  std::int8_t const no = 0;
+  std::int8_t const yes = 1;
+  H5Tenum_insert(type, "FALSE", &no);
+  H5Tenum_insert(type, "TRUE", &yes);
+  add_attribute(path, "exclusive", type, type, &yes);
+  H5Tclose(type);
+  EXPECT_EQ(CaseFile(path).parameters(make_specs()), (ParameterMap{{"exclusive", true}}));
+
+  std::string const other = write_case({}, {{"exclusive", std::int64_t{2}}});
+  expect_says(user_error_of([&] { (void)CaseFile(other).parameters(make_specs()); }), {other, "exclusive", "a bool"});
+}
+
+TEST_F(Io, EnumThatIsNoBool) {
+  std::string const path = write_case({});
+  hid_t const type = H5Tenum_create(H5T_NATIVE_INT8);
+  std::int8_t const red = 0;
+  H5Tenum_insert(type, "RED", &red);
+  add_attribute(path, "exclusive", type, type, &red);
+  H5Tclose(type);
+  expect_says(user_error_of([&] { (void)CaseFile(path).parameters(make_specs()); }), {path, "exclusive", "enum"});
+}
+
+TEST_F(Io, StringAttributes) {
+  ParameterMap const max{{"op", std::string("max")}};
+  EXPECT_EQ(CaseFile(write_case({}, max)).parameters(make_specs()), max);  // variable length, as h5py writes str
+  std::string path = write_case({});
+  add_fixed_string(path, "op", "max", H5T_STR_NULLPAD);  // no terminating zero
+  EXPECT_EQ(CaseFile(path).parameters(make_specs()), max);
+  path = write_case({});
+  add_fixed_string(path, "op", std::string("max\0\0\0", 6), H5T_STR_NULLPAD, H5T_CSET_ASCII);  // numpy.bytes_
+  EXPECT_EQ(CaseFile(path).parameters(make_specs()), max);
+  path = write_case({});
+  add_fixed_string(path, "op", std::string("max\0", 4), H5T_STR_NULLTERM);
+  EXPECT_EQ(CaseFile(path).parameters(make_specs()), max);
+  path = write_case({});
+  add_fixed_string(path, "op", "max   ", H5T_STR_SPACEPAD, H5T_CSET_ASCII);  // Fortran
+  EXPECT_EQ(CaseFile(path).parameters(make_specs()), max);
+}
+
+TEST_F(Io, ParametersOfAnotherType) {
+  std::vector<std::pair<std::string, ParameterValue>> const bad{
+      {"c", std::string("ten")},  {"c", true},       {"window", 3.0},           {"window", true},
+      {"window", std::string()},  {"op", 1.0},       {"op", std::int64_t{1}},   {"exclusive", std::string("yes")},
+      {"exclusive", 1.0}};
+  for (auto const& [name, value] : bad) {
+    std::string const path = write_case({}, {{name, value}});
+    expect_says(user_error_of([&] { (void)CaseFile(path).parameters(make_specs()); }), {path, "attribute " + name});
+  }
+}
+
+TEST_F(Io, ParametersOutsideTheirRange) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::vector<std::pair<std::string, ParameterValue>> const bad{
+      {"c", infinity},           {"c", std::numeric_limits<double>::quiet_NaN()}, {"window", std::int64_t{0}},
+      {"window", std::int64_t{100}}, {"op", std::string("mean")}};
+  for (auto const& [name, value] : bad) {
+    std::string const path = write_case({}, {{name, value}});
+    expect_says(user_error_of([&] { (void)CaseFile(path).parameters(make_specs()); }), {path, "attribute " + name});
+  }
+  std::string const path = write_case({}, {{"op", std::string("mean")}});
+  expect_says(user_error_of([&] { (void)CaseFile(path).parameters(make_specs()); }), {"\"mean\"", "sum, max or min"});
+}
+
+TEST_F(Io, ParameterWithManyValues) {
+  std::string const path = write_case({});
+  std::vector<double> const values{1, 2, 3};
+  add_attribute(path, "c", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, values.data(), {3});
+  expect_says(user_error_of([&] { (void)CaseFile(path).parameters(make_specs()); }), {path, "attribute c", "3 values"});
+}
+
+// -------------------------------------------------------------------------------------------------- /expected
+
+TEST_F(Io, ExpectedOfAnotherDtype) {
+  std::string const path = write_dot_case();
+  add_expected(path, {make_field<double>("out", {}, {1})});
+  expect_says(user_error_of([&] { (void)CaseFile(path).expected({{"out", 0, DType::float32}}); }),
+              {path, "/expected/out", "double", "float"});
+}
+
+TEST_F(Io, ExpectedOfAnotherRank) {
+  std::string const path = write_dot_case();
+  add_expected(path, {make_field<float>("out", {1}, {1})});
+  expect_says(user_error_of([&] { (void)CaseFile(path).expected({{"out", 0, DType::float32}}); }),
+              {path, "/expected/out", "[1]", "needs rank 0, has 1"});
+}
+
+TEST_F(Io, ExpectedWithAnUnknownName) {
+  std::string const path = write_dot_case();
+  add_expected(path, {make_field<float>("result", {1}, {1})});
+  expect_says(user_error_of([&] { (void)CaseFile(path).expected({{"out", 0, DType::float32}}); }),
+              {path, "/expected/result", "the app writes out"});
+}
+
+TEST_F(Io, ExpectedOfAnotherShape) {
+  auto const in_file = make_field<float>("out", {5}, iota<float>(5));
+  HostField const written{"out", DType::float32, {6}, nullptr};
+  EXPECT_NO_THROW(tessera::check_expected_shapes({in_file}, {{"out", DType::float32, {5}, nullptr}}, "x.h5"));
+  EXPECT_NO_THROW(tessera::check_expected_shapes({}, {written}, "x.h5"));
+  expect_says(user_error_of([&] { tessera::check_expected_shapes({in_file}, {written}, "x.h5"); }),
+              {"x.h5", "/expected/out has shape [5] (the app writes [6] for this input)"});
+  expect_says(user_error_of([&] { tessera::check_expected_shapes({in_file}, {}, "x.h5"); }), {"x.h5", "/expected/out"});
+}
+
+// ------------------------------------------------------------------------------------------------- output files
+
+TEST_F(Io, OutputIsAValidInputAgain) {
+  std::string const path = at("out.h5");
+  {
+    OutputFile file(path);
+    EXPECT_FALSE(fs::exists(path));  // nothing under the final name before the first commit
+    file.write_input({make_field<float>("a", {3}, {1, 2, 3}), make_field<float>("b", {3}, {4, 5, 6})},
+                     {{"c", 2.5}, {"exclusive", true}});
+    file.write("team_tree", "serial", {make_field<float>("out", {}, {32})});
+    file.commit();
+    ASSERT_TRUE(fs::exists(path));
+    EXPECT_EQ(CaseFile(path).run_dtype(make_app()), DType::float32);  // readable while the run goes on
+    file.write("team_tree", "openmp", {make_field<float>("out", {}, {33}), make_field<float>("empty", {0}, {})});
+    file.commit();
+    file.commit();  // nothing new: harmless
+  }
+  CaseFile const again(path);
+  EXPECT_EQ(again.run_dtype(make_app()), DType::float32);
+  EXPECT_EQ(again.parameters(make_specs()), (ParameterMap{{"c", 2.5}, {"exclusive", true}}));
+  hdf5::File const file(path, hdf5::File::Mode::read);
+  hdf5::Group const variant = file.root().open_group("output").open_group("team_tree");
+  EXPECT_EQ(variant.names(), (std::vector<std::string>{"openmp", "serial"}));
+  float value = 0;
+  variant.open_group("openmp").open_dataset("out").read(&value, DType::float32);
+  EXPECT_EQ(value, 33.0F);
+  EXPECT_EQ(variant.open_group("openmp").open_dataset("empty").shape(), Shape{0});
+  EXPECT_EQ(listing(), std::vector<std::string>{"out.h5"});
+}
+
+TEST_F(Io, TheSameOutputHasTheSameBytes) {
+  std::string const input = write_dot_case();
+  std::string const first = read_bytes(input);
+  EXPECT_EQ(read_bytes(write_dot_case()), first);
+}
+
+TEST_F(Io, WithoutACommitNothingIsLeft) {
+  std::string const path = at("out.h5");
+  { OutputFile file(path); }
+  {
+    OutputFile file(path);
+    file.write("range", "serial", {make_field<float>("out", {1}, {1})});
+  }
+  EXPECT_TRUE(listing().empty());
+
+  write_bytes(path, "precious");
+  { OutputFile file(path); }
+  EXPECT_EQ(read_bytes(path), "precious");
+}
+
+TEST_F(Io, AnExistingFileIsReplacedByTheCommit) {
+  std::string const path = at("out.h5");
+  write_bytes(path, "old");
+  OutputFile file(path);
+  file.write_input({}, {});
+  EXPECT_EQ(read_bytes(path), "old");
+  file.commit();
+  EXPECT_NO_THROW(CaseFile{path});
+}
+
+TEST_F(Io, ALinkStaysALink) {
+  fs::create_symlink(at("target.h5"), at("link.h5"));
+  write_bytes(at("target.h5"), "old");
+  OutputFile file(at("link.h5"));
+  file.write_input({}, {});
+  file.commit();
+  EXPECT_TRUE(fs::is_symlink(at("link.h5")));
+  EXPECT_NO_THROW(CaseFile{at("target.h5")});
+}
+
+TEST_F(Io, OutputThatCannotBeWritten) {
+  expect_says(user_error_of([&] { OutputFile file(""); }), {"--output"});
+  expect_says(user_error_of([&] { OutputFile file(directory_.string()); }), {directory_.string(), "is a directory"});
+  std::string const missing = at("missing/out.h5");
+  expect_says(user_error_of([&] { OutputFile file(missing); }), {missing, "there is no directory", "make it first"});
+  expect_says(user_error_of([&] { OutputFile file("/dev/null"); }), {"/dev/null", "not a regular file"});
+  if (fs::exists("/proc/self")) {  // a directory that takes no files, not even from root
+    expect_says(user_error_of([&] { OutputFile file("/proc/out.h5"); }), {"/proc/out.h5", "cannot be written"});
+  }
+  EXPECT_TRUE(listing().empty());
+}
+
+TEST_F(Io, OutputWithoutPermission) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may write everything";
+  std::string const path = at("out.h5");
+  write_bytes(path, "precious");
+  fs::permissions(path, fs::perms::owner_read);
+  expect_says(user_error_of([&] { OutputFile file(path); }), {path, "cannot be written"});
+  fs::remove(path);
+  fs::permissions(directory_, fs::perms::owner_read | fs::perms::owner_exec);
+  expect_says(user_error_of([&] { OutputFile file(path); }), {path, "cannot be written"});
+  fs::permissions(directory_, fs::perms::owner_all);
+}
+
+TEST_F(Io, AFieldIsWrittenOnce) {
+  OutputFile file(at("out.h5"));
+  auto const out = make_field<float>("out", {1}, {1});
+  file.write("range", "serial", {out});
+  EXPECT_THROW(file.write("range", "serial", {out}), std::runtime_error);
+}
+
+TEST_F(Io, ARunThatDiesKeepsWhatWasCommitted) {
+  std::string const path = at("out.h5");
+  auto const large = make_field<double>("out", {1 << 16}, iota<double>(1 << 16));
+  pid_t const child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    OutputFile file(path);
+    file.write_input({make_field<double>("a", {1}, {1})}, {});
+    file.write("range", "serial", {large});
+    file.commit();
+    file.write("pointer", "serial", {large});
+    _exit(0);  // no destructors, no flush: as after a signal
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  EXPECT_NO_THROW(CaseFile{path});
+  hdf5::File const file(path, hdf5::File::Mode::read);
+  std::vector<double> values(1 << 16);
+  file.root().open_group("output").open_group("range").open_group("serial").open_dataset("out").read(
+      values.data(), DType::float64);
+  EXPECT_EQ(values, iota<double>(1 << 16));
+}
+
+}  // namespace

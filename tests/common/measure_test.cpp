@@ -1,0 +1,160 @@
+// Sampling with a clock that only launches move, and order statistics on known numbers.
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <tessera/measure/sampling.hpp>
+
+namespace tessera {
+namespace {
+
+// Writes down what is asked of it; each launch takes `launch_seconds` of a clock of its own, each fence `fence_seconds`.
+class Recorder final : public RowRun {
+ public:
+  explicit Recorder(double launch_seconds, double fence_seconds = 0)
+      : launch_seconds_(launch_seconds), fence_seconds_(fence_seconds) {}
+
+  void poison() override { log += 'p'; }
+  void enqueue() override {
+    log += 'e';
+    // The work is done by the time of the fence: what is not fenced is not measured.
+    pending_ += launch_seconds_;
+    ++launches;
+  }
+  void fence() override {
+    log += 'f';
+    time += pending_ + fence_seconds_;
+    pending_ = 0;
+  }
+  void evict_cache() override {
+    log += 'c';
+    time += 1;
+  }
+  [[nodiscard]] std::vector<HostField> fetch() override { return {}; }
+  [[nodiscard]] double rounding_steps() const override { return 0; }
+  [[nodiscard]] std::string note() const override { return {}; }
+
+  [[nodiscard]] Clock clock() {
+    return [this] {
+      log += 't';
+      return time;
+    };
+  }
+
+  std::string log;
+  double time = 0;
+  std::size_t launches = 0;
+
+ private:
+  double launch_seconds_;
+  double fence_seconds_;
+  double pending_ = 0;
+};
+
+SamplingOptions options(std::size_t warmup, std::size_t samples, double min_time, bool cold = false) {
+  return {.warmup = warmup, .samples = samples, .min_time = min_time, .cold = cold};
+}
+
+TEST(sampling, long_launches_are_sampled_one_by_one) {
+  Recorder run(0.25);
+  Samples const samples = sample(run, options(2, 4, 0), {}, run.clock());
+  EXPECT_EQ(samples.seconds, std::vector<double>(4, 0.25));
+  EXPECT_EQ(samples.batch, 1u);
+  EXPECT_EQ(samples.warmups, 3u);  // one of them to see how long a launch is
+  EXPECT_FALSE(samples.interrupted);
+  EXPECT_EQ(run.launches, 7u);
+  // Warm-up, calibration, samples: a fence before each clock that starts and each that stops.
+  EXPECT_EQ(run.log, "ee" "fteft" "fteft" "fteft" "fteft" "fteft");
+}
+
+TEST(sampling, at_least_min_time) {
+  Recorder run(0.25);
+  EXPECT_EQ(sample(run, options(0, 3, 2.0), {}, run.clock()).seconds.size(), 8u);
+  EXPECT_EQ(sample(run, options(0, 10, 2.0), {}, run.clock()).seconds.size(), 10u);
+}
+
+TEST(sampling, cold_evicts_before_each_sample_outside_of_the_clock) {
+  Recorder run(1e-6);
+  Samples const samples = sample(run, options(1, 3, 0, true), {}, run.clock());
+  EXPECT_EQ(samples.batch, 1u);
+  EXPECT_EQ(samples.warmups, 1u);
+  EXPECT_EQ(run.log, "e" "cfteft" "cfteft" "cfteft");
+  for (double const seconds : samples.seconds) EXPECT_NEAR(seconds, 1e-6, 1e-12);
+}
+
+TEST(sampling, short_launches_go_in_batches_of_200_us) {
+  Recorder run(2e-6);
+  Samples const samples = sample(run, options(1, 10, 0), {}, run.clock());
+  EXPECT_GE(samples.batch, 100u);
+  EXPECT_LE(samples.batch, 101u);
+  EXPECT_EQ(samples.seconds.size(), 10u);
+  for (double const seconds : samples.seconds) EXPECT_NEAR(seconds, 2e-6, 1e-12);  // of one launch, not of the batch
+  EXPECT_EQ(run.launches, samples.warmups + 10 * samples.batch);
+}
+
+TEST(sampling, an_expensive_fence_does_not_hide_a_short_launch) {
+  // One launch with its fence takes 33 us, but a launch alone 3.
+  Recorder run(3e-6, 30e-6);
+  Samples const samples = sample(run, options(0, 10, 0), {}, run.clock());
+  EXPECT_GT(samples.batch, 10u);
+}
+
+TEST(sampling, the_threshold_is_20_us) {
+  Recorder above(21e-6);
+  EXPECT_EQ(sample(above, options(0, 10, 0), {}, above.clock()).batch, 1u);
+  Recorder below(19e-6);
+  EXPECT_EQ(sample(below, options(0, 10, 0), {}, below.clock()).batch, 11u);
+}
+
+TEST(sampling, nothing_to_launch_ends) {
+  Recorder run(0);
+  Samples const samples = sample(run, options(0, 10, 0), {}, run.clock());
+  EXPECT_EQ(samples.batch, 10000u);
+  EXPECT_EQ(samples.seconds, std::vector<double>(10, 0.0));
+}
+
+TEST(sampling, an_interruption_ends_after_the_sample) {
+  Recorder run(0.25);
+  int asked = 0;
+  Samples const samples = sample(run, options(0, 10, 0), [&] { return ++asked == 3; }, run.clock());
+  EXPECT_TRUE(samples.interrupted);
+  EXPECT_EQ(samples.seconds.size(), 3u);
+}
+
+TEST(sampling, the_real_clock_moves_forward) {
+  double const before = steady_seconds();
+  Recorder run(0);
+  (void)sample(run, options(0, 10, 1e-3));
+  EXPECT_GE(steady_seconds() - before, 1e-3);
+}
+
+TEST(statistics, of_known_numbers) {
+  Statistics const s = statistics({7, 15, 36, 39, 40, 41});  // NumPy: percentile(x, [25, 50, 75])
+  EXPECT_EQ(s.min, 7);
+  EXPECT_DOUBLE_EQ(s.first_quartile, 20.25);
+  EXPECT_DOUBLE_EQ(s.median, 37.5);
+  EXPECT_DOUBLE_EQ(s.third_quartile, 39.75);
+  EXPECT_EQ(s.max, 41);
+}
+
+TEST(statistics, of_unsorted_and_few) {
+  Statistics const five = statistics({5, 1, 4, 2, 3});
+  EXPECT_EQ(five.first_quartile, 2);
+  EXPECT_EQ(five.median, 3);
+  EXPECT_EQ(five.third_quartile, 4);
+  Statistics const one = statistics({2.5});
+  EXPECT_EQ(one.min, 2.5);
+  EXPECT_EQ(one.first_quartile, 2.5);
+  EXPECT_EQ(one.median, 2.5);
+  EXPECT_EQ(one.max, 2.5);
+  Statistics const two = statistics({1, 2});
+  EXPECT_DOUBLE_EQ(two.median, 1.5);
+  EXPECT_DOUBLE_EQ(two.first_quartile, 1.25);
+  EXPECT_THROW((void)statistics({}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,310 @@
+// The JSON document and the table.
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include <tessera/report/report.hpp>
+#include <tessera/report/table.hpp>
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+class InDirectory : public testing::Test {
+ protected:
+  InDirectory() {
+    std::string pattern = (fs::temp_directory_path() / "tessera_report_XXXXXX").string();
+    directory_ = ::mkdtemp(pattern.data());
+  }
+  ~InDirectory() override { fs::remove_all(directory_); }
+
+  std::string path(std::string const& name) const { return (directory_ / name).string(); }
+  static json read(std::string const& name) { return json::parse(std::ifstream(name)); }
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory_), fs::directory_iterator()));
+  }
+
+  fs::path directory_;
+};
+
+CaseReport a_case() {
+  CaseReport report;
+  report.app = "fake";
+  report.size = 4096;
+  report.seed = 42;
+  report.input = {{"a", {4096}}};
+  report.output = {{"out", {64, 64}}};
+  report.parameters = {{"c", 10.0}, {"op", std::string("sum")}, {"exclusive", false}, {"tile", std::int64_t{8}}};
+  report.bytes = 32768;
+  report.flops = 4096;
+  report.reference_seconds = 0.5;
+  return report;
+}
+
+RowReport a_row(Status status = Status::passed) {
+  RowReport row;
+  row.app = "fake";
+  row.variant = "good";
+  row.space = "openmp";
+  row.status = status;
+  row.bytes = 32768;
+  row.flops = 4096;
+  row.elements = 4096;
+  if (status == Status::passed) {
+    row.samples.seconds = {3e-6, 1e-6, 2e-6, 4e-6};
+    row.samples.batch = 50;
+    row.samples.warmups = 12;
+    row.share_of_copy = 0.75;
+    row.rounding_steps = 2;
+    row.worst_error_in_bounds = 0.25;
+  } else {
+    row.reason = "because";
+  }
+  return row;
+}
+
+TEST_F(InDirectory, document_has_the_keys_and_units) {
+  Report report(path("r.json"));
+  report.build = {{"build_type", "Release"}};
+  report.system["host"] = "here";
+  SpaceReport space;
+  space.name = "openmp";
+  space.device = "a processor";
+  space.concurrency = 2;
+  space.copy_bytes_per_second = 1e10;
+  report.add_space(space);
+  EXPECT_EQ(report.add_case(a_case()), 0u);
+  EXPECT_FALSE(fs::exists(path("r.json")));  // nothing ran yet
+  report.add_row(a_row());
+
+  json const document = read(path("r.json"));
+  ASSERT_EQ(document.size(), 5u);
+  EXPECT_EQ(document["schema"], "tessera-report/1");
+  EXPECT_EQ(document["build"]["build_type"], "Release");
+  EXPECT_EQ(document["system"]["host"], "here");
+  EXPECT_EQ(document["system"]["spaces"]["openmp"]["copy_bytes_per_second"], 1e10);
+  EXPECT_TRUE(document["system"]["finished"].is_null());
+
+  json const& input = document["input"].at(0);
+  EXPECT_EQ(input["source"], "generated");
+  EXPECT_TRUE(input["file"].is_null());
+  EXPECT_EQ(input["size"], 4096);
+  EXPECT_EQ(input["seed"], 42);
+  EXPECT_EQ(input["input_shapes"]["a"], json::array({4096}));
+  EXPECT_EQ(input["output_shapes"]["out"], json::array({64, 64}));
+  EXPECT_EQ(input["parameters"]["c"], 10.0);
+  EXPECT_EQ(input["parameters"]["op"], "sum");
+  EXPECT_EQ(input["parameters"]["exclusive"], false);
+  EXPECT_EQ(input["parameters"]["tile"], 8);
+  EXPECT_EQ(input["reference_seconds"], 0.5);
+
+  json const& row = document["rows"].at(0);
+  EXPECT_EQ(row["status"], "passed");
+  EXPECT_TRUE(row["reason"].is_null());
+  EXPECT_EQ(row["case"], 0);
+  EXPECT_EQ(row["dtype"], "float");
+  EXPECT_EQ(row["level"], "range");
+  EXPECT_DOUBLE_EQ(row["seconds"].get<double>(), 2.5e-6);
+  EXPECT_EQ(row["seconds_min"], 1e-6);
+  EXPECT_EQ(row["seconds_max"], 4e-6);
+  EXPECT_DOUBLE_EQ(row["seconds_first_quartile"].get<double>(), 1.75e-6);
+  EXPECT_DOUBLE_EQ(row["seconds_third_quartile"].get<double>(), 3.25e-6);
+  EXPECT_DOUBLE_EQ(row["bytes_per_second"].get<double>(), 32768 / 2.5e-6);
+  EXPECT_DOUBLE_EQ(row["flops_per_second"].get<double>(), 4096 / 2.5e-6);
+  EXPECT_EQ(row["share_of_copy"], 0.75);
+  EXPECT_EQ(row["samples_seconds"], json::array({3e-6, 1e-6, 2e-6, 4e-6}));  // as they came
+  EXPECT_EQ(row["launches_per_sample"], 50);
+  EXPECT_EQ(row["warmup_launches"], 12);
+  EXPECT_EQ(row["worst_error_in_bounds"], 0.25);
+
+  report.finish();
+  EXPECT_TRUE(read(path("r.json"))["system"]["finished"].is_string());
+  EXPECT_EQ(files(), 1u);  // no temporary file is left
+}
+
+TEST_F(InDirectory, what_is_not_finite_is_null) {
+  Report report(path("r.json"));
+  CaseReport problem_case = a_case();
+  problem_case.parameters["c"] = inf;
+  (void)report.add_case(problem_case);
+  RowReport row = a_row(Status::failed);
+  row.worst_error_in_bounds = inf;
+  row.reason = "bytes that are no UTF-8: \xff";
+  report.add_row(row);
+  json const document = read(path("r.json"));
+  EXPECT_TRUE(document["input"][0]["parameters"]["c"].is_null());
+  EXPECT_TRUE(document["rows"][0]["worst_error_in_bounds"].is_null());
+  EXPECT_TRUE(document["rows"][0]["seconds"].is_null());
+  EXPECT_TRUE(document["rows"][0]["bytes_per_second"].is_null());
+  EXPECT_TRUE(document["rows"][0]["share_of_copy"].is_null());
+  EXPECT_EQ(document["rows"][0]["samples_seconds"], json::array());
+}
+
+TEST_F(InDirectory, counts_and_last_line) {
+  Report report;
+  EXPECT_EQ(report.last_line(), "TESSERA rows=0 passed=0 failed=0 skipped=0");
+  EXPECT_EQ(json::parse(report.document())["rows"], json::array());
+  for (int i = 0; i < 3; ++i) report.add_row(a_row());
+  report.add_row(a_row(Status::skipped));
+  report.add_row(a_row(Status::skipped));
+  report.add_row(a_row(Status::failed));
+  EXPECT_EQ(report.last_line(), "TESSERA rows=6 passed=3 failed=1 skipped=2");
+  EXPECT_EQ(json::parse(report.document())["rows"].size(), 6u);
+}
+
+TEST_F(InDirectory, an_old_report_stays_until_there_is_a_row) {
+  std::ofstream(path("r.json")) << "old";
+  Report report(path("r.json"));
+  (void)report.add_case(a_case());
+  report.finish();
+  EXPECT_EQ(fs::file_size(path("r.json")), 3u);
+  report.add_row(a_row());
+  EXPECT_EQ(read(path("r.json"))["rows"].size(), 1u);
+}
+
+std::string refused(std::string const& path) {
+  try {
+    Report const report(path);
+  } catch (UserError const& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_F(InDirectory, refuses_what_cannot_be_written) {
+  EXPECT_HAS(refused(path("missing/r.json")), "No such file or directory");
+  EXPECT_HAS(refused(directory_.string()), "it is a directory");
+  EXPECT_HAS(refused(path("")), "it is a directory");
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_HAS(refused(path("pipe")), "it is no regular file");
+  EXPECT_HAS(refused("/dev/null"), "it is no regular file");  // renaming would replace the device
+  EXPECT_HAS(refused(path("pipe") + "/r.json"), "Not a directory");
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(InDirectory, a_link_is_followed_not_replaced) {
+  std::ofstream(path("target.json")) << "old";
+  fs::create_symlink(path("target.json"), path("link.json"));
+  Report report(path("link.json"));
+  report.add_row(a_row());
+  EXPECT_TRUE(fs::is_symlink(path("link.json")));
+  EXPECT_EQ(read(path("target.json"))["rows"].size(), 1u);
+}
+
+TEST_F(InDirectory, losing_the_directory_is_an_error_and_keeps_the_row) {
+  fs::create_directory(path("gone"));
+  Report report(path("gone/r.json"));
+  fs::remove_all(path("gone"));
+  EXPECT_THROW(report.add_row(a_row()), std::runtime_error);
+  EXPECT_EQ(report.rows(), 1u);
+}
+
+TEST(formats, seconds) {
+  EXPECT_EQ(format_seconds(8.5e-9), "8.50 ns");
+  EXPECT_EQ(format_seconds(850e-9), "850 ns");
+  EXPECT_EQ(format_seconds(999.7e-9), "1.00 us");
+  EXPECT_EQ(format_seconds(12.34e-6), "12.3 us");
+  EXPECT_EQ(format_seconds(1.234e-3), "1.23 ms");
+  EXPECT_EQ(format_seconds(2.345), "2.35 s");
+  EXPECT_EQ(format_seconds(99.96), "100 s");
+  EXPECT_EQ(format_seconds(0), "0.00 ns");
+  EXPECT_EQ(format_seconds(unknown), "-");
+}
+
+TEST(formats, bytes_and_sizes) {
+  EXPECT_EQ(format_bytes(0), "0 B");
+  EXPECT_EQ(format_bytes(1023), "1023 B");
+  EXPECT_EQ(format_bytes(65536), "64.0 KiB");
+  EXPECT_EQ(format_bytes(1.5 * 1024 * 1024 * 1024), "1.5 GiB");
+  EXPECT_EQ(format_bytes(1e30).find("PiB"), format_bytes(1e30).size() - 3);
+  EXPECT_EQ(format_size(1 << 24), "16777216 (2^24)");
+  EXPECT_EQ(format_size(8), "8");
+  EXPECT_EQ(format_size(0), "0");
+  EXPECT_EQ(format_size(1000), "1000");
+}
+
+TEST(formats, numbers) {
+  EXPECT_EQ(format_number(0), "0");
+  EXPECT_EQ(format_number(0.0123), "0.012");
+  EXPECT_EQ(format_number(0.0001), "1.0e-04");
+  EXPECT_EQ(format_number(1.234), "1.23");
+  EXPECT_EQ(format_number(4296.4), "4296");
+  EXPECT_EQ(format_number(123456), "1.2e+05");
+  EXPECT_EQ(format_number(unknown), "-");
+  EXPECT_EQ(format_number(inf), "inf");
+}
+
+TEST(table, lines_up_and_shows_reasons) {
+  App app;
+  app.info = {"fake", "out[i] = a[i] + c"};
+  Row const good{{"good", Level::range, "", true}, "openmp", DType::float32, nullptr};
+  Row const longer{{"two_phase_scan", Level::device, "", true}, "openmp", DType::float32, nullptr};
+  std::ostringstream out;
+  Table table(out);
+  table.begin_app(app, {&good, &longer});
+  table.begin_case(a_case(), 0, 2);
+  table.add_row(a_row());
+  RowReport failed = a_row(Status::failed);
+  failed.variant = "two_phase_scan";
+  failed.level = Level::device;
+  failed.worst_error_in_bounds = inf;
+  failed.note = "tiles of 64";
+  failed.unchecked = 3;
+  table.add_row(failed);
+  CaseReport file = a_case();
+  file.source = "inputs/fake/p01.h5";
+  table.begin_case(file, 1, 2);
+  table.add_row(a_row(Status::skipped));
+  EXPECT_EQ(out.str(),
+            "\n"
+            "fake: out[i] = a[i] + c\n"
+            "  variant         level    space   status       time     GB/s  % copy  GFLOP/s  error/bound  note\n"
+            "case 1/2: generated, size 4096 (2^12), seed 42, float a [4096], c=10, exclusive=false, op=sum, tile=8, "
+            "moves 32.0 KiB\n"
+            "  good            range    openmp  passed    2.50 us     13.1    75.0     1.64        0.250\n"
+            "  two_phase_scan  device   openmp  FAILED          -        -       -        -          inf  "
+            "3 unchecked; tiles of 64\n"
+            "    why: because\n"
+            "case 2/2: inputs/fake/p01.h5, float a [4096], c=10, exclusive=false, op=sum, tile=8, moves 32.0 KiB\n"
+            "  good            range    openmp  skipped         -        -       -        -            -\n"
+            "    skipped: because\n");
+}
+
+TEST(table, has_no_flops_column_without_flops_and_cuts_long_notes) {
+  App app;
+  app.info = {"fake", "a copy"};
+  Row const good{{"good", Level::range, "", true}, "openmp", DType::float32, nullptr};
+  std::ostringstream out;
+  Table table(out);
+  table.begin_app(app, {&good});
+  CaseReport problem_case = a_case();
+  problem_case.flops = 0;
+  problem_case.source = std::string(60, 'd') + "/case.h5";
+  table.begin_case(problem_case, 0, 1);
+  RowReport row = a_row();
+  row.note = std::string(200, 'x');
+  table.add_row(row);
+  EXPECT_EQ(out.str().find("GFLOP/s"), std::string::npos);
+  std::string const last = out.str().substr(out.str().rfind("  good"));
+  EXPECT_EQ(last.size(), 121u);
+  EXPECT_HAS(last, "xxx...\n");
+  EXPECT_HAS(out.str(), "exclusive=false,\n    op=sum, tile=8, moves");  // a long line is broken
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,560 @@
+// The verifier fed right and wrong answers. Each rule of verify.hpp has a test that fails without it.
+
+#include <tessera/verify/verify.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using tessera::DType;
+using tessera::ExpectedField;
+using tessera::HostField;
+using tessera::Shape;
+using tessera::Verdict;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double exact = 0;  // rounding steps
+
+template <class T>
+HostField field(std::vector<T> const& values, Shape shape) {
+  auto data = std::make_shared<std::vector<T>>(values);
+  return {"out", tessera::dtype_of<T>, std::move(shape), std::shared_ptr<void const>(data, data->data())};
+}
+template <class T>
+HostField field(std::vector<T> const& values) {
+  return field(values, {values.size()});
+}
+
+ExpectedField reference(std::vector<double> const& values, std::vector<double> const& scale = {}) {
+  return {"out", {values.size()}, values, scale};
+}
+/// One element.
+ExpectedField reference(double value, double scale) { return reference(std::vector{value}, {scale}); }
+
+/// True if `actual` passes for one element, from the reference and, where that makes no difference, from a file.
+template <class T>
+bool passes(double value, double scale, T actual, double steps) {
+  return verify(reference(value, scale), field<T>({actual}), steps).passed;
+}
+template <class T>
+bool passes_against_file(T value, double scale, T actual, double steps) {
+  return verify_against_file(field<T>({value}), reference(static_cast<double>(value), scale), field<T>({actual}), steps)
+      .passed;
+}
+
+template <class T>
+T next(T value) {
+  return std::nextafter(value, std::numeric_limits<T>::infinity());
+}
+template <class T>
+T previous(T value) {
+  return std::nextafter(value, -std::numeric_limits<T>::infinity());
+}
+
+/// 1..n with each element's value as its scale.
+struct Sequence {
+  explicit Sequence(std::size_t n) : values(n) { std::iota(values.begin(), values.end(), 1.0); }
+  template <class T>
+  [[nodiscard]] std::vector<T> right() const {
+    return {values.begin(), values.end()};
+  }
+  [[nodiscard]] ExpectedField expected() const { return reference(values, values); }
+  std::vector<double> values;
+};
+
+template <class T>
+class Verify : public testing::Test {};
+using AllDtypes = testing::Types<float, double, std::int32_t>;
+TYPED_TEST_SUITE(Verify, AllDtypes);
+
+template <class T>
+class VerifyFloat : public testing::Test {
+ protected:
+  static constexpr double u = tessera::unit_roundoff(tessera::dtype_of<T>);
+};
+using FloatDtypes = testing::Types<float, double>;
+TYPED_TEST_SUITE(VerifyFloat, FloatDtypes);
+
+// ------------------------------------------------------------------------------------- any dtype: right and wrong
+
+TYPED_TEST(Verify, TheRightAnswerPasses) {
+  Sequence const sequence(1000);
+  for (double const steps : {0.0, 1.0, 50.0}) {
+    for (ExpectedField const& expected : {sequence.expected(), reference(sequence.values)}) {
+      Verdict const verdict = verify(expected, field(sequence.right<TypeParam>()), steps);
+      EXPECT_TRUE(verdict.passed);
+      EXPECT_EQ(verdict.count, 1000U);
+      EXPECT_EQ(verdict.wrong, 0U);
+      EXPECT_EQ(verdict.unchecked, 0U);
+      EXPECT_EQ(verdict.worst, 0.0);
+      EXPECT_EQ(verdict.message, "");
+    }
+  }
+}
+
+TYPED_TEST(Verify, OneWrongElementIsFoundWhereverItIs) {
+  Sequence const sequence(1001);
+  for (double const steps : {0.0, 20.0}) {
+    for (std::size_t const at : {0U, 1U, 500U, 999U, 1000U}) {
+      auto values = sequence.right<TypeParam>();
+      values[at] = static_cast<TypeParam>(values[at] + 1);
+      for (Verdict const& verdict :
+           {verify(sequence.expected(), field(values), steps),
+            verify_against_file(field(sequence.right<TypeParam>()), sequence.expected(), field(values), steps)}) {
+        EXPECT_FALSE(verdict.passed);
+        EXPECT_EQ(verdict.wrong, 1U);
+        EXPECT_EQ(verdict.first_wrong, at);
+        EXPECT_EQ(verdict.worst_index, at);
+        EXPECT_GT(verdict.worst, 1.0);
+        EXPECT_EQ(verdict.expected, static_cast<double>(at) + 1);
+        EXPECT_EQ(verdict.actual, static_cast<double>(at) + 2);
+        EXPECT_NE(verdict.message.find("out: 1 of 1001 elements are wrong; first at " + tessera::to_string(Shape{at})),
+                  std::string::npos)
+            << verdict.message;
+      }
+    }
+  }
+}
+
+TYPED_TEST(Verify, SwappedElementsAreTwoWrongOnes) {
+  Sequence const sequence(64);
+  auto values = sequence.right<TypeParam>();
+  std::swap(values[20], values[43]);
+  Verdict const verdict = verify(sequence.expected(), field(values), 10);
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_EQ(verdict.wrong, 2U);
+  EXPECT_EQ(verdict.first_wrong, 20U);
+}
+
+TYPED_TEST(Verify, AnUnwrittenOutputIsWrongEverywhere) {
+  Sequence const sequence(100);
+  TypeParam const poison = std::is_integral_v<TypeParam> ? std::numeric_limits<TypeParam>::lowest()
+                                                         : std::numeric_limits<TypeParam>::quiet_NaN();
+  Verdict const verdict = verify(sequence.expected(), field(std::vector<TypeParam>(100, poison)), 10);
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_EQ(verdict.wrong, 100U);
+  EXPECT_EQ(verdict.first_wrong, 0U);
+  EXPECT_EQ(verdict.worst, infinity);
+  EXPECT_EQ(verdict.worst_index, 0U);
+}
+
+TYPED_TEST(Verify, OnlyTheTailUnwritten) {
+  Sequence const sequence(100);
+  auto values = sequence.right<TypeParam>();
+  for (std::size_t i = 96; i < 100; ++i) values[i] = TypeParam{0};
+  Verdict const verdict = verify(sequence.expected(), field(values), 10);
+  EXPECT_EQ(verdict.wrong, 4U);
+  EXPECT_EQ(verdict.first_wrong, 96U);
+}
+
+TYPED_TEST(Verify, NothingToCompareIsRight) {
+  for (Shape const& shape : {Shape{0}, Shape{0, 7}, Shape{3, 0}}) {
+    ExpectedField const expected{"out", shape, {}, {}};
+    HostField const actual{"out", tessera::dtype_of<TypeParam>, shape, nullptr};
+    Verdict const verdict = verify(expected, actual, 10);
+    EXPECT_TRUE(verdict.passed);
+    EXPECT_EQ(verdict.count, 0U);
+    EXPECT_TRUE(verify_against_file(actual, expected, actual, 10).passed);
+  }
+}
+
+TYPED_TEST(Verify, AScalar) {
+  ExpectedField const expected{"out", {}, {140}, {140}};
+  EXPECT_TRUE(verify(expected, field<TypeParam>({140}, {}), 8).passed);
+  EXPECT_FALSE(verify(expected, field<TypeParam>({141}, {}), 8).passed);
+}
+
+TYPED_TEST(Verify, NameShapeAndSizeMustAgree) {
+  ExpectedField const expected{"out", {2, 3}, std::vector<double>(6), {}};
+  std::vector<TypeParam> const zeros(6);
+  EXPECT_TRUE(verify(expected, field(zeros, {2, 3}), exact).passed);
+
+  auto const message_of = [&](ExpectedField const& wanted, HostField const& actual) {
+    Verdict const verdict = verify(wanted, actual, exact);
+    EXPECT_FALSE(verdict.passed);
+    return verdict.message;
+  };
+  EXPECT_EQ(message_of(expected, field(zeros, {3, 2})), "out: expected shape [2, 3], got [3, 2]");
+  EXPECT_EQ(message_of(expected, field(zeros)), "out: expected shape [2, 3], got [6]");
+  HostField renamed = field(zeros, {2, 3});
+  renamed.name = "other";
+  EXPECT_EQ(message_of(expected, renamed), "expected a field out, got other");
+  EXPECT_EQ(message_of(expected, {"out", tessera::dtype_of<TypeParam>, {2, 3}, nullptr}), "out: there is no data");
+  EXPECT_NE(message_of({"out", {2, 3}, std::vector<double>(5), {}}, field(zeros, {2, 3})), "");
+  EXPECT_NE(message_of({"out", {2, 3}, std::vector<double>(6), std::vector<double>(5)}, field(zeros, {2, 3})), "");
+}
+
+TYPED_TEST(Verify, FilesMustAgreeInNameShapeAndDtypeToo) {
+  std::vector<TypeParam> const zeros(6);
+  HostField const file = field(zeros, {2, 3});
+  ExpectedField const scale{"out", {2, 3}, std::vector<double>(6), {}};
+  EXPECT_TRUE(verify_against_file(file, scale, field(zeros, {2, 3}), exact).passed);
+  EXPECT_EQ(verify_against_file(file, scale, field(zeros), exact).message,
+            "/expected: out: expected shape [2, 3], got [6]");
+  using Other = std::conditional_t<std::is_same_v<TypeParam, float>, std::int32_t, float>;
+  Verdict const verdict = verify_against_file(file, scale, field(std::vector<Other>(6), {2, 3}), exact);
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_NE(verdict.message.find(tessera::name_of(tessera::dtype_of<Other>)), std::string::npos) << verdict.message;
+  ExpectedField const short_scale{"out", {2, 3}, {}, std::vector<double>(5)};
+  EXPECT_FALSE(verify_against_file(file, short_scale, field(zeros, {2, 3}), exact).passed);
+  HostField const no_data{"out", tessera::dtype_of<TypeParam>, {2, 3}, nullptr};
+  EXPECT_FALSE(verify_against_file(no_data, scale, field(zeros, {2, 3}), exact).passed);
+}
+
+TYPED_TEST(Verify, UncheckedElementsAreCountedAndNotJudged) {
+  auto const expected = reference({1, 2, 3, 4}, {1, infinity, infinity, 4});
+  Verdict verdict = verify(expected, field<TypeParam>({1, 7, 8, 4}), 2);
+  EXPECT_TRUE(verdict.passed);
+  EXPECT_EQ(verdict.count, 4U);
+  EXPECT_EQ(verdict.unchecked, 2U);
+  EXPECT_EQ(verdict.worst, 0.0);
+
+  verdict = verify(expected, field<TypeParam>({1, 7, 8, 5}), 2);
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_EQ(verdict.wrong, 1U);
+  EXPECT_EQ(verdict.first_wrong, 3U);
+  EXPECT_EQ(verdict.unchecked, 2U);
+
+  EXPECT_EQ(verify(expected, field<TypeParam>({1, 7, 8, 4}), exact).unchecked, 2U);
+}
+
+TYPED_TEST(Verify, TheMessageNamesRowsAndColumns) {
+  std::vector<double> const values(6, 5);
+  ExpectedField const expected{"out", {2, 3}, values, {}};
+  std::vector<TypeParam> actual(6, 5);
+  actual[5] = 9;
+  EXPECT_EQ(verify(expected, field(actual, {2, 3}), exact).message,
+            "out: 1 of 6 elements are wrong; first at [5] = [1, 2]: expected 5, got 9; worst error inf times its bound "
+            "at [5] = [1, 2]");
+}
+
+// ---------------------------------------------------------------------------------------------- floating point
+
+TYPED_TEST(VerifyFloat, JustInsideAndJustOutsideTheBound) {
+  // At 1.5 with a scale of 1000 and 16 steps the bound is about 16000 u, a few thousand ulps of 2u.
+  double const steps = 16;
+  double const scale = 1000;
+  double const bound = std::expm1(steps * this->u) * scale + steps * double{std::numeric_limits<TypeParam>::denorm_min()} + this->u;
+  auto const ulps = std::floor(bound / (2 * this->u));
+  for (double const sign : {1.0, -1.0}) {
+    auto const inside = static_cast<TypeParam>(1.5 + sign * ulps * 2 * this->u);
+    auto const outside = static_cast<TypeParam>(1.5 + sign * (ulps + 1) * 2 * this->u);
+    EXPECT_TRUE(passes<TypeParam>(1.5, scale, inside, steps));
+    EXPECT_FALSE(passes<TypeParam>(1.5, scale, outside, steps));
+  }
+}
+
+TYPED_TEST(VerifyFloat, AnErrorEqualToTheBoundPasses) {
+  // The expectation lies exactly between two numbers, and nothing but the half ulp is allowed (the scale is the
+  // smallest, so that the comparison is not exact; its share underflows or is lost in the sum).
+  double const steps = std::is_same_v<TypeParam, float> ? 1e-30 : 1e-300;
+  double const tiny = std::numeric_limits<double>::denorm_min();
+  if constexpr (std::is_same_v<TypeParam, float>) {
+    double const between = 1.0 + 0x1p-24;
+    ASSERT_GT(std::expm1(steps * this->u), 0.0);
+    EXPECT_TRUE(passes<float>(between, tiny, 1.0F, steps));
+    EXPECT_TRUE(passes<float>(between, tiny, next(1.0F), steps));
+    EXPECT_FALSE(passes<float>(between, tiny, previous(1.0F), steps));
+    EXPECT_FALSE(passes<float>(between, tiny, next(next(1.0F)), steps));
+  } else {
+    // No double lies between two doubles; from a file two half ulps are allowed, so the neighbours are on the edge.
+    EXPECT_TRUE(passes_against_file<double>(1.5, tiny, next(1.5), steps));
+    EXPECT_TRUE(passes_against_file<double>(1.5, tiny, previous(1.5), steps));
+    EXPECT_FALSE(passes_against_file<double>(1.5, tiny, next(next(1.5)), steps));
+  }
+}
+
+TYPED_TEST(VerifyFloat, TheBoundGrowsWithTheSteps) {
+  TypeParam actual = 1;
+  for (int i = 0; i < 40; ++i) actual = next(actual);  // 80 u away
+  EXPECT_FALSE(passes<TypeParam>(1, 1, actual, 70));
+  EXPECT_TRUE(passes<TypeParam>(1, 1, actual, 80));
+  EXPECT_FALSE(passes<TypeParam>(1, 10, actual, 7));
+  EXPECT_TRUE(passes<TypeParam>(1, 10, actual, 8));
+}
+
+TYPED_TEST(VerifyFloat, ManyStepsGrowLikeACompoundRate) {
+  // steps * u = 1: the bound is e - 1, not 1. One more reason for a wide reference.
+  double const steps = 1 / this->u;
+  EXPECT_TRUE(passes<TypeParam>(1, 1, TypeParam(2.7), steps));
+  EXPECT_FALSE(passes<TypeParam>(1, 1, TypeParam(2.8), steps));
+}
+
+TYPED_TEST(VerifyFloat, WorstIsTheLargestErrorInUnitsOfItsBound) {
+  // Errors of 1, 3 and 2 ulps with the same bound; all pass.
+  std::vector<TypeParam> const values{next(TypeParam{1}), next(next(next(TypeParam{1}))), next(next(TypeParam{1}))};
+  Verdict const verdict = verify(reference({1, 1, 1}, {1, 1, 1}), field(values), 10);
+  EXPECT_TRUE(verdict.passed);
+  EXPECT_EQ(verdict.worst_index, 1U);
+  EXPECT_NEAR(verdict.worst, 6.0 / 11.0, 0.01);  // 3 ulps = 6 u; 10 u and half an ulp
+
+  // A small error with a tiny bound is worse than a large one with a large bound.
+  std::vector<TypeParam> const other{TypeParam(100.25), next(next(next(next(TypeParam{1}))))};
+  Verdict const second = verify(reference({100, 1}, {1 / this->u, 1}), field(other), 1);
+  EXPECT_EQ(second.worst_index, 1U);
+  EXPECT_EQ(second.first_wrong, 1U);
+  EXPECT_NEAR(second.worst, 4.0, 0.01);  // 8 u of 2 u
+}
+
+TYPED_TEST(VerifyFloat, TheValueItselfNeedNotBeRepresentable) {
+  if (std::is_same_v<TypeParam, double>) GTEST_SKIP() << "the reference is no wider than double";
+  double const third = 1.0 / 3.0;
+  EXPECT_TRUE(passes<TypeParam>(third, 0, TypeParam(third), exact));
+  EXPECT_FALSE(passes<TypeParam>(third, 0, next(TypeParam(third)), exact));
+  EXPECT_TRUE(passes<TypeParam>(third, third, TypeParam(third), 1));
+  EXPECT_FALSE(passes<TypeParam>(third, third, next(next(next(TypeParam(third)))), 1));
+}
+
+TYPED_TEST(VerifyFloat, AScaleOfZeroAsksForEquality) {
+  for (double const steps : {0.0, 1.0, 1e6}) {
+    EXPECT_TRUE(passes<TypeParam>(1.5, 0, TypeParam(1.5), steps));
+    EXPECT_FALSE(passes<TypeParam>(1.5, 0, next(TypeParam(1.5)), steps));
+    EXPECT_FALSE(passes<TypeParam>(1.5, 0, previous(TypeParam(1.5)), steps));
+    EXPECT_FALSE(passes<TypeParam>(0, 0, std::numeric_limits<TypeParam>::denorm_min(), steps));
+    EXPECT_FALSE(passes_against_file<TypeParam>(TypeParam(1.5), 0, next(TypeParam(1.5)), steps));
+  }
+  Verdict const verdict = verify(reference({1, 2, 3}, {0, 0, 0}), field<TypeParam>({1, next(TypeParam{2}), 3}), 1e6);
+  EXPECT_EQ(verdict.wrong, 1U);
+  EXPECT_EQ(verdict.first_wrong, 1U);
+  EXPECT_EQ(verdict.worst, infinity);
+}
+
+TYPED_TEST(VerifyFloat, AnEmptyScaleAsksForEquality) {
+  EXPECT_TRUE(verify(reference({1.5}), field<TypeParam>({1.5}), 1e6).passed);
+  EXPECT_FALSE(verify(reference({1.5}), field<TypeParam>({next(TypeParam(1.5))}), 1e6).passed);
+}
+
+TYPED_TEST(VerifyFloat, NoRoundingStepsAskForEquality) {
+  EXPECT_TRUE(passes<TypeParam>(1.5, 1e6, TypeParam(1.5), exact));
+  EXPECT_FALSE(passes<TypeParam>(1.5, 1e6, next(TypeParam(1.5)), exact));
+  EXPECT_FALSE(passes_against_file<TypeParam>(TypeParam(1.5), 1e6, next(TypeParam(1.5)), exact));
+  // Half-way between two of float, rounding to even takes the lower one.
+  EXPECT_TRUE(passes<float>(1 + 0x1p-24, 1e6, 1.0F, exact));
+  EXPECT_FALSE(passes<float>(1 + 0x1p-24, 1e6, next(1.0F), exact));
+}
+
+TYPED_TEST(VerifyFloat, NegativeZeroEqualsZero) {
+  EXPECT_TRUE(passes<TypeParam>(0.0, 0, TypeParam(-0.0), exact));
+  EXPECT_TRUE(passes<TypeParam>(-0.0, 0, TypeParam(0.0), exact));
+  EXPECT_TRUE(passes<TypeParam>(-0.0, 1, TypeParam(0.0), 5));
+  EXPECT_TRUE(passes_against_file<TypeParam>(TypeParam(-0.0), 0, TypeParam(0.0), exact));
+}
+
+TYPED_TEST(VerifyFloat, NanNeedsNan) {
+  auto const nan = std::numeric_limits<TypeParam>::quiet_NaN();
+  auto const inf = std::numeric_limits<TypeParam>::infinity();
+  for (double const scale : {0.0, 1.0, not_a_number}) {
+    for (double const steps : {0.0, 10.0}) {
+      EXPECT_TRUE(passes<TypeParam>(not_a_number, scale, nan, steps));
+      EXPECT_FALSE(passes<TypeParam>(not_a_number, scale, TypeParam{0}, steps));
+      EXPECT_FALSE(passes<TypeParam>(not_a_number, scale, inf, steps));
+      EXPECT_TRUE(passes_against_file<TypeParam>(nan, scale, -nan, steps));
+      EXPECT_FALSE(passes_against_file<TypeParam>(nan, scale, TypeParam{1}, steps));
+      EXPECT_FALSE(passes<TypeParam>(0.0, scale, nan, steps));
+      EXPECT_FALSE(passes_against_file<TypeParam>(TypeParam{1}, scale, nan, steps));
+    }
+  }
+  // A broken reference does not make everything right.
+  EXPECT_FALSE(passes<TypeParam>(1.0, not_a_number, TypeParam{1}, 10));
+  EXPECT_FALSE(passes<TypeParam>(1.0, 1.0, TypeParam{1}, not_a_number));
+}
+
+TYPED_TEST(VerifyFloat, OneNanAmongRightElements) {
+  Sequence const sequence(1000);
+  for (std::size_t const at : {0U, 321U, 999U}) {
+    auto values = sequence.right<TypeParam>();
+    values[at] = std::numeric_limits<TypeParam>::quiet_NaN();
+    for (double const steps : {0.0, 1e4}) {
+      Verdict const verdict = verify(sequence.expected(), field(values), steps);
+      EXPECT_FALSE(verdict.passed);
+      EXPECT_EQ(verdict.wrong, 1U);
+      EXPECT_EQ(verdict.first_wrong, at);
+      EXPECT_TRUE(std::isnan(verdict.actual));
+      EXPECT_EQ(verdict.worst, infinity);
+      EXPECT_EQ(verdict.worst_index, at);
+      EXPECT_NE(verdict.message.find("nan"), std::string::npos) << verdict.message;
+    }
+  }
+}
+
+TYPED_TEST(VerifyFloat, InfinityNeedsTheSameInfinity) {
+  auto const inf = std::numeric_limits<TypeParam>::infinity();
+  auto const max = std::numeric_limits<TypeParam>::max();
+  for (double const scale : {0.0, 1.0}) {
+    for (double const steps : {0.0, 10.0}) {
+      EXPECT_TRUE(passes<TypeParam>(infinity, scale, inf, steps));
+      EXPECT_TRUE(passes<TypeParam>(-infinity, scale, -inf, steps));
+      EXPECT_TRUE(passes_against_file<TypeParam>(inf, scale, inf, steps));
+      for (TypeParam const wrong : {-inf, max, TypeParam{0}, std::numeric_limits<TypeParam>::quiet_NaN()}) {
+        EXPECT_FALSE(passes<TypeParam>(infinity, scale, wrong, steps));
+        EXPECT_FALSE(passes_against_file<TypeParam>(inf, scale, wrong, steps));
+      }
+      for (TypeParam const wrong : {inf, -inf}) {
+        EXPECT_FALSE(passes<TypeParam>(1.0, scale, wrong, steps));
+        EXPECT_FALSE(passes_against_file<TypeParam>(TypeParam{1}, scale, wrong, steps));
+      }
+    }
+  }
+}
+
+TYPED_TEST(VerifyFloat, AtTheEdgeOfOverflowBothSidesAreRight) {
+  auto const inf = std::numeric_limits<TypeParam>::infinity();
+  TypeParam const max = std::numeric_limits<TypeParam>::max();
+  double const wide_max = double{max};
+  for (double const sign : {1.0, -1.0}) {
+    auto const s = static_cast<TypeParam>(sign);
+    // Within the bound of the largest number: either.
+    EXPECT_TRUE(passes<TypeParam>(sign * wide_max, wide_max, s * max, 4));
+    EXPECT_TRUE(passes<TypeParam>(sign * wide_max, wide_max, s * inf, 4));
+    EXPECT_TRUE(passes_against_file<TypeParam>(s * max, wide_max, s * inf, 4));
+    // The other infinity never.
+    EXPECT_FALSE(passes<TypeParam>(sign * wide_max, wide_max, -s * inf, 4));
+    // Far below: the number. Exact: the number.
+    EXPECT_FALSE(passes<TypeParam>(sign * wide_max / 2, wide_max / 2, s * inf, 4));
+    EXPECT_FALSE(passes<TypeParam>(sign * wide_max, wide_max, s * inf, exact));
+    EXPECT_FALSE(passes<TypeParam>(sign * wide_max, 0, s * inf, 4));
+  }
+}
+
+TEST(VerifyOverflow, AWideValueBeyondFloatExpectsInfinity) {
+  float const inf = std::numeric_limits<float>::infinity();
+  float const max = std::numeric_limits<float>::max();
+  double const threshold = 0x1p128 - 0x1p103;  // the first number that rounds to infinity: max + half an ulp
+  // Far beyond: infinity alone.
+  EXPECT_TRUE(passes<float>(1e300, 1e300, inf, 4));
+  EXPECT_FALSE(passes<float>(1e300, 1e300, max, 4));
+  EXPECT_FALSE(passes<float>(1e300, 1e300, -inf, 4));
+  EXPECT_TRUE(passes<float>(-1e300, 1e300, -inf, 4));
+  EXPECT_TRUE(passes<float>(1e300, 0, inf, exact));
+  EXPECT_FALSE(passes<float>(1e300, 0, max, exact));
+  // Exactly at the threshold.
+  EXPECT_TRUE(passes<float>(threshold, 0, inf, exact));
+  EXPECT_FALSE(passes<float>(threshold, 0, max, exact));
+  EXPECT_TRUE(passes<float>(std::nextafter(threshold, 0.0), 0, max, exact));
+  EXPECT_FALSE(passes<float>(std::nextafter(threshold, 0.0), 0, inf, exact));
+  // Beyond it by less than the bound (4 u of 2^128, that is 4 ulps): either; by more: infinity alone.
+  double const ulp = 0x1p104;
+  EXPECT_TRUE(passes<float>(threshold + 3 * ulp, 0x1p128, inf, 4));
+  EXPECT_TRUE(passes<float>(threshold + 3 * ulp, 0x1p128, max, 4));
+  EXPECT_TRUE(passes<float>(threshold + 3.75 * ulp, 0x1p128, max, 4));
+  EXPECT_FALSE(passes<float>(threshold + 4.25 * ulp, 0x1p128, max, 4));  // ulps grow no further beyond the largest
+  EXPECT_TRUE(passes<float>(threshold + 5 * ulp, 0x1p128, inf, 4));
+  // Below it by less than the bound: either; by more: a number alone.
+  EXPECT_TRUE(passes<float>(threshold - 3 * ulp, 0x1p128, inf, 4));
+  EXPECT_TRUE(passes<float>(threshold - 3.75 * ulp, 0x1p128, inf, 4));
+  EXPECT_FALSE(passes<float>(threshold - 4.25 * ulp, 0x1p128, inf, 4));
+  // The file holds infinity where a wider value would not fit.
+  EXPECT_TRUE(passes_against_file<float>(inf, 1e300, inf, 4));
+}
+
+TYPED_TEST(VerifyFloat, DenormalsAreAllowedTheSmallestOneAStep) {
+  TypeParam const tiny = std::numeric_limits<TypeParam>::denorm_min();
+  double const wide = double{tiny};
+  EXPECT_TRUE(passes<TypeParam>(5 * wide, 5 * wide, 7 * tiny, 2));
+  EXPECT_TRUE(passes<TypeParam>(5 * wide, 5 * wide, 3 * tiny, 2));
+  EXPECT_FALSE(passes<TypeParam>(5 * wide, 5 * wide, 8 * tiny, 2));
+  EXPECT_FALSE(passes<TypeParam>(5 * wide, 5 * wide, 2 * tiny, 2));
+  EXPECT_FALSE(passes<TypeParam>(5 * wide, 5 * wide, TypeParam{0}, 2));  // flushed to zero
+  EXPECT_TRUE(passes<TypeParam>(5 * wide, 0, 5 * tiny, exact));
+  EXPECT_FALSE(passes<TypeParam>(5 * wide, 0, 6 * tiny, exact));
+  EXPECT_TRUE(passes<TypeParam>(0.0, wide, tiny, 1));
+  EXPECT_FALSE(passes<TypeParam>(0.0, wide, 2 * tiny, 1));
+}
+
+TEST(VerifyDenormals, AWideValueBetweenTwoOfFloat) {
+  double const tiny = 0x1p-149;
+  EXPECT_TRUE(passes<float>(2.5 * tiny, tiny, float(3 * tiny), 1e-3));
+  EXPECT_TRUE(passes<float>(2.5 * tiny, tiny, float(2 * tiny), 1e-3));
+  EXPECT_FALSE(passes<float>(2.5 * tiny, tiny, float(4 * tiny), 1e-3));
+  EXPECT_TRUE(passes<float>(0x1p-200, 0, 0.0F, exact));
+}
+
+TYPED_TEST(VerifyFloat, ValuesFromAFileWereRoundedOnceMore) {
+  // One step at a scale of 1 allows 1 u; half an ulp of 1.5 is 1 u. An ulp is 2 u.
+  TypeParam const one_away = next(TypeParam(1.5));
+  TypeParam const two_away = next(one_away);
+  EXPECT_TRUE(passes<TypeParam>(1.5, 1, one_away, 1));
+  EXPECT_FALSE(passes<TypeParam>(1.5, 1, two_away, 1));
+  EXPECT_FALSE(passes<TypeParam>(1.5, 1, two_away, 2));  // 2 u + 1 u < 4 u
+  EXPECT_TRUE(passes_against_file<TypeParam>(TypeParam(1.5), 1, two_away, 2));  // 2 u + 2 u
+  EXPECT_FALSE(passes_against_file<TypeParam>(TypeParam(1.5), 1, next(two_away), 2));
+}
+
+TEST(VerifyMessages, ValuesHaveEnoughDigitsToTellThemApart) {
+  Verdict verdict = verify(reference(1.0, 0), field<float>({next(1.0F)}), exact);
+  EXPECT_NE(verdict.message.find("expected 1, got 1.00000012;"), std::string::npos) << verdict.message;
+  verdict = verify(reference(1.0, 0), field<double>({next(1.0)}), exact);
+  EXPECT_NE(verdict.message.find("expected 1, got 1.0000000000000002;"), std::string::npos) << verdict.message;
+  verdict = verify(reference(2147483647.0, 0), field<std::int32_t>({-2147483647 - 1}), exact);
+  EXPECT_NE(verdict.message.find("expected 2147483647, got -2147483648;"), std::string::npos) << verdict.message;
+  verdict = verify_against_file(field<float>({1}), reference(1.0, 0), field<float>({2}), exact);
+  EXPECT_NE(verdict.message.find("from the file"), std::string::npos) << verdict.message;
+}
+
+TEST(VerifyDtypes, FloatAndDoubleHaveDifferentBounds) {
+  // 1 + 2^-24 is one rounding of float away from 1, and very wrong in double.
+  EXPECT_TRUE(passes<float>(1.0 + 0x1p-24, 1, 1.0F, 1));
+  EXPECT_FALSE(passes<double>(1.0 + 0x1p-24, 1, 1.0, 1));
+  EXPECT_FALSE(passes<double>(1.0 + 0x1p-24, 1, 1.0, 1000));
+}
+
+// ------------------------------------------------------------------------------------------------------- int32
+
+TEST(VerifyInt32, IsExactBeyondWhatFloatHolds) {
+  std::int32_t const value = (1 << 24) + 1;
+  EXPECT_TRUE(passes<std::int32_t>(value, 0, value, exact));
+  EXPECT_FALSE(passes<std::int32_t>(value, 0, value - 1, exact));
+  std::int32_t const max = std::numeric_limits<std::int32_t>::max();
+  std::int32_t const min = std::numeric_limits<std::int32_t>::min();
+  EXPECT_TRUE(passes<std::int32_t>(max, 0, max, exact));
+  EXPECT_FALSE(passes<std::int32_t>(max, 0, max - 1, exact));
+  EXPECT_TRUE(passes<std::int32_t>(min, 0, min, exact));
+  EXPECT_FALSE(passes<std::int32_t>(max, 0, min, exact));
+}
+
+TEST(VerifyInt32, ScaleAndStepsAllowNothing) {
+  EXPECT_FALSE(passes<std::int32_t>(1000, 1e9, 1001, 1e9));
+  EXPECT_FALSE(passes_against_file<std::int32_t>(1000, 1e9, 1001, 1e9));
+  EXPECT_TRUE(passes_against_file<std::int32_t>(1000, 1e9, 1000, 1e9));
+}
+
+TEST(VerifyInt32, AReferenceThatIsNoInt32IsNeverRight) {
+  for (double const value : {0.5, 2147483648.0, -2147483649.0, infinity, -infinity, not_a_number}) {
+    for (std::int32_t const actual : {0, 1, std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min()}) {
+      EXPECT_FALSE(passes<std::int32_t>(value, 0, actual, exact)) << value << " " << actual;
+    }
+  }
+}
+
+// -------------------------------------------------------------------------------------------------- same_bits
+
+TYPED_TEST(Verify, SameBits) {
+  auto const a = field<TypeParam>({1, 2, 3});
+  EXPECT_TRUE(same_bits(a, field<TypeParam>({1, 2, 3})));
+  EXPECT_FALSE(same_bits(a, field<TypeParam>({1, 2, 4})));
+  EXPECT_FALSE(same_bits(a, field<TypeParam>({0, 2, 3})));
+  EXPECT_FALSE(same_bits(a, field<TypeParam>({1, 2})));
+  EXPECT_FALSE(same_bits(a, field<TypeParam>({1, 2, 3}, {3, 1})));
+  HostField const empty{"out", tessera::dtype_of<TypeParam>, {0}, nullptr};
+  EXPECT_TRUE(same_bits(empty, empty));
+  EXPECT_FALSE(same_bits(a, {"out", tessera::dtype_of<TypeParam>, {3}, nullptr}));
+}
+
+TEST(SameBits, TellsZerosApartAndDtypes) {
+  EXPECT_FALSE(same_bits(field<float>({0.0F}), field<float>({-0.0F})));
+  EXPECT_FALSE(same_bits(field<float>({0.0F}), field<std::int32_t>({0})));
+  float const nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(same_bits(field<float>({nan}), field<float>({nan})));
+}
+
+}  // namespace

@@ -1,0 +1,498 @@
+// The real programs as processes: exit codes, one clear message, nothing half-written, valid reports, Ctrl-C.
+//
+// TESSERA_BIN_DIR is where prefix_sum, dot, map and tessera are. Which spaces they have is asked of --list.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <tessera/io/hdf5.hpp>
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace hdf5 = tessera::hdf5;
+using nlohmann::json;
+using tessera::DType;
+using tessera::Shape;
+using Names = std::vector<std::string>;
+
+#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+struct Result {
+  int code = -1;  // 128 + signal if a signal ended it
+  std::string out;
+  std::string err;
+
+  [[nodiscard]] std::string last_line() const {
+    std::size_t const end = out.find_last_not_of('\n');
+    return end == std::string::npos ? "" : out.substr(out.rfind('\n', end) + 1, end - out.rfind('\n', end));
+  }
+};
+
+// A program that runs, with its stdout and stderr as pipes.
+class Process {
+ public:
+  Process(std::string const& program, Names const& arguments, std::string const& directory) {
+    int out[2];
+    int err[2];
+    if (::pipe(out) != 0 || ::pipe(err) != 0) throw std::runtime_error("no pipe");
+    std::string const path = std::string(TESSERA_BIN_DIR) + "/" + program;
+    Names words{path};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    child_ = ::fork();
+    if (child_ < 0) throw std::runtime_error("no fork");
+    if (child_ == 0) {
+      ::dup2(out[1], STDOUT_FILENO);
+      ::dup2(err[1], STDERR_FILENO);
+      for (int const end : {out[0], out[1], err[0], err[1]}) ::close(end);
+      ::setenv("OMP_PROC_BIND", "false", 1);  // Kokkos says a word on stderr where it is not set
+      ::setenv("OMP_NUM_THREADS", "2", 1);
+      if (::chdir(directory.c_str()) == 0) ::execv(path.c_str(), argv.data());
+      ::_exit(127);
+    }
+    ::close(out[1]);
+    ::close(err[1]);
+    pipes_[0] = out[0];
+    pipes_[1] = err[0];
+  }
+  Process(Process const&) = delete;
+  Process& operator=(Process const&) = delete;
+  ~Process() {
+    if (child_ > 0) {
+      ::kill(child_, SIGKILL);
+      ::waitpid(child_, nullptr, 0);
+    }
+    for (int const end : pipes_) ::close(end);
+  }
+
+  /// Reads until stdout contains `text`; false if it ended before.
+  bool read_until(std::string const& text) {
+    while (result_.out.find(text) == std::string::npos) {
+      if (!read_some()) return false;
+    }
+    return true;
+  }
+  void interrupt() const { ::kill(child_, SIGINT); }
+
+  Result finish() {
+    while (read_some()) {
+    }
+    int status = 0;
+    ::waitpid(child_, &status, 0);
+    child_ = -1;
+    result_.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return result_;
+  }
+
+ private:
+  bool read_some() {
+    pollfd polled[2] = {{open_[0] ? pipes_[0] : -1, POLLIN, 0}, {open_[1] ? pipes_[1] : -1, POLLIN, 0}};
+    if (!open_[0] && !open_[1]) return false;
+    if (::poll(polled, 2, 120000) <= 0) {
+      ADD_FAILURE() << "nothing heard for two minutes: killed";
+      ::kill(child_, SIGKILL);
+      return false;
+    }
+    for (int i = 0; i < 2; ++i) {
+      if (polled[i].revents == 0) continue;
+      char buffer[4096];
+      ssize_t const count = ::read(pipes_[i], buffer, sizeof buffer);
+      if (count <= 0) {
+        open_[i] = false;
+      } else {
+        (i == 0 ? result_.out : result_.err).append(buffer, static_cast<std::size_t>(count));
+      }
+    }
+    return true;
+  }
+
+  pid_t child_ = -1;
+  int pipes_[2] = {-1, -1};
+  bool open_[2] = {true, true};
+  Result result_;
+};
+
+class CommandLine : public testing::Test {
+ protected:
+  CommandLine() {
+    std::string pattern = (fs::temp_directory_path() / "tessera_command_XXXXXX").string();
+    directory_ = ::mkdtemp(pattern.data());
+  }
+  ~CommandLine() override { fs::remove_all(directory_); }
+
+  [[nodiscard]] std::string path(std::string const& name) const { return (directory_ / name).string(); }
+
+  [[nodiscard]] Result run(std::string const& program, Names const& arguments) const {
+    return Process(program, arguments, directory_.string()).finish();
+  }
+
+  [[nodiscard]] Names files() const {
+    Names names;
+    for (fs::directory_entry const& entry : fs::recursive_directory_iterator(directory_)) {
+      names.push_back(entry.path().lexically_relative(directory_).string());
+    }
+    std::ranges::sort(names);
+    return names;
+  }
+
+  /// Exit 2, one line on stderr that begins with the program and contains `message`, nothing else said or written.
+  void expect_mistake(std::string const& program, Names const& arguments, std::string const& message) const {
+    Names const before = files();
+    Result const result = run(program, arguments);
+    std::string shown = program;
+    for (std::string const& argument : arguments) shown += " " + argument;
+    EXPECT_EQ(result.code, 2) << shown << "\n" << result.out << result.err;
+    EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << shown << "\n" << result.err;
+    EXPECT_TRUE(result.err.starts_with(program + ": ")) << shown << "\n" << result.err;
+    EXPECT_NE(result.err.find(message), std::string::npos) << shown << "\n" << result.err;
+    EXPECT_EQ(result.out, "") << shown;
+    EXPECT_EQ(files(), before) << shown;
+  }
+
+  /// The names in the lines of --list that begin with `kind`.
+  [[nodiscard]] Names listed(std::string const& program, std::string const& kind) const {
+    std::istringstream text(run(program, {"--list"}).out);
+    Names names;
+    for (std::string line; std::getline(text, line);) {
+      std::istringstream words(line);
+      std::string first, second;
+      if (words >> first >> second && first == kind) names.push_back(second);
+    }
+    return names;
+  }
+
+  [[nodiscard]] json report(std::string const& name = "r.json") const {
+    return json::parse(std::ifstream(path(name)));
+  }
+
+  template <class T>
+  static void write_dataset(hdf5::Group& group, std::string const& name, Shape const& shape, std::vector<T> const& data) {
+    group.create_dataset(name, tessera::dtype_of<T>, shape).write(data.data(), tessera::dtype_of<T>);
+  }
+
+  /// A case of map: /input/a, and /expected/out if there is any.
+  template <class T>
+  void write_map_case(std::string const& name, std::vector<T> const& a, std::vector<T> const& expected = {},
+                      std::string const& field = "a", Shape shape = {}) const {
+    fs::create_directories(fs::path(path(name)).parent_path());
+    hdf5::File file(path(name), hdf5::File::Mode::create);
+    if (shape.empty()) shape = {a.size()};
+    {
+      hdf5::Group root = file.root();
+      hdf5::Group input = root.require_group("input");
+      write_dataset(input, field, shape, a);
+      if (!expected.empty()) {
+        hdf5::Group group = root.require_group("expected");
+        write_dataset(group, "out", {expected.size()}, expected);
+      }
+    }
+    file.close();
+  }
+
+  fs::path directory_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What is answered without running
+// ---------------------------------------------------------------------------------------------------------------------
+
+TEST_F(CommandLine, help_list_and_version) {
+  for (std::string const program : {"map", "dot", "prefix_sum"}) {
+    Result const help = run(program, {"--help"});
+    EXPECT_EQ(help.code, 0);
+    EXPECT_EQ(help.err, "");
+    EXPECT_HAS(help.out, "usage: " + program);
+    EXPECT_HAS(help.out, "exit codes");
+    Result const list = run(program, {"--list"});
+    EXPECT_EQ(list.code, 0);
+    EXPECT_EQ(list.err, "");
+    EXPECT_EQ(listed(program, "app"), Names{program});
+    EXPECT_FALSE(listed(program, "space").empty());
+    EXPECT_FALSE(listed(program, "dtype").empty());
+    Result const version = run(program, {"--version"});
+    EXPECT_EQ(version.code, 0);
+    EXPECT_EQ(version.err, "");
+    EXPECT_TRUE(version.out.starts_with("tessera ")) << version.out;
+    EXPECT_HAS(version.out, "compiler");
+  }
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(CommandLine, help_shows_the_options_of_each_app) {
+  EXPECT_HAS(run("map", {"--help"}).out, "--c X");
+  std::string const scan = run("prefix_sum", {"--help"}).out;
+  for (std::string const option : {"--exclusive", "--no-exclusive", "--op sum|max|min", "--segment N", "--tile N"}) {
+    EXPECT_HAS(scan, option);
+  }
+}
+
+TEST_F(CommandLine, variants_as_promised) {
+  EXPECT_EQ(listed("prefix_sum", "variant"), (Names{"parallel_scan", "std_scan", "hillis_steele", "blelloch", "lane_scan",
+                                                    "two_phase", "reduce_then_scan", "look_back"}));
+  EXPECT_EQ(listed("dot", "variant"),
+            (Names{"range_reduce", "team_tree", "team_reduce", "lane_reduce", "two_stage", "kernels"}));
+  EXPECT_EQ(listed("map", "variant"), (Names{"range", "pointer", "team_guarded", "scratch", "vector"}));
+}
+
+TEST_F(CommandLine, the_umbrella_answers_without_running) {
+  Result const list = run("tessera", {"list"});
+  EXPECT_EQ(list.code, 0);
+  for (std::string const app : {"map", "dot", "prefix_sum"}) EXPECT_HAS(list.out, app + " ");
+  EXPECT_EQ(run("tessera", {"--help"}).code, 0);
+  EXPECT_EQ(run("tessera", {"--version"}).code, 0);
+  EXPECT_HAS(run("tessera", {"help", "map"}).out, "--c X");
+  EXPECT_HAS(run("tessera", {"run", "all", "--list"}).out, "look_back");
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Mistakes
+// ---------------------------------------------------------------------------------------------------------------------
+
+TEST_F(CommandLine, unknown_names) {
+  expect_mistake("map", {"--sise", "4"}, "unknown option `--sise` (not an option of map) did you mean `--size`?");
+  expect_mistake("dot", {"--exclusive"}, "unknown option `--exclusive`");
+  expect_mistake("prefix_sum", {"--variant", "bleloch"}, "did you mean `blelloch`?");
+  expect_mistake("prefix_sum", {"--variant", "lookback"}, "did you mean `look_back`?");
+  expect_mistake("map", {"--space", "opnmp"}, "unknown space `opnmp`");
+  expect_mistake("map", {"--space", listed("map", "space").front() + "x"}, "did you mean `" + listed("map", "space").front());
+  expect_mistake("map", {"--dtype", "flot"}, "did you mean `float`?");
+  expect_mistake("prefix_sum", {"--op", "summ"}, "did you mean `sum`?");
+  expect_mistake("map", {"case.h5"}, "did you mean `--input case.h5`?");
+  expect_mistake("tessera", {"run", "mapp"}, "did you mean `map`?");
+  expect_mistake("tessera", {"rnu"}, "did you mean `run`?");
+  expect_mistake("tessera", {}, "no command");
+  expect_mistake("tessera", {"run", "all", "--exclusive"}, "unknown option `--exclusive`");
+}
+
+TEST_F(CommandLine, bad_values) {
+  expect_mistake("map", {"--size", "0x"}, "bad size `0x`");
+  expect_mistake("map", {"--size", "-3"}, "bad size `-3` (negative)");
+  expect_mistake("map", {"--size", "1e30"}, "bad size `1e30`");
+  expect_mistake("map", {"--size", "8:4"}, "the range ends before it begins");
+  expect_mistake("map", {"--size"}, "no value for --size");
+  expect_mistake("map", {"--seed", "-1"}, "bad value `-1` for --seed");
+  expect_mistake("map", {"--samples", "0"}, "bad value `0` for --samples");
+  expect_mistake("map", {"--min-time", "-1"}, "bad value `-1` for --min-time");
+  expect_mistake("map", {"--c", "nan"}, "not finite");
+  expect_mistake("map", {"--c", "ten"}, "bad value `ten` for --c");
+  expect_mistake("prefix_sum", {"--segment", "-1"}, "bad value `-1` for --segment");
+  expect_mistake("prefix_sum", {"--tile", "2.5"}, "bad value `2.5` for --tile");
+}
+
+TEST_F(CommandLine, more_memory_than_there_is) {
+  for (std::string const program : {"map", "dot", "prefix_sum"}) {
+    expect_mistake(program, {"--size", "2^50"}, "not enough memory for size 1125899906842624 of " + program);
+    expect_mistake(program, {"--size", "4,2^62", "--json", "r.json", "--dtype", "all"}, "not enough memory");
+  }
+  expect_mistake("tessera", {"run", "all", "--size", "8,2^50"}, "not enough memory");
+}
+
+TEST_F(CommandLine, files_that_are_none) {
+  write_map_case<float>("good.h5", {0, 1, 2, 3});
+  std::ofstream(path("text.h5")) << "a text, no HDF5\n";
+  std::ofstream(path("empty.h5")).flush();
+  fs::create_directory(path("folder.h5"));
+  fs::copy(path("good.h5"), path("cut.h5"));
+  fs::resize_file(path("cut.h5"), fs::file_size(path("good.h5")) - 16);
+  Names const common{"--json", "r.json", "--output", "out.h5"};
+  auto const mistake = [&](std::string const& file, std::string const& message) {
+    expect_mistake("map", {"--input", file, "--json", "r.json", "--output", "out.h5"}, file + ": " + message);
+  };
+  mistake("missing.h5", "no such file");
+  mistake("text.h5", "not an HDF5 file");
+  mistake("empty.h5", "not an HDF5 file (it is empty)");
+  mistake("folder.h5", "cannot be read (it is a directory)");
+  mistake("cut.h5", "truncated or damaged");
+  expect_mistake("map", {"--input", "good.h5", "missing.h5"}, "missing.h5: no such file");
+}
+
+TEST_F(CommandLine, files_with_the_wrong_content) {
+  write_map_case<float>("name.h5", {0, 1, 2, 3}, {}, "b");
+  write_map_case<float>("rank.h5", {0, 1, 2, 3}, {}, "a", {2, 2});
+  write_map_case<float>("expected.h5", {0, 1, 2, 3}, {10, 11, 12});
+  write_map_case<float>("good.h5", {0, 1, 2, 3}, {10, 11, 12, 13});
+  {
+    hdf5::File file(path("group.h5"), hdf5::File::Mode::create);
+    hdf5::Group root = file.root();
+    (void)root.require_group("data");
+  }
+  {
+    // dot of a float and a double array
+    hdf5::File file(path("mixed.h5"), hdf5::File::Mode::create);
+    hdf5::Group root = file.root();
+    hdf5::Group input = root.require_group("input");
+    write_dataset<float>(input, "a", {2}, {1, 2});
+    write_dataset<double>(input, "b", {2}, {1, 2});
+  }
+  expect_mistake("map", {"--input", "name.h5", "--json", "r.json"}, "name.h5: no dataset /input/a");
+  expect_mistake("map", {"--input", "rank.h5", "--json", "r.json"}, "rank.h5: dataset /input/a has shape [2, 2]");
+  expect_mistake("map", {"--input", "group.h5", "--json", "r.json"}, "group.h5: no group /input");
+  expect_mistake("dot", {"--input", "mixed.h5", "--json", "r.json"}, "mixed.h5: the dtypes of /input fit no run");
+  expect_mistake("map", {"--input", "expected.h5", "--json", "r.json", "--output", "out.h5"},
+                 "expected.h5: /expected/out has shape [3]");
+  expect_mistake("map", {"--input", "good.h5", "expected.h5", "--json", "r.json"}, "/expected/out has shape [3]");
+  expect_mistake("map", {"--input", "good.h5", "--dtype", "double"}, "holds float (--dtype asks for double");
+}
+
+TEST_F(CommandLine, paths_that_cannot_be_written) {
+  expect_mistake("map", {"--size", "4", "--json", "missing/r.json"}, "cannot write --json missing/r.json");
+  expect_mistake("map", {"--size", "4", "--json", "."}, "it is a directory");
+  expect_mistake("map", {"--size", "4", "--json", "/dev/null"}, "it is no regular file");
+  expect_mistake("map", {"--size", "4", "--output", "missing/out.h5"}, "missing/out.h5: cannot be written");
+  expect_mistake("map", {"--size", "4", "--output", "."}, "cannot be written (it is a directory)");
+  expect_mistake("map", {"--size", "4", "--output", "/dev/null"}, "cannot be written");
+}
+
+TEST_F(CommandLine, conflicts) {
+  write_map_case<float>("good.h5", {0, 1, 2, 3});
+  expect_mistake("map", {"--input", "good.h5", "--size", "4"}, "conflicting options --input and --size");
+  expect_mistake("map", {"--input", "good.h5", "--seed", "4"}, "conflicting options --input and --seed");
+  expect_mistake("map", {"--size", "4", "--output", "x", "--json", "x"}, "conflicting options --output and --json");
+  expect_mistake("map", {"--input", "good.h5", "--json", "good.h5"}, "conflicting options --input and --json");
+  expect_mistake("map", {"--size", "4,5", "--output", "out.h5"}, "--output with 2 cases");
+  expect_mistake("prefix_sum", {"--exclusive", "--no-exclusive"}, "conflicting options --exclusive and --no-exclusive");
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Runs
+// ---------------------------------------------------------------------------------------------------------------------
+
+TEST_F(CommandLine, a_run_and_its_report) {
+  Result const result = run("map", {"--size", "1000,0,1", "--min-time", "0", "--json", "r.json"});
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_EQ(result.err, "");
+  json const document = report();
+  std::size_t const rows = 3 * 5 * listed("map", "space").size();
+  EXPECT_EQ(document.size(), 5u);
+  EXPECT_EQ(document["schema"], "tessera-report/1");
+  EXPECT_EQ(document["input"].size(), 3u);
+  ASSERT_EQ(document["rows"].size(), rows);
+  EXPECT_EQ(result.last_line(), "TESSERA rows=" + std::to_string(rows) + " passed=" + std::to_string(rows) +
+                                    " failed=0 skipped=0");
+  for (std::string const fact : {"version", "git_commit", "compiler", "flags", "build_type", "kokkos_version",
+                                 "kokkos_configuration"}) {
+    EXPECT_TRUE(document["build"].contains(fact)) << fact;
+  }
+  for (json const& row : document["rows"]) {
+    EXPECT_EQ(row["status"], "passed");
+    EXPECT_GE(row["samples_seconds"].size(), 10u);
+    EXPECT_GT(row["seconds"].get<double>(), 0.0);
+    EXPECT_TRUE(row["bytes_per_second"].is_number());
+    EXPECT_TRUE(document["system"]["spaces"].contains(row["space"].get<std::string>()));
+  }
+  EXPECT_EQ(files(), Names{"r.json"});
+}
+
+TEST_F(CommandLine, a_nan_in_the_input_is_data) {
+  float const nan = std::numeric_limits<float>::quiet_NaN();
+  write_map_case<float>("nan.h5", {0, nan, 2}, {10, nan, 12});
+  Result const result = run("map", {"--input", "nan.h5", "--min-time", "0"});
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+}
+
+TEST_F(CommandLine, output_is_an_input_again) {
+  write_map_case<std::int32_t>("case.h5", {0, 1, 2}, {10, 11, 12});
+  std::string const space = listed("map", "space").front();
+  EXPECT_EQ(run("map", {"--input", "case.h5", "--output", "out.h5", "--min-time", "0"}).code, 0);
+  {
+    hdf5::File const file(path("out.h5"), hdf5::File::Mode::read);
+    hdf5::Group const output = file.root().open_group("output");
+    EXPECT_EQ(output.names(), (Names{"pointer", "range", "scratch", "team_guarded", "vector"}));
+    std::vector<std::int32_t> out(3);
+    output.open_group("vector").open_group(space).open_dataset("out").read(out.data(), DType::int32);
+    EXPECT_EQ(out, (std::vector<std::int32_t>{10, 11, 12}));
+  }
+  EXPECT_EQ(run("map", {"--input", "out.h5", "--min-time", "0"}).code, 0);
+  EXPECT_EQ(files(), (Names{"case.h5", "out.h5"}));
+}
+
+TEST_F(CommandLine, a_file_that_the_reference_contradicts_fails) {
+  write_map_case<float>("wrong.h5", {0, 1, 2}, {10, 11, 13});
+  Result const result = run("map", {"--input", "wrong.h5", "--variant", "range", "--min-time", "0"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_HAS(result.out, "the reference and the file's /expected disagree");
+  EXPECT_HAS(result.last_line(), "passed=0");
+}
+
+TEST_F(CommandLine, the_umbrella_runs_a_directory) {
+  write_map_case<float>("inputs/map/b.h5", {0, 1}, {10, 11});
+  write_map_case<double>("inputs/map/a.h5", {0, 1, 2, 3}, {10, 11, 12, 13});
+  Result const result = run("tessera", {"run", "all", "--inputs", "inputs", "--min-time", "0", "--json", "r.json"});
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_HAS(result.out, "dot: skipped (there is no inputs/dot/*.h5)");
+  EXPECT_EQ(report()["input"].size(), 2u);
+  EXPECT_EQ(report()["input"][0]["file"], "inputs/map/a.h5");
+  expect_mistake("tessera", {"run", "dot", "--inputs", "inputs"}, "nothing to run");
+  expect_mistake("tessera", {"run", "all", "--inputs", "nowhere"}, "nowhere: no such directory");
+}
+
+TEST_F(CommandLine, the_umbrella_runs_every_app) {
+  Result const result = run("tessera", {"run", "map,dot,prefix_sum", "--size", "33", "--min-time", "0", "--json", "r.json"});
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_EQ(report()["input"].size(), 3u);
+  EXPECT_EQ(result.out.find("TESSERA rows="), result.out.rfind("TESSERA rows="));
+}
+
+TEST_F(CommandLine, ctrl_c_leaves_the_report_of_the_rows_that_were_done) {
+  // Endless, as far as this test is concerned: each row takes 30 s.
+  Process process("map", {"--size", "0,1000", "--min-time", "30", "--json", "r.json", "--variant", "range"},
+                  directory_.string());
+  ASSERT_TRUE(process.read_until("case 1/2"));
+  process.interrupt();
+  Result const none = process.finish();
+  EXPECT_EQ(none.code, 130) << none.err;
+  EXPECT_EQ(none.last_line(), "TESSERA rows=0 passed=0 failed=0 skipped=0");
+  EXPECT_TRUE(files().empty());  // no row, no report
+}
+
+TEST_F(CommandLine, ctrl_c_after_a_row) {
+  Process process("map", {"--size", "2^10", "--min-time", "1", "--json", "r.json"}, directory_.string());
+  ASSERT_TRUE(process.read_until("passed"));
+  process.interrupt();
+  Result const result = process.finish();
+  EXPECT_EQ(result.code, 130) << result.err;
+  json const document = report();
+  EXPECT_GE(document["rows"].size(), 1u);
+  EXPECT_LT(document["rows"].size(), 5u);
+  EXPECT_TRUE(document["system"]["finished"].is_null());
+  EXPECT_HAS(result.last_line(), "TESSERA rows=" + std::to_string(document["rows"].size()));
+  EXPECT_EQ(files(), Names{"r.json"});
+}
+
+TEST_F(CommandLine, a_second_ctrl_c_kills) {
+  Process process("map", {"--size", "2^10", "--min-time", "60", "--cold"}, directory_.string());
+  ASSERT_TRUE(process.read_until("case"));
+  process.interrupt();
+  process.interrupt();
+  int const code = process.finish().code;
+  EXPECT_EQ(code, 130);  // 128 + SIGINT, whether it ended itself first or was killed
+}
+
+TEST_F(CommandLine, kokkos_options_pass_through) {
+  Result const result = run("map", {"--size", "8", "--min-time", "0", "--kokkos-print-configuration"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_HAS(result.out + result.err, "Kokkos Version");
+}
+
+}  // namespace
