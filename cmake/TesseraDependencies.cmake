@@ -56,6 +56,7 @@ function(tessera_fetch name wanted)
   FetchContent_Declare(${lower} URL ${archive})
   FetchContent_MakeAvailable(${lower})
   set(${lower}_SOURCE_DIR ${${lower}_SOURCE_DIR} PARENT_SCOPE)
+  set(${lower}_BINARY_DIR ${${lower}_BINARY_DIR} PARENT_SCOPE)
 endfunction()
 
 # --- Kokkos ---------------------------------------------------------------------------------------------------------
@@ -121,7 +122,8 @@ else()
   set(HDF5_BUILD_HL_LIB OFF)
   set(HDF5_BUILD_TOOLS OFF)
   set(HDF5_BUILD_EXAMPLES OFF)
-  set(HDF5_ENABLE_Z_LIB_SUPPORT OFF)
+  find_package(ZLIB QUIET)  # for reading compressed data sets
+  set(HDF5_ENABLE_Z_LIB_SUPPORT ${ZLIB_FOUND})
   set(HDF5_ENABLE_SZIP_SUPPORT OFF)
   set(HDF5_EXTERNALLY_CONFIGURED OFF)
   set(HDF5_ENABLE_PARALLEL ${TESSERA_ENABLE_MPI})
@@ -130,7 +132,9 @@ else()
   unset(BUILD_SHARED_LIBS)
   add_library(tessera_hdf5 INTERFACE IMPORTED GLOBAL)
   target_link_libraries(tessera_hdf5 INTERFACE hdf5-static)
-  target_include_directories(tessera_hdf5 INTERFACE $<TARGET_PROPERTY:hdf5-static,INTERFACE_INCLUDE_DIRECTORIES>)
+  # hdf5.h includes the sub-filing header of a directory that the target does not name.
+  target_include_directories(tessera_hdf5 INTERFACE ${hdf5_SOURCE_DIR}/src ${hdf5_SOURCE_DIR}/src/H5FDsubfiling
+                                                    ${hdf5_BINARY_DIR}/src)
   tessera_took(HDF5 "${tessera_pin_hdf5} (upstream release)")
 endif()
 

@@ -1,0 +1,89 @@
+# cmake --install: programs, inputs, documents, and the package `tessera` for find_package.
+#
+#   find_package(tessera CONFIG REQUIRED)                     tessera::core, tessera::driver, tessera::runtime
+#   find_package(tessera CONFIG REQUIRED COMPONENTS core)     the headers only: needs Kokkos and nothing else
+#
+# Two export sets, so that whoever asks for the headers alone need not have HDF5.
+
+include(CMakePackageConfigHelpers)
+
+set(TESSERA_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
+
+# --- What the libraries ask of those who link them --------------------------------------------------------------------
+# A static library hands its private libraries on to the link. Flags, and libraries that are nothing but headers, have
+# nothing to link, and would have to be found again by everybody who uses the package. Any other stays, and the package's
+# config looks for it.
+set(TESSERA_FIND_PACKAGES "")
+foreach(target tessera_driver tessera_runtime)
+  get_target_property(libraries ${target} INTERFACE_LINK_LIBRARIES)
+  list(REMOVE_ITEM libraries "$<LINK_ONLY:tessera_flags>")
+  foreach(library CLI11::CLI11 nlohmann_json::nlohmann_json)
+    if("$<LINK_ONLY:${library}>" IN_LIST libraries)
+      get_target_property(type ${library} TYPE)
+      if(type STREQUAL "INTERFACE_LIBRARY")
+        list(REMOVE_ITEM libraries "$<LINK_ONLY:${library}>")
+      else()
+        string(REGEX REPLACE "::.*" "" package ${library})
+        list(APPEND TESSERA_FIND_PACKAGES ${package})
+      endif()
+    endif()
+  endforeach()
+  set_property(TARGET ${target} PROPERTY INTERFACE_LINK_LIBRARIES "${libraries}")
+endforeach()
+target_include_directories(tessera_runtime INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+# --- Libraries and headers --------------------------------------------------------------------------------------------
+install(TARGETS tessera_core EXPORT tesseraCoreTargets)
+install(TARGETS tessera_driver tessera_runtime EXPORT tesseraDriverTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/common/include/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.hpp")
+install(FILES ${PROJECT_BINARY_DIR}/common/include/tessera/core/config.hpp
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/core)
+
+# --- Programs ---------------------------------------------------------------------------------------------------------
+# They are installed where they are defined. Here: that they find shared libraries, those installed beside them (a fetched
+# Kokkos) and those that they were linked with in other prefixes.
+get_property(programs GLOBAL PROPERTY TESSERA_APPS_BUILT)
+foreach(program IN LISTS programs ITEMS tessera)
+  set_property(TARGET ${program} PROPERTY INSTALL_RPATH_USE_LINK_PATH ON)
+  if(NOT CMAKE_INSTALL_RPATH AND NOT APPLE)
+    file(RELATIVE_PATH up /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+    set_property(TARGET ${program} PROPERTY INSTALL_RPATH "$ORIGIN/${up}")
+  endif()
+endforeach()
+
+# --- Inputs and documents ---------------------------------------------------------------------------------------------
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/inputs DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera FILES_MATCHING PATTERN "*.h5")
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/LICENSE
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+foreach(program IN LISTS programs)
+  install(FILES ${PROJECT_SOURCE_DIR}/apps/${program}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/apps/${program}
+          OPTIONAL)
+endforeach()
+
+# --- The package ------------------------------------------------------------------------------------------------------
+# The libraries are compiled for one Kokkos: another version, or another build of it, does not go with them. 4.6.01 is 4.6.1
+# in Kokkos' own version file.
+string(REGEX REPLACE "\\.0+([0-9])" ".\\1" TESSERA_KOKKOS_VERSION "${Kokkos_VERSION}")
+if(TESSERA_KOKKOS_FETCHED)
+  set(TESSERA_KOKKOS_HINT "\${PACKAGE_PREFIX_DIR}")  # installed beside Tessera
+else()
+  set(TESSERA_KOKKOS_HINT "${Kokkos_DIR}")
+endif()
+set(TESSERA_HDF5_FETCHED FALSE)
+if(TARGET hdf5-static)
+  get_target_property(imported hdf5-static IMPORTED)
+  if(NOT imported)
+    set(TESSERA_HDF5_FETCHED TRUE)
+  endif()
+endif()
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tesseraConfig.cmake.in
+                              ${PROJECT_BINARY_DIR}/package/tesseraConfig.cmake
+                              INSTALL_DESTINATION ${TESSERA_CMAKE_DIR} NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/tesseraConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/package/tesseraConfig.cmake ${PROJECT_BINARY_DIR}/package/tesseraConfigVersion.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/TesseraHDF5.cmake
+        DESTINATION ${TESSERA_CMAKE_DIR})
+install(EXPORT tesseraCoreTargets NAMESPACE tessera:: DESTINATION ${TESSERA_CMAKE_DIR})
+install(EXPORT tesseraDriverTargets NAMESPACE tessera:: DESTINATION ${TESSERA_CMAKE_DIR})

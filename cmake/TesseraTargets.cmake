@@ -9,7 +9,8 @@ if(TESSERA_NATIVE)
 endif()
 if(Kokkos_ENABLE_CUDA)
   # nvcc's front end says "calling a __host__ function" about defaulted members of standard types that no kernel calls.
-  target_compile_options(tessera_flags INTERFACE -Xcudafe --diag_suppress=20014)
+  # Nor does it like lambdas with template parameters that are given, not deduced (445).
+  target_compile_options(tessera_flags INTERFACE "SHELL:-Xcudafe --diag_suppress=20014" "SHELL:-Xcudafe --diag_suppress=445")
 endif()
 
 # tessera_strict(target): the warnings that only sources without Kokkos (whose headers are not clean of them) can bear.

@@ -76,12 +76,13 @@ class FakeRun final : public RowRun {
     if (kind_ == "skips") throw Skip("needs 2 ranks");
     if (kind_ == "throws_start") throw std::runtime_error("no scratch left");
     counts().most_alive = std::max(counts().most_alive, ++counts().alive);
+    if (kind_ == "stale") add();
   }
   ~FakeRun() override { --counts().alive; }
 
   void poison() override {
-    std::ranges::fill(out_, std::numeric_limits<T>::is_integer ? std::numeric_limits<T>::min()
-                                                               : std::numeric_limits<T>::quiet_NaN());
+    std::ranges::fill(
+        out_, std::numeric_limits<T>::is_integer ? std::numeric_limits<T>::min() : std::numeric_limits<T>::quiet_NaN());
   }
   void enqueue() override {
     ++counts().launches;
@@ -90,9 +91,8 @@ class FakeRun final : public RowRun {
     if (kind_ == "nothing" || (kind_ == "works_once" && launches_ > 1)) return;
     if (kind_ == "throws_later" && launches_ > 3) throw std::runtime_error("illegal memory access");
     if (kind_ == "throws_odd") throw 7;
-    for (std::size_t i = 0; i < out_.size(); ++i) {
-      out_[i] = static_cast<T>(static_cast<double>(case_->a()[i]) + case_->c());
-    }
+    if (kind_ == "stale" && launches_ == 1) return;
+    add();
     if (out_.empty()) return;
     T& middle = out_[out_.size() / 2];
     if (kind_ == "wrong_middle" || (kind_ == "wrong_later" && launches_ > 1)) middle = static_cast<T>(middle + 1);
@@ -113,6 +113,12 @@ class FakeRun final : public RowRun {
   [[nodiscard]] std::string note() const override { return "tiles of 64"; }
 
  private:
+  void add() {
+    for (std::size_t i = 0; i < out_.size(); ++i) {
+      out_[i] = static_cast<T>(static_cast<double>(case_->a()[i]) + case_->c());
+    }
+  }
+
   FakeCase<T> const* case_;
   std::string kind_;
   std::vector<T> out_;
@@ -134,10 +140,10 @@ Footprint footprint_of(DType dtype, double n) {
   return {bytes, bytes, n};
 }
 
-constexpr std::array<std::string_view, 17> kinds{
+constexpr std::array<std::string_view, 18> kinds{
     "good",         "wrong_middle", "wrong_later", "works_once", "nan",        "nothing",
     "throws_start", "throws_later", "throws_odd",  "skips",      "past_end",   "lying",
-    "honest",       "float_only",   "openmp_only", "absent",     "interrupts"};
+    "honest",       "float_only",   "openmp_only", "absent",     "interrupts", "stale"};
 
 // Row::start is a plain function: one for each kind.
 template <std::size_t Kind>
@@ -171,12 +177,12 @@ App fake_app(FakeOptions const& options) {
     VariantInfo const info{kept(name), Level::range, "a fake", name != "honest"};
     app.variants.push_back(info);
     for (std::string const& space : machine().spaces) {
-      for (std::string const& dtype : machine().dtypes) {
-        bool const there = name != "absent" && (name != "float_only" || dtype == "float") &&
+      for (DType const dtype : all_dtypes) {
+        bool const there = std::ranges::count(machine().dtypes, name_of(dtype)) > 0 && name != "absent" &&
+                           (name != "float_only" || dtype == DType::float32) &&
                            (name != "openmp_only" || space == "openmp");
         if (!there) continue;
-        app.rows.push_back({info, space, *dtype_from_name(dtype),
-                            start_of(name, std::make_index_sequence<kinds.size()>{})});
+        app.rows.push_back({info, space, dtype, start_of(name, std::make_index_sequence<kinds.size()>{})});
       }
     }
   }

@@ -15,6 +15,7 @@ namespace tessera::fake {
 /// works_once      writes at the first launch only
 /// nan             writes a NaN
 /// nothing         writes nothing
+/// stale           writes nothing at the first launch, into memory that holds the right result already
 /// throws_start, throws_later, throws_odd   throws while it is constructed, in a launch, something that is no exception
 /// skips           Skip
 /// past_end        writes past the end (fetch throws)
@@ -39,7 +40,7 @@ struct Counts {
   int most_alive = 0;  ///< at one time
   int launches = 0;
   int evictions = 0;
-  int releases = 0;  ///< of device inputs
+  int releases = 0;              ///< of device inputs
   bool without_runtime = false;  ///< something ran while Kokkos was not running
 };
 Counts& counts();

@@ -109,19 +109,20 @@ class Io : public testing::Test {
   void SetUp() override {
     std::string pattern = (fs::path(testing::TempDir()) / "tessera_io_XXXXXX").string();
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
+    directory = pattern;
   }
-  void TearDown() override { fs::remove_all(directory_); }
+  void TearDown() override { fs::remove_all(directory); }
 
-  [[nodiscard]] std::string at(std::string const& name) const { return (directory_ / name).string(); }
+  [[nodiscard]] std::string at(std::string const& name) const { return (directory / name).string(); }
   [[nodiscard]] std::vector<std::string> listing() const {
     std::vector<std::string> names;
-    for (auto const& entry : fs::directory_iterator(directory_)) names.push_back(entry.path().filename().string());
+    for (auto const& entry : fs::directory_iterator(directory)) names.push_back(entry.path().filename().string());
     return names;
   }
 
   /// A file with /input and these fields and parameters.
-  [[nodiscard]] std::string write_case(std::vector<HostField> const& fields, ParameterMap const& parameters = {}) const {
+  [[nodiscard]] std::string write_case(std::vector<HostField> const& fields,
+                                       ParameterMap const& parameters = {}) const {
     std::string const path = at("case.h5");
     OutputFile file(path);
     file.write_input(fields, parameters);
@@ -149,8 +150,8 @@ class Io : public testing::Test {
                       hid_t memory_type, void const* data, std::vector<hsize_t> const& shape = {}) {
     hid_t const file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
     hid_t const group = H5Gopen2(file, "input", H5P_DEFAULT);
-    hid_t const space = shape.empty() ? H5Screate(H5S_SCALAR)
-                                      : H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
+    hid_t const space =
+        shape.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
     if (as_attribute) {
       hid_t const attribute = H5Acreate2(group, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT);
       ASSERT_GE(attribute, 0);
@@ -193,13 +194,14 @@ class Io : public testing::Test {
     std::ofstream(path, std::ios::binary) << bytes;
   }
 
-  fs::path directory_;
+  fs::path directory;
 };
 
 // ---------------------------------------------------------------------------------------------------- good files
 
 TEST_F(Io, ReadsBackWhatWasWritten) {
-  ParameterMap const parameters{{"c", 2.5}, {"window", std::int64_t{7}}, {"exclusive", true}, {"op", std::string("max")}};
+  ParameterMap const parameters{
+      {"c", 2.5}, {"window", std::int64_t{7}}, {"exclusive", true}, {"op", std::string("max")}};
   std::string const path = write_case({make_field<double>("a", {2, 3}, {0, 1, 2, 3, 4, 5})}, parameters);
   CaseFile const file(path);
   EXPECT_EQ(file.path(), path);
@@ -221,16 +223,16 @@ using Dtypes = testing::Types<float, double, std::int32_t>;
 TYPED_TEST_SUITE(IoDtype, Dtypes);
 
 TYPED_TEST(IoDtype, RunDtypeIsThatOfTheFields) {
-  std::string const path = this->write_case(
-      {make_field<TypeParam>("a", {3}, {1, 2, 3}), make_field<TypeParam>("b", {3}, {4, 5, 6})});
+  std::string const path =
+      this->write_case({make_field<TypeParam>("a", {3}, {1, 2, 3}), make_field<TypeParam>("b", {3}, {4, 5, 6})});
   EXPECT_EQ(CaseFile(path).run_dtype(make_app()), tessera::dtype_of<TypeParam>);
 }
 
 TYPED_TEST(IoDtype, ReadsScalarsAndEmptyArrays) {
   constexpr DType dtype = tessera::dtype_of<TypeParam>;
-  std::string const path = this->write_case({make_field<TypeParam>("scalar", {}, {42}),
-                                             make_field<TypeParam>("empty", {0}, {}),
-                                             make_field<TypeParam>("rows", {0, 5}, {})});
+  std::string const path =
+      this->write_case({make_field<TypeParam>("scalar", {}, {42}), make_field<TypeParam>("empty", {0}, {}),
+                        make_field<TypeParam>("rows", {0, 5}, {})});
   CaseFile const file(path);
   EXPECT_EQ(file.shape({"scalar", 0, dtype}), Shape{});
   EXPECT_EQ(file.shape({"empty", 1, dtype}), Shape{0});
@@ -290,7 +292,8 @@ TEST_F(Io, DatasetsThatTheAppDoesNotReadAreLeftAlone) {
 // --------------------------------------------------------------------------------------------------- hyperslabs
 
 TEST_F(Io, SlabsCoverAShapeOnceAndInOrder) {
-  for (Shape const& shape : {Shape{}, Shape{0}, Shape{1}, Shape{7}, Shape{3, 0, 2}, Shape{5, 3}, Shape{1, 9}, Shape{2, 3, 4}}) {
+  for (Shape const& shape :
+       {Shape{}, Shape{0}, Shape{1}, Shape{7}, Shape{3, 0, 2}, Shape{5, 3}, Shape{1, 9}, Shape{2, 3, 4}}) {
     for (std::size_t const max_bytes : {1U, 4U, 8U, 12U, 16U, 48U, 64U, 1000U}) {
       std::size_t next = 0;  // flat index of the next element
       tessera::hdf5::for_each_slab(shape, 4, max_bytes, [&](Shape const& offset, Shape const& count) {
@@ -314,7 +317,7 @@ TEST_F(Io, SlabsCoverAShapeOnceAndInOrder) {
 TEST_F(Io, TransfersInSmallSlabsGiveTheSameData) {
   hdf5::File file(at("slabs.h5"), hdf5::File::Mode::create);
   for (std::size_t const max_bytes : {4U, 12U, 20U, 64U, 1U << 20}) {
-    auto const values = iota<std::int32_t>(5 * 7);
+    auto const values = iota<std::int32_t>(35);
     hdf5::Dataset dataset = file.root().create_dataset("a" + std::to_string(max_bytes), DType::int32, {5, 7});
     dataset.write(values.data(), DType::int32, max_bytes);
     std::vector<std::int32_t> read(values.size());
@@ -325,7 +328,7 @@ TEST_F(Io, TransfersInSmallSlabsGiveTheSameData) {
 
 TEST_F(Io, ReadsAndWritesABox) {
   hdf5::File file(at("box.h5"), hdf5::File::Mode::create);
-  auto const values = iota<std::int32_t>(4 * 6);
+  auto const values = iota<std::int32_t>(24);
   hdf5::Dataset dataset = file.root().create_dataset("a", DType::int32, {4, 6});
   dataset.write(values.data(), DType::int32);
   std::vector<std::int32_t> box(4);
@@ -383,7 +386,7 @@ TEST_F(Io, MissingFile) {
 }
 
 TEST_F(Io, DirectoryInsteadOfAFile) {
-  std::string const path = directory_.string();
+  std::string const path = directory.string();
   expect_says(user_error_of([&] { CaseFile file(path); }), {path, "is a directory"});
 }
 
@@ -552,7 +555,8 @@ TEST_F(Io, NullDataspace) {
   H5Dclose(H5Dcreate2(file, "input/none", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
   H5Sclose(space);
   H5Fclose(file);
-  expect_says(user_error_of([&] { (void)CaseFile(path).shape({"none", 0, DType::float32}); }), {path, "null dataspace"});
+  expect_says(user_error_of([&] { (void)CaseFile(path).shape({"none", 0, DType::float32}); }),
+              {path, "null dataspace"});
 }
 
 TEST_F(Io, ExtentsThatNoMemoryHolds) {
@@ -681,8 +685,8 @@ TEST_F(Io, StringAttributes) {
 
 TEST_F(Io, ParametersOfAnotherType) {
   std::vector<std::pair<std::string, ParameterValue>> const bad{
-      {"c", std::string("ten")},  {"c", true},       {"window", 3.0},           {"window", true},
-      {"window", std::string()},  {"op", 1.0},       {"op", std::int64_t{1}},   {"exclusive", std::string("yes")},
+      {"c", std::string("ten")}, {"c", true}, {"window", 3.0},         {"window", true},
+      {"window", std::string()}, {"op", 1.0}, {"op", std::int64_t{1}}, {"exclusive", std::string("yes")},
       {"exclusive", 1.0}};
   for (auto const& [name, value] : bad) {
     std::string const path = write_case({}, {{name, value}});
@@ -692,9 +696,11 @@ TEST_F(Io, ParametersOfAnotherType) {
 
 TEST_F(Io, ParametersOutsideTheirRange) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  std::vector<std::pair<std::string, ParameterValue>> const bad{
-      {"c", infinity},           {"c", std::numeric_limits<double>::quiet_NaN()}, {"window", std::int64_t{0}},
-      {"window", std::int64_t{100}}, {"op", std::string("mean")}};
+  std::vector<std::pair<std::string, ParameterValue>> const bad{{"c", infinity},
+                                                                {"c", std::numeric_limits<double>::quiet_NaN()},
+                                                                {"window", std::int64_t{0}},
+                                                                {"window", std::int64_t{100}},
+                                                                {"op", std::string("mean")}};
   for (auto const& [name, value] : bad) {
     std::string const path = write_case({}, {{name, value}});
     expect_says(user_error_of([&] { (void)CaseFile(path).parameters(make_specs()); }), {path, "attribute " + name});
@@ -781,7 +787,9 @@ TEST_F(Io, TheSameOutputHasTheSameBytes) {
 
 TEST_F(Io, WithoutACommitNothingIsLeft) {
   std::string const path = at("out.h5");
-  { OutputFile file(path); }
+  {
+    OutputFile file(path);
+  }
   {
     OutputFile file(path);
     file.write("range", "serial", {make_field<float>("out", {1}, {1})});
@@ -789,7 +797,9 @@ TEST_F(Io, WithoutACommitNothingIsLeft) {
   EXPECT_TRUE(listing().empty());
 
   write_bytes(path, "precious");
-  { OutputFile file(path); }
+  {
+    OutputFile file(path);
+  }
   EXPECT_EQ(read_bytes(path), "precious");
 }
 
@@ -815,7 +825,7 @@ TEST_F(Io, ALinkStaysALink) {
 
 TEST_F(Io, OutputThatCannotBeWritten) {
   expect_says(user_error_of([&] { OutputFile file(""); }), {"--output"});
-  expect_says(user_error_of([&] { OutputFile file(directory_.string()); }), {directory_.string(), "is a directory"});
+  expect_says(user_error_of([&] { OutputFile file(directory.string()); }), {directory.string(), "is a directory"});
   std::string const missing = at("missing/out.h5");
   expect_says(user_error_of([&] { OutputFile file(missing); }), {missing, "there is no directory", "make it first"});
   expect_says(user_error_of([&] { OutputFile file("/dev/null"); }), {"/dev/null", "not a regular file"});
@@ -832,9 +842,9 @@ TEST_F(Io, OutputWithoutPermission) {
   fs::permissions(path, fs::perms::owner_read);
   expect_says(user_error_of([&] { OutputFile file(path); }), {path, "cannot be written"});
   fs::remove(path);
-  fs::permissions(directory_, fs::perms::owner_read | fs::perms::owner_exec);
+  fs::permissions(directory, fs::perms::owner_read | fs::perms::owner_exec);
   expect_says(user_error_of([&] { OutputFile file(path); }), {path, "cannot be written"});
-  fs::permissions(directory_, fs::perms::owner_all);
+  fs::permissions(directory, fs::perms::owner_all);
 }
 
 TEST_F(Io, AFieldIsWrittenOnce) {
@@ -863,8 +873,8 @@ TEST_F(Io, ARunThatDiesKeepsWhatWasCommitted) {
   EXPECT_NO_THROW(CaseFile{path});
   hdf5::File const file(path, hdf5::File::Mode::read);
   std::vector<double> values(1 << 16);
-  file.root().open_group("output").open_group("range").open_group("serial").open_dataset("out").read(
-      values.data(), DType::float64);
+  file.root().open_group("output").open_group("range").open_group("serial").open_dataset("out").read(values.data(),
+                                                                                                     DType::float64);
   EXPECT_EQ(values, iota<double>(1 << 16));
 }
 

@@ -11,7 +11,8 @@
 namespace tessera {
 namespace {
 
-// Writes down what is asked of it; each launch takes `launch_seconds` of a clock of its own, each fence `fence_seconds`.
+// Writes down what is asked of it; each launch takes `launch_seconds` of a clock of its own, each fence
+// `fence_seconds`.
 class Recorder final : public RowRun {
  public:
   explicit Recorder(double launch_seconds, double fence_seconds = 0)

@@ -15,7 +15,6 @@
 
 namespace {
 
-using tessera::DType;
 using tessera::ExpectedField;
 using tessera::HostField;
 using tessera::Shape;
@@ -244,7 +243,8 @@ TYPED_TEST(VerifyFloat, JustInsideAndJustOutsideTheBound) {
   // At 1.5 with a scale of 1000 and 16 steps the bound is about 16000 u, a few thousand ulps of 2u.
   double const steps = 16;
   double const scale = 1000;
-  double const bound = std::expm1(steps * this->u) * scale + steps * double{std::numeric_limits<TypeParam>::denorm_min()} + this->u;
+  double const bound =
+      std::expm1(steps * this->u) * scale + steps * double{std::numeric_limits<TypeParam>::denorm_min()} + this->u;
   auto const ulps = std::floor(bound / (2 * this->u));
   for (double const sign : {1.0, -1.0}) {
     auto const inside = static_cast<TypeParam>(1.5 + sign * ulps * 2 * this->u);
@@ -421,6 +421,7 @@ TYPED_TEST(VerifyFloat, AtTheEdgeOfOverflowBothSidesAreRight) {
     EXPECT_FALSE(passes<TypeParam>(sign * wide_max, wide_max, -s * inf, 4));
     // Far below: the number. Exact: the number.
     EXPECT_FALSE(passes<TypeParam>(sign * wide_max / 2, wide_max / 2, s * inf, 4));
+    EXPECT_FALSE(passes<TypeParam>(sign * wide_max * (1 - 16 * this->u), wide_max, s * inf, 4));
     EXPECT_FALSE(passes<TypeParam>(sign * wide_max, wide_max, s * inf, exact));
     EXPECT_FALSE(passes<TypeParam>(sign * wide_max, 0, s * inf, 4));
   }
@@ -485,7 +486,7 @@ TYPED_TEST(VerifyFloat, ValuesFromAFileWereRoundedOnceMore) {
   TypeParam const two_away = next(one_away);
   EXPECT_TRUE(passes<TypeParam>(1.5, 1, one_away, 1));
   EXPECT_FALSE(passes<TypeParam>(1.5, 1, two_away, 1));
-  EXPECT_FALSE(passes<TypeParam>(1.5, 1, two_away, 2));  // 2 u + 1 u < 4 u
+  EXPECT_FALSE(passes<TypeParam>(1.5, 1, two_away, 2));                         // 2 u + 1 u < 4 u
   EXPECT_TRUE(passes_against_file<TypeParam>(TypeParam(1.5), 1, two_away, 2));  // 2 u + 2 u
   EXPECT_FALSE(passes_against_file<TypeParam>(TypeParam(1.5), 1, next(two_away), 2));
 }
@@ -530,7 +531,8 @@ TEST(VerifyInt32, ScaleAndStepsAllowNothing) {
 
 TEST(VerifyInt32, AReferenceThatIsNoInt32IsNeverRight) {
   for (double const value : {0.5, 2147483648.0, -2147483649.0, infinity, -infinity, not_a_number}) {
-    for (std::int32_t const actual : {0, 1, std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min()}) {
+    for (std::int32_t const actual :
+         {0, 1, std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min()}) {
       EXPECT_FALSE(passes<std::int32_t>(value, 0, actual, exact)) << value << " " << actual;
     }
   }

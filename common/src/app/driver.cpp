@@ -38,12 +38,15 @@ class SignalGuard {
  public:
   SignalGuard() {
     caught_signal = 0;
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = catch_signal;
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     // SIGTERM is what batch systems send at a job's time limit.
     sigaction(SIGINT, &action, &old_interrupt_);
     sigaction(SIGTERM, &action, &old_terminate_);
+    // What is ignored stays ignored: shells start background jobs so.
+    if (old_interrupt_.sa_handler == SIG_IGN) sigaction(SIGINT, &old_interrupt_, nullptr);
+    if (old_terminate_.sa_handler == SIG_IGN) sigaction(SIGTERM, &old_terminate_, nullptr);
   }
   ~SignalGuard() {
     sigaction(SIGINT, &old_interrupt_, nullptr);
@@ -53,8 +56,8 @@ class SignalGuard {
   SignalGuard& operator=(SignalGuard const&) = delete;
 
  private:
-  struct sigaction old_interrupt_ {};
-  struct sigaction old_terminate_ {};
+  struct sigaction old_interrupt_{};
+  struct sigaction old_terminate_{};
 };
 
 bool interrupted() { return caught_signal != 0; }
@@ -223,8 +226,9 @@ void check_paths(Options const& options, Plan const& plan) {
   for (PlannedCase const& planned : plan.cases) {
     for (std::string const& written : {options.output, options.json}) {
       if (same(planned.path, written)) {
-        throw UserError("conflicting options --input and " + std::string(written == options.json ? "--json" : "--output") +
-                        " (both name " + written + ", which would be overwritten) name another file");
+        throw UserError("conflicting options --input and " +
+                        std::string(written == options.json ? "--json" : "--output") + " (both name " + written +
+                        ", which would be overwritten) name another file");
       }
     }
   }
@@ -255,8 +259,8 @@ void check_named(Options const& options, Plan const& plan) {
 Plan make_plan(Command const& command, Options const& options) {
   Plan plan;
   if (!options.inputs_directory.empty() && !fs::is_directory(options.inputs_directory)) {
-    throw UserError(options.inputs_directory + ": no such directory (--inputs names one with a folder for each mini-app) "
-                                               "check the path");
+    throw UserError(options.inputs_directory +
+                    ": no such directory (--inputs names one with a folder for each mini-app) " "check the path");
   }
   // Among several apps or files, one that the selection leaves without a row is not a mistake.
   bool const several = command.apps.size() > 1;
@@ -333,7 +337,7 @@ class Session {
   void describe_machine(std::vector<std::string> const& arguments) {
     report_.build = build_facts();
     report_.system["command"] = command_.program + (arguments.empty() ? "" : " ") + join(arguments, " ");
-    struct utsname machine {};
+    struct utsname machine{};
     if (::uname(&machine) == 0) {
       report_.system["host"] = machine.nodename;
       report_.system["kernel"] = std::string(machine.sysname) + " " + machine.release + " " + machine.machine;

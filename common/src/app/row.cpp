@@ -83,8 +83,8 @@ bool all_same_bits(std::vector<HostField> const& first, std::vector<HostField> c
 }
 
 // Runs and judges; returns what is wrong, or nothing.
-std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOptions const& sampling,
-                  RowReport& report, std::function<bool()> const& interrupted, TakeOutput const& take_output) {
+std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOptions const& sampling, RowReport& report,
+                  std::function<bool()> const& interrupted, TakeOutput const& take_output) {
   report.rounding_steps = run.rounding_steps();
   report.note = run.note();
   report.worst_error_in_bounds = 0;

@@ -21,15 +21,18 @@ std::vector<OptionEntry> option_table(Command const& command) {
   std::string const other = "other";
   std::vector<OptionEntry> table;
 
-  table.push_back({input, "--size", "N,N,...|A:B",
-                   "generate cases of these sizes, in elements: digits, with k, M or G (2^10, 2^20, 2^30), or 2^n; "
-                   "A:B doubles from A to B (default 2^24)"});
+  table.push_back(
+      {input, "--size", "N,N,...|A:B",
+       "generate cases of these sizes, in elements: digits, with k, M or G (2^10, 2^20, 2^30), or 2^n; " "A:B doubles " "from A to B " "(default " "2^24)"});
   table.push_back({input, "--seed", "N", "seed of the generated data (default 42)"});
   if (command.apps.size() == 1) {
-    table.push_back({input, "--input", "FILE...",
-                     "read cases from HDF5 files instead; a file decides dtype and size, its attributes are the "
-                     "defaults of the options below, its /expected is checked",
-                     "", true});
+    table.push_back(
+        {input, "--input", "FILE...",
+         "read cases from HDF5 files instead; a file decides dtype and size, its attributes are the " "defaults of " "t"
+                                                                                                                     "h"
+                                                                                                                     "e"
+                                                                                                                     " " "optio" "ns " "below" ", " "its /expected " "is checked",
+         "", true});
   }
   if (command.in_suite) {
     table.push_back({input, "--inputs", "DIR", "read the cases DIR/<app>/*.h5 of each mini-app, sorted by name"});
@@ -56,21 +59,21 @@ std::vector<OptionEntry> option_table(Command const& command) {
   }
 
   table.push_back({rows, "--variant", "a,b|all", "variants, by name (default all)"});
-  table.push_back({rows, "--space", "a,b|all",
-                   "execution spaces: " + join(enabled_spaces()) + " in this build (default all)"});
+  table.push_back(
+      {rows, "--space", "a,b|all", "execution spaces: " + join(enabled_spaces()) + " in this build (default all)"});
   table.push_back({rows, "--dtype", "a,b|all",
                    "element types of generated data: " + join(enabled_dtypes()) + " in this build (default float)"});
 
   table.push_back({measure, "--samples", "N", "at least N timed samples a row (default 10)"});
-  table.push_back({measure, "--min-time", "SECONDS",
-                   "and samples until they add up to this time, in seconds (default 0.02)"});
+  table.push_back(
+      {measure, "--min-time", "SECONDS", "and samples until they add up to this time, in seconds (default 0.02)"});
   table.push_back({measure, "--warmup", "N", "launches before the first sample, not counted (default 3)"});
   table.push_back({measure, "--cold", "", "evict the caches before each sample"});
 
   table.push_back({results, "--json", "FILE",
                    "write the report with all samples, renewed after each row, so that a crash loses nothing"});
-  table.push_back({results, "--output", "FILE",
-                   "write the input and each verified row's output to an HDF5 file (one case only)"});
+  table.push_back(
+      {results, "--output", "FILE", "write the input and each verified row's output to an HDF5 file (one case only)"});
 
   table.push_back({other, "--list", "", "print variants, spaces and dtypes of this build and stop"});
   table.push_back({other, "--help", "", "print this text and stop", "-h"});

@@ -79,34 +79,28 @@ std::vector<std::string> variant_names(Command const& command) {
   return names;
 }
 
-// Sees to what the versions of CLI11 disagree on: an option without its value takes the next option for one, `-.5` is
-// taken for an option, and a flag's value passes or not. Values that begin with a dash are tied to their option.
-std::vector<std::string> with_values_tied(std::vector<std::string> const& arguments,
-                                          std::vector<OptionEntry> const& table) {
-  auto const negative = [](std::string const& text) {
-    bool const digits = text.size() > 1 && text[0] == '-' && (text[1] == '.' || (text[1] >= '0' && text[1] <= '9'));
-    return digits || number<double>(text);
+// What the versions of CLI11 disagree on: an option without its value may take the next option for one, and a flag's
+// value passes or not.
+void check_values(std::vector<std::string> const& arguments, std::vector<OptionEntry> const& table) {
+  auto const is_value = [](std::string const& text) {
+    bool const dash = text.size() > 1 && text[0] == '-';
+    return !dash || text[1] == '.' || (text[1] >= '0' && text[1] <= '9') || number<double>(text);
   };
-  std::vector<std::string> tied;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    std::string const& argument = arguments[i];
-    std::size_t const equals = argument.find('=');
-    std::string const name = argument.substr(0, equals);
+    std::size_t const equals = arguments[i].find('=');
+    std::string const name = arguments[i].substr(0, equals);
     auto const entry = std::ranges::find(table, name, &OptionEntry::name);
-    bool const with_value = equals != std::string::npos;
-    tied.push_back(argument);
     if (entry == table.end()) continue;
     if (entry->value.empty()) {
-      if (with_value) throw UserError("a value for " + name + " (it is a flag) write " + name + " alone");
-    } else if (!with_value) {
-      bool const dash = i + 1 < arguments.size() && arguments[i + 1].size() > 1 && arguments[i + 1][0] == '-';
-      if (i + 1 == arguments.size() || (dash && !negative(arguments[i + 1]))) {
+      if (equals != std::string::npos) {
+        throw UserError("a value for " + name + " (it is a flag) write " + name + " alone");
+      }
+    } else if (equals == std::string::npos) {
+      if (i + 1 == arguments.size() || !is_value(arguments[i + 1])) {
         throw UserError("no value for " + name + " (it needs one) write " + name + " " + entry->value);
       }
-      if (dash) tied.back() += "=" + arguments[++i];
     }
   }
-  return tied;
 }
 
 [[noreturn]] void unknown_argument(std::string const& argument, Command const& command,
@@ -145,8 +139,8 @@ Given read_arguments(Command const& command, std::vector<std::string> const& arg
       options[entry.name] = option;
     }
   }
-  std::vector<std::string> reversed = with_values_tied(arguments, table);
-  std::ranges::reverse(reversed);
+  check_values(arguments, table);
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
   try {
     parser.parse(reversed);
   } catch (CLI::ParseError const& error) {
@@ -217,9 +211,7 @@ std::string where_compiled(App const& app, std::string_view variant) {
 
 }  // namespace
 
-bool Selection::has(std::string_view name) const {
-  return all() || std::ranges::find(names, name) != names.end();
-}
+bool Selection::has(std::string_view name) const { return all() || std::ranges::find(names, name) != names.end(); }
 
 std::string to_string(ParameterValue const& value) {
   if (auto const* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
@@ -320,7 +312,8 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
   }
   if (given.contains("--seed")) {
     auto const seed = number<std::uint64_t>(text("--seed"));
-    if (!seed) bad_value("--seed", text("--seed"), "not a whole number from 0 to 2^64-1", "write for example --seed 42");
+    if (!seed)
+      bad_value("--seed", text("--seed"), "not a whole number from 0 to 2^64-1", "write for example --seed 42");
     options.seed = *seed;
   }
   options.parameters = read_parameters(command, given);

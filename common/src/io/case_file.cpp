@@ -195,8 +195,10 @@ hdf5::Dataset open_field(std::string const& path, std::string const& group_name,
   // A sparse file can claim any extent. A product that wraps around would allocate too little.
   double bytes = static_cast<double>(size_of(field.dtype));
   for (std::size_t const extent : shape) bytes *= static_cast<double>(extent);
-  if (bytes >= 0x1p63) user_error(path, "dataset " + name + " has shape " + to_string(shape) +
-                                            " (no memory holds that) check how the file was written");
+  if (bytes >= 0x1p63) {
+    user_error(path, "dataset " + name + " has shape " + to_string(shape) +
+                         " (no memory holds that) check how the file was written");
+  }
   return dataset;
 }
 

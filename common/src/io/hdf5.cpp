@@ -187,7 +187,7 @@ void for_each_slab(Shape const& shape, std::size_t element_bytes, std::size_t ma
   if (count_of(shape) == 0) return;
   if (shape.empty()) return visit({}, {});
 
-  // Whole slices of the fastest dimensions are taken together as long as they fit; `split` is the dimension that is cut.
+  // Whole slices of the fastest dimensions are taken together as long as they fit; `split` is the one that is cut.
   std::size_t const max_elements = std::max<std::size_t>(1, max_bytes / element_bytes);
   std::size_t split = shape.size() - 1;
   std::size_t slice = 1;  // elements of one step along `split`
@@ -335,9 +335,9 @@ Dataset Group::create_dataset(std::string const& name, DType dtype, Shape const&
   Handle const properties = opened(H5Pcreate(H5P_DATASET_CREATE), "no property list");
   // No time stamps: the same run writes the same bytes.
   checked(H5Pset_obj_track_times(properties.id(), false), "no property list");
-  return Dataset(opened(H5Dcreate2(handle_.id(), name.c_str(), file_type(dtype), space.id(), H5P_DEFAULT,
-                                   properties.id(), H5P_DEFAULT),
-                        "dataset " + name + " cannot be made"));
+  return Dataset(opened(
+      H5Dcreate2(handle_.id(), name.c_str(), file_type(dtype), space.id(), H5P_DEFAULT, properties.id(), H5P_DEFAULT),
+      "dataset " + name + " cannot be made"));
 }
 
 std::vector<std::string> Group::attribute_names() const {

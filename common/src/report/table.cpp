@@ -61,7 +61,7 @@ std::string format_bytes(double bytes) {
 }
 
 std::string format_size(std::size_t size) {
-  std::string const text = std::to_string(size);
+  std::string text = std::to_string(size);
   if (size < 1024 || !std::has_single_bit(size)) return text;
   return text + " (2^" + std::to_string(std::bit_width(size) - 1) + ")";
 }
@@ -122,14 +122,13 @@ void Table::begin_case(CaseReport const& report, std::size_t index, std::size_t 
 }
 
 void Table::add_row(RowReport const& row) {
-  std::string line = "  " + left(row.variant, variant_width_) + "  " + left(name_of(row.level), 7) + "  " +
-                     left(row.space, space_width_) + "  " +
-                     left(row.status == Status::failed ? "FAILED" : name_of(row.status), 7) + "  " +
-                     right(format_seconds(row.seconds()), 8) + "  " +
-                     right(format_number(row.bytes_per_second() / 1e9), 7) + "  " +
-                     right(std::isfinite(row.share_of_copy) ? fixed(row.share_of_copy * 100, 1) : "-", 6) +
-                     (with_flops_ ? "  " + right(format_number(row.flops_per_second() / 1e9), 7) : "") + "  " +
-                     right(format_number(row.worst_error_in_bounds), 11) + "  ";
+  std::string line =
+      "  " + left(row.variant, variant_width_) + "  " + left(name_of(row.level), 7) + "  " +
+      left(row.space, space_width_) + "  " + left(row.status == Status::failed ? "FAILED" : name_of(row.status), 7) +
+      "  " + right(format_seconds(row.seconds()), 8) + "  " + right(format_number(row.bytes_per_second() / 1e9), 7) +
+      "  " + right(std::isfinite(row.share_of_copy) ? fixed(row.share_of_copy * 100, 1) : "-", 6) +
+      (with_flops_ ? "  " + right(format_number(row.flops_per_second() / 1e9), 7) : "") + "  " +
+      right(format_number(row.worst_error_in_bounds), 11) + "  ";
   std::vector<std::string> notes;
   if (row.unchecked > 0) notes.push_back(std::to_string(row.unchecked) + " unchecked");
   if (!row.note.empty()) notes.push_back(row.note);
@@ -137,7 +136,8 @@ void Table::add_row(RowReport const& row) {
   if (line.size() > page_width) line = line.substr(0, page_width - 3) + "...";
   line.erase(line.find_last_not_of(' ') + 1);
   *out_ << line << "\n";
-  if (!row.reason.empty()) *out_ << "    " << (row.status == Status::failed ? "why: " : "skipped: ") << row.reason << "\n";
+  if (!row.reason.empty())
+    *out_ << "    " << (row.status == Status::failed ? "why: " : "skipped: ") << row.reason << "\n";
   out_->flush();
 }
 

@@ -21,7 +21,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 template <class T>
 double half_ulp(double value) {
   constexpr double smallest = 0.5 * static_cast<double>(std::numeric_limits<T>::denorm_min());  // 0 for double
-  constexpr double largest = std::bit_cast<double>(std::uint64_t{std::numeric_limits<T>::max_exponent - 1 + 1023} << 52);
+  constexpr double largest =
+      std::bit_cast<double>(std::uint64_t{std::numeric_limits<T>::max_exponent - 1 + 1023} << 52);
   // The power of two at or below |value|; beyond T's range ulps grow no further.
   double const power = std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) & 0x7ff0'0000'0000'0000U);
   return std::max(std::min(power, largest) * unit_roundoff(dtype_of<T>), smallest);
@@ -29,9 +30,9 @@ double half_ulp(double value) {
 
 /// What an element's bound is made of, besides its scale and value.
 struct Tolerance {
-  double growth = 0;      ///< relative to the scale: expm1(steps * u)
-  double underflow = 0;   ///< absolute: steps * denorm_min
-  double half_ulps = 1;   ///< of the expected value
+  double growth = 0;     ///< relative to the scale: expm1(steps * u)
+  double underflow = 0;  ///< absolute: steps * denorm_min
+  double half_ulps = 1;  ///< of the expected value
 };
 
 struct Error {
@@ -53,10 +54,13 @@ Error error_of(double expected, double scale, double actual, Tolerance const& to
 
     double const bound = tolerance.growth * scale + tolerance.underflow;
     if (std::isinf(actual)) {  // right for an infinity, and for what may overflow
-      // From here on a number of T rounds to infinity. For double the sum is itself not representable: it is infinity,
-      // and so is the left side below whenever it reaches that far.
-      constexpr T largest = std::numeric_limits<T>::max();
-      double const overflow = static_cast<double>(largest) + half_ulp<T>(static_cast<double>(largest));
+      // From here on a number of T rounds to infinity. For double that is no double itself: only a sum that already
+      // overflowed reaches it.
+      double overflow = infinity;
+      if constexpr (std::is_same_v<T, float>) {
+        constexpr auto largest = static_cast<double>(std::numeric_limits<T>::max());
+        overflow = largest + half_ulp<T>(largest);
+      }
       bool const may_overflow = std::abs(expected) + bound >= overflow;
       return {may_overflow && std::signbit(expected) == std::signbit(actual) ? 0 : infinity, bound};
     }
@@ -102,7 +106,7 @@ std::string format(double value, int digits) {
 
 /// "[17]", and for rank > 1 also the index along each dimension: "[17] = [2, 5]".
 std::string format_index(std::size_t index, Shape const& shape) {
-  std::string const flat = to_string(Shape{index});
+  std::string flat = to_string(Shape{index});
   if (shape.size() < 2) return flat;
   Shape position(shape.size());
   for (std::size_t d = shape.size(); d-- > 0; index /= shape[d]) position[d] = index % shape[d];
@@ -168,8 +172,7 @@ Verdict with_type(DType dtype, Function const& function) {
 Verdict verify(ExpectedField const& expected, HostField const& actual, double rounding_steps) {
   std::string const difference = mismatch(expected.name, expected.shape, actual);
   if (!difference.empty()) return failed(difference);
-  if (expected.value.size() != actual.count() ||
-      (!expected.scale.empty() && expected.scale.size() != actual.count())) {
+  if (expected.value.size() != actual.count() || (!expected.scale.empty() && expected.scale.size() != actual.count())) {
     return failed(expected.name + ": the reference holds " + std::to_string(expected.value.size()) + " values and " +
                   std::to_string(expected.scale.size()) + " scales for shape " + to_string(expected.shape));
   }

@@ -22,8 +22,7 @@ namespace tessera {
 
 /// "unknown variant `x` (there are a, b, c) did you mean `b`?", for a UserError. `who_has` may say "this build has".
 [[nodiscard]] std::string unknown_name(std::string_view kind, std::string_view word,
-                                       std::vector<std::string> const& names,
-                                       std::string_view who_has = "there are");
+                                       std::vector<std::string> const& names, std::string_view who_has = "there are");
 
 /// "did you mean `a` or `b`?" for the nearest names, or `otherwise` when none is near. `prefix` goes before each name.
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::vector<std::string> const& names,

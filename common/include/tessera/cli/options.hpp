@@ -25,17 +25,17 @@ struct Selection {
 
 /// What a command line asks for.
 struct Options {
-  std::vector<std::string> inputs;    ///< --input
-  std::string inputs_directory;       ///< --inputs, in the umbrella only
-  std::vector<std::size_t> sizes;     ///< --size, or the default size
+  std::vector<std::string> inputs;  ///< --input
+  std::string inputs_directory;     ///< --inputs, in the umbrella only
+  std::vector<std::size_t> sizes;   ///< --size, or the default size
   std::uint64_t seed = 42;
-  ParameterMap parameters;            ///< the app's own options that were given
-  Selection dtypes;                   ///< not given: one dtype, see dtypes_of
+  ParameterMap parameters;  ///< the app's own options that were given
+  Selection dtypes;         ///< not given: one dtype, see dtypes_of
   Selection variants;
   Selection spaces;
   SamplingOptions sampling;
-  std::string output;                 ///< --output, or empty
-  std::string json;                   ///< --json, or empty
+  std::string output;  ///< --output, or empty
+  std::string json;    ///< --json, or empty
   bool list = false;
   bool help = false;
   bool version = false;
@@ -65,7 +65,8 @@ struct Command {
 /// What --help prints.
 [[nodiscard]] std::string help_text(Command const& command);
 
-/// What --list prints. For scripts: the first word of a line is its kind (app, variant, space, dtype), the second the name.
+/// What --list prints. For scripts: the first word of a line is its kind (app, variant, space, dtype), the second the
+/// name.
 [[nodiscard]] std::string list_text(std::vector<App const*> const& apps);
 
 /// What --version prints.

@@ -2,8 +2,8 @@
 /// \file
 /// What a run leaves behind: plain structs, and one JSON document of them that is complete after every row.
 ///
-/// The document (schema "tessera-report/1") has the keys `schema`, `input` (the cases), `build`, `system`, `rows`; a row
-/// points to its case by index. Units are in the keys. What is unknown or not finite is null.
+/// The document (schema "tessera-report/1") has the keys `schema`, `input` (the cases), `build`, `system`, `rows`; a
+/// row points to its case by index. Units are in the keys. What is unknown or not finite is null.
 
 #include <cstddef>
 #include <cstdint>
@@ -50,8 +50,8 @@ struct RowReport {
 
   Samples samples;  ///< empty where nothing was timed
   bool cold = false;
-  double bytes = 0;              ///< the least traffic of the case
-  double flops = 0;              ///< its least operations
+  double bytes = 0;                ///< the least traffic of the case
+  double flops = 0;                ///< its least operations
   double share_of_copy = unknown;  ///< bytes per second over the copy bandwidth of the space
 
   double rounding_steps = unknown;
@@ -73,7 +73,7 @@ struct CaseReport {
   std::optional<std::size_t> size;  ///< --size of a generated case
   std::optional<std::uint64_t> seed;
   DType dtype = DType::float32;
-  std::vector<std::pair<std::string, Shape>> input;   ///< name and shape of each field
+  std::vector<std::pair<std::string, Shape>> input;  ///< name and shape of each field
   std::vector<std::pair<std::string, Shape>> output;
   ParameterMap parameters;
   bool has_expected = false;  ///< the file brings results to check as well

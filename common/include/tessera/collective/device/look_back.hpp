@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/operators.hpp>
@@ -47,6 +48,9 @@ KOKKOS_INLINE_FUNCTION void store_word(Word* word, Word value) {
   KOKKOS_IF_ON_DEVICE((*const_cast<Word volatile*>(word) = value;))
   KOKKOS_IF_ON_HOST((Kokkos::atomic_store(word, value);))
 }
+
+// Between two looks in vain. On a host the thread that is waited for may have no core: give it this one.
+KOKKOS_INLINE_FUNCTION void back_off() { KOKKOS_IF_ON_HOST((std::this_thread::yield();)) }
 
 // The operator for values that stand in reverse order.
 template <class Op>
@@ -131,7 +135,8 @@ class LookBackHandle {
       auto reports = lanes.template fill<TileReport<V>>({TileState::absent, op.identity()});
       std::uint64_t absent = 0;
       std::uint64_t inclusive = 0;
-      do {
+      for (bool first_look = true;; first_look = false) {
+        if (!first_look) detail::back_off();
         auto is_absent = lanes.template fill<bool>(false);
         auto is_inclusive = lanes.template fill<bool>(false);
         lanes.each(
@@ -146,8 +151,9 @@ class LookBackHandle {
             reports, is_absent, is_inclusive);
         absent = lanes.ballot(is_absent);
         inclusive = lanes.ballot(is_inclusive);
-        // Go on until there is no gap on the way to the nearest inclusive one: below its bit, nobody is absent.
-      } while (absent != 0 && (inclusive == 0 || lowest(absent) < lowest(inclusive)));
+        // Enough once there is no gap on the way to the nearest inclusive one: below its bit, nobody is absent.
+        if (absent == 0 || (inclusive != 0 && lowest(inclusive) < lowest(absent))) break;
+      }
 
       int const last = inclusive != 0 ? lowest(inclusive) : L::width - 1;
       auto values = lanes.template fill<V>(op.identity());

@@ -18,6 +18,7 @@
 #include <tessera/collective/device/scan_elements.hpp>
 #include <tessera/collective/device/team_shape.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
 
 namespace tessera::device {
 
@@ -100,6 +101,7 @@ class TwoLevelScan {
   using Totals = TotalElements<Value, typename std::decay_t<decltype(std::declval<Elements const&>().op())>>;
 
   /// \param label kernels are named `label::tiles` and `label::add`
+  /// Throws Skip if the tile is below 2.
   /// \param team_size threads a team, \param vector_length lanes of each
   TwoLevelScan(std::string label, Elements const& elements, TileScan const& tile_scan, std::size_t n, int tile,
                int team_size, int vector_length)
@@ -110,6 +112,7 @@ class TwoLevelScan {
         tile_(tile),
         team_size_(team_size),
         vector_length_(vector_length) {
+    if (tile < 2) throw Skip("tiles of one element (as many totals as elements: they would never become one)");
     for (std::size_t count = tiles_of(n, tile); count > 1; count = tiles_of(count, tile)) {
       totals_.emplace_back(Kokkos::view_alloc(Kokkos::WithoutInitializing, label_ + "::totals"), count);
     }

@@ -29,11 +29,18 @@
 
 namespace tessera::lane {
 
+namespace detail {
+// Something to call for each lane: nvcc's front end knows no lambda in a concept.
+struct LaneBody {
+  KOKKOS_FUNCTION void operator()(int, int&) const {}
+};
+}  // namespace detail
+
 /// What lane code may ask of its lanes.
 template <class L>
 concept Lanes = requires(L const& lanes, typename L::template Value<int> value, typename L::template Value<bool> flag) {
   { L::width } -> std::convertible_to<int>;
-  lanes.each([](int, int&) {}, value);
+  lanes.each(detail::LaneBody{}, value);
   { lanes.template fill<int>(0) } -> std::same_as<decltype(value)>;
   { lanes.shift_up(value, 1) } -> std::same_as<decltype(value)>;
   { lanes.shift_down(value, 1) } -> std::same_as<decltype(value)>;

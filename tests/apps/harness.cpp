@@ -1,0 +1,136 @@
+#include "harness.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <type_traits>
+
+#include <tessera/app/runtime.hpp>
+#include <tessera/core/random.hpp>
+#include <tessera/verify/verify.hpp>
+
+namespace tessera::testing {
+
+namespace {
+
+template <class T>
+T element(Pattern pattern, std::uint64_t stream, std::size_t i, std::size_t size) {
+  using Limits = std::numeric_limits<T>;
+  std::uint64_t const bits = random_bits(7, stream, i);
+  switch (pattern) {
+    case Pattern::zeros: return T(0);
+    case Pattern::ones: return T(1);
+    case Pattern::alternating: return i % 2 == 0 ? T(1) : T(-1);
+    case Pattern::negative_zero: return static_cast<T>(std::is_floating_point_v<T> ? -0.0 : 0.0);
+    case Pattern::huge_range:
+      if constexpr (std::is_integral_v<T>) {
+        return static_cast<T>(static_cast<std::uint32_t>(bits));
+      } else {
+        // Magnitudes from 2^-50 to 2^50: neither sums of 2^20 of them nor of their products overflow in float.
+        return random_value<T>(7, stream, i) * static_cast<T>(std::uint64_t{1} << (bits % 51)) /
+               static_cast<T>(std::uint64_t{1} << ((bits >> 8) % 51));
+      }
+    case Pattern::denormals:
+      if constexpr (std::is_integral_v<T>) {
+        return static_cast<T>(bits % 3);
+      } else {
+        return Limits::denorm_min() * static_cast<T>(static_cast<int>(bits % 1001) - 500);
+      }
+    case Pattern::nan_inside:
+      if (std::is_floating_point_v<T> && i == size / 2) return Limits::quiet_NaN();
+      return random_value<T>(7, stream, i);
+    case Pattern::infinities:
+      if (std::is_floating_point_v<T> && (i == size / 3 || i == size / 2)) {
+        return i == size / 2 ? -Limits::infinity() : Limits::infinity();
+      }
+      return random_value<T>(7, stream, i);
+    case Pattern::random: break;
+  }
+  return random_value<T>(7, stream, i);
+}
+
+template <class T>
+void fill(Pattern pattern, std::uint64_t stream, std::size_t size, void* destination) {
+  T* const data = static_cast<T*>(destination);
+  for (std::size_t i = 0; i < size; ++i) data[i] = element<T>(pattern, stream, i, size);
+}
+
+}  // namespace
+
+std::string name_of(Pattern pattern) {
+  switch (pattern) {
+    case Pattern::zeros: return "zeros";
+    case Pattern::ones: return "ones";
+    case Pattern::alternating: return "alternating";
+    case Pattern::huge_range: return "huge_range";
+    case Pattern::denormals: return "denormals";
+    case Pattern::negative_zero: return "negative_zero";
+    case Pattern::random: return "random";
+    case Pattern::nan_inside: return "nan_inside";
+    case Pattern::infinities: return "infinities";
+  }
+  return "unknown";
+}
+
+void PatternSource::read(FieldSpec const& spec, void* destination) const {
+  // The field's name chooses its random stream, so that a and b of one input differ.
+  std::uint64_t const stream = spec.name.empty() ? 0 : static_cast<std::uint64_t>(spec.name[0]);
+  switch (spec.dtype) {
+    case DType::float32: return fill<float>(pattern_, stream, size_, destination);
+    case DType::float64: return fill<double>(pattern_, stream, size_, destination);
+    case DType::int32: return fill<std::int32_t>(pattern_, stream, size_, destination);
+  }
+}
+
+ParameterMap with_defaults(App const& app, ParameterMap given) {
+  for (ParameterSpec const& spec : app.parameters) given.try_emplace(spec.name, spec.default_value);
+  return given;
+}
+
+std::string run_row(Row const& row, Case& problem_case, std::vector<ExpectedField> const& expected, int runs) {
+  try {
+    std::unique_ptr<RowRun> const run = row.start(problem_case);
+    std::vector<HostField> first;
+    for (int i = 0; i < runs; ++i) {
+      run->poison();
+      run->enqueue();
+      run->fence();
+      std::vector<HostField> const fields = run->fetch();
+      if (fields.size() != expected.size()) return "another number of fields";
+      for (std::size_t f = 0; f < fields.size(); ++f) {
+        Verdict const verdict = verify(expected[f], fields[f], run->rounding_steps());
+        if (!verdict.passed) return "run " + std::to_string(i) + ": " + verdict.message;
+        if (i > 0 && row.info.deterministic && !same_bits(first[f], fields[f])) {
+          return "run " + std::to_string(i) + ": other bits than the first run, yet said to be deterministic";
+        }
+      }
+      if (i == 0) first = fields;
+    }
+  } catch (Skip const& skip) {
+    return std::string("skipped: ") + skip.what();
+  } catch (std::exception const& error) {
+    return error.what();
+  }
+  return {};
+}
+
+std::string name_of(App const& app, Row const& row) {
+  return std::string(app.info.name) + "/" + std::string(row.info.name) + "/" + row.space + "/" +
+         std::string(name_of(row.dtype));
+}
+
+std::vector<DType> dtypes_of_this_build() {
+  std::vector<std::string> const names = enabled_dtypes();
+  std::vector<DType> dtypes;
+  for (DType const dtype : all_dtypes) {
+    if (std::find(names.begin(), names.end(), tessera::name_of(dtype)) != names.end()) dtypes.push_back(dtype);
+  }
+  return dtypes;
+}
+
+int repeats(int otherwise) {
+  char const* const text = std::getenv("TESSERA_TEST_REPEATS");
+  return text != nullptr ? std::max(1, std::atoi(text)) : otherwise;
+}
+
+}  // namespace tessera::testing

@@ -1,0 +1,54 @@
+#pragma once
+/// \file
+/// Running rows of any mini-app on chosen data, for the tests: no Kokkos, only the table.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <tessera/app/app.hpp>
+
+namespace tessera::testing {
+
+/// What the elements of an input look like.
+enum class Pattern { zeros, ones, alternating, huge_range, denormals, negative_zero, random, nan_inside, infinities };
+
+inline constexpr Pattern finite_patterns[] = {Pattern::zeros,      Pattern::ones,      Pattern::alternating,
+                                              Pattern::huge_range, Pattern::denormals, Pattern::negative_zero,
+                                              Pattern::random};
+inline constexpr Pattern special_patterns[] = {Pattern::nan_inside, Pattern::infinities};
+
+[[nodiscard]] std::string name_of(Pattern pattern);
+
+/// Every field one-dimensional with `size` elements of a pattern. Fields differ from each other where the pattern allows.
+class PatternSource final : public FieldSource {
+ public:
+  PatternSource(Pattern pattern, std::size_t size) : pattern_(pattern), size_(size) {}
+  [[nodiscard]] Shape shape(FieldSpec const&) const override { return {size_}; }
+  void read(FieldSpec const& spec, void* destination) const override;
+
+ private:
+  Pattern pattern_;
+  std::size_t size_;
+};
+
+/// A parameter map with the app's defaults where `given` says nothing.
+[[nodiscard]] ParameterMap with_defaults(App const& app, ParameterMap given);
+
+/// Starts the row, runs it `runs` times from poisoned output, verifies every result, and compares bits of the results if
+/// the row says that it is deterministic. Returns an empty text, "skipped: why", or what is wrong.
+[[nodiscard]] std::string run_row(Row const& row, Case& problem_case, std::vector<ExpectedField> const& expected,
+                                  int runs);
+
+/// "prefix_sum/look_back/openmp/float"
+[[nodiscard]] std::string name_of(App const& app, Row const& row);
+
+/// True if the space's dtype is in this build.
+[[nodiscard]] std::vector<DType> dtypes_of_this_build();
+
+/// How often the repeated runs run: TESSERA_TEST_REPEATS, or this.
+[[nodiscard]] int repeats(int otherwise);
+
+}  // namespace tessera::testing

@@ -1,0 +1,97 @@
+// The table and the tree say the same: every file in variants/ is in --list under its own name, and nothing else is.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "all_apps.hpp"
+
+namespace tessera {
+namespace {
+
+std::string camel_case(std::string const& snake) {
+  std::string result;
+  bool upper = true;
+  for (char const c : snake) {
+    if (c == '_') {
+      upper = true;
+    } else {
+      result += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+      upper = false;
+    }
+  }
+  return result;
+}
+
+std::string text_of(std::filesystem::path const& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+TEST(Inventory, FilesStructsAndNamesAgree) {
+  std::filesystem::path const root = TESSERA_SOURCE_DIR;
+  for (App const& app : all_apps()) {
+    std::set<std::string> listed;
+    for (VariantInfo const& info : app.variants) {
+      EXPECT_TRUE(listed.emplace(info.name).second) << app.info.name << " lists " << info.name << " twice";
+      EXPECT_FALSE(info.summary.empty()) << app.info.name << "/" << info.name;
+    }
+    std::set<std::string> files;
+    for (auto const& entry : std::filesystem::directory_iterator(root / "apps" / app.info.name / "variants")) {
+      if (entry.path().extension() != ".cpp") continue;
+      std::string const name = entry.path().stem();
+      files.insert(name);
+      EXPECT_NE(text_of(entry.path()).find("struct " + camel_case(name) + " {"), std::string::npos)
+          << entry.path() << " has no struct " << camel_case(name);
+    }
+    EXPECT_EQ(listed, files) << app.info.name;
+  }
+}
+
+TEST(Inventory, EveryVariantHasRowsOnEverySpace) {
+  for (App const& app : all_apps()) {
+    std::set<std::string> spaces;
+    for (Row const& row : app.rows) spaces.insert(row.space);
+    for (VariantInfo const& info : app.variants) {
+      for (std::string const& space : spaces) {
+        bool const found = std::any_of(app.rows.begin(), app.rows.end(), [&](Row const& row) {
+          return row.info.name == info.name && row.space == space;
+        });
+        // Library variants may be declared for floating dtypes only, and this build may have none.
+        if (info.level != Level::library) {
+          EXPECT_TRUE(found) << app.info.name << "/" << info.name << " on " << space;
+        }
+      }
+    }
+  }
+}
+
+TEST(Inventory, EveryAppHasInputsReadmeAndReference) {
+  std::filesystem::path const root = TESSERA_SOURCE_DIR;
+  for (App const& app : all_apps()) {
+    auto const folder = root / "apps" / app.info.name;
+    EXPECT_TRUE(std::filesystem::exists(folder / "README.md")) << app.info.name;
+    EXPECT_TRUE(std::filesystem::exists(folder / "reference.cpp")) << app.info.name;
+    int inputs = 0;
+    for (auto const& entry : std::filesystem::directory_iterator(root / "inputs" / app.info.name)) {
+      inputs += entry.path().extension() == ".h5";
+    }
+    EXPECT_GT(inputs, 0) << app.info.name;
+    // The variants that the README explains are those that there are.
+    std::string const readme = text_of(folder / "README.md");
+    for (VariantInfo const& info : app.variants) {
+      EXPECT_NE(readme.find("`" + std::string(info.name) + "`"), std::string::npos)
+          << app.info.name << "'s README does not explain " << info.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,12 @@
+// The tests of mini-apps need Kokkos from the first to the last. On a machine without a GPU a GPU build cannot start it:
+// that is a failure here, not a skip.
+
+#include <gtest/gtest.h>
+
+#include <tessera/app/runtime.hpp>
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  tessera::Runtime const runtime(argc, argv);
+  return RUN_ALL_TESTS();
+}

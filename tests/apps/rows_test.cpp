@@ -1,0 +1,139 @@
+// Every row of every mini-app: sizes around the edges of lanes, teams and tiles, patterns of values, parameters.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "all_apps.hpp"
+#include "harness.hpp"
+
+namespace tessera::testing {
+namespace {
+
+std::vector<App> const& apps() {
+  static std::vector<App> const all = all_apps();
+  return all;
+}
+
+// Parameters to try beside the defaults. Small tiles make many tiles and levels of few elements.
+std::vector<ParameterMap> parameters_of(std::string_view app) {
+  using Int = std::int64_t;
+  if (app == "prefix_sum") {
+    std::vector<ParameterMap> maps;
+    for (char const* const op : {"sum", "max", "min"}) {
+      for (bool const exclusive : {false, true}) {
+        for (Int const segment : {Int{0}, Int{32}, Int{1}, Int{100}, Int{5000}}) {
+          maps.push_back({{"op", std::string(op)}, {"exclusive", exclusive}, {"segment", segment}});
+        }
+      }
+    }
+    for (Int const tile : {Int{1}, Int{2}, Int{8}, Int{37}}) {
+      for (Int const segment : {Int{0}, Int{3}}) {
+        maps.push_back({{"tile", tile}, {"segment", segment}});
+        maps.push_back({{"tile", tile}, {"segment", segment}, {"exclusive", true}, {"team", Int{2}}});
+      }
+    }
+    for (Int const team : {Int{2}, Int{3}, Int{4}}) {
+      maps.push_back({{"team", team}});
+      maps.push_back({{"team", team}, {"segment", Int{100}}, {"op", std::string("max")}});
+    }
+    return maps;
+  }
+  std::vector<ParameterMap> maps{{{"team", Int{2}}}, {{"team", Int{3}}}, {{"team", Int{4}}}};
+  if (app == "map") maps.push_back({{"c", -3.0}});
+  return maps;
+}
+
+// Runs all rows of the dtype on one input.
+void run_rows(App const& app, DType dtype, FieldSource const& source, ParameterMap const& given, int runs,
+              std::string const& what) {
+  auto const problem_case = app.read(dtype, source, with_defaults(app, given));
+  std::vector<ExpectedField> const expected = problem_case->reference();
+  for (Row const& row : app.rows) {
+    if (row.dtype != dtype) continue;
+    std::string const outcome = run_row(row, *problem_case, expected, runs);
+    if (outcome.starts_with("skipped: ")) continue;
+    EXPECT_EQ(outcome, "") << name_of(app, row) << " on " << what;
+  }
+}
+
+std::string text_of(ParameterMap const& map) {
+  std::string text;
+  for (auto const& [name, value] : map) {
+    text += " " + name + "=";
+    std::visit(
+        [&]<class T>(T const& v) {
+          if constexpr (std::is_same_v<T, std::string>) {
+            text += v;
+          } else {
+            text += std::to_string(v);
+          }
+        },
+        value);
+  }
+  return text;
+}
+
+class Rows : public ::testing::TestWithParam<std::size_t> {
+ protected:
+  [[nodiscard]] static App const& app() { return apps().at(GetParam()); }
+};
+
+constexpr std::size_t small_sizes[] = {0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1023, 1024, 1025};
+constexpr std::size_t large_sizes[] = {(1u << 16) - 1, 1u << 16, (1u << 16) + 1, (1u << 20) + 3};
+
+TEST_P(Rows, SizesAndPatterns) {
+  for (DType const dtype : dtypes_of_this_build()) {
+    for (Pattern const pattern : finite_patterns) {
+      for (std::size_t const size : small_sizes) {
+        run_rows(app(), dtype, PatternSource(pattern, size), {}, 2, name_of(pattern) + " of " + std::to_string(size));
+      }
+      for (std::size_t const size : large_sizes) {
+        run_rows(app(), dtype, PatternSource(pattern, size), {}, 1, name_of(pattern) + " of " + std::to_string(size));
+      }
+    }
+  }
+}
+
+TEST_P(Rows, NotFinite) {
+  for (DType const dtype : dtypes_of_this_build()) {
+    for (Pattern const pattern : special_patterns) {
+      for (std::size_t const size : {std::size_t{1}, std::size_t{2}, std::size_t{65}, std::size_t{1025}, std::size_t{70001}}) {
+        run_rows(app(), dtype, PatternSource(pattern, size), {}, 1, name_of(pattern) + " of " + std::to_string(size));
+      }
+    }
+  }
+}
+
+TEST_P(Rows, Parameters) {
+  for (DType const dtype : dtypes_of_this_build()) {
+    for (ParameterMap const& map : parameters_of(app().info.name)) {
+      for (std::size_t const size : small_sizes) {
+        run_rows(app(), dtype, PatternSource(Pattern::random, size), map, 1, std::to_string(size) + text_of(map));
+      }
+      run_rows(app(), dtype, PatternSource(Pattern::huge_range, 5003), map, 1, "5003" + text_of(map));
+      // Enough tiles for several levels, and for teams to overtake each other.
+      bool const small_tiles = map.contains("tile");
+      std::size_t const size = small_tiles ? 3001 : 70001;
+      run_rows(app(), dtype, PatternSource(Pattern::random, size), map, 2, std::to_string(size) + text_of(map));
+    }
+  }
+}
+
+// A race shows now and then: many runs of one Plan, on sizes that fill no tile.
+TEST_P(Rows, RepeatedRuns) {
+  for (DType const dtype : dtypes_of_this_build()) {
+    for (std::size_t const size : {std::size_t{4099}, std::size_t{100003}}) {
+      run_rows(app(), dtype, PatternSource(Pattern::random, size), {}, repeats(20), std::to_string(size) + " repeatedly");
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(App, Rows, ::testing::Range(std::size_t{0}, apps().size()),
+                         [](::testing::TestParamInfo<std::size_t> const& info) {
+                           return std::string(apps().at(info.param).info.name);
+                         });
+
+}  // namespace
+}  // namespace tessera::testing

@@ -1,0 +1,11 @@
+// The main program of tests that run kernels.
+
+#include <gtest/gtest.h>
+
+#include <Kokkos_Core.hpp>
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  Kokkos::ScopeGuard const kokkos(argc, argv);
+  return RUN_ALL_TESTS();
+}

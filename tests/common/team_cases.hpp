@@ -1,0 +1,174 @@
+#pragma once
+// The collectives that scan or reduce a tile in scratch, as cases of one test: how much scratch, the call, what is right.
+// The same cases run under AdversarialTeam and under Kokkos' teams.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <Kokkos_Core.hpp>
+
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/team/blelloch.hpp>
+#include <tessera/collective/team/hillis_steele.hpp>
+#include <tessera/collective/team/lane_scan.hpp>
+#include <tessera/collective/team/run_scan.hpp>
+#include <tessera/collective/team/tree_reduce.hpp>
+
+#include "operators_for_tests.hpp"
+
+namespace tessera::test {
+
+/// What a collective left behind, as one thread sees it on its return.
+template <class T>
+struct TileResult {
+  T const* scan;  // null: there is none
+  T total;
+};
+
+template <class Op>
+struct TreeReduceCase {
+  using Operator = Op;
+  using T = typename Op::Value;
+  static constexpr int least = 1;
+
+  [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int n, int) const { return n; }
+  template <class M, class L>
+  [[nodiscard]] KOKKOS_FUNCTION TileResult<T> run(M const& team, L const&, T* data, int n) const {
+    team::tree_reduce(team, data, n, Op{});
+    return {nullptr, data[0]};
+  }
+  /// The scan (identities if there is none) and the total (identity if it is not returned).
+  [[nodiscard]] std::vector<T> expected(std::vector<T> const& in) const {
+    std::vector<T> result(in.size(), Op{}.identity());
+    result.push_back(serial_reduce(in, Op{}));
+    return result;
+  }
+  [[nodiscard]] std::string name() const { return "tree_reduce"; }
+};
+
+template <class Op>
+struct HillisSteeleCase {
+  using Operator = Op;
+  using T = typename Op::Value;
+  static constexpr int least = 0;
+
+  [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int n, int) const { return 2 * n; }
+  template <class M, class L>
+  [[nodiscard]] KOKKOS_FUNCTION TileResult<T> run(M const& team, L const&, T* data, int n) const {
+    return {team::hillis_steele(team, data, data + n, n, Op{}), Op{}.identity()};
+  }
+  [[nodiscard]] std::vector<T> expected(std::vector<T> const& in) const {
+    auto result = serial_inclusive(in, Op{});
+    result.push_back(Op{}.identity());
+    return result;
+  }
+  [[nodiscard]] std::string name() const { return "hillis_steele"; }
+};
+
+template <class Op>
+struct BlellochCase {
+  using Operator = Op;
+  using T = typename Op::Value;
+  static constexpr int least = 0;
+
+  [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int n, int) const { return team::blelloch_padded(n) + 1; }
+  template <class M, class L>
+  [[nodiscard]] KOKKOS_FUNCTION TileResult<T> run(M const& team, L const&, T* data, int n) const {
+    T const total = team::blelloch(team, data, n, Op{});
+    return {data, total};
+  }
+  [[nodiscard]] std::vector<T> expected(std::vector<T> const& in) const {
+    auto result = serial_exclusive(in, Op{});
+    result.push_back(serial_reduce(in, Op{}));
+    return result;
+  }
+  [[nodiscard]] std::string name() const { return "blelloch"; }
+};
+
+template <class Op>
+struct RunScanCase {
+  using Operator = Op;
+  using T = typename Op::Value;
+  static constexpr int least = 0;
+
+  int length;
+
+  [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int n, int) const { return n + 2 * ((n + length - 1) / length); }
+  template <class M, class L>
+  [[nodiscard]] KOKKOS_FUNCTION TileResult<T> run(M const& team, L const&, T* data, int n) const {
+    team::run_scan(team, data, data + n, n, length, Op{});
+    return {data, Op{}.identity()};
+  }
+  [[nodiscard]] std::vector<T> expected(std::vector<T> const& in) const { return HillisSteeleCase<Op>{}.expected(in); }
+  [[nodiscard]] std::string name() const { return "run_scan of runs of " + std::to_string(length); }
+};
+
+template <class Op>
+struct LaneScanCase {
+  using Operator = Op;
+  using T = typename Op::Value;
+  static constexpr int least = 0;
+
+  [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int n, int threads) const { return n + threads; }
+  template <class M, class L>
+  [[nodiscard]] KOKKOS_FUNCTION TileResult<T> run(M const& team, L const& lanes, T* data, int n) const {
+    team::lane_scan(team, lanes, data, data + n, n, Op{});
+    return {data, Op{}.identity()};
+  }
+  [[nodiscard]] std::vector<T> expected(std::vector<T> const& in) const { return HillisSteeleCase<Op>{}.expected(in); }
+  [[nodiscard]] std::string name() const { return "lane_scan"; }
+};
+
+/// One thread's part of a case: fill scratch, call, and write down at once what there is to see, to n + 1 values of `seen`
+/// for each thread. No barrier but the collective's own: it promises that none is needed before, and that all threads may
+/// read the result after. Elements are filled by other threads than those that work on them first.
+template <class Case, class M, class L, class T>
+KOKKOS_FUNCTION void fill_run_look(Case const& tested, M const& team, L const& lanes, T const* in, int n, T* scratch,
+                                   T* seen) {
+  lanes.each([&](int lane) {
+    if (lane != 0) return;
+    for (int i = team.team_size() - 1 - team.team_rank(); i < n; i += team.team_size()) scratch[i] = in[i];
+  });
+  TileResult<T> const result = tested.run(team, lanes, scratch, n);
+  lanes.each([&](int lane) {
+    if (lane != 0) return;
+    T* const own = seen + static_cast<std::size_t>(team.team_rank()) * (n + 1);
+    for (int i = 0; i < n; ++i) own[i] = result.scan != nullptr ? result.scan[i] : typename Case::Operator{}.identity();
+    own[n] = result.total;
+  });
+}
+
+/// Three rounds of scan_threads, each lane's `before` and `total` written down: the two halves of scratch take turns, as in
+/// the suite's loops over tiles, so that the barrier within is the only one.
+template <class Op, class M, class L, class T>
+KOKKOS_FUNCTION void scan_threads_rounds(M const& team, L const& lanes, T const* in, T* scratch, T* seen) {
+  for (int round = 0; round < 3; ++round) {
+    T const value = in[round * team.team_size() + team.team_rank()];
+    auto const result = team::scan_threads(team, lanes, value, scratch + (round % 2) * team.team_size(), Op{});
+    lanes.each([&](int lane) {
+      T* const own = seen + 2 * ((round * team.team_size() + team.team_rank()) * L::width + lane);
+      own[0] = result.before;
+      own[1] = result.total;
+    });
+  }
+}
+
+/// What those rounds should write down.
+template <class Op, class T>
+[[nodiscard]] std::vector<T> scan_threads_expected(std::vector<T> const& in, int threads, int width) {
+  std::vector<T> result;
+  for (int round = 0; round < 3; ++round) {
+    std::vector<T> const values(in.begin() + round * threads, in.begin() + (round + 1) * threads);
+    auto const before = serial_exclusive(values, Op{});
+    for (int thread = 0; thread < threads; ++thread) {
+      for (int lane = 0; lane < width; ++lane) {
+        result.push_back(before[static_cast<std::size_t>(thread)]);
+        result.push_back(serial_reduce(values, Op{}));
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace tessera::test

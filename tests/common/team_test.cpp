@@ -1,0 +1,388 @@
+// Collectives of one team, under threads that run in the worst order, and under Kokkos' own.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <Kokkos_Core.hpp>
+
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/core/spaces.hpp>
+
+#include "adversarial_team.hpp"
+#include "lane_checks.hpp"
+#include "operators_for_tests.hpp"
+#include "team_cases.hpp"
+
+namespace tessera::test {
+namespace {
+
+using Problem = std::optional<std::string>;
+
+// ---- The team of the tests itself.
+
+TEST(AdversarialTeam, RunsOneThreadAtATimeInTheChosenOrder) {
+  AdversarialTeam team(3);
+  auto const order_of = [&](Order order) {
+    std::string log;
+    EXPECT_EQ(team.run(order, 1,
+                       [&](AdversarialTeam::Member const& member) {
+                         for (int phase = 0; phase < 3; ++phase) {
+                           if (phase > 0) member.team_barrier();
+                           log += static_cast<char>('0' + member.team_rank());
+                           EXPECT_EQ(member.team_size(), 3);
+                         }
+                       }),
+              std::nullopt);
+    EXPECT_EQ(team.barriers(), 2);
+    return log;
+  };
+  EXPECT_EQ(order_of(Order::ascending), "012012012");
+  EXPECT_EQ(order_of(Order::descending), "210210210");
+  EXPECT_EQ(order_of(Order::rotating), "120201012");
+  EXPECT_EQ(order_of(Order::random), order_of(Order::random));
+}
+
+// One thread writes, all read: wrong without the barrier, whoever writes.
+TEST(AdversarialTeam, ShowsAMissingBarrier) {
+  AdversarialTeam team(4);
+  for (bool const barrier : {false, true}) {
+    for (int const writer : {0, 1, 3}) {
+      int wrong = 0;
+      for (Order const order : all_orders) {
+        int shared = -1;
+        EXPECT_EQ(team.run(order, 1,
+                           [&](AdversarialTeam::Member const& member) {
+                             if (member.team_rank() == writer) shared = 7;
+                             if (barrier) member.team_barrier();
+                             if (shared != 7) ++wrong;
+                           }),
+                  std::nullopt);
+      }
+      EXPECT_EQ(wrong > 0, !barrier) << writer;
+    }
+  }
+}
+
+TEST(AdversarialTeam, ReportsAThreadThatDoesNotArrive) {
+  AdversarialTeam team(4);
+  for (int const absent : {0, 2, 3}) {
+    int destroyed = 0;
+    struct CountsItsEnd {
+      int* count;
+      ~CountsItsEnd() { ++*count; }
+    };
+    auto const problem = team.run(Order::descending, 1, [&](AdversarialTeam::Member const& member) {
+      CountsItsEnd const on_the_stack{&destroyed};
+      member.team_barrier();
+      if (member.team_rank() == absent) return;
+      member.team_barrier();
+      ADD_FAILURE() << "a barrier let threads pass that not all had reached";
+    });
+    EXPECT_EQ(problem, "1 of 4 threads returned after barrier 1, the others wait at the next one");
+    EXPECT_EQ(destroyed, 4);
+    // And the team can be used again.
+    EXPECT_EQ(team.run(Order::ascending, 1, [](AdversarialTeam::Member const& member) { member.team_barrier(); }),
+              std::nullopt);
+  }
+}
+
+TEST(AdversarialTeam, ReportsAnException) {
+  AdversarialTeam team(2);
+  EXPECT_EQ(team.run(Order::ascending, 1,
+                     [](AdversarialTeam::Member const& member) {
+                       if (member.team_rank() == 1) throw std::runtime_error("no");
+                       member.team_barrier();
+                     }),
+            "thread 1 threw: no");
+}
+
+// ---- Tiles in scratch, in the worst order.
+
+constexpr int sizes[] = {0, 1, 2, 3, 5, 7, 8, 9, 31, 32, 33, 63, 64, 65, 100, 255, 256, 257};
+constexpr int adversarial_threads[] = {1, 2, 3, 4, 5, 7, 8};
+constexpr int canaries = 4;
+
+template <class Case, class L>
+[[nodiscard]] Problem run_adversarial(AdversarialTeam& team, Case const& tested, L const& lanes, int n, Order order,
+                                      std::uint64_t seed) {
+  using T = typename Case::T;
+  auto const in = samples<typename Case::Operator>(static_cast<std::size_t>(n), seed);
+  auto const values = static_cast<std::size_t>(tested.scratch_values(n, team.size()));
+  std::vector<T> scratch(values + canaries);
+  std::vector<T> seen(static_cast<std::size_t>(team.size()) * (n + 1));
+  poison(scratch, seed);
+  poison(seen, seed + 1);
+  std::vector<T> const behind(scratch.begin() + values, scratch.end());
+  auto problem = team.run(order, seed, [&](AdversarialTeam::Member const& member) {
+    fill_run_look(tested, member, lanes, in.data(), n, scratch.data(), seen.data());
+  });
+  auto const expected = tested.expected(in);
+  for (int thread = 0; thread < team.size() && !problem; ++thread) {
+    auto const own = seen.begin() + thread * (n + 1);
+    problem = difference(std::vector<T>(own, own + n + 1), expected);
+    if (problem) *problem += " in the eyes of thread " + std::to_string(thread);
+  }
+  if (!problem && difference(std::vector<T>(scratch.begin() + values, scratch.end()), behind)) {
+    problem = "wrote past the end of its scratch";
+  }
+  if (problem) {
+    *problem = tested.name() + ", n = " + std::to_string(n) + ", " + std::to_string(team.size()) + " threads, " +
+               std::to_string(L::width) + " lanes, " + name_of(order) + " order: " + *problem;
+  }
+  return problem;
+}
+
+// All sizes, team sizes and orders; stops at the first problem.
+template <class Case, class L>
+void expect_right_in_any_order(Case const& tested, L const& lanes) {
+  std::uint64_t seed = 0;
+  for (int const threads : adversarial_threads) {
+    AdversarialTeam team(threads);
+    for (int const n : sizes) {
+      if (n < Case::least) continue;
+      for (Order const order : all_orders) {
+        ASSERT_EQ(run_adversarial(team, tested, lanes, n, order, ++seed), std::nullopt);
+      }
+    }
+  }
+}
+
+using One = lane::Emulated<1>;
+
+TEST(TeamCollectives, TreeReduceInAnyOrder) {
+  expect_right_in_any_order(TreeReduceCase<Compose<std::uint32_t>>{}, One{});
+  expect_right_in_any_order(TreeReduceCase<Multiply>{}, One{});
+}
+
+TEST(TeamCollectives, HillisSteeleInAnyOrder) {
+  expect_right_in_any_order(HillisSteeleCase<Compose<std::uint32_t>>{}, One{});
+  expect_right_in_any_order(HillisSteeleCase<SegmentedSum>{}, One{});
+}
+
+TEST(TeamCollectives, BlellochInAnyOrder) {
+  expect_right_in_any_order(BlellochCase<Compose<std::uint32_t>>{}, One{});
+  expect_right_in_any_order(BlellochCase<Multiply>{}, One{});
+}
+
+TEST(TeamCollectives, RunScanInAnyOrder) {
+  for (int const length : {1, 2, 3, 8, 64, 300}) {
+    expect_right_in_any_order(RunScanCase<Compose<std::uint32_t>>{length}, One{});
+  }
+  expect_right_in_any_order(RunScanCase<SegmentedSum>{5}, One{});
+}
+
+TEST(TeamCollectives, LaneScanInAnyOrder) {
+  for_each_width([]<int W>() { expect_right_in_any_order(LaneScanCase<Compose<std::uint32_t>>{}, lane::Emulated<W>{}); });
+  expect_right_in_any_order(LaneScanCase<SegmentedSum>{}, lane::Emulated<4>{});
+}
+
+TEST(TeamCollectives, ScanThreadsInAnyOrder) {
+  for_each_width([]<int W>() {
+    using Op = Compose<std::uint32_t>;
+    for (int const threads : {1, 2, 3, 4, 5, 7, 8, 31, 32, 33, 65}) {
+      AdversarialTeam team(threads);
+      auto const in = samples<Op>(3 * static_cast<std::size_t>(threads), 5);
+      auto const expected = scan_threads_expected<Op>(in, threads, W);
+      for (Order const order : all_orders) {
+        std::vector<Op::Value> scratch(2 * static_cast<std::size_t>(threads));
+        std::vector<Op::Value> seen(expected.size());
+        poison(scratch, 1);
+        poison(seen, 2);
+        ASSERT_EQ(team.run(order, 1,
+                           [&](AdversarialTeam::Member const& member) {
+                             scan_threads_rounds<Op>(member, lane::Emulated<W>{}, in.data(), scratch.data(), seen.data());
+                           }),
+                  std::nullopt);
+        ASSERT_EQ(difference(seen, expected), std::nullopt) << W << " lanes, " << threads << " threads, " << name_of(order);
+      }
+    }
+  });
+}
+
+// The words of the headers.
+template <class Case>
+[[nodiscard]] std::vector<int> documented(Case const& tested, std::vector<int> const& in, int threads) {
+  AdversarialTeam team(threads);
+  auto const n = static_cast<int>(in.size());
+  std::vector<int> scratch(100);
+  std::vector<int> seen(static_cast<std::size_t>(threads) * (n + 1));
+  EXPECT_EQ(team.run(Order::ascending, 1,
+                     [&](AdversarialTeam::Member const& member) {
+                       fill_run_look(tested, member, lane::Emulated<2>{}, in.data(), n, scratch.data(), seen.data());
+                     }),
+            std::nullopt);
+  return {seen.begin(), seen.begin() + n + 1};
+}
+
+struct IntSum : collective::Sum<int> {
+  using Value = int;
+};
+
+TEST(TeamCollectives, DocumentedExamples) {
+  std::vector<int> const digits{3, 1, 4, 1, 5, 9};
+  std::vector<int> const scanned{3, 4, 8, 9, 14, 23, 0};
+  for (int const threads : {1, 2, 4}) {
+    EXPECT_EQ(documented(TreeReduceCase<IntSum>{}, {3, 1, 4, 1, 5}, threads).back(), 14);
+    EXPECT_EQ(documented(HillisSteeleCase<IntSum>{}, digits, threads), scanned);
+    EXPECT_EQ(documented(BlellochCase<IntSum>{}, {3, 1, 4, 1}, threads), (std::vector<int>{0, 3, 4, 8, 9}));
+    EXPECT_EQ(documented(RunScanCase<IntSum>{2}, digits, threads), scanned);
+    EXPECT_EQ(documented(LaneScanCase<IntSum>{}, digits, threads), scanned);
+  }
+  EXPECT_EQ(team::blelloch_padded(0), 1);
+  EXPECT_EQ(team::blelloch_padded(1), 1);
+  EXPECT_EQ(team::blelloch_padded(5), 8);
+  EXPECT_EQ(team::blelloch_padded(8), 8);
+}
+
+// ---- The same under Kokkos' teams.
+
+template <class Exec, class T>
+using DeviceView = Kokkos::View<T*, typename Exec::memory_space>;
+template <class Exec, class T>
+using ScratchView = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+template <class Exec, class T>
+[[nodiscard]] DeviceView<Exec, T> to_device(std::vector<T> const& values) {
+  DeviceView<Exec, T> const view("values", values.size());
+  Kokkos::deep_copy(view, Kokkos::View<T const*, Kokkos::HostSpace>(values.data(), values.size()));
+  return view;
+}
+
+template <class View>
+[[nodiscard]] std::vector<typename View::non_const_value_type> to_host(View const& view) {
+  auto const mirror = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, view);
+  return {mirror.data(), mirror.data() + mirror.size()};
+}
+
+constexpr int league = 5;
+
+template <class Exec, class Case, class L>
+struct TileKernel {
+  using T = typename Case::T;
+
+  Case tested;
+  DeviceView<Exec, T> in;    // [league, n]
+  DeviceView<Exec, T> seen;  // [league, threads, n + 1]
+  int n;
+
+  KOKKOS_FUNCTION void operator()(typename Kokkos::TeamPolicy<Exec>::member_type const& team) const {
+    ScratchView<Exec, T> const scratch(team.team_scratch(0), tested.scratch_values(n, team.team_size()));
+    fill_run_look(tested, team, L{}, in.data() + team.league_rank() * n, n, scratch.data(),
+                  seen.data() + static_cast<std::size_t>(team.league_rank()) * team.team_size() * (n + 1));
+    team.team_barrier();  // hosts go on with the next team in the same scratch
+  }
+};
+
+template <class Exec, class Case, class L>
+[[nodiscard]] Problem run_on_space(Case const& tested, int n, int threads) {
+  using T = typename Case::T;
+  auto const in = samples<typename Case::Operator>(static_cast<std::size_t>(league * n), n + threads);
+  auto const each = static_cast<std::size_t>(n) + 1;
+  TileKernel<Exec, Case, L> const kernel{tested, to_device<Exec>(in), DeviceView<Exec, T>("seen", league * threads * each), n};
+  Kokkos::TeamPolicy<Exec> policy(league, threads, lane::vector_length<Exec>(L::width));
+  auto const bytes = ScratchView<Exec, T>::shmem_size(tested.scratch_values(n, threads));
+  Kokkos::parallel_for("team_collective", policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes))), kernel);
+  auto const seen = to_host(kernel.seen);
+  for (int rank = 0; rank < league; ++rank) {
+    auto const expected = tested.expected({in.begin() + rank * n, in.begin() + (rank + 1) * n});
+    for (int thread = 0; thread < threads; ++thread) {
+      auto const own = seen.begin() + static_cast<std::ptrdiff_t>((rank * threads + thread) * each);
+      if (auto const problem = difference(std::vector<T>(own, own + static_cast<std::ptrdiff_t>(each)), expected)) {
+        return tested.name() + " on " + std::string(space_name<Exec>()) + ", n = " + std::to_string(n) + ", " +
+               std::to_string(threads) + " threads, " + std::to_string(L::width) + " lanes, team " + std::to_string(rank) +
+               ": " + *problem + " in the eyes of thread " + std::to_string(thread);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// Threads a team that the space can have, of W lanes each.
+template <class Exec>
+[[nodiscard]] std::vector<int> team_sizes(int width) {
+  std::vector<int> result;
+  int const most = is_gpu<Exec> ? 512 / width : Exec().concurrency();
+  for (int const threads : {1, 2, 3, 4, 5, 7, 8, 31, 32, 33, 64, 100, 256}) {
+    if (threads <= most) result.push_back(threads);
+  }
+  return result;
+}
+
+template <int W, class Case>
+void expect_right_on_all_spaces(Case const& tested) {
+  for_each_type(EnabledSpaces{}, [&]<class Exec>() {
+    for (int const threads : team_sizes<Exec>(W)) {
+      for (int const n : {1, 2, 7, 32, 33, 64, 65, 257}) {
+        ASSERT_EQ((run_on_space<Exec, Case, lane::On<Exec, W>>(tested, n, threads)), std::nullopt);
+      }
+    }
+  });
+}
+
+TEST(TeamCollectives, TreeReduceOnAllSpaces) { expect_right_on_all_spaces<1>(TreeReduceCase<Multiply>{}); }
+TEST(TeamCollectives, HillisSteeleOnAllSpaces) {
+  expect_right_on_all_spaces<1>(HillisSteeleCase<Compose<std::uint32_t>>{});
+}
+TEST(TeamCollectives, BlellochOnAllSpaces) { expect_right_on_all_spaces<1>(BlellochCase<Compose<std::uint32_t>>{}); }
+TEST(TeamCollectives, RunScanOnAllSpaces) {
+  for (int const length : {1, 3, 8}) expect_right_on_all_spaces<1>(RunScanCase<Compose<std::uint32_t>>{length});
+}
+TEST(TeamCollectives, LaneScanOnAllSpaces) {
+  expect_right_on_all_spaces<1>(LaneScanCase<Compose<std::uint32_t>>{});
+  expect_right_on_all_spaces<4>(LaneScanCase<Compose<std::uint32_t>>{});
+  expect_right_on_all_spaces<8>(LaneScanCase<Compose<std::uint16_t>>{});
+  expect_right_on_all_spaces<32>(LaneScanCase<Multiply>{});
+}
+
+template <class Exec, class Op, class L>
+struct ScanThreadsKernel {
+  using T = typename Op::Value;
+
+  DeviceView<Exec, T> in;    // [3, threads]
+  DeviceView<Exec, T> seen;  // [league, 3, threads, W, 2]
+
+  KOKKOS_FUNCTION void operator()(typename Kokkos::TeamPolicy<Exec>::member_type const& team) const {
+    ScratchView<Exec, T> const scratch(team.team_scratch(0), 2 * team.team_size());
+    scan_threads_rounds<Op>(team, L{}, in.data(), scratch.data(),
+                            seen.data() + static_cast<std::size_t>(team.league_rank()) * 6 * team.team_size() * L::width);
+    team.team_barrier();
+  }
+};
+
+template <int W, class Op>
+void expect_scan_threads_on_all_spaces() {
+  using T = typename Op::Value;
+  for_each_type(EnabledSpaces{}, [&]<class Exec>() {
+    using L = lane::On<Exec, W>;
+    for (int const threads : team_sizes<Exec>(W)) {
+      auto const in = samples<Op>(3 * static_cast<std::size_t>(threads), 9);
+      auto const expected = scan_threads_expected<Op>(in, threads, W);
+      ScanThreadsKernel<Exec, Op, L> const kernel{to_device<Exec>(in), DeviceView<Exec, T>("seen", league * expected.size())};
+      Kokkos::TeamPolicy<Exec> policy(league, threads, lane::vector_length<Exec>(W));
+      auto const bytes = ScratchView<Exec, T>::shmem_size(2 * threads);
+      Kokkos::parallel_for("scan_threads", policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes))), kernel);
+      auto const seen = to_host(kernel.seen);
+      for (std::size_t rank = 0; rank < league; ++rank) {
+        auto const own = seen.begin() + static_cast<std::ptrdiff_t>(rank * expected.size());
+        ASSERT_EQ(difference(std::vector<T>(own, own + static_cast<std::ptrdiff_t>(expected.size())), expected), std::nullopt)
+            << space_name<Exec>() << ", " << W << " lanes, " << threads << " threads, team " << rank;
+      }
+    }
+  });
+}
+
+TEST(TeamCollectives, ScanThreadsOnAllSpaces) {
+  expect_scan_threads_on_all_spaces<1, Compose<std::uint32_t>>();
+  expect_scan_threads_on_all_spaces<2, Compose<std::uint16_t>>();
+  expect_scan_threads_on_all_spaces<8, Multiply>();
+  expect_scan_threads_on_all_spaces<32, SegmentedSum>();
+}
+
+}  // namespace
+}  // namespace tessera::test

@@ -1,0 +1,83 @@
+// Collectives of one thread's lanes, with operators that mind the order.
+
+#include <cstdint>
+
+#include <gtest/gtest.h>
+
+#include <tessera/collective/operators.hpp>
+#include <tessera/collective/thread/reduce.hpp>
+#include <tessera/collective/thread/scan.hpp>
+
+#include "lane_checks.hpp"
+#include "operators_for_tests.hpp"
+
+namespace tessera::test {
+namespace {
+
+template <class Op>
+struct ScanAndReduce {
+  using T = typename Op::Value;
+
+  template <class L>
+  KOKKOS_FUNCTION void operator()(LaneChecker<L>& checker, std::uint64_t seed) const {
+    L const& lanes = checker.lanes();
+    Op const op;
+    for (std::uint64_t repeat = 0; repeat < 4; ++repeat) {
+      auto const value = [&](int lane) { return Op::sample(random_bits((seed * 4 + repeat) * 1000 + lane)); };
+      // Of values [0, end), from left to right.
+      auto const before = [&](int end) {
+        T result = op.identity();
+        for (int lane = 0; lane < end; ++lane) result = op(result, value(lane));
+        return result;
+      };
+      auto own = lanes.template fill<T>(op.identity());
+      lanes.each([&](int lane, T& mine) { mine = value(lane); }, own);
+
+      checker.template is<T>(thread::reduce<T>(lanes, own, op), before(L::width));
+      checker.template holds<T>(own, value);  // passed by value
+
+      auto scanned = own;
+      thread::inclusive_scan(lanes, scanned, op);
+      checker.template holds<T>(scanned, [&](int lane) { return before(lane + 1); });
+
+      auto const exclusive = thread::exclusive_from_inclusive(lanes, scanned, op.identity());
+      checker.template holds<T>(exclusive, before);
+      // The first one need not be the identity.
+      T const first = Op::sample(random_bits(seed));
+      auto const from_first = thread::exclusive_from_inclusive(lanes, scanned, first);
+      checker.template holds<T>(from_first, [&](int lane) { return lane == 0 ? first : before(lane); });
+    }
+  }
+};
+
+// The words of the headers: W = 4, sum, values 3 1 4 1.
+struct Documented {
+  template <class L>
+  KOKKOS_FUNCTION void operator()(LaneChecker<L>& checker, std::uint64_t) const {
+    L const& lanes = checker.lanes();
+    collective::Sum<int> const sum;
+    auto value = lanes.template fill<int>(1);
+    lanes.each([](int lane, int& own) { own = lane == 0 ? 3 : lane == 2 ? 4 : 1; }, value);
+    checker.template is<int>(thread::reduce<int>(lanes, value, sum), 9);
+    thread::inclusive_scan(lanes, value, sum);
+    checker.template holds<int>(value, [](int lane) { return lane == 0 ? 3 : lane == 1 ? 4 : lane == 2 ? 8 : 9; });
+    checker.template holds<int>(thread::exclusive_from_inclusive(lanes, value, 0),
+                                [](int lane) { return lane == 0 ? 0 : lane == 1 ? 3 : lane == 2 ? 4 : 8; });
+  }
+};
+
+template <class Op>
+void expect_scans_and_reductions() {
+  for_each_width([]<int W>() { EXPECT_EQ(check_everywhere<W>(ScanAndReduce<Op>{}), std::nullopt); });
+}
+
+TEST(ThreadCollectives, DocumentedExample) { EXPECT_EQ(check_everywhere<4>(Documented{}), std::nullopt); }
+
+TEST(ThreadCollectives, FourBytes) { expect_scans_and_reductions<Compose<std::uint16_t>>(); }
+TEST(ThreadCollectives, EightBytes) { expect_scans_and_reductions<Compose<std::uint32_t>>(); }
+TEST(ThreadCollectives, SixteenBytes) { expect_scans_and_reductions<Multiply>(); }
+TEST(ThreadCollectives, LastNonZero) { expect_scans_and_reductions<LastNonZero>(); }
+TEST(ThreadCollectives, SegmentedSum) { expect_scans_and_reductions<SegmentedSum>(); }
+
+}  // namespace
+}  // namespace tessera::test

@@ -1,0 +1,83 @@
+# Installs a built Tessera, builds the consumer project beside this script against it, runs it, and sees wrong variants fail
+# to compile with Tessera's own messages.
+#
+#   cmake -D BUILD_DIR=<build tree of Tessera> -P tests/install/run.cmake
+#
+# Everything goes to BUILD_DIR/install_test. Compiler, flags, build type and prefix paths are those of the build tree.
+
+cmake_minimum_required(VERSION 3.22)
+
+if(NOT BUILD_DIR OR NOT EXISTS ${BUILD_DIR}/CMakeCache.txt)
+  message(FATAL_ERROR "BUILD_DIR is '${BUILD_DIR}' (no build tree) say cmake -D BUILD_DIR=... -P run.cmake")
+endif()
+get_filename_component(BUILD_DIR ${BUILD_DIR} ABSOLUTE)
+set(work ${BUILD_DIR}/install_test)
+set(consumer ${CMAKE_CURRENT_LIST_DIR})
+
+load_cache(${BUILD_DIR} READ_WITH_PREFIX BUILD_ CMAKE_GENERATOR CMAKE_MAKE_PROGRAM CMAKE_CXX_COMPILER CMAKE_C_COMPILER
+           CMAKE_CXX_COMPILER_LAUNCHER CMAKE_BUILD_TYPE CMAKE_CXX_FLAGS CMAKE_PREFIX_PATH)
+
+# run(name command...): stops with the output if the command fails; leaves the output in `output`.
+function(run name)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT code EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${name} failed (${code}): ${command}\n${output}")
+  endif()
+  message(STATUS "${name}: ok")
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+function(expect text)
+  string(FIND "${output}" "${text}" found)
+  if(found EQUAL -1)
+    message(FATAL_ERROR "expected '${text}' in\n${output}")
+  endif()
+endfunction()
+
+# --- Install, and move the tree: nothing in it may name the prefix that it was installed to -----------------------------
+file(REMOVE_RECURSE ${work})
+run("install" ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${work}/installed)
+file(RENAME ${work}/installed ${work}/moved)
+run("installed program" ${work}/moved/bin/tessera list)
+file(GLOB apps LIST_DIRECTORIES ON RELATIVE ${work}/moved/share/tessera/inputs ${work}/moved/share/tessera/inputs/*)
+if(NOT apps)
+  message(FATAL_ERROR "no inputs were installed under ${work}/moved/share/tessera/inputs")
+endif()
+
+# --- The consumer -----------------------------------------------------------------------------------------------------
+set(options "")
+foreach(name CMAKE_MAKE_PROGRAM CMAKE_CXX_COMPILER CMAKE_C_COMPILER CMAKE_CXX_COMPILER_LAUNCHER CMAKE_BUILD_TYPE CMAKE_CXX_FLAGS)
+  if(BUILD_${name})
+    list(APPEND options -D "${name}=${BUILD_${name}}")
+  endif()
+endforeach()
+set(prefixes ${work}/moved ${BUILD_CMAKE_PREFIX_PATH})
+list(JOIN prefixes "\\;" prefixes)
+run("configure the consumer" ${CMAKE_COMMAND} -S ${consumer} -B ${work}/consumer -G ${BUILD_CMAKE_GENERATOR} ${options}
+    -D "CMAKE_PREFIX_PATH=${prefixes}")
+run("build the consumer" ${CMAKE_COMMAND} --build ${work}/consumer)
+
+set(ENV{OMP_PROC_BIND} false)
+run("collectives in an own kernel" ${work}/consumer/own_kernel)
+expect("own_kernel: ok")
+run("a mini-app of one's own" ${work}/consumer/scale --size 1,1000,2^16 --dtype all --samples 10 --min-time 0
+    --json ${work}/scale.json)
+expect(" failed=0 skipped=0")
+if(output MATCHES "TESSERA rows=0 ")
+  message(FATAL_ERROR "no row ran:\n${output}")
+endif()
+file(READ ${work}/scale.json report)
+string(JSON schema GET "${report}" schema)
+message(STATUS "its report: ${schema}")
+
+# --- What must not compile --------------------------------------------------------------------------------------------
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${work}/consumer --target wrong_variants RESULT_VARIABLE code
+                OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(code EQUAL 0)
+  message(FATAL_ERROR "variants with wrong signatures compiled")
+endif()
+expect("Tessera: a variant needs `static constexpr VariantInfo info{.name = ..., ...}`")
+expect("Tessera: the variant's Plan needs a constructor Plan(Exec const&, InputOn<...> const&)")
+expect("Tessera: the variant's Plan needs void operator()(Exec const&, InputOn<...> const&, OutputOn<...> const&)")
+message(STATUS "wrong variants do not compile, with the right messages: ok")

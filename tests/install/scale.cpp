@@ -1,0 +1,120 @@
+// A mini-app outside of Tessera's tree, in one file: out[i] = factor * a[i], one variant.
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include <tessera/app/app.hpp>
+#include <tessera/app/make_app.hpp>
+#include <tessera/core/random.hpp>
+
+namespace {
+
+using tessera::Array;
+using tessera::DType;
+using tessera::ParameterMap;
+using tessera::Shape;
+
+struct Scale {
+  static constexpr tessera::AppInfo info{.name = "scale", .summary = "out[i] = factor * a[i]"};
+
+  struct Parameters {
+    std::int64_t factor = 3;
+
+    static Parameters from(ParameterMap const& map) { return {.factor = std::get<std::int64_t>(map.at("factor"))}; }
+  };
+  static std::vector<tessera::ParameterSpec> parameters() {
+    return {{.name = "factor",
+             .help = "what is multiplied by",
+             .default_value = std::int64_t{3},
+             .choices = {},
+             .minimum = -1000,
+             .maximum = 1000}};
+  }
+
+  /// a [n].
+  template <class T, class Memory>
+  struct Input {
+    Array<T const*, Memory> a;
+    Parameters parameters;
+
+    static constexpr std::array<std::string_view, 1> names{"a"};
+    static auto fields(auto& self) { return std::tie(self.a); }
+  };
+
+  /// out [n].
+  template <class T, class Memory>
+  struct Output {
+    Array<T*, Memory> out;
+
+    static constexpr std::array<std::string_view, 1> names{"out"};
+    static auto fields(auto& self) { return std::tie(self.out); }
+  };
+
+  static std::vector<Shape> input_shapes(std::size_t size, Parameters const&) { return {{size}}; }
+  static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) { return {input[0]}; }
+
+  template <class T>
+  static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
+    return tessera::random_value<T>(seed, field, index);
+  }
+
+  static tessera::Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
+    double const n = static_cast<double>(tessera::count_of(input[0]));
+    return {.bytes = 2 * n * static_cast<double>(tessera::size_of(dtype)), .flops = n};
+  }
+
+  /// One multiplication.
+  static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 1; }
+
+  template <class T>
+  static std::vector<tessera::ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input) {
+    std::size_t const n = input.a.extent(0);
+    tessera::ExpectedField out{.name = "out", .shape = {n}, .value = {}, .scale = {}};
+    for (std::size_t i = 0; i < n; ++i) {
+      if constexpr (std::is_integral_v<T>) {
+        std::int64_t const product = std::int64_t{input.a(i)} * input.parameters.factor;
+        out.value.push_back(static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(product))));
+      } else {
+        out.value.push_back(static_cast<double>(input.a(i)) * static_cast<double>(input.parameters.factor));
+        out.scale.push_back(std::abs(out.value.back()));
+      }
+    }
+    return {out};
+  }
+};
+
+struct Range {
+  static constexpr tessera::VariantInfo info{.name = "range", .level = tessera::Level::range, .summary = "one line"};
+
+  template <tessera::ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const&, tessera::InputOn<Scale, Exec, T> const& input)
+        : factor_(static_cast<T>(input.parameters.factor)) {}
+
+    void operator()(Exec const& exec, tessera::InputOn<Scale, Exec, T> const& input,
+                    tessera::OutputOn<Scale, Exec, T> const& output) const {
+      auto const a = input.a;
+      auto const out = output.out;
+      T const factor = factor_;
+      Kokkos::parallel_for(
+          "scale::range", Kokkos::RangePolicy<Exec>(exec, 0, a.extent(0)),
+          KOKKOS_LAMBDA(std::size_t i) { out(i) = factor * a(i); });
+    }
+
+   private:
+    T factor_;
+  };
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return tessera::run_app(tessera::make_app<Scale>({tessera::rows<Scale, Range>()}), argc, argv);
+}
