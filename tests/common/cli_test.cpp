@@ -246,7 +246,7 @@ TEST_F(Parsing, unknown_names_get_the_nearest) {
   EXPECT_TRUE(has(fails({"--inputs", "dir"}), "did you mean `--input`"));
   EXPECT_TRUE(
       has(fails({"--variant", "god"}),
-          "unknown variant `god` (there are good, honest, float_only, openmp_only, " "absent) did you mean `good`?"));
+          "unknown variant `god` (there are good, honest, float_only, openmp_only, absent) did you mean `good`?"));
   EXPECT_TRUE(has(fails({"--space", "openmpi"}), "unknown space `openmpi` (this build has cuda, openmp) did you mean"));
   EXPECT_TRUE(
       has(fails({"--dtype", "float32"}), "unknown dtype `float32` (this build has float, double, int32) did you"));

@@ -285,8 +285,16 @@ TEST(table, lines_up_and_shows_reasons) {
             "3 unchecked; tiles of 64\n"
             "    why: because\n"
             "case 2/2: inputs/fake/p01.h5, float a [4096], c=10, exclusive=false, op=sum, tile=8, moves 32.0 KiB\n"
-            "  good            range    openmp  skipped         -        -       -        -            -\n"
-            "    skipped: because\n");
+            "  good            range    openmp  skipped         -        -       -        -            -  because\n");
+}
+
+TEST(table, a_long_reason_has_a_line_of_its_own) {
+  std::ostringstream out;
+  Table table(out);
+  RowReport row = a_row(Status::skipped);
+  row.reason = std::string(100, 'r');
+  table.add_row(row);
+  EXPECT_TRUE(has(out.str(), "-\n    why: " + row.reason + "\n"));
 }
 
 TEST(table, a_new_heading_where_the_columns_change) {

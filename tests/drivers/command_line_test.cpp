@@ -69,6 +69,7 @@ class Process {
       for (int const end : {out[0], out[1], err[0], err[1]}) ::close(end);
       ::setenv("OMP_PROC_BIND", "false", 1);  // Kokkos says a word on stderr where it is not set
       ::setenv("OMP_NUM_THREADS", "2", 1);
+      ::setenv("OMP_WAIT_POLICY", "passive", 1);  // other tests may have the cores
       if (::chdir(directory.c_str()) == 0) ::execv(path.c_str(), argv.data());
       ::_exit(127);
     }

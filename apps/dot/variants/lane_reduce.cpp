@@ -81,8 +81,9 @@ struct LaneKernel {
          begin < end; begin += static_cast<std::size_t>(team.team_size()) * part) {
       typename Lanes::template Value<Items> of_a;
       typename Lanes::template Value<Items> of_b;
-      thread::load_rows(lanes, a, begin, end, T(0), of_a);
-      thread::load_rows(lanes, b, begin, end, T(0), of_b);
+      int const count = thread::count_before(begin, end, part);
+      thread::load_rows(lanes, a + begin, count, T(0), of_a);
+      thread::load_rows(lanes, b + begin, count, T(0), of_b);
       lanes.each(
           [](int, Sums& own, Items const& x, Items const& y) {
             for (int row = 0; row < rows; ++row) {

@@ -19,7 +19,9 @@ namespace {
 
 template <class Exec, class Elements>
 struct LookBackKernel {
-  using Policy = Kokkos::TeamPolicy<Exec>;
+  // Two teams of the most lanes there are: so no thread takes more than 64 registers, and four teams of 256 lanes share a
+  // multiprocessor. While one asks its predecessors, the others load and store.
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<512, 2>>;
   using Member = typename Policy::member_type;
   using Scalar = typename Elements::Scalar;
   using Value = typename Elements::Value;
@@ -63,7 +65,7 @@ struct LookBackKernel {
     std::size_t const tile_end = Kokkos::min(tile_begin + tile_size, n);
     std::size_t const begin = Kokkos::min(tile_begin + static_cast<std::size_t>(team.team_rank()) * part, tile_end);
     Tile own;
-    own.load(lanes, in, begin, Kokkos::min(begin + part, tile_end));
+    own.load(lanes, elements, in, begin, Kokkos::min(begin + part, tile_end));
     Value const own_total = own.scan(lanes, elements);
     auto const threads = team::scan_threads(team, lanes, own_total, totals.data(), op);
 

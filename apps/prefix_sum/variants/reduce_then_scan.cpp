@@ -47,7 +47,7 @@ struct ChunkKernels {
   KOKKOS_FUNCTION void load(Tile& part_of_tile, std::size_t tile_begin, Member const& team) const {
     std::size_t const end = Kokkos::min(tile_begin + tile, chunks.n);
     std::size_t const begin = Kokkos::min(tile_begin + static_cast<std::size_t>(team.team_rank()) * part, end);
-    part_of_tile.load(Lanes{}, in, begin, Kokkos::min(begin + part, end));
+    part_of_tile.load(Lanes{}, elements, in, begin, Kokkos::min(begin + part, end));
   }
 
   // What a chunk adds up to.

@@ -260,7 +260,7 @@ Plan make_plan(Command const& command, Options const& options) {
   Plan plan;
   if (!options.inputs_directory.empty() && !fs::is_directory(options.inputs_directory)) {
     throw UserError(options.inputs_directory +
-                    ": no such directory (--inputs names one with a folder for each mini-app) " "check the path");
+                    ": no such directory (--inputs names one with a folder for each mini-app) check the path");
   }
   // Among several apps or files, one that the selection leaves without a row is not a mistake.
   bool const several = command.apps.size() > 1;
@@ -497,8 +497,8 @@ class Session {
     report.name = space;
     report.device = device_name(space);
     report.concurrency = concurrency(space);
-    // Read and write 256 MiB each, beyond any last-level cache, within a quarter of what is free.
-    double const bytes = std::min(0x1p28, std::floor(free_memory_bytes(space) / 8 / 256) * 256);
+    // Beyond any last-level cache, and on a GPU long enough that a launch is nothing; within a quarter of what is free.
+    double const bytes = std::min(is_host_space(space) ? 0x1p28 : 0x1p30, std::floor(free_memory_bytes(space) / 8 / 256) * 256);
     try {
       if (bytes > 0) {
         report.copy_bytes = 2 * bytes;

@@ -21,18 +21,14 @@ std::vector<OptionEntry> option_table(Command const& command) {
   std::string const other = "other";
   std::vector<OptionEntry> table;
 
-  table.push_back(
-      {input, "--size", "N,N,...|A:B",
-       "generate cases of these sizes, in elements: digits, with k, M or G (2^10, 2^20, 2^30), or 2^n; " "A:B doubles " "from A to B " "(default " "2^24)"});
+  std::string sizes = "generate cases of these sizes, in elements: digits, with k, M or G (2^10, 2^20, 2^30), ";
+  sizes += "or 2^n; A:B doubles from A to B (default 2^24)";
+  table.push_back({input, "--size", "N,N,...|A:B", sizes});
   table.push_back({input, "--seed", "N", "seed of the generated data (default 42)"});
   if (command.apps.size() == 1) {
-    table.push_back(
-        {input, "--input", "FILE...",
-         "read cases from HDF5 files instead; a file decides dtype and size, its attributes are the " "defaults of " "t"
-                                                                                                                     "h"
-                                                                                                                     "e"
-                                                                                                                     " " "optio" "ns " "below" ", " "its /expected " "is checked",
-         "", true});
+    std::string files = "read cases from HDF5 files instead; a file decides dtype and size, its attributes are ";
+    files += "the defaults of the options below, its /expected is checked";
+    table.push_back({input, "--input", "FILE...", files, "", true});
   }
   if (command.in_suite) {
     table.push_back({input, "--inputs", "DIR", "read the cases DIR/<app>/*.h5 of each mini-app, sorted by name"});

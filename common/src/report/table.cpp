@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <string_view>
+#include <utility>
 
 #include <tessera/cli/nearest.hpp>
 #include <tessera/cli/options.hpp>
@@ -133,11 +134,15 @@ void Table::add_row(RowReport const& row) {
   if (row.unchecked > 0) notes.push_back(std::to_string(row.unchecked) + " unchecked");
   if (!row.note.empty()) notes.push_back(row.note);
   line += join(notes, "; ");
+  // A short reason of a skip stays on the line; why a row failed stands out on its own.
+  std::string reason = row.reason;
+  if (row.status == Status::skipped && notes.empty() && line.size() + reason.size() <= page_width) {
+    line += std::exchange(reason, {});
+  }
   if (line.size() > page_width) line = line.substr(0, page_width - 3) + "...";
   line.erase(line.find_last_not_of(' ') + 1);
   *out_ << line << "\n";
-  if (!row.reason.empty())
-    *out_ << "    " << (row.status == Status::failed ? "why: " : "skipped: ") << row.reason << "\n";
+  if (!reason.empty()) *out_ << "    why: " << reason << "\n";
   out_->flush();
 }
 

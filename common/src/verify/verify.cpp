@@ -20,7 +20,9 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// std::ilogb would take longer than everything else here. `value` is not NaN.
 template <class T>
 double half_ulp(double value) {
-  constexpr double smallest = 0.5 * static_cast<double>(std::numeric_limits<T>::denorm_min());  // 0 for double
+  // For double half the smallest denormal is no number: it would be rounded to 0 (which some compilers refuse to do).
+  double smallest = 0;
+  if constexpr (std::is_same_v<T, float>) smallest = 0.5 * static_cast<double>(std::numeric_limits<T>::denorm_min());
   constexpr double largest =
       std::bit_cast<double>(std::uint64_t{std::numeric_limits<T>::max_exponent - 1 + 1023} << 52);
   // The power of two at or below |value|; beyond T's range ulps grow no further.

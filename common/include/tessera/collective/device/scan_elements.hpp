@@ -20,8 +20,12 @@ struct PlainElements {
   bool exclusive = false;
 
   [[nodiscard]] KOKKOS_FUNCTION Op const& op() const { return combine; }
+  /// What stands in registers where there is no element.
+  [[nodiscard]] KOKKOS_FUNCTION T fill() const { return combine.identity(); }
   /// The value of element i.
   [[nodiscard]] KOKKOS_FUNCTION Value lift(std::size_t, T const& element) const { return element; }
+  /// The same for a place where there may be fill() instead of an element: the identity then.
+  [[nodiscard]] KOKKOS_FUNCTION Value lift_if(bool, std::size_t, T const& element) const { return element; }
   /// The element to store at i, given the scan without and with element i.
   [[nodiscard]] KOKKOS_FUNCTION T lower(std::size_t, Value const& before, Value const& through) const {
     return exclusive ? before : through;
@@ -44,8 +48,13 @@ struct SegmentedElements {
   std::size_t segment = 1;
 
   [[nodiscard]] KOKKOS_FUNCTION Op const& op() const { return combine; }
+  [[nodiscard]] KOKKOS_FUNCTION T fill() const { return combine.op.identity(); }
   [[nodiscard]] KOKKOS_FUNCTION Value lift(std::size_t i, T const& element) const {
     return {element, i % segment == 0 ? 1 : 0};
+  }
+  // The place of an element that there is not may be a segment's head: it must not mark one.
+  [[nodiscard]] KOKKOS_FUNCTION Value lift_if(bool there, std::size_t i, T const& element) const {
+    return there ? lift(i, element) : combine.identity();
   }
   [[nodiscard]] KOKKOS_FUNCTION T lower(std::size_t i, Value const& before, Value const& through) const {
     if (!exclusive) return through.value;
@@ -68,7 +77,9 @@ struct TotalElements {
   Op combine{};
 
   [[nodiscard]] KOKKOS_FUNCTION Op const& op() const { return combine; }
+  [[nodiscard]] KOKKOS_FUNCTION V fill() const { return combine.identity(); }
   [[nodiscard]] KOKKOS_FUNCTION Value lift(std::size_t, V const& total) const { return total; }
+  [[nodiscard]] KOKKOS_FUNCTION Value lift_if(bool, std::size_t, V const& total) const { return total; }
   [[nodiscard]] KOKKOS_FUNCTION V lower(std::size_t, Value const&, Value const& through) const { return through; }
   [[nodiscard]] KOKKOS_FUNCTION V add_before(std::size_t, std::size_t, Value const& prefix, V const& local) const {
     return combine(prefix, local);

@@ -20,7 +20,8 @@ namespace tessera::device {
 /// \param lanes vector lanes of each thread
 template <ExecutionSpace Exec>
 [[nodiscard]] int team_size(Exec const& exec, std::int64_t requested, int lanes = 1) {
-  int const most = is_gpu<Exec> ? 1024 / lanes : exec.concurrency();
+  // 512 lanes leave each of them 128 registers, which every kernel here can do with; 1024 do not.
+  int const most = is_gpu<Exec> ? 512 / lanes : exec.concurrency();
   if (requested > most) {
     throw Skip("a team of " + std::to_string(requested) + " threads (" + std::string(space_name<Exec>()) + " has at most " +
                std::to_string(most) + " here)");

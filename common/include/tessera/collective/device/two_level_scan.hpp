@@ -92,6 +92,20 @@ struct ScanTiles {
   }
 };
 
+/// One launch: adds to every element of every tile but the first what lies before the tile. Index: the element.
+template <class Elements>
+struct AddTotals {
+  Elements elements;
+  typename Elements::Scalar* out;
+  typename Elements::Value const* totals;  // inclusively scanned
+  std::size_t tile;
+
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    std::size_t const own = i / tile;
+    out[i] = elements.add_before(i, own * tile, totals[own - 1], out[i]);
+  }
+};
+
 /// The recursive scheme. Construct once (allocates the levels' totals), enqueue as often as wanted.
 template <class Exec, class Elements, class TileScan>
 class TwoLevelScan {
@@ -150,12 +164,8 @@ class TwoLevelScan {
   template <class LevelElements>
   void add_totals(Exec const& exec, LevelElements const& elements, typename LevelElements::Scalar* out, std::size_t n,
                   Value const* totals) const {
-    std::size_t const tile = tile_;
-    Kokkos::parallel_for(
-        label_ + "::add", Kokkos::RangePolicy<Exec>(exec, tile, n), KOKKOS_LAMBDA(std::size_t i) {
-          std::size_t const own = i / tile;
-          out[i] = elements.add_before(i, own * tile, totals[own - 1], out[i]);
-        });
+    Kokkos::parallel_for(label_ + "::add", Kokkos::RangePolicy<Exec>(exec, tile_, n),
+                         AddTotals<LevelElements>{elements, out, totals, static_cast<std::size_t>(tile_)});
   }
 
   using TotalsView = Kokkos::View<Value*, typename Exec::memory_space>;

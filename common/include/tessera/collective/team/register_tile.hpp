@@ -28,10 +28,11 @@ class RegisterTile {
   static constexpr int size = RowCount * L::width * N;
 
   /// Loads elements [begin, begin + size) of `data`, as far as they lie before `end`; the rest is never read.
-  KOKKOS_FUNCTION void load(L const& lanes, Scalar const* data, std::size_t begin, std::size_t end) {
+  KOKKOS_FUNCTION void load(L const& lanes, Elements const& elements, Scalar const* data, std::size_t begin,
+                            std::size_t end) {
     begin_ = begin;
-    end_ = end;
-    thread::load_rows(lanes, data, begin, end, Scalar{}, items_);
+    count_ = thread::count_before(begin, end, size);
+    thread::load_rows(lanes, data + begin, count_, elements.fill(), items_);
   }
 
   /// Scans the part and returns its total; afterwards store() may be called.
@@ -67,7 +68,7 @@ class RegisterTile {
           }
         },
         items_, before_);
-    thread::store_rows(lanes, data, begin_, end_, items_);
+    thread::store_rows(lanes, data + begin_, count_, items_);
   }
 
  private:
@@ -80,15 +81,14 @@ class RegisterTile {
     auto const op = elements.op();
     Value sum = op.identity();
     for (int e = 0; e < N; ++e) {
-      std::size_t const i = begin_ + thread::row_offset<L::width, N>(row, lane, e);
-      // What lies past the end must not enter the total, and its place may be a segment's head.
-      if (i < end_) sum = op(sum, elements.lift(i, items.at[row][e]));
+      int const offset = thread::row_offset<L::width, N>(row, lane, e);
+      sum = op(sum, elements.lift_if(offset < count_, begin_ + offset, items.at[row][e]));
     }
     return sum;
   }
 
   std::size_t begin_ = 0;
-  std::size_t end_ = 0;
+  int count_ = 0;
   typename L::template Value<Items> items_;
   typename L::template Value<Before> before_;
 };

@@ -5,7 +5,7 @@
 ///
 /// Element (row, lane, e) stands at (row * W + lane) * N + e from the part's begin: neighbouring lanes touch neighbouring
 /// packs, so a warp's access is one contiguous piece.
-/// Who calls: all lanes of one thread; `begin`, `end` and the pointer are the same in all of them. Scratch, barriers: none.
+/// Who calls: all lanes of one thread; the pointer and the count are the same in all of them. Scratch, barriers: none.
 ///
 /// Example, W = 2, N = 2, 2 rows: lane 0 holds elements 0 1 and 4 5, lane 1 holds 2 3 and 6 7.
 
@@ -32,47 +32,45 @@ template <int W, int N>
   return (row * W + lane) * N + e;
 }
 
-/// Loads elements [begin, begin + RowCount * W * N) of `data` as far as they lie before `end`; the rest is not read, and
-/// becomes `fill`.
+/// Elements of [begin, begin + size) that lie before `end`. Within a part 32 bits do, and cost a GPU half the registers.
+[[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr int count_before(std::size_t begin, std::size_t end, int size) {
+  if (begin >= end) return 0;
+  return end - begin < static_cast<std::size_t>(size) ? static_cast<int>(end - begin) : size;
+}
+
+/// Loads the first `count` elements of `part`, which has RowCount * W * N places; the rest is not read, and becomes `fill`.
 template <lane::Lanes L, class Values, class T>
-KOKKOS_FUNCTION void load_rows(L const& lanes, T const* data, std::size_t begin, std::size_t end, T const& fill,
-                               Values& values) {
-  auto const load_whole = [&]<int RowCount, int N>(int lane, Rows<T, RowCount, N>& rows) {
-    auto const* const packs = reinterpret_cast<collective::Pack<T, N> const*>(data + begin);
-    for (int row = 0; row < RowCount; ++row) rows.at[row] = packs[row * L::width + lane];
-  };
-  auto const load_masked = [&]<int RowCount, int N>(int lane, Rows<T, RowCount, N>& rows) {
-    for (int row = 0; row < RowCount; ++row) {
-      for (int e = 0; e < N; ++e) {
-        std::size_t const i = begin + row_offset<L::width, N>(row, lane, e);
-        rows.at[row][e] = i < end ? data[i] : fill;
-      }
-    }
-  };
+KOKKOS_FUNCTION void load_rows(L const& lanes, T const* part, int count, T const& fill, Values& values) {
   lanes.each(
       [&]<int RowCount, int N>(int lane, Rows<T, RowCount, N>& rows) {
-        if (begin + RowCount * L::width * N <= end && collective::is_aligned_for_packs<N>(data + begin)) {
-          load_whole(lane, rows);
+        if (count == RowCount * L::width * N && collective::is_aligned_for_packs<N>(part)) {
+          auto const* const packs = reinterpret_cast<collective::Pack<T, N> const*>(part);
+          for (int row = 0; row < RowCount; ++row) rows.at[row] = packs[row * L::width + lane];
         } else {
-          load_masked(lane, rows);
+          for (int row = 0; row < RowCount; ++row) {
+            for (int e = 0; e < N; ++e) {
+              int const i = row_offset<L::width, N>(row, lane, e);
+              rows.at[row][e] = i < count ? part[i] : fill;
+            }
+          }
         }
       },
       values);
 }
 
-/// Stores them to the same positions, never at or past `end`.
+/// Stores them to the first `count` places of `part`, and to no other.
 template <lane::Lanes L, class Values, class T>
-KOKKOS_FUNCTION void store_rows(L const& lanes, T* data, std::size_t begin, std::size_t end, Values const& values) {
+KOKKOS_FUNCTION void store_rows(L const& lanes, T* part, int count, Values const& values) {
   lanes.each(
       [&]<int RowCount, int N>(int lane, Rows<T, RowCount, N> const& rows) {
-        if (begin + RowCount * L::width * N <= end && collective::is_aligned_for_packs<N>(data + begin)) {
-          auto* const packs = reinterpret_cast<collective::Pack<T, N>*>(data + begin);
+        if (count == RowCount * L::width * N && collective::is_aligned_for_packs<N>(part)) {
+          auto* const packs = reinterpret_cast<collective::Pack<T, N>*>(part);
           for (int row = 0; row < RowCount; ++row) packs[row * L::width + lane] = rows.at[row];
         } else {
           for (int row = 0; row < RowCount; ++row) {
             for (int e = 0; e < N; ++e) {
-              std::size_t const i = begin + row_offset<L::width, N>(row, lane, e);
-              if (i < end) data[i] = rows.at[row][e];
+              int const i = row_offset<L::width, N>(row, lane, e);
+              if (i < count) part[i] = rows.at[row][e];
             }
           }
         }

@@ -1,0 +1,343 @@
+// Collectives of the whole device: the scan of tiles in levels, chunks, shapes of teams. Look-back: look_back_test.cpp.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <Kokkos_Core.hpp>
+
+#include <tessera/collective/device/chunks.hpp>
+#include <tessera/collective/device/scan_elements.hpp>
+#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/collective/device/two_level_scan.hpp>
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+#include "adversarial_team.hpp"
+#include "lane_checks.hpp"
+#include "operators_for_tests.hpp"
+#include "team_cases.hpp"
+
+namespace tessera::test {
+
+/// An "execution space" whose teams are AdversarialTeam's, for kernels that are functors of a TeamPolicy's member.
+struct AdversarialSpace {
+  using scratch_memory_space = Kokkos::DefaultHostExecutionSpace::scratch_memory_space;
+};
+
+/// One thread of one team of a league that is worked off one after the other, in the same scratch.
+class LeagueMember {
+ public:
+  using Scratch = AdversarialSpace::scratch_memory_space;
+
+  LeagueMember(AdversarialTeam::Member const& member, int league_rank, void* scratch, int scratch_bytes)
+      : member_(member), league_rank_(league_rank), scratch_(scratch, scratch_bytes) {}
+
+  [[nodiscard]] KOKKOS_FUNCTION int league_rank() const { return league_rank_; }
+  [[nodiscard]] KOKKOS_FUNCTION int team_rank() const { return member_.team_rank(); }
+  [[nodiscard]] KOKKOS_FUNCTION int team_size() const { return member_.team_size(); }
+  KOKKOS_FUNCTION void team_barrier() const { member_.team_barrier(); }
+  [[nodiscard]] KOKKOS_FUNCTION Scratch const& team_scratch(int) const { return scratch_; }
+
+ private:
+  AdversarialTeam::Member member_;
+  int league_rank_;
+  Scratch scratch_;
+};
+
+}  // namespace tessera::test
+
+template <>
+class Kokkos::TeamPolicy<tessera::test::AdversarialSpace> {
+ public:
+  using member_type = tessera::test::LeagueMember;
+};
+
+namespace tessera::test {
+namespace {
+
+// ---- The scan of tiles in levels.
+
+struct HillisSteeleTile {
+  [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int tile) const { return 2 * tile; }
+  template <class M, class T, class Op>
+  [[nodiscard]] KOKKOS_FUNCTION device::ScannedTile<T> run(M const& team, T* data, int n, Op const& op) const {
+    return {team::hillis_steele(team, data, data + n, n, op), true, op.identity()};
+  }
+};
+
+struct BlellochTile {
+  [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int tile) const { return team::blelloch_padded(tile) + 1; }
+  template <class M, class T, class Op>
+  [[nodiscard]] KOKKOS_FUNCTION device::ScannedTile<T> run(M const& team, T* data, int n, Op const& op) const {
+    T const total = team::blelloch(team, data, n, op);
+    return {data, false, total};
+  }
+};
+
+template <class L>
+struct LaneTile {
+  int threads;
+
+  [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int tile) const { return tile + threads; }
+  template <class M, class T, class Op>
+  [[nodiscard]] KOKKOS_FUNCTION device::ScannedTile<T> run(M const& team, T* data, int n, Op const& op) const {
+    team::lane_scan(team, L{}, data, data + n, n, op);
+    return {data, true, op.identity()};
+  }
+};
+
+struct RunTile {
+  static constexpr int length = 3;
+
+  [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int tile) const { return tile + 2 * ((tile + length - 1) / length); }
+  template <class M, class T, class Op>
+  [[nodiscard]] KOKKOS_FUNCTION device::ScannedTile<T> run(M const& team, T* data, int n, Op const& op) const {
+    team::run_scan(team, data, data + n, n, length, op);
+    return {data, true, op.identity()};
+  }
+};
+
+using Op = Compose<std::uint32_t>;
+using Maps = device::PlainElements<Op::Value, Op>;
+using Segments = device::SegmentedElements<std::int32_t>;
+
+[[nodiscard]] std::vector<Op::Value> expected_scan(Maps const& elements, std::vector<Op::Value> const& in) {
+  return elements.exclusive ? serial_exclusive(in, Op{}) : serial_inclusive(in, Op{});
+}
+
+[[nodiscard]] std::vector<std::int32_t> expected_scan(Segments const& elements, std::vector<std::int32_t> const& in) {
+  std::vector<std::int32_t> result;
+  auto const& op = elements.combine.op;
+  for (std::size_t begin = 0; begin < in.size(); begin += elements.segment) {
+    auto const end = std::min(begin + elements.segment, in.size());
+    std::vector<std::int32_t> const segment(in.begin() + static_cast<std::ptrdiff_t>(begin),
+                                            in.begin() + static_cast<std::ptrdiff_t>(end));
+    auto const scanned = elements.exclusive ? serial_exclusive(segment, op) : serial_inclusive(segment, op);
+    result.insert(result.end(), scanned.begin(), scanned.end());
+  }
+  return result;
+}
+
+[[nodiscard]] std::vector<Op::Value> input_for(Maps const&, std::size_t n, std::uint64_t seed) { return samples<Op>(n, seed); }
+[[nodiscard]] std::vector<std::int32_t> input_for(Segments const&, std::size_t n, std::uint64_t seed) {
+  std::vector<std::int32_t> values(n);
+  for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<std::int32_t>(random_bits((seed << 24) + i));
+  return values;
+}
+
+// Every team of the league, one after the other in the same scratch, in every order of threads.
+template <class Elements, class TileScan>
+void expect_tiles_in_any_order(Elements const& elements, TileScan const& tile_scan, int threads, int tile) {
+  using Kernel = device::ScanTiles<AdversarialSpace, Elements, TileScan>;
+  using T = typename Elements::Scalar;
+  using Value = typename Elements::Value;
+  AdversarialTeam team(threads);
+  for (std::size_t n = 1; n <= 3 * static_cast<std::size_t>(tile) + 1; ++n) {
+    auto const in = input_for(elements, n, n);
+    auto const tiles = static_cast<int>(device::tiles_of(n, static_cast<std::size_t>(tile)));
+    // Each tile by itself.
+    std::vector<T> expected(n);
+    std::vector<Value> expected_totals;
+    for (std::size_t begin = 0; begin < n; begin += static_cast<std::size_t>(tile)) {
+      Value running = elements.op().identity();
+      for (std::size_t i = begin; i < std::min(begin + static_cast<std::size_t>(tile), n); ++i) {
+        Value const earlier = running;
+        running = elements.op()(running, elements.lift(i, in[i]));
+        expected[i] = elements.lower(i, earlier, running);
+      }
+      expected_totals.push_back(running);
+    }
+    for (Order const order : all_orders) {
+      std::vector<T> out(n);
+      std::vector<Value> totals(expected_totals.size());
+      // Some room for aligning it.
+      std::vector<Value> scratch(static_cast<std::size_t>(tile_scan.scratch_values(tile)) + 16);
+      poison(out, 1);
+      poison(totals, 2);
+      poison(scratch, 3);
+      Kernel const kernel{elements, tile_scan, in.data(), out.data(), totals.data(), n, tile};
+      auto const problem = team.run(order, n, [&](AdversarialTeam::Member const& member) {
+        for (int rank = 0; rank < tiles; ++rank) {
+          kernel(LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size() * sizeof(Value))));
+        }
+      });
+      ASSERT_EQ(problem, std::nullopt);
+      ASSERT_EQ(difference(out, expected), std::nullopt) << "n = " << n << ", tile " << tile << ", " << threads << " threads, "
+                                                         << name_of(order) << " order";
+      ASSERT_EQ(difference(totals, expected_totals), std::nullopt)
+          << "totals, n = " << n << ", tile " << tile << ", " << threads << " threads, " << name_of(order) << " order";
+    }
+  }
+}
+
+TEST(ScanTiles, InAnyOrder) {
+  for (int const threads : {1, 2, 3, 4, 7}) {
+    for (int const tile : {2, 3, 8, 13}) {
+      for (bool const exclusive : {false, true}) {
+        expect_tiles_in_any_order(Maps{{}, exclusive}, HillisSteeleTile{}, threads, tile);
+        expect_tiles_in_any_order(Maps{{}, exclusive}, BlellochTile{}, threads, tile);
+        expect_tiles_in_any_order(Maps{{}, exclusive}, LaneTile<lane::Emulated<2>>{threads}, threads, tile);
+        expect_tiles_in_any_order(Maps{{}, exclusive}, RunTile{}, threads, tile);
+      }
+    }
+  }
+}
+
+// Sizes around the tile, its square, cube and so on.
+[[nodiscard]] std::vector<std::size_t> sizes_around_powers(std::size_t tile, std::size_t most) {
+  std::vector<std::size_t> result{0, 1};
+  for (std::size_t power = tile; power <= most; power *= tile) {
+    for (std::size_t const n : {power - 1, power, power + 1, 2 * power + 1}) result.push_back(n);
+  }
+  return result;
+}
+
+template <class Exec, class Elements, class TileScan>
+void expect_levels(Elements const& elements, TileScan const& tile_scan, int tile, int threads, int width, std::size_t most) {
+  using T = typename Elements::Scalar;
+  using View = Kokkos::View<T*, typename Exec::memory_space>;
+  Exec const exec;
+  for (std::size_t const n : sizes_around_powers(static_cast<std::size_t>(tile), most)) {
+    device::TwoLevelScan<Exec, Elements, TileScan> const scan("scan", elements, tile_scan, n, tile, threads,
+                                                              lane::vector_length<Exec>(width));
+    int levels = 0;
+    for (std::size_t reach = static_cast<std::size_t>(tile); reach < n; reach *= static_cast<std::size_t>(tile)) ++levels;
+    EXPECT_EQ(scan.levels(), levels) << n;
+    for (std::uint64_t launch = 0; launch < 2; ++launch) {
+      auto const values = input_for(elements, n, 10 * n + launch);
+      View const in("in", n);
+      View const out("out", n);
+      Kokkos::deep_copy(in, Kokkos::View<T const*, Kokkos::HostSpace>(values.data(), n));
+      bool const in_place = launch == 1;
+      scan(exec, in.data(), in_place ? in.data() : out.data());
+      auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, in_place ? in : out);
+      ASSERT_EQ(difference(std::vector<T>(found.data(), found.data() + n), expected_scan(elements, values)), std::nullopt)
+          << space_name<Exec>() << ", n = " << n << ", tile " << tile << ", " << threads << " threads, launch " << launch;
+    }
+  }
+}
+
+// Levels of totals that suffice to see a carry lost between any two of them.
+constexpr std::size_t most_elements = 600;
+
+// Sizes and team sizes together: a host's team of several threads, more than there are cores, takes long over each barrier.
+template <class Exec, class Body>
+void for_each_team(int width, Body&& body) {
+  body(1, most_elements);
+  if (is_gpu<Exec>) {
+    body(3, most_elements);
+    body(128 / width, most_elements);
+  } else if (Exec().concurrency() >= 3) {
+    body(3, std::size_t{9});
+  }
+}
+
+TEST(TwoLevelScan, JoinsTilesOfEveryLevel) {
+  for_each_type(EnabledSpaces{}, []<class Exec>() {
+    for_each_team<Exec>(1, [](int threads, std::size_t most) {
+      for (int const tile : {2, 3, 8}) {
+        expect_levels<Exec>(Maps{}, HillisSteeleTile{}, tile, threads, 1, most);
+        expect_levels<Exec>(Maps{{}, true}, BlellochTile{}, tile, threads, 1, most);
+      }
+      expect_levels<Exec>(Maps{{}, true}, RunTile{}, 8, threads, 1, most);
+    });
+    constexpr int width = 4;
+    for_each_team<Exec>(width, [](int threads, std::size_t most) {
+      expect_levels<Exec>(Maps{}, LaneTile<lane::On<Exec, width>>{threads}, 3, threads, width, most);
+    });
+  });
+}
+
+TEST(TwoLevelScan, KeepsSegmentsApart) {
+  for_each_type(EnabledSpaces{}, []<class Exec>() {
+    for (int const tile : {2, 3, 8}) {
+      for (std::size_t const segment : {1, 2, 3, 5, 8, 9, 24, 64, 100, 1000}) {
+        for (bool const exclusive : {false, true}) {
+          expect_levels<Exec>(Segments{{{collective::OperatorKind::sum}}, exclusive, segment}, BlellochTile{}, tile, 1, 1, 80);
+        }
+        expect_levels<Exec>(Segments{{{collective::OperatorKind::max}}, true, segment}, HillisSteeleTile{}, tile, 1, 1, 80);
+      }
+    }
+  });
+}
+
+TEST(TwoLevelScan, RefusesTilesThatNeverBecomeOne) {
+  for_each_type(EnabledSpaces{}, []<class Exec>() {
+    using Scan = device::TwoLevelScan<Exec, Maps, BlellochTile>;
+    EXPECT_THROW((Scan("scan", Maps{}, BlellochTile{}, 10, 1, 1, 1)), Skip);
+  });
+}
+
+// ---- Shapes.
+
+TEST(Chunks, CoverEveryElementOnce) {
+  for_each_type(EnabledSpaces{}, []<class Exec>() {
+    Exec const exec;
+    for (std::size_t const tile : {1, 2, 7, 32, 1000}) {
+      for (std::size_t const n : {0, 1, 2, 3, 6, 7, 8, 31, 32, 33, 63, 64, 65, 999, 1000, 1001, 12345, 1 << 20}) {
+        for (int const lanes : {1, 4, 256}) {
+          auto const chunks = device::chunks_of(exec, n, tile, lanes);
+          ASSERT_GE(chunks.count, 1);
+          ASSERT_EQ(chunks.n, n);
+          ASSERT_EQ(chunks.size % tile, 0u);
+          std::size_t next = 0;
+          for (int chunk = 0; chunk < chunks.count; ++chunk) {
+            ASSERT_EQ(chunks.begin(chunk), next) << n << ", tile " << tile;
+            ASSERT_GE(chunks.end(chunk), next);
+            // Nobody starts a team for nothing.
+            ASSERT_TRUE(chunks.end(chunk) > next || n == 0) << n << ", tile " << tile << ", chunk " << chunk;
+            next = chunks.end(chunk);
+          }
+          ASSERT_EQ(next, n) << "tile " << tile << ", " << lanes << " lanes";
+          if constexpr (!is_gpu<Exec>) {
+            ASSERT_LE(chunks.count, std::max(1, exec.concurrency() / lanes));
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST(TeamShape, GivesWhatIsAskedForOrSkips) {
+  for_each_type(EnabledSpaces{}, []<class Exec>() {
+    Exec const exec;
+    int const most = is_gpu<Exec> ? 1024 : exec.concurrency();
+    EXPECT_GE(device::team_size(exec, 0), 1);
+    EXPECT_EQ(device::team_size(exec, 1), 1);
+    EXPECT_EQ(device::team_size(exec, most), most);
+    EXPECT_THROW((void)device::team_size(exec, most + 1), Skip);
+    EXPECT_THROW((void)device::team_size(exec, std::int64_t{1} << 40), Skip);
+  });
+}
+
+TEST(TeamShape, TilesFitIntoScratch) {
+  for_each_type(EnabledSpaces{}, []<class Exec>() {
+    auto const most = static_cast<std::size_t>(Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0));
+    for (std::size_t const bytes : {1, 4, 8, 24, 1000}) {
+      int const tile = device::scratch_tile<Exec>(0, bytes, 100);
+      EXPECT_GE(tile, 1);
+      EXPECT_EQ(tile & (tile - 1), 0);
+      EXPECT_LE(tile * bytes, most);
+    }
+    EXPECT_EQ(device::scratch_tile<Exec>(7, 4, 0), 7);
+    EXPECT_THROW((void)device::scratch_tile<Exec>(static_cast<std::int64_t>(most), 4, 0), Skip);
+    EXPECT_THROW((void)device::scratch_tile<Exec>(std::int64_t{1} << 62, 8, 0), Skip);
+  });
+}
+
+TEST(TeamShape, CountsTiles) {
+  EXPECT_EQ(device::tiles_of(0, 4), 0u);
+  EXPECT_EQ(device::tiles_of(1, 4), 1u);
+  EXPECT_EQ(device::tiles_of(4, 4), 1u);
+  EXPECT_EQ(device::tiles_of(5, 4), 2u);
+}
+
+}  // namespace
+}  // namespace tessera::test
