@@ -75,8 +75,8 @@ struct Dot {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// What products and sums are made in: T itself, but unsigned for integers, which then wrap modulo 2^32 without undefined
-/// behaviour.
+/// What products and sums are made in: T itself, but unsigned for integers, which then wrap modulo 2^32 without
+/// undefined behaviour.
 template <class T>
 struct AccumulatorOf {
   using type = T;

@@ -1,12 +1,13 @@
 /// \file
 /// The serial oracle of dot: one loop, products without rounding, a sum in twice double precision.
 ///
-/// Error bound. Each product is rounded once, then summed in a tree of additions: with k - 1 the longest chain of additions
-/// and u the unit roundoff, the error is at most ((1 + u)^k - 1) * sum |a[i] * b[i]| (Higham, Accuracy and Stability of
-/// Numerical Algorithms, 3.1), whether or not multiplications and additions are fused. So the scale is that sum; k is the
-/// variant's. A product that underflows loses at most half the smallest denormal: the verifier allows one a step, and the
-/// n - k others are covered by adding n of them to the scale, in units of u. Where the sum of magnitudes exceeds the dtype's
-/// range, a partial result may overflow in one order and not in another: nothing can be asked (scale infinity).
+/// Error bound. Each product is rounded once, then summed in a tree of additions: with k - 1 the longest chain of
+/// additions and u the unit roundoff, the error is at most ((1 + u)^k - 1) * sum |a[i] * b[i]| (Higham, Accuracy and
+/// Stability of Numerical Algorithms, 3.1), whether or not multiplications and additions are fused. So the scale is
+/// that sum; k is the variant's. A product that underflows loses at most half the smallest denormal: the verifier
+/// allows one a step, and the n - k others are covered by adding n of them to the scale, in units of u. Where the sum
+/// of magnitudes exceeds the dtype's range, a partial result may overflow in one order and not in another: nothing can
+/// be asked (scale infinity).
 
 #include <cmath>
 #include <cstdint>
@@ -24,8 +25,10 @@ std::vector<ExpectedField> Dot::reference(Input<T, Kokkos::HostSpace> const& inp
   std::size_t const n = input.a.extent(0);
   if constexpr (std::is_integral_v<T>) {
     std::uint32_t sum = 0;
-    for (std::size_t i = 0; i < n; ++i) sum += static_cast<std::uint32_t>(input.a(i)) * static_cast<std::uint32_t>(input.b(i));
-    return {{.name = "out", .shape = {}, .value = {static_cast<double>(static_cast<std::int32_t>(sum))}, .scale = {0.0}}};
+    for (std::size_t i = 0; i < n; ++i)
+      sum += static_cast<std::uint32_t>(input.a(i)) * static_cast<std::uint32_t>(input.b(i));
+    return {
+        {.name = "out", .shape = {}, .value = {static_cast<double>(static_cast<std::int32_t>(sum))}, .scale = {0.0}}};
   } else {
     verify::ExactSum sum;
     double magnitude = 0;

@@ -1,9 +1,10 @@
 /// \file
 /// The serial oracle of map: one addition an element, in double.
 ///
-/// Error bound. A variant makes one addition, correctly rounded: its error is at most u * |a + c| <= u * (|a| + |c|), with u
-/// the unit roundoff. For float the sum in double is exact but for its last bits; for double, the sum that is expected is
-/// itself the correctly rounded one. c was rounded to the dtype once: the variants and this loop use the same value.
+/// Error bound. A variant makes one addition, correctly rounded: its error is at most u * |a + c| <= u * (|a| + |c|),
+/// with u the unit roundoff. For float the sum in double is exact but for its last bits; for double, the sum that is
+/// expected is itself the correctly rounded one. c was rounded to the dtype once: the variants and this loop use the
+/// same value.
 
 #include <cmath>
 #include <cstdint>

@@ -44,7 +44,8 @@ void Map::check(Parameters const& parameters, DType dtype) {
     throw UserError("c = " + std::to_string(c) + " does not fit (the run's dtype is int32) use an integer of 32 bits");
   }
   if (dtype == DType::float32 && std::abs(c) > static_cast<double>(std::numeric_limits<float>::max())) {
-    throw UserError("c = " + std::to_string(c) + " does not fit (the run's dtype is float) use a smaller one, or double");
+    throw UserError("c = " + std::to_string(c) +
+                    " does not fit (the run's dtype is float) use a smaller one, or double");
   }
 }
 

@@ -1,11 +1,11 @@
 /// \file
 /// The serial oracle of prefix_sum: one loop, a sum in twice double precision.
 ///
-/// Error bound. A variant computes each output as a tree of additions of in[begin..i]. With k the longest chain of additions
-/// in it and u the unit roundoff, the error is at most ((1 + u)^k - 1) * sum |in[j]| (Higham, Accuracy and Stability of
-/// Numerical Algorithms, 4.2). So the scale of an element is the sum of magnitudes up to it; k is the variant's. Where that
-/// sum exceeds the dtype's range, a partial result may overflow in one order and not in another: nothing can be asked
-/// (scale infinity). max and min round nothing: scale 0.
+/// Error bound. A variant computes each output as a tree of additions of in[begin..i]. With k the longest chain of
+/// additions in it and u the unit roundoff, the error is at most ((1 + u)^k - 1) * sum |in[j]| (Higham, Accuracy and
+/// Stability of Numerical Algorithms, 4.2). So the scale of an element is the sum of magnitudes up to it; k is the
+/// variant's. Where that sum exceeds the dtype's range, a partial result may overflow in one order and not in another:
+/// nothing can be asked (scale infinity). max and min round nothing: scale 0.
 
 #include <cmath>
 #include <cstdint>

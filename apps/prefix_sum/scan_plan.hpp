@@ -15,8 +15,8 @@
 
 namespace tessera::prefix_sum {
 
-/// The Plan of a variant that is `Scan<Exec, Elements>`: constructed from (exec, elements, n, parameters), enqueued with
-/// (exec, in, out), n elements each.
+/// The Plan of a variant that is `Scan<Exec, Elements>`: constructed from (exec, elements, n, parameters), enqueued
+/// with (exec, in, out), n elements each.
 template <template <class, class> class Scan, ExecutionSpace Exec, class T>
 class ScanPlan {
  public:
@@ -40,7 +40,8 @@ class ScanPlan {
   template <class Op>
   using Plain = Scan<Exec, device::PlainElements<T, Op>>;
   using Segmented = Scan<Exec, device::SegmentedElements<T>>;
-  using AnyScan = std::variant<Plain<collective::Sum<T>>, Plain<collective::Max<T>>, Plain<collective::Min<T>>, Segmented>;
+  using AnyScan =
+      std::variant<Plain<collective::Sum<T>>, Plain<collective::Max<T>>, Plain<collective::Min<T>>, Segmented>;
 
   [[nodiscard]] static AnyScan chosen(Exec const& exec, std::size_t n, PrefixSum::Parameters const& parameters) {
     auto const plain = [&]<class Op>(Op const& op) -> AnyScan {

@@ -27,7 +27,10 @@ App app() {
 
 std::vector<ParameterSpec> PrefixSum::parameters() {
   return {
-      {.name = "exclusive", .help = "leave the element itself out of its result", .default_value = false, .choices = {}},
+      {.name = "exclusive",
+       .help = "leave the element itself out of its result",
+       .default_value = false,
+       .choices = {}},
       {.name = "op", .help = "the operator", .default_value = std::string("sum"), .choices = {"sum", "max", "min"}},
       {.name = "segment",
        .help = "elements of a segment; 0: the whole array is one",

@@ -29,7 +29,8 @@ struct MissesLast {
   struct Plan {
     Plan(Exec const&, InputOn<Map, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<Map, Exec, T> const& in, OutputOn<Map, Exec, T> const& out) const {
-      for_range(exec, 0, in.a.extent(0) - 1, Add<T>{in.a.data(), out.out.data(), static_cast<T>(in.parameters.c), 0, 0});
+      for_range(exec, 0, in.a.extent(0) - 1,
+                Add<T>{in.a.data(), out.out.data(), static_cast<T>(in.parameters.c), 0, 0});
     }
   };
 };

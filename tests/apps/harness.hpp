@@ -22,7 +22,8 @@ inline constexpr Pattern special_patterns[] = {Pattern::nan_inside, Pattern::inf
 
 [[nodiscard]] std::string name_of(Pattern pattern);
 
-/// Every field one-dimensional with `size` elements of a pattern. Fields differ from each other where the pattern allows.
+/// Every field one-dimensional with `size` elements of a pattern. Fields differ from each other where the pattern
+/// allows.
 class PatternSource final : public FieldSource {
  public:
   PatternSource(Pattern pattern, std::size_t size) : pattern_(pattern), size_(size) {}
@@ -37,8 +38,8 @@ class PatternSource final : public FieldSource {
 /// A parameter map with the app's defaults where `given` says nothing.
 [[nodiscard]] ParameterMap with_defaults(App const& app, ParameterMap given);
 
-/// Starts the row, runs it `runs` times from poisoned output, verifies every result, and compares bits of the results if
-/// the row says that it is deterministic. Returns an empty text, "skipped: why", or what is wrong.
+/// Starts the row, runs it `runs` times from poisoned output, verifies every result, and compares bits of the results
+/// if the row says that it is deterministic. Returns an empty text, "skipped: why", or what is wrong.
 [[nodiscard]] std::string run_row(Row const& row, Case& problem_case, std::vector<ExpectedField> const& expected,
                                   int runs);
 

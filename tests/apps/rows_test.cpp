@@ -99,7 +99,8 @@ TEST_P(Rows, SizesAndPatterns) {
 TEST_P(Rows, NotFinite) {
   for (DType const dtype : dtypes_of_this_build()) {
     for (Pattern const pattern : special_patterns) {
-      for (std::size_t const size : {std::size_t{1}, std::size_t{2}, std::size_t{65}, std::size_t{1025}, std::size_t{70001}}) {
+      for (std::size_t const size :
+           {std::size_t{1}, std::size_t{2}, std::size_t{65}, std::size_t{1025}, std::size_t{70001}}) {
         run_rows(app(), dtype, PatternSource(pattern, size), {}, 1, name_of(pattern) + " of " + std::to_string(size));
       }
     }
@@ -125,7 +126,8 @@ TEST_P(Rows, Parameters) {
 TEST_P(Rows, RepeatedRuns) {
   for (DType const dtype : dtypes_of_this_build()) {
     for (std::size_t const size : {std::size_t{4099}, std::size_t{100003}}) {
-      run_rows(app(), dtype, PatternSource(Pattern::random, size), {}, repeats(20), std::to_string(size) + " repeatedly");
+      run_rows(app(), dtype, PatternSource(Pattern::random, size), {}, repeats(20),
+               std::to_string(size) + " repeatedly");
     }
   }
 }

@@ -1,10 +1,10 @@
 #pragma once
 // A team that makes a missing barrier a wrong result, every time.
 //
-// Its threads are fibers: one runs at a time, from one barrier to the next, in an order that the test chooses. So a thread
-// that reads what another one has yet to write finds the poison there, and one that overwrites what another one has yet to
-// read has done so by then: ascending order shows the one, descending order the other, and both are the same on each run.
-// Nothing is shared between a thread that has arrived at a barrier and those that have not: only memory.
+// Its threads are fibers: one runs at a time, from one barrier to the next, in an order that the test chooses. So a
+// thread that reads what another one has yet to write finds the poison there, and one that overwrites what another one
+// has yet to read has done so by then: ascending order shows the one, descending order the other, and both are the same
+// on each run. Nothing is shared between a thread that has arrived at a barrier and those that have not: only memory.
 //
 // A thread that returns while others wait at a barrier is an error that run() reports; nothing hangs.
 

@@ -125,7 +125,9 @@ using Segments = device::SegmentedElements<std::int32_t>;
   return result;
 }
 
-[[nodiscard]] std::vector<Op::Value> input_for(Maps const&, std::size_t n, std::uint64_t seed) { return samples<Op>(n, seed); }
+[[nodiscard]] std::vector<Op::Value> input_for(Maps const&, std::size_t n, std::uint64_t seed) {
+  return samples<Op>(n, seed);
+}
 [[nodiscard]] std::vector<std::int32_t> input_for(Segments const&, std::size_t n, std::uint64_t seed) {
   std::vector<std::int32_t> values(n);
   for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<std::int32_t>(random_bits((seed << 24) + i));
@@ -169,8 +171,8 @@ void expect_tiles_in_any_order(Elements const& elements, TileScan const& tile_sc
         }
       });
       ASSERT_EQ(problem, std::nullopt);
-      ASSERT_EQ(difference(out, expected), std::nullopt) << "n = " << n << ", tile " << tile << ", " << threads << " threads, "
-                                                         << name_of(order) << " order";
+      ASSERT_EQ(difference(out, expected), std::nullopt)
+          << "n = " << n << ", tile " << tile << ", " << threads << " threads, " << name_of(order) << " order";
       ASSERT_EQ(difference(totals, expected_totals), std::nullopt)
           << "totals, n = " << n << ", tile " << tile << ", " << threads << " threads, " << name_of(order) << " order";
     }
@@ -200,7 +202,8 @@ TEST(ScanTiles, InAnyOrder) {
 }
 
 template <class Exec, class Elements, class TileScan>
-void expect_levels(Elements const& elements, TileScan const& tile_scan, int tile, int threads, int width, std::size_t most) {
+void expect_levels(Elements const& elements, TileScan const& tile_scan, int tile, int threads, int width,
+                   std::size_t most) {
   using T = typename Elements::Scalar;
   using View = Kokkos::View<T*, typename Exec::memory_space>;
   Exec const exec;
@@ -208,7 +211,8 @@ void expect_levels(Elements const& elements, TileScan const& tile_scan, int tile
     device::TwoLevelScan<Exec, Elements, TileScan> const scan("scan", elements, tile_scan, n, tile, threads,
                                                               lane::vector_length<Exec>(width));
     int levels = 0;
-    for (std::size_t reach = static_cast<std::size_t>(tile); reach < n; reach *= static_cast<std::size_t>(tile)) ++levels;
+    for (std::size_t reach = static_cast<std::size_t>(tile); reach < n; reach *= static_cast<std::size_t>(tile))
+      ++levels;
     EXPECT_EQ(scan.levels(), levels) << n;
     for (std::uint64_t launch = 0; launch < 2; ++launch) {
       auto const values = input_for(elements, n, 10 * n + launch);
@@ -218,8 +222,10 @@ void expect_levels(Elements const& elements, TileScan const& tile_scan, int tile
       bool const in_place = launch == 1;
       scan(exec, in.data(), in_place ? in.data() : out.data());
       auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, in_place ? in : out);
-      ASSERT_EQ(difference(std::vector<T>(found.data(), found.data() + n), expected_scan(elements, values)), std::nullopt)
-          << space_name<Exec>() << ", n = " << n << ", tile " << tile << ", " << threads << " threads, launch " << launch;
+      ASSERT_EQ(difference(std::vector<T>(found.data(), found.data() + n), expected_scan(elements, values)),
+                std::nullopt)
+          << space_name<Exec>() << ", n = " << n << ", tile " << tile << ", " << threads << " threads, launch "
+          << launch;
     }
   }
 }
@@ -227,7 +233,8 @@ void expect_levels(Elements const& elements, TileScan const& tile_scan, int tile
 // Levels of totals that suffice to see a carry lost between any two of them.
 constexpr std::size_t most_elements = 600;
 
-// Sizes and team sizes together: a host's team of several threads, more than there are cores, takes long over each barrier.
+// Sizes and team sizes together: a host's team of several threads, more than there are cores, takes long over each
+// barrier.
 template <class Exec, class Body>
 void for_each_team(int width, Body&& body) {
   body(1, most_elements);
@@ -260,9 +267,11 @@ TEST(TwoLevelScan, KeepsSegmentsApart) {
     for (int const tile : {2, 3, 8}) {
       for (std::size_t const segment : {1, 2, 3, 5, 8, 9, 24, 64, 100, 1000}) {
         for (bool const exclusive : {false, true}) {
-          expect_levels<Exec>(Segments{{{collective::OperatorKind::sum}}, exclusive, segment}, BlellochTile{}, tile, 1, 1, 80);
+          expect_levels<Exec>(Segments{{{collective::OperatorKind::sum}}, exclusive, segment}, BlellochTile{}, tile, 1,
+                              1, 80);
         }
-        expect_levels<Exec>(Segments{{{collective::OperatorKind::max}}, true, segment}, HillisSteeleTile{}, tile, 1, 1, 80);
+        expect_levels<Exec>(Segments{{{collective::OperatorKind::max}}, true, segment}, HillisSteeleTile{}, tile, 1, 1,
+                            80);
       }
     }
   });

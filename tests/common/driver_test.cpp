@@ -427,7 +427,9 @@ class Suite : public Driver {
 };
 
 TEST_F(Suite, words) {
-  EXPECT_EQ(suite({"list"}).out, "fake    2 variants  out[i] = a[i] + c\n" "other   2 variants  out[i] = a[i] + c\n");
+  EXPECT_EQ(suite({"list"}).out,
+            "fake    2 variants  out[i] = a[i] + c\n"
+            "other   2 variants  out[i] = a[i] + c\n");
   EXPECT_TRUE(has(suite({"--help"}).out, "tessera run all --inputs DIR"));
   EXPECT_TRUE(has(suite({"help"}).out, "usage"));
   EXPECT_TRUE(has(suite({"run", "--help"}).out, "usage"));

@@ -1,6 +1,6 @@
 #pragma once
-// An array that ends where readable memory ends, and whose surroundings are watched: one element read past the end, or one
-// before the page that it begins on, kills the test program; one written beside it is found afterwards.
+// An array that ends where readable memory ends, and whose surroundings are watched: one element read past the end, or
+// one before the page that it begins on, kills the test program; one written beside it is found afterwards.
 
 #include <sys/mman.h>
 #include <unistd.h>

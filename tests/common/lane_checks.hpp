@@ -1,6 +1,6 @@
 #pragma once
-// Runs lane code and lets every lane check its own value: the same text on emulated lanes, called directly, and in a kernel
-// on each enabled space, where the lanes of a GPU are those of a warp.
+// Runs lane code and lets every lane check its own value: the same text on emulated lanes, called directly, and in a
+// kernel on each enabled space, where the lanes of a GPU are those of a warp.
 
 #include <cstddef>
 #include <cstdint>
@@ -51,7 +51,8 @@ class LaneChecker {
   KOKKOS_FUNCTION void holds(Value<T> const& value, Expected const& expected) {
     LaneTally* const tally = tally_;
     int const check = checks_;
-    lanes_.each([&](int lane, T const& found) { note(tally[lane], check, equal_bytes<T>(found, expected(lane))); }, value);
+    lanes_.each([&](int lane, T const& found) { note(tally[lane], check, equal_bytes<T>(found, expected(lane))); },
+                value);
     ++checks_;
   }
   /// A value that is the same for all lanes must be `expected`, in each.
@@ -81,7 +82,8 @@ template <int W>
     if (checks[thread] == 0) return "thread " + std::to_string(thread) + " made no checks";
     for (int lane = 0; lane < W; ++lane) {
       LaneTally const& tally = tallies[thread * W + lane];
-      std::string const who = std::to_string(W) + " lanes: thread " + std::to_string(thread) + ", lane " + std::to_string(lane);
+      std::string const who =
+          std::to_string(W) + " lanes: thread " + std::to_string(thread) + ", lane " + std::to_string(lane);
       if (tally.failed > 0) {
         return who + " missed " + std::to_string(tally.failed) + " checks, first " + std::to_string(tally.first_failed);
       }

@@ -72,13 +72,15 @@ class Publishers final : public Elsewhere {
  public:
   using V = typename Op::Value;
 
-  Publishers(device::LookBackHandle<V> const& handle, std::vector<V> const& values, std::uint64_t seed) : handle_(handle) {
+  Publishers(device::LookBackHandle<V> const& handle, std::vector<V> const& values, std::uint64_t seed)
+      : handle_(handle) {
     auto const inclusive = serial_inclusive(values, Op{});
     for (std::size_t tile = 0; tile < values.size(); ++tile) {
       std::uint64_t const bits = random_bits((seed << 20) + tile);
       // Mostly partial values, or one would hardly ever look far back.
       bool const knows_all = tile == 0 || bits % 64 < 3;
-      Event const last{tile, knows_all ? TileState::inclusive : TileState::partial, knows_all ? inclusive[tile] : values[tile]};
+      Event const last{tile, knows_all ? TileState::inclusive : TileState::partial,
+                       knows_all ? inclusive[tile] : values[tile]};
       if (knows_all && bits % 5 < 2) {
         first_.push_back({tile, TileState::partial, values[tile]});
         later_.push_back(last);
@@ -190,7 +192,8 @@ template <class Exec, class Op>
 struct LookBackKernel {
   using V = typename Op::Value;
   using Lanes = lane::On<Exec, lane::natural_width<Exec>>;
-  using TileView = Kokkos::View<std::uint32_t, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using TileView =
+      Kokkos::View<std::uint32_t, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   template <class T>
   using DeviceView = Kokkos::View<T*, typename Exec::memory_space>;
 
@@ -225,8 +228,8 @@ struct LookBackKernel {
     team.team_barrier();  // hosts go on with the next team in the same scratch
   }
 
-  KOKKOS_FUNCTION void publish(typename Kokkos::TeamPolicy<Exec>::member_type const& team, std::size_t tile, TileState state,
-                               V const& value) const {
+  KOKKOS_FUNCTION void publish(typename Kokkos::TeamPolicy<Exec>::member_type const& team, std::size_t tile,
+                               TileState state, V const& value) const {
     Kokkos::single(Kokkos::PerThread(team), [&] { look_back.publish(tile, state, value); });
   }
 
@@ -249,7 +252,8 @@ class RepeatedLookBack {
   explicit RepeatedLookBack(std::size_t tiles) : tiles_(tiles), look_back_("look_back", tiles) {}
 
   /// `launches` launches one behind the other, without a wait between them.
-  [[nodiscard]] std::optional<std::string> run(int launches, int threads, std::uint64_t seed, std::uint32_t ticket_offset = 0) {
+  [[nodiscard]] std::optional<std::string> run(int launches, int threads, std::uint64_t seed,
+                                               std::uint32_t ticket_offset = 0) {
     Exec const exec;
     std::vector<Kernel> kernels;
     std::vector<std::vector<V>> values;
@@ -265,7 +269,8 @@ class RepeatedLookBack {
       kernels.push_back(kernel);
     }
     for (Kernel const& kernel : kernels) {
-      Kokkos::TeamPolicy<Exec> policy(exec, static_cast<int>(tiles_), threads, lane::vector_length<Exec>(Kernel::Lanes::width));
+      Kokkos::TeamPolicy<Exec> policy(exec, static_cast<int>(tiles_), threads,
+                                      lane::vector_length<Exec>(Kernel::Lanes::width));
       auto const bytes = static_cast<int>(Kernel::TileView::shmem_size());
       Kokkos::parallel_for("look_back", policy.set_scratch_size(0, Kokkos::PerTeam(bytes)), kernel);
     }
@@ -276,7 +281,8 @@ class RepeatedLookBack {
       std::string const where = std::string(space_name<Exec>()) + ", " + std::to_string(tiles_) + " tiles, " +
                                 std::to_string(threads) + " threads, launch " + std::to_string(launch) + ": ";
       for (std::size_t tile = 0; tile < tiles_; ++tile) {
-        if (drawn(tile) != 1) return where + "tile " + std::to_string(tile) + " drawn " + std::to_string(drawn(tile)) + " times";
+        if (drawn(tile) != 1)
+          return where + "tile " + std::to_string(tile) + " drawn " + std::to_string(drawn(tile)) + " times";
       }
       auto const problem =
           difference(std::vector<V>(before.data(), before.data() + tiles_), serial_exclusive(values[launch], Op{}));
@@ -308,7 +314,8 @@ void expect_repeated_look_back() {
       int const most = is_gpu<Exec> ? 5 : round == 1 ? std::min(2, Exec().concurrency()) : 1;
       int const threads = 1 + round % most;
       for (auto const& object : objects) {
-        ASSERT_EQ(object->run(at_once, threads, static_cast<std::uint64_t>(round) * at_once), std::nullopt) << "round " << round;
+        ASSERT_EQ(object->run(at_once, threads, static_cast<std::uint64_t>(round) * at_once), std::nullopt)
+            << "round " << round;
       }
     }
   });

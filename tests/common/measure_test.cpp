@@ -68,7 +68,13 @@ TEST(sampling, long_launches_are_sampled_one_by_one) {
   EXPECT_FALSE(samples.interrupted);
   EXPECT_EQ(run.launches, 7u);
   // Warm-up, calibration, samples: a fence before each clock that starts and each that stops.
-  EXPECT_EQ(run.log, "ee" "fteft" "fteft" "fteft" "fteft" "fteft");
+  EXPECT_EQ(run.log,
+            "ee"
+            "fteft"
+            "fteft"
+            "fteft"
+            "fteft"
+            "fteft");
 }
 
 TEST(sampling, at_least_min_time) {
@@ -82,7 +88,11 @@ TEST(sampling, cold_evicts_before_each_sample_outside_of_the_clock) {
   Samples const samples = sample(run, options(1, 3, 0, true), {}, run.clock());
   EXPECT_EQ(samples.batch, 1u);
   EXPECT_EQ(samples.warmups, 1u);
-  EXPECT_EQ(run.log, "e" "cfteft" "cfteft" "cfteft");
+  EXPECT_EQ(run.log,
+            "e"
+            "cfteft"
+            "cfteft"
+            "cfteft");
   for (double const seconds : samples.seconds) EXPECT_NEAR(seconds, 1e-6, 1e-12);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Operators that notice a wrong order, a lost or doubled element and a missing identity: associative, with identity, not
-// commutative. Each names its Value and makes some from bits. All values are exact, trivially copyable and without
+// Operators that notice a wrong order, a lost or doubled element and a missing identity: associative, with identity,
+// not commutative. Each names its Value and makes some from bits. All values are exact, trivially copyable and without
 // padding, so that results are compared byte by byte.
 
 #include <cstddef>

@@ -33,7 +33,8 @@ TEST(Operators, SumsOfIntegersWrap) {
   EXPECT_EQ(sum(int_min, int_min), 0);
   EXPECT_EQ(sum(int_max, int_max), -2);
   EXPECT_EQ(sum(2, -5), -3);
-  EXPECT_EQ((Sum<std::int64_t>{}(std::numeric_limits<std::int64_t>::max(), 1)), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ((Sum<std::int64_t>{}(std::numeric_limits<std::int64_t>::max(), 1)),
+            std::numeric_limits<std::int64_t>::min());
   EXPECT_EQ((Sum<std::uint16_t>{}(65535, 2)), 1);
   EXPECT_EQ((Sum<std::int8_t>{}(127, 1)), -128);
 }
@@ -87,8 +88,8 @@ void expect_identity(Op const& op, T const& x) {
 template <class T>
 void expect_identities() {
   using Limits = std::numeric_limits<T>;
-  for (T const x : {T(0), T(1), T(-1), Limits::max(), Limits::lowest(), Limits::min(), T(-Limits::infinity()), Limits::infinity(),
-                    Limits::quiet_NaN()}) {
+  for (T const x : {T(0), T(1), T(-1), Limits::max(), Limits::lowest(), Limits::min(), T(-Limits::infinity()),
+                    Limits::infinity(), Limits::quiet_NaN()}) {
     expect_identity(Sum<T>{}, x);
     expect_identity(Max<T>{}, x);
     expect_identity(Min<T>{}, x);

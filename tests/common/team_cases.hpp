@@ -1,6 +1,6 @@
 #pragma once
-// The collectives that scan or reduce a tile in scratch, as cases of one test: how much scratch, the call, what is right.
-// The same cases run under AdversarialTeam and under Kokkos' teams.
+// The collectives that scan or reduce a tile in scratch, as cases of one test: how much scratch, the call, what is
+// right. The same cases run under AdversarialTeam and under Kokkos' teams.
 
 #include <cstddef>
 #include <string>
@@ -120,9 +120,9 @@ struct LaneScanCase {
   [[nodiscard]] std::string name() const { return "lane_scan"; }
 };
 
-/// One thread's part of a case: fill scratch, call, and write down at once what there is to see, to n + 1 values of `seen`
-/// for each thread. No barrier but the collective's own: it promises that none is needed before, and that all threads may
-/// read the result after. Elements are filled by other threads than those that work on them first.
+/// One thread's part of a case: fill scratch, call, and write down at once what there is to see, to n + 1 values of
+/// `seen` for each thread. No barrier but the collective's own: it promises that none is needed before, and that all
+/// threads may read the result after. Elements are filled by other threads than those that work on them first.
 template <class Case, class M, class L, class T>
 KOKKOS_FUNCTION void fill_run_look(Case const& tested, M const& team, L const& lanes, T const* in, int n, T* scratch,
                                    T* seen) {
@@ -139,8 +139,8 @@ KOKKOS_FUNCTION void fill_run_look(Case const& tested, M const& team, L const& l
   });
 }
 
-/// Three rounds of scan_threads, each lane's `before` and `total` written down: the two halves of scratch take turns, as in
-/// the suite's loops over tiles, so that the barrier within is the only one.
+/// Three rounds of scan_threads, each lane's `before` and `total` written down: the two halves of scratch take turns,
+/// as in the suite's loops over tiles, so that the barrier within is the only one.
 template <class Op, class M, class L, class T>
 KOKKOS_FUNCTION void scan_threads_rounds(M const& team, L const& lanes, T const* in, T* scratch, T* seen) {
   for (int round = 0; round < 3; ++round) {

@@ -178,7 +178,8 @@ TEST(TeamCollectives, RunScanInAnyOrder) {
 }
 
 TEST(TeamCollectives, LaneScanInAnyOrder) {
-  for_each_width([]<int W>() { expect_right_in_any_order(LaneScanCase<Compose<std::uint32_t>>{}, lane::Emulated<W>{}); });
+  for_each_width(
+      []<int W>() { expect_right_in_any_order(LaneScanCase<Compose<std::uint32_t>>{}, lane::Emulated<W>{}); });
   expect_right_in_any_order(LaneScanCase<SegmentedSum>{}, lane::Emulated<4>{});
 }
 
@@ -196,10 +197,12 @@ TEST(TeamCollectives, ScanThreadsInAnyOrder) {
         poison(seen, 2);
         ASSERT_EQ(team.run(order, 1,
                            [&](AdversarialTeam::Member const& member) {
-                             scan_threads_rounds<Op>(member, lane::Emulated<W>{}, in.data(), scratch.data(), seen.data());
+                             scan_threads_rounds<Op>(member, lane::Emulated<W>{}, in.data(), scratch.data(),
+                                                     seen.data());
                            }),
                   std::nullopt);
-        ASSERT_EQ(difference(seen, expected), std::nullopt) << W << " lanes, " << threads << " threads, " << name_of(order);
+        ASSERT_EQ(difference(seen, expected), std::nullopt)
+            << W << " lanes, " << threads << " threads, " << name_of(order);
       }
     }
   });
@@ -284,7 +287,8 @@ template <class Exec, class Case, class L>
   using T = typename Case::T;
   auto const in = samples<typename Case::Operator>(static_cast<std::size_t>(league * n), n + threads);
   auto const each = static_cast<std::size_t>(n) + 1;
-  TileKernel<Exec, Case, L> const kernel{tested, to_device<Exec>(in), DeviceView<Exec, T>("seen", league * threads * each), n};
+  TileKernel<Exec, Case, L> const kernel{tested, to_device<Exec>(in),
+                                         DeviceView<Exec, T>("seen", league * threads * each), n};
   Kokkos::TeamPolicy<Exec> policy(league, threads, lane::vector_length<Exec>(L::width));
   auto const bytes = ScratchView<Exec, T>::shmem_size(tested.scratch_values(n, threads));
   Kokkos::parallel_for("team_collective", policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes))), kernel);
@@ -295,8 +299,8 @@ template <class Exec, class Case, class L>
       auto const own = seen.begin() + static_cast<std::ptrdiff_t>((rank * threads + thread) * each);
       if (auto const problem = difference(std::vector<T>(own, own + static_cast<std::ptrdiff_t>(each)), expected)) {
         return tested.name() + " on " + std::string(space_name<Exec>()) + ", n = " + std::to_string(n) + ", " +
-               std::to_string(threads) + " threads, " + std::to_string(L::width) + " lanes, team " + std::to_string(rank) +
-               ": " + *problem + " in the eyes of thread " + std::to_string(thread);
+               std::to_string(threads) + " threads, " + std::to_string(L::width) + " lanes, team " +
+               std::to_string(rank) + ": " + *problem + " in the eyes of thread " + std::to_string(thread);
       }
     }
   }
@@ -349,8 +353,9 @@ struct ScanThreadsKernel {
 
   KOKKOS_FUNCTION void operator()(typename Kokkos::TeamPolicy<Exec>::member_type const& team) const {
     ScratchView<Exec, T> const scratch(team.team_scratch(0), 2 * team.team_size());
-    scan_threads_rounds<Op>(team, L{}, in.data(), scratch.data(),
-                            seen.data() + static_cast<std::size_t>(team.league_rank()) * 6 * team.team_size() * L::width);
+    scan_threads_rounds<Op>(
+        team, L{}, in.data(), scratch.data(),
+        seen.data() + static_cast<std::size_t>(team.league_rank()) * 6 * team.team_size() * L::width);
     team.team_barrier();
   }
 };
@@ -363,14 +368,17 @@ void expect_scan_threads_on_all_spaces() {
     for (int const threads : team_sizes<Exec>(W)) {
       auto const in = samples<Op>(3 * static_cast<std::size_t>(threads), 9);
       auto const expected = scan_threads_expected<Op>(in, threads, W);
-      ScanThreadsKernel<Exec, Op, L> const kernel{to_device<Exec>(in), DeviceView<Exec, T>("seen", league * expected.size())};
+      ScanThreadsKernel<Exec, Op, L> const kernel{to_device<Exec>(in),
+                                                  DeviceView<Exec, T>("seen", league * expected.size())};
       Kokkos::TeamPolicy<Exec> policy(league, threads, lane::vector_length<Exec>(W));
       auto const bytes = ScratchView<Exec, T>::shmem_size(2 * threads);
-      Kokkos::parallel_for("scan_threads", policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes))), kernel);
+      Kokkos::parallel_for("scan_threads", policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes))),
+                           kernel);
       auto const seen = to_host(kernel.seen);
       for (std::size_t rank = 0; rank < league; ++rank) {
         auto const own = seen.begin() + static_cast<std::ptrdiff_t>(rank * expected.size());
-        ASSERT_EQ(difference(std::vector<T>(own, own + static_cast<std::ptrdiff_t>(expected.size())), expected), std::nullopt)
+        ASSERT_EQ(difference(std::vector<T>(own, own + static_cast<std::ptrdiff_t>(expected.size())), expected),
+                  std::nullopt)
             << space_name<Exec>() << ", " << W << " lanes, " << threads << " threads, team " << rank;
       }
     }

@@ -61,8 +61,9 @@ struct Documented {
     checker.template is<int>(thread::reduce<int>(lanes, value, sum), 9);
     thread::inclusive_scan(lanes, value, sum);
     checker.template holds<int>(value, [](int lane) { return lane == 0 ? 3 : lane == 1 ? 4 : lane == 2 ? 8 : 9; });
-    checker.template holds<int>(thread::exclusive_from_inclusive(lanes, value, 0),
-                                [](int lane) { return lane == 0 ? 0 : lane == 1 ? 3 : lane == 2 ? 4 : 8; });
+    checker.template holds<int>(thread::exclusive_from_inclusive(lanes, value, 0), [](int lane) {
+      return lane == 0 ? 0 : lane == 1 ? 3 : lane == 2 ? 4 : 8;
+    });
   }
 };
 

@@ -87,7 +87,8 @@ void expect_rows() {
         T* const out = placed(out_memory, n, N - 1 - placement);
         for (std::size_t i = 0; i < n; ++i) out[i] = some<T>(2, i);
         thread::store_rows(lanes, out + begin, there, values);
-        ASSERT_TRUE(out_memory.untouched()) << "store, placement " << placement << ", begin " << begin << ", count " << count;
+        ASSERT_TRUE(out_memory.untouched())
+            << "store, placement " << placement << ", begin " << begin << ", count " << count;
         for (std::size_t i = 0; i < n; ++i) {
           bool const stored = i >= begin && i < begin + size;
           ASSERT_TRUE(same(out[i], stored ? some<T>(1, i) : some<T>(2, i)))
@@ -297,9 +298,7 @@ void expect_register_tile_on_space(Elements const& elements, typename Elements::
   using Kernel = TileKernel<Exec, L, Elements, RowCount, N>;
   using T = typename Elements::Scalar;
   auto const n = static_cast<std::size_t>(Kernel::lengths) * Kernel::stride;
-  Kernel const kernel{elements,
-                      prefix,
-                      typename Kernel::template DeviceView<T>("in", n),
+  Kernel const kernel{elements, prefix, typename Kernel::template DeviceView<T>("in", n),
                       typename Kernel::template DeviceView<T>("out", n),
                       typename Kernel::template DeviceView<typename Elements::Value>("totals", Kernel::lengths)};
   auto const in = Kokkos::create_mirror_view(kernel.in);
@@ -311,7 +310,8 @@ void expect_register_tile_on_space(Elements const& elements, typename Elements::
   Kokkos::deep_copy(kernel.out, out);
   int const threads = is_gpu<Exec> ? 3 : 1;
   int const league = (Kernel::lengths + threads - 1) / threads;
-  Kokkos::parallel_for("register_tile", Kokkos::TeamPolicy<Exec>(league, threads, lane::vector_length<Exec>(W)), kernel);
+  Kokkos::parallel_for("register_tile", Kokkos::TeamPolicy<Exec>(league, threads, lane::vector_length<Exec>(W)),
+                       kernel);
   Kokkos::deep_copy(out, kernel.out);
   auto const totals = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, kernel.totals);
   for (std::size_t count = 0; count < Kernel::lengths; ++count) {

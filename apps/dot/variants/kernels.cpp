@@ -7,15 +7,16 @@
 #include <tessera/app/make_app.hpp>
 
 #ifdef TESSERA_HAVE_KOKKOS_KERNELS
-#include <KokkosBlas1_dot.hpp>
 #include <KokkosKernels_config.h>
+#include <KokkosBlas1_dot.hpp>
 #endif
 
 namespace tessera::dot {
 
 struct Kernels {
-  static constexpr VariantInfo info{
-      .name = "kernels", .level = Level::library, .summary = "KokkosBlas::dot (a host BLAS or Kokkos Kernels' own loop)"};
+  static constexpr VariantInfo info{.name = "kernels",
+                                    .level = Level::library,
+                                    .summary = "KokkosBlas::dot (a host BLAS or Kokkos Kernels' own loop)"};
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
@@ -28,8 +29,8 @@ struct Kernels {
       KokkosBlas::dot(exec, output.out, input.a, input.b);
     }
 
-    /// Whose code runs. Kokkos Kernels hands a dot to a vendor only if the result lies in host memory: never on a GPU here,
-    /// where nothing is to wait for the host.
+    /// Whose code runs. Kokkos Kernels hands a dot to a vendor only if the result lies in host memory: never on a GPU
+    /// here, where nothing is to wait for the host.
     [[nodiscard]] std::string note() const {
 #if defined(KOKKOSKERNELS_ENABLE_TPL_BLAS)
       if (!is_gpu<Exec>) return "vendor BLAS";

@@ -1,6 +1,6 @@
 /// \file
-/// Lanes, threads, team, device in one launch: 16-byte accesses with several in flight, lanes and threads folded without
-/// atomics, and the last team to finish folds the teams' sums, in their order: same bits on every run.
+/// Lanes, threads, team, device in one launch: 16-byte accesses with several in flight, lanes and threads folded
+/// without atomics, and the last team to finish folds the teams' sums, in their order: same bits on every run.
 
 #include <cmath>
 #include <cstdint>
@@ -41,7 +41,7 @@ struct LaneKernel {
   T const* a;
   T const* b;
   Sum* out;
-  Sum* partial;           // one sum a team
+  Sum* partial;             // one sum a team
   std::uint32_t* finished;  // teams that are done; back at zero after every launch
   device::Chunks chunks;
 
@@ -138,23 +138,26 @@ struct LaneReduce {
         : threads_(device::team_size(exec, input.parameters.team, vector_length)),
           chunks_(device::chunks_of(exec, input.a.extent(0), static_cast<std::size_t>(threads_) * Kernel::part,
                                     threads_ * vector_length)),
-          partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::dot::lane_reduce::partial"), chunks_.count),
+          partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::dot::lane_reduce::partial"),
+                   chunks_.count),
           finished_("tessera::dot::lane_reduce::finished") {}
 
     void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
-      Kernel const kernel{input.a.data(), input.b.data(),   accumulator_of(output.out).data(),
+      Kernel const kernel{input.a.data(),  input.b.data(),   accumulator_of(output.out).data(),
                           partial_.data(), finished_.data(), chunks_};
       typename Kernel::Policy policy(exec, chunks_.count, threads_, vector_length);
-      Kokkos::parallel_for("tessera::dot::lane_reduce::sum",
-                           policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes(threads_)))),
-                           kernel);
+      Kokkos::parallel_for(
+          "tessera::dot::lane_reduce::sum",
+          policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes(threads_)))), kernel);
     }
 
     /// A product, a lane's share of a chunk, its rows and packs, lanes, threads; then the same over the teams' sums.
     [[nodiscard]] double rounding_steps() const {
       double const lanes = static_cast<double>(threads_) * Kernel::Lanes::width;
-      double const fold = 2 * std::log2(Kernel::Lanes::width) + std::ceil(static_cast<double>(threads_) / Kernel::Lanes::width) + 1;
-      double const rounds = std::ceil(static_cast<double>(chunks_.size) / (static_cast<double>(threads_) * Kernel::part));
+      double const fold =
+          2 * std::log2(Kernel::Lanes::width) + std::ceil(static_cast<double>(threads_) / Kernel::Lanes::width) + 1;
+      double const rounds =
+          std::ceil(static_cast<double>(chunks_.size) / (static_cast<double>(threads_) * Kernel::part));
       return 1 + rounds + Kernel::rows * Kernel::pack + fold + std::ceil(chunks_.count / lanes) + fold;
     }
 

@@ -11,9 +11,10 @@
 namespace tessera::dot {
 
 struct TeamReduce {
-  static constexpr VariantInfo info{.name = "team_reduce",
-                                    .level = Level::team,
-                                    .summary = "Kokkos::parallel_reduce over teams of Kokkos::parallel_reduce in a team"};
+  static constexpr VariantInfo info{
+      .name = "team_reduce",
+      .level = Level::team,
+      .summary = "Kokkos::parallel_reduce over teams of Kokkos::parallel_reduce in a team"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

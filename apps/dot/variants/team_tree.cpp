@@ -1,6 +1,6 @@
 /// \file
-/// A halving tree in scratch: every thread sums its share of the team's chunk, the team folds the threads' sums, and every
-/// team adds its result to the output atomically (the output is set to zero first, by a launch of its own).
+/// A halving tree in scratch: every thread sums its share of the team's chunk, the team folds the threads' sums, and
+/// every team adds its result to the output atomically (the output is set to zero first, by a launch of its own).
 
 #include <cmath>
 
@@ -57,7 +57,8 @@ struct TeamTree {
 
     /// A product, a thread's share, the tree, and at worst one team after the other.
     [[nodiscard]] double rounding_steps() const {
-      return 1 + std::ceil(static_cast<double>(chunks_.size) / threads_) + std::ceil(std::log2(threads_)) + chunks_.count;
+      return 1 + std::ceil(static_cast<double>(chunks_.size) / threads_) + std::ceil(std::log2(threads_)) +
+             chunks_.count;
     }
 
    private:

@@ -1,6 +1,6 @@
 /// \file
-/// Two launches and no atomics: each team writes the sum of its chunk, then one team sums these. The chunks depend on the
-/// size and the machine only, so the bits are the same on every run.
+/// Two launches and no atomics: each team writes the sum of its chunk, then one team sums these. The chunks depend on
+/// the size and the machine only, so the bits are the same on every run.
 
 #include <cmath>
 
@@ -29,7 +29,8 @@ struct TwoStage {
     Plan(Exec const& exec, InputOn<Dot, Exec, T> const& input)
         : threads_(device::team_size(exec, input.parameters.team)),
           chunks_(device::chunks_of(exec, input.a.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)),
-          partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::dot::two_stage::partial"), chunks_.count) {}
+          partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::dot::two_stage::partial"), chunks_.count) {
+    }
 
     void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
       T const* const a = input.a.data();

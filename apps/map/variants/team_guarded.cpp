@@ -1,6 +1,6 @@
 /// \file
-/// Teams of a fixed width over the elements: the last team has more threads than there are elements left, so each guards its
-/// own index. The book's "guards" puzzle for any size.
+/// Teams of a fixed width over the elements: the last team has more threads than there are elements left, so each
+/// guards its own index. The book's "guards" puzzle for any size.
 
 #include "../problem.hpp"
 

@@ -1,6 +1,7 @@
 /// \file
-/// 16-byte accesses: each index moves one pack of elements, so a quarter of the loads and stores for float and a quarter of
-/// the index arithmetic. What the packs leave over, and arrays that are not aligned for them, go element by element.
+/// 16-byte accesses: each index moves one pack of elements, so a quarter of the loads and stores for float and a
+/// quarter of the index arithmetic. What the packs leave over, and arrays that are not aligned for them, go element by
+/// element.
 
 #include <cstdint>
 
@@ -27,8 +28,7 @@ struct Vector {
       T const* const a = input.a.data();
       T* const out = output.out.data();
       std::size_t const n = input.a.extent(0);
-      bool const aligned =
-          collective::is_aligned_for_packs<width>(a) && collective::is_aligned_for_packs<width>(out);
+      bool const aligned = collective::is_aligned_for_packs<width>(a) && collective::is_aligned_for_packs<width>(out);
       std::size_t const packs = aligned ? n / width : 0;
       std::size_t const rest = n - packs * width;
       auto const add = add_;

@@ -1,6 +1,7 @@
 /// \file
-/// Blelloch's scan of each tile in team scratch, in the two-level scheme: up a tree and down again. Twice as many additions
-/// as elements, against Hillis and Steele's log2(tile) times, but 2 log2(tile) barriers and, near the root, idle threads.
+/// Blelloch's scan of each tile in team scratch, in the two-level scheme: up a tree and down again. Twice as many
+/// additions as elements, against Hillis and Steele's log2(tile) times, but 2 log2(tile) barriers and, near the root,
+/// idle threads.
 
 #include "../scan_plan.hpp"
 

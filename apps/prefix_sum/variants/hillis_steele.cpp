@@ -1,6 +1,6 @@
 /// \file
-/// Hillis and Steele's scan of each tile in team scratch, in the two-level scheme. log2(tile) sweeps: the most additions of
-/// all, but each sweep is one line, and every thread is busy in every one.
+/// Hillis and Steele's scan of each tile in team scratch, in the two-level scheme. log2(tile) sweeps: the most
+/// additions of all, but each sweep is one line, and every thread is busy in every one.
 
 #include "../scan_plan.hpp"
 

@@ -1,6 +1,7 @@
 /// \file
-/// Lanes, then threads, then team: each thread scans rows of W elements by lane exchange and carries from row to row, the
-/// team scans the threads' totals, and tiles are joined in the two-level scheme. Two barriers a tile instead of log2(tile).
+/// Lanes, then threads, then team: each thread scans rows of W elements by lane exchange and carries from row to row,
+/// the team scans the threads' totals, and tiles are joined in the two-level scheme. Two barriers a tile instead of
+/// log2(tile).
 
 #include "../scan_plan.hpp"
 
@@ -48,10 +49,12 @@ class LaneScanOfTiles {
 
   void operator()(Exec const& exec, Scalar const* in, Scalar* out) const { scan_(exec, in, out); }
 
-  /// On every level: a row's scan, the carries from row to row, the scan of threads, and one addition each to join them.
+  /// On every level: a row's scan, the carries from row to row, the scan of threads, and one addition each to join
+  /// them.
   [[nodiscard]] double rounding_steps() const {
     double const rows = std::ceil(static_cast<double>(tile_) / (width * threads_));
-    double const within = std::log2(width) + rows + std::log2(width) + std::ceil(static_cast<double>(threads_) / width) + 2;
+    double const within =
+        std::log2(width) + rows + std::log2(width) + std::ceil(static_cast<double>(threads_) / width) + 2;
     return (scan_.levels() + 1) * within + scan_.levels();
   }
   [[nodiscard]] std::string note() const {

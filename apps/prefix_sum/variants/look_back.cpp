@@ -19,8 +19,8 @@ namespace {
 
 template <class Exec, class Elements>
 struct LookBackKernel {
-  // Two teams of the most lanes there are: so no thread takes more than 64 registers, and four teams of 256 lanes share a
-  // multiprocessor. While one asks its predecessors, the others load and store.
+  // Two teams of the most lanes there are: so no thread takes more than 64 registers, and four teams of 256 lanes share
+  // a multiprocessor. While one asks its predecessors, the others load and store.
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<512, 2>>;
   using Member = typename Policy::member_type;
   using Scalar = typename Elements::Scalar;
@@ -86,7 +86,8 @@ struct LookBackKernel {
   }
 
  private:
-  KOKKOS_FUNCTION void publish(Member const& team, std::size_t tile, device::TileState state, Value const& value) const {
+  KOKKOS_FUNCTION void publish(Member const& team, std::size_t tile, device::TileState state,
+                               Value const& value) const {
     Kokkos::single(Kokkos::PerThread(team), [&] { look_back.publish(tile, state, value); });
   }
 };

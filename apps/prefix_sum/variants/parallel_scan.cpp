@@ -1,6 +1,6 @@
 /// \file
-/// The baseline: Kokkos::parallel_scan over all elements. What Kokkos does with it is Kokkos' affair: on a host one chain of
-/// additions a thread, on a GPU two launches with at least 3n traffic.
+/// The baseline: Kokkos::parallel_scan over all elements. What Kokkos does with it is Kokkos' affair: on a host one
+/// chain of additions a thread, on a GPU two launches with at least 3n traffic.
 
 #include "../scan_plan.hpp"
 

@@ -1,6 +1,7 @@
 /// \file
-/// Reduce, scan the totals, scan again: three launches, whatever the size, and 3n traffic. Every team owns one contiguous
-/// chunk of register tiles; there are only as many chunks as fill the machine, so that one team scans all their totals.
+/// Reduce, scan the totals, scan again: three launches, whatever the size, and 3n traffic. Every team owns one
+/// contiguous chunk of register tiles; there are only as many chunks as fill the machine, so that one team scans all
+/// their totals.
 
 #include "../scan_plan.hpp"
 
@@ -110,8 +111,9 @@ class ReduceThenScanOfChunks {
     // A smaller tile than fits into registers leaves some of them empty; threads share it evenly.
     part_ = static_cast<int>((tile_ + threads_ - 1) / threads_);
     chunks_ = device::chunks_of(exec, n, tile_, threads_ * vector_length);
-    totals_ = TotalsView(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::prefix_sum::reduce_then_scan::totals"),
-                         chunks_.count);
+    totals_ =
+        TotalsView(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::prefix_sum::reduce_then_scan::totals"),
+                   chunks_.count);
   }
 
   void operator()(Exec const& exec, Scalar const* in, Scalar* out) const {
@@ -119,15 +121,15 @@ class ReduceThenScanOfChunks {
     if (chunks_.count > 1) {
       Kokkos::parallel_for("tessera::prefix_sum::reduce_then_scan::reduce",
                            policy<typename Kernels::ReduceTag>(exec, chunks_.count), kernels);
-      Kokkos::parallel_for("tessera::prefix_sum::reduce_then_scan::totals", policy<typename Kernels::TotalsTag>(exec, 1),
-                           kernels);
+      Kokkos::parallel_for("tessera::prefix_sum::reduce_then_scan::totals",
+                           policy<typename Kernels::TotalsTag>(exec, 1), kernels);
     }
-    Kokkos::parallel_for("tessera::prefix_sum::reduce_then_scan::scan", policy<typename Kernels::ScanTag>(exec, chunks_.count),
-                         kernels);
+    Kokkos::parallel_for("tessera::prefix_sum::reduce_then_scan::scan",
+                         policy<typename Kernels::ScanTag>(exec, chunks_.count), kernels);
   }
 
-  /// A chunk's tiles one after the other, the chunks' totals, and within a tile its lanes' runs, rows and threads, twice
-  /// where an element is added again on top of what lies before it.
+  /// A chunk's tiles one after the other, the chunks' totals, and within a tile its lanes' runs, rows and threads,
+  /// twice where an element is added again on top of what lies before it.
   [[nodiscard]] double rounding_steps() const {
     double const within = Tile::size / Kernels::Lanes::width + 2 * std::log2(Kernels::Lanes::width) + threads_ + 8;
     double const chunk_tiles = std::ceil(static_cast<double>(chunks_.size) / static_cast<double>(tile_));

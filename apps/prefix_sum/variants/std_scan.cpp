@@ -1,7 +1,7 @@
 /// \file
-/// Kokkos' parallel version of the C++ standard algorithms: inclusive_scan and exclusive_scan over Views. They know nothing
-/// of segments: for those the elements are turned into values that carry a mark, scanned, and turned back (three launches,
-/// and the values are twice as wide).
+/// Kokkos' parallel version of the C++ standard algorithms: inclusive_scan and exclusive_scan over Views. They know
+/// nothing of segments: for those the elements are turned into values that carry a mark, scanned, and turned back
+/// (three launches, and the values are twice as wide).
 
 #include <Kokkos_StdAlgorithms.hpp>
 
@@ -24,7 +24,8 @@ class StdAlgorithmScan {
   StdAlgorithmScan(Exec const&, Elements const& elements, std::size_t n, PrefixSum::Parameters const&)
       : elements_(elements),
         n_(n),
-        values_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::prefix_sum::std_scan::values"), direct ? 0 : n),
+        values_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::prefix_sum::std_scan::values"),
+                direct ? 0 : n),
         scanned_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::prefix_sum::std_scan::scanned"),
                  direct ? 0 : n) {}
 

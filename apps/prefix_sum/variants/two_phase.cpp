@@ -1,6 +1,6 @@
 /// \file
-/// Scan, scan the totals, add them: the same three steps within a tile (serial runs of a few elements, their totals) and
-/// among tiles, recursively. The work-efficient scan that needs no tree: 2 additions an element.
+/// Scan, scan the totals, add them: the same three steps within a tile (serial runs of a few elements, their totals)
+/// and among tiles, recursively. The work-efficient scan that needs no tree: 2 additions an element.
 
 #include "../scan_plan.hpp"
 
@@ -45,7 +45,8 @@ class TwoPhaseScan {
 
   void operator()(Exec const& exec, Scalar const* in, Scalar* out) const { scan_(exec, in, out); }
 
-  /// On every level a run, the scan of the runs' totals, and one addition to join them; one a level for what lies before.
+  /// On every level a run, the scan of the runs' totals, and one addition to join them; one a level for what lies
+  /// before.
   [[nodiscard]] double rounding_steps() const {
     double const within = RunTile::run_length + std::ceil(std::log2(RunTile::runs(tile_) + 1)) + 1;
     return (scan_.levels() + 1) * within + scan_.levels();
@@ -60,9 +61,8 @@ class TwoPhaseScan {
 }  // namespace
 
 struct TwoPhase {
-  static constexpr VariantInfo info{.name = "two_phase",
-                                    .level = Level::team,
-                                    .summary = "serial runs, then their totals; the same among tiles"};
+  static constexpr VariantInfo info{
+      .name = "two_phase", .level = Level::team, .summary = "serial runs, then their totals; the same among tiles"};
   template <ExecutionSpace Exec, class T>
   using Plan = ScanPlan<TwoPhaseScan, Exec, T>;
 };

@@ -498,7 +498,8 @@ class Session {
     report.device = device_name(space);
     report.concurrency = concurrency(space);
     // Beyond any last-level cache, and on a GPU long enough that a launch is nothing; within a quarter of what is free.
-    double const bytes = std::min(is_host_space(space) ? 0x1p28 : 0x1p30, std::floor(free_memory_bytes(space) / 8 / 256) * 256);
+    double const bytes =
+        std::min(is_host_space(space) ? 0x1p28 : 0x1p30, std::floor(free_memory_bytes(space) / 8 / 256) * 256);
     try {
       if (bytes > 0) {
         report.copy_bytes = 2 * bytes;
@@ -702,8 +703,9 @@ int run_suite_command(std::vector<App> const& apps, std::vector<std::string> con
       std::cout << suite_help() << std::flush;
       return 0;
     }
-    throw UserError("no mini-app after `tessera run` (its name comes before the options) write `tessera run all` or "
-                    "one of those that `tessera list` shows");
+    throw UserError(
+        "no mini-app after `tessera run` (its name comes before the options) write `tessera run all` or "
+        "one of those that `tessera list` shows");
   }
   return run_command({"tessera run " + arguments[1], find_apps(apps, arguments[1]), true},
                      std::vector<std::string>(arguments.begin() + 2, arguments.end()));

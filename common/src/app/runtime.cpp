@@ -58,9 +58,7 @@ std::string host_name() {
 
 }  // namespace
 
-Runtime::Runtime(int& argc, char** argv) {
-  Kokkos::initialize(argc, argv);
-}
+Runtime::Runtime(int& argc, char** argv) { Kokkos::initialize(argc, argv); }
 
 Runtime::~Runtime() { Kokkos::finalize(); }
 

@@ -44,13 +44,12 @@ class TypedCase final : public Case {
     std::vector<HostField> result;
     std::vector<Shape> const shapes = Problem::output_shapes(shapes_of(input_), input_.parameters);
     std::vector<FieldSpec> const specs = describe<HostOutput>();
-    for (std::size_t i = 0; i < specs.size(); ++i) result.push_back({specs[i].name, specs[i].dtype, shapes[i], nullptr});
+    for (std::size_t i = 0; i < specs.size(); ++i)
+      result.push_back({specs[i].name, specs[i].dtype, shapes[i], nullptr});
     return result;
   }
   [[nodiscard]] Work work() const override { return Problem::work(shapes_of(input_), input_.parameters, dtype_of<T>); }
-  [[nodiscard]] std::vector<ExpectedField> reference() const override {
-    return Problem::template reference<T>(input_);
-  }
+  [[nodiscard]] std::vector<ExpectedField> reference() const override { return Problem::template reference<T>(input_); }
   void release_device_input() override { on_device_.clear(); }
 
   [[nodiscard]] HostInput const& host_input() const { return input_; }
@@ -144,7 +143,8 @@ template <class Problem, class T>
   return result;
 }
 
-/// The parameters, checked against the dtype where the Problem has something to check: `Problem::check(parameters, dtype)`.
+/// The parameters, checked against the dtype where the Problem has something to check: `Problem::check(parameters,
+/// dtype)`.
 template <class Problem, class T>
 [[nodiscard]] typename Problem::Parameters checked_parameters(ParameterMap const& map) {
   auto const parameters = typed_parameters<Problem>(map);
@@ -199,9 +199,8 @@ template <class Problem, class T>
   std::vector<Shape> const shapes = shapes_from<Problem, T>(source);
   (void)Problem::output_shapes(shapes, parameters);
   auto const specs = describe<typename Problem::template Input<T, Kokkos::HostSpace>>();
-  auto input = host_input<Problem, T>(shapes, parameters, [&](std::size_t field, auto const& view) {
-    source.read(specs[field], view.data());
-  });
+  auto input = host_input<Problem, T>(
+      shapes, parameters, [&](std::size_t field, auto const& view) { source.read(specs[field], view.data()); });
   return std::make_unique<TypedCase<Problem, T>>(std::move(input), map);
 }
 
@@ -262,14 +261,12 @@ template <class Problem>
     app.rows.insert(app.rows.end(), variant.rows.begin(), variant.rows.end());
   }
   app.input_fields = [](DType dtype) {
-    return detail::with_dtype(dtype, []<class T>() {
-      return describe<typename Problem::template Input<T, Kokkos::HostSpace>>();
-    });
+    return detail::with_dtype(
+        dtype, []<class T>() { return describe<typename Problem::template Input<T, Kokkos::HostSpace>>(); });
   };
   app.output_fields = [](DType dtype) {
-    return detail::with_dtype(dtype, []<class T>() {
-      return describe<typename Problem::template Output<T, Kokkos::HostSpace>>();
-    });
+    return detail::with_dtype(
+        dtype, []<class T>() { return describe<typename Problem::template Output<T, Kokkos::HostSpace>>(); });
   };
   app.check_parameters = [](ParameterMap const& map) { (void)detail::typed_parameters<Problem>(map); };
   app.footprint_of_size = [](DType dtype, std::size_t size, ParameterMap const& map) {

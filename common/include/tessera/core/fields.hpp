@@ -36,8 +36,8 @@ void for_each_field(F& fields, Body&& body) {
 
 /// The view type with elements that can be written.
 template <class View>
-using Writable = Kokkos::View<typename View::non_const_data_type, typename View::array_layout,
-                              typename View::memory_space>;
+using Writable =
+    Kokkos::View<typename View::non_const_data_type, typename View::array_layout, typename View::memory_space>;
 
 template <class View>
 [[nodiscard]] Shape shape_of(View const& view) {
@@ -81,8 +81,8 @@ template <Fields F>
   std::vector<FieldSpec> specs;
   F fields{};
   detail::for_each_field(fields, [&]<class View>(std::size_t i, View const&) {
-    specs.push_back({std::string(F::names[i]), static_cast<int>(View::rank()),
-                     dtype_of<typename View::non_const_value_type>});
+    specs.push_back(
+        {std::string(F::names[i]), static_cast<int>(View::rank()), dtype_of<typename View::non_const_value_type>});
   });
   return specs;
 }
@@ -159,7 +159,8 @@ class GuardedOutput {
       Bytes const block(Kokkos::view_alloc(Kokkos::WithoutInitializing, std::string(Output::names[i])),
                         guard_bytes + bytes + guard_bytes);
       blocks_.push_back(block);
-      view = detail::wrap<View>(reinterpret_cast<typename View::pointer_type>(block.data() + guard_bytes), shapes.at(i));
+      view =
+          detail::wrap<View>(reinterpret_cast<typename View::pointer_type>(block.data() + guard_bytes), shapes.at(i));
     });
   }
 
@@ -181,15 +182,14 @@ class GuardedOutput {
     for (std::size_t i = 0; i < blocks_.size(); ++i) check_guards(i);
     detail::for_each_field(output_, [&]<class View>(std::size_t i, View const& view) {
       using Host = Array<typename View::non_const_data_type, Kokkos::HostSpace>;
-      auto const owner = std::make_shared<Host>(
-          [&] {
-            if constexpr (View::rank() == 0) {
-              return Host(Kokkos::view_alloc(Kokkos::WithoutInitializing, std::string(Output::names[i])));
-            } else {
-              return Host(Kokkos::view_alloc(Kokkos::WithoutInitializing, std::string(Output::names[i])),
-                          detail::layout_of<View>(detail::shape_of(view)));
-            }
-          }());
+      auto const owner = std::make_shared<Host>([&] {
+        if constexpr (View::rank() == 0) {
+          return Host(Kokkos::view_alloc(Kokkos::WithoutInitializing, std::string(Output::names[i])));
+        } else {
+          return Host(Kokkos::view_alloc(Kokkos::WithoutInitializing, std::string(Output::names[i])),
+                      detail::layout_of<View>(detail::shape_of(view)));
+        }
+      }());
       Kokkos::deep_copy(*owner, view);
       result.push_back({std::string(Output::names[i]), dtype_of<typename View::non_const_value_type>,
                         detail::shape_of(view), std::shared_ptr<void const>(owner, owner->data())});
@@ -198,8 +198,7 @@ class GuardedOutput {
   }
 
  private:
-  using Memory = typename std::tuple_element_t<
-      0, decltype(Output::fields(std::declval<Output const&>()))>;
+  using Memory = typename std::tuple_element_t<0, decltype(Output::fields(std::declval<Output const&>()))>;
   using Bytes = Kokkos::View<unsigned char*, typename std::decay_t<Memory>::memory_space>;
   static constexpr unsigned char pattern = 0xA5;
 

@@ -43,7 +43,8 @@ concept Fields = requires(F& fields) {
 /// - `reference<T>(input)`: the serial oracle.
 template <class P, class T>
 concept ProblemFor =
-    Fields<typename P::template Input<T, Kokkos::HostSpace>> && Fields<typename P::template Output<T, Kokkos::HostSpace>> &&
+    Fields<typename P::template Input<T, Kokkos::HostSpace>> &&
+    Fields<typename P::template Output<T, Kokkos::HostSpace>> &&
     requires(ParameterMap const& map, typename P::Parameters const& parameters, std::vector<Shape> const& shapes,
              typename P::template Input<T, Kokkos::HostSpace> const& input, std::size_t size, std::uint64_t seed) {
       { P::info } -> std::convertible_to<AppInfo>;
@@ -63,7 +64,8 @@ concept DeclaredFor = requires { typename V::template Plan<Exec, T>; };
 
 /// A variant's Plan can be constructed from (exec, input): it allocates and chooses there, untimed.
 template <class V, class P, class Exec, class T>
-concept Plannable = std::constructible_from<typename V::template Plan<Exec, T>, Exec const&, InputOn<P, Exec, T> const&>;
+concept Plannable =
+    std::constructible_from<typename V::template Plan<Exec, T>, Exec const&, InputOn<P, Exec, T> const&>;
 
 /// A variant's Plan can be called with (exec, input, output) and returns nothing: it only enqueues.
 template <class V, class P, class Exec, class T>

@@ -2,7 +2,8 @@
 /// \file
 /// The counter-based generator of inputs: element i of a stream is a pure function of (seed, stream, i), so that every
 /// rank and thread can make its own slice, in any order, with the same result on every machine.
-/// Source: the mixing function is SplitMix64's (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+/// Source: the mixing function is SplitMix64's (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
+/// 2014).
 
 #include <concepts>
 #include <cstdint>

@@ -66,14 +66,13 @@ struct Contains<Exec, TypeList<Types...>> : std::bool_constant<(std::is_same_v<E
 
 }  // namespace detail
 
-using EnabledSpaces =
-    typename detail::Concatenated<detail::CudaSpaces, detail::HipSpaces, detail::OpenMPSpaces,
-                                  detail::ThreadsSpaces, detail::SerialSpaces>::type;
+using EnabledSpaces = typename detail::Concatenated<detail::CudaSpaces, detail::HipSpaces, detail::OpenMPSpaces,
+                                                    detail::ThreadsSpaces, detail::SerialSpaces>::type;
 
 /// True for spaces whose lanes are a warp's or a wavefront's.
 template <ExecutionSpace Exec>
-inline constexpr bool is_gpu = detail::Contains<Exec, detail::CudaSpaces>::value ||
-                               detail::Contains<Exec, detail::HipSpaces>::value;
+inline constexpr bool is_gpu =
+    detail::Contains<Exec, detail::CudaSpaces>::value || detail::Contains<Exec, detail::HipSpaces>::value;
 
 /// "cuda", "hip", "openmp", "threads" or "serial".
 template <ExecutionSpace Exec>

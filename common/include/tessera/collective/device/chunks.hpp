@@ -12,7 +12,8 @@
 
 namespace tessera::device {
 
-/// `count` chunks of `size` elements of n, the last of which may be short; every chunk but perhaps the last is whole tiles.
+/// `count` chunks of `size` elements of n, the last of which may be short; every chunk but perhaps the last is whole
+/// tiles.
 struct Chunks {
   std::size_t n = 0;
   std::size_t size = 1;

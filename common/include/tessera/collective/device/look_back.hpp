@@ -3,21 +3,21 @@
 /// Decoupled look-back: how the tiles of a single pass learn what lies before them.
 /// Source: Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back (NVIDIA NVR-2016-002).
 ///
-/// Each tile publishes its own total (partial), then, once it knows what lies before it, the total of everything up to its
-/// end (inclusive). A tile looks back over its predecessors, W at a time, until one is inclusive.
+/// Each tile publishes its own total (partial), then, once it knows what lies before it, the total of everything up to
+/// its end (inclusive). A tile looks back over its predecessors, W at a time, until one is inclusive.
 ///
 /// Progress: a tile's number is a ticket drawn from a counter, so that whoever is waited for has already started, in
 /// whatever order the hardware starts teams. Nobody waits for a tile that is not yet running.
 ///
-/// Launches: no reset between them. Every word carries the number of the launch (its epoch), so what an earlier launch left
-/// behind reads as absent; tickets go on counting.
+/// Launches: no reset between them. Every word carries the number of the launch (its epoch), so what an earlier launch
+/// left behind reads as absent; tickets go on counting.
 ///
 /// Visibility: values up to 4 bytes share one 8-byte word with epoch and state, which is read and written whole. Wider
 /// values stand in arrays of their own: value, fence, word on the writing side; word, fence, value on the reading side.
 /// A partial and an inclusive value have separate places, so that none is overwritten while it is read.
 ///
-/// Example, tiles' totals 3 7 2 5: tile 3 reads tile 2 (partial 2), tile 1 (inclusive 10): before it lie 10 + 2 = 12, and it
-/// publishes inclusive 17.
+/// Example, tiles' totals 3 7 2 5: tile 3 reads tile 2 (partial 2), tile 1 (inclusive 10): before it lie 10 + 2 = 12,
+/// and it publishes inclusive 17.
 
 #include <Kokkos_Core.hpp>
 
@@ -194,7 +194,8 @@ class LookBack {
         inclusive_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::inclusive"), Handle::packed ? 0 : tiles),
         counter_(label + "::counter") {}
 
-  /// The handle for the next launch, which must draw exactly `tiles` tickets. Enqueues nothing, but once in 2^30 launches.
+  /// The handle for the next launch, which must draw exactly `tiles` tickets. Enqueues nothing, but once in 2^30
+  /// launches.
   [[nodiscard]] Handle next_launch(Exec const& exec) {
     if (++epoch_ == last_epoch) {
       Kokkos::deep_copy(exec, words_, 0);

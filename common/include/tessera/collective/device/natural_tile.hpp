@@ -9,8 +9,9 @@
 
 namespace tessera::device {
 
-/// On a GPU a warp's rows of 16-byte packs: 16 bytes a lane and row, 64 bytes a lane in all, which keeps registers free for
-/// several teams a multiprocessor. On a host eight runs of a cache line each, so that eight chains of additions overlap.
+/// On a GPU a warp's rows of 16-byte packs: 16 bytes a lane and row, 64 bytes a lane in all, which keeps registers free
+/// for several teams a multiprocessor. On a host eight runs of a cache line each, so that eight chains of additions
+/// overlap.
 template <ExecutionSpace Exec, class Elements>
 struct NaturalTile {
   using Scalar = typename Elements::Scalar;

@@ -13,8 +13,8 @@
 
 namespace tessera::device {
 
-/// Threads of a team: what the user asked for, or 256 lanes' worth on a GPU and one thread on a host, where a core works
-/// through a whole tile and barriers only cost. Throws Skip if the space cannot give so many.
+/// Threads of a team: what the user asked for, or 256 lanes' worth on a GPU and one thread on a host, where a core
+/// works through a whole tile and barriers only cost. Throws Skip if the space cannot give so many.
 ///
 /// \param requested threads a team (0: choose)
 /// \param lanes vector lanes of each thread
@@ -23,15 +23,15 @@ template <ExecutionSpace Exec>
   // 512 lanes leave each of them 128 registers, which every kernel here can do with; 1024 do not.
   int const most = is_gpu<Exec> ? 512 / lanes : exec.concurrency();
   if (requested > most) {
-    throw Skip("a team of " + std::to_string(requested) + " threads (" + std::string(space_name<Exec>()) + " has at most " +
-               std::to_string(most) + " here)");
+    throw Skip("a team of " + std::to_string(requested) + " threads (" + std::string(space_name<Exec>()) +
+               " has at most " + std::to_string(most) + " here)");
   }
   if (requested > 0) return static_cast<int>(requested);
   return is_gpu<Exec> ? std::max(1, 256 / lanes) : 1;
 }
 
-/// Elements of a tile that a team keeps in scratch level 0: what the user asked for, or what 16 KiB hold (so that several
-/// teams share a multiprocessor), a power of two. Throws Skip if the user's tile does not fit.
+/// Elements of a tile that a team keeps in scratch level 0: what the user asked for, or what 16 KiB hold (so that
+/// several teams share a multiprocessor), a power of two. Throws Skip if the user's tile does not fit.
 ///
 /// \param requested elements of a tile (0: choose)
 /// \param bytes_per_element scratch that the method needs for an element
@@ -42,7 +42,8 @@ template <ExecutionSpace Exec>
   std::size_t const spare = fixed_bytes + 512;
   auto const most = static_cast<std::size_t>(Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0));
   if (requested > 0) {
-    double const needed = static_cast<double>(requested) * static_cast<double>(bytes_per_element) + static_cast<double>(spare);
+    double const needed =
+        static_cast<double>(requested) * static_cast<double>(bytes_per_element) + static_cast<double>(spare);
     if (needed > static_cast<double>(most)) {
       throw Skip("a tile of " + std::to_string(requested) + " elements (a team's scratch holds " +
                  std::to_string((most - spare) / bytes_per_element) + ")");

@@ -1,13 +1,14 @@
 #pragma once
 /// \file
 /// Device-wide scan around a team's scan: scan every tile, scan the tiles' totals, add them. The totals are scanned the
-/// same way, level upon level, until one tile holds them, so any number of elements is right: every tile gets the total of
-/// all tiles before it, not of its neighbour only.
+/// same way, level upon level, until one tile holds them, so any number of elements is right: every tile gets the total
+/// of all tiles before it, not of its neighbour only.
 ///
-/// Traffic: 2n to scan the tiles, 2n to add (n = bytes of the input): twice the least. Launches: one for a single tile, else
-/// 2 x levels - 1.
+/// Traffic: 2n to scan the tiles, 2n to add (n = bytes of the input): twice the least. Launches: one for a single tile,
+/// else 2 x levels - 1.
 ///
-/// Example, tiles of 3, sum: 1 1 1 1 1 1 1 1 -> tiles 1 2 3 | 1 2 3 | 1 2, totals 3 3 2 -> 3 6 8 -> 1 2 3 | 4 5 6 | 7 8.
+/// Example, tiles of 3, sum: 1 1 1 1 1 1 1 1 -> tiles 1 2 3 | 1 2 3 | 1 2, totals 3 3 2 -> 3 6 8 -> 1 2 3 | 4 5 6 |
+/// 7 8.
 
 #include <Kokkos_Core.hpp>
 
@@ -41,11 +42,11 @@ struct ScannedTile {
   }
 };
 
-/// One launch: every team scans one tile of `in` in scratch and writes it to `out`, and the tile's total to `totals` (if
-/// there is more than one tile). `in` and `out` may be the same.
+/// One launch: every team scans one tile of `in` in scratch and writes it to `out`, and the tile's total to `totals`
+/// (if there is more than one tile). `in` and `out` may be the same.
 ///
-/// `TileScan` is a team's scan: `TileScan::scratch_values(tile)` values of scratch, of which the first `tile` are filled,
-/// and `TileScan::run(team, scratch, n, op) -> ScannedTile`, valid for every thread.
+/// `TileScan` is a team's scan: `TileScan::scratch_values(tile)` values of scratch, of which the first `tile` are
+/// filled, and `TileScan::run(team, scratch, n, op) -> ScannedTile`, valid for every thread.
 template <class Exec, class Elements, class TileScan>
 struct ScanTiles {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -155,10 +156,12 @@ class TwoLevelScan {
   void scan_tiles(Exec const& exec, LevelElements const& elements, typename LevelElements::Scalar const* in,
                   typename LevelElements::Scalar* out, std::size_t n, std::size_t level) const {
     using Kernel = ScanTiles<Exec, LevelElements, TileScan>;
-    Kernel const kernel{elements, tile_scan_, in, out, level < totals_.size() ? totals_[level].data() : nullptr, n, tile_};
+    Kernel const kernel{elements, tile_scan_, in, out, level < totals_.size() ? totals_[level].data() : nullptr,
+                        n,        tile_};
     std::size_t const scratch = Kernel::Scratch::shmem_size(tile_scan_.scratch_values(tile_));
     typename Kernel::Policy policy(exec, static_cast<int>(tiles_of(n, tile_)), team_size_, vector_length_);
-    Kokkos::parallel_for(label_ + "::tiles", policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch))), kernel);
+    Kokkos::parallel_for(label_ + "::tiles", policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch))),
+                         kernel);
   }
 
   template <class LevelElements>

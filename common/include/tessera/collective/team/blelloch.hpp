@@ -19,10 +19,10 @@ namespace tessera::team {
 
 /// Replaces data[0, n) by its exclusive scan and returns the reduction of all n values.
 ///
-/// Who calls: every thread of the team, vector length 1. Scratch: the caller's `data`, blelloch_padded(n) + 1 values, of
-/// which the first n are filled. Barriers: one before each level (so the caller needs none between filling `data` and the
-/// call) and one after the last: result and data are valid for every thread. Operator: associative with identity; the
-/// order of elements is kept.
+/// Who calls: every thread of the team, vector length 1. Scratch: the caller's `data`, blelloch_padded(n) + 1 values,
+/// of which the first n are filled. Barriers: one before each level (so the caller needs none between filling `data`
+/// and the call) and one after the last: result and data are valid for every thread. Operator: associative with
+/// identity; the order of elements is kept.
 ///
 /// Example, n = 4, sum: 3 1 4 1 -> up 3 4 4 9 -> root cleared 3 4 4 0 -> down 3 0 4 4 -> 0 3 4 8, returns 9.
 template <Team M, class T, class Op>
@@ -31,8 +31,7 @@ template <Team M, class T, class Op>
   for (int i = n + team.team_rank(); i < padded; i += team.team_size()) data[i] = op.identity();
   for (int stride = 1; stride < padded; stride *= 2) {
     team.team_barrier();
-    for (int right = 2 * stride * (team.team_rank() + 1) - 1; right < padded;
-         right += 2 * stride * team.team_size()) {
+    for (int right = 2 * stride * (team.team_rank() + 1) - 1; right < padded; right += 2 * stride * team.team_size()) {
       data[right] = op(data[right - stride], data[right]);
     }
   }
@@ -43,8 +42,7 @@ template <Team M, class T, class Op>
   }
   for (int stride = padded / 2; stride >= 1; stride /= 2) {
     team.team_barrier();
-    for (int right = 2 * stride * (team.team_rank() + 1) - 1; right < padded;
-         right += 2 * stride * team.team_size()) {
+    for (int right = 2 * stride * (team.team_rank() + 1) - 1; right < padded; right += 2 * stride * team.team_size()) {
       // The right child's prefix is the parent's followed by the left subtree: in this order.
       T const left_subtree = data[right - stride];
       data[right - stride] = data[right];

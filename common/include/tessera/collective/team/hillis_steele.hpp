@@ -14,8 +14,8 @@ namespace tessera::team {
 ///
 /// Who calls: every thread of the team, vector length 1. Scratch: the caller's two buffers of n values; both are
 /// overwritten. Two of them, because a sweep in place would read values that another thread has already replaced.
-/// Barriers: one before every sweep (so the caller needs none between filling `from` and the call) and one after the last:
-/// the result is valid for every thread. Operator: associative; the order of elements is kept.
+/// Barriers: one before every sweep (so the caller needs none between filling `from` and the call) and one after the
+/// last: the result is valid for every thread. Operator: associative; the order of elements is kept.
 ///
 /// Example, n = 6, sum: 3 1 4 1 5 9 -> 3 4 5 5 6 14 -> 3 4 8 9 11 19 -> 3 4 8 9 14 23.
 template <Team M, class T, class Op>

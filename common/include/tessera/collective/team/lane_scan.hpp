@@ -20,9 +20,9 @@ struct ThreadPrefix {
 
 /// Exclusive scan of one value a thread.
 ///
-/// Who calls: all lanes of every thread. `value`: the same in all lanes of a thread. Scratch: the caller's `scratch`, one
-/// value a thread, which may be written again only after the caller's next barrier. Barriers: one, in the middle. Operator:
-/// associative with identity; the order of threads is kept. Result: in every lane.
+/// Who calls: all lanes of every thread. `value`: the same in all lanes of a thread. Scratch: the caller's `scratch`,
+/// one value a thread, which may be written again only after the caller's next barrier. Barriers: one, in the middle.
+/// Operator: associative with identity; the order of threads is kept. Result: in every lane.
 ///
 /// Example, 4 threads, sum: values 3 1 4 1 -> before 0 3 4 8, total 9.
 template <Team M, lane::Lanes L, class T, class Op>
@@ -54,8 +54,8 @@ template <Team M, lane::Lanes L, class T, class Op>
   return result;
 }
 
-/// Replaces data[0, n) in scratch by its inclusive scan: lanes scan rows of W elements, a thread carries from row to row
-/// of its part, the team adds what lies before the thread's part.
+/// Replaces data[0, n) in scratch by its inclusive scan: lanes scan rows of W elements, a thread carries from row to
+/// row of its part, the team adds what lies before the thread's part.
 ///
 /// Who calls: all lanes of every thread. Scratch: the caller's `data` (n values) and `totals` (one value a thread).
 /// Barriers: the caller needs none between filling `data` and the call; data is valid for every thread at the end.

@@ -2,8 +2,8 @@
 /// \file
 /// Reduction over the W lanes of one thread.
 ///
-/// Who calls: all lanes of the thread. Scratch: none. Barriers: none. Operator: associative; the order of lanes is kept.
-/// Result: the same value for all lanes.
+/// Who calls: all lanes of the thread. Scratch: none. Barriers: none. Operator: associative; the order of lanes is
+/// kept. Result: the same value for all lanes.
 ///
 /// Example, W = 4, sum: values 3 1 4 1 -> 9.
 

@@ -1,11 +1,11 @@
 #pragma once
 /// \file
-/// One thread's part of an array in registers: rows of W lanes x N elements, loaded and stored with one access a lane and
-/// row where the part is whole and aligned, element by element and masked where it is not.
+/// One thread's part of an array in registers: rows of W lanes x N elements, loaded and stored with one access a lane
+/// and row where the part is whole and aligned, element by element and masked where it is not.
 ///
-/// Element (row, lane, e) stands at (row * W + lane) * N + e from the part's begin: neighbouring lanes touch neighbouring
-/// packs, so a warp's access is one contiguous piece.
-/// Who calls: all lanes of one thread; the pointer and the count are the same in all of them. Scratch, barriers: none.
+/// Element (row, lane, e) stands at (row * W + lane) * N + e from the part's begin: neighbouring lanes touch
+/// neighbouring packs, so a warp's access is one contiguous piece. Who calls: all lanes of one thread; the pointer and
+/// the count are the same in all of them. Scratch, barriers: none.
 ///
 /// Example, W = 2, N = 2, 2 rows: lane 0 holds elements 0 1 and 4 5, lane 1 holds 2 3 and 6 7.
 
@@ -32,13 +32,15 @@ template <int W, int N>
   return (row * W + lane) * N + e;
 }
 
-/// Elements of [begin, begin + size) that lie before `end`. Within a part 32 bits do, and cost a GPU half the registers.
+/// Elements of [begin, begin + size) that lie before `end`. Within a part 32 bits do, and cost a GPU half the
+/// registers.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr int count_before(std::size_t begin, std::size_t end, int size) {
   if (begin >= end) return 0;
   return end - begin < static_cast<std::size_t>(size) ? static_cast<int>(end - begin) : size;
 }
 
-/// Loads the first `count` elements of `part`, which has RowCount * W * N places; the rest is not read, and becomes `fill`.
+/// Loads the first `count` elements of `part`, which has RowCount * W * N places; the rest is not read, and becomes
+/// `fill`.
 template <lane::Lanes L, class Values, class T>
 KOKKOS_FUNCTION void load_rows(L const& lanes, T const* part, int count, T const& fill, Values& values) {
   lanes.each(
