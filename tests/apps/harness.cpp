@@ -128,6 +128,11 @@ std::vector<DType> dtypes_of_this_build() {
   return dtypes;
 }
 
+bool is_wanted(Row const& row) {
+  char const* const space = std::getenv("TESSERA_TEST_SPACE");
+  return space == nullptr || row.space == space;
+}
+
 int repeats(int otherwise) {
   char const* const text = std::getenv("TESSERA_TEST_REPEATS");
   return text != nullptr ? std::max(1, std::atoi(text)) : otherwise;

@@ -49,6 +49,9 @@ class PatternSource final : public FieldSource {
 /// True if the space's dtype is in this build.
 [[nodiscard]] std::vector<DType> dtypes_of_this_build();
 
+/// True unless TESSERA_TEST_SPACE names another space than the row's: so that a GPU's time is not spent on the host.
+[[nodiscard]] bool is_wanted(Row const& row);
+
 /// How often the repeated runs run: TESSERA_TEST_REPEATS, or this.
 [[nodiscard]] int repeats(int otherwise);
 

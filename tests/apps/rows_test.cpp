@@ -51,7 +51,7 @@ void run_rows(App const& app, DType dtype, FieldSource const& source, ParameterM
   auto const problem_case = app.read(dtype, source, with_defaults(app, given));
   std::vector<ExpectedField> const expected = problem_case->reference();
   for (Row const& row : app.rows) {
-    if (row.dtype != dtype) continue;
+    if (row.dtype != dtype || !is_wanted(row)) continue;
     std::string const outcome = run_row(row, *problem_case, expected, runs);
     if (outcome.starts_with("skipped: ")) continue;
     EXPECT_EQ(outcome, "") << name_of(app, row) << " on " << what;

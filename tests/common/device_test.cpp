@@ -179,6 +179,19 @@ void expect_tiles_in_any_order(Elements const& elements, TileScan const& tile_sc
   }
 }
 
+TEST(ScanTiles, ReadsInclusiveAndExclusiveScans) {
+  int const inclusive[] = {3, 4, 8};
+  device::ScannedTile<int> const including{inclusive, true, -1};
+  int const exclusive[] = {0, 3, 4, -2};  // what follows is somebody else's
+  device::ScannedTile<int> const excluding{exclusive, false, 8};
+  for (auto const& tile : {including, excluding}) {
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(tile.before(i, 0), exclusive[i]);
+      EXPECT_EQ(tile.through(i, 3), inclusive[i]);
+    }
+  }
+}
+
 TEST(ScanTiles, InAnyOrder) {
   for (int const threads : {1, 2, 3, 4, 7}) {
     for (int const tile : {2, 3, 8, 13}) {
@@ -317,7 +330,7 @@ TEST(Chunks, CoverEveryElementOnce) {
 TEST(TeamShape, GivesWhatIsAskedForOrSkips) {
   for_each_type(EnabledSpaces{}, []<class Exec>() {
     Exec const exec;
-    int const most = is_gpu<Exec> ? 1024 : exec.concurrency();
+    int const most = is_gpu<Exec> ? 512 : exec.concurrency();
     EXPECT_GE(device::team_size(exec, 0), 1);
     EXPECT_EQ(device::team_size(exec, 1), 1);
     EXPECT_EQ(device::team_size(exec, most), most);

@@ -152,6 +152,36 @@ TEST(LookBack, StepByStep) {
   });
 }
 
+class Nothing final : public Elsewhere {
+ public:
+  void step() override {
+    if (++steps_ > 100) throw std::runtime_error("waits for a tile that it does not need");
+  }
+
+ private:
+  int steps_ = 0;
+};
+
+// A tile is not held up by what lies before its nearest inclusive predecessor.
+TEST(LookBack, StopsAtTheNearestInclusiveTile) {
+  for_each_width([]<int W>() {
+    using Op = Multiply;
+    constexpr std::size_t tiles = 70;
+    auto const values = samples<Op>(tiles, 3);
+    auto const all = serial_inclusive(values, Op{});
+    for (std::size_t nearest = 0; nearest < tiles; ++nearest) {
+      HostLookBack<Matrix> memory(tiles);
+      auto const handle = memory.handle(1);
+      handle.publish(nearest, TileState::inclusive, all[nearest]);
+      for (std::size_t tile = nearest + 1; tile < tiles; ++tile) handle.publish(tile, TileState::partial, values[tile]);
+      Nothing nothing;
+      Matrix before{};
+      ASSERT_NO_THROW(before = handle.before(ObservedLanes<W>(&nothing), tiles, Op{})) << W << " lanes, tile " << nearest;
+      ASSERT_TRUE(same(before, all.back())) << W << " lanes, tile " << nearest;
+    }
+  });
+}
+
 TEST(LookBack, PollSeesOnlyThisLaunch) {
   HostLookBack<Matrix> memory(2);
   auto const handle = memory.handle(5);
@@ -201,12 +231,11 @@ struct LookBackKernel {
   DeviceView<V> before;
   DeviceView<int> drawn;
   device::LookBackHandle<V> look_back;
-  std::uint32_t ticket_offset;
   std::uint64_t seed;
 
   KOKKOS_FUNCTION void operator()(typename Kokkos::TeamPolicy<Exec>::member_type const& team) const {
     TileView const shared(team.team_scratch(0));
-    Kokkos::single(Kokkos::PerTeam(team), [&] { shared() = look_back.next_tile() - ticket_offset; });
+    Kokkos::single(Kokkos::PerTeam(team), [&] { shared() = look_back.next_tile(); });
     team.team_barrier();
     std::uint32_t const tile = shared();
     if (tile >= values.extent(0)) return;  // the count of draws will say so
@@ -252,8 +281,7 @@ class RepeatedLookBack {
   explicit RepeatedLookBack(std::size_t tiles) : tiles_(tiles), look_back_("look_back", tiles) {}
 
   /// `launches` launches one behind the other, without a wait between them.
-  [[nodiscard]] std::optional<std::string> run(int launches, int threads, std::uint64_t seed,
-                                               std::uint32_t ticket_offset = 0) {
+  [[nodiscard]] std::optional<std::string> run(int launches, int threads, std::uint64_t seed) {
     Exec const exec;
     std::vector<Kernel> kernels;
     std::vector<std::vector<V>> values;
@@ -263,7 +291,6 @@ class RepeatedLookBack {
                           View("before", tiles_),
                           typename Kernel::template DeviceView<int>("drawn", tiles_),
                           look_back_.next_launch(exec),
-                          ticket_offset,
                           (seed + static_cast<std::uint64_t>(launch)) << 20};
       Kokkos::deep_copy(kernel.values, Kokkos::View<V const*, Kokkos::HostSpace>(values.back().data(), tiles_));
       kernels.push_back(kernel);
@@ -290,8 +317,6 @@ class RepeatedLookBack {
     }
     return std::nullopt;
   }
-
-  [[nodiscard]] device::LookBack<Exec, V>& object() { return look_back_; }
 
  private:
   using View = typename Kernel::template DeviceView<V>;
@@ -325,20 +350,42 @@ TEST(LookBack, PackedValuesInKernels) { expect_repeated_look_back<Compose<std::u
 TEST(LookBack, PackedValuesThatRarelySayAnything) { expect_repeated_look_back<LastNonZero>(); }
 TEST(LookBack, WideValuesInKernels) { expect_repeated_look_back<Multiply>(); }
 
+// Every tile publishes, or counts as present if it has.
+template <class Exec, class V>
+struct PublishOrCount {
+  device::LookBackHandle<V> look_back;
+  bool publish;
+
+  KOKKOS_FUNCTION void operator()(int tile, int& present) const {
+    if (publish) look_back.publish(static_cast<std::size_t>(tile), TileState::inclusive, V{});
+    if (look_back.poll(static_cast<std::size_t>(tile)).state != TileState::absent) ++present;
+  }
+};
+
+template <class Exec, class V>
+[[nodiscard]] int present(device::LookBackHandle<V> const& look_back, int tiles, bool publish) {
+  int count = 0;
+  Kokkos::parallel_reduce("present", Kokkos::RangePolicy<Exec>(0, tiles), PublishOrCount<Exec, V>{look_back, publish}, count);
+  return count;
+}
+
 // After 2^30 launches the epochs begin anew; what the first ones left behind must not be taken for news then.
 TEST(LookBack, EpochsBeginAnew) {
 #if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "counts to 2^30, which takes too long in this build";
 #endif
   for_each_type(EnabledSpaces{}, []<class Exec>() {
-    // 2^30 launches of 64 tiles draw a multiple of 2^32 tickets: none, for the counter.
-    constexpr std::uint32_t tiles = 64;
-    RepeatedLookBack<Exec, Multiply> repeated(tiles);
+    constexpr int tiles = 64;
     Exec const exec;
-    ASSERT_EQ(repeated.run(5, 1, 1), std::nullopt);  // epochs 1 to 5
-    // Launches that nobody makes: 4 fewer, so that epoch 3 comes next, and the counter is 4 launches' tickets behind.
-    for (std::uint32_t launch = 0; launch < (1u << 30) - 4; ++launch) (void)repeated.object().next_launch(exec);
-    ASSERT_EQ(repeated.run(3, 1, 100, 4 * tiles), std::nullopt);
+    device::LookBack<Exec, int> look_back("look_back", tiles);
+    auto const first = look_back.next_launch(exec);
+    EXPECT_EQ((present<Exec>(first, tiles, true)), tiles);
+    EXPECT_EQ((present<Exec>(look_back.next_launch(exec), tiles, false)), 0);
+    // Epochs 3 to 2^30 - 1, of launches that nobody makes.
+    for (std::uint32_t launch = 3; launch < 1u << 30; ++launch) (void)look_back.next_launch(exec);
+    EXPECT_EQ((present<Exec>(look_back.next_launch(exec), tiles, false)), 0);
+    EXPECT_EQ((present<Exec>(first, tiles, true)), tiles);  // the epoch is the first one again
+    EXPECT_EQ((present<Exec>(look_back.next_launch(exec), tiles, false)), 0);
   });
 }
 

@@ -15,6 +15,7 @@
 #include <tessera/core/spaces.hpp>
 
 #include "adversarial_team.hpp"
+#include "guarded_array.hpp"
 #include "lane_checks.hpp"
 #include "operators_for_tests.hpp"
 #include "team_cases.hpp"
@@ -106,21 +107,18 @@ TEST(AdversarialTeam, ReportsAnException) {
 
 constexpr int sizes[] = {0, 1, 2, 3, 5, 7, 8, 9, 31, 32, 33, 63, 64, 65, 100, 255, 256, 257};
 constexpr int adversarial_threads[] = {1, 2, 3, 4, 5, 7, 8};
-constexpr int canaries = 4;
 
 template <class Case, class L>
-[[nodiscard]] Problem run_adversarial(AdversarialTeam& team, Case const& tested, L const& lanes, int n, Order order,
-                                      std::uint64_t seed) {
+[[nodiscard]] Problem run_adversarial(AdversarialTeam& team, GuardedArray<typename Case::T>& memory, Case const& tested,
+                                      L const& lanes, int n, Order order, std::uint64_t seed) {
   using T = typename Case::T;
   auto const in = samples<typename Case::Operator>(static_cast<std::size_t>(n), seed);
-  auto const values = static_cast<std::size_t>(tested.scratch_values(n, team.size()));
-  std::vector<T> scratch(values + canaries);
+  // Scratch ends where memory ends: what lies past it can neither be written nor read.
+  T* const scratch = memory.last(static_cast<std::size_t>(tested.scratch_values(n, team.size())));
   std::vector<T> seen(static_cast<std::size_t>(team.size()) * (n + 1));
-  poison(scratch, seed);
-  poison(seen, seed + 1);
-  std::vector<T> const behind(scratch.begin() + values, scratch.end());
+  poison(seen, seed);
   auto problem = team.run(order, seed, [&](AdversarialTeam::Member const& member) {
-    fill_run_look(tested, member, lanes, in.data(), n, scratch.data(), seen.data());
+    fill_run_look(tested, member, lanes, in.data(), n, scratch, seen.data());
   });
   auto const expected = tested.expected(in);
   for (int thread = 0; thread < team.size() && !problem; ++thread) {
@@ -128,9 +126,7 @@ template <class Case, class L>
     problem = difference(std::vector<T>(own, own + n + 1), expected);
     if (problem) *problem += " in the eyes of thread " + std::to_string(thread);
   }
-  if (!problem && difference(std::vector<T>(scratch.begin() + values, scratch.end()), behind)) {
-    problem = "wrote past the end of its scratch";
-  }
+  if (!problem && !memory.untouched()) problem = "wrote before the begin of its scratch";
   if (problem) {
     *problem = tested.name() + ", n = " + std::to_string(n) + ", " + std::to_string(team.size()) + " threads, " +
                std::to_string(L::width) + " lanes, " + name_of(order) + " order: " + *problem;
@@ -142,12 +138,13 @@ template <class Case, class L>
 template <class Case, class L>
 void expect_right_in_any_order(Case const& tested, L const& lanes) {
   std::uint64_t seed = 0;
+  GuardedArray<typename Case::T> memory(1000);
   for (int const threads : adversarial_threads) {
     AdversarialTeam team(threads);
     for (int const n : sizes) {
       if (n < Case::least) continue;
       for (Order const order : all_orders) {
-        ASSERT_EQ(run_adversarial(team, tested, lanes, n, order, ++seed), std::nullopt);
+        ASSERT_EQ(run_adversarial(team, memory, tested, lanes, n, order, ++seed), std::nullopt);
       }
     }
   }
@@ -263,7 +260,7 @@ template <class View>
   return {mirror.data(), mirror.data() + mirror.size()};
 }
 
-constexpr int league = 5;
+constexpr int league = 4;
 
 template <class Exec, class Case, class L>
 struct TileKernel {
@@ -307,7 +304,8 @@ template <class Exec, class Case, class L>
   return std::nullopt;
 }
 
-// Threads a team that the space can have, of W lanes each.
+// Threads a team that the space can have, of W lanes each. Few on hosts, where a barrier of more threads than there are
+// cores takes long; the orders above are the test there.
 template <class Exec>
 [[nodiscard]] std::vector<int> team_sizes(int width) {
   std::vector<int> result;
@@ -322,7 +320,8 @@ template <int W, class Case>
 void expect_right_on_all_spaces(Case const& tested) {
   for_each_type(EnabledSpaces{}, [&]<class Exec>() {
     for (int const threads : team_sizes<Exec>(W)) {
-      for (int const n : {1, 2, 7, 32, 33, 64, 65, 257}) {
+      for (int const n : {1, 2, 7, 33, 64, 100, 257}) {
+        if (!is_gpu<Exec> && threads > 1 && n > 100) continue;
         ASSERT_EQ((run_on_space<Exec, Case, lane::On<Exec, W>>(tested, n, threads)), std::nullopt);
       }
     }

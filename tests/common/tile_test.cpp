@@ -108,6 +108,16 @@ TEST(Rows, LoadAndStoreWhatIsThere) {
   expect_rows<std::uint16_t, 64, 2, 1>();
 }
 
+TEST(Rows, CountOnlyWhatIsThere) {
+  EXPECT_EQ(thread::count_before(3, 3, 8), 0);
+  EXPECT_EQ(thread::count_before(4, 3, 8), 0);  // a thread whose part begins past the end
+  EXPECT_EQ(thread::count_before(3, 10, 8), 7);
+  EXPECT_EQ(thread::count_before(3, 11, 8), 8);
+  EXPECT_EQ(thread::count_before(3, 12, 8), 8);
+  EXPECT_EQ(thread::count_before(0, std::size_t{1} << 33, 8), 8);
+  EXPECT_EQ(thread::count_before(std::size_t{1} << 40, (std::size_t{1} << 40) + 5, 8), 5);
+}
+
 TEST(Rows, DocumentedExample) {
   using Items = thread::Rows<int, 2, 2>;
   lane::Emulated<2> const lanes;

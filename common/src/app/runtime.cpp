@@ -58,7 +58,7 @@ std::string host_name() {
 
 }  // namespace
 
-Runtime::Runtime(int& argc, char** argv) { Kokkos::initialize(argc, argv); }
+Runtime::Runtime(int& argc, char** argv) : ranks_(argc, argv) { Kokkos::initialize(argc, argv); }
 
 Runtime::~Runtime() { Kokkos::finalize(); }
 

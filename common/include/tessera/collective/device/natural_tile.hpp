@@ -9,14 +9,13 @@
 
 namespace tessera::device {
 
-/// On a GPU a warp's rows of 16-byte packs: 16 bytes a lane and row, 64 bytes a lane in all, which keeps registers free
-/// for several teams a multiprocessor. On a host eight runs of a cache line each, so that eight chains of additions
-/// overlap.
+/// On a GPU eight rows of 16-byte packs, 128 bytes a lane in flight: tiles so large that asking the predecessors is rare, in
+/// 64 registers. On a host eight rows of a cache line, so that several chains of additions overlap.
 template <ExecutionSpace Exec, class Elements>
 struct NaturalTile {
   using Scalar = typename Elements::Scalar;
   using Lanes = lane::On<Exec, lane::natural_width<Exec>>;
-  static constexpr int rows = is_gpu<Exec> ? 4 : 8;
+  static constexpr int rows = 8;
   static constexpr int pack = is_gpu<Exec> ? collective::pack_width<Scalar> : 4 * collective::pack_width<Scalar>;
   using type = team::RegisterTile<Lanes, Elements, rows, pack>;
 };

@@ -1,0 +1,18 @@
+#pragma once
+/// \file
+/// The ranks of a run. In a build without MPI there is one.
+
+namespace tessera::ranks {
+
+/// MPI from construction to destruction. A later version will spread a case over ranks; until then more than one is the
+/// user's mistake, said before anything runs, rather than as many copies of the same run.
+class Session {
+ public:
+  /// Throws UserError if the program was started on more than one rank.
+  Session(int& argc, char**& argv);
+  ~Session();
+  Session(Session const&) = delete;
+  Session& operator=(Session const&) = delete;
+};
+
+}  // namespace tessera::ranks
