@@ -155,7 +155,7 @@ TEST(LookBack, StepByStep) {
 class Nothing final : public Elsewhere {
  public:
   void step() override {
-    if (++steps_ > 100) throw std::runtime_error("waits for a tile that it does not need");
+    if (++steps_ > 1000) throw std::runtime_error("waits for a tile that it does not need");
   }
 
  private:
@@ -176,7 +176,8 @@ TEST(LookBack, StopsAtTheNearestInclusiveTile) {
       for (std::size_t tile = nearest + 1; tile < tiles; ++tile) handle.publish(tile, TileState::partial, values[tile]);
       Nothing nothing;
       Matrix before{};
-      ASSERT_NO_THROW(before = handle.before(ObservedLanes<W>(&nothing), tiles, Op{})) << W << " lanes, tile " << nearest;
+      ASSERT_NO_THROW(before = handle.before(ObservedLanes<W>(&nothing), tiles, Op{}))
+          << W << " lanes, tile " << nearest;
       ASSERT_TRUE(same(before, all.back())) << W << " lanes, tile " << nearest;
     }
   });
@@ -287,10 +288,8 @@ class RepeatedLookBack {
     std::vector<std::vector<V>> values;
     for (int launch = 0; launch < launches; ++launch) {
       values.push_back(samples<Op>(tiles_, seed + static_cast<std::uint64_t>(launch)));
-      Kernel const kernel{View("values", tiles_),
-                          View("before", tiles_),
-                          typename Kernel::template DeviceView<int>("drawn", tiles_),
-                          look_back_.next_launch(exec),
+      Kernel const kernel{View("values", tiles_), View("before", tiles_),
+                          typename Kernel::template DeviceView<int>("drawn", tiles_), look_back_.next_launch(exec),
                           (seed + static_cast<std::uint64_t>(launch)) << 20};
       Kokkos::deep_copy(kernel.values, Kokkos::View<V const*, Kokkos::HostSpace>(values.back().data(), tiles_));
       kernels.push_back(kernel);
@@ -365,7 +364,8 @@ struct PublishOrCount {
 template <class Exec, class V>
 [[nodiscard]] int present(device::LookBackHandle<V> const& look_back, int tiles, bool publish) {
   int count = 0;
-  Kokkos::parallel_reduce("present", Kokkos::RangePolicy<Exec>(0, tiles), PublishOrCount<Exec, V>{look_back, publish}, count);
+  Kokkos::parallel_reduce("present", Kokkos::RangePolicy<Exec>(0, tiles), PublishOrCount<Exec, V>{look_back, publish},
+                          count);
   return count;
 }
 

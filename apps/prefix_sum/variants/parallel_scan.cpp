@@ -10,25 +10,57 @@ namespace tessera::prefix_sum {
 
 namespace {
 
+// A value and where it begins. Kokkos' scan assumes a commutative join: on CUDA (4.6) it passes the later value first.
+// With its place, a value that does not commute can be put in order.
+template <class Value>
+struct Placed {
+  Value value;
+  std::size_t begin;
+};
+
 template <class Exec, class Elements>
 class KokkosScan {
  public:
   using Scalar = typename Elements::Scalar;
   using Value = typename Elements::Value;
 
-  // Kokkos finds value_type, init and join by name; join must keep the order (earlier, later).
+  // The identity begins after everything, so that what it is joined with keeps its place.
+  static constexpr std::size_t nowhere = ~std::size_t{0};
+
+  // Kokkos finds value_type, init and join by name.
   struct Functor {
-    using value_type = Value;
+    using value_type = std::conditional_t<Elements::commutative, Value, Placed<Value>>;
     Elements elements;
     Scalar const* in;
     Scalar* out;
 
-    KOKKOS_FUNCTION void init(Value& value) const { value = elements.op().identity(); }
-    KOKKOS_FUNCTION void join(Value& earlier, Value const& later) const { earlier = elements.op()(earlier, later); }
-    KOKKOS_FUNCTION void operator()(std::size_t i, Value& running, bool final) const {
-      Value const before = running;
-      running = elements.op()(running, elements.lift(i, in[i]));
-      if (final) out[i] = elements.lower(i, before, running);
+    KOKKOS_FUNCTION void init(value_type& running) const {
+      if constexpr (Elements::commutative) {
+        running = elements.op().identity();
+      } else {
+        running = {elements.op().identity(), nowhere};
+      }
+    }
+    KOKKOS_FUNCTION void join(value_type& a, value_type const& b) const {
+      auto const op = elements.op();
+      if constexpr (Elements::commutative) {
+        a = op(a, b);
+      } else if (a.begin <= b.begin) {
+        a = {op(a.value, b.value), a.begin};
+      } else {
+        a = {op(b.value, a.value), b.begin};
+      }
+    }
+    KOKKOS_FUNCTION void operator()(std::size_t i, value_type& running, bool final) const {
+      if constexpr (Elements::commutative) {
+        Value const before = running;
+        running = elements.op()(before, elements.lift(i, in[i]));
+        if (final) out[i] = elements.lower(i, before, running);
+      } else {
+        Value const before = running.value;
+        join(running, {elements.lift(i, in[i]), i});
+        if (final) out[i] = elements.lower(i, before, running.value);
+      }
     }
   };
 

@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-/// MPI (if built with it) and Kokkos from construction to destruction. Takes the --kokkos-* options out of argv. Throws std::runtime_error when
-/// Kokkos cannot start (no GPU, bad options).
+/// MPI (if built with it) and Kokkos from construction to destruction. Takes the --kokkos-* options out of argv. Throws
+/// std::runtime_error when Kokkos cannot start (no GPU, bad options).
 class Runtime {
  public:
   Runtime(int& argc, char** argv);

@@ -9,8 +9,8 @@
 
 namespace tessera::device {
 
-/// On a GPU eight rows of 16-byte packs, 128 bytes a lane in flight: tiles so large that asking the predecessors is rare, in
-/// 64 registers. On a host eight rows of a cache line, so that several chains of additions overlap.
+/// On a GPU eight rows of 16-byte packs, 128 bytes a lane in flight: tiles so large that asking the predecessors is
+/// rare, in 64 registers. On a host eight rows of a cache line, so that several chains of additions overlap.
 template <ExecutionSpace Exec, class Elements>
 struct NaturalTile {
   using Scalar = typename Elements::Scalar;

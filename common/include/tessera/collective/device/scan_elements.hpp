@@ -15,6 +15,7 @@ template <class T, class Op>
 struct PlainElements {
   using Scalar = T;
   using Value = T;
+  static constexpr bool commutative = true;  ///< of sum, max and min
 
   Op combine{};
   bool exclusive = false;
@@ -42,6 +43,7 @@ struct SegmentedElements {
   using Scalar = T;
   using Value = collective::Segmented<T>;
   using Op = collective::SegmentedOperator<T, collective::AnyOperator<T>>;
+  static constexpr bool commutative = false;
 
   Op combine{};
   bool exclusive = false;
