@@ -22,6 +22,8 @@ concept OperatorOn = requires(Op const& op, T const& a, T const& b) {
 /// a + b; integers wrap modulo 2^n (signed ones too, by way of unsigned arithmetic).
 template <class T>
 struct Sum {
+  static constexpr bool commutative = true;
+
   [[nodiscard]] KOKKOS_FUNCTION constexpr T identity() const { return T(0); }
   [[nodiscard]] KOKKOS_FUNCTION constexpr T operator()(T const& a, T const& b) const {
     if constexpr (std::is_integral_v<T>) {
@@ -36,6 +38,8 @@ struct Sum {
 /// The larger; a NaN on either side gives NaN, as numpy.maximum does.
 template <class T>
 struct Max {
+  static constexpr bool commutative = true;
+
   [[nodiscard]] KOKKOS_FUNCTION constexpr T identity() const {
     if constexpr (std::is_floating_point_v<T>) {
       return -std::numeric_limits<T>::infinity();
@@ -52,6 +56,8 @@ struct Max {
 /// The smaller; a NaN on either side gives NaN, as numpy.minimum does.
 template <class T>
 struct Min {
+  static constexpr bool commutative = true;
+
   [[nodiscard]] KOKKOS_FUNCTION constexpr T identity() const {
     if constexpr (std::is_floating_point_v<T>) {
       return std::numeric_limits<T>::infinity();

@@ -15,7 +15,8 @@ template <class T, class Op>
 struct PlainElements {
   using Scalar = T;
   using Value = T;
-  static constexpr bool commutative = true;  ///< of sum, max and min
+  /// Whether a library that assumes so may exchange the operands: the operator has to say it.
+  static constexpr bool commutative = requires { requires Op::commutative; };
 
   Op combine{};
   bool exclusive = false;

@@ -41,6 +41,10 @@ template <ExecutionSpace Exec>
   // Padding of each scratch array is at most 64 bytes; a handful of arrays.
   std::size_t const spare = fixed_bytes + 512;
   auto const most = static_cast<std::size_t>(Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0));
+  if (spare + bytes_per_element > most) {
+    throw Skip("a team's scratch of " + std::to_string(spare + bytes_per_element) + " bytes (there are " +
+               std::to_string(most) + ")");
+  }
   if (requested > 0) {
     double const needed =
         static_cast<double>(requested) * static_cast<double>(bytes_per_element) + static_cast<double>(spare);

@@ -4,11 +4,11 @@
 /// same way, level upon level, until one tile holds them, so any number of elements is right: every tile gets the total
 /// of all tiles before it, not of its neighbour only.
 ///
-/// Traffic: 2n to scan the tiles, 2n to add (n = bytes of the input): twice the least. Launches: one for a single tile,
-/// else 2 x levels - 1.
+/// Traffic: 2n to scan the tiles, 2n to add (n = bytes of the input): twice the least. Launches: 2L + 1 with L levels of
+/// totals, none of them for a single tile.
 ///
-/// Example, tiles of 3, sum: 1 1 1 1 1 1 1 1 -> tiles 1 2 3 | 1 2 3 | 1 2, totals 3 3 2 -> 3 6 8 -> 1 2 3 | 4 5 6 |
-/// 7 8.
+/// Example, tiles of 3, sum: 1 1 1 1 1 1 1 1 -> tiles 1 2 3 | 1 2 3 | 1 2, totals 3 3 2 -> 3 6 8
+/// -> 1 2 3 | 4 5 6 | 7 8.
 
 #include <Kokkos_Core.hpp>
 

@@ -4,13 +4,14 @@
 ///
 /// Two models of one concept, with the same order of operations:
 /// - Hardware<W>: W lanes of a warp or wavefront; each lane runs the code and holds one value. Under Kokkos these are
-/// the
-///   W vector lanes of one thread of a TeamPolicy with vector length W.
+///   the W vector lanes of one thread of a TeamPolicy with vector length W.
 /// - Emulated<W>: one thread holds the W values as an array and steps them together.
 ///
 /// Lane code holds `typename Lanes::template Value<T>`, changes values with `each`, moves them with the functions
-/// below. Who calls: all W lanes together, never under a condition that differs between them, and with the same trip
-/// count of loops around. Scratch: none. Barriers: none. Results are valid in every lane.
+/// below.
+///
+/// Who calls: all W lanes together, never under a condition that differs between them, and with the same trip count of
+/// loops around. Scratch: none. Barriers: none. Results are valid in every lane.
 ///
 /// Example, W = 4, values 1 2 3 4:
 ///   shift_up(v, 1)   -> 1 1 2 3     (lanes without a source keep their own)

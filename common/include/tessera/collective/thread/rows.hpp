@@ -4,8 +4,9 @@
 /// and row where the part is whole and aligned, element by element and masked where it is not.
 ///
 /// Element (row, lane, e) stands at (row * W + lane) * N + e from the part's begin: neighbouring lanes touch
-/// neighbouring packs, so a warp's access is one contiguous piece. Who calls: all lanes of one thread; the pointer and
-/// the count are the same in all of them. Scratch, barriers: none.
+/// neighbouring packs, so a warp's access is one contiguous piece.
+///
+/// Who calls: all lanes of one thread; the pointer and the count are the same in all of them. Scratch, barriers: none.
 ///
 /// Example, W = 2, N = 2, 2 rows: lane 0 holds elements 0 1 and 4 5, lane 1 holds 2 3 and 6 7.
 
