@@ -10,7 +10,8 @@ class Session {
  public:
   /// Throws UserError if the program was started on more than one rank.
   Session(int& argc, char**& argv);
-  ~Session();
+  // With MPI it has something to do.
+  ~Session();  // NOLINT(performance-trivially-destructible)
   Session(Session const&) = delete;
   Session& operator=(Session const&) = delete;
 };
