@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string_view>
 #include <tuple>
-#include <type_traits>
 #include <vector>
 
+#include <tessera/collective/accumulator.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
@@ -75,24 +75,8 @@ struct Dot {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// What products and sums are made in: T itself, but unsigned for integers, which then wrap modulo 2^32 without
-/// undefined behaviour.
-template <class T>
-struct AccumulatorOf {
-  using type = T;
-};
-template <std::integral T>
-struct AccumulatorOf<T> {
-  using type = std::make_unsigned_t<T>;
-};
-template <class T>
-using Accumulator = typename AccumulatorOf<T>::type;
-
-/// a * b in the accumulator's type.
-template <class T>
-[[nodiscard]] KOKKOS_INLINE_FUNCTION Accumulator<T> product(T const& a, T const& b) {
-  return static_cast<Accumulator<T>>(a) * static_cast<Accumulator<T>>(b);
-}
+using collective::Accumulator;
+using collective::product;
 
 /// The output's memory as one accumulator.
 template <class T, class Memory>

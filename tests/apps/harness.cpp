@@ -72,13 +72,22 @@ std::string name_of(Pattern pattern) {
   return "unknown";
 }
 
+PatternSource::PatternSource(App const& app, Pattern pattern, std::size_t size, ParameterMap const& given)
+    : PatternSource(app, pattern, app.input_shapes(size, with_defaults(app, given))) {}
+
+PatternSource::PatternSource(App const& app, Pattern pattern, std::vector<Shape> const& shapes) : pattern_(pattern) {
+  std::vector<FieldSpec> const fields = app.input_fields(app.rows.at(0).dtype);
+  for (std::size_t i = 0; i < fields.size(); ++i) shapes_[fields[i].name] = shapes.at(i);
+}
+
 void PatternSource::read(FieldSpec const& spec, void* destination) const {
   // The field's name chooses its random stream, so that a and b of one input differ.
   std::uint64_t const stream = spec.name.empty() ? 0 : static_cast<std::uint64_t>(spec.name[0]);
+  std::size_t const size = count_of(shapes_.at(spec.name));
   switch (spec.dtype) {
-    case DType::float32: return fill<float>(pattern_, stream, size_, destination);
-    case DType::float64: return fill<double>(pattern_, stream, size_, destination);
-    case DType::int32: return fill<std::int32_t>(pattern_, stream, size_, destination);
+    case DType::float32: return fill<float>(pattern_, stream, size, destination);
+    case DType::float64: return fill<double>(pattern_, stream, size, destination);
+    case DType::int32: return fill<std::int32_t>(pattern_, stream, size, destination);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,17 +23,19 @@ inline constexpr Pattern special_patterns[] = {Pattern::nan_inside, Pattern::inf
 
 [[nodiscard]] std::string name_of(Pattern pattern);
 
-/// Every field one-dimensional with `size` elements of a pattern. Fields differ from each other where the pattern
-/// allows.
+/// Fields of given shapes, filled with a pattern. Fields differ from each other where the pattern allows.
 class PatternSource final : public FieldSource {
  public:
-  PatternSource(Pattern pattern, std::size_t size) : pattern_(pattern), size_(size) {}
-  [[nodiscard]] Shape shape(FieldSpec const&) const override { return {size_}; }
+  /// The shapes that a size stands for.
+  PatternSource(App const& app, Pattern pattern, std::size_t size, ParameterMap const& given);
+  /// Shapes in the order of the app's input fields.
+  PatternSource(App const& app, Pattern pattern, std::vector<Shape> const& shapes);
+  [[nodiscard]] Shape shape(FieldSpec const& spec) const override { return shapes_.at(spec.name); }
   void read(FieldSpec const& spec, void* destination) const override;
 
  private:
   Pattern pattern_;
-  std::size_t size_;
+  std::map<std::string, Shape> shapes_;
 };
 
 /// A parameter map with the app's defaults where `given` says nothing.

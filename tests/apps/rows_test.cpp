@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "all_apps.hpp"
+#include "app_cases.hpp"
 #include "harness.hpp"
 
 namespace tessera::testing {
@@ -16,38 +17,10 @@ std::vector<App> const& apps() {
   return all;
 }
 
-// Parameters to try beside the defaults. Small tiles make many tiles and levels of few elements.
-std::vector<ParameterMap> parameters_of(std::string_view app) {
-  using Int = std::int64_t;
-  if (app == "prefix_sum") {
-    std::vector<ParameterMap> maps;
-    for (char const* const op : {"sum", "max", "min"}) {
-      for (bool const exclusive : {false, true}) {
-        for (Int const segment : {Int{0}, Int{32}, Int{1}, Int{100}, Int{5000}}) {
-          maps.push_back({{"op", std::string(op)}, {"exclusive", exclusive}, {"segment", segment}});
-        }
-      }
-    }
-    for (Int const tile : {Int{1}, Int{2}, Int{8}, Int{37}}) {
-      for (Int const segment : {Int{0}, Int{3}}) {
-        maps.push_back({{"tile", tile}, {"segment", segment}});
-        maps.push_back({{"tile", tile}, {"segment", segment}, {"exclusive", true}, {"team", Int{2}}});
-      }
-    }
-    for (Int const team : {Int{2}, Int{3}, Int{4}}) {
-      maps.push_back({{"team", team}});
-      maps.push_back({{"team", team}, {"segment", Int{100}}, {"op", std::string("max")}});
-    }
-    return maps;
-  }
-  std::vector<ParameterMap> maps{{{"team", Int{2}}}, {{"team", Int{3}}}, {{"team", Int{4}}}};
-  if (app == "map") maps.push_back({{"c", -3.0}});
-  return maps;
-}
-
 // Runs all rows of the dtype on one input.
 void run_rows(App const& app, DType dtype, FieldSource const& source, ParameterMap const& given, int runs,
               std::string const& what) {
+  if (!takes(app, dtype, given)) return;
   auto const problem_case = app.read(dtype, source, with_defaults(app, given));
   std::vector<ExpectedField> const expected = problem_case->reference();
   for (Row const& row : app.rows) {
@@ -87,10 +60,12 @@ TEST_P(Rows, SizesAndPatterns) {
   for (DType const dtype : dtypes_of_this_build()) {
     for (Pattern const pattern : finite_patterns) {
       for (std::size_t const size : small_sizes) {
-        run_rows(app(), dtype, PatternSource(pattern, size), {}, 2, name_of(pattern) + " of " + std::to_string(size));
+        run_rows(app(), dtype, PatternSource(app(), pattern, size, {}), {}, 2,
+                 name_of(pattern) + " of " + std::to_string(size));
       }
       for (std::size_t const size : large_sizes) {
-        run_rows(app(), dtype, PatternSource(pattern, size), {}, 1, name_of(pattern) + " of " + std::to_string(size));
+        run_rows(app(), dtype, PatternSource(app(), pattern, size, {}), {}, 1,
+                 name_of(pattern) + " of " + std::to_string(size));
       }
     }
   }
@@ -101,7 +76,8 @@ TEST_P(Rows, NotFinite) {
     for (Pattern const pattern : special_patterns) {
       for (std::size_t const size :
            {std::size_t{1}, std::size_t{2}, std::size_t{65}, std::size_t{1025}, std::size_t{70001}}) {
-        run_rows(app(), dtype, PatternSource(pattern, size), {}, 1, name_of(pattern) + " of " + std::to_string(size));
+        run_rows(app(), dtype, PatternSource(app(), pattern, size, {}), {}, 1,
+                 name_of(pattern) + " of " + std::to_string(size));
       }
     }
   }
@@ -111,22 +87,41 @@ TEST_P(Rows, Parameters) {
   for (DType const dtype : dtypes_of_this_build()) {
     for (ParameterMap const& map : parameters_of(app().info.name)) {
       for (std::size_t const size : small_sizes) {
-        run_rows(app(), dtype, PatternSource(Pattern::random, size), map, 1, std::to_string(size) + text_of(map));
+        run_rows(app(), dtype, PatternSource(app(), Pattern::random, size, map), map, 1,
+                 std::to_string(size) + text_of(map));
       }
-      run_rows(app(), dtype, PatternSource(Pattern::huge_range, 5003), map, 1, "5003" + text_of(map));
+      run_rows(app(), dtype, PatternSource(app(), Pattern::huge_range, 5003, map), map, 1, "5003" + text_of(map));
       // Enough tiles for several levels, and for teams to overtake each other.
       bool const small_tiles = map.contains("tile");
       std::size_t const size = small_tiles ? 3001 : 70001;
-      run_rows(app(), dtype, PatternSource(Pattern::random, size), map, 2, std::to_string(size) + text_of(map));
+      run_rows(app(), dtype, PatternSource(app(), Pattern::random, size, map), map, 2,
+               std::to_string(size) + text_of(map));
     }
   }
+}
+
+// Shapes and parameters drawn at random: windows wider than the input, one row, one column, nothing at all.
+TEST_P(Rows, RandomShapes) {
+  int drawn = 0;
+  for (DType const dtype : dtypes_of_this_build()) {
+    for (std::uint64_t draw = 0; draw < 220; ++draw) {
+      RandomCase const random = random_case(app(), draw);
+      if (!takes(app(), dtype, random.parameters)) continue;
+      std::string what = "draw " + std::to_string(draw) + ":";
+      for (Shape const& shape : random.shapes) what += " " + to_string(shape);
+      run_rows(app(), dtype, PatternSource(app(), Pattern::random, random.shapes), random.parameters, 1,
+               what + text_of(random.parameters));
+      ++drawn;
+    }
+  }
+  EXPECT_GE(drawn, 200);
 }
 
 // A race shows now and then: many runs of one Plan, on sizes that fill no tile.
 TEST_P(Rows, RepeatedRuns) {
   for (DType const dtype : dtypes_of_this_build()) {
     for (std::size_t const size : {std::size_t{4099}, std::size_t{100003}}) {
-      run_rows(app(), dtype, PatternSource(Pattern::random, size), {}, repeats(20),
+      run_rows(app(), dtype, PatternSource(app(), Pattern::random, size, {}), {}, repeats(20),
                std::to_string(size) + " repeatedly");
     }
   }

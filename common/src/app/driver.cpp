@@ -8,6 +8,7 @@
 #include <csignal>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -102,6 +103,20 @@ ParameterMap complete_parameters(App const& app, ParameterMap const& from_file, 
   return parameters;
 }
 
+// Those that a file may have: its shapes are what they are.
+std::vector<ParameterSpec> parameters_of_files(App const& app) {
+  std::vector<ParameterSpec> specs;
+  std::ranges::copy_if(app.parameters, std::back_inserter(specs), [](auto const& s) { return !s.shapes_generated; });
+  return specs;
+}
+
+ParameterMap without_shaping(App const& app, ParameterMap parameters) {
+  for (ParameterSpec const& spec : app.parameters) {
+    if (spec.shapes_generated) parameters.erase(spec.name);
+  }
+  return parameters;
+}
+
 // What a size needs, in words: "size 1024 of map in float".
 std::string describe(PlannedCase const& planned) {
   std::string const what = planned.path.empty() ? "size " + std::to_string(planned.size) : planned.path;
@@ -114,7 +129,14 @@ PlannedCase plan_file(App const& app, Options const& options, std::string const&
   planned.app = &app;
   planned.path = path;
   planned.dtype = file.run_dtype(app);
-  planned.parameters = complete_parameters(app, file.parameters(app.parameters), options.parameters);
+  for (ParameterSpec const& spec : app.parameters) {
+    if (spec.shapes_generated && options.parameters.contains(spec.name)) {
+      throw UserError("conflicting options --" + spec.name + " and --input (the shapes are those of " + path +
+                      ") leave out one of them");
+    }
+  }
+  planned.parameters =
+      without_shaping(app, complete_parameters(app, file.parameters(parameters_of_files(app)), options.parameters));
   app.check_parameters(planned.parameters);
   for (FieldSpec const& field : app.input_fields(planned.dtype)) (void)file.shape(field);
   planned.footprint = app.footprint_of_source(planned.dtype, file, planned.parameters);
@@ -420,7 +442,9 @@ class Session {
     progress_.clear();
     announce(*planned.app);
     table_.begin_case(report, index, plan_.cases.size());
-    if (problem_case) write_output([&] { output_->write_input(problem_case->input(), planned.parameters); });
+    if (problem_case)
+      write_output(
+          [&] { output_->write_input(problem_case->input(), without_shaping(*planned.app, planned.parameters)); });
     std::string space;
     for (std::size_t i = 0; i < planned.rows.size() && !interrupted(); ++i) {
       Row const& row = *planned.rows[i];

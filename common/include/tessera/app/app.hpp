@@ -97,6 +97,8 @@ struct App {
   std::vector<FieldSpec> (*output_fields)(DType) = nullptr;
   /// Throws UserError when parameters do not go together.
   void (*check_parameters)(ParameterMap const&) = nullptr;
+  /// Shapes that a size stands for, in the order of input_fields.
+  std::vector<Shape> (*input_shapes)(std::size_t size, ParameterMap const&) = nullptr;
   Footprint (*footprint_of_size)(DType, std::size_t size, ParameterMap const&) = nullptr;
   Footprint (*footprint_of_source)(DType, FieldSource const&, ParameterMap const&) = nullptr;
   std::unique_ptr<Case> (*generate)(DType, std::size_t size, std::uint64_t seed, ParameterMap const&) = nullptr;

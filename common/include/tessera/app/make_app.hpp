@@ -269,6 +269,9 @@ template <class Problem>
         dtype, []<class T>() { return describe<typename Problem::template Output<T, Kokkos::HostSpace>>(); });
   };
   app.check_parameters = [](ParameterMap const& map) { (void)detail::typed_parameters<Problem>(map); };
+  app.input_shapes = [](std::size_t size, ParameterMap const& map) {
+    return Problem::input_shapes(size, detail::typed_parameters<Problem>(map));
+  };
   app.footprint_of_size = [](DType dtype, std::size_t size, ParameterMap const& map) {
     return detail::with_dtype(dtype, [&]<class T>() {
       auto const parameters = detail::checked_parameters<Problem, T>(map);

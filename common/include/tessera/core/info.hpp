@@ -56,6 +56,8 @@ struct ParameterSpec {
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
   bool must_be_finite = true;
+  bool shapes_generated =
+      false;  ///< it shapes the generated input: a mistake beside --input, and no attribute of a file
 };
 
 /// One input or output field, before there is data.

@@ -1,0 +1,33 @@
+#pragma once
+/// \file
+/// What products and sums are made in.
+
+#include <Kokkos_Core.hpp>
+
+#include <concepts>
+#include <type_traits>
+
+namespace tessera::collective {
+
+namespace detail {
+template <class T>
+struct AccumulatorOf {
+  using type = T;
+};
+template <std::integral T>
+struct AccumulatorOf<T> {
+  using type = std::make_unsigned_t<T>;
+};
+}  // namespace detail
+
+/// T itself, but unsigned for integers, which then wrap modulo 2^n without undefined behaviour.
+template <class T>
+using Accumulator = typename detail::AccumulatorOf<T>::type;
+
+/// a * b in the accumulator's type.
+template <class T>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION Accumulator<T> product(T const& a, T const& b) {
+  return static_cast<Accumulator<T>>(a) * static_cast<Accumulator<T>>(b);
+}
+
+}  // namespace tessera::collective

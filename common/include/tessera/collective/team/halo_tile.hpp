@@ -1,0 +1,59 @@
+#pragma once
+/// \file
+/// A tile of an array with its halo in team scratch: for windows that reach past the tile's ends.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+
+#include <tessera/collective/pack.hpp>
+
+namespace tessera::team {
+
+/// Where a halo tile lies in its scratch: `left` elements before the tile and `right` after it; the tile itself starts
+/// on a 16-byte boundary if the scratch does.
+template <class T>
+struct HaloTile {
+  int left = 0;
+  int size = 0;  ///< elements of a whole tile
+  int right = 0;
+
+  static constexpr int pack = collective::pack_width<T>;
+
+  /// Position of the tile's first element.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int origin() const { return (left + pack - 1) / pack * pack; }
+  /// Elements of scratch that it needs.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int places() const { return origin() + size + right; }
+
+  /// Loads the tile that begins at `begin` (a multiple of `size`) of data[0 .. n) with its halo, and returns the place
+  /// of element `begin`: result[-left .. size + right). What lies outside of the array is not read, and becomes `fill`.
+  ///
+  /// Who calls: all threads of the team. Scratch: `places()` elements, aligned to 16 bytes. Barriers: none; the caller
+  /// needs one before the tile is read, and one before the scratch is loaded again.
+  ///
+  /// Example, left 2, size 4, right 1, n = 7: begin 4 -> a2 a3 | a4 a5 a6 fill | fill.
+  template <class Member>
+  KOKKOS_FUNCTION T* load(Member const& team, T const* data, std::size_t n, std::size_t begin, T const& fill,
+                          T* scratch) const {
+    T* const tile = scratch + origin();
+    using Pack = collective::Pack<T, pack>;
+    bool const whole = begin + size <= n && size % pack == 0 && collective::is_aligned_for_packs<pack>(data + begin);
+    if (whole) {
+      auto const* const packs = reinterpret_cast<Pack const*>(data + begin);
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, size / pack),
+                           [&](int i) { reinterpret_cast<Pack*>(tile)[i] = packs[i]; });
+    } else {
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, size),
+                           [&](int i) { tile[i] = begin + i < n ? data[begin + i] : fill; });
+    }
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, left + right), [&](int i) {
+      // Unsigned arithmetic: what lies before the array wraps, and is past its end as well.
+      int const offset = i < left ? i - left : size + i - left;
+      std::size_t const at = begin + static_cast<std::size_t>(static_cast<std::ptrdiff_t>(offset));
+      tile[offset] = at < n ? data[at] : fill;
+    });
+    return tile;
+  }
+};
+
+}  // namespace tessera::team

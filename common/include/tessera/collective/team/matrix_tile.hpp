@@ -1,0 +1,41 @@
+#pragma once
+/// \file
+/// A rectangular tile of a matrix in team scratch, loaded and stored with masks.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+
+namespace tessera::team {
+
+/// A row-major matrix in memory: element (r, c) at data[r * cols + c].
+template <class T>
+struct Matrix {
+  T* data = nullptr;
+  std::size_t rows = 0;
+  std::size_t cols = 0;
+};
+
+/// Loads `height` x `width` elements from (row, col) of a matrix on into `tile`, element (r, c) of it at
+/// tile[r * stride + c]. What lies outside of the matrix is not read, and becomes `fill`.
+///
+/// Who calls: all threads of the team; neighbouring vector lanes touch neighbouring columns. Scratch: height * stride
+/// elements. Barriers: none; the caller needs one before the tile is read, and one before it is loaded again.
+///
+/// Example, 2 x 2 from (1, 2) of the 2 x 3 matrix 0 .. 5, fill 0: 5 0 | 0 0.
+template <class Member, class T>
+KOKKOS_FUNCTION void load_tile(Member const& team, Matrix<T const> const& matrix, std::size_t row, std::size_t col,
+                               int height, int width, T const& fill, T* tile, int stride) {
+  Kokkos::parallel_for(Kokkos::TeamThreadRange(team, height), [&](int r) {
+    bool const inside = row + r < matrix.rows;
+    T const* const from = matrix.data + (inside ? (row + r) * matrix.cols + col : 0);
+    // In 32 bits: how many columns there are from `col` on.
+    int const count = !inside || col >= matrix.cols                         ? 0
+                      : matrix.cols - col < static_cast<std::size_t>(width) ? static_cast<int>(matrix.cols - col)
+                                                                            : width;
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, width),
+                         [&](int c) { tile[r * stride + c] = c < count ? from[c] : fill; });
+  });
+}
+
+}  // namespace tessera::team

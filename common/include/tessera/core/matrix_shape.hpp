@@ -1,0 +1,49 @@
+#pragma once
+/// \file
+/// From --size to the extents of a matrix: what the apps on `[rows, cols]` share.
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <tessera/core/info.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera {
+
+/// The parameter `rows` of generated matrices.
+[[nodiscard]] inline ParameterSpec rows_parameter() {
+  return {.name = "rows",
+          .help = "rows of the generated matrix, of --size / rows columns; 0: about square",
+          .default_value = std::int64_t{0},
+          .choices = {},
+          .minimum = 0,
+          .shapes_generated = true};
+}
+
+/// [rows, size / rows]; with `rows` 0 the largest power of two, or else the largest number, of rows that is not above
+/// the columns. Throws UserError if there are more rows than elements.
+///
+/// Example: 2^5 -> [4, 8]; 30 -> [5, 6]; 31 in 4 rows -> [4, 7].
+[[nodiscard]] inline Shape matrix_shape(std::size_t size, std::int64_t rows) {
+  if (rows > 0) {
+    auto const count = static_cast<std::size_t>(rows);
+    if (count > size && size > 0) {
+      throw UserError("--rows " + std::to_string(rows) + " is more than --size " + std::to_string(size) +
+                      " (a row has at least one element) choose fewer rows or a larger size");
+    }
+    return {count, size / count};
+  }
+  if (size == 0) return {0, 0};
+  auto side = static_cast<std::size_t>(std::sqrt(static_cast<double>(size)));
+  while (side * side > size) --side;  // the square root was rounded
+  if ((size & (size - 1)) == 0) {
+    std::size_t power = 1;
+    while (2 * power <= side) power *= 2;
+    side = power;
+  }
+  return {side, size / side};
+}
+
+}  // namespace tessera

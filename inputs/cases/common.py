@@ -1,0 +1,42 @@
+"""What the cases of every mini-app are made of: Case, dtypes, rounding, data without symmetry."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+FLOAT = np.dtype("float32")
+DOUBLE = np.dtype("float64")
+INT32 = np.dtype("int32")
+SUFFIX = {FLOAT: "", DOUBLE: "_double", INT32: "_int32"}
+ALL = (FLOAT, DOUBLE, INT32)
+FLOATS = (FLOAT, DOUBLE)
+INT32_MIN = -(2**31)
+INT32_MAX = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str  # of the file, with the dtype's suffix
+    description: str
+    input: dict  # field -> array
+    expected: dict  # field -> array
+    parameters: dict = field(default_factory=dict)  # bool, int, float or str
+
+
+def stored(values, dtype):
+    """Values as they are in a file: rounded to a floating-point dtype, wrapped modulo 2^32 to int32."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(values).astype(dtype)
+
+
+def wide(values):
+    """The same values in the type that results are computed in: double, or int64 for integers."""
+    return values.astype(np.int64 if values.dtype == INT32 else DOUBLE)
+
+
+def uneven(n, dtype, step=37, period=101, shift=50):
+    """Data without symmetry, so that a wrong index shows: with the defaults multiples of 1/8 from -6.25 to
+    6.25, for int32 eight times that. Every partial sum is exact in every dtype: any order of summation gives
+    the same bits."""
+    values = (np.arange(n, dtype=np.int64) * step) % period - shift
+    return stored(values if dtype == INT32 else values / 8, dtype)

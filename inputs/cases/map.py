@@ -1,0 +1,29 @@
+"""map: out[i] = a[i] + c"""
+
+import numpy as np
+
+from cases.common import ALL, FLOAT, FLOATS, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, stored, uneven, wide
+
+
+def map_case(name, description, a, c):
+    c = int(c) if a.dtype == INT32 else float(c)
+    with np.errstate(invalid="ignore"):
+        out = wide(a) + c
+    expected = {"out": stored(out, a.dtype)}
+    return Case(name + SUFFIX[a.dtype], description, {"a": a}, expected, {"c": float(c)})
+
+
+def cases():
+    for t in ALL:
+        yield map_case("puzzle_p01", "P1: a = 0..3, c = 10", np.arange(4).astype(t), 10)
+        yield map_case("puzzle_p06", "P6: a = 0..8, c = 10", np.arange(9).astype(t), 10)
+        yield map_case("puzzle_p08", "P8: eight ones, c = 10", np.ones(8, t), 10)
+        yield map_case("uneven", "no power of two, no symmetry, c = -3", uneven(1001, t), -3)
+    yield map_case("empty", "no elements", np.empty(0, FLOAT), 10)
+    yield map_case("single", "one element", np.array([5], FLOAT), 10)
+    for t in FLOATS:
+        info = np.finfo(t)
+        a = [np.nan, np.inf, -np.inf, -0.0, 0.0, info.tiny, -info.tiny / 4, info.max, -info.max, 1]
+        yield map_case("special_values", "NaN, infinities, zeros, denormals, c = 0.5", np.array(a, t), 0.5)
+    edge = np.array([INT32_MAX, INT32_MAX - 10, INT32_MAX - 9, INT32_MIN, -10, 2**24 + 1], INT32)
+    yield map_case("wraps", "int32 wraps modulo 2^32; 2^24 + 1 is no float", edge, 10)

@@ -1,0 +1,182 @@
+#include "app_cases.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+
+#include "harness.hpp"
+
+#include <tessera/core/random.hpp>
+
+namespace tessera::testing {
+
+namespace {
+
+using Int = std::int64_t;
+
+// Numbers of one draw, one after the other.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t draw) : draw_(draw) {}
+
+  /// 0 .. count - 1
+  [[nodiscard]] std::size_t below(std::size_t count) { return random_bits(3, draw_, next_++) % count; }
+
+  /// An extent: often 0, 1, 2 or near a power of two, else anything up to `most`.
+  [[nodiscard]] std::size_t extent(std::size_t most) {
+    switch (below(5)) {
+      case 0: return below(4);
+      case 1: return std::min(most, (std::size_t{1} << below(11)) + below(3) - 1);
+      default: return below(most + 1);
+    }
+  }
+
+  template <class T>
+  [[nodiscard]] T one_of(std::initializer_list<T> values) {
+    return values.begin()[below(values.size())];
+  }
+
+  /// A matrix of at most about `most` elements, from one row to one column.
+  [[nodiscard]] Shape matrix(std::size_t most) {
+    std::size_t const rows = below(3) == 0 ? extent(most) : extent(150);
+    std::size_t const cols = extent(std::max<std::size_t>(1, most / std::max<std::size_t>(1, rows)));
+    return below(2) == 0 ? Shape{rows, cols} : Shape{cols, rows};
+  }
+
+ private:
+  std::uint64_t draw_;
+  std::uint64_t next_ = 0;
+};
+
+void choose_team(Dice& dice, ParameterMap& map) {
+  if (dice.below(3) == 0) map["team"] = static_cast<Int>(1 + dice.below(4));
+}
+
+void choose_tile(Dice& dice, ParameterMap& map) {
+  if (dice.below(2) == 0) map["tile"] = static_cast<Int>(1 + dice.below(dice.below(2) == 0 ? 8 : 300));
+}
+
+bool has_parameter(App const& app, std::string_view name) {
+  return std::any_of(app.parameters.begin(), app.parameters.end(), [&](auto const& spec) { return spec.name == name; });
+}
+
+}  // namespace
+
+RandomCase random_case(App const& app, std::uint64_t draw) {
+  Dice dice(draw);
+  RandomCase random;
+  std::string_view const name = app.info.name;
+  std::size_t const n = dice.extent(dice.one_of({100, 3000, 20000}));
+  if (name == "conv1d") {
+    random.shapes = {{n}, {1 + dice.extent(dice.one_of({9, 70, 700}))}};
+  } else if (name == "conv2d") {
+    random.shapes = {dice.matrix(8000), {1 + dice.extent(9), 1 + dice.extent(9)}};
+  } else if (name == "broadcast_add") {
+    Shape const out = dice.matrix(20000);
+    random.shapes = {{out[1]}, {out[0]}};
+  } else if (name == "matmul") {
+    std::size_t const m = dice.extent(90);
+    std::size_t const k = dice.extent(dice.one_of({90, 600}));
+    std::size_t const columns = dice.extent(90);
+    random.shapes = {{m, k}, {k, columns}};
+  } else {
+    std::vector<FieldSpec> const fields = app.input_fields(app.rows.at(0).dtype);
+    Shape const shape = fields.at(0).rank == 2 ? dice.matrix(20000) : Shape{n};
+    random.shapes.assign(fields.size(), shape);
+  }
+
+  ParameterMap& map = random.parameters;
+  if (has_parameter(app, "team")) choose_team(dice, map);
+  if (has_parameter(app, "tile")) choose_tile(dice, map);
+  if (has_parameter(app, "segment") && dice.below(3) != 0) map["segment"] = static_cast<Int>(dice.extent(100));
+  if (has_parameter(app, "window")) map["window"] = static_cast<Int>(1 + dice.extent(dice.one_of({5, 40, 5000})));
+  if (has_parameter(app, "axis")) map["axis"] = static_cast<Int>(dice.below(2));
+  if (has_parameter(app, "exclusive")) map["exclusive"] = dice.below(2) == 0;
+  for (ParameterSpec const& spec : app.parameters) {
+    if (!spec.choices.empty()) map[spec.name] = spec.choices[dice.below(spec.choices.size())];
+  }
+  return random;
+}
+
+bool takes(App const& app, DType dtype, ParameterMap const& given) {
+  bool const has_dtype =
+      std::any_of(app.rows.begin(), app.rows.end(), [&](Row const& row) { return row.dtype == dtype; });
+  if (!has_dtype) return false;
+  try {
+    (void)app.footprint_of_size(dtype, 64, with_defaults(app, given));
+  } catch (UserError const&) {
+    return false;
+  }
+  return true;
+}
+
+std::vector<ParameterMap> parameters_of(std::string_view app) {
+  if (app == "prefix_sum") {
+    std::vector<ParameterMap> maps;
+    for (char const* const op : {"sum", "max", "min"}) {
+      for (bool const exclusive : {false, true}) {
+        for (Int const segment : {Int{0}, Int{32}, Int{1}, Int{100}, Int{5000}}) {
+          maps.push_back({{"op", std::string(op)}, {"exclusive", exclusive}, {"segment", segment}});
+        }
+      }
+    }
+    for (Int const tile : {Int{1}, Int{2}, Int{8}, Int{37}}) {
+      for (Int const segment : {Int{0}, Int{3}}) {
+        maps.push_back({{"tile", tile}, {"segment", segment}});
+        maps.push_back({{"tile", tile}, {"segment", segment}, {"exclusive", true}, {"team", Int{2}}});
+      }
+    }
+    for (Int const team : {Int{2}, Int{3}, Int{4}}) {
+      maps.push_back({{"team", team}});
+      maps.push_back({{"team", team}, {"segment", Int{100}}, {"op", std::string("max")}});
+    }
+    return maps;
+  }
+  std::vector<ParameterMap> maps{{{"team", Int{2}}}, {{"team", Int{3}}}, {{"team", Int{4}}}};
+  auto const add = [&](char const* parameter, std::initializer_list<Int> values) {
+    for (Int const value : values) maps.push_back({{parameter, value}});
+  };
+  bool const is_matrix = app == "map_2d" || app == "broadcast_add" || app == "axis_sum" || app == "transpose";
+  if (is_matrix || app == "conv2d") add("rows", {1, 2, 3});
+  if (app == "map" || app == "map_2d") maps.push_back({{"c", -3.0}});
+  if (app == "zip") add("tile", {1, 2, 3, 7, 64});
+  if (app == "pooling") {
+    for (char const* const op : {"sum", "mean", "max"}) {
+      for (Int const window : {1, 2, 3, 4, 5, 33, 1000, 100000}) {
+        maps.push_back({{"op", std::string(op)}, {"window", window}});
+        maps.push_back({{"op", std::string(op)}, {"window", window}, {"tile", Int{8}}, {"team", Int{2}}});
+      }
+    }
+  }
+  if (app == "conv1d") {
+    for (Int const kernel : {1, 2, 3, 5, 8, 9, 64, 1000}) {
+      maps.push_back({{"kernel", kernel}});
+      maps.push_back({{"kernel", kernel}, {"tile", Int{8}}, {"team", Int{2}}});
+    }
+  }
+  if (app == "conv2d") {
+    for (Int const height : {1, 2, 3, 7}) {
+      for (Int const width : {1, 3, 4, 7}) maps.push_back({{"kernel-rows", height}, {"kernel-cols", width}});
+    }
+    maps.push_back({{"rows", Int{5}}, {"kernel-rows", Int{9}}, {"kernel-cols", Int{70}}});
+  }
+  if (app == "finite_difference" || app == "moving_average") {
+    for (Int const segment : {1, 2, 3, 32, 33, 100, 5000}) {
+      maps.push_back({{"segment", segment}});
+      maps.push_back({{"segment", segment}, {"tile", Int{8}}, {"team", Int{2}}});
+    }
+  }
+  if (app == "axis_sum") {
+    for (Int const rows : {0, 1, 2, 3}) maps.push_back({{"axis", Int{0}}, {"rows", rows}});
+    for (Int const team : {2, 3, 4}) maps.push_back({{"axis", Int{0}}, {"team", team}});
+  }
+  if (app == "matmul") {
+    maps.push_back({{"m", Int{1}}});
+    maps.push_back({{"n", Int{1}}});
+    maps.push_back({{"k", Int{1}}});
+    add("tile", {1, 2, 3, 5});
+  }
+  return maps;
+}
+
+}  // namespace tessera::testing
