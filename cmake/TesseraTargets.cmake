@@ -34,6 +34,12 @@ if(NOT TESSERA_DTYPE_LIST)
 endif()
 list(JOIN TESSERA_DTYPE_LIST ", " TESSERA_DTYPE_LIST)
 
+foreach(space IN LISTS TESSERA_SPACES)
+  if(NOT space MATCHES "^(all|cuda|hip|openmp|threads|serial)$")
+    message(FATAL_ERROR "TESSERA_SPACES names '${space}' (not an execution space) choose all, or from cuda;hip;openmp;threads;serial")
+  endif()
+endforeach()
+
 # tessera_add_app(name VARIANTS v1 v2 ...): the library tessera::app_<name> with the mini-app's table, and its program.
 # One source file a variant; TESSERA_UNITY joins them.
 function(tessera_add_app name)
@@ -77,6 +83,7 @@ function(tessera_build_summary)
   message(STATUS "Tessera ${PROJECT_VERSION}")
   message(STATUS "  mini-apps        ${apps}")
   message(STATUS "  dtypes           ${dtypes}")
+  message(STATUS "  spaces           ${TESSERA_SPACES}")
   message(STATUS "  build type       ${CMAKE_BUILD_TYPE}")
   message(STATUS "  tests            ${TESSERA_BUILD_TESTS}")
   message(STATUS "  unity build      ${TESSERA_UNITY}")

@@ -85,6 +85,7 @@ RandomCase random_case(App const& app, std::uint64_t draw) {
     random.shapes.assign(fields.size(), shape);
   }
 
+  random.parameters = base_parameters(name);
   ParameterMap& map = random.parameters;
   if (has_parameter(app, "team")) choose_team(dice, map);
   if (has_parameter(app, "tile")) choose_tile(dice, map);
@@ -110,6 +111,11 @@ bool takes(App const& app, DType dtype, ParameterMap const& given) {
   return true;
 }
 
+ParameterMap base_parameters(std::string_view app) {
+  if (app == "roofline") return {{"iterations", Int{50}}};
+  return {};
+}
+
 std::vector<ParameterMap> parameters_of(std::string_view app) {
   if (app == "prefix_sum") {
     std::vector<ParameterMap> maps;
@@ -132,6 +138,8 @@ std::vector<ParameterMap> parameters_of(std::string_view app) {
     }
     return maps;
   }
+  if (app == "roofline")
+    return {{{"iterations", Int{0}}}, {{"iterations", Int{1}}}, {{"s", -3.0}, {"iterations", Int{7}}}};
   std::vector<ParameterMap> maps{{{"team", Int{2}}}, {{"team", Int{3}}}, {{"team", Int{4}}}};
   auto const add = [&](char const* parameter, std::initializer_list<Int> values) {
     for (Int const value : values) maps.push_back({{parameter, value}});

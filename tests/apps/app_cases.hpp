@@ -10,6 +10,9 @@
 
 namespace tessera::testing {
 
+/// What every test of a mini-app starts from: its defaults, but where they take long for nothing.
+[[nodiscard]] ParameterMap base_parameters(std::string_view app);
+
 /// Parameters to try beside the defaults. Small tiles make many tiles and levels of few elements.
 [[nodiscard]] std::vector<ParameterMap> parameters_of(std::string_view app);
 

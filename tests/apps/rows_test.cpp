@@ -51,6 +51,8 @@ std::string text_of(ParameterMap const& map) {
 class Rows : public ::testing::TestWithParam<std::size_t> {
  protected:
   [[nodiscard]] static App const& app() { return apps().at(GetParam()); }
+
+  ParameterMap const base_ = base_parameters(app().info.name);
 };
 
 constexpr std::size_t small_sizes[] = {0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1023, 1024, 1025};
@@ -60,11 +62,11 @@ TEST_P(Rows, SizesAndPatterns) {
   for (DType const dtype : dtypes_of_this_build()) {
     for (Pattern const pattern : finite_patterns) {
       for (std::size_t const size : small_sizes) {
-        run_rows(app(), dtype, PatternSource(app(), pattern, size, {}), {}, 2,
+        run_rows(app(), dtype, PatternSource(app(), pattern, size, base_), base_, 2,
                  name_of(pattern) + " of " + std::to_string(size));
       }
       for (std::size_t const size : large_sizes) {
-        run_rows(app(), dtype, PatternSource(app(), pattern, size, {}), {}, 1,
+        run_rows(app(), dtype, PatternSource(app(), pattern, size, base_), base_, 1,
                  name_of(pattern) + " of " + std::to_string(size));
       }
     }
@@ -76,7 +78,7 @@ TEST_P(Rows, NotFinite) {
     for (Pattern const pattern : special_patterns) {
       for (std::size_t const size :
            {std::size_t{1}, std::size_t{2}, std::size_t{65}, std::size_t{1025}, std::size_t{70001}}) {
-        run_rows(app(), dtype, PatternSource(app(), pattern, size, {}), {}, 1,
+        run_rows(app(), dtype, PatternSource(app(), pattern, size, base_), base_, 1,
                  name_of(pattern) + " of " + std::to_string(size));
       }
     }
@@ -121,7 +123,7 @@ TEST_P(Rows, RandomShapes) {
 TEST_P(Rows, RepeatedRuns) {
   for (DType const dtype : dtypes_of_this_build()) {
     for (std::size_t const size : {std::size_t{4099}, std::size_t{100003}}) {
-      run_rows(app(), dtype, PatternSource(app(), Pattern::random, size, {}), {}, repeats(20),
+      run_rows(app(), dtype, PatternSource(app(), Pattern::random, size, base_), base_, repeats(20),
                std::to_string(size) + " repeatedly");
     }
   }

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -308,6 +309,33 @@ TEST_F(Driver, copy_bandwidth_stays_within_memory) {
   machine().host_bytes = 1 << 20;
   EXPECT_EQ(run({"good"}).code, 0);
   EXPECT_EQ(machine().copies["openmp"], std::size_t{1} << 17);  // read and written: a quarter
+}
+
+TEST_F(Driver, roofs_are_saved_and_used_instead_of_measuring) {
+  EXPECT_EQ(run({"good"}, {"--size", "100", "--save-machine", path("m.json")}).code, 0);
+  EXPECT_EQ(machine().copy_measurements, 1);
+  machine().roofs = {};
+  Result const result = run({"good"}, {"--size", "100", "--machine", path("m.json")});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(machine().copy_measurements, 1);
+  EXPECT_TRUE(has(result.out, "from " + path("m.json")));
+  EXPECT_GT(row(0)["share_of_copy"].get<double>(), 0.0);
+  EXPECT_EQ(report()["system"]["spaces"]["openmp"]["machine_file"], path("m.json"));
+  EXPECT_EQ(report()["system"]["spaces"]["openmp"]["peak_operations_per_second"]["float"], 4e12);
+}
+
+TEST_F(Driver, roofs_of_another_machine_are_refused) {
+  EXPECT_EQ(run({"good"}, {"--size", "100", "--save-machine", path("m.json")}).code, 0);
+  std::ostringstream saved;
+  saved << std::ifstream(path("m.json")).rdbuf();
+  std::string text = saved.str();
+  text.replace(text.find("fake openmp"), 11, "other cores");
+  std::ofstream(path("m.json")) << text;
+  Result const result = run({"good"}, {"--size", "100", "--machine", path("m.json")});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_TRUE(has(result.err, "is other cores, here it is fake openmp"));
+  EXPECT_EQ(run({"good"}, {"--size", "100", "--machine", path("absent.json")}).code, 2);
 }
 
 TEST_F(Driver, files_decide_dtype_size_and_defaults_of_parameters) {

@@ -37,11 +37,11 @@ bool is_host_space(std::string const& space) { return space != "cuda"; }
 std::string device_name(std::string const& space) { return "fake " + space; }
 int concurrency(std::string const&) { return 2; }
 
-double measure_copy_bandwidth(std::string const& space, std::size_t bytes, int) {
+Roofs measure_roofs(std::string const& space, std::size_t bytes, int) {
   ++machine().copy_measurements;
   if (machine().on_copy) machine().on_copy();
   machine().copies[space] = bytes;
-  return machine().copy_bytes_per_second;
+  return machine().roofs;
 }
 
 std::map<std::string, std::string> build_facts() {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <tessera/measure/roofs.hpp>
+
 namespace tessera::fake {
 
 struct Machine {
@@ -14,10 +16,16 @@ struct Machine {
   std::vector<std::string> dtypes{"float", "double", "int32"};
   double host_bytes = 1e12;
   double device_bytes = 1e11;
-  double copy_bytes_per_second = 1e11;
+  Roofs roofs{.copy_bytes_per_second = 1e11,
+              .triad_bytes_per_second = 0.9e11,
+              .read_bytes_per_second = 1.2e11,
+              .peak_operations_per_second = {4e12, 2e12, 1e12},
+              .launch_seconds = 2e-6,
+              .launch_and_fence_seconds = 8e-6,
+              .working_set_bytes = 1e9};
   std::string build_type = "Release";
   std::string start_error;        // not empty: Kokkos cannot start
-  std::function<void()> on_copy;  // called when copy bandwidth is measured
+  std::function<void()> on_copy;  // called when roofs are measured
 
   // What the driver did.
   int starts = 0;

@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <tessera/report/machine_file.hpp>
 #include <tessera/report/report.hpp>
 #include <tessera/report/table.hpp>
 
@@ -73,7 +74,10 @@ RowReport a_row(Status status = Status::passed) {
     row.samples.seconds = {3e-6, 1e-6, 2e-6, 4e-6};
     row.samples.batch = 50;
     row.samples.warmups = 12;
-    row.share_of_copy = 0.75;
+    // Of the 2.5 us that it takes, moving its bytes takes 0.75 and computing 0.1.
+    row.roofs.copy_bytes_per_second = 32768 / 2.5e-6 / 0.75;
+    row.roofs.read_bytes_per_second = 32768 / 2.5e-6 / 0.5;
+    row.roofs.peak_operations_per_second[0] = 4096 / 2.5e-6 / 0.1;
     row.rounding_steps = 2;
     row.worst_error_in_bounds = 0.25;
   } else {
@@ -90,7 +94,8 @@ TEST_F(InDirectory, document_has_the_keys_and_units) {
   space.name = "openmp";
   space.device = "a processor";
   space.concurrency = 2;
-  space.copy_bytes_per_second = 1e10;
+  space.roofs.copy_bytes_per_second = 1e10;
+  space.roofs.peak_operations_per_second = {3e12, 2e12, unknown};
   report.add_space(space);
   EXPECT_EQ(report.add_case(a_case()), 0u);
   EXPECT_FALSE(fs::exists(path("r.json")));  // nothing ran yet
@@ -101,7 +106,13 @@ TEST_F(InDirectory, document_has_the_keys_and_units) {
   EXPECT_EQ(document["schema"], "tessera-report/1");
   EXPECT_EQ(document["build"]["build_type"], "Release");
   EXPECT_EQ(document["system"]["host"], "here");
-  EXPECT_EQ(document["system"]["spaces"]["openmp"]["copy_bytes_per_second"], 1e10);
+  json const& roofs = document["system"]["spaces"]["openmp"];
+  EXPECT_EQ(roofs["copy_bytes_per_second"], 1e10);
+  EXPECT_EQ(roofs["peak_operations_per_second"]["float"], 3e12);
+  EXPECT_EQ(roofs["peak_operations_per_second"]["double"], 2e12);
+  EXPECT_TRUE(roofs["peak_operations_per_second"]["int32"].is_null());
+  EXPECT_TRUE(roofs["read_bytes_per_second"].is_null());
+  EXPECT_TRUE(roofs["machine_file"].is_null());
   EXPECT_TRUE(document["system"]["finished"].is_null());
 
   json const& input = document["input"].at(0);
@@ -130,7 +141,10 @@ TEST_F(InDirectory, document_has_the_keys_and_units) {
   EXPECT_DOUBLE_EQ(row["seconds_third_quartile"].get<double>(), 3.25e-6);
   EXPECT_DOUBLE_EQ(row["bytes_per_second"].get<double>(), 32768 / 2.5e-6);
   EXPECT_DOUBLE_EQ(row["flops_per_second"].get<double>(), 4096 / 2.5e-6);
-  EXPECT_EQ(row["share_of_copy"], 0.75);
+  EXPECT_DOUBLE_EQ(row["share_of_copy"].get<double>(), 0.75);
+  EXPECT_DOUBLE_EQ(row["share_of_read"].get<double>(), 0.5);
+  EXPECT_DOUBLE_EQ(row["share_of_peak"].get<double>(), 0.1);
+  EXPECT_DOUBLE_EQ(row["share_of_roof"].get<double>(), 0.75);
   EXPECT_EQ(row["samples_seconds"], json::array({3e-6, 1e-6, 2e-6, 4e-6}));  // as they came
   EXPECT_EQ(row["launches_per_sample"], 50);
   EXPECT_EQ(row["warmup_launches"], 12);
@@ -157,6 +171,84 @@ TEST_F(InDirectory, what_is_not_finite_is_null) {
   EXPECT_TRUE(document["rows"][0]["bytes_per_second"].is_null());
   EXPECT_TRUE(document["rows"][0]["share_of_copy"].is_null());
   EXPECT_EQ(document["rows"][0]["samples_seconds"], json::array());
+}
+
+TEST(roofs, the_lower_of_peak_and_bandwidth_binds) {
+  Roofs roofs;
+  EXPECT_TRUE(std::isnan(roofs.least_seconds(100, 100, DType::float32)));
+  roofs.copy_bytes_per_second = 100;
+  EXPECT_EQ(roofs.least_seconds(100, 1e9, DType::float32), 1);  // no peak is known
+  roofs.peak_operations_per_second = {50, 10, 400};
+  EXPECT_EQ(roofs.least_seconds(100, 100, DType::float32), 2);
+  EXPECT_EQ(roofs.least_seconds(100, 100, DType::float64), 10);
+  EXPECT_EQ(roofs.least_seconds(100, 100, DType::int32), 1);
+  EXPECT_EQ(roofs.least_seconds(0, 100, DType::int32), 0.25);
+  EXPECT_EQ(roofs.least_seconds(0, 0, DType::int32), 0);
+  roofs.copy_bytes_per_second = unknown;
+  EXPECT_EQ(roofs.least_seconds(100, 100, DType::float32), 2);
+}
+
+TEST(roofs, nothing_moved_has_no_share) {
+  RowReport row = a_row();
+  row.bytes = 0;
+  row.flops = 0;
+  EXPECT_TRUE(std::isnan(row.share_of_copy()));
+  EXPECT_TRUE(std::isnan(row.share_of_read()));
+  EXPECT_TRUE(std::isnan(row.share_of_peak()));
+  EXPECT_TRUE(std::isnan(row.share_of_roof()));
+}
+
+TEST_F(InDirectory, machine_file_is_read_as_it_was_written) {
+  SpaceReport space;
+  space.name = "openmp";
+  space.device = "a processor";
+  space.concurrency = 2;
+  space.roofs = {.copy_bytes_per_second = 1e10,
+                 .triad_bytes_per_second = 2e10,
+                 .read_bytes_per_second = unknown,
+                 .peak_operations_per_second = {3e12, unknown, 1e12},
+                 .launch_seconds = 1e-6,
+                 .launch_and_fence_seconds = 2e-6,
+                 .working_set_bytes = 5e8};
+  write_machine_file(path("m.json"), {space}, {{"compiler", "x"}}, {{"host", "here"}});
+  EXPECT_EQ(files(), 1u);
+  EXPECT_EQ(read(path("m.json"))["system"]["host"], "here");
+  auto const spaces = read_machine_file(path("m.json"));
+  ASSERT_EQ(spaces.size(), 1u);
+  SpaceReport const& found = spaces.at("openmp");
+  EXPECT_EQ(found.device, "a processor");
+  EXPECT_EQ(found.machine_file, path("m.json"));
+  EXPECT_EQ(found.roofs.copy_bytes_per_second, 1e10);
+  EXPECT_EQ(found.roofs.triad_bytes_per_second, 2e10);
+  EXPECT_TRUE(std::isnan(found.roofs.read_bytes_per_second));
+  EXPECT_EQ(found.roofs.peak(DType::float32), 3e12);
+  EXPECT_TRUE(std::isnan(found.roofs.peak(DType::float64)));
+  EXPECT_EQ(found.roofs.peak(DType::int32), 1e12);
+  EXPECT_EQ(found.roofs.launch_and_fence_seconds, 2e-6);
+}
+
+TEST_F(InDirectory, machine_files_that_are_none_are_refused) {
+  auto const refused = [&](std::string const& text) {
+    std::ofstream(path("m.json")) << text;
+    try {
+      (void)read_machine_file(path("m.json"));
+    } catch (UserError const& error) {
+      return std::string(error.what());
+    }
+    return std::string("read");
+  };
+  EXPECT_THROW((void)read_machine_file(path("absent.json")), UserError);
+  EXPECT_TRUE(has(refused("{"), "no JSON object"));
+  EXPECT_TRUE(has(refused("[]"), "no JSON object"));
+  EXPECT_TRUE(has(refused("{}"), "schema"));
+  EXPECT_TRUE(has(refused(R"({"schema": "tessera-report/1"})"), "schema"));
+  EXPECT_TRUE(has(refused(R"({"schema": "tessera-machine/1"})"), "no spaces"));
+  std::string const head = R"({"schema": "tessera-machine/1", "spaces": {"openmp": )";
+  EXPECT_TRUE(has(refused(head + "3}}"), "openmp"));
+  EXPECT_TRUE(has(refused(head + R"({"device": "x"}}})"), "no copy_bytes_per_second"));
+  EXPECT_TRUE(has(refused(head + R"({"device": "x", "copy_bytes_per_second": -1}}})"), "no positive number"));
+  EXPECT_TRUE(has(refused(head + R"({"device": "x", "copy_bytes_per_second": "fast"}}})"), "no positive number"));
+  EXPECT_THROW((void)writable_machine_file(path("no/such/m.json")), UserError);
 }
 
 TEST_F(InDirectory, counts_and_last_line) {
@@ -274,18 +366,19 @@ TEST(table, lines_up_and_shows_reasons) {
   file.source = "inputs/fake/p01.h5";
   table.begin_case(file, 1, 2);
   table.add_row(a_row(Status::skipped));
-  EXPECT_EQ(out.str(),
-            "\n"
-            "fake: out[i] = a[i] + c\n"
-            "  variant         level    space   status       time     GB/s  % copy  GFLOP/s  error/bound  note\n"
-            "case 1/2: generated, size 4096 (2^12), seed 42, float a [4096], c=10, exclusive=false, op=sum, tile=8, "
-            "moves 32.0 KiB\n"
-            "  good            range    openmp  passed    2.50 us     13.1    75.0     1.64        0.250\n"
-            "  two_phase_scan  device   openmp  FAILED          -        -       -        -          inf  "
-            "3 unchecked; tiles of 64\n"
-            "    why: because\n"
-            "case 2/2: inputs/fake/p01.h5, float a [4096], c=10, exclusive=false, op=sum, tile=8, moves 32.0 KiB\n"
-            "  good            range    openmp  skipped         -        -       -        -            -  because\n");
+  EXPECT_EQ(
+      out.str(),
+      "\n"
+      "fake: out[i] = a[i] + c\n"
+      "  variant         level    space   status       time     GB/s  % copy  GFLOP/s  % roof  error/bound  note\n"
+      "case 1/2: generated, size 4096 (2^12), seed 42, float a [4096], c=10, exclusive=false, op=sum, tile=8, "
+      "moves 32.0 KiB\n"
+      "  good            range    openmp  passed    2.50 us     13.1    75.0     1.64    75.0        0.250\n"
+      "  two_phase_scan  device   openmp  FAILED          -        -       -        -       -          inf  "
+      "3 unchecked; tiles of 64\n"
+      "    why: because\n"
+      "case 2/2: inputs/fake/p01.h5, float a [4096], c=10, exclusive=false, op=sum, tile=8, moves 32.0 KiB\n"
+      "  good            range    openmp  skipped         -        -       -        -       -            -  because\n");
 }
 
 TEST(table, a_long_reason_has_a_line_of_its_own) {
@@ -330,9 +423,9 @@ TEST(table, has_no_flops_column_without_flops_and_cuts_long_notes) {
   table.add_row(row);
   EXPECT_EQ(out.str().find("GFLOP/s"), std::string::npos);
   std::string const last = out.str().substr(out.str().rfind("  good"));
-  EXPECT_EQ(last.size(), 121u);
+  EXPECT_EQ(last.size(), 129u);
   EXPECT_TRUE(has(last, "xxx...\n"));
-  EXPECT_TRUE(has(out.str(), "exclusive=false,\n    op=sum, tile=8, moves"));  // a long line is broken
+  EXPECT_TRUE(has(out.str(), "op=sum,\n    tile=8, moves"));  // a long line is broken
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <deque>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
@@ -18,6 +19,7 @@
 #include <tessera/app/runtime.hpp>
 #include <tessera/cli/nearest.hpp>
 #include <tessera/io/case_file.hpp>
+#include <tessera/report/machine_file.hpp>
 #include <tessera/report/table.hpp>
 #include <tessera/verify/verify.hpp>
 
@@ -245,11 +247,17 @@ void check_paths(Options const& options, Plan const& plan) {
   if (same(options.output, options.json)) {
     throw UserError("conflicting options --output and --json (both name " + options.output + ") name two files");
   }
+  std::pair<char const*, std::string const&> const written_files[] = {
+      {"--output", options.output}, {"--json", options.json}, {"--save-machine", options.save_machine}};
+  if (same(options.output, options.save_machine) || same(options.json, options.save_machine)) {
+    throw UserError("conflicting options --save-machine and " +
+                    std::string(same(options.json, options.save_machine) ? "--json" : "--output") + " (both name " +
+                    options.save_machine + ") name two files");
+  }
   for (PlannedCase const& planned : plan.cases) {
-    for (std::string const& written : {options.output, options.json}) {
+    for (auto const& [option, written] : written_files) {
       if (same(planned.path, written)) {
-        throw UserError("conflicting options --input and " +
-                        std::string(written == options.json ? "--json" : "--output") + " (both name " + written +
+        throw UserError("conflicting options --input and " + std::string(option) + " (both name " + written +
                         ", which would be overwritten) name another file");
       }
     }
@@ -341,15 +349,30 @@ std::vector<std::pair<std::string, Shape>> shapes_of(std::vector<HostField> cons
   return shapes;
 }
 
+// "100% copy on openmp is 23.5 GB/s, ..."
+std::string roofs_text(SpaceReport const& space) {
+  Roofs const& roofs = space.roofs;
+  std::string text = "100% copy on " + space.name + " is " + format_number(roofs.copy_bytes_per_second / 1e9) + " GB/s";
+  text += " (" + space.device + ")";
+  for (DType const dtype : all_dtypes) {
+    if (std::isfinite(roofs.peak(dtype))) {
+      text += ", " + std::string(name_of(dtype)) + " peak " + format_number(roofs.peak(dtype) / 1e9) + " GFLOP/s";
+    }
+  }
+  return text + (space.machine_file.empty() ? "" : ", from " + space.machine_file) + "\n";
+}
+
 class Session {
  public:
   Session(Command const& command, Options const& options, Plan const& plan)
       : command_(command), options_(options), plan_(plan), report_(options.json), table_(std::cout) {
+    if (!options.save_machine.empty()) machine_path_ = writable_machine_file(options.save_machine);
     if (!options.output.empty()) output_ = std::make_unique<OutputFile>(options.output);
   }
 
   int run(std::vector<std::string> const& arguments) {
     describe_machine(arguments);
+    if (!options_.machine.empty()) read_machine();
     for (std::size_t i = 0; i < plan_.cases.size() && !interrupted(); ++i) run_case(plan_.cases[i], i);
     progress_.clear();
     return finish();
@@ -372,6 +395,25 @@ class Session {
     if (options_.sampling.samples < fewest_samples) {
       warn("only " + std::to_string(options_.sampling.samples) + " samples a row: fewer than " +
            std::to_string(fewest_samples) + " say little about the spread");
+    }
+  }
+
+  // Roofs of another machine would be worse than none.
+  void read_machine() {
+    machine_ = read_machine_file(options_.machine);
+    for (PlannedCase const& planned : plan_.cases) {
+      for (Row const* row : planned.rows) {
+        auto const found = machine_.find(row->space);
+        if (found == machine_.end()) {
+          throw UserError("cannot use --machine " + options_.machine + " (it has no roofs of " + row->space +
+                          ") write one with roofline --save-machine FILE, or choose a --space");
+        }
+        if (std::string const here = device_name(row->space); found->second.device != here) {
+          throw UserError("cannot use --machine " + options_.machine + " (its " + row->space + " is " +
+                          found->second.device + ", here it is " + here +
+                          ") write one with roofline --save-machine FILE");
+        }
+      }
     }
   }
 
@@ -466,7 +508,7 @@ class Session {
         record(start);
         continue;
       }
-      double const copy = copy_bandwidth(space);
+      start.roofs = roofs_of(space);
       if (interrupted()) return;
       progress_.show("case " + std::to_string(index + 1) + "/" + std::to_string(plan_.cases.size()) + ", row " +
                      std::to_string(i + 1) + "/" + std::to_string(planned.rows.size()) + ": " +
@@ -481,7 +523,6 @@ class Session {
           run_row(row, *problem_case, oracle, options_.sampling, start, interrupted, take_output);
       progress_.clear();
       if (!done) return;
-      done->share_of_copy = done->bytes_per_second() / copy;
       record(*done);
     }
   }
@@ -513,40 +554,49 @@ class Session {
     if (complaints_.insert(text).second) std::cerr << command_.program << ": " << text << std::endl;
   }
 
-  // Bytes per second of a copy on that space, measured once in a run.
-  double copy_bandwidth(std::string const& space) {
-    if (auto const known = copy_bandwidth_.find(space); known != copy_bandwidth_.end()) return known->second;
-    progress_.show("copy bandwidth of " + space);
+  // The roofs of a space: from the machine file, or measured, once in a run.
+  Roofs const& roofs_of(std::string const& space) {
+    for (SpaceReport const& known : spaces_) {
+      if (known.name == space) return known.roofs;
+    }
     SpaceReport report;
     report.name = space;
     report.device = device_name(space);
     report.concurrency = concurrency(space);
-    // Beyond any last-level cache, and on a GPU long enough that a launch is nothing; within a quarter of what is free.
-    double const bytes =
-        std::min(is_host_space(space) ? 0x1p28 : 0x1p30, std::floor(free_memory_bytes(space) / 8 / 256) * 256);
-    try {
-      if (bytes > 0) {
-        report.copy_bytes = 2 * bytes;
-        report.copy_bytes_per_second = measure_copy_bandwidth(space, static_cast<std::size_t>(bytes), 7);
-      }
-    } catch (std::exception const& error) {
-      progress_.clear();
-      warn("no copy bandwidth of " + space + ": " + error.what());
+    if (options_.machine.empty()) {
+      measure(report);
+    } else {
+      report.machine_file = options_.machine;
+      report.roofs = machine_.at(space).roofs;
     }
     report_.add_space(report);
-    copy_bandwidth_[space] = report.copy_bytes_per_second;
-    return report.copy_bytes_per_second;
+    return spaces_.emplace_back(report).roofs;
+  }
+
+  void measure(SpaceReport& report) {
+    progress_.show("roofs of " + report.name);
+    // Beyond any last-level cache, and on a GPU long enough that a launch is nothing; within a quarter of what is free.
+    double const bytes = std::min(is_host_space(report.name) ? 0x1p28 : 0x1p30,
+                                  std::floor(free_memory_bytes(report.name) / 8 / 256) * 256);
+    try {
+      if (bytes > 0) report.roofs = measure_roofs(report.name, static_cast<std::size_t>(bytes), 7);
+    } catch (std::exception const& error) {
+      progress_.clear();
+      warn("no roofs of " + report.name + ": " + error.what());
+    }
   }
 
   int finish() {
-    for (auto const& [space, bandwidth] : copy_bandwidth_) {
-      std::cout << (space == copy_bandwidth_.begin()->first ? "\n" : "") << "100% copy on " << space << " is "
-                << format_number(bandwidth / 1e9) << " GB/s (" << device_name(space) << ")\n";
+    for (SpaceReport const& space : spaces_) {
+      std::cout << (&space == &spaces_.front() ? "\n" : "") << roofs_text(space);
     }
     int const signal = caught_signal;
     if (signal == 0) {
       try {
         report_.finish();
+        if (!machine_path_.empty()) {
+          write_machine_file(machine_path_, {spaces_.begin(), spaces_.end()}, report_.build, report_.system);
+        }
       } catch (std::runtime_error const& error) {
         complain(error.what());
       }
@@ -566,7 +616,9 @@ class Session {
   Table table_;
   Progress progress_;
   std::unique_ptr<OutputFile> output_;
-  std::map<std::string, double> copy_bandwidth_;
+  std::map<std::string, SpaceReport> machine_;  // what --machine says
+  std::string machine_path_;                    // of --save-machine
+  std::deque<SpaceReport> spaces_;              // in the order of their first rows; references to them are kept
   std::set<std::string> complaints_;
   std::vector<std::string> warnings_;  // not printed yet
   App const* announced_ = nullptr;

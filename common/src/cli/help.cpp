@@ -66,6 +66,8 @@ std::vector<OptionEntry> option_table(Command const& command) {
   table.push_back({measure, "--warmup", "N", "launches before the first sample, not counted (default 3)"});
   table.push_back({measure, "--cold", "", "evict the caches before each sample"});
 
+  table.push_back({measure, "--machine", "FILE", "take the machine's roofs from this file instead of measuring them"});
+  table.push_back({results, "--save-machine", "FILE", "write the roofs that this run measured, for --machine"});
   table.push_back({results, "--json", "FILE",
                    "write the report with all samples, renewed after each row, so that a crash loses nothing"});
   table.push_back(

@@ -295,7 +295,7 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
     refuse_both(given, file, "--seed", "nothing is generated when a file is read");
   }
   refuse_both(given, "--input", "--inputs", "both say what to read");
-  for (std::string const name : {"--input", "--inputs", "--output", "--json"}) {
+  for (std::string const name : {"--input", "--inputs", "--output", "--json", "--machine", "--save-machine"}) {
     if (given.contains(name) && std::ranges::count(given.at(name), std::string{}) > 0) {
       bad_value(name, "", "an empty path", "write a path");
     }
@@ -304,6 +304,9 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
   if (given.contains("--inputs")) options.inputs_directory = text("--inputs");
   if (given.contains("--output")) options.output = text("--output");
   if (given.contains("--json")) options.json = text("--json");
+  refuse_both(given, "--machine", "--save-machine", "the one reads the roofs that the other measures");
+  if (given.contains("--machine")) options.machine = text("--machine");
+  if (given.contains("--save-machine")) options.save_machine = text("--save-machine");
 
   if (given.contains("--size")) {
     options.sizes = parse_sizes(text("--size"));

@@ -1,28 +1,17 @@
 #include <tessera/report/report.hpp>
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
-#include <stdexcept>
-#include <system_error>
 
-#include <nlohmann/json.hpp>
+#include "json.hpp"
 
 namespace tessera {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-namespace fs = std::filesystem;
-
-// JSON knows neither NaN nor infinity.
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+using report::Json;
+using report::number;
 
 Json optional_text(std::string const& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
@@ -86,7 +75,10 @@ Json row_json(RowReport const& row) {
   json["seconds_max"] = number(times.max);
   json["bytes_per_second"] = number(row.bytes_per_second());
   json["flops_per_second"] = number(row.flops_per_second());
-  json["share_of_copy"] = number(row.share_of_copy);
+  json["share_of_copy"] = number(row.share_of_copy());
+  json["share_of_read"] = number(row.share_of_read());
+  json["share_of_peak"] = number(row.share_of_peak());
+  json["share_of_roof"] = number(row.share_of_roof());
   json["bytes"] = number(row.bytes);
   json["flops"] = number(row.flops);
   json["deterministic"] = row.deterministic;
@@ -110,16 +102,10 @@ std::string now_utc() {
   return text;
 }
 
-std::string temporary_name(std::string const& path) { return path + ".part" + std::to_string(::getpid()); }
-
 std::string joined_lines(std::vector<std::string> const& lines) {
   std::string text;
   for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "\n    " : ",\n    ") + lines[i];
   return text + (lines.empty() ? "" : "\n  ");
-}
-
-[[noreturn]] void cannot_write(std::string const& path, std::string const& why) {
-  throw UserError("cannot write --json " + path + " (" + why + ") choose a file in a directory that can be written");
 }
 
 }  // namespace
@@ -128,20 +114,7 @@ double RowReport::seconds() const { return samples.seconds.empty() ? unknown : s
 
 Report::Report(std::string path) : path_(std::move(path)) {
   system["started"] = now_utc();
-  if (path_.empty()) return;
-  std::error_code error;
-  // Renaming onto a link would replace the link, onto a device the device: follow the one, refuse the other.
-  if (fs::path const real = fs::canonical(path_, error); !error) {
-    if (fs::is_directory(real)) cannot_write(path_, "it is a directory");
-    if (!fs::is_regular_file(real)) cannot_write(path_, "it is no regular file");
-    if (::access(real.c_str(), W_OK) != 0) cannot_write(path_, std::strerror(errno));
-    path_ = real.string();
-  }
-  std::string const trial = temporary_name(path_);
-  errno = 0;
-  bool const opened = std::ofstream(trial).is_open();
-  if (!opened) cannot_write(path_, std::strerror(errno));
-  fs::remove(trial, error);
+  if (!path_.empty()) path_ = report::writable_path("--json", path_);
 }
 
 std::size_t Report::add_case(CaseReport const& report) {
@@ -177,10 +150,8 @@ std::string Report::document() const {
   if (!system.contains("finished")) machine["finished"] = nullptr;
   Json spaces = Json::object();
   for (SpaceReport const& space : spaces_) {
-    spaces[space.name] = {{"device", space.device},
-                          {"concurrency", space.concurrency},
-                          {"copy_bytes_per_second", number(space.copy_bytes_per_second)},
-                          {"copy_bytes", number(space.copy_bytes)}};
+    Json& json = spaces[space.name] = report::space_json(space);
+    json["machine_file"] = optional_text(space.machine_file);
   }
   machine["spaces"] = spaces;
   return "{\n  \"schema\": \"tessera-report/1\",\n  \"input\": [" + joined_lines(cases_) +
@@ -189,22 +160,7 @@ std::string Report::document() const {
 }
 
 void Report::write() const {
-  if (path_.empty()) return;
-  std::string const trial = temporary_name(path_);
-  errno = 0;
-  std::ofstream file(trial, std::ios::binary);
-  file << document();
-  file.close();
-  bool const written = static_cast<bool>(file);
-  std::string const why = std::strerror(errno);
-  std::error_code error;
-  if (written) fs::rename(trial, path_, error);
-  if (!written || error) {
-    std::error_code ignored;
-    fs::remove(trial, ignored);
-    throw std::runtime_error("cannot write --json " + path_ + " (" + (error ? error.message() : why) +
-                             ") free some space or choose another file");
-  }
+  if (!path_.empty()) report::write_file("--json", path_, document());
 }
 
 }  // namespace tessera

@@ -15,7 +15,7 @@ namespace tessera {
 
 namespace {
 
-constexpr std::size_t page_width = 120;
+constexpr std::size_t page_width = 128;
 
 std::string fixed(double value, int digits) {
   char buffer[64];
@@ -25,6 +25,8 @@ std::string fixed(double value, int digits) {
 
 // Three digits: 1.23, 12.3, 123.
 std::string three_digits(double value) { return fixed(value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0); }
+
+std::string percent(double share) { return std::isfinite(share) ? fixed(share * 100, 1) : "-"; }
 
 std::string left(std::string_view text, std::size_t width) {
   std::string result(text);
@@ -110,8 +112,8 @@ void Table::begin_case(CaseReport const& report, std::size_t index, std::size_t 
     heading_printed_ = true;
     *out_ << "  " << left("variant", variant_width_) << "  " << left("level", 7) << "  " << left("space", space_width_)
           << "  " << left("status", 7) << "  " << right("time", 8) << "  " << right("GB/s", 7) << "  "
-          << right("% copy", 6) << (with_flops_ ? "  " + right("GFLOP/s", 7) : "") << "  " << right("error/bound", 11)
-          << "  note\n";
+          << right("% copy", 6) << (with_flops_ ? "  " + right("GFLOP/s", 7) + "  " + right("% roof", 6) : "") << "  "
+          << right("error/bound", 11) << "  note\n";
   }
   std::size_t column = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -123,13 +125,16 @@ void Table::begin_case(CaseReport const& report, std::size_t index, std::size_t 
 }
 
 void Table::add_row(RowReport const& row) {
-  std::string line =
-      "  " + left(row.variant, variant_width_) + "  " + left(name_of(row.level), 7) + "  " +
-      left(row.space, space_width_) + "  " + left(row.status == Status::failed ? "FAILED" : name_of(row.status), 7) +
-      "  " + right(format_seconds(row.seconds()), 8) + "  " + right(format_number(row.bytes_per_second() / 1e9), 7) +
-      "  " + right(std::isfinite(row.share_of_copy) ? fixed(row.share_of_copy * 100, 1) : "-", 6) +
-      (with_flops_ ? "  " + right(format_number(row.flops_per_second() / 1e9), 7) : "") + "  " +
-      right(format_number(row.worst_error_in_bounds), 11) + "  ";
+  std::string line = "  " + left(row.variant, variant_width_) + "  " + left(name_of(row.level), 7) + "  " +
+                     left(row.space, space_width_) + "  " +
+                     left(row.status == Status::failed ? "FAILED" : name_of(row.status), 7) + "  " +
+                     right(format_seconds(row.seconds()), 8) + "  " +
+                     right(row.bytes > 0 ? format_number(row.bytes_per_second() / 1e9) : "-", 7) + "  " +
+                     right(percent(row.share_of_copy()), 6) +
+                     (with_flops_ ? "  " + right(row.flops > 0 ? format_number(row.flops_per_second() / 1e9) : "-", 7) +
+                                        "  " + right(percent(row.share_of_roof()), 6)
+                                  : "") +
+                     "  " + right(format_number(row.worst_error_in_bounds), 11) + "  ";
   std::vector<std::string> notes;
   if (row.unchecked > 0) notes.push_back(std::to_string(row.unchecked) + " unchecked");
   if (!row.note.empty()) notes.push_back(row.note);

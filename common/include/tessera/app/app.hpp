@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,10 @@ class RowRun {
   [[nodiscard]] virtual std::vector<HostField> fetch() = 0;
   /// Longest chain of roundings that leads to an output element (see ExpectedField).
   [[nodiscard]] virtual double rounding_steps() const = 0;
+  /// The least work of this row, where it is another than its case's: the measurements of roofline.
+  [[nodiscard]] virtual std::optional<Work> work() const { return std::nullopt; }
+  /// Names of the output fields that the row writes; empty: all of them.
+  [[nodiscard]] virtual std::vector<std::string> outputs() const { return {}; }
   /// What the variant says about this run ("vendor BLAS", "tiles of 6144"); may be empty.
   [[nodiscard]] virtual std::string note() const = 0;
 };

@@ -7,6 +7,7 @@
 #include <any>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <typeindex>
 #include <utility>
@@ -98,6 +99,20 @@ class TypedRun final : public RowRun {
       return plan_.rounding_steps();
     } else {
       return steps_;
+    }
+  }
+  [[nodiscard]] std::optional<Work> work() const override {
+    if constexpr (requires { plan_.work(); }) {
+      return plan_.work();
+    } else {
+      return std::nullopt;
+    }
+  }
+  [[nodiscard]] std::vector<std::string> outputs() const override {
+    if constexpr (requires { plan_.outputs(); }) {
+      return plan_.outputs();
+    } else {
+      return {};
     }
   }
   [[nodiscard]] std::string note() const override {
@@ -234,7 +249,7 @@ template <class Problem, class Variant>
   for_each_type(EnabledSpaces{}, [&]<class Exec>() {
     for_each_type(EnabledDTypes{}, [&]<class T>() {
       static_assert(ProblemFor<Problem, T>, "Tessera: the Problem lacks a member (see tessera/core/problem.hpp)");
-      if constexpr (DeclaredFor<Variant, Exec, T>) {
+      if constexpr (is_chosen_space(space_name<Exec>()) && DeclaredFor<Variant, Exec, T>) {
         static_assert(Plannable<Variant, Problem, Exec, T>,
                       "Tessera: the variant's Plan needs a constructor Plan(Exec const&, InputOn<...> const&)");
         static_assert(Enqueueable<Variant, Problem, Exec, T>,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <tessera/measure/roofs.hpp>
 #include <tessera/ranks/session.hpp>
 
 namespace tessera {
@@ -38,9 +39,9 @@ class Runtime {
 /// Number of threads that run at once (host spaces), or of multiprocessors' worth of threads (GPUs).
 [[nodiscard]] int concurrency(std::string const& space);
 
-/// Bandwidth in bytes per second (read plus written) of the faster of a Kokkos copy kernel and Kokkos::deep_copy on
-/// `bytes` read and as many written; the median of `samples` runs.
-[[nodiscard]] double measure_copy_bandwidth(std::string const& space, std::size_t bytes, int samples);
+/// Measures the roofs of a space: each the median of `samples` runs. A copy reads `bytes` and writes as many (the faster
+/// of a Kokkos kernel and Kokkos::deep_copy); triad and read use the same memory, 2 * `bytes` in all.
+[[nodiscard]] Roofs measure_roofs(std::string const& space, std::size_t bytes, int samples);
 
 /// Kokkos' version and configuration, compiler, flags, build type, git commit: for the report's `build` object.
 [[nodiscard]] std::map<std::string, std::string> build_facts();

@@ -36,6 +36,8 @@ struct Options {
   SamplingOptions sampling;
   std::string output;  ///< --output, or empty
   std::string json;    ///< --json, or empty
+  std::string machine;       ///< --machine, or empty: measure
+  std::string save_machine;  ///< --save-machine, or empty
   bool list = false;
   bool help = false;
   bool version = false;

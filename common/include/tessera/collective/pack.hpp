@@ -29,4 +29,23 @@ template <int N, class T>
   return reinterpret_cast<std::uintptr_t>(data) % (sizeof(T) * N) == 0;
 }
 
+/// The N elements from `data` on as a pack, to be read or written with one access: `data` is aligned for it.
+template <int N, class T>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION Pack<T, N> const& pack_at(T const* data) {
+  return *reinterpret_cast<Pack<T, N> const*>(data);
+}
+template <int N, class T>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION Pack<T, N>& pack_at(T* data) {
+  return *reinterpret_cast<Pack<T, N>*>(data);
+}
+
+/// The N elements from `data` on: with one access where `data` is aligned for it, else element by element.
+template <int N, class T>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION Pack<T, N> load_pack(T const* data) {
+  if (is_aligned_for_packs<N>(data)) return pack_at<N>(data);
+  Pack<T, N> pack;
+  for (int e = 0; e < N; ++e) pack[e] = data[e];
+  return pack;
+}
+
 }  // namespace tessera::collective

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,12 +16,10 @@
 
 #include <tessera/core/info.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/measure/roofs.hpp>
 #include <tessera/measure/sampling.hpp>
 
 namespace tessera {
-
-/// Stands for "not known" in numbers; null in JSON, "-" in the table.
-inline constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 enum class Status : std::uint8_t { passed, failed, skipped };
 
@@ -50,9 +47,9 @@ struct RowReport {
 
   Samples samples;  ///< empty where nothing was timed
   bool cold = false;
-  double bytes = 0;                ///< the least traffic of the case
-  double flops = 0;                ///< its least operations
-  double share_of_copy = unknown;  ///< bytes per second over the copy bandwidth of the space
+  double bytes = 0;  ///< the least traffic of the case, or of the row where that is another
+  double flops = 0;  ///< its least operations
+  Roofs roofs;       ///< of the space
 
   double rounding_steps = unknown;
   double worst_error_in_bounds = unknown;
@@ -64,6 +61,16 @@ struct RowReport {
   [[nodiscard]] double seconds() const;
   [[nodiscard]] double bytes_per_second() const { return bytes / seconds(); }
   [[nodiscard]] double flops_per_second() const { return flops / seconds(); }
+  /// Bytes per second over the space's copy bandwidth, or over its read bandwidth; unknown where nothing is moved.
+  [[nodiscard]] double share_of_copy() const { return share(bytes_per_second(), roofs.copy_bytes_per_second); }
+  [[nodiscard]] double share_of_read() const { return share(bytes_per_second(), roofs.read_bytes_per_second); }
+  /// Operations per second over the peak of the dtype; unknown where there are none.
+  [[nodiscard]] double share_of_peak() const { return share(flops_per_second(), roofs.peak(dtype)); }
+  /// The least time by the roofs, min(peak, copy bandwidth * flops / bytes), over the time taken.
+  [[nodiscard]] double share_of_roof() const { return share(roofs.least_seconds(bytes, flops, dtype), seconds()); }
+
+ private:
+  [[nodiscard]] static double share(double of, double roof) { return of > 0 ? of / roof : unknown; }
 };
 
 /// One input.
@@ -87,8 +94,8 @@ struct SpaceReport {
   std::string name;
   std::string device;
   int concurrency = 0;
-  double copy_bytes_per_second = unknown;
-  double copy_bytes = 0;  ///< working set of that measurement, read plus written
+  Roofs roofs;
+  std::string machine_file;  ///< where the roofs come from; empty if they were measured in this run
 };
 
 /// Names and values; true and false facts read "true" and "false".

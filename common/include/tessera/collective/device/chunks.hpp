@@ -26,16 +26,27 @@ struct Chunks {
   }
 };
 
-/// At least one chunk, also of nothing. \param tile elements that a team takes at a time; \param lanes of a team
+/// n elements in whole tiles over at most `teams` teams; at least one chunk, also of nothing.
+///
+/// Example: 100 elements, tiles of 8, 4 teams -> 4 chunks of 32 elements, the last of 4.
+[[nodiscard]] inline Chunks split(std::size_t n, std::size_t tile, std::size_t teams) {
+  std::size_t const tiles = std::max<std::size_t>(1, tiles_of(n, tile));
+  std::size_t const size = tile * tiles_of(tiles, std::clamp<std::size_t>(teams, 1, tiles));
+  return {.n = n, .size = size, .count = static_cast<int>(std::max<std::size_t>(1, tiles_of(n, size)))};
+}
+
+/// Teams of so many lanes that fill the machine: on a GPU twice what runs at once, so that none waits for a straggler
+/// for long; on hosts one a thread, as its caches and memory controller like it best.
+template <ExecutionSpace Exec>
+[[nodiscard]] std::size_t teams_that_fill(Exec const& exec, int lanes) {
+  std::size_t const at_once = std::max<std::size_t>(1, static_cast<std::size_t>(exec.concurrency()) / lanes);
+  return is_gpu<Exec> ? 2 * at_once : at_once;
+}
+
+/// As many chunks as fill the machine. \param tile elements that a team takes at a time; \param lanes of a team
 template <ExecutionSpace Exec>
 [[nodiscard]] Chunks chunks_of(Exec const& exec, std::size_t n, std::size_t tile, int lanes) {
-  std::size_t const tiles = std::max<std::size_t>(1, tiles_of(n, tile));
-  // On a GPU twice what runs at once, so that none waits for a straggler for long; on hosts one a thread, as its caches
-  // and memory controller like it best.
-  std::size_t const at_once = std::max<std::size_t>(1, static_cast<std::size_t>(exec.concurrency()) / lanes);
-  std::size_t const teams = std::min(tiles, is_gpu<Exec> ? 2 * at_once : at_once);
-  std::size_t const size = tile * tiles_of(tiles, teams);
-  return {.n = n, .size = size, .count = static_cast<int>(std::max<std::size_t>(1, tiles_of(n, size)))};
+  return split(n, tile, teams_that_fill(exec, lanes));
 }
 
 }  // namespace tessera::device

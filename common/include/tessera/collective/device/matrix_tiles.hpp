@@ -5,11 +5,8 @@
 #include <Kokkos_Macros.hpp>
 
 #include <cstddef>
-#include <limits>
-#include <string>
 
 #include <tessera/collective/device/team_shape.hpp>
-#include <tessera/core/types.hpp>
 
 namespace tessera::device {
 
@@ -43,13 +40,7 @@ struct MatrixTiles {
   }
 
   /// Teams of a launch. Throws Skip if a league cannot have so many.
-  [[nodiscard]] int league_size() const {
-    std::size_t const tiles = across() * down();
-    if (tiles > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-      throw Skip("a league of " + std::to_string(tiles) + " teams (it has at most 2^31 - 1)");
-    }
-    return static_cast<int>(tiles);
-  }
+  [[nodiscard]] int league_size() const { return league_of(across() * down()); }
 };
 
 }  // namespace tessera::device

@@ -1,0 +1,80 @@
+/// \file
+/// The serial oracle of roofline: plain loops in double.
+///
+/// Error bounds. copied, launched and chains are exact: a chain of multiply-adds by one counts its iterations, and
+/// 255 + iterations stays below 2^24. triad is a product and a sum, each rounded once or both at once: at most
+/// ((1 + u)^2 - 1) * (|a| + |s b|). sum is a tree of additions, see dot: ((1 + u)^k - 1) * sum |a|, k the variant's.
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "problem.hpp"
+
+#include <tessera/verify/exact_sum.hpp>
+
+namespace tessera::roofline {
+
+namespace {
+
+ExpectedField field(char const* name, Shape const& shape) {
+  return {.name = name,
+          .shape = shape,
+          .value = std::vector<double>(count_of(shape)),
+          .scale = std::vector<double>(count_of(shape))};
+}
+
+double wrapped(std::int64_t value) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(value)); }
+
+}  // namespace
+
+template <class T>
+std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const& input) {
+  std::vector<Shape> const shapes = output_shapes({{input.a.extent(0)}, {input.b.extent(0)}}, input.parameters);
+  ExpectedField copied = field("copied", shapes[0]);
+  ExpectedField triad = field("triad", shapes[1]);
+  ExpectedField sum = field("sum", shapes[2]);
+  ExpectedField chains = field("chains", shapes[3]);
+  ExpectedField launched = field("launched", shapes[4]);
+
+  std::size_t const n = input.a.extent(0);
+  double const largest = static_cast<double>(std::numeric_limits<T>::max());
+  verify::ExactSum total;
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    copied.value[i] = static_cast<double>(input.a(i));
+    if constexpr (std::is_integral_v<T>) {
+      auto const s = static_cast<std::int64_t>(input.parameters.s);
+      triad.value[i] = wrapped(input.a(i) + s * input.b(i));
+      count = static_cast<std::int32_t>(static_cast<std::uint32_t>(count + input.a(i)));
+    } else {
+      double const a = static_cast<double>(input.a(i));
+      double const product = static_cast<double>(static_cast<T>(input.parameters.s)) * static_cast<double>(input.b(i));
+      triad.value[i] = a + product;
+      double const magnitude = std::abs(a) + std::abs(product);
+      triad.scale[i] = !std::isfinite(a) || !std::isfinite(product) ? 0
+                       : magnitude <= largest                       ? magnitude
+                                                                    : std::numeric_limits<double>::infinity();
+      total.add_product(a, 1);
+      if (std::isfinite(a)) sum.scale[0] += std::abs(a);
+    }
+  }
+  if constexpr (std::is_integral_v<T>) {
+    sum.value[0] = static_cast<double>(count);
+  } else {
+    sum.value[0] = total.value();
+    if (!(sum.scale[0] <= largest)) sum.scale[0] = std::numeric_limits<double>::infinity();
+  }
+  for (std::size_t i = 0; i < chains.value.size(); ++i) {
+    chains.value[i] = static_cast<double>(i % 256) + static_cast<double>(input.parameters.iterations);
+  }
+  launched.value[0] = 1;
+  return {copied, triad, sum, chains, launched};
+}
+
+template std::vector<ExpectedField> Roofline::reference(Input<float, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Roofline::reference(Input<double, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Roofline::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+
+}  // namespace tessera::roofline

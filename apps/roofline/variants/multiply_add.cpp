@@ -1,0 +1,46 @@
+/// \file
+/// Chains of multiply-adds in registers: next to no memory traffic, so that the arithmetic units are the roof. A chain
+/// counts its own iterations, so that its result says whether all of them ran.
+
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+
+namespace tessera::roofline {
+
+struct MultiplyAdd {
+  static constexpr VariantInfo info{.name = "multiply_add",
+                                    .level = Level::range,
+                                    .summary = "chains of multiply-adds in registers: the peak of the dtype"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const&, InputOn<Roofline, Exec, T> const& input)
+        : count_(static_cast<std::int32_t>(std::min<std::size_t>(input.a.extent(0), measure::most_chains))),
+          iterations_(static_cast<std::int32_t>(input.parameters.iterations)) {}
+
+    void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& input,
+                    OutputOn<Roofline, Exec, T> const& output) const {
+      (void)input;
+      measure::chains(exec, output.chains.data(), count_, iterations_);
+    }
+
+    [[nodiscard]] std::vector<std::string> outputs() const { return {"chains"}; }
+    [[nodiscard]] Work work() const {
+      return {.bytes = static_cast<double>(count_) * sizeof(T), .flops = 2.0 * count_ * iterations_};
+    }
+    /// Fewer chains than that leave units idle: no peak.
+    [[nodiscard]] std::string note() const {
+      return std::to_string(count_) + " chains" + (count_ < measure::most_chains ? ": too few to fill a machine" : "");
+    }
+
+   private:
+    std::int32_t count_;
+    std::int32_t iterations_;
+  };
+};
+
+VariantRows multiply_add() { return rows<Roofline, MultiplyAdd>(); }
+
+}  // namespace tessera::roofline

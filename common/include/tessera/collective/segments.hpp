@@ -1,0 +1,84 @@
+#pragma once
+/// \file
+/// Consecutive segments of an array: which elements belong together, and how many of them follow an element.
+///
+/// Who calls: any lane, by itself. Scratch, barriers: none.
+///
+/// Example, n = 8, segments of 3: 0 1 2 | 3 4 5 | 6 7. left(3) = 3, left(5) = 1, left(6) = 2. The part from 4 on has
+/// count 4, and left_at(offset) of it is 2 1 3 2.
+
+#include <Kokkos_Macros.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tessera::collective {
+
+/// What kernels need to know of a part of an array, in 32 bits: what lies farther away than they reach is clamped. Right
+/// for offsets below `far`.
+struct SegmentedPart {
+  static constexpr int far = 1 << 30;
+
+  int count;               ///< elements from the part's begin to the array's end
+  std::uint32_t position;  ///< of the part's first element in its segment
+  std::uint32_t length;    ///< of a segment
+
+  /// Elements from `offset` to the end of its segment, itself among them, as if the array went on for ever. A division:
+  /// once for several neighbours.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr int left_at(int offset) const {
+    return static_cast<int>(length - (position + static_cast<std::uint32_t>(offset)) % length);
+  }
+  /// True if the part's first `size` elements are there and in one segment.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr bool is_uncut(int size) const {
+    return size <= count && position + static_cast<std::uint32_t>(size) <= length;
+  }
+};
+
+/// n elements in segments of `length`, the last of which may be short; 0: the whole array is one segment.
+class Segments {
+ public:
+  KOKKOS_FUNCTION constexpr Segments(std::size_t n, std::size_t length)
+      : n_(n), length_(length == 0 || length > n ? n : length) {}
+
+  [[nodiscard]] KOKKOS_FUNCTION constexpr std::size_t size() const { return n_; }
+
+  /// Elements from i < n to the end of its segment, itself among them.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr std::size_t left(std::size_t i) const {
+    std::size_t const of_segment = length_ - position(i);
+    return of_segment < n_ - i ? of_segment : n_ - i;
+  }
+
+  /// The part that begins at `begin` < n.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr SegmentedPart part(std::size_t begin) const {
+    std::size_t const length = clamped(length_);
+    std::size_t const of_segment = length_ - position(begin);
+    // In a segment too long for 32 bits only its end counts: the position is told from there.
+    std::size_t const position = length - (of_segment < length ? of_segment : length);
+    return {static_cast<int>(clamped(n_ - begin)), static_cast<std::uint32_t>(position),
+            static_cast<std::uint32_t>(length)};
+  }
+
+ private:
+  // No division for one segment: a GPU takes a hundred instructions for one of 64 bits.
+  [[nodiscard]] KOKKOS_FUNCTION constexpr std::size_t position(std::size_t i) const {
+    return i < length_ ? i : i % length_;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION static constexpr std::size_t clamped(std::size_t elements) {
+    constexpr std::size_t far = SegmentedPart::far;
+    return elements < far ? elements : far;
+  }
+
+  std::size_t n_;
+  std::size_t length_;
+};
+
+// The example above.
+static_assert(Segments(8, 3).left(3) == 3 && Segments(8, 3).left(5) == 1 && Segments(8, 3).left(6) == 2);
+static_assert(Segments(8, 3).part(4).left_at(1) == 1 && Segments(8, 3).part(4).left_at(2) == 3);
+static_assert(Segments(8, 0).part(4).is_uncut(4) && !Segments(8, 0).part(4).is_uncut(5));
+// A boundary in a segment of more than 32 bits.
+static_assert(Segments(std::size_t{1} << 40, std::size_t{1} << 35).part((std::size_t{1} << 36) - 3).left_at(2) == 1);
+static_assert(!Segments(std::size_t{1} << 40, std::size_t{1} << 35).part((std::size_t{1} << 36) - 3).is_uncut(4));
+static_assert(Segments(std::size_t{1} << 40, std::size_t{1} << 35).part((std::size_t{1} << 36) - 3).is_uncut(3));
+
+}  // namespace tessera::collective

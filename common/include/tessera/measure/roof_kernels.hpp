@@ -1,0 +1,139 @@
+#pragma once
+/// \file
+/// The kernels that roofs are measured with: what a run times before its first row, and what the mini-app roofline
+/// shows and verifies. Copy and triad are those of McCalpin's STREAM (1995); the roof is that of Williams, Waterman and
+/// Patterson, Roofline (2009).
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+#include <tessera/collective/accumulator.hpp>
+#include <tessera/collective/device/single_pass_sum.hpp>
+#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/core/spaces.hpp>
+
+namespace tessera::measure {
+
+/// out[i] = a[i], or a[i] + s * b[i] with `Triad`: one 16-byte pack an index, what is left over element by element.
+template <class T, bool Triad>
+struct StreamKernel {
+  static constexpr int width = collective::pack_width<T>;
+  using Pack = collective::Pack<T, width>;
+  using Accumulator = collective::Accumulator<T>;
+
+  T const* a;
+  T const* b;
+  T* out;
+  T s;
+  std::size_t packs;  // of the n elements
+
+  [[nodiscard]] KOKKOS_FUNCTION T value(T const& x, T const& y) const {
+    return static_cast<T>(static_cast<Accumulator>(x) + collective::product(s, y));
+  }
+
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    if (i < packs) {
+      Pack x = reinterpret_cast<Pack const*>(a)[i];
+      if constexpr (Triad) {
+        Pack const y = reinterpret_cast<Pack const*>(b)[i];
+        for (int e = 0; e < width; ++e) x[e] = value(x[e], y[e]);
+      }
+      reinterpret_cast<Pack*>(out)[i] = x;
+    } else {
+      std::size_t const k = packs * width + (i - packs);
+      if constexpr (Triad) {
+        out[k] = value(a[k], b[k]);
+      } else {
+        out[k] = a[k];
+      }
+    }
+  }
+};
+
+/// Enqueues out[i] = a[i] (`Triad` false: b may be null) or a[i] + s * b[i], i < n.
+template <bool Triad, ExecutionSpace Exec, class T>
+void stream(Exec const& exec, T const* a, T const* b, T* out, T s, std::size_t n) {
+  constexpr int width = StreamKernel<T, Triad>::width;
+  bool const aligned = collective::is_aligned_for_packs<width>(a) && collective::is_aligned_for_packs<width>(b) &&
+                       collective::is_aligned_for_packs<width>(out);
+  std::size_t const packs = aligned ? n / width : 0;
+  std::size_t const rest = n - packs * width;
+  Kokkos::parallel_for(Triad ? "tessera::roofline::triad" : "tessera::roofline::copy",
+                       Kokkos::RangePolicy<Exec>(exec, 0, packs + rest), StreamKernel<T, Triad>{a, b, out, s, packs});
+}
+
+/// The term of a plain sum.
+template <class T>
+struct Value {
+  [[nodiscard]] KOKKOS_FUNCTION collective::Accumulator<T> operator()(T const& a) const {
+    return static_cast<collective::Accumulator<T>>(a);
+  }
+};
+
+/// Reads n elements and leaves their sum.
+template <ExecutionSpace Exec, class T>
+using Read = device::SinglePassSum<Exec, T, 1, Value<T>>;
+
+/// Chains of multiply-adds: out[i] = f(f(... f(i mod 256))), with f(x) = x * multiplier + addend, `iterations` times.
+/// A thread runs `width` independent chains in registers, enough to hide a multiply-add's latency.
+///
+/// With both factors 1 a chain counts its own iterations: the result is i mod 256 + iterations, exact as long as it
+/// is below 2^24. The factors are arguments, so that no compiler knows.
+template <ExecutionSpace Exec, class T>
+struct ChainKernel {
+  // GPUs: 8 chains a lane. Hosts: 12 vector registers of 32 bytes, which leaves four for the factors.
+  static constexpr int width = is_gpu<Exec> ? 8 : 384 / static_cast<int>(sizeof(T));
+  using Accumulator = collective::Accumulator<T>;
+
+  T* out;
+  std::int32_t count;  // of chains
+  std::int32_t iterations;
+  Accumulator multiplier;
+  Accumulator addend;
+
+  KOKKOS_FUNCTION void operator()(std::int32_t block) const {
+    Accumulator x[width];
+    for (int e = 0; e < width; ++e) x[e] = static_cast<Accumulator>((block * width + e) % 256);
+    for (std::int32_t k = 0; k < iterations; ++k) {
+      for (int e = 0; e < width; ++e) x[e] = x[e] * multiplier + addend;
+    }
+    for (int e = 0; e < width; ++e) {
+      if (block * width + e < count) out[block * width + e] = static_cast<T>(x[e]);
+    }
+  }
+};
+
+/// Chains that fill any machine of today: 264 teams' worth of lanes on a GPU of 132 multiprocessors.
+inline constexpr std::int32_t most_chains = 1 << 19;
+/// Iterations that take about a millisecond.
+template <ExecutionSpace Exec>
+inline constexpr std::int32_t chain_iterations = is_gpu<Exec> ? 1 << 14 : 1 << 9;
+
+/// Enqueues `count` chains into out [count].
+template <ExecutionSpace Exec, class T>
+void chains(Exec const& exec, T* out, std::int32_t count, std::int32_t iterations) {
+  using Kernel = ChainKernel<Exec, T>;
+  auto const blocks = static_cast<std::int32_t>(device::tiles_of(static_cast<std::size_t>(count), Kernel::width));
+  Kokkos::parallel_for("tessera::roofline::multiply_add",
+                       Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int32_t>>(exec, 0, blocks),
+                       Kernel{out, count, iterations, 1, 1});
+}
+
+/// The smallest kernel that leaves a trace.
+template <class T>
+struct MarkKernel {
+  T* out;
+  KOKKOS_FUNCTION void operator()(int) const { *out = T(1); }
+};
+
+/// Enqueues a launch that writes a one.
+template <ExecutionSpace Exec, class T>
+void mark(Exec const& exec, T* out) {
+  Kokkos::parallel_for("tessera::roofline::launch", Kokkos::RangePolicy<Exec, Kokkos::IndexType<int>>(exec, 0, 1),
+                       MarkKernel<T>{out});
+}
+
+}  // namespace tessera::measure

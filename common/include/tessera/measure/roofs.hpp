@@ -1,0 +1,47 @@
+#pragma once
+/// \file
+/// What a machine can do at most, as measured: the roofs that rows are held against. No Kokkos.
+
+#include <array>
+#include <cstddef>
+#include <limits>
+
+#include <tessera/core/types.hpp>
+
+namespace tessera {
+
+/// Stands for "not known" in numbers; null in JSON, "-" in the table.
+inline constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+/// The roofs of one execution space; unknown where one was not measured.
+struct Roofs {
+  double copy_bytes_per_second = unknown;   ///< out[i] = a[i]; read plus written
+  double triad_bytes_per_second = unknown;  ///< out[i] = a[i] + s * b[i]; read plus written
+  double read_bytes_per_second = unknown;   ///< a sum
+  /// Of chains of multiply-adds in registers, two operations each; by the number of the dtype in all_dtypes.
+  std::array<double, all_dtypes.size()> peak_operations_per_second{unknown, unknown, unknown};
+  double launch_seconds = unknown;            ///< one of many launches one after the other
+  double launch_and_fence_seconds = unknown;  ///< a launch and waiting for it
+  double working_set_bytes = 0;               ///< of copy and read
+
+  [[nodiscard]] double peak(DType dtype) const {
+    return peak_operations_per_second.at(static_cast<std::size_t>(dtype));
+  }
+
+  /// Seconds that the work takes at least: at copy bandwidth or at the dtype's peak, whichever is longer. NaN if
+  /// neither is known.
+  [[nodiscard]] double least_seconds(double bytes, double operations, DType dtype) const {
+    double const moving = bytes / copy_bytes_per_second;
+    double const computing = operations / peak(dtype);
+    // Written so that a roof that is not known does not count.
+    if (!(moving >= computing)) return computing == computing ? computing : moving;
+    return moving;
+  }
+
+  /// True if the work is bound by the peak rather than by the bandwidth.
+  [[nodiscard]] bool compute_bound(double bytes, double operations, DType dtype) const {
+    return operations / peak(dtype) > bytes / copy_bytes_per_second;
+  }
+};
+
+}  // namespace tessera

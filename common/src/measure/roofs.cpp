@@ -1,0 +1,106 @@
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <tessera/app/runtime.hpp>
+#include <tessera/core/config.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/measure/roof_kernels.hpp>
+
+namespace tessera {
+
+namespace {
+
+template <class Exec, class Body>
+double median_seconds(Exec const& exec, int samples, Body&& body) {
+  using Clock = std::chrono::steady_clock;
+  body();  // lazy allocations, cold instructions
+  std::vector<double> seconds;
+  for (int i = 0; i < std::max(1, samples); ++i) {
+    exec.fence("tessera: roof sample");
+    auto const begin = Clock::now();
+    body();
+    exec.fence("tessera: roof sample");
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+  auto const middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return *middle;
+}
+
+// Copy, triad and read, all on one buffer of twice `bytes`.
+template <class Exec>
+void measure_bandwidths(Exec const& exec, std::size_t bytes, int samples, Roofs& roofs) {
+  using Buffer = Kokkos::View<float*, typename Exec::memory_space>;
+  std::size_t const n = std::max<std::size_t>(64, bytes / sizeof(float) / 64 * 64);
+  Buffer const buffer(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::roofs::buffer"), 2 * n);
+  float* const data = buffer.data();
+  Kokkos::parallel_for(
+      "tessera::roofs::first_touch", Kokkos::RangePolicy<Exec>(exec, 0, 2 * n),
+      KOKKOS_LAMBDA(std::size_t i) { data[i] = static_cast<float>(i % 256); });
+  auto const rate = [](std::size_t elements, double seconds) {
+    return static_cast<double>(elements * sizeof(float)) / seconds;
+  };
+  roofs.working_set_bytes = 2 * static_cast<double>(n * sizeof(float));
+
+  double const kernel =
+      median_seconds(exec, samples, [&] { measure::stream<false>(exec, data, data, data + n, 0.0F, n); });
+  auto const source = Kokkos::subview(buffer, Kokkos::pair<std::size_t, std::size_t>(0, n));
+  auto const target = Kokkos::subview(buffer, Kokkos::pair<std::size_t, std::size_t>(n, 2 * n));
+  double const library = median_seconds(exec, samples, [&] { Kokkos::deep_copy(exec, target, source); });
+  roofs.copy_bytes_per_second = rate(2 * n, std::min(kernel, library));
+
+  std::size_t const half = n / 2;  // three of the buffer's four quarters
+  roofs.triad_bytes_per_second = rate(3 * half, median_seconds(exec, samples, [&] {
+                                        measure::stream<true>(exec, data, data + half, data + n, 0.5F, half);
+                                      }));
+
+  Kokkos::View<float, typename Exec::memory_space> const sum("tessera::roofs::sum");
+  measure::Read<Exec, float> const read(exec, 2 * n, 0, "tessera::roofline::read");
+  roofs.read_bytes_per_second =
+      rate(2 * n, median_seconds(exec, samples, [&] { read(exec, sum.data(), measure::Value<float>{}, data); }));
+}
+
+template <class Exec, class T>
+double peak(Exec const& exec, int samples) {
+  constexpr std::int32_t count = measure::most_chains;
+  constexpr std::int32_t iterations = measure::chain_iterations<Exec>;
+  Kokkos::View<T*, typename Exec::memory_space> const out("tessera::roofs::chains", count);
+  double const seconds = median_seconds(exec, samples, [&] { measure::chains(exec, out.data(), count, iterations); });
+  return 2.0 * count * iterations / seconds;
+}
+
+template <class Exec>
+void measure_launches(Exec const& exec, Roofs& roofs) {
+  constexpr int batch = 200;
+  Kokkos::View<float, typename Exec::memory_space> const out("tessera::roofs::mark");
+  roofs.launch_and_fence_seconds = median_seconds(exec, batch, [&] { measure::mark(exec, out.data()); });
+  roofs.launch_seconds = median_seconds(exec, 5,
+                                        [&] {
+                                          for (int i = 0; i < batch; ++i) measure::mark(exec, out.data());
+                                        }) /
+                         batch;
+}
+
+}  // namespace
+
+Roofs measure_roofs(std::string const& space, std::size_t bytes, int samples) {
+  Roofs roofs;
+  bool const found = with_space(space, [&]<class Exec>() {
+    Exec const exec;
+    measure_bandwidths(exec, bytes, samples, roofs);
+    for_each_type(EnabledDTypes{}, [&]<class T>() {
+      roofs.peak_operations_per_second.at(static_cast<std::size_t>(dtype_of<T>)) = peak<Exec, T>(exec, samples);
+    });
+    measure_launches(exec, roofs);
+  });
+  if (!found) throw std::runtime_error("no execution space '" + space + "' in this build");
+  return roofs;
+}
+
+}  // namespace tessera

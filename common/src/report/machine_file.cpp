@@ -1,0 +1,82 @@
+#include <tessera/report/machine_file.hpp>
+
+#include <fstream>
+#include <stdexcept>
+
+#include "json.hpp"
+
+namespace tessera {
+
+namespace {
+
+using report::Json;
+
+constexpr char const* schema = "tessera-machine/1";
+
+[[noreturn]] void refuse(std::string const& path, std::string const& why) {
+  throw UserError("cannot use --machine " + path + " (" + why + ") write one with roofline --save-machine FILE");
+}
+
+// A roof: a positive number, or null for one that is not known.
+double roof(std::string const& path, Json const& json, std::string const& key) {
+  if (!json.contains(key)) refuse(path, "it has no " + key);
+  Json const& value = json[key];
+  if (value.is_null()) return unknown;
+  if (!value.is_number() || !(value.get<double>() > 0)) refuse(path, key + " is no positive number");
+  return value.get<double>();
+}
+
+SpaceReport space_of(std::string const& path, std::string const& name, Json const& json) {
+  SpaceReport space;
+  space.name = name;
+  space.machine_file = path;
+  if (!json.contains("device") || !json["device"].is_string()) refuse(path, name + " has no device");
+  space.device = json["device"].get<std::string>();
+  Roofs& roofs = space.roofs;
+  roofs.copy_bytes_per_second = roof(path, json, "copy_bytes_per_second");
+  roofs.triad_bytes_per_second = roof(path, json, "triad_bytes_per_second");
+  roofs.read_bytes_per_second = roof(path, json, "read_bytes_per_second");
+  roofs.launch_seconds = roof(path, json, "launch_seconds");
+  roofs.launch_and_fence_seconds = roof(path, json, "launch_and_fence_seconds");
+  roofs.working_set_bytes = roof(path, json, "working_set_bytes");
+  if (!json.contains("peak_operations_per_second")) refuse(path, name + " has no peak_operations_per_second");
+  for (DType const dtype : all_dtypes) {
+    roofs.peak_operations_per_second.at(static_cast<std::size_t>(dtype)) =
+        roof(path, json["peak_operations_per_second"], std::string(name_of(dtype)));
+  }
+  return space;
+}
+
+}  // namespace
+
+std::map<std::string, SpaceReport> read_machine_file(std::string const& path) {
+  std::ifstream file(path);
+  if (!file) refuse(path, "there is no such file, or it cannot be read");
+  Json const json = Json::parse(file, nullptr, false);
+  if (json.is_discarded() || !json.is_object()) refuse(path, "it is no JSON object");
+  if (!json.contains("schema") || json["schema"] != schema) {
+    refuse(path, "its schema is not " + std::string(schema));
+  }
+  if (!json.contains("spaces") || !json["spaces"].is_object()) refuse(path, "it has no spaces");
+  std::map<std::string, SpaceReport> spaces;
+  for (auto const& [name, space] : json["spaces"].items()) {
+    if (!space.is_object()) refuse(path, name + " is no JSON object");
+    spaces[name] = space_of(path, name, space);
+  }
+  return spaces;
+}
+
+std::string writable_machine_file(std::string const& path) { return report::writable_path("--save-machine", path); }
+
+void write_machine_file(std::string const& path, std::vector<SpaceReport> const& spaces, Facts const& build,
+                        Facts const& system) {
+  Json json;
+  json["schema"] = schema;
+  json["build"] = build;
+  json["system"] = system;
+  json["spaces"] = Json::object();
+  for (SpaceReport const& space : spaces) json["spaces"][space.name] = report::space_json(space);
+  report::write_file("--save-machine", path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace tessera
