@@ -89,6 +89,13 @@ RandomCase random_case(App const& app, std::uint64_t draw) {
   ParameterMap& map = random.parameters;
   if (has_parameter(app, "team")) choose_team(dice, map);
   if (has_parameter(app, "tile")) choose_tile(dice, map);
+  if (name == "matmul" && map.contains("tile")) {
+    // A step has a barrier or two: five tiles each way show all edges, and hundreds would take minutes.
+    std::size_t const most = 4 * static_cast<std::size_t>(std::get<Int>(map.at("tile"))) + 3;
+    for (Shape& shape : random.shapes) {
+      for (std::size_t& extent : shape) extent = std::min(extent, most);
+    }
+  }
   if (has_parameter(app, "segment") && dice.below(3) != 0) map["segment"] = static_cast<Int>(dice.extent(100));
   if (has_parameter(app, "window")) map["window"] = static_cast<Int>(1 + dice.extent(dice.one_of({5, 40, 5000})));
   if (has_parameter(app, "axis")) map["axis"] = static_cast<Int>(dice.below(2));
@@ -99,12 +106,12 @@ RandomCase random_case(App const& app, std::uint64_t draw) {
   return random;
 }
 
-bool takes(App const& app, DType dtype, ParameterMap const& given) {
+bool takes(App const& app, DType dtype, ParameterMap const& given, std::size_t size) {
   bool const has_dtype =
       std::any_of(app.rows.begin(), app.rows.end(), [&](Row const& row) { return row.dtype == dtype; });
   if (!has_dtype) return false;
   try {
-    (void)app.footprint_of_size(dtype, 64, with_defaults(app, given));
+    (void)app.footprint_of_size(dtype, size, with_defaults(app, given));
   } catch (UserError const&) {
     return false;
   }

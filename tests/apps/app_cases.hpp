@@ -2,6 +2,7 @@
 /// \file
 /// What to try with each mini-app: parameters beside its defaults, and shapes drawn at random.
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -25,7 +26,8 @@ struct RandomCase {
 /// A function of the app and the number of the draw alone.
 [[nodiscard]] RandomCase random_case(App const& app, std::uint64_t draw);
 
-/// False if the mini-app refuses these parameters with this dtype (a mean of integers).
-[[nodiscard]] bool takes(App const& app, DType dtype, ParameterMap const& given);
+/// False if the mini-app refuses these parameters with this dtype (a mean of integers) or with this size (two rows of
+/// one element).
+[[nodiscard]] bool takes(App const& app, DType dtype, ParameterMap const& given, std::size_t size = 64);
 
 }  // namespace tessera::testing

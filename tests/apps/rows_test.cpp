@@ -89,6 +89,7 @@ TEST_P(Rows, Parameters) {
   for (DType const dtype : dtypes_of_this_build()) {
     for (ParameterMap const& map : parameters_of(app().info.name)) {
       for (std::size_t const size : small_sizes) {
+        if (!takes(app(), dtype, map, size)) continue;
         run_rows(app(), dtype, PatternSource(app(), Pattern::random, size, map), map, 1,
                  std::to_string(size) + text_of(map));
       }

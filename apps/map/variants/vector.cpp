@@ -41,8 +41,8 @@ struct Vector {
 
     void operator()(Exec const& exec, InputOn<Map, Exec, T> const& input, OutputOn<Map, Exec, T> const& output) const {
       AddToPacks<T> const kernel{.a = input.a.data(), .out = output.out.data(), .add = add_};
-      bool const aligned = collective::is_aligned_for_packs<width>(kernel.a) &&
-                           collective::is_aligned_for_packs<width>(kernel.out);
+      bool const aligned =
+          collective::is_aligned_for_packs<width>(kernel.a) && collective::is_aligned_for_packs<width>(kernel.out);
       device::for_each_pack<width>("tessera::map::vector::add", exec, input.a.extent(0), aligned, kernel);
     }
 

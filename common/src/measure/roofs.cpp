@@ -48,17 +48,15 @@ void measure_bandwidths(Exec const& exec, std::size_t bytes, int samples, Roofs&
   };
   roofs.working_set_bytes = 2 * static_cast<double>(n * sizeof(float));
 
-  double const kernel =
-      median_seconds(exec, samples, [&] { measure::stream<false>(exec, data, data, data + n, 0.0F, n); });
+  double const kernel = median_seconds(exec, samples, [&] { measure::copy(exec, data, data + n, n); });
   auto const source = Kokkos::subview(buffer, Kokkos::pair<std::size_t, std::size_t>(0, n));
   auto const target = Kokkos::subview(buffer, Kokkos::pair<std::size_t, std::size_t>(n, 2 * n));
   double const library = median_seconds(exec, samples, [&] { Kokkos::deep_copy(exec, target, source); });
   roofs.copy_bytes_per_second = rate(2 * n, std::min(kernel, library));
 
   std::size_t const half = n / 2;  // three of the buffer's four quarters
-  roofs.triad_bytes_per_second = rate(3 * half, median_seconds(exec, samples, [&] {
-                                        measure::stream<true>(exec, data, data + half, data + n, 0.5F, half);
-                                      }));
+  roofs.triad_bytes_per_second = rate(
+      3 * half, median_seconds(exec, samples, [&] { measure::triad(exec, data, data + half, data + n, 0.5F, half); }));
 
   Kokkos::View<float, typename Exec::memory_space> const sum("tessera::roofs::sum");
   measure::Read<Exec, float> const read(exec, 2 * n, 0, "tessera::roofline::read");

@@ -21,16 +21,33 @@ class Divider {
  public:
   /// \param divisor at least 1 and at most 2^63
   explicit constexpr Divider(std::uint64_t divisor) : shift_(std::bit_width(divisor - 1)) {
-    factor_ = static_cast<std::uint64_t>(((Wide{1} << (63 + shift_)) + (divisor - 1)) / divisor);
+    // 2^(63 + shift) / divisor, bit by bit: no compiler of today agrees with all others on integers of 128 bits.
+    std::uint64_t rest = 0;
+    for (int bit = 63 + shift_; bit >= 0; --bit) {
+      rest = 2 * rest + (bit == 63 + shift_ ? 1 : 0);
+      factor_ = 2 * factor_ + (rest >= divisor ? 1 : 0);
+      if (rest >= divisor) rest -= divisor;
+    }
+    if (rest > 0) ++factor_;
   }
 
   /// value / divisor, rounded down; value is below 2^63.
   [[nodiscard]] KOKKOS_FUNCTION constexpr std::uint64_t operator()(std::uint64_t value) const {
-    return static_cast<std::uint64_t>((Wide{2 * value} * factor_) >> 64) >> shift_;
+    return high_product(2 * value, factor_) >> shift_;
   }
 
  private:
-  __extension__ using Wide = unsigned __int128;
+  // The upper 64 of the product's 128 bits.
+  [[nodiscard]] KOKKOS_FUNCTION static constexpr std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+    return __umul64hi(a, b);
+#else
+    std::uint64_t const low = 0xffffffffu;
+    std::uint64_t const middle = (a >> 32) * (b & low) + ((a & low) * (b & low) >> 32);
+    std::uint64_t const other = (a & low) * (b >> 32) + (middle & low);
+    return (a >> 32) * (b >> 32) + (middle >> 32) + (other >> 32);
+#endif
+  }
 
   std::uint64_t factor_ = 0;
   int shift_;

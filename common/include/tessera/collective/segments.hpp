@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <tessera/collective/divider.hpp>
+
 namespace tessera::collective {
 
 /// What kernels need to know of a part of an array, in 32 bits: what lies farther away than they reach is clamped. Right
@@ -37,8 +39,9 @@ struct SegmentedPart {
 /// n elements in segments of `length`, the last of which may be short; 0: the whole array is one segment.
 class Segments {
  public:
-  KOKKOS_FUNCTION constexpr Segments(std::size_t n, std::size_t length)
-      : n_(n), length_(length == 0 || length > n ? n : length) {}
+  /// Who calls: the host.
+  constexpr Segments(std::size_t n, std::size_t length)
+      : n_(n), length_(length == 0 || length > n ? n : length), by_length_(length_ == 0 ? 1 : length_) {}
 
   [[nodiscard]] KOKKOS_FUNCTION constexpr std::size_t size() const { return n_; }
 
@@ -59,9 +62,8 @@ class Segments {
   }
 
  private:
-  // No division for one segment: a GPU takes a hundred instructions for one of 64 bits.
   [[nodiscard]] KOKKOS_FUNCTION constexpr std::size_t position(std::size_t i) const {
-    return i < length_ ? i : i % length_;
+    return i < length_ ? i : i - by_length_(i) * length_;  // one segment: nothing to divide
   }
   [[nodiscard]] KOKKOS_FUNCTION static constexpr std::size_t clamped(std::size_t elements) {
     constexpr std::size_t far = SegmentedPart::far;
@@ -70,6 +72,7 @@ class Segments {
 
   std::size_t n_;
   std::size_t length_;
+  Divider by_length_;
 };
 
 // The example above.

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include <tessera/collective/accumulator.hpp>
+#include <tessera/collective/device/for_each_pack.hpp>
 #include <tessera/collective/device/single_pass_sum.hpp>
 #include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/pack.hpp>
@@ -17,52 +18,55 @@
 
 namespace tessera::measure {
 
-/// out[i] = a[i], or a[i] + s * b[i] with `Triad`: one 16-byte pack an index, what is left over element by element.
-template <class T, bool Triad>
-struct StreamKernel {
-  static constexpr int width = collective::pack_width<T>;
-  using Pack = collective::Pack<T, width>;
-  using Accumulator = collective::Accumulator<T>;
+namespace detail {
 
+template <class T>
+struct CopyKernel {
+  T const* a;
+  T* out;
+
+  template <int N>
+  KOKKOS_FUNCTION void operator()(device::Width<N>, std::size_t begin) const {
+    collective::pack_at<N>(out + begin) = collective::pack_at<N>(a + begin);
+  }
+};
+
+template <class T>
+struct TriadKernel {
   T const* a;
   T const* b;
   T* out;
   T s;
-  std::size_t packs;  // of the n elements
 
-  [[nodiscard]] KOKKOS_FUNCTION T value(T const& x, T const& y) const {
-    return static_cast<T>(static_cast<Accumulator>(x) + collective::product(s, y));
-  }
-
-  KOKKOS_FUNCTION void operator()(std::size_t i) const {
-    if (i < packs) {
-      Pack x = reinterpret_cast<Pack const*>(a)[i];
-      if constexpr (Triad) {
-        Pack const y = reinterpret_cast<Pack const*>(b)[i];
-        for (int e = 0; e < width; ++e) x[e] = value(x[e], y[e]);
-      }
-      reinterpret_cast<Pack*>(out)[i] = x;
-    } else {
-      std::size_t const k = packs * width + (i - packs);
-      if constexpr (Triad) {
-        out[k] = value(a[k], b[k]);
-      } else {
-        out[k] = a[k];
-      }
+  template <int N>
+  KOKKOS_FUNCTION void operator()(device::Width<N>, std::size_t begin) const {
+    using Accumulator = collective::Accumulator<T>;
+    auto values = collective::pack_at<N>(a + begin);
+    auto const others = collective::pack_at<N>(b + begin);
+    for (int e = 0; e < N; ++e) {
+      values[e] = static_cast<T>(static_cast<Accumulator>(values[e]) + collective::product(s, others[e]));
     }
+    collective::pack_at<N>(out + begin) = values;
   }
 };
 
-/// Enqueues out[i] = a[i] (`Triad` false: b may be null) or a[i] + s * b[i], i < n.
-template <bool Triad, ExecutionSpace Exec, class T>
-void stream(Exec const& exec, T const* a, T const* b, T* out, T s, std::size_t n) {
-  constexpr int width = StreamKernel<T, Triad>::width;
+}  // namespace detail
+
+/// Enqueues out[i] = a[i], i < n.
+template <ExecutionSpace Exec, class T>
+void copy(Exec const& exec, T const* a, T* out, std::size_t n) {
+  constexpr int width = collective::pack_width<T>;
+  bool const aligned = collective::is_aligned_for_packs<width>(a) && collective::is_aligned_for_packs<width>(out);
+  device::for_each_pack<width>("tessera::roofline::copy", exec, n, aligned, detail::CopyKernel<T>{a, out});
+}
+
+/// Enqueues out[i] = a[i] + s * b[i], i < n.
+template <ExecutionSpace Exec, class T>
+void triad(Exec const& exec, T const* a, T const* b, T* out, T s, std::size_t n) {
+  constexpr int width = collective::pack_width<T>;
   bool const aligned = collective::is_aligned_for_packs<width>(a) && collective::is_aligned_for_packs<width>(b) &&
                        collective::is_aligned_for_packs<width>(out);
-  std::size_t const packs = aligned ? n / width : 0;
-  std::size_t const rest = n - packs * width;
-  Kokkos::parallel_for(Triad ? "tessera::roofline::triad" : "tessera::roofline::copy",
-                       Kokkos::RangePolicy<Exec>(exec, 0, packs + rest), StreamKernel<T, Triad>{a, b, out, s, packs});
+  device::for_each_pack<width>("tessera::roofline::triad", exec, n, aligned, detail::TriadKernel<T>{a, b, out, s});
 }
 
 /// The term of a plain sum.

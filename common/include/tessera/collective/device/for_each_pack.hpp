@@ -17,6 +17,10 @@ namespace tessera::device {
 template <int N>
 using Width = std::integral_constant<int, N>;
 
+/// Elements of a pack that is worth some arithmetic: 16 bytes on a GPU, a cache line on a host.
+template <ExecutionSpace Exec, class T>
+inline constexpr int natural_pack = (is_gpu<Exec> ? 1 : 4) * collective::pack_width<T>;
+
 namespace detail {
 
 template <int N, class Body>

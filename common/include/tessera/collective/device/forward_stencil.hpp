@@ -15,10 +15,12 @@
 #include <cstdint>
 #include <string>
 
+#include <tessera/collective/device/for_each_pack.hpp>
 #include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/segments.hpp>
+#include <tessera/collective/streaming_store.hpp>
 #include <tessera/collective/team/halo_tile.hpp>
 #include <tessera/collective/thread/forward_stencil.hpp>
 #include <tessera/collective/thread/rows.hpp>
@@ -36,17 +38,13 @@ struct StencilShape {
 
 namespace detail {
 
-/// A lane's pack: a 16-byte access on a GPU, a cache line on a host, whose compiler makes vectors of it.
-template <class Exec, class T>
-inline constexpr int stencil_pack = is_gpu<Exec> ? collective::pack_width<T> : 4 * collective::pack_width<T>;
-
 template <class Exec, class T, class Stencil>
 struct LaneShiftKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
   using Lanes = lane::On<Exec, lane::natural_width<Exec>>;
   static constexpr int rows = 4;
-  static constexpr int pack = stencil_pack<Exec, T>;
+  static constexpr int pack = natural_pack<Exec, T>;
   static constexpr int part = rows * Lanes::width * pack;  // elements that a thread takes at a time
   using Items = thread::Rows<T, rows, pack>;
 
@@ -73,12 +71,12 @@ struct LaneShiftKernel {
   }
 };
 
-template <class Exec, class T, class Stencil>
+// N elements at a time, with N a multiple of those in 16 bytes.
+template <class Exec, class T, class Stencil, int N>
 struct ScratchKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
-  static constexpr int pack = stencil_pack<Exec, T>;
-  using Pack = collective::Pack<T, pack>;
+  using Pack = collective::Pack<T, N>;
   // Packs, for their alignment.
   using Scratch = Kokkos::View<Pack*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
@@ -87,10 +85,11 @@ struct ScratchKernel {
   T* out;
   collective::Segments segments;
   team::HaloTile<T> shape;
+  bool streaming;
 
   /// Packs of scratch for the tile, its halo, and what the last pack has too many.
   [[nodiscard]] KOKKOS_FUNCTION static constexpr int places(team::HaloTile<T> const& shape) {
-    return (shape.places() + pack - 1) / pack + 1;
+    return (shape.places() + N - 1) / N + 1;
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
@@ -101,17 +100,28 @@ struct ScratchKernel {
     bool const uncut = where.is_uncut(shape.size + shape.right);
     T const* const tile = shape.load(team, in, segments.size(), begin, T(0), reinterpret_cast<T*>(scratch.data()));
     team.team_barrier();
-    bool const aligned = collective::is_aligned_for_packs<pack>(out + begin);
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, (count + pack - 1) / pack), [&](int p) {
-      int const offset = p * pack;
-      Pack const result = thread::stencil_on_pack<pack>(stencil, tile + offset, where, offset, uncut);
-      if (aligned && offset + pack <= count) {
-        reinterpret_cast<Pack*>(out + begin)[p] = result;
+    bool const aligned = collective::is_aligned_for_packs<N>(out + begin);
+    team::detail::for_each_of_team(team, (count + N - 1) / N, [&](int p) {
+      int const offset = p * N;
+      T* const to = out + begin + offset;
+      Pack const result = thread::stencil_on_pack<N>(stencil, tile + offset, where, offset, uncut);
+      if (!aligned || offset + N > count) {
+        for (int e = 0; e < N && offset + e < count; ++e) to[e] = result[e];
+      } else if (streaming) {
+        stream(to, result);
       } else {
-        for (int e = 0; e < pack && offset + e < count; ++e) out[begin + offset + e] = result[e];
+        collective::pack_at<N>(to) = result;
       }
     });
+    if (streaming) collective::streaming_fence();
     team.team_barrier();  // hosts go on with the next tile in the same scratch
+  }
+
+  KOKKOS_FUNCTION static void stream(T* to, Pack const& values) {
+    constexpr int width = collective::pack_width<T>;
+    for (int e = 0; e < N; e += width) {
+      collective::streaming_store(to + e, collective::pack_at<width>(values.at + e));
+    }
   }
 };
 
@@ -151,23 +161,25 @@ class ScratchStencil {
       : segments_(shape.n, shape.segment),
         threads_(team_size(exec, shape.team)),
         tile_{.left = 0,
-              .size = scratch_tile<Exec>(shape.tile, sizeof(T), (Stencil::reach + 2 * Kernel::pack) * sizeof(T)),
-              .right = Stencil::reach} {}
+              .size = scratch_tile<Exec>(shape.tile, sizeof(T), (Stencil::reach + 2 * natural_pack<Exec, T>)*sizeof(T)),
+              .right = Stencil::reach},
+        streaming_(collective::streams<Exec>(shape.n * sizeof(T))) {}
 
   void operator()(std::string const& label, Exec const& exec, Stencil const& stencil, T const* in, T* out) const {
     if (segments_.size() == 0) return;
     typename Kernel::Policy policy(exec, static_cast<int>(tiles_of(segments_.size(), tile_.size)), threads_);
     auto const bytes = static_cast<int>(Kernel::Scratch::shmem_size(Kernel::places(tile_)));
     Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerTeam(bytes)),
-                         Kernel{stencil, in, out, segments_, tile_});
+                         Kernel{stencil, in, out, segments_, tile_, streaming_});
   }
 
  private:
-  using Kernel = detail::ScratchKernel<Exec, T, Stencil>;
+  using Kernel = detail::ScratchKernel<Exec, T, Stencil, natural_pack<Exec, T>>;
 
   collective::Segments segments_;
   int threads_;
   team::HaloTile<T> tile_;
+  bool streaming_;
 };
 
 }  // namespace tessera::device

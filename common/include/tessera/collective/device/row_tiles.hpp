@@ -25,8 +25,7 @@ namespace tessera::device {
   std::size_t const across = tiles_of(cols, most);
   std::size_t const width = across == 1 ? cols : tiles_of(tiles_of(cols, across), 32) * 32;
   std::size_t const height = std::min(rows, std::max<std::size_t>(1, most / width));
-  return {
-      .rows = rows, .cols = cols, .tile_rows = static_cast<int>(height), .tile_cols = static_cast<int>(width)};
+  return {.rows = rows, .cols = cols, .tile_rows = static_cast<int>(height), .tile_cols = static_cast<int>(width)};
 }
 
 /// The same for an MDRange: a block of 256 threads on a GPU; on hosts what a thread's caches hold.
@@ -46,9 +45,9 @@ using ColumnsFirst = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate
 template <class Index, ExecutionSpace Exec>
 [[nodiscard]] ColumnsFirst<Exec, Index> columns_first(Exec const& exec, MatrixTiles const& tiles) {
   using Bounds = typename ColumnsFirst<Exec, Index>::point_type;
-  return ColumnsFirst<Exec, Index>(
-      exec, Bounds{0, 0}, Bounds{static_cast<std::int64_t>(tiles.cols), static_cast<std::int64_t>(tiles.rows)},
-      typename ColumnsFirst<Exec, Index>::tile_type{tiles.tile_cols, tiles.tile_rows});
+  return ColumnsFirst<Exec, Index>(exec, Bounds{0, 0},
+                                   Bounds{static_cast<std::int64_t>(tiles.cols), static_cast<std::int64_t>(tiles.rows)},
+                                   typename ColumnsFirst<Exec, Index>::tile_type{tiles.tile_cols, tiles.tile_rows});
 }
 
 /// Lanes of a thread that `items` side by side are worth: no more than a warp's, a power of two; 1 on hosts.

@@ -7,8 +7,21 @@
 #include <cstddef>
 
 #include <tessera/collective/pack.hpp>
+#include <tessera/collective/team/team.hpp>
 
 namespace tessera::team {
+
+namespace detail {
+// body(i) for 0 <= i < n, once each: by Kokkos' threads and vector lanes, or by the threads of another team.
+template <Team M, class Body>
+KOKKOS_FUNCTION void for_each_of_team(M const& team, int n, Body const& body) {
+  if constexpr (requires { Kokkos::TeamVectorRange(team, n); }) {
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, n), body);
+  } else {
+    for (int i = team.team_rank(); i < n; i += team.team_size()) body(i);
+  }
+}
+}  // namespace detail
 
 /// Where a halo tile lies in its scratch: `left` elements before the tile and `right` after it; the tile itself starts
 /// on a 16-byte boundary if the scratch does.
@@ -25,28 +38,30 @@ struct HaloTile {
   /// Elements of scratch that it needs.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int places() const { return origin() + size + right; }
 
-  /// Loads the tile that begins at `begin` (a multiple of `size`) of data[0 .. n) with its halo, and returns the place
-  /// of element `begin`: result[-left .. size + right). What lies outside of the array is not read, and becomes `fill`.
+  /// Loads the tile that begins at `begin` of data[0 .. n) with its halo, and returns the place of element `begin`:
+  /// result[-left .. size + right). What lies outside of the array is not read, and becomes `fill`. A tile may begin after
+  /// the array, and before it: `begin` is then what unsigned arithmetic makes of the negative position.
   ///
   /// Who calls: all threads of the team. Scratch: `places()` elements, aligned to 16 bytes. Barriers: none; the caller
   /// needs one before the tile is read, and one before the scratch is loaded again.
   ///
   /// Example, left 2, size 4, right 1, n = 7: begin 4 -> a2 a3 | a4 a5 a6 fill | fill.
-  template <class Member>
+  template <Team Member>
   KOKKOS_FUNCTION T* load(Member const& team, T const* data, std::size_t n, std::size_t begin, T const& fill,
                           T* scratch) const {
     T* const tile = scratch + origin();
     using Pack = collective::Pack<T, pack>;
-    bool const whole = begin + size <= n && size % pack == 0 && collective::is_aligned_for_packs<pack>(data + begin);
+    auto const whole_size = static_cast<std::size_t>(size);
+    // Not `begin + size <= n`, which is true of a tile that begins before the array and ends in it.
+    bool const whole = begin <= n && whole_size <= n - begin && size % pack == 0 &&
+                       collective::is_aligned_for_packs<pack>(data + begin);
     if (whole) {
       auto const* const packs = reinterpret_cast<Pack const*>(data + begin);
-      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, size / pack),
-                           [&](int i) { reinterpret_cast<Pack*>(tile)[i] = packs[i]; });
+      detail::for_each_of_team(team, size / pack, [&](int i) { reinterpret_cast<Pack*>(tile)[i] = packs[i]; });
     } else {
-      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, size),
-                           [&](int i) { tile[i] = begin + i < n ? data[begin + i] : fill; });
+      detail::for_each_of_team(team, size, [&](int i) { tile[i] = begin + i < n ? data[begin + i] : fill; });
     }
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, left + right), [&](int i) {
+    detail::for_each_of_team(team, left + right, [&](int i) {
       // Unsigned arithmetic: what lies before the array wraps, and is past its end as well.
       int const offset = i < left ? i - left : size + i - left;
       std::size_t const at = begin + static_cast<std::size_t>(static_cast<std::ptrdiff_t>(offset));

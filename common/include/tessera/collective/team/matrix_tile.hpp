@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// A rectangular tile of a matrix in team scratch, loaded and stored with masks.
+/// A rectangular tile of a matrix in team scratch, loaded with masks.
 
 #include <Kokkos_Core.hpp>
 
@@ -17,7 +17,8 @@ struct Matrix {
 };
 
 /// Loads `height` x `width` elements from (row, col) of a matrix on into `tile`, element (r, c) of it at
-/// tile[r * stride + c]. What lies outside of the matrix is not read, and becomes `fill`.
+/// tile[r * stride + c]. What lies outside of the matrix is not read, and becomes `fill`; what lies between the rows of
+/// the tile (stride > width) is not touched.
 ///
 /// Who calls: all threads of the team; neighbouring vector lanes touch neighbouring columns. Scratch: height * stride
 /// elements. Barriers: none; the caller needs one before the tile is read, and one before it is loaded again.
@@ -26,15 +27,17 @@ struct Matrix {
 template <class Member, class T>
 KOKKOS_FUNCTION void load_tile(Member const& team, Matrix<T const> const& matrix, std::size_t row, std::size_t col,
                                int height, int width, T const& fill, T* tile, int stride) {
+  // In 32 bits: how many columns there are from `col` on.
+  int const in_row = col >= matrix.cols                                    ? 0
+                     : matrix.cols - col < static_cast<std::size_t>(width) ? static_cast<int>(matrix.cols - col)
+                                                                           : width;
   Kokkos::parallel_for(Kokkos::TeamThreadRange(team, height), [&](int r) {
-    bool const inside = row + r < matrix.rows;
-    T const* const from = matrix.data + (inside ? (row + r) * matrix.cols + col : 0);
-    // In 32 bits: how many columns there are from `col` on.
-    int const count = !inside || col >= matrix.cols                         ? 0
-                      : matrix.cols - col < static_cast<std::size_t>(width) ? static_cast<int>(matrix.cols - col)
-                                                                            : width;
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, width),
-                         [&](int c) { tile[r * stride + c] = c < count ? from[c] : fill; });
+    int const count = row + r < matrix.rows ? in_row : 0;
+    T const* const from = matrix.data + (count > 0 ? (row + r) * matrix.cols + col : 0);
+    T* const to = tile + r * stride;
+    // Two loops without a condition rather than one with: these are what a host's compiler makes vectors of.
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, count), [&](int c) { to[c] = from[c]; });
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, count, width), [&](int c) { to[c] = fill; });
   });
 }
 

@@ -1,0 +1,108 @@
+#pragma once
+/// \file
+/// The sum of a contiguous piece of an array by the lanes of one or more threads, each of which sums its share.
+///
+/// Who calls: all lanes of a thread. Scratch, barriers: none. Result: the sum of the thread's share, in every lane.
+///
+/// Example, 2 threads of 2 lanes, packs of 4, 2 in flight: of 21 elements that begin one element before a 16-byte
+/// boundary, thread 0 sums 1 .. 16 (lane 0: 1-4 and 9-12), and thread 1 sums 0 and 17 .. 20.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include <tessera/collective/accumulator.hpp>
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/operators.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/thread/reduce.hpp>
+
+namespace tessera::axis_sum {
+
+/// Sums of elements of type T by lanes L: 16-byte accesses from the first 16-byte boundary on, four under way in each
+/// lane; what lies before it, and what is left at the end, element by element.
+template <class T, lane::Lanes L>
+struct PieceSum {
+  using Sum = collective::Accumulator<T>;
+  static constexpr int pack = collective::pack_width<T>;
+  using Pack = collective::Pack<T, pack>;
+  static constexpr int in_flight = 4;           // packs that a lane has under way
+  static constexpr int line = L::width * pack;  // elements that a thread's lanes read with one access
+  static constexpr int part = in_flight * line;
+  struct Sums {
+    Sum at[in_flight][pack];
+  };
+
+  L lanes;
+  int thread;
+  int threads;
+
+  /// Packs, or head and tail; the sums of a lane; the lanes.
+  [[nodiscard]] static double rounding_steps(double count, int threads) {
+    return std::max(std::ceil(count / part / threads) + in_flight, 1.0 + pack) + in_flight * pack + std::log2(L::width);
+  }
+
+  [[nodiscard]] KOKKOS_FUNCTION Sum operator()(T const* piece, std::size_t count) const {
+    std::size_t const before = (0 - reinterpret_cast<std::uintptr_t>(piece)) % sizeof(Pack) / sizeof(T);
+    int const head = static_cast<int>(before < count ? before : count);
+    T const* const body = piece + head;
+    std::size_t const parts = (count - head) / part;
+    auto sums = lanes.template fill<Sums>(Sums{});
+    for (std::size_t p = thread; p < parts; p += threads) {
+      auto const* const packs = reinterpret_cast<Pack const*>(body + p * part);
+      lanes.each(
+          [&](int lane, Sums& own) {
+            Pack values[in_flight];
+            for (int k = 0; k < in_flight; ++k) values[k] = packs[k * L::width + lane];
+            for (int k = 0; k < in_flight; ++k) add(values[k], own.at[k]);
+          },
+          sums);
+    }
+    // Less than a part: whole lines, then element by element, together with the head.
+    T const* const rest = body + parts * part;
+    int const rest_count = static_cast<int>(count - head - parts * part);
+    int const lines = rest_count / line;
+    for (int l = thread; l < lines; l += threads) {
+      auto const* const packs = reinterpret_cast<Pack const*>(rest + l * line);
+      lanes.each([&](int lane, Sums& own) { add(packs[lane], own.at[0]); }, sums);
+    }
+    auto of_lane = lanes.template fill<Sum>(Sum(0));
+    bool const has_packs = parts != 0 || lines != 0;
+    bool const has_ends = thread == threads - 1;  // the one with the least to do
+    lanes.each(
+        [&](int lane, Sum& sum, Sums const& own) {
+          if (has_ends) {
+            if (lane < head) sum += static_cast<Sum>(piece[lane]);
+            for (int i = lines * line + lane; i < rest_count; i += L::width) sum += static_cast<Sum>(rest[i]);
+          }
+          if (!has_packs) return;  // short rows are many
+          for (int k = 0; k < in_flight; ++k) {
+            for (int e = 0; e < pack; ++e) sum += own.at[k][e];
+          }
+        },
+        of_lane, sums);
+    return thread::reduce<Sum>(lanes, of_lane, collective::Sum<Sum>{});
+  }
+
+ private:
+  KOKKOS_FUNCTION static void add(Pack const& values, Sum (&sums)[pack]) {
+    for (int e = 0; e < pack; ++e) sums[e] += static_cast<Sum>(values[e]);
+  }
+};
+
+/// The sum of values[begin + lane], values[begin + lane + step], ... before `end` over the lanes.
+template <class Sum, lane::Lanes L>
+[[nodiscard]] KOKKOS_FUNCTION Sum strided_sum(L const& lanes, Sum const* values, int begin, int end, int step) {
+  auto of_lane = lanes.template fill<Sum>(Sum(0));
+  for (int first = begin; first < end; first += step) {
+    lanes.each(
+        [&](int lane, Sum& sum) {
+          if (first + lane < end) sum += values[first + lane];
+        },
+        of_lane);
+  }
+  return thread::reduce<Sum>(lanes, of_lane, collective::Sum<Sum>{});
+}
+
+}  // namespace tessera::axis_sum

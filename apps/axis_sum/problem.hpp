@@ -1,0 +1,96 @@
+#pragma once
+/// \file
+/// axis_sum: sums of a matrix along an axis, out[r] = sum_c a[r, c] (axis 1) or out[c] = sum_r a[r, c] (axis 0).
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <tessera/collective/accumulator.hpp>
+#include <tessera/core/info.hpp>
+#include <tessera/core/matrix_shape.hpp>
+#include <tessera/core/random.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::axis_sum {
+
+struct AxisSum {
+  static constexpr AppInfo info{.name = "axis_sum",
+                                .summary = "out[r] = sum_c a[r, c] (--axis 1), out[c] = sum_r a[r, c] (--axis 0)"};
+
+  struct Parameters {
+    std::int64_t axis = 1;  ///< the axis that disappears, as in NumPy
+    std::int64_t rows = 0;  ///< of the generated matrix; 0: about square
+    std::int64_t team = 0;  ///< threads; 0: the variant's choice
+
+    [[nodiscard]] static Parameters from(ParameterMap const& map);
+  };
+  [[nodiscard]] static std::vector<ParameterSpec> parameters();
+
+  /// a [rows, cols].
+  template <class T, class Memory>
+  struct Input {
+    Array<T const**, Memory> a;
+    Parameters parameters;
+
+    static constexpr std::array<std::string_view, 1> names{"a"};
+    static auto fields(auto& self) { return std::tie(self.a); }
+  };
+
+  /// out [rows] (axis 1) or [cols] (axis 0).
+  template <class T, class Memory>
+  struct Output {
+    Array<T*, Memory> out;
+
+    static constexpr std::array<std::string_view, 1> names{"out"};
+    static auto fields(auto& self) { return std::tie(self.out); }
+  };
+
+  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
+    return {matrix_shape(size, parameters.rows)};
+  }
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const& parameters) {
+    return {{input[0][parameters.axis == 1 ? 0 : 1]}};
+  }
+
+  template <class T>
+  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
+    return random_value<T>(seed, field, index);
+  }
+
+  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {
+    double const n = static_cast<double>(count_of(input[0]));
+    double const sums = static_cast<double>(count_of(output_shapes(input, parameters)[0]));
+    return {.bytes = (n + sums) * static_cast<double>(size_of(dtype)), .flops = n};
+  }
+
+  /// The worst order: one addition after the other.
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const& parameters) {
+    return static_cast<double>(input[0][parameters.axis == 1 ? 1 : 0]);
+  }
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+};
+
+using collective::Accumulator;
+
+/// The output's memory as accumulators.
+template <class T, class Memory>
+[[nodiscard]] Accumulator<T>* accumulators_of(Array<T*, Memory> const& out) {
+  return reinterpret_cast<Accumulator<T>*>(out.data());
+}
+
+/// Throws Skip if the run is along the other axis than the variant's.
+inline void needs_axis(AxisSum::Parameters const& parameters, std::int64_t axis, std::string_view variant) {
+  if (parameters.axis == axis) return;
+  throw Skip(std::string(variant) + " is for --axis " + std::to_string(axis) + " (sums of each " +
+             (axis == 1 ? "row)" : "column)"));
+}
+
+}  // namespace tessera::axis_sum

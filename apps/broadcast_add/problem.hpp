@@ -1,0 +1,104 @@
+#pragma once
+/// \file
+/// broadcast_add: out[r, c] = a[c] + b[r].
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <tessera/collective/operators.hpp>
+#include <tessera/core/info.hpp>
+#include <tessera/core/matrix_shape.hpp>
+#include <tessera/core/random.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::broadcast_add {
+
+struct BroadcastAdd {
+  static constexpr AppInfo info{.name = "broadcast_add", .summary = "out[row, col] = a[col] + b[row]"};
+
+  struct Parameters {
+    std::int64_t rows = 0;  ///< of the generated output; 0: about square
+    std::int64_t team = 0;  ///< threads; 0: the variant's choice
+
+    [[nodiscard]] static Parameters from(ParameterMap const& map);
+  };
+  [[nodiscard]] static std::vector<ParameterSpec> parameters();
+
+  /// a [cols], b [rows].
+  template <class T, class Memory>
+  struct Input {
+    Array<T const*, Memory> a;
+    Array<T const*, Memory> b;
+    Parameters parameters;
+
+    static constexpr std::array<std::string_view, 2> names{"a", "b"};
+    static auto fields(auto& self) { return std::tie(self.a, self.b); }
+  };
+
+  /// out [rows, cols].
+  template <class T, class Memory>
+  struct Output {
+    Array<T**, Memory> out;
+
+    static constexpr std::array<std::string_view, 1> names{"out"};
+    static auto fields(auto& self) { return std::tie(self.out); }
+  };
+
+  /// The size is that of the output: the inputs are its edges.
+  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
+    Shape const out = matrix_shape(size, parameters.rows);
+    return {{out[1]}, {out[0]}};
+  }
+  /// Any a goes with any b.
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
+    return {{input[1][0], input[0][0]}};
+  }
+
+  template <class T>
+  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
+    return random_value<T>(seed, field, index);
+  }
+
+  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
+    double const cols = static_cast<double>(input[0][0]);
+    double const rows = static_cast<double>(input[1][0]);
+    return {.bytes = (rows * cols + rows + cols) * static_cast<double>(size_of(dtype)), .flops = rows * cols};
+  }
+
+  /// One addition.
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 1; }
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+};
+
+/// What every variant does to a pair of elements; integers wrap.
+template <class T>
+using Add = collective::Sum<T>;
+
+/// A kernel's view of the input: out[row * cols + col] = along[col] + down[row].
+template <class T>
+struct Operands {
+  T const* along;
+  T const* down;
+  std::size_t rows;
+  std::size_t cols;
+};
+
+/// The operands of long rows. In memory a single column is a single row: a and b exchange their parts, and what is good
+/// at rows is good at it.
+template <class Input>
+[[nodiscard]] auto long_rows(Input const& input) {
+  using T = typename decltype(input.a)::non_const_value_type;
+  std::size_t const cols = input.a.extent(0);
+  std::size_t const rows = input.b.extent(0);
+  return cols == 1 ? Operands<T>{.along = input.b.data(), .down = input.a.data(), .rows = 1, .cols = rows}
+                   : Operands<T>{.along = input.a.data(), .down = input.b.data(), .rows = rows, .cols = cols};
+}
+
+}  // namespace tessera::broadcast_add

@@ -1,0 +1,36 @@
+/// \file
+/// The table of broadcast_add's variants, in the order that --list shows, and its parameters.
+
+#include <variant>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+
+namespace tessera::broadcast_add {
+
+VariantRows mdrange();
+VariantRows pointer();
+VariantRows team_rows();
+VariantRows vector();
+
+App app() { return make_app<BroadcastAdd>({mdrange(), pointer(), team_rows(), vector()}); }
+
+std::vector<ParameterSpec> BroadcastAdd::parameters() {
+  return {
+      rows_parameter(),
+      {.name = "team",
+       .help = "threads of a team; 0: the variant's choice",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 20},
+  };
+}
+
+BroadcastAdd::Parameters BroadcastAdd::Parameters::from(ParameterMap const& map) {
+  return {.rows = std::get<std::int64_t>(map.at("rows")), .team = std::get<std::int64_t>(map.at("team"))};
+}
+
+}  // namespace tessera::broadcast_add

@@ -1,0 +1,51 @@
+/// \file
+/// Raw pointers and one flat index, of 32 bits where the output allows, taken apart into row and column: what a kernel
+/// on a one-dimensional grid does. The price is a division an element.
+
+#include <cstdint>
+#include <limits>
+
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+
+namespace tessera::broadcast_add {
+
+struct Pointer {
+  static constexpr VariantInfo info{
+      .name = "pointer", .level = Level::range, .summary = "raw pointers, flat index divided into row and column"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const&, InputOn<BroadcastAdd, Exec, T> const&) {}
+
+    void operator()(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& input,
+                    OutputOn<BroadcastAdd, Exec, T> const& output) const {
+      if (output.out.size() <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
+        enqueue<std::uint32_t>(exec, input, output.out.data());
+      } else {
+        enqueue<std::uint64_t>(exec, input, output.out.data());
+      }
+    }
+
+    // Public because a device lambda may not stand in a private function.
+    template <class Index>
+    void enqueue(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& input, T* out) const {
+      T const* const a = input.a.data();
+      T const* const b = input.b.data();
+      auto const cols = static_cast<Index>(input.a.extent(0));
+      auto const n = static_cast<Index>(input.a.extent(0) * input.b.extent(0));
+      Kokkos::parallel_for(
+          "tessera::broadcast_add::pointer::add", Kokkos::RangePolicy<Exec, Kokkos::IndexType<Index>>(exec, 0, n),
+          KOKKOS_LAMBDA(Index i) {
+            Index const row = i / cols;
+            out[i] = Add<T>{}(a[i - row * cols], b[row]);
+          });
+    }
+  };
+};
+
+VariantRows pointer() { return rows<BroadcastAdd, Pointer>(); }
+
+}  // namespace tessera::broadcast_add

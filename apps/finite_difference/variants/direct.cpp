@@ -1,0 +1,43 @@
+/// \file
+/// One element an index, its neighbours read where it stands: the baseline.
+
+#include <cstddef>
+
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/segments.hpp>
+
+namespace tessera::finite_difference {
+
+struct Direct {
+  static constexpr VariantInfo info{
+      .name = "direct", .level = Level::range, .summary = "Kokkos::parallel_for over elements, the baseline"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const&, InputOn<FiniteDifference, Exec, T> const& input)
+        : segments_(input.in.extent(0), input.parameters.segment) {}
+
+    void operator()(Exec const& exec, InputOn<FiniteDifference, Exec, T> const& input,
+                    OutputOn<FiniteDifference, Exec, T> const& output) const {
+      auto const in = input.in;
+      auto const out = output.out;
+      auto const segments = segments_;
+      Kokkos::parallel_for(
+          "tessera::finite_difference::direct::difference", Kokkos::RangePolicy<Exec>(exec, 0, in.extent(0)),
+          KOKKOS_LAMBDA(std::size_t i) {
+            std::size_t const left = segments.left(i);
+            out(i) = left > 1 ? difference(in(i), in(i + 1)) : T(0);
+          });
+    }
+
+   private:
+    collective::Segments segments_;
+  };
+};
+
+VariantRows direct() { return rows<FiniteDifference, Direct>(); }
+
+}  // namespace tessera::finite_difference

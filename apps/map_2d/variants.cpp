@@ -1,0 +1,43 @@
+/// \file
+/// The table of map_2d's variants, in the order that --list shows, and its parameters.
+
+#include <variant>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/core/constant.hpp>
+
+namespace tessera::map_2d {
+
+VariantRows mdrange();
+VariantRows pointer();
+VariantRows team_tiles();
+VariantRows layout_left();
+VariantRows vector();
+
+App app() { return make_app<Map2d>({mdrange(), pointer(), team_tiles(), layout_left(), vector()}); }
+
+std::vector<ParameterSpec> Map2d::parameters() {
+  return {
+      {.name = "c", .help = "the constant that is added", .default_value = 10.0, .choices = {}},
+      rows_parameter(),
+      {.name = "team",
+       .help = "threads of a team; 0: the variant's choice",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 20},
+  };
+}
+
+Map2d::Parameters Map2d::Parameters::from(ParameterMap const& map) {
+  return {.c = std::get<double>(map.at("c")),
+          .rows = std::get<std::int64_t>(map.at("rows")),
+          .team = std::get<std::int64_t>(map.at("team"))};
+}
+
+void Map2d::check(Parameters const& parameters, DType dtype) { check_constant("c", parameters.c, dtype); }
+
+}  // namespace tessera::map_2d

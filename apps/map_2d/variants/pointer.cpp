@@ -1,0 +1,50 @@
+/// \file
+/// Raw pointers and row * cols + col, in 32 bits where the matrix allows: what the book's kernels write.
+
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/device/row_tiles.hpp>
+
+namespace tessera::map_2d {
+
+struct Pointer {
+  static constexpr VariantInfo info{
+      .name = "pointer", .level = Level::range, .summary = "raw pointers, row * cols + col in 32 bits where that fits"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const&, InputOn<Map2d, Exec, T> const& input)
+        : add_{static_cast<T>(input.parameters.c)},
+          tiles_(device::mdrange_tiles<Exec>(input.a.extent(0), input.a.extent(1))) {}
+
+    void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
+                    OutputOn<Map2d, Exec, T> const& output) const {
+      if (input.a.size() <= std::size_t{1} << 30) {
+        enqueue<std::int32_t>(exec, input.a.data(), output.out.data());
+      } else {
+        enqueue<std::int64_t>(exec, input.a.data(), output.out.data());
+      }
+    }
+
+    // Public because a device lambda may not stand in a private function.
+    template <class Index>
+    void enqueue(Exec const& exec, T const* a, T* out) const {
+      if (tiles_.rows == 0 || tiles_.cols == 0) return;
+      auto const cols = static_cast<Index>(tiles_.cols);
+      auto const add = add_;
+      Kokkos::parallel_for(
+          "tessera::map_2d::pointer::add", device::columns_first<Index>(exec, tiles_),
+          KOKKOS_LAMBDA(Index col, Index row) { out[row * cols + col] = add(a[row * cols + col]); });
+    }
+
+   private:
+    AddConstant<T> add_;
+    device::MatrixTiles tiles_;
+  };
+};
+
+VariantRows pointer() { return rows<Map2d, Pointer>(); }
+
+}  // namespace tessera::map_2d

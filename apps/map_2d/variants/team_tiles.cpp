@@ -1,0 +1,74 @@
+/// \file
+/// One tile of the matrix a team: its threads take pieces of the tile's rows, their lanes neighbouring columns. Tiles
+/// are as wide as the rows, so that a row of many columns and a column of many rows both fill their teams.
+
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/device/row_tiles.hpp>
+
+namespace tessera::map_2d {
+
+namespace {
+
+template <ExecutionSpace Exec, class T>
+struct AddTile {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+
+  T const* a;
+  T* out;
+  AddConstant<T> add;
+  device::MatrixTiles tiles;
+  int piece;
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    auto const place = tiles.place(team.league_rank());
+    device::for_each_row_piece(team, place, piece, [&](std::size_t row, std::size_t col, int count) {
+      T const* const from = a + row * tiles.cols + col;
+      T* const to = out + row * tiles.cols + col;
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, count), [&](int i) { to[i] = add(from[i]); });
+    });
+  }
+};
+
+}  // namespace
+
+struct TeamTiles {
+  static constexpr VariantInfo info{
+      .name = "team_tiles", .level = Level::team, .summary = "a tile a team, a piece of a row a thread"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    using Kernel = AddTile<Exec, T>;
+    // On a GPU four columns a lane; on a host as much as a team is worth starting for.
+    static constexpr int tile = is_gpu<Exec> ? 4096 : 8192;
+    static constexpr int piece = is_gpu<Exec> ? 128 : 2048;
+
+    Plan(Exec const& exec, InputOn<Map2d, Exec, T> const& input)
+        : add_{static_cast<T>(input.parameters.c)},
+          tiles_(device::row_tiles(input.a.extent(0), input.a.extent(1), tile)),
+          lanes_(device::lanes_for<Exec>(input.a.extent(1))),
+          threads_(device::team_size(exec, input.parameters.team, lanes_)),
+          league_(tiles_.league_size()) {}
+
+    void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
+                    OutputOn<Map2d, Exec, T> const& output) const {
+      Kokkos::parallel_for(
+          "tessera::map_2d::team_tiles::add", typename Kernel::Policy(exec, league_, threads_, lanes_),
+          Kernel{.a = input.a.data(), .out = output.out.data(), .add = add_, .tiles = tiles_, .piece = piece});
+    }
+
+   private:
+    AddConstant<T> add_;
+    device::MatrixTiles tiles_;
+    int lanes_;
+    int threads_;
+    int league_;
+  };
+};
+
+VariantRows team_tiles() { return rows<Map2d, TeamTiles>(); }
+
+}  // namespace tessera::map_2d

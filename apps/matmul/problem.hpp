@@ -1,0 +1,107 @@
+#pragma once
+/// \file
+/// matmul: c[M, N] = a[M, K] b[K, N].
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <tessera/collective/accumulator.hpp>
+#include <tessera/core/info.hpp>
+#include <tessera/core/random.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::matmul {
+
+struct Matmul {
+  static constexpr AppInfo info{.name = "matmul", .summary = "c[i, j] = sum_k a[i, k] * b[k, j]"};
+
+  struct Parameters {
+    std::int64_t m = 0;     ///< rows of the generated a and c; 0: from the size
+    std::int64_t n = 0;     ///< columns of the generated b and c; 0: from the size
+    std::int64_t k = 0;     ///< columns of the generated a, rows of b; 0: from the size
+    std::int64_t tile = 0;  ///< edge of a square tile in scratch; 0: the variant's choice
+    std::int64_t team = 0;  ///< threads; 0: the variant's choice
+
+    [[nodiscard]] static Parameters from(ParameterMap const& map);
+  };
+  [[nodiscard]] static std::vector<ParameterSpec> parameters();
+
+  /// a [M, K], b [K, N].
+  template <class T, class Memory>
+  struct Input {
+    Array<T const**, Memory> a;
+    Array<T const**, Memory> b;
+    Parameters parameters;
+
+    static constexpr std::array<std::string_view, 2> names{"a", "b"};
+    static auto fields(auto& self) { return std::tie(self.a, self.b); }
+  };
+
+  /// c [M, N].
+  template <class T, class Memory>
+  struct Output {
+    Array<T**, Memory> c;
+
+    static constexpr std::array<std::string_view, 1> names{"c"};
+    static auto fields(auto& self) { return std::tie(self.c); }
+  };
+
+  /// `size` is the number of multiply-adds, M N K: what is given is divided out of it, and the rest is a cube, a square
+  /// or what is left. Example: 2^24 -> M = N = K = 256; with m = 1 and k = 0, n = 0 -> N = K = 4096.
+  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters);
+
+  /// Throws UserError if the inner extents differ.
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&);
+
+  template <class T>
+  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
+    return random_value<T>(seed, field, index);
+  }
+
+  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
+    double const m = static_cast<double>(input[0][0]);
+    double const k = static_cast<double>(input[0][1]);
+    double const n = static_cast<double>(input[1][1]);
+    return {.bytes = (m * k + k * n + m * n) * static_cast<double>(size_of(dtype)), .flops = 2 * m * n * k};
+  }
+
+  /// In any order: a product, then K - 1 additions one after the other (adding to zero is exact); or K fused ones.
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
+    return static_cast<double>(input[0][1]);
+  }
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+};
+
+using collective::Accumulator;
+
+/// The matrices as pointers and extents, their elements as accumulators: integers are unsigned and wrap.
+template <class Sum>
+struct Operands {
+  Sum const* a;
+  Sum const* b;
+  Sum* c;
+  std::size_t m;
+  std::size_t n;
+  std::size_t k;
+};
+
+template <class T, class Memory>
+[[nodiscard]] Operands<Accumulator<T>> operands(Matmul::Input<T, Memory> const& input,
+                                                Matmul::Output<T, Memory> const& output) {
+  using Sum = Accumulator<T>;
+  return {.a = reinterpret_cast<Sum const*>(input.a.data()),
+          .b = reinterpret_cast<Sum const*>(input.b.data()),
+          .c = reinterpret_cast<Sum*>(output.c.data()),
+          .m = input.a.extent(0),
+          .n = input.b.extent(1),
+          .k = input.a.extent(1)};
+}
+
+}  // namespace tessera::matmul

@@ -1,0 +1,107 @@
+/// \file
+/// The table of matmul's variants, in the order that --list shows, its parameters, and the shapes that a size stands
+/// for.
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+
+namespace tessera::matmul {
+
+VariantRows naive();
+VariantRows scratch();
+VariantRows tiled();
+VariantRows tiled_overlap();
+VariantRows register_tile();
+VariantRows kernels();
+
+App app() {
+  return make_app<Matmul>({naive(), scratch(), tiled(), tiled_overlap(), register_tile(), kernels()});
+}
+
+namespace {
+
+ParameterSpec extent_parameter(std::string name, std::string help) {
+  return {.name = std::move(name),
+          .help = std::move(help) + "; 0: from --size, the number of multiply-adds m * n * k",
+          .default_value = std::int64_t{0},
+          .choices = {},
+          .minimum = 0,
+          .shapes_generated = true};
+}
+
+/// The largest s with s * s * s <= size (degree 3), s * s <= size (2) or s <= size (1).
+std::size_t root_of(std::size_t size, int degree) {
+  if (size == 0 || degree == 1) return size;
+  // By division: the power itself might not fit into 64 bits.
+  auto const fits = [=](std::size_t s) { return s <= (degree == 2 ? size / s : size / s / s); };
+  double const root = degree == 2 ? std::sqrt(static_cast<double>(size)) : std::cbrt(static_cast<double>(size));
+  auto side = std::max<std::size_t>(1, static_cast<std::size_t>(root));
+  while (!fits(side)) --side;  // the root was rounded
+  while (fits(side + 1)) ++side;
+  return side;
+}
+
+}  // namespace
+
+std::vector<ParameterSpec> Matmul::parameters() {
+  return {
+      extent_parameter("m", "rows of the generated a and c"),
+      extent_parameter("n", "columns of the generated b and c"),
+      extent_parameter("k", "columns of the generated a and rows of b"),
+      {.name = "tile",
+       .help = "edge of the square tiles in scratch of tiled and tiled_overlap; 0: the variant's choice",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 20},
+      {.name = "team",
+       .help = "threads of a team; 0: the variant's choice",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 20},
+  };
+}
+
+Matmul::Parameters Matmul::Parameters::from(ParameterMap const& map) {
+  auto const number = [&](char const* name) { return std::get<std::int64_t>(map.at(name)); };
+  return {
+      .m = number("m"), .n = number("n"), .k = number("k"), .tile = number("tile"), .team = number("team")};
+}
+
+std::vector<Shape> Matmul::input_shapes(std::size_t size, Parameters const& parameters) {
+  std::size_t rest = size;
+  int free = 0;
+  for (std::int64_t const given : {parameters.m, parameters.n, parameters.k}) {
+    if (given == 0) {
+      ++free;
+    } else {
+      rest /= static_cast<std::size_t>(given);
+    }
+  }
+  if (size > 0 && rest == 0) rest = 1;
+  std::size_t const side = free > 0 ? root_of(rest, free) : 0;
+  auto const extent = [side](std::int64_t given) { return given > 0 ? static_cast<std::size_t>(given) : side; };
+  std::size_t const m = extent(parameters.m);
+  std::size_t const n = extent(parameters.n);
+  std::size_t const k = extent(parameters.k);
+  return {{m, k}, {k, n}};
+}
+
+std::vector<Shape> Matmul::output_shapes(std::vector<Shape> const& input, Parameters const&) {
+  if (input[0][1] != input[1][0]) {
+    throw UserError("a has shape " + to_string(input[0]) + " and b " + to_string(input[1]) +
+                    " (a row of a is multiplied by a column of b) give a as many columns as b has rows");
+  }
+  return {{input[0][0], input[1][1]}};
+}
+
+}  // namespace tessera::matmul

@@ -1,0 +1,73 @@
+/// \file
+/// KokkosBlas::gemm of Kokkos Kernels: the vendor's BLAS where Kokkos Kernels was built with it, else its own kernel; the
+/// note says which. For float and double; a build without Kokkos Kernels skips the rows and says so.
+
+#include <algorithm>
+#include <limits>
+
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+
+#ifdef TESSERA_HAVE_KOKKOS_KERNELS
+#include <KokkosKernels_config.h>
+#include <KokkosBlas3_gemm.hpp>
+#endif
+
+namespace tessera::matmul {
+
+struct Kernels {
+  static constexpr VariantInfo info{.name = "kernels",
+                                    .level = Level::library,
+                                    .summary = "KokkosBlas::gemm (the vendor's BLAS or Kokkos Kernels' own kernel)"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  class Plan {
+   public:
+#ifdef TESSERA_HAVE_KOKKOS_KERNELS
+    Plan(Exec const&, InputOn<Matmul, Exec, T> const& input) : one_column_(input.b.extent(1) == 1) {
+      if (std::max({input.a.extent(0), input.a.extent(1), input.b.extent(1)}) >
+          static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+        throw Skip("an extent is no int (KokkosBlas::gemm counts with them)");
+      }
+    }
+
+    void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
+                    OutputOn<Matmul, Exec, T> const& output) const {
+      if (input.a.extent(1) == 0) {
+        // Here gemm would scale c by 0, outside of this instance's order, and 0 * NaN is NaN.
+        Kokkos::deep_copy(exec, output.c, T(0));
+        return;
+      }
+      KokkosBlas::gemm(exec, "N", "N", T(1), input.a, input.b, T(0), output.c);
+    }
+
+    /// Whose code runs, as gemm decides at compile time for these types: three row-major matrices go to the vendor as
+    /// their transposes. A single column goes to gemv, which has a decision of its own.
+    [[nodiscard]] std::string note() const {
+      if (one_column_) return gemv_is_vendors ? "vendor BLAS, gemv" : "Kokkos Kernels' own gemv";
+      return gemm_is_vendors ? "vendor BLAS" : "Kokkos Kernels' own kernel";
+    }
+
+   private:
+    template <class DataType>
+    using View = Kokkos::View<DataType, Kokkos::LayoutRight, typename Array<T*, typename Exec::memory_space>::device_type,
+                              Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    static constexpr bool gemm_is_vendors =
+        KokkosBlas::Impl::gemm_tpl_spec_avail<Exec, View<T const**>, View<T const**>, View<T**>>::value;
+    static constexpr bool gemv_is_vendors =
+        KokkosBlas::Impl::gemv_tpl_spec_avail<Exec, View<T const**>, View<T const*>, View<T*>>::value;
+
+    bool one_column_;
+#else
+    Plan(Exec const&, InputOn<Matmul, Exec, T> const&) { throw Skip("built without Kokkos Kernels"); }
+
+    void operator()(Exec const&, InputOn<Matmul, Exec, T> const&, OutputOn<Matmul, Exec, T> const&) const {}
+#endif
+  };
+};
+
+VariantRows kernels() { return rows<Matmul, Kernels>(); }
+
+}  // namespace tessera::matmul

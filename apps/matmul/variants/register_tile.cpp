@@ -1,0 +1,39 @@
+/// \file
+/// Two-dimensional tiles of c in registers: on a GPU 8 x 8 sums a lane, 16-byte accesses, double-buffered scratch; on a
+/// host as many vectors of sums as there are registers, and copied panels. The work is collective/device/
+/// matrix_product.hpp's.
+
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/device/matrix_product.hpp>
+
+namespace tessera::matmul {
+
+struct RegisterTile {
+  static constexpr VariantInfo info{.name = "register_tile",
+                                    .level = Level::team,
+                                    .summary = "2-D tiles in registers, 16-byte loads, double-buffered scratch"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
+        : product_(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), input.parameters.team) {}
+
+    void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
+                    OutputOn<Matmul, Exec, T> const& output) const {
+      auto const of = operands(input, output);
+      product_("tessera::matmul::register_tile::product", exec, of.a, of.b, of.c);
+    }
+
+    [[nodiscard]] double rounding_steps() const { return product_.rounding_steps(); }
+
+   private:
+    device::MatrixProduct<Exec, Accumulator<T>> product_;
+  };
+};
+
+VariantRows register_tile() { return rows<Matmul, RegisterTile>(); }
+
+}  // namespace tessera::matmul

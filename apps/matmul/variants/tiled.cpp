@@ -1,0 +1,72 @@
+/// \file
+/// A team makes one square tile of c: tiles of a and b pass through its scratch, where every element is used `tile`
+/// times.
+
+#include "../problem.hpp"
+#include "../square_tiles.hpp"
+
+#include <tessera/app/make_app.hpp>
+
+namespace tessera::matmul {
+
+namespace {
+
+template <class Exec, class Sum>
+struct TiledProduct : SquareTiles<Exec, Sum> {
+  using Base = SquareTiles<Exec, Sum>;
+  using Base::Base;
+  static constexpr int tile_count = 3;
+
+  KOKKOS_FUNCTION void operator()(typename Base::Member const& team) const {
+    Sum* const a = this->in_scratch(team, 1);
+    Sum* const b = this->in_scratch(team, 1);
+    Sum* const sums = this->in_scratch(team, 1);
+    auto const place = this->tiles.place(team.league_rank());
+    this->clear(team, sums);
+    for (std::size_t k = 0; k < this->of.k; k += this->edge) {
+      this->load(team, place, k, a, b);
+      team.team_barrier();
+      this->multiply(team, a, b, sums);
+      team.team_barrier();  // the tiles are loaded again, by the next k or, on hosts, the next team
+    }
+    this->store(team, place, sums);
+  }
+};
+
+}  // namespace
+
+struct Tiled {
+  static constexpr VariantInfo info{
+      .name = "tiled", .level = Level::team, .summary = "square tiles of a and b in scratch, zero-filled at the edges"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    using Kernel = TiledProduct<Exec, Accumulator<T>>;
+
+    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
+        : threads_(device::team_size(exec, input.parameters.team, tile_lanes<Exec>)),
+          edge_(tile_edge<Exec, T>(input.parameters.tile, Kernel::tile_count)),
+          league_(tiles_of_product(input.a.extent(0), input.b.extent(1), edge_).league_size()) {}
+
+    void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
+                    OutputOn<Matmul, Exec, T> const& output) const {
+      Kernel const kernel(operands(input, output), edge_);
+      if (league_ == 0) return;
+      std::size_t const bytes = Kernel::tile_count * Kernel::Scratch::shmem_size(edge_ * edge_);
+      Kokkos::parallel_for("tessera::matmul::tiled::product",
+                           typename Kernel::Policy(exec, league_, threads_, tile_lanes<Exec>)
+                               .set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes))),
+                           kernel);
+    }
+
+   private:
+    int threads_;
+    int edge_;
+    int league_;
+  };
+};
+
+VariantRows tiled() { return rows<Matmul, Tiled>(); }
+
+}  // namespace tessera::matmul

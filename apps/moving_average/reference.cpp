@@ -1,0 +1,59 @@
+/// \file
+/// The serial oracle of moving_average: up to three elements, sum and mean in twice double precision.
+///
+/// Error bound. A variant adds up to three elements one after the other and multiplies by 1, 1/2 or 1/3 rounded to the
+/// dtype. The longest chain is in[i]'s: two additions, the rounding of 1/3, the product, so that with u the unit roundoff
+/// the error is at most ((1 + u)^4 - 1) * (|in[i]| + ...) / present (Higham, Accuracy and Stability of Numerical
+/// Algorithms, 3.1): the scale is the mean of magnitudes. One element alone is its own mean: exact. A sum that comes so
+/// near to the dtype's largest number that rounding may carry it over leaves nothing to be asked (scale infinity).
+///
+/// No row is of integers, whose mean is not an integer; the reference takes them only since every dtype of a build has
+/// one.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "problem.hpp"
+
+#include <tessera/verify/exact_sum.hpp>
+
+namespace tessera::moving_average {
+
+template <class T>
+std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> const& input) {
+  std::size_t const n = input.in.extent(0);
+  std::size_t const segment = input.parameters.segment;
+  double const safe = static_cast<double>(std::numeric_limits<T>::max()) * (1 - 4 * unit_roundoff(dtype_of<T>));
+  ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = std::vector<double>(n)};
+  for (std::size_t i = 0; i < n; ++i) {
+    // The segment may be so long that its end is no number.
+    std::size_t const to_end = segment == 0 ? n - i : std::min(n - i, segment - i % segment);
+    std::size_t const present = std::min<std::size_t>(3, to_end);
+    verify::ExactSum sum;
+    double magnitude = 0;
+    for (std::size_t j = i; j < i + present; ++j) {
+      auto const value = static_cast<double>(input.in(j));
+      sum.add(value);
+      if (std::isfinite(value)) magnitude += std::abs(value);
+    }
+    auto const count = static_cast<double>(present);
+    double mean = sum.value() / count;
+    if (std::isfinite(mean)) {  // what the division and the sum's own rounding have left over
+      sum.add_product(-count, mean);
+      mean += sum.value() / count;
+    }
+    out.value[i] = mean;
+    if (present == 1) continue;
+    out.scale[i] = magnitude / count;
+    if (!(magnitude <= safe)) out.scale[i] = std::numeric_limits<double>::infinity();
+  }
+  return {out};
+}
+
+template std::vector<ExpectedField> MovingAverage::reference(Input<float, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> MovingAverage::reference(Input<double, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> MovingAverage::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+
+}  // namespace tessera::moving_average

@@ -1,0 +1,47 @@
+/// \file
+/// One element an index, its neighbours read where it stands: the baseline.
+
+#include <cstddef>
+
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/segments.hpp>
+
+namespace tessera::moving_average {
+
+struct Direct {
+  static constexpr VariantInfo info{
+      .name = "direct", .level = Level::range, .summary = "Kokkos::parallel_for over elements, the baseline"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  class Plan {
+   public:
+    Plan(Exec const&, InputOn<MovingAverage, Exec, T> const& input)
+        : segments_(input.in.extent(0), input.parameters.segment) {}
+
+    void operator()(Exec const& exec, InputOn<MovingAverage, Exec, T> const& input,
+                    OutputOn<MovingAverage, Exec, T> const& output) const {
+      auto const in = input.in;
+      auto const out = output.out;
+      auto const segments = segments_;
+      Kokkos::parallel_for(
+          "tessera::moving_average::direct::mean", Kokkos::RangePolicy<Exec>(exec, 0, in.extent(0)),
+          KOKKOS_LAMBDA(std::size_t i) {
+            std::size_t const left = segments.left(i);
+            T sum = in(i);
+            if (left > 1) sum += in(i + 1);
+            if (left > 2) sum += in(i + 2);
+            out(i) = sum * share_of<T>(left > 2 ? 3 : static_cast<int>(left));
+          });
+    }
+
+   private:
+    collective::Segments segments_;
+  };
+};
+
+VariantRows direct() { return rows<MovingAverage, Direct>(); }
+
+}  // namespace tessera::moving_average

@@ -1,0 +1,42 @@
+/// \file
+/// The table of zip's variants, in the order that --list shows, and its parameters.
+
+#include <variant>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+
+namespace tessera::zip {
+
+VariantRows elementwise();
+VariantRows tiled();
+VariantRows manual_vector();
+VariantRows vectorize();
+VariantRows team_vector();
+
+App app() { return make_app<Zip>({elementwise(), tiled(), manual_vector(), vectorize(), team_vector()}); }
+
+std::vector<ParameterSpec> Zip::parameters() {
+  return {
+      {.name = "tile",
+       .help = "elements of a thread's contiguous tile; 0: the variant's choice",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 30},
+      {.name = "team",
+       .help = "threads of a team; 0: the variant's choice",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 20},
+  };
+}
+
+Zip::Parameters Zip::Parameters::from(ParameterMap const& map) {
+  return {.tile = std::get<std::int64_t>(map.at("tile")), .team = std::get<std::int64_t>(map.at("team"))};
+}
+
+}  // namespace tessera::zip

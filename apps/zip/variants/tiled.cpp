@@ -1,0 +1,45 @@
+/// \file
+/// Each thread works through a contiguous tile of its own. A host's thread likes that: its elements come in cache
+/// lines. Neighbouring threads of a GPU then touch elements that lie a tile apart, and the longer the tile, the more of
+/// each cache line waits for the thread's next turn: --tile shows it.
+
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/device/team_shape.hpp>
+
+namespace tessera::zip {
+
+struct Tiled {
+  static constexpr VariantInfo info{
+      .name = "tiled", .level = Level::range, .summary = "each thread a contiguous tile, element by element"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const&, InputOn<Zip, Exec, T> const& input)
+        : tile_(input.parameters.tile > 0 ? static_cast<int>(input.parameters.tile) : (is_gpu<Exec> ? 4 : 4096)) {}
+
+    void operator()(Exec const& exec, InputOn<Zip, Exec, T> const& input, OutputOn<Zip, Exec, T> const& output) const {
+      T const* const a = input.a.data();
+      T const* const b = input.b.data();
+      T* const out = output.out.data();
+      std::size_t const n = input.a.extent(0);
+      int const tile = tile_;
+      Kokkos::parallel_for(
+          "tessera::zip::tiled::add", Kokkos::RangePolicy<Exec>(exec, 0, device::tiles_of(n, tile)),
+          KOKKOS_LAMBDA(std::size_t t) {
+            std::size_t const begin = t * tile;
+            int const count = n - begin < static_cast<std::size_t>(tile) ? static_cast<int>(n - begin) : tile;
+            for (int i = 0; i < count; ++i) out[begin + i] = Add<T>{}(a[begin + i], b[begin + i]);
+          });
+    }
+
+   private:
+    int tile_;
+  };
+};
+
+VariantRows tiled() { return rows<Zip, Tiled>(); }
+
+}  // namespace tessera::zip

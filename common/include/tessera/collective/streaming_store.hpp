@@ -1,0 +1,55 @@
+#pragma once
+/// \file
+/// Stores that pass a host's caches by. An ordinary store first reads the cache line that it is about to overwrite:
+/// a kernel that writes more than it reads spends up to half of the bandwidth on that.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+
+#include <unistd.h>
+
+#include <tessera/collective/pack.hpp>
+#include <tessera/core/spaces.hpp>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace tessera::collective {
+
+/// True if an output of that size should be written so: on hosts that can, if it does not stay in the last cache
+/// anyway. Who calls: the host.
+template <ExecutionSpace Exec>
+[[nodiscard]] bool streams(std::size_t bytes) {
+#if defined(__SSE2__) && defined(_SC_LEVEL3_CACHE_SIZE)
+  static long const last_cache = is_gpu<Exec> ? 0 : sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return last_cache > 0 && bytes > static_cast<std::size_t>(last_cache);
+#else
+  (void)bytes;
+  return false;
+#endif
+}
+
+/// Stores a pack to `to`, which is aligned to 16 bytes. Other threads see it after a `streaming_fence` of this one. On
+/// a GPU, and on hosts without such stores, an ordinary one. Who calls: any thread.
+template <class T, int N>
+KOKKOS_INLINE_FUNCTION void streaming_store(T* to, Pack<T, N> const& values) {
+  static_assert(sizeof(T) * N == 16, "Tessera: a streaming store moves 16 bytes");
+  KOKKOS_IF_ON_DEVICE((pack_at<N>(to) = values;))
+#if defined(__SSE2__)
+  KOKKOS_IF_ON_HOST(
+      (_mm_stream_si128(reinterpret_cast<__m128i*>(to), _mm_load_si128(reinterpret_cast<__m128i const*>(&values)));))
+#else
+  KOKKOS_IF_ON_HOST((pack_at<N>(to) = values;))
+#endif
+}
+
+/// Orders the calling thread's streaming stores before what it does next.
+KOKKOS_INLINE_FUNCTION void streaming_fence() {
+#if defined(__SSE2__)
+  KOKKOS_IF_ON_HOST((_mm_sfence();))
+#endif
+}
+
+}  // namespace tessera::collective

@@ -1,0 +1,153 @@
+#pragma once
+/// \file
+/// A matrix product on a host: sums in vector registers, factors copied to where the caches like them.
+///
+/// A team makes one tile of c. For each step of `depth` along k it copies its part of b to scratch, as panels as wide
+/// as the sums; each of its threads then takes strips of a few rows of a, copies the strip, transposed, and runs over
+/// the panels with as many sums in registers as there are.
+/// Source: K. Goto, R. van de Geijn, Anatomy of high-performance matrix multiplication (2008).
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include <tessera/collective/device/matrix_tiles.hpp>
+
+namespace tessera::thread {
+
+/// Bytes of the processor's vectors, and how many rows of sums its registers hold, two vectors each.
+#if defined(__AVX512F__)
+inline constexpr int vector_bytes = 64;
+inline constexpr int vector_rows = 12;
+#elif defined(__AVX__)
+inline constexpr int vector_bytes = 32;
+inline constexpr int vector_rows = 6;
+#elif defined(__ARM_NEON)
+inline constexpr int vector_bytes = 16;
+inline constexpr int vector_rows = 12;
+#else
+inline constexpr int vector_bytes = 16;
+inline constexpr int vector_rows = 6;
+#endif
+
+/// c = a b for row-major a [m, k], b [k, n], c [m, n], one team a tile of c; a functor for teams of any size with vector
+/// length 1, on hosts. No extent need be a multiple of anything.
+///
+/// Scratch level 1: team_bytes() a team, thread_bytes() a thread. Barriers: two each `depth` of k.
+template <class Exec, class T>
+class ProductPanel {
+ public:
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+
+  static constexpr int rows = vector_rows;
+  static constexpr int width = vector_bytes / static_cast<int>(sizeof(T));
+  static constexpr int cols = 2 * width;
+  /// Steps along k: a strip of a stays in the first cache, a tile's panels of b in the second.
+  static constexpr int depth = 256;
+
+  /// \param tiles of c; their columns are a multiple of `cols`
+  ProductPanel(T const* a, T const* b, T* c, std::size_t k, device::MatrixTiles const& tiles)
+      : a_(a), b_(b), c_(c), k_(k), tiles_(tiles) {}
+
+  [[nodiscard]] std::size_t team_bytes() const { return Scratch::shmem_size(depth * tiles_.tile_cols / width); }
+  [[nodiscard]] static std::size_t thread_bytes() { return Scratch::shmem_size(strip_lines); }
+  [[nodiscard]] int league_size() const { return tiles_.league_size(); }
+
+  /// Longest chain of roundings for an element: a step's products, then the steps.
+  [[nodiscard]] static double rounding_steps(std::size_t k) {
+    return static_cast<double>(std::min<std::size_t>(k, depth) + device::tiles_of(k, depth)) - (k > 0 ? 1 : 0);
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const { KOKKOS_IF_ON_HOST((run(team);)) }
+
+ private:
+  struct alignas(vector_bytes) Line {
+    T at[width];
+  };
+  using Scratch = Kokkos::View<Line*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Place = device::MatrixTiles::Place;
+  static constexpr int strip_lines = (depth * rows + width - 1) / width;
+  // What the compiler keeps in one register.
+  typedef T Vector __attribute__((vector_size(vector_bytes)));
+
+  void run(Member const& team) const {
+    Scratch const panels_of_b(team.team_scratch(1), depth * tiles_.tile_cols / width);
+    Scratch const strip_of_a(team.thread_scratch(1), strip_lines);
+    T* const b = reinterpret_cast<T*>(panels_of_b.data());
+    T* const a = reinterpret_cast<T*>(strip_of_a.data());
+    Place const place = tiles_.place(team.league_rank());
+    std::size_t k = 0;
+    do {  // once if there is no k: the result is zero then
+      int const count = k_ - k < depth ? static_cast<int>(k_ - k) : depth;
+      for (int panel = team.team_rank(); panel * cols < place.col_count; panel += team.team_size()) {
+        copy_panel(place, panel, k, count, b + panel * cols * depth);
+      }
+      team.team_barrier();
+      for (int row = team.team_rank() * rows; row < place.row_count; row += team.team_size() * rows) {
+        copy_strip(place, row, k, count, a);
+        for (int panel = 0; panel * cols < place.col_count; ++panel) {
+          multiply(place, row, panel * cols, a, b + panel * cols * depth, count, k > 0);
+        }
+      }
+      team.team_barrier();  // the panels are copied again, for the next k or the next tile
+      k += depth;
+    } while (k < k_);
+  }
+
+  // Columns past the end become zero; their sums are not stored.
+  void copy_panel(Place const& place, int panel, std::size_t k, int count, T* to) const {
+    int const first = panel * cols;
+    int const present = std::min(cols, place.col_count - first);
+    T const* from = b_ + k * tiles_.cols + place.col + first;
+    for (int i = 0; i < count; ++i, from += tiles_.cols, to += cols) {
+      if (present == cols) {
+        std::memcpy(to, from, sizeof(T) * cols);
+      } else {
+        for (int col = 0; col < cols; ++col) to[col] = col < present ? from[col] : T(0);
+      }
+    }
+  }
+
+  // Element (row, i) of the strip stands at i * rows + row. Rows past the end become zero; their sums are not stored.
+  void copy_strip(Place const& place, int first, std::size_t k, int count, T* to) const {
+    for (int row = 0; row < rows; ++row) {
+      bool const inside = first + row < place.row_count;
+      T const* const from = inside ? a_ + (place.row + first + row) * k_ + k : nullptr;
+      for (int i = 0; i < count; ++i) to[i * rows + row] = inside ? from[i] : T(0);
+    }
+  }
+
+  // The sums of rows x cols elements over `count` k, stored or added to c.
+  void multiply(Place const& place, int row, int col, T const* a, T const* b, int count, bool add) const {
+    Vector sums[rows][2] = {};
+    for (int i = 0; i < count; ++i, a += rows, b += cols) {
+      Vector left;
+      Vector right;
+      std::memcpy(&left, b, sizeof(Vector));
+      std::memcpy(&right, b + width, sizeof(Vector));
+      for (int r = 0; r < rows; ++r) {
+        sums[r][0] += a[r] * left;
+        sums[r][1] += a[r] * right;
+      }
+    }
+    T values[rows][cols];
+    std::memcpy(values, sums, sizeof values);
+    int const row_count = std::min(rows, place.row_count - row);
+    int const col_count = std::min(cols, place.col_count - col);
+    for (int r = 0; r < row_count; ++r) {
+      T* const c = c_ + (place.row + row + r) * tiles_.cols + place.col + col;
+      for (int j = 0; j < col_count; ++j) c[j] = add ? c[j] + values[r][j] : values[r][j];
+    }
+  }
+
+  T const* a_;
+  T const* b_;
+  T* c_;
+  std::size_t k_;
+  device::MatrixTiles tiles_;
+};
+
+}  // namespace tessera::thread

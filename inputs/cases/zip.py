@@ -1,0 +1,41 @@
+"""zip: out[i] = a[i] + b[i]"""
+
+import numpy as np
+
+from cases.common import ALL, FLOAT, FLOATS, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, stored, uneven, wide
+
+
+def zip_case(name, description, a, b, out=None):
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = stored(wide(a) + wide(b), a.dtype)
+    if out is not None:
+        assert np.array_equal(total, out), (name, total)
+    return Case(name + SUFFIX[a.dtype], description, {"a": a, "b": b}, {"out": total})
+
+
+def cases():
+    for t in ALL:
+        a = np.arange(4).astype(t)
+        yield zip_case("puzzle_p02", "P2: a = b = 0..3 -> 0 2 4 6", a, a, [0, 2, 4, 6])
+        i = np.arange(1024)
+        yield zip_case("puzzle_p21", "P21: a[i] = 2i, b[i] = 2i + 1 -> 4i + 1", (2 * i).astype(t),
+                       (2 * i + 1).astype(t), 4 * i + 1)
+        yield zip_case("uneven", "no power of two, no symmetry", uneven(1001, t), uneven(1001, t, 11, 23, 4))
+    for n in (16, 128):  # the rest of the sweep (2^20) is too large to ship: --size generates it
+        i = np.arange(n)
+        yield zip_case(f"sweep_{n:03}", f"P21 sweep: {n} elements", (2 * i).astype(FLOAT), (2 * i + 1).astype(FLOAT),
+                       4 * i + 1)
+    yield zip_case("empty", "no elements", np.empty(0, FLOAT), np.empty(0, FLOAT))
+    yield zip_case("single", "one element", np.array([5], FLOAT), np.array([-7], FLOAT), [-2])
+    for t in FLOATS:
+        info = np.finfo(t)
+        inf = np.inf
+        a = [np.nan, 1, inf, inf, -inf, -0.0, -0.0, info.tiny, info.tiny / 4, info.max, info.max, -info.max, 1 + info.eps]
+        b = [1, np.nan, 3, -inf, -inf, -0.0, 0.0, -info.tiny / 2, info.tiny / 8, info.max, -info.max, -info.max, -1]
+        yield zip_case("special_values", "NaN, infinities, zeros, denormals, overflow, cancellation", np.array(a, t),
+                       np.array(b, t))
+    yield zip_case("tenths", "a[i] = i / 10, b[i] = 1 - i / 1000: every sum is rounded",
+                   stored(np.arange(777) / 10, FLOAT), stored(1 - np.arange(777) / 1000, FLOAT))
+    yield zip_case("wraps", "int32 wraps modulo 2^32; 2^24 + 1 is no float",
+                   np.array([INT32_MAX, INT32_MIN, INT32_MIN, -1, 2**24 + 1], INT32),
+                   np.array([1, -1, INT32_MIN, INT32_MIN, 0], INT32), [INT32_MIN, INT32_MAX, 0, INT32_MAX, 2**24 + 1])

@@ -1,0 +1,183 @@
+// Wrong sums along an axis; and the kernels that GPUs choose, which hosts can run as well.
+
+#include "broken_rows.hpp"
+
+#include "../../apps/axis_sum/columns.hpp"
+#include "../../apps/axis_sum/lane_rows.hpp"
+#include "../../apps/axis_sum/problem.hpp"
+
+namespace tessera::axis_sum {
+namespace {
+
+// Adds up `count` elements from `first + begin_of(i)` on, `apart` from each other: a whole row or column, or not.
+template <class T>
+struct SumOfPiece {
+  T const* a;
+  Accumulator<T>* out;
+  std::size_t of_next;  // from the first element of an output's piece to that of the next
+  std::size_t apart;    // from an element of the piece to the next
+  std::size_t count;
+  bool adds;  // to what the output holds
+
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    Accumulator<T> sum = adds ? out[i] : Accumulator<T>(0);
+    for (std::size_t k = 0; k < count; ++k) sum += static_cast<Accumulator<T>>(a[i * of_next + k * apart]);
+    out[i] = sum;
+  }
+};
+
+template <class Exec, class T>
+void sum_pieces(Exec const& exec, std::size_t outputs, SumOfPiece<T> const& piece) {
+  Kokkos::parallel_for("tessera::tests::broken_axis_sum", Kokkos::RangePolicy<Exec>(exec, 0, outputs), piece);
+}
+
+struct MissesTail {
+  static constexpr VariantInfo info{.name = "misses_tail", .summary = "only whole packs of four of a row"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<AxisSum, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
+                    OutputOn<AxisSum, Exec, T> const& out) const {
+      std::size_t const cols = in.a.extent(1);
+      sum_pieces<Exec, T>(exec, in.a.extent(0), {in.a.data(), accumulators_of(out.out), cols, 1, cols / 4 * 4, false});
+    }
+  };
+};
+
+struct LastTeamWins {
+  static constexpr VariantInfo info{.name = "last_team_wins", .summary = "every chunk of a row overwrites its result"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<AxisSum, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
+                    OutputOn<AxisSum, Exec, T> const& out) const {
+      std::size_t const cols = in.a.extent(1);
+      std::size_t const half = cols / 2;
+      sum_pieces<Exec, T>(exec, in.a.extent(0), {in.a.data(), accumulators_of(out.out), cols, 1, half, false});
+      sum_pieces<Exec, T>(exec, in.a.extent(0),
+                          {in.a.data() + half, accumulators_of(out.out), cols, 1, cols - half, false});
+    }
+  };
+};
+
+struct NotZeroed {
+  static constexpr VariantInfo info{.name = "not_zeroed", .summary = "accumulates into whatever the output holds"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<AxisSum, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
+                    OutputOn<AxisSum, Exec, T> const& out) const {
+      std::size_t const cols = in.a.extent(1);
+      sum_pieces<Exec, T>(exec, in.a.extent(0), {in.a.data(), accumulators_of(out.out), cols, 1, cols, true});
+    }
+  };
+};
+
+struct SwapsAxes {
+  static constexpr VariantInfo info{.name = "swaps_axes", .summary = "strides of the other axis"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<AxisSum, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
+                    OutputOn<AxisSum, Exec, T> const& out) const {
+      std::size_t const rows = in.a.extent(0);
+      sum_pieces<Exec, T>(exec, rows, {in.a.data(), accumulators_of(out.out), 1, rows, in.a.extent(1), false});
+    }
+  };
+};
+
+struct FirstChunkOnly {
+  static constexpr VariantInfo info{.name = "first_chunk_only", .summary = "leaves the last rows of a column out"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<AxisSum, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
+                    OutputOn<AxisSum, Exec, T> const& out) const {
+      std::size_t const cols = in.a.extent(1);
+      sum_pieces<Exec, T>(exec, cols, {in.a.data(), accumulators_of(out.out), 1, cols, in.a.extent(0) / 8 * 8, false});
+    }
+  };
+};
+
+ParameterMap const of_rows{{"axis", std::int64_t{1}}, {"rows", std::int64_t{17}}};
+ParameterMap const of_columns{{"axis", std::int64_t{0}}, {"rows", std::int64_t{17}}};
+
+TEST(BrokenAxisSum, MissesTail) { testing::expect_caught<AxisSum, MissesTail>(17 * 59, of_rows, "out"); }
+TEST(BrokenAxisSum, LastTeamWins) { testing::expect_caught<AxisSum, LastTeamWins>(17 * 59, of_rows, "out"); }
+TEST(BrokenAxisSum, NotZeroed) { testing::expect_caught<AxisSum, NotZeroed>(17 * 59, of_rows, "out"); }
+TEST(BrokenAxisSum, SwapsAxes) { testing::expect_caught<AxisSum, SwapsAxes>(17 * 59, of_rows, "out"); }
+TEST(BrokenAxisSum, FirstChunkOnly) { testing::expect_caught<AxisSum, FirstChunkOnly>(17 * 59, of_columns, "out"); }
+
+struct LaneTwoStage {
+  static constexpr VariantInfo info{.name = "lane_two_stage", .summary = "columns by lanes, on every space"};
+  template <ExecutionSpace Exec, class T>
+  class Plan : public TwoStageColumns<Exec, T, LaneColumns> {
+    using TwoStageColumns<Exec, T, LaneColumns>::TwoStageColumns;
+  };
+};
+
+struct LaneAtomic {
+  static constexpr VariantInfo info{
+      .name = "lane_atomic", .summary = "columns by lanes with atomics, on every space", .deterministic = false};
+  template <ExecutionSpace Exec, class T>
+  class Plan : public AtomicColumns<Exec, T, LaneColumns> {
+    using AtomicColumns<Exec, T, LaneColumns>::AtomicColumns;
+  };
+};
+
+// Rows of whole packs (N > 1) or of any length, by W lanes.
+template <int W, bool in_packs, int InFlight>
+struct RowsByLanes {
+  static constexpr VariantInfo info{.name = "rows_by_lanes", .summary = "rows by lanes, on every space"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    using Kernel = LaneRows<Exec, T, W, in_packs ? collective::pack_width<T> : 1, InFlight>;
+
+    Plan(Exec const& exec, InputOn<AxisSum, Exec, T> const& in) : steps(Kernel::rounding_steps(in.a.extent(1))) {
+      (void)device::team_size(exec, in.parameters.team, Kernel::vector_length);
+    }
+    void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
+                    OutputOn<AxisSum, Exec, T> const& out) const {
+      if (in.a.extent(0) == 0) return;
+      Kernel::enqueue(exec, in.parameters.team, in.a.data(), accumulators_of(out.out), in.a.extent(0), in.a.extent(1));
+    }
+    [[nodiscard]] double rounding_steps() const { return steps; }
+
+    double steps;
+  };
+};
+
+void run_on_every_space(App const& app, std::int64_t axis, std::vector<Shape> const& shapes) {
+  for (std::int64_t const team : {0, 3, 4}) {
+    for (Shape const& shape : shapes) {
+      for (Row const& row : app.rows) {
+        if (!testing::is_wanted(row)) continue;
+        testing::PatternSource const source(app, testing::Pattern::random, std::vector<Shape>{shape});
+        ParameterMap const given{{"axis", axis}, {"team", team}};
+        auto const problem_case = app.read(row.dtype, source, testing::with_defaults(app, given));
+        std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 2);
+        if (outcome.starts_with("skipped: ")) continue;
+        EXPECT_EQ(outcome, "") << testing::name_of(app, row) << " of " << to_string(shape) << ", team " << team;
+      }
+    }
+  }
+}
+
+TEST(AxisSum, ColumnsByLanes) {
+  run_on_every_space(make_app<AxisSum>({rows<AxisSum, LaneTwoStage>(), rows<AxisSum, LaneAtomic>()}), 0,
+                     {{0, 5}, {1, 1}, {1, 131}, {1003, 1}, {501, 3}, {499, 4}, {40, 64}, {57, 55}, {200, 20}});
+}
+
+TEST(AxisSum, RowsByLanes) {
+  run_on_every_space(
+      make_app<AxisSum>({rows<AxisSum, RowsByLanes<1, true, 4>>(), rows<AxisSum, RowsByLanes<4, true, 4>>(),
+                         rows<AxisSum, RowsByLanes<32, true, 4>>()}),
+      1, {{0, 8}, {5, 0}, {1, 4}, {1, 1024}, {1003, 4}, {997, 16}, {33, 20}, {65, 128}, {31, 132}});
+  run_on_every_space(
+      make_app<AxisSum>({rows<AxisSum, RowsByLanes<1, false, 8>>(), rows<AxisSum, RowsByLanes<4, false, 8>>(),
+                         rows<AxisSum, RowsByLanes<32, false, 8>>()}),
+      1, {{0, 5}, {5, 0}, {1, 1}, {1, 1003}, {1003, 1}, {1001, 3}, {33, 17}, {65, 31}, {31, 133}});
+}
+
+}  // namespace
+}  // namespace tessera::axis_sum

@@ -1,0 +1,162 @@
+// Wrong convolutions, each by a mistake that windows invite. All are one kernel with one thing left out.
+
+#include "broken_rows.hpp"
+
+#include "../../apps/conv1d/problem.hpp"
+
+#include <tessera/collective/team/halo_tile.hpp>
+
+namespace tessera::conv1d {
+namespace {
+
+enum class Mistake {
+  none,
+  halo_stays_in_tile,     // what lies after the tile counts as zero
+  halo_one_short,         // the last tap's element is not in the halo
+  halo_not_filled,        // the halo past the array's end keeps what the tile before had there
+  no_barrier_after_load,  // what another thread loads is read too early
+  tail_unmasked,          // the last tile is written as if it were whole
+  flips_kernel,           // a convolution in the mathematical sense
+  multiplies_by_zero,     // elements past the end are zeros that take part
+  drops_last_chunk,       // taps in chunks of four, and what they leave over is forgotten
+  not_started             // an empty kernel
+};
+
+constexpr int tile = 8;
+
+// A team of two threads works on tiles of 8, each thread on the mirrored elements of those it loads.
+template <class Exec, class T>
+struct BrokenKernel {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  using Scratch = Kokkos::View<collective::Pack<T, collective::pack_width<T>>*, typename Exec::scratch_memory_space,
+                               Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  Mistake mistake;
+  T const* a;
+  T const* k;
+  T* out;
+  std::size_t n;
+  int taps;
+
+  [[nodiscard]] KOKKOS_FUNCTION static int places(int taps) { return taps + 2 * tile; }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Scratch const scratch(team.team_scratch(0), places(taps));
+    team::HaloTile<T> const shape{.left = 0, .size = tile, .right = taps - 1};
+    std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * tile;
+    int const left = n - begin < std::size_t{1} << 20 ? static_cast<int>(n - begin) : 1 << 20;
+    int const count = mistake == Mistake::tail_unmasked || left >= tile ? tile : left;
+    T const past_end = mistake == Mistake::halo_not_filled ? T(3) : T(0);
+    T* const staged = shape.load(team, a, n, begin, past_end, reinterpret_cast<T*>(scratch.data()));
+    if (mistake != Mistake::no_barrier_after_load) team.team_barrier();
+    int const used = mistake == Mistake::drops_last_chunk ? taps / 4 * 4 : taps;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int i) {
+      int const t = count - 1 - i;
+      int end = used;
+      bool const pads = mistake == Mistake::multiplies_by_zero || mistake == Mistake::halo_not_filled;
+      if (!pads && left - t < end) end = left - t;
+      if (mistake == Mistake::halo_stays_in_tile && tile - t < end) end = tile - t;
+      if (mistake == Mistake::halo_one_short && t + end > tile + taps - 2) --end;
+      Accumulator<T> sum = 0;
+      for (int j = 0; j < end; ++j)
+        sum += product(staged[t + j], k[mistake == Mistake::flips_kernel ? taps - 1 - j : j]);
+      out[begin + static_cast<std::size_t>(t)] = static_cast<T>(sum);
+    });
+    team.team_barrier();
+  }
+};
+
+template <Mistake what>
+struct Broken {
+  static constexpr VariantInfo info{.name = "broken", .level = Level::team, .summary = "wrong on purpose"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<Conv1d, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<Conv1d, Exec, T> const& in, OutputOn<Conv1d, Exec, T> const& out) const {
+      using Kernel = BrokenKernel<Exec, T>;
+      if (what == Mistake::not_started) return;
+      std::size_t const n = in.a.extent(0);
+      auto const taps = static_cast<int>(in.k.extent(0));
+      typename Kernel::Policy policy(exec, static_cast<int>((n + tile - 1) / tile), exec.concurrency() > 1 ? 2 : 1);
+      Kokkos::parallel_for("tessera::tests::broken_conv1d",
+                           policy.set_scratch_size(
+                               0, Kokkos::PerTeam(static_cast<int>(Kernel::Scratch::shmem_size(Kernel::places(taps))))),
+                           Kernel{what, in.a.data(), in.k.data(), out.out.data(), n, taps});
+    }
+  };
+};
+
+ParameterMap with(std::int64_t taps) { return {{"kernel", taps}}; }
+
+// A kernel whose last tap is infinite: it must not reach what lies past the end.
+class InfiniteTap final : public FieldSource {
+ public:
+  [[nodiscard]] Shape shape(FieldSpec const& spec) const override { return {spec.name == "k" ? 3u : 20u}; }
+  void read(FieldSpec const& spec, void* destination) const override {
+    auto* const data = static_cast<float*>(destination);
+    std::size_t const count = count_of(shape(spec));
+    for (std::size_t i = 0; i < count; ++i) data[i] = 1;
+    if (spec.name == "k") data[2] = std::numeric_limits<float>::infinity();
+  }
+};
+
+template <class Variant>
+std::string outcome_with_infinite_tap() {
+  App const app = make_app<Conv1d>({rows<Conv1d, Variant>()});
+  for (Row const& row : app.rows) {
+    if (row.dtype != DType::float32) continue;
+    auto const problem_case = app.read(row.dtype, InfiniteTap(), testing::with_defaults(app, {}));
+    return testing::run_row(row, *problem_case, problem_case->reference(), 1);
+  }
+  return "no row";
+}
+
+// That the kernel is right where nothing is left out: else the tests below say nothing.
+TEST(BrokenConv1d, IsRightWithoutAMistake) {
+  App const app = make_app<Conv1d>({rows<Conv1d, Broken<Mistake::none>>()});
+  for (Row const& row : app.rows) {
+    for (std::int64_t const taps : {1, 4, 7, 30}) {
+      auto const problem_case = app.generate(row.dtype, 101, 1, testing::with_defaults(app, with(taps)));
+      EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 2), "");
+    }
+  }
+  EXPECT_EQ(outcome_with_infinite_tap<Broken<Mistake::none>>(), "");
+}
+TEST(BrokenConv1d, HaloStaysInTile) {
+  testing::expect_caught<Conv1d, Broken<Mistake::halo_stays_in_tile>>(15, with(4), "first at [5]");
+}
+TEST(BrokenConv1d, HaloOneShort) {
+  testing::expect_caught<Conv1d, Broken<Mistake::halo_one_short>>(100, with(4), "first at [7]");
+}
+TEST(BrokenConv1d, HaloNotFilled) {
+  testing::expect_caught<Conv1d, Broken<Mistake::halo_not_filled>>(100, with(4), "first at [97]");
+}
+TEST(BrokenConv1d, NoBarrierAfterLoad) {
+  testing::expect_caught<Conv1d, Broken<Mistake::no_barrier_after_load>>(10007, with(33), "wrong", 200);
+}
+TEST(BrokenConv1d, TailUnmasked) {
+  testing::expect_caught<Conv1d, Broken<Mistake::tail_unmasked>>(100, with(4), "past the end");
+}
+TEST(BrokenConv1d, FlipsKernel) {
+  testing::expect_caught<Conv1d, Broken<Mistake::flips_kernel>>(100, with(4), "first at [0]");
+}
+TEST(BrokenConv1d, MultipliesByZero) {
+  EXPECT_NE(outcome_with_infinite_tap<Broken<Mistake::multiplies_by_zero>>().find("first at [18]"), std::string::npos);
+}
+TEST(BrokenConv1d, DropsLastChunk) {
+  testing::expect_caught<Conv1d, Broken<Mistake::drops_last_chunk>>(100, with(7), "first at [0]");
+}
+TEST(BrokenConv1d, NotStarted) { testing::expect_caught<Conv1d, Broken<Mistake::not_started>>(100, with(4), "[0]"); }
+
+TEST(Conv1d, AnEmptyKernelIsRefused) {
+  try {
+    (void)Conv1d::output_shapes({{7}, {0}}, {});
+    FAIL() << "accepted";
+  } catch (UserError const& error) {
+    EXPECT_NE(std::string(error.what()).find("[0]"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace tessera::conv1d

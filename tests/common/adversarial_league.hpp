@@ -1,0 +1,41 @@
+#pragma once
+// A league of AdversarialTeams, for kernels that are functors of a TeamPolicy's member.
+
+#include <Kokkos_Core.hpp>
+
+#include "adversarial_team.hpp"
+
+namespace tessera::test {
+
+/// An "execution space" whose teams are AdversarialTeam's, for kernels that are functors of a TeamPolicy's member.
+struct AdversarialSpace {
+  using scratch_memory_space = Kokkos::DefaultHostExecutionSpace::scratch_memory_space;
+};
+
+/// One thread of one team of a league that is worked off one after the other, in the same scratch.
+class LeagueMember {
+ public:
+  using Scratch = AdversarialSpace::scratch_memory_space;
+
+  LeagueMember(AdversarialTeam::Member const& member, int league_rank, void* scratch, int scratch_bytes)
+      : member_(member), league_rank_(league_rank), scratch_(scratch, scratch_bytes) {}
+
+  [[nodiscard]] KOKKOS_FUNCTION int league_rank() const { return league_rank_; }
+  [[nodiscard]] KOKKOS_FUNCTION int team_rank() const { return member_.team_rank(); }
+  [[nodiscard]] KOKKOS_FUNCTION int team_size() const { return member_.team_size(); }
+  KOKKOS_FUNCTION void team_barrier() const { member_.team_barrier(); }
+  [[nodiscard]] KOKKOS_FUNCTION Scratch const& team_scratch(int) const { return scratch_; }
+
+ private:
+  AdversarialTeam::Member member_;
+  int league_rank_;
+  Scratch scratch_;
+};
+
+}  // namespace tessera::test
+
+template <class... Properties>
+class Kokkos::TeamPolicy<tessera::test::AdversarialSpace, Properties...> {
+ public:
+  using member_type = tessera::test::LeagueMember;
+};

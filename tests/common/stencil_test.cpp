@@ -1,0 +1,133 @@
+// Stencils that look ahead: on rows in registers and on tiles in scratch, arrays and segments of every length; nothing
+// read past the array, and every barrier needed.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <tessera/collective/device/forward_stencil.hpp>
+
+#include "adversarial_league.hpp"
+#include "guarded_array.hpp"
+
+namespace tessera::test {
+namespace {
+
+// Says which elements it has seen, and how many it was to see.
+template <int Reach>
+struct Seen {
+  static constexpr int reach = Reach;
+  KOKKOS_FUNCTION std::int32_t operator()(std::int32_t const* window, int present) const {
+    std::int32_t result = present < Reach + 1 ? present : Reach + 1;
+    for (int k = 0; k <= Reach; ++k) result = 100 * result + (k < present ? window[k] : 0);
+    return result;
+  }
+};
+
+template <int Reach>
+std::int32_t wanted(std::int32_t const* in, std::size_t i, std::size_t n, std::size_t segment) {
+  std::size_t const end = segment == 0 ? n : std::min(n, (i / segment + 1) * segment);
+  std::int32_t const present = static_cast<std::int32_t>(std::min<std::size_t>(Reach + 1, end - i));
+  std::int32_t result = present;
+  for (int k = 0; k <= Reach; ++k) result = 100 * result + (k < present ? in[i + static_cast<std::size_t>(k)] : 0);
+  return result;
+}
+
+void fill(std::int32_t* in, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) in[i] = static_cast<std::int32_t>(10 + i * 37 % 89);
+}
+
+constexpr std::size_t segments[] = {0, 1, 2, 3, 4, 5, 7, 8, 13, 32, 1000};
+
+template <int Reach, int W, int RowCount, int N>
+void expect_rows() {
+  using L = lane::Emulated<W>;
+  using Items = thread::Rows<std::int32_t, RowCount, N>;
+  constexpr int size = RowCount * W * N;
+  L const lanes;
+  GuardedArray<std::int32_t> memory(3 * size);
+  std::vector<std::int32_t> out(size);
+  for (std::size_t n = 1; n <= 2 * size + Reach + 1; ++n) {
+    std::int32_t* const in = memory.last(n);
+    fill(in, n);
+    for (std::size_t const segment : segments) {
+      collective::Segments const of(n, segment);
+      for (std::size_t begin = 0; begin < n; begin += 3) {
+        collective::SegmentedPart const part = of.part(begin);
+        typename L::template Value<Items> values;
+        int const count = std::min(part.count, size);
+        thread::load_rows(lanes, static_cast<std::int32_t const*>(in + begin), count, -1, values);
+        thread::stencil_on_rows<Items>(lanes, Seen<Reach>{}, static_cast<std::int32_t const*>(in + begin), part,
+                                       values);
+        thread::store_rows(lanes, out.data(), count, values);
+        for (int i = 0; i < count; ++i) {
+          std::size_t const at = begin + static_cast<std::size_t>(i);
+          ASSERT_EQ(out[static_cast<std::size_t>(i)], wanted<Reach>(in, at, n, segment))
+              << "element " << at << " of " << n << ", begin " << begin << ", segments of " << segment;
+        }
+      }
+    }
+  }
+}
+
+TEST(ForwardStencil, OnRows) {
+  expect_rows<1, 2, 2, 2>();
+  expect_rows<2, 2, 2, 2>();
+  expect_rows<2, 4, 1, 4>();
+  expect_rows<3, 1, 3, 4>();
+  expect_rows<1, 8, 2, 1>();
+}
+
+// Every team of the league, one after the other in the same scratch, in every order of threads.
+template <int Reach, int N>
+void expect_tiles_in_any_order(int threads, int tile) {
+  using Kernel = device::detail::ScratchKernel<AdversarialSpace, std::int32_t, Seen<Reach>, N>;
+  AdversarialTeam team(threads);
+  GuardedArray<std::int32_t> in_memory(256);
+  GuardedArray<std::int32_t> out_memory(256);
+  team::HaloTile<std::int32_t> const shape{.left = 0, .size = tile, .right = Reach};
+  std::vector<std::int32_t> scratch(static_cast<std::size_t>(Kernel::places(shape) * N) + 64);
+  for (std::size_t n = 1; n <= 3 * static_cast<std::size_t>(tile) + 2; ++n) {
+    std::int32_t* const in = in_memory.last(n);
+    fill(in, n);
+    for (std::size_t const segment : segments) {
+      for (Order const order : all_orders) {
+        for (bool const streaming : {false, true}) {
+          std::int32_t* const out = out_memory.first(n, 0);
+          std::fill_n(out, n, -1);
+          std::fill(scratch.begin(), scratch.end(), -2);
+          Kernel const kernel{{}, in, out, collective::Segments(n, segment), shape, streaming};
+          auto const problem = team.run(order, n, [&](AdversarialTeam::Member const& member) {
+            for (int rank = 0; static_cast<std::size_t>(rank * tile) < n; ++rank) {
+              kernel(LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size() * 4)));
+            }
+          });
+          ASSERT_EQ(problem, std::nullopt);
+          ASSERT_TRUE(out_memory.untouched());
+          for (std::size_t i = 0; i < n; ++i) {
+            ASSERT_EQ(out[i], wanted<Reach>(in, i, n, segment))
+                << "element " << i << " of " << n << ", tile " << tile << ", segments of " << segment << ", " << threads
+                << " threads, " << name_of(order) << " order";
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ForwardStencil, OnTilesInAnyOrder) {
+  for (int const threads : {1, 2, 3, 7}) {
+    for (int const tile : {1, 3, 4, 8, 13}) {
+      expect_tiles_in_any_order<1, 4>(threads, tile);
+      expect_tiles_in_any_order<2, 8>(threads, tile);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::test
