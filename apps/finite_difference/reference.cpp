@@ -1,10 +1,10 @@
 /// \file
 /// The serial oracle of finite_difference: one subtraction an element, in double.
 ///
-/// Error bound. A variant makes one subtraction, correctly rounded: its error is at most u * |in[i + 1] - in[i]|, with u
-/// the unit roundoff. For float the difference in double is exact but for its last bits; for double, the difference that
-/// is expected is itself the correctly rounded one. Where it exceeds the dtype's range, it must be the infinity of its
-/// sign. The last element of a segment is 0, whatever it was, and int32 wraps: both are exact.
+/// Error bound. A variant makes one subtraction, correctly rounded: its error is at most u * |in[i + 1] - in[i]|, with
+/// u the unit roundoff. For float the difference in double is exact but for its last bits; for double, the difference
+/// that is expected is itself the correctly rounded one. Where it exceeds the dtype's range, it must be the infinity of
+/// its sign. The last element of a segment is 0, whatever it was, and int32 wraps: both are exact.
 
 #include <cmath>
 #include <cstdint>

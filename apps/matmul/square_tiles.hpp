@@ -62,9 +62,7 @@ struct SquareTiles {
   int edge;
 
   SquareTiles(Operands<Sum> const& operands, int tile_edge)
-      : of(operands),
-        tiles(tiles_of_product(operands.m, operands.n, tile_edge)),
-        edge(tile_edge) {}
+      : of(operands), tiles(tiles_of_product(operands.m, operands.n, tile_edge)), edge(tile_edge) {}
 
   /// So many tiles in scratch.
   [[nodiscard]] KOKKOS_FUNCTION Sum* in_scratch(Member const& team, int count) const {

@@ -22,9 +22,7 @@ VariantRows tiled_overlap();
 VariantRows register_tile();
 VariantRows kernels();
 
-App app() {
-  return make_app<Matmul>({naive(), scratch(), tiled(), tiled_overlap(), register_tile(), kernels()});
-}
+App app() { return make_app<Matmul>({naive(), scratch(), tiled(), tiled_overlap(), register_tile(), kernels()}); }
 
 namespace {
 
@@ -73,8 +71,7 @@ std::vector<ParameterSpec> Matmul::parameters() {
 
 Matmul::Parameters Matmul::Parameters::from(ParameterMap const& map) {
   auto const number = [&](char const* name) { return std::get<std::int64_t>(map.at(name)); };
-  return {
-      .m = number("m"), .n = number("n"), .k = number("k"), .tile = number("tile"), .team = number("team")};
+  return {.m = number("m"), .n = number("n"), .k = number("k"), .tile = number("tile"), .team = number("team")};
 }
 
 std::vector<Shape> Matmul::input_shapes(std::size_t size, Parameters const& parameters) {

@@ -2,10 +2,11 @@
 /// The serial oracle of moving_average: up to three elements, sum and mean in twice double precision.
 ///
 /// Error bound. A variant adds up to three elements one after the other and multiplies by 1, 1/2 or 1/3 rounded to the
-/// dtype. The longest chain is in[i]'s: two additions, the rounding of 1/3, the product, so that with u the unit roundoff
-/// the error is at most ((1 + u)^4 - 1) * (|in[i]| + ...) / present (Higham, Accuracy and Stability of Numerical
-/// Algorithms, 3.1): the scale is the mean of magnitudes. One element alone is its own mean: exact. A sum that comes so
-/// near to the dtype's largest number that rounding may carry it over leaves nothing to be asked (scale infinity).
+/// dtype. The longest chain is in[i]'s: two additions, the rounding of 1/3, the product, so that with u the unit
+/// roundoff the error is at most ((1 + u)^4 - 1) * (|in[i]| + ...) / present (Higham, Accuracy and Stability of
+/// Numerical Algorithms, 3.1): the scale is the mean of magnitudes. One element alone is its own mean: exact. A sum
+/// that comes so near to the dtype's largest number that rounding may carry it over leaves nothing to be asked (scale
+/// infinity).
 ///
 /// No row is of integers, whose mean is not an integer; the reference takes them only since every dtype of a build has
 /// one.

@@ -105,12 +105,12 @@ void expect_blocks(std::vector<Extents> const& all_extents) {
 }
 
 // Around the edges of blocks and steps; with Width above 1 only multiples of it along k and n.
-std::vector<Extents> const any_extents = {{1, 1, 1},    {1, 1, 0},    {3, 200, 0},   {1, 150, 9},    {150, 1, 17},
-                                          {5, 7, 8},    {64, 64, 16}, {65, 63, 15},  {63, 65, 33},   {128, 128, 8},
+std::vector<Extents> const any_extents = {{1, 1, 1},     {1, 1, 0},      {3, 200, 0},   {1, 150, 9},   {150, 1, 17},
+                                          {5, 7, 8},     {64, 64, 16},   {65, 63, 15},  {63, 65, 33},  {128, 128, 8},
                                           {127, 129, 7}, {129, 127, 25}, {131, 67, 16}, {257, 131, 31}};
-std::vector<Extents> const packs_extents = {{1, 4, 4},     {1, 4, 0},      {3, 200, 0},   {1, 132, 12},   {150, 4, 20},
-                                            {64, 64, 16},  {65, 60, 12},   {63, 68, 36},  {128, 128, 8},  {127, 132, 4},
-                                            {129, 124, 28}, {257, 260, 44}};
+std::vector<Extents> const packs_extents = {{1, 4, 4},     {1, 4, 0},     {3, 200, 0},    {1, 132, 12},
+                                            {150, 4, 20},  {64, 64, 16},  {65, 60, 12},   {63, 68, 36},
+                                            {128, 128, 8}, {127, 132, 4}, {129, 124, 28}, {257, 260, 44}};
 
 using Large = team::BlockShape<128, 128, 8, 8, 8, 2>;
 using LargeOfDouble = team::BlockShape<128, 64, 8, 8, 4, 2>;
@@ -141,8 +141,9 @@ void expect_product(Extents const& e, std::int64_t threads) {
 
 TEST(MatrixProduct, OnHosts) {
   std::vector<Extents> extents = any_extents;
-  extents.insert(extents.end(), {{0, 5, 3}, {5, 0, 3}, {0, 0, 0}, {13, 33, 255}, {13, 33, 256}, {25, 70, 257}, {7, 9, 700},
-                                 {400, 300, 20}});
+  extents.insert(
+      extents.end(),
+      {{0, 5, 3}, {5, 0, 3}, {0, 0, 0}, {13, 33, 255}, {13, 33, 256}, {25, 70, 257}, {7, 9, 700}, {400, 300, 20}});
   for (std::int64_t const threads : {0, 1, 2, 3}) {
     if (threads > Host().concurrency()) continue;
     for (Extents const& e : extents) {

@@ -44,6 +44,39 @@ void fill(std::int32_t* in, std::size_t n) {
 
 constexpr std::size_t segments[] = {0, 1, 2, 3, 4, 5, 7, 8, 13, 32, 1000};
 
+TEST(Segments, ExampleOfTheHeader) {
+  collective::Segments const of(8, 3);
+  EXPECT_EQ(of.left(3), 3U);
+  EXPECT_EQ(of.left(5), 1U);
+  EXPECT_EQ(of.left(6), 2U);
+  collective::SegmentedPart const part = of.part(4);
+  EXPECT_EQ(part.count, 4);
+  int const left[] = {2, 1, 3, 2};
+  for (int offset = 0; offset < 4; ++offset) EXPECT_EQ(part.left_at(offset), left[offset]);
+  EXPECT_TRUE(part.is_uncut(2));
+  EXPECT_FALSE(part.is_uncut(3));
+  EXPECT_TRUE(collective::Segments(8, 0).part(4).is_uncut(4));
+  EXPECT_FALSE(collective::Segments(8, 0).part(4).is_uncut(5));
+}
+
+// Where positions need more than 32 bits, only the next segment's end counts.
+TEST(Segments, OfMoreThan32Bits) {
+  std::size_t const n = std::size_t{1} << 40;
+  for (std::size_t const segment : {std::size_t{1} << 35, (std::size_t{1} << 35) - 7, (std::size_t{1} << 30) + 1}) {
+    collective::SegmentedPart const part = collective::Segments(n, segment).part(2 * segment - 3);
+    EXPECT_EQ(part.left_at(2), 1);
+    EXPECT_GE(part.left_at(3), 1 << 29);
+    EXPECT_TRUE(part.is_uncut(3));
+    EXPECT_FALSE(part.is_uncut(4));
+  }
+  for (std::size_t const segment : {std::size_t{1}, std::size_t{3}, std::size_t{1000}}) {
+    for (std::size_t i = n - 10; i < n; ++i) {
+      EXPECT_EQ(collective::Segments(n, segment).left(i), std::min(segment - i % segment, n - i));
+      EXPECT_EQ(collective::Segments(n, segment).part(i).left_at(0), static_cast<int>(segment - i % segment));
+    }
+  }
+}
+
 template <int Reach, int W, int RowCount, int N>
 void expect_rows() {
   using L = lane::Emulated<W>;

@@ -33,6 +33,7 @@ struct AddRows {
     auto const place = tiles.place(team.league_rank());
     device::for_each_row_piece(team, place, piece, [&](std::size_t row, std::size_t col, int count) {
       T const of_row = in.down[row];
+      bool const past_caches = streams;
       T const* const from = in.along + col;
       T* const to = out + row * in.cols + col;
       int const past = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / sizeof(T) % width);
@@ -43,7 +44,7 @@ struct AddRows {
         int const i = before + p * width;
         auto values = collective::load_pack<width>(from + i);
         for (int e = 0; e < width; ++e) values[e] = Add<T>{}(values[e], of_row);
-        if (streams) {
+        if (past_caches) {
           collective::streaming_store(to + i, values);
         } else {
           collective::pack_at<width>(to + i) = values;
@@ -53,7 +54,7 @@ struct AddRows {
         int const i = k < before ? k : k + packs * width;
         to[i] = Add<T>{}(from[i], of_row);
       });
-      if (streams) collective::streaming_fence();
+      if (past_caches) collective::streaming_fence();
     });
   }
 };

@@ -52,8 +52,9 @@ struct Kernels {
 
    private:
     template <class DataType>
-    using View = Kokkos::View<DataType, Kokkos::LayoutRight, typename Array<T*, typename Exec::memory_space>::device_type,
-                              Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    using View =
+        Kokkos::View<DataType, Kokkos::LayoutRight, typename Array<T*, typename Exec::memory_space>::device_type,
+                     Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
     static constexpr bool gemm_is_vendors =
         KokkosBlas::Impl::gemm_tpl_spec_avail<Exec, View<T const**>, View<T const**>, View<T**>>::value;
     static constexpr bool gemv_is_vendors =

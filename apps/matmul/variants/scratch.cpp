@@ -63,18 +63,17 @@ struct Scratch {
         throw Skip("a and b do not fit into a team's scratch of " + std::to_string(static_cast<std::size_t>(most)) +
                    " bytes");
       }
-      bytes_ = static_cast<int>(Kernel::Staged::shmem_size(input.a.size()) +
-                                Kernel::Staged::shmem_size(input.b.size()));
+      bytes_ =
+          static_cast<int>(Kernel::Staged::shmem_size(input.a.size()) + Kernel::Staged::shmem_size(input.b.size()));
     }
 
     void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
                     OutputOn<Matmul, Exec, T> const& output) const {
       Kernel const kernel{operands(input, output)};
       if (kernel.of.m == 0 || kernel.of.n == 0) return;
-      Kokkos::parallel_for("tessera::matmul::scratch::product",
-                           Kokkos::TeamPolicy<Exec>(exec, 1, threads_, lanes)
-                               .set_scratch_size(0, Kokkos::PerTeam(bytes_)),
-                           kernel);
+      Kokkos::parallel_for(
+          "tessera::matmul::scratch::product",
+          Kokkos::TeamPolicy<Exec>(exec, 1, threads_, lanes).set_scratch_size(0, Kokkos::PerTeam(bytes_)), kernel);
     }
 
    private:

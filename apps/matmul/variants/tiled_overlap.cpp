@@ -81,8 +81,8 @@ struct OverlappedProduct : SquareTiles<Exec, Sum> {
         held);
   }
 
-  KOKKOS_FUNCTION void put(Member const& team, Lanes const& lanes, typename Lanes::template Value<Held>& held,
-                           Sum* a, Sum* b) const {
+  KOKKOS_FUNCTION void put(Member const& team, Lanes const& lanes, typename Lanes::template Value<Held>& held, Sum* a,
+                           Sum* b) const {
     int const edge = this->edge;
     lanes.each(
         [&](int lane, Held& own) {

@@ -39,10 +39,11 @@ template <int N, class T>
   return *reinterpret_cast<Pack<T, N>*>(data);
 }
 
-/// The N elements from `data` on: with one access where `data` is aligned for it, else element by element.
+/// The N elements from `data` on: on a GPU with one access where `data` is aligned for it, else element by element. On a
+/// host that loop becomes an access of its own, aligned or not.
 template <int N, class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION Pack<T, N> load_pack(T const* data) {
-  if (is_aligned_for_packs<N>(data)) return pack_at<N>(data);
+  KOKKOS_IF_ON_DEVICE((if (is_aligned_for_packs<N>(data)) return pack_at<N>(data);))
   Pack<T, N> pack;
   for (int e = 0; e < N; ++e) pack[e] = data[e];
   return pack;

@@ -16,8 +16,8 @@
 
 namespace tessera::collective {
 
-/// What kernels need to know of a part of an array, in 32 bits: what lies farther away than they reach is clamped. Right
-/// for offsets below `far`.
+/// What kernels need to know of a part of an array, in 32 bits: what lies farther away than they reach is clamped.
+/// Right for offsets below `far`.
 struct SegmentedPart {
   static constexpr int far = 1 << 30;
 
@@ -74,14 +74,5 @@ class Segments {
   std::size_t length_;
   Divider by_length_;
 };
-
-// The example above.
-static_assert(Segments(8, 3).left(3) == 3 && Segments(8, 3).left(5) == 1 && Segments(8, 3).left(6) == 2);
-static_assert(Segments(8, 3).part(4).left_at(1) == 1 && Segments(8, 3).part(4).left_at(2) == 3);
-static_assert(Segments(8, 0).part(4).is_uncut(4) && !Segments(8, 0).part(4).is_uncut(5));
-// A boundary in a segment of more than 32 bits.
-static_assert(Segments(std::size_t{1} << 40, std::size_t{1} << 35).part((std::size_t{1} << 36) - 3).left_at(2) == 1);
-static_assert(!Segments(std::size_t{1} << 40, std::size_t{1} << 35).part((std::size_t{1} << 36) - 3).is_uncut(4));
-static_assert(Segments(std::size_t{1} << 40, std::size_t{1} << 35).part((std::size_t{1} << 36) - 3).is_uncut(3));
 
 }  // namespace tessera::collective

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Stencils that look at an element and the next few of its segment (thread/forward_stencil.hpp says what a stencil is),
-/// over a whole array: by lanes that exchange their neighbours' elements, or through team scratch with a halo.
+/// Stencils that look at an element and the next few of its segment (thread/forward_stencil.hpp says what a stencil
+/// is), over a whole array: by lanes that exchange their neighbours' elements, or through team scratch with a halo.
 ///
 /// Each is constructed once (chooses tiles; may throw Skip) and called many times: one launch, 2n elements of traffic.
 /// `in` and `out` hold n elements each and must not overlap.
@@ -10,7 +10,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -73,8 +73,8 @@ class MatrixProduct {
 
  private:
   // Sums in 64 registers of a lane, and in a quarter or half of that.
-  using Large = std::conditional_t<sizeof(T) <= 4, team::BlockShape<128, 128, 8, 8, 8, 2>,
-                                   team::BlockShape<128, 64, 8, 8, 4, 2>>;
+  using Large =
+      std::conditional_t<sizeof(T) <= 4, team::BlockShape<128, 128, 8, 8, 8, 2>, team::BlockShape<128, 64, 8, 8, 4, 2>>;
   using Small = team::BlockShape<64, 64, 16, 4, 4, sizeof(T) <= 4 ? 3 : 2>;
 
   template <class Shape>

@@ -46,11 +46,7 @@ class ProductBlock {
   using Member = typename Policy::member_type;
 
   ProductBlock(T const* a, T const* b, T* c, std::size_t m, std::size_t n, std::size_t k)
-      : a_(a),
-        b_(b),
-        c_(c),
-        k_(k),
-        tiles_{.rows = m, .cols = n, .tile_rows = Shape::rows, .tile_cols = Shape::cols} {}
+      : a_(a), b_(b), c_(c), k_(k), tiles_{.rows = m, .cols = n, .tile_rows = Shape::rows, .tile_cols = Shape::cols} {}
 
   [[nodiscard]] static std::size_t scratch_bytes() { return Scratch::shmem_size(2 * half / pack); }
   [[nodiscard]] int league_size() const { return tiles_.league_size(); }
@@ -128,10 +124,7 @@ class ProductBlock {
     int row, col;    // of its first sums
 
     KOKKOS_FUNCTION explicit Lane(int rank)
-        : a_row(rank / a_across),
-          a_k(rank % a_across * Width),
-          b_k(rank / b_across),
-          b_col(rank % b_across * Width) {
+        : a_row(rank / a_across), a_k(rank % a_across * Width), b_k(rank / b_across), b_col(rank % b_across * Width) {
       int const warp = rank / 32;
       int const in_warp = rank % 32;
       row = warp / warps_across * warp_rows + (in_warp / 16 * 2 + in_warp % 2) * pack;
@@ -143,11 +136,11 @@ class ProductBlock {
   };
 
   // \param left how many k there are yet
-  KOKKOS_FUNCTION void fetch(Lane const& lane, int rows_left, int cols_left, T const* a, T const* b,
-                             std::size_t left, Next& next) const {
+  KOKKOS_FUNCTION void fetch(Lane const& lane, int rows_left, int cols_left, T const* a, T const* b, std::size_t left,
+                             Next& next) const {
     int const depth = left < Shape::depth ? static_cast<int>(left) : Shape::depth;
     for (int i = 0; i < a_loads; ++i) {
-      bool const inside = i * a_round < rows_left;
+      bool const inside = i * a_round < rows_left && lane.a_k < depth;
       next.a[i] = inside ? collective::pack_at<Width>(a + i * a_round * k_) : Access{};
     }
     for (int i = 0; i < b_loads; ++i) {
@@ -166,8 +159,7 @@ class ProductBlock {
     }
   }
 
-  KOKKOS_FUNCTION static void multiply(Lane const& lane, T const* a,
-                                       T (&sums)[Shape::lane_rows][Shape::lane_cols]) {
+  KOKKOS_FUNCTION static void multiply(Lane const& lane, T const* a, T (&sums)[Shape::lane_rows][Shape::lane_cols]) {
     T const* const b = a + a_size;
     // All of it: the reads of one k run ahead of the multiply-adds of another.
 #ifdef KOKKOS_ENABLE_PRAGMA_UNROLL

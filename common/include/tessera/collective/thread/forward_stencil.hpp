@@ -5,9 +5,9 @@
 /// A stencil is a type with
 ///   static constexpr int reach;                          // elements after the own one that it looks at
 ///   T operator()(T const* window, int present) const;    // result for window[0]
-/// where window[0 .. min(present, reach + 1)) are the element and the next ones of its segment. Up to window[reach] there
-/// are values, but those of other segments, or none at all, do not count. At a place past the array's end `present` may
-/// be anything below 1; what comes out is not used.
+/// where window[0 .. min(present, reach + 1)) are the element and the next ones of its segment. Up to window[reach]
+/// there are values, but those of other segments, or none at all, do not count. At a place past the array's end
+/// `present` may be anything below 1; what comes out is not used.
 ///
 /// Example, sum of up to three, segments of 3, W = 2, N = 2, 2 rows, elements 1 2 3 4 5 6 7 8: 6 5 3 15 11 6 15 8.
 
@@ -76,9 +76,9 @@ template <class Items, class Head, lane::Lanes L>
 
 }  // namespace detail
 
-/// Replaces each of a thread's elements by the stencil's result. `values` holds the elements from in[0] on, as load_rows
-/// leaves them; what follows a lane's pack comes from the next lane, for a row's last lane from the next row, and for the
-/// last row from memory.
+/// Replaces each of a thread's elements by the stencil's result. `values` holds the elements from in[0] on, as
+/// load_rows leaves them; what follows a lane's pack comes from the next lane, for a row's last lane from the next row,
+/// and for the last row from memory.
 ///
 /// Who calls: all lanes of one thread. Scratch, barriers: none. Reads in[size .. size + reach), as far as it is there.
 template <class Items, lane::Lanes L, class Stencil, class T>

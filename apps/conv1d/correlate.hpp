@@ -1,0 +1,136 @@
+#pragma once
+/// \file
+/// L consecutive outputs by one thread: L sums in registers, under which the input slides by, L elements at a time.
+
+#include <Kokkos_Macros.hpp>
+
+#include <cstddef>
+
+#include <tessera/collective/accumulator.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/core/spaces.hpp>
+
+namespace tessera::conv1d {
+
+using collective::Accumulator;
+using collective::product;
+
+/// Outputs of a run: on a GPU what one 16-byte access moves; on a host several vector registers' worth.
+template <class Exec, class T>
+inline constexpr int run_length = is_gpu<Exec> ? collective::pack_width<T> : 16 * collective::pack_width<T>;
+
+/// Values that lie one after the other in memory, `count` of which may be read. What correlate asks of its sources:
+/// `at(i)`; `read_whole<N>(i, to)`, N values from i on, i a multiple of N; and `read<N>(i, to)`, as far as they are there.
+///
+/// \tparam Aligned whether `data` is aligned for 16-byte packs, or, if smaller, for the packs of N that are read
+template <class T, bool Aligned>
+struct Span {
+  T const* data;
+  int count;
+
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION T at(int i) const { return data[i]; }
+
+  template <int N>
+  KOKKOS_INLINE_FUNCTION void read_whole(int i, T* to) const {
+    constexpr int pack = !Aligned ? 1 : (N < collective::pack_width<T> ? N : collective::pack_width<T>);
+    for (int p = 0; p < N; p += pack) {
+      collective::Pack<T, pack> const values = collective::pack_at<pack>(data + i + p);
+      for (int e = 0; e < pack; ++e) to[p + e] = values[e];
+    }
+  }
+  template <int N>
+  KOKKOS_INLINE_FUNCTION void read(int i, T* to) const {
+    if (i + N <= count) {
+      read_whole<N>(i, to);
+    } else {
+      for (int e = 0; e < N; ++e) to[e] = i + e < count ? data[i + e] : T(0);
+    }
+  }
+};
+
+namespace detail {
+
+/// sums[t] += values[t + j] * k[j], j < count <= L.
+template <int L, class T>
+KOKKOS_INLINE_FUNCTION void multiply_add(T const* values, T const* k, int count, Accumulator<T>* sums) {
+  // In registers every index must be known when this is compiled: all L taps, and a mask.
+  constexpr bool in_registers = L <= 8;
+  int const end = in_registers ? L : count;
+  for (int j = 0; j < end; ++j) {
+    if (j < count) {
+      for (int t = 0; t < L; ++t) sums[t] += product(values[t + j], k[j]);
+    }
+  }
+}
+
+}  // namespace detail
+
+/// sums[t] += sum over j < taps of a(t + j) * k(j), t < L, where t + j < left: what lies past the array's end takes no
+/// part, not even as a zero, since k may hold infinities.
+///
+/// 2 L elements and L taps a step, for L * L multiplications: with L = 8 that is compute and not loads. In the order of
+/// the taps.
+///
+/// Who calls: any thread. \param left elements of `a` from its first on; may be 0 or less
+///
+/// Example, L = 2, taps 3, left 3: a 1 2 3, k 4 5 6 -> 1 * 4 + 2 * 5 + 3 * 6 and 2 * 4 + 3 * 5.
+template <int L, class T, class A, class K>
+KOKKOS_INLINE_FUNCTION void correlate(A const& a, K const& k, int taps, int left, Accumulator<T>* sums) {
+  if (taps + L - 1 > left) {
+    int const met = taps < left ? taps : left;
+    constexpr bool in_registers = L <= 8;
+    for (int j = 0; j < met; ++j) {
+      T const factor = k.at(j);
+      int const count = left - j < L ? left - j : L;
+      int const end = in_registers ? L : count;
+      for (int t = 0; t < end; ++t) {
+        if (t < count) sums[t] += product(a.at(t + j), factor);
+      }
+    }
+    return;
+  }
+
+  constexpr int steps = 2;  // so that what moves from one end of the window to the other is only half of it
+  T window[(steps + 1) * L];
+  T factors[L];
+  a.template read<L>(0, window);
+  int j = 0;
+  for (; j + steps * L <= taps; j += steps * L) {
+    for (int s = 1; s <= steps; ++s) a.template read<L>(j + s * L, window + s * L);
+    for (int s = 0; s < steps; ++s) {
+      k.template read_whole<L>(j + s * L, factors);
+      detail::multiply_add<L>(window + s * L, factors, L, sums);
+    }
+    for (int e = 0; e < L; ++e) window[e] = window[steps * L + e];
+  }
+  for (; j < taps; j += L) {
+    a.template read<L>(j + L, window + L);
+    k.template read<L>(j, factors);
+    detail::multiply_add<L>(window, factors, taps - j < L ? taps - j : L, sums);
+    for (int e = 0; e < L; ++e) window[e] = window[L + e];
+  }
+}
+
+/// The sums as elements: the first `count` of them to out[0 ..), with one access where that is all L and `aligned`.
+template <int L, class T>
+KOKKOS_INLINE_FUNCTION void store_sums(Accumulator<T> const* sums, int count, bool aligned, T* out) {
+  if constexpr (L <= collective::pack_width<T>) {
+    if (count >= L && aligned) {
+      collective::Pack<T, L> pack;
+      for (int t = 0; t < L; ++t) pack[t] = static_cast<T>(sums[t]);
+      collective::pack_at<L>(out) = pack;
+      return;
+    }
+  }
+  for (int t = 0; t < L; ++t) {
+    if (t < count) out[t] = static_cast<T>(sums[t]);
+  }
+}
+
+/// What lies so far away that nobody reaches it, in 32 bits.
+[[nodiscard]] KOKKOS_INLINE_FUNCTION int clamped_count(std::size_t count) {
+  constexpr std::size_t far = std::size_t{1} << 30;
+  return static_cast<int>(count < far ? count : far);
+}
+
+}  // namespace tessera::conv1d

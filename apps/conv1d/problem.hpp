@@ -1,0 +1,96 @@
+#pragma once
+/// \file
+/// conv1d: out[i] = sum over j of a[i + j] * k[j], as far as i + j is an element of a.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <tessera/collective/accumulator.hpp>
+#include <tessera/core/info.hpp>
+#include <tessera/core/random.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::conv1d {
+
+struct Conv1d {
+  static constexpr AppInfo info{.name = "conv1d",
+                                .summary = "out[i] = a[i] * k[0] + a[i+1] * k[1] + ..., while i + j < n"};
+
+  struct Parameters {
+    std::int64_t kernel = 4;  ///< elements of a generated k
+    std::int64_t tile = 0;    ///< elements; 0: the variant's choice
+    std::int64_t team = 0;    ///< threads; 0: the variant's choice
+
+    [[nodiscard]] static Parameters from(ParameterMap const& map);
+  };
+  [[nodiscard]] static std::vector<ParameterSpec> parameters();
+
+  /// a [n], k [taps].
+  template <class T, class Memory>
+  struct Input {
+    Array<T const*, Memory> a;
+    Array<T const*, Memory> k;
+    Parameters parameters;
+
+    static constexpr std::array<std::string_view, 2> names{"a", "k"};
+    static auto fields(auto& self) { return std::tie(self.a, self.k); }
+  };
+
+  /// out [n].
+  template <class T, class Memory>
+  struct Output {
+    Array<T*, Memory> out;
+
+    static constexpr std::array<std::string_view, 1> names{"out"};
+    static auto fields(auto& self) { return std::tie(self.out); }
+  };
+
+  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
+    return {{size}, {static_cast<std::size_t>(parameters.kernel)}};
+  }
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
+    if (count_of(input[1]) == 0) {
+      throw UserError("k has shape " + to_string(input[1]) + " beside a " + to_string(input[0]) +
+                      " (a kernel has at least one element) give it one");
+    }
+    return {input[0]};
+  }
+
+  template <class T>
+  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
+    return random_value<T>(seed, field, index);
+  }
+
+  /// A multiplication and an addition for each pair that meets: k[j] meets all but the first j elements of a.
+  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
+    double const n = static_cast<double>(count_of(input[0]));
+    double const k = static_cast<double>(count_of(input[1]));
+    double const taps = std::min(n, k);
+    return {.bytes = (2 * n + k) * static_cast<double>(size_of(dtype)), .flops = taps * (2 * n - taps + 1)};
+  }
+
+  /// The worst order: one multiplication, then one addition after the other.
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
+    return std::max(1.0, static_cast<double>(std::min(count_of(input[0]), count_of(input[1]))));
+  }
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+};
+
+using collective::Accumulator;
+using collective::product;
+
+/// Elements of k that meet an element of a at all.
+template <class Input>
+[[nodiscard]] std::size_t taps_of(Input const& input) {
+  return std::min(input.a.extent(0), input.k.extent(0));
+}
+
+}  // namespace tessera::conv1d

@@ -1,0 +1,58 @@
+/// \file
+/// The serial oracle of conv1d: for each output one loop over the taps that meet an element, products without rounding,
+/// a sum in twice double precision.
+///
+/// Error bound. An output is a sum of m products, m at most the length of k: each is rounded once, then there are m - 1
+/// additions on the longest way, so with u the unit roundoff the error is at most ((1 + u)^m - 1) * sum |a[i+j] * k[j]|
+/// (Higham, Accuracy and Stability of Numerical Algorithms, 3.1), whether or not multiplications and additions are fused.
+/// So the scale is that sum. A product that underflows loses at most half the smallest denormal, which the verifier
+/// allows for each of the m steps. Where the sum of magnitudes exceeds the dtype's range, a partial result may overflow in
+/// one order and not in another: nothing can be asked (scale infinity).
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "problem.hpp"
+
+#include <tessera/verify/exact_sum.hpp>
+
+namespace tessera::conv1d {
+
+template <class T>
+std::vector<ExpectedField> Conv1d::reference(Input<T, Kokkos::HostSpace> const& input) {
+  std::size_t const n = input.a.extent(0);
+  std::size_t const taps = input.k.extent(0);
+  ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = std::vector<double>(n)};
+  for (std::size_t i = 0; i < n; ++i) {
+    std::size_t const count = std::min(taps, n - i);
+    if constexpr (std::is_integral_v<T>) {
+      std::uint32_t sum = 0;
+      for (std::size_t j = 0; j < count; ++j) {
+        sum += static_cast<std::uint32_t>(input.a(i + j)) * static_cast<std::uint32_t>(input.k(j));
+      }
+      out.value[i] = static_cast<double>(static_cast<std::int32_t>(sum));
+    } else {
+      verify::ExactSum sum;
+      double magnitude = 0;
+      for (std::size_t j = 0; j < count; ++j) {
+        auto const a = static_cast<double>(input.a(i + j));
+        auto const k = static_cast<double>(input.k(j));
+        sum.add_product(a, k);
+        if (std::isfinite(a) && std::isfinite(k)) magnitude += std::abs(a * k);
+      }
+      bool const may_overflow = !(magnitude <= static_cast<double>(std::numeric_limits<T>::max()));
+      out.value[i] = sum.value();
+      out.scale[i] = may_overflow ? std::numeric_limits<double>::infinity() : magnitude;
+    }
+  }
+  return {out};
+}
+
+template std::vector<ExpectedField> Conv1d::reference(Input<float, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Conv1d::reference(Input<double, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Conv1d::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+
+}  // namespace tessera::conv1d

@@ -1,0 +1,116 @@
+#pragma once
+/// \file
+/// A tile in scratch whose lanes read runs of packs without bank conflicts.
+///
+/// Lanes that hold L consecutive outputs start L elements apart: with packs in their natural order, lanes that are served
+/// together ask the same banks. So the tile is kept as planes: plane q holds pack q of every run, one run after the other,
+/// and neighbouring lanes read neighbouring packs. What follows a run is the next run: the address of what a lane reads
+/// next is a constant away.
+///
+/// Example, packs of 2, L = 4, elements 0 .. 11: plane 0 is 0 1 | 4 5 | 8 9, plane 1 is 2 3 | 6 7 | 10 11.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+
+#include <tessera/collective/pack.hpp>
+
+namespace tessera::conv1d {
+
+template <class T, int L>
+struct RunTile {
+  static constexpr int pack = collective::pack_width<T>;
+  static constexpr int planes = L / pack;
+  static_assert(L % pack == 0, "Tessera: a run is whole packs");
+  using Pack = collective::Pack<T, pack>;
+
+  Pack* packs;
+  int plane;  // packs of a plane
+
+  /// Packs of a plane for so many elements. Four more than a multiple of eight, so that planes begin in different banks:
+  /// they are written pack after pack.
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION static constexpr int plane_for(int elements) {
+    int const runs = (elements + L - 1) / L;
+    return (runs + 3) / 8 * 8 + 4;
+  }
+  /// Packs of scratch.
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION static constexpr int places(int elements) {
+    return planes * plane_for(elements);
+  }
+  /// Pack p of the array that the tile holds. Unsigned, so that the divisions are shifts.
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION Pack& at_pack(unsigned p) const {
+    constexpr unsigned count = planes;
+    return packs[(p % count) * static_cast<unsigned>(plane) + p / count];
+  }
+
+  /// Loads data[0 .. count) and, to the end of its last pack, zeros; `left` elements are there.
+  ///
+  /// Who calls: all threads of the team. Barriers: none; the caller needs one before the tile is read, and one before it
+  /// is loaded again.
+  template <class Member>
+  KOKKOS_FUNCTION void load(Member const& team, T const* data, int count, int left) const {
+    bool const aligned = collective::is_aligned_for_packs<pack>(data);
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, (count + pack - 1) / pack), [&](int p) {
+      int const i = p * pack;
+      Pack values;
+      if (aligned && i + pack <= left) {
+        values = collective::pack_at<pack>(data + i);
+      } else {
+        for (int e = 0; e < pack; ++e) values[e] = i + e < left ? data[i + e] : T(0);
+      }
+      at_pack(static_cast<unsigned>(p)) = values;
+    });
+  }
+
+  /// Stores the first `count` elements to data[0 ..). Who calls, barriers: as for load.
+  template <class Member>
+  KOKKOS_FUNCTION void store(Member const& team, T* data, int count) const {
+    bool const aligned = collective::is_aligned_for_packs<pack>(data);
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, (count + pack - 1) / pack), [&](int p) {
+      int const i = p * pack;
+      Pack const values = at_pack(static_cast<unsigned>(p));
+      if (aligned && i + pack <= count) {
+        collective::pack_at<pack>(data + i) = values;
+      } else {
+        for (int e = 0; e < pack; ++e) {
+          if (i + e < count) data[i + e] = values[e];
+        }
+      }
+    });
+  }
+
+  /// The tile from one of its runs on, as a source of correlate. What lies past the tile's elements may be read: it is
+  /// scratch, and takes no part.
+  struct Run {
+    Pack* packs;  // of the run in plane 0
+    int plane;
+
+    [[nodiscard]] KOKKOS_INLINE_FUNCTION T at(int i) const {
+      auto const element = static_cast<unsigned>(i);
+      return packs[element / pack % planes * static_cast<unsigned>(plane) + element / L]
+                  [static_cast<int>(element % pack)];
+    }
+    template <int N>
+    KOKKOS_INLINE_FUNCTION void read_whole(int i, T* to) const {
+      static_assert(N == L, "Tessera: run by run");
+      for (int q = 0; q < planes; ++q) {
+        Pack const values = packs[q * plane + i / L];
+        for (int e = 0; e < pack; ++e) to[q * pack + e] = values[e];
+      }
+    }
+    template <int N>
+    KOKKOS_INLINE_FUNCTION void read(int i, T* to) const {
+      read_whole<N>(i, to);
+    }
+    KOKKOS_INLINE_FUNCTION void write(T const* from) const {
+      for (int q = 0; q < planes; ++q) {
+        Pack values;
+        for (int e = 0; e < pack; ++e) values[e] = from[q * pack + e];
+        packs[q * plane] = values;
+      }
+    }
+  };
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION Run run(int r) const { return {packs + r, plane}; }
+};
+
+}  // namespace tessera::conv1d

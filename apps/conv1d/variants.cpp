@@ -1,0 +1,49 @@
+/// \file
+/// The table of conv1d's variants, in the order that --list shows, and its parameters.
+
+#include <variant>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+
+namespace tessera::conv1d {
+
+VariantRows direct();
+VariantRows single_team();
+VariantRows scratch_halo();
+VariantRows register_window();
+
+App app() { return make_app<Conv1d>({direct(), single_team(), scratch_halo(), register_window()}); }
+
+std::vector<ParameterSpec> Conv1d::parameters() {
+  return {
+      {.name = "kernel",
+       .help = "elements of the generated k",
+       .default_value = std::int64_t{4},
+       .choices = {},
+       .minimum = 1,
+       .shapes_generated = true},
+      {.name = "tile",
+       .help = "elements of a tile (scratch_halo, register_window); 0: the variant's choice",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 20},
+      {.name = "team",
+       .help = "threads of a team; 0: the variant's choice",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 20},
+  };
+}
+
+Conv1d::Parameters Conv1d::Parameters::from(ParameterMap const& map) {
+  return {.kernel = std::get<std::int64_t>(map.at("kernel")),
+          .tile = std::get<std::int64_t>(map.at("tile")),
+          .team = std::get<std::int64_t>(map.at("team"))};
+}
+
+}  // namespace tessera::conv1d

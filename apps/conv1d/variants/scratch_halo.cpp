@@ -1,0 +1,130 @@
+/// \file
+/// Tiles with a right halo, and the kernel, in team scratch: every element is read once from memory, and then once for
+/// the halo of the tile before. A kernel that does not fit is taken in several passes: the tile as far on as the pass is,
+/// with a halo that fits, added to what the passes before left.
+
+#include "../correlate.hpp"
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/collective/team/halo_tile.hpp>
+
+namespace tessera::conv1d {
+
+namespace {
+
+template <class Exec, class T>
+struct ScratchHaloKernel {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  static constexpr int length = run_length<Exec, T>;
+  static constexpr int pack = collective::pack_width<T>;
+  // Packs, for their alignment.
+  using Scratch = Kokkos::View<collective::Pack<T, pack>*, typename Exec::scratch_memory_space,
+                               Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Sums =
+      Kokkos::View<Accumulator<T>*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  T const* a;
+  T const* k;
+  T* out;
+  std::size_t n;
+  std::size_t taps;
+  team::HaloTile<T> shape;
+
+  /// Packs of the tile, with what its last run has too many, and of a pass' taps.
+  [[nodiscard]] KOKKOS_FUNCTION static int tile_packs(team::HaloTile<T> const& shape) {
+    return (shape.places() + length + pack - 1) / pack;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION static int tap_packs(team::HaloTile<T> const& shape) {
+    return (shape.right + pack) / pack;
+  }
+  /// Sums that wait for the next pass.
+  [[nodiscard]] KOKKOS_FUNCTION static int sum_places(team::HaloTile<T> const& shape, std::size_t taps) {
+    return taps <= static_cast<std::size_t>(shape.right) + 1 ? 0 : shape.size + length;
+  }
+  [[nodiscard]] static std::size_t scratch_bytes(team::HaloTile<T> const& shape, std::size_t taps) {
+    return Scratch::shmem_size(tile_packs(shape)) + Scratch::shmem_size(tap_packs(shape)) +
+           Sums::shmem_size(sum_places(shape, taps));
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Scratch const tile_scratch(team.team_scratch(0), tile_packs(shape));
+    Scratch const tap_scratch(team.team_scratch(0), tap_packs(shape));
+    Sums const waiting(team.team_scratch(0), sum_places(shape, taps));
+    T* const factors = reinterpret_cast<T*>(tap_scratch.data());
+    std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * shape.size;
+    int const count = clamped_count(n - begin) < shape.size ? clamped_count(n - begin) : shape.size;
+    bool const aligned = collective::is_aligned_for_packs<pack>(out + begin);
+
+    auto const at_once = static_cast<std::size_t>(shape.right) + 1;
+    std::size_t const met = taps < n - begin ? taps : n - begin;
+    for (std::size_t first = 0; first < met; first += at_once) {
+      int const pass = static_cast<int>(met - first < at_once ? met - first : at_once);
+      bool const is_last = met - first <= at_once;
+      int const left = clamped_count(n - begin - first);
+      T const* const tile = shape.load(team, a, n, begin + first, T(0), reinterpret_cast<T*>(tile_scratch.data()));
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, pass), [&](int j) { factors[j] = k[first + j]; });
+      team.team_barrier();
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, (count + length - 1) / length), [&](int r) {
+        int const offset = r * length;
+        Accumulator<T> sums[length] = {};
+        if (first > 0) {
+          for (int t = 0; t < length; ++t) sums[t] = waiting(offset + t);
+        }
+        correlate<length, T>(Span<T, true>{tile + offset, shape.size + shape.right - offset},
+                             Span<T, true>{factors, pass}, pass, left - offset, sums);
+        if (is_last) {
+          store_sums<length>(sums, count - offset, aligned, out + begin + offset);
+        } else {
+          for (int t = 0; t < length; ++t) waiting(offset + t) = sums[t];
+        }
+      });
+      team.team_barrier();  // the next pass, or on hosts the next tile, loads the same scratch
+    }
+  }
+};
+
+}  // namespace
+
+struct ScratchHalo {
+  static constexpr VariantInfo info{
+      .name = "scratch_halo", .level = Level::team, .summary = "tiles with a right halo, and k, in team scratch"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    using Kernel = ScratchHaloKernel<Exec, T>;
+
+    Plan(Exec const& exec, InputOn<Conv1d, Exec, T> const& input)
+        : threads_(device::team_size(exec, input.parameters.team)) {
+      // A multiple of packs, so that the tiles of later passes are aligned like those of the first.
+      constexpr std::size_t most_taps = (std::size_t{1} << 12) / sizeof(T);
+      bool const in_one_pass = taps_of(input) <= most_taps;
+      std::size_t const at_once = in_one_pass ? std::max<std::size_t>(1, taps_of(input)) : most_taps;
+      shape_.right = static_cast<int>(at_once) - 1;
+      shape_.size = device::scratch_tile<Exec>(input.parameters.tile, (in_one_pass ? 1 : 2) * sizeof(T),
+                                               (2 * at_once + 2 * Kernel::length + 8 * Kernel::pack) * sizeof(T));
+    }
+
+    void operator()(Exec const& exec, InputOn<Conv1d, Exec, T> const& input,
+                    OutputOn<Conv1d, Exec, T> const& output) const {
+      std::size_t const n = input.a.extent(0);
+      if (n == 0) return;
+      std::size_t const taps = taps_of(input);
+      typename Kernel::Policy policy(exec, static_cast<int>(device::tiles_of(n, shape_.size)), threads_);
+      auto const bytes = static_cast<int>(Kernel::scratch_bytes(shape_, taps));
+      Kokkos::parallel_for("tessera::conv1d::scratch_halo::sum", policy.set_scratch_size(0, Kokkos::PerTeam(bytes)),
+                           Kernel{input.a.data(), input.k.data(), output.out.data(), n, taps, shape_});
+    }
+
+   private:
+    int threads_;
+    team::HaloTile<T> shape_;
+  };
+};
+
+VariantRows scratch_halo() { return rows<Conv1d, ScratchHalo>(); }
+
+}  // namespace tessera::conv1d

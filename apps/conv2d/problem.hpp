@@ -1,0 +1,78 @@
+#pragma once
+/// \file
+/// conv2d: out[y, x] = sum of in[y + ky, x + kx] * k[ky, kx].
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <tessera/core/info.hpp>
+#include <tessera/core/matrix_shape.hpp>
+#include <tessera/core/random.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::conv2d {
+
+struct Conv2d {
+  static constexpr AppInfo info{.name = "conv2d", .summary = "out[y, x] = sum_ky,kx in[y + ky, x + kx] * k[ky, kx]"};
+
+  struct Parameters {
+    std::int64_t rows = 0;         ///< of generated input; 0: about square
+    std::int64_t kernel_rows = 3;  ///< of the generated k
+    std::int64_t kernel_cols = 3;  ///< of the generated k
+    std::int64_t team = 0;         ///< threads; 0: the variant's choice
+
+    [[nodiscard]] static Parameters from(ParameterMap const& map);
+  };
+  [[nodiscard]] static std::vector<ParameterSpec> parameters();
+
+  /// in [H, W], k [Ky, Kx].
+  template <class T, class Memory>
+  struct Input {
+    Array<T const**, Memory> in;
+    Array<T const**, Memory> k;
+    Parameters parameters;
+
+    static constexpr std::array<std::string_view, 2> names{"in", "k"};
+    static auto fields(auto& self) { return std::tie(self.in, self.k); }
+  };
+
+  /// out [H, W].
+  template <class T, class Memory>
+  struct Output {
+    Array<T**, Memory> out;
+
+    static constexpr std::array<std::string_view, 1> names{"out"};
+    static auto fields(auto& self) { return std::tie(self.out); }
+  };
+
+  /// `size` is the number of elements of `in`.
+  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
+    return {matrix_shape(size, parameters.rows),
+            {static_cast<std::size_t>(parameters.kernel_rows), static_cast<std::size_t>(parameters.kernel_cols)}};
+  }
+
+  /// Throws UserError if k has no elements.
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&);
+
+  template <class T>
+  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
+    return random_value<T>(seed, field, index);
+  }
+
+  /// Bytes of `in`, `k` and `out`; a multiplication and an addition for every product, with those that the edges leave
+  /// out left out.
+  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype);
+
+  /// In any order: a product, then the additions of the others (adding to zero is exact); or as many fused ones.
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&);
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+};
+
+}  // namespace tessera::conv2d

@@ -1,0 +1,85 @@
+/// \file
+/// The serial oracle of conv2d: for every element a loop over the taps, products without rounding, a sum in twice
+/// double precision. Terms beyond the bottom and right edge are left out.
+///
+/// Error bound. As dot's: n products, each rounded once, and the additions that follow; with k the longest chain, the
+/// error is at most ((1 + u)^k - 1) * sum |in * k| (Higham, Accuracy and Stability of Numerical Algorithms, 3.1). One
+/// after the other they make a chain of n, with n at most min(H, Ky) * min(W, Kx): so do all variants. A product that
+/// underflows loses at most half the smallest denormal: n of them are covered by the one that the verifier allows for
+/// each of the n steps. Where the sum of magnitudes exceeds the dtype's range, a partial result may overflow in one order
+/// and not in another: nothing can be asked (scale infinity).
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "problem.hpp"
+
+#include <tessera/verify/exact_sum.hpp>
+
+namespace tessera::conv2d {
+
+namespace {
+
+struct Term {
+  double value;
+  double scale;
+};
+
+// One element of the output.
+template <class In>
+Term sum_at(In const& in, In const& k, std::size_t y, std::size_t x) {
+  using T = typename In::non_const_value_type;
+  std::size_t const rows = std::min(k.extent(0), in.extent(0) - y);
+  std::size_t const cols = std::min(k.extent(1), in.extent(1) - x);
+  if constexpr (std::is_integral_v<T>) {
+    std::uint32_t sum = 0;
+    for (std::size_t ky = 0; ky < rows; ++ky) {
+      for (std::size_t kx = 0; kx < cols; ++kx) {
+        sum += static_cast<std::uint32_t>(in(y + ky, x + kx)) * static_cast<std::uint32_t>(k(ky, kx));
+      }
+    }
+    return {static_cast<double>(static_cast<std::int32_t>(sum)), 0.0};
+  } else {
+    verify::ExactSum sum;
+    double magnitude = 0;
+    for (std::size_t ky = 0; ky < rows; ++ky) {
+      for (std::size_t kx = 0; kx < cols; ++kx) {
+        auto const a = static_cast<double>(in(y + ky, x + kx));
+        auto const b = static_cast<double>(k(ky, kx));
+        sum.add_product(a, b);
+        if (std::isfinite(a) && std::isfinite(b)) magnitude += std::abs(a * b);
+      }
+    }
+    bool const may_overflow = !(magnitude <= static_cast<double>(std::numeric_limits<T>::max()));
+    return {sum.value(), may_overflow ? std::numeric_limits<double>::infinity() : magnitude};
+  }
+}
+
+}  // namespace
+
+template <class T>
+std::vector<ExpectedField> Conv2d::reference(Input<T, Kokkos::HostSpace> const& input) {
+  std::size_t const rows = input.in.extent(0);
+  std::size_t const cols = input.in.extent(1);
+  ExpectedField out{.name = "out",
+                    .shape = {rows, cols},
+                    .value = std::vector<double>(rows * cols),
+                    .scale = std::vector<double>(rows * cols)};
+  for (std::size_t y = 0; y < rows; ++y) {
+    for (std::size_t x = 0; x < cols; ++x) {
+      Term const term = sum_at(input.in, input.k, y, x);
+      out.value[y * cols + x] = term.value;
+      out.scale[y * cols + x] = term.scale;
+    }
+  }
+  return {out};
+}
+
+template std::vector<ExpectedField> Conv2d::reference(Input<float, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Conv2d::reference(Input<double, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Conv2d::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+
+}  // namespace tessera::conv2d

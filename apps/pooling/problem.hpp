@@ -1,0 +1,135 @@
+#pragma once
+/// \file
+/// pooling: out[i] = op(a[max(0, i - window + 1)] .. a[i]), op one of sum, mean, max.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include <tessera/collective/operators.hpp>
+#include <tessera/core/info.hpp>
+#include <tessera/core/random.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::pooling {
+
+enum class PoolingOp : std::uint8_t { sum, mean, max };
+
+struct Pooling {
+  static constexpr AppInfo info{.name = "pooling", .summary = "out[i] = op(a[max(0, i - window + 1)] .. a[i])"};
+
+  struct Parameters {
+    std::int64_t window = 3;
+    PoolingOp op = PoolingOp::sum;
+    std::int64_t tile = 0;  ///< elements; 0: the variant's choice
+    std::int64_t team = 0;  ///< threads; 0: the variant's choice
+
+    [[nodiscard]] static Parameters from(ParameterMap const& map);
+  };
+  [[nodiscard]] static std::vector<ParameterSpec> parameters();
+
+  /// a [n].
+  template <class T, class Memory>
+  struct Input {
+    Array<T const*, Memory> a;
+    Parameters parameters;
+
+    static constexpr std::array<std::string_view, 1> names{"a"};
+    static auto fields(auto& self) { return std::tie(self.a); }
+  };
+
+  /// out [n].
+  template <class T, class Memory>
+  struct Output {
+    Array<T*, Memory> out;
+
+    static constexpr std::array<std::string_view, 1> names{"out"};
+    static auto fields(auto& self) { return std::tie(self.out); }
+  };
+
+  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const&) { return {{size}}; }
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
+    return {input[0]};
+  }
+
+  template <class T>
+  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
+    return random_value<T>(seed, field, index);
+  }
+
+  /// Throws UserError for means of integers.
+  static void check(Parameters const& parameters, DType dtype);
+
+  /// No more than three operations an element are needed, whatever the window (van Herk; Gil and Werman).
+  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {
+    double const n = static_cast<double>(count_of(input[0]));
+    double const operations = static_cast<double>(std::min<std::int64_t>(parameters.window - 1, 3));
+    return {.bytes = 2 * n * static_cast<double>(size_of(dtype)),
+            .flops = n * (operations + (parameters.op == PoolingOp::mean ? 1 : 0))};
+  }
+
+  /// One addition after the other; for a mean a division by a number that is rounded itself once it is very large.
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const& parameters) {
+    double const most =
+        std::max(1.0, std::min(static_cast<double>(parameters.window), static_cast<double>(count_of(input[0]))));
+    return most - 1 + roundings_of_mean(parameters, most);
+  }
+  [[nodiscard]] static double roundings_of_mean(Parameters const& parameters, double most) {
+    if (parameters.op != PoolingOp::mean) return 0;
+    return most > 0x1p24 ? 2 : 1;
+  }
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+};
+
+/// Calls `body(op)` with the operator that folds a window.
+template <class T, class Body>
+void with_operator(PoolingOp op, Body const& body) {
+  if (op == PoolingOp::max) {
+    body(collective::Max<T>{});
+  } else {
+    body(collective::Sum<T>{});
+  }
+}
+
+/// The window in elements, no more than there are.
+[[nodiscard]] inline std::size_t clamped_window(Pooling::Parameters const& parameters, std::size_t n) {
+  return std::clamp<std::size_t>(static_cast<std::size_t>(parameters.window), 1, std::max<std::size_t>(1, n));
+}
+
+/// From folded windows to results: divides by the number of elements present if a mean is wanted.
+template <class T>
+struct Finish {
+  std::size_t window;
+  bool mean;
+
+  /// values[0 .. count) are those of outputs begin, begin + 1, ...
+  KOKKOS_FUNCTION void operator()(std::size_t begin, T* values, int count) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (!mean) return;
+      if (begin + 1 >= window) {
+        for (int t = 0; t < count; ++t) values[t] /= static_cast<T>(window);
+      } else {
+        for (int t = 0; t < count; ++t) {
+          std::size_t const present = begin + static_cast<std::size_t>(t) + 1;
+          values[t] /= static_cast<T>(present < window ? present : window);
+        }
+      }
+    }
+  }
+};
+
+/// Of an input.
+template <class T, class Input>
+[[nodiscard]] Finish<T> finish_of(Input const& input) {
+  return {clamped_window(input.parameters, input.a.extent(0)), input.parameters.op == PoolingOp::mean};
+}
+
+}  // namespace tessera::pooling

@@ -1,0 +1,117 @@
+/// \file
+/// The serial oracle of pooling: sums in twice double precision, whatever the window in about two additions an element.
+///
+/// A window of w elements ends in one block of w and begins in the block before: its sum is the end of the one and the
+/// begin of the other, and nothing is ever subtracted, so that NaN and infinities last no longer than they should and
+/// nothing cancels.
+///
+/// Error bound. A window of m elements is summed in a tree of at most m - 1 additions on the longest way, so the error is
+/// at most ((1 + u)^(m-1) - 1) * sum |a[j]| (Higham, Accuracy and Stability of Numerical Algorithms, 4.2): the scale is
+/// that sum, of the variant's order only the longest way matters. A mean is divided by m, which is one rounding more (and
+/// another if m itself is rounded, from 2^24 on in float), so its scale is the sum of magnitudes divided by m. A maximum
+/// is exact. Where the sum of magnitudes exceeds the dtype's range, a partial sum may overflow in one order and not in
+/// another: nothing can be asked (scale infinity).
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "problem.hpp"
+
+#include <tessera/verify/exact_sum.hpp>
+
+namespace tessera::pooling {
+
+namespace {
+
+struct WideSum {
+  verify::ExactSum sum;
+  double magnitude = 0;
+
+  void add(double value) {
+    sum.add(value);
+    if (std::isfinite(value)) magnitude += std::abs(value);
+  }
+  void add(WideSum const& other) {
+    double const value = other.sum.value();
+    sum.add(value);
+    if (std::isfinite(value)) {  // what a double cannot hold of it
+      verify::ExactSum rest = other.sum;
+      rest.add(-value);
+      sum.add(rest.value());
+    }
+    magnitude += other.magnitude;
+  }
+};
+
+struct WrappingSum {
+  std::uint32_t sum = 0;
+
+  void add(double value) { sum += static_cast<std::uint32_t>(static_cast<std::int32_t>(value)); }
+  void add(WrappingSum const& other) { sum += other.sum; }
+};
+
+struct Largest {
+  double value = -std::numeric_limits<double>::infinity();
+
+  void add(double other) {
+    if (std::isnan(other) || other > value) value = other;  // once it is NaN, no comparison is true
+  }
+  void add(Largest const& other) { add(other.value); }
+};
+
+/// Calls emit(i, fold of the window that ends at i) for every i.
+template <class Fold, class T, class Emit>
+void for_each_window(T const* a, std::size_t n, std::size_t window, Emit const& emit) {
+  std::vector<Fold> ends(window);  // ends[t]: the previous block from its element t on
+  for (std::size_t begin = 0; begin < n; begin += window) {
+    std::size_t const count = std::min(window, n - begin);
+    Fold of_block;
+    for (std::size_t t = 0; t < count; ++t) {
+      of_block.add(static_cast<double>(a[begin + t]));
+      Fold whole = of_block;
+      if (begin > 0 && t + 1 < window) whole.add(ends[t + 1]);
+      emit(begin + t, whole);
+    }
+    if (count < window) break;
+    Fold end;
+    for (std::size_t t = count; t-- > 1;) {
+      end.add(static_cast<double>(a[begin + t]));
+      ends[t] = end;
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+std::vector<ExpectedField> Pooling::reference(Input<T, Kokkos::HostSpace> const& input) {
+  std::size_t const n = input.a.extent(0);
+  std::size_t const window = clamped_window(input.parameters, n);
+  T const* const a = input.a.data();
+  ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = std::vector<double>(n)};
+  if (input.parameters.op == PoolingOp::max) {
+    for_each_window<Largest>(a, n, window, [&](std::size_t i, Largest const& max) { out.value[i] = max.value; });
+  } else if constexpr (std::is_integral_v<T>) {
+    for_each_window<WrappingSum>(a, n, window, [&](std::size_t i, WrappingSum const& sum) {
+      out.value[i] = static_cast<double>(static_cast<std::int32_t>(sum.sum));
+    });
+  } else {
+    bool const mean = input.parameters.op == PoolingOp::mean;
+    for_each_window<WideSum>(a, n, window, [&](std::size_t i, WideSum const& sum) {
+      double const divisor = mean ? static_cast<double>(std::min(i + 1, window)) : 1.0;
+      bool const may_overflow = !(sum.magnitude <= static_cast<double>(std::numeric_limits<T>::max()));
+      out.value[i] = sum.sum.value() / divisor;
+      out.scale[i] = may_overflow ? std::numeric_limits<double>::infinity() : sum.magnitude / divisor;
+    });
+  }
+  return {out};
+}
+
+template std::vector<ExpectedField> Pooling::reference(Input<float, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Pooling::reference(Input<double, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Pooling::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+
+}  // namespace tessera::pooling

@@ -1,0 +1,135 @@
+/// \file
+/// Tiles with a left halo in team scratch: every element is read once from memory, and then once for the next tile's halo.
+/// A window whose halo does not fit is folded in several passes: the tile as far back as the pass is, with a halo that
+/// fits, joined with what the older passes left.
+
+#include <algorithm>
+
+#include "../problem.hpp"
+#include "../window_run.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/collective/team/halo_tile.hpp>
+
+namespace tessera::pooling {
+
+namespace {
+
+template <class Exec, class T, class Op>
+struct ScratchHaloKernel {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  static constexpr int length = run_length<Exec, T>;
+  static constexpr int pack = collective::pack_width<T>;
+  // Packs, for their alignment.
+  using Scratch = Kokkos::View<collective::Pack<T, pack>*, typename Exec::scratch_memory_space,
+                               Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  Op op;
+  Finish<T> finish;
+  T const* a;
+  T* out;
+  std::size_t n;
+  team::HaloTile<T> shape;
+
+  // The last run may be longer than what is left of the tile.
+  [[nodiscard]] KOKKOS_FUNCTION static int tile_packs(team::HaloTile<T> const& shape) {
+    return (shape.places() + length + pack - 1) / pack;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION static int folded_packs(team::HaloTile<T> const& shape, std::size_t window) {
+    return window <= static_cast<std::size_t>(shape.left) + 1 ? 0 : (shape.size + length + pack - 1) / pack;
+  }
+  [[nodiscard]] static std::size_t scratch_bytes(team::HaloTile<T> const& shape, std::size_t window) {
+    return Scratch::shmem_size(tile_packs(shape)) + Scratch::shmem_size(folded_packs(shape, window));
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Scratch const scratch(team.team_scratch(0), tile_packs(shape));
+    Scratch const folded_scratch(team.team_scratch(0), folded_packs(shape, finish.window));
+    T* const folded = reinterpret_cast<T*>(folded_scratch.data());
+    std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * shape.size;
+    int const count = n - begin < static_cast<std::size_t>(shape.size) ? static_cast<int>(n - begin) : shape.size;
+    bool const aligned = collective::is_aligned_for_packs<pack>(out + begin);
+
+    // A pass is for the taps from `newest` on; the oldest pass that finds an element of the array comes first.
+    auto const taps = static_cast<std::size_t>(shape.left) + 1;
+    std::size_t const reach = begin + static_cast<std::size_t>(count);
+    std::size_t const oldest = (finish.window < reach ? finish.window : reach) - 1;
+    bool is_first = true;
+    for (std::size_t newest = oldest / taps * taps;; newest -= taps) {
+      std::size_t const window = finish.window - newest < taps ? finish.window - newest : taps;
+      // May begin before the array.
+      T const* const tile = shape.load(team, a, n, begin - newest, op.identity(), reinterpret_cast<T*>(scratch.data()));
+      team.team_barrier();
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, (count + length - 1) / length), [&](int r) {
+        int const offset = r * length;
+        T run[length];
+        window_run<length>(op, tile + offset, window, static_cast<std::size_t>(shape.origin() + offset), run);
+        if (!is_first) {
+          for (int t = 0; t < length; ++t) run[t] = op(folded[offset + t], run[t]);
+        }
+        if (newest > 0) {
+          for (int t = 0; t < length; ++t) folded[offset + t] = run[t];
+          return;
+        }
+        finish(begin + offset, run, length);
+        if (offset + length <= count && (aligned || length > pack)) {
+          write_run<length>(run, out + begin + offset);
+        } else {
+          for (int t = 0; t < length; ++t) {
+            if (offset + t < count) out[begin + offset + t] = run[t];
+          }
+        }
+      });
+      team.team_barrier();  // the next pass, or on hosts the next tile, loads the same scratch
+      if (newest == 0) break;
+      is_first = false;
+    }
+  }
+};
+
+}  // namespace
+
+struct ScratchHalo {
+  static constexpr VariantInfo info{
+      .name = "scratch_halo", .level = Level::team, .summary = "tiles with a left halo in team scratch"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<Pooling, Exec, T> const& input)
+        : finish_(finish_of<T>(input)), threads_(device::team_size(exec, input.parameters.team)) {
+      constexpr int pack = collective::pack_width<T>;
+      constexpr std::size_t most_halo = (std::size_t{1} << 13) / sizeof(T);
+      bool const in_one_pass = finish_.window <= most_halo;
+      // In several passes all but the last begin a multiple of `taps` before the tile: aligned if that is whole packs.
+      std::size_t const taps = in_one_pass ? finish_.window : most_halo;
+      shape_.left = static_cast<int>(taps) - 1;
+      shape_.size = device::scratch_tile<Exec>(input.parameters.tile, (in_one_pass ? 1 : 2) * sizeof(T),
+                                               (taps + 2 * run_length<Exec, T> + 4 * pack) * sizeof(T));
+    }
+
+    void operator()(Exec const& exec, InputOn<Pooling, Exec, T> const& input,
+                    OutputOn<Pooling, Exec, T> const& output) const {
+      std::size_t const n = input.a.extent(0);
+      if (n == 0) return;
+      with_operator<T>(input.parameters.op, [&]<class Op>(Op const& op) {
+        using Kernel = ScratchHaloKernel<Exec, T, Op>;
+        auto const bytes = static_cast<int>(Kernel::scratch_bytes(shape_, finish_.window));
+        typename Kernel::Policy policy(exec, static_cast<int>(device::tiles_of(n, shape_.size)), threads_);
+        Kokkos::parallel_for("tessera::pooling::scratch_halo::fold", policy.set_scratch_size(0, Kokkos::PerTeam(bytes)),
+                             Kernel{op, finish_, input.a.data(), output.out.data(), n, shape_});
+      });
+    }
+
+   private:
+    Finish<T> finish_;
+    int threads_;
+    team::HaloTile<T> shape_;
+  };
+};
+
+VariantRows scratch_halo() { return rows<Pooling, ScratchHalo>(); }
+
+}  // namespace tessera::pooling

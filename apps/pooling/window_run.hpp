@@ -1,0 +1,144 @@
+#pragma once
+/// \file
+/// Neighbouring windows share all but their ends: L consecutive outputs by one thread, in its registers.
+
+#include <Kokkos_Macros.hpp>
+
+#include <cstddef>
+
+#include <tessera/collective/pack.hpp>
+#include <tessera/core/spaces.hpp>
+
+namespace tessera::pooling {
+
+/// Outputs of a run: on a GPU what one 16-byte access moves; on a host several vector registers' worth.
+template <class Exec, class T>
+inline constexpr int run_length = is_gpu<Exec> ? collective::pack_width<T> : 16 * collective::pack_width<T>;
+
+/// N elements with one access if that is no wider than 16 bytes (`from` is aligned for it), else one after the other.
+template <int N, class T>
+KOKKOS_INLINE_FUNCTION void read_run(T const* from, T* to) {
+  if constexpr (N <= collective::pack_width<T>) {
+    collective::Pack<T, N> const pack = collective::pack_at<N>(from);
+    for (int e = 0; e < N; ++e) to[e] = pack[e];
+  } else {
+    for (int e = 0; e < N; ++e) to[e] = from[e];
+  }
+}
+
+template <int N, class T>
+KOKKOS_INLINE_FUNCTION void write_run(T const* from, T* to) {
+  if constexpr (N <= collective::pack_width<T>) {
+    collective::Pack<T, N> pack;
+    for (int e = 0; e < N; ++e) pack[e] = from[e];
+    collective::pack_at<N>(to) = pack;
+  } else {
+    for (int e = 0; e < N; ++e) to[e] = from[e];
+  }
+}
+
+/// Elements that window_run folds side by side: lanes of a vector register, or independent chains.
+template <int L>
+inline constexpr int fold_width = L == 1 ? 8 : L;
+
+/// data[0 .. count) folded into one, in fold_width<L> chains: the operator must commute. `data + count` is aligned as for
+/// read_run<L>.
+template <int L, class T, class Op>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION T fold(Op const& op, T const* data, std::size_t count) {
+  constexpr int width = fold_width<L>;
+  T chains[width];
+  auto const head = static_cast<int>(count % width);
+  for (int e = 0; e < width; ++e) chains[e] = e < head ? data[e] : op.identity();
+  for (T const* at = data + head; at != data + count; at += width) {
+    T values[width];
+    read_run<width>(at, values);
+    for (int e = 0; e < width; ++e) chains[e] = op(chains[e], values[e]);
+  }
+  for (int half = width / 2; half > 0; half /= 2) {
+    for (int e = 0; e < half; ++e) chains[e] = op(chains[e], chains[e + half]);
+  }
+  return chains[0];
+}
+
+/// The windows that reach no farther back than a run: up to L + 1 elements.
+template <int L>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr bool is_short_window(std::size_t window) {
+  return window <= static_cast<std::size_t>(L) + 1;
+}
+
+/// window_run of a short window: tap by tap, for all L outputs at once.
+template <int L, class T, class Op>
+KOKKOS_INLINE_FUNCTION void short_window_run(Op const& op, T const* at, std::size_t window, std::size_t before,
+                                             T* out) {
+  T values[2 * L];
+  if (before >= L) {
+    read_run<L>(at - L, values);
+  } else {
+    for (int e = 0; e < L; ++e) values[e] = static_cast<std::size_t>(L - e) <= before ? at[e - L] : op.identity();
+  }
+  read_run<L>(at, values + L);
+  for (int t = 0; t < L; ++t) out[t] = values[L + t];
+  // In registers every index must be known when this is compiled: all taps there can be, and a mask.
+  constexpr bool in_registers = L <= 8;
+  auto const taps = static_cast<int>(window);
+  int const end = in_registers ? L + 1 : taps;
+  for (int tap = 1; tap < end; ++tap) {
+    if (tap < taps) {
+      for (int t = 0; t < L; ++t) out[t] = op(values[L + t - tap], out[t]);
+    }
+  }
+}
+
+/// window_run of any other: what all L windows have in common, at[L - window .. -1], is folded once; from there on
+/// backwards their begins, and forwards from at[0] on their ends. (window - L) / L + 3 operations an output, and never a
+/// subtraction, so that any operator does and nothing cancels. Source: van Herk (1992); Gil and Werman, Computing 2-D min,
+/// median, and max filters (1993); here the blocks are as long as the run, not as the window.
+///
+/// Example, L = 4, window 6, sum, at[-5 ..]: 1 2 3 4 5 | 6 7 8 9: the core is 4 + 5; begins with it 15 14 12 9; ends
+/// 6 13 21 30; out 21 27 33 39.
+template <int L, class T, class Op>
+KOKKOS_INLINE_FUNCTION void long_window_run(Op const& op, T const* at, std::size_t window, std::size_t before, T* out) {
+  std::size_t const core = window - L < before ? window - L : before;
+  T begins[L];
+  begins[L - 1] = fold<L>(op, at - core, core);
+  for (int t = L - 2; t >= 0; --t) {
+    std::size_t const back = window - 1 - static_cast<std::size_t>(t);
+    begins[t] = back <= before ? op(*(at - back), begins[t + 1]) : begins[t + 1];
+  }
+  T values[L];
+  read_run<L>(at, values);
+  T end = values[0];
+  out[0] = op(begins[0], end);
+  for (int t = 1; t < L; ++t) {
+    end = op(end, values[t]);
+    out[t] = op(begins[t], end);
+  }
+}
+
+/// out[t] = op over at[t - window + 1 .. t], t < L, as far as these are at or after at[-before].
+///
+/// Who calls: any thread. `at` is aligned as for read_run<L>. May be read: at[-before .. L). The operator commutes.
+///
+/// Example, L = 4, window 3, sum, at[-2 ..]: 1 2 | 3 4 5 6 -> 6 9 12 15.
+template <int L, class T, class Op>
+KOKKOS_INLINE_FUNCTION void window_run(Op const& op, T const* at, std::size_t window, std::size_t before, T* out) {
+  if (is_short_window<L>(window)) {
+    short_window_run<L>(op, at, window, before, out);
+  } else {
+    long_window_run<L>(op, at, window, before, out);
+  }
+}
+
+/// Operations on the longest way through window_run<L>.
+template <int L>
+[[nodiscard]] double window_run_steps(std::size_t window) {
+  if (is_short_window<L>(window)) return static_cast<double>(window) - 1;
+  double levels = 0;
+  for (int half = fold_width<L> / 2; half > 0; half /= 2) ++levels;
+  double const chain = static_cast<double>((window - L) / fold_width<L>);
+  double const steps = chain + levels + (L - 1) + 1;
+  double const worst = static_cast<double>(window) - 1;
+  return steps < worst ? steps : worst;
+}
+
+}  // namespace tessera::pooling

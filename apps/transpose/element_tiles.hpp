@@ -1,0 +1,81 @@
+#pragma once
+/// \file
+/// What scratch_tile and scratch_padded share: a tile of 1024 elements goes through a team's scratch, read along the
+/// rows of the input and written along the rows of the output, one element an access.
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <string>
+
+#include "problem.hpp"
+
+#include <tessera/collective/device/matrix_tiles.hpp>
+#include <tessera/collective/device/team_shape.hpp>
+
+namespace tessera::transpose {
+
+/// One launch over tiles of 32 x 32, or of another shape with as many elements where the matrix is too narrow. Rows of
+/// the tile are `stride` elements apart in scratch.
+template <ExecutionSpace Exec, class T>
+struct ElementTiles {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  using Tile = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  static constexpr int elements = 1024;
+  static constexpr int in_flight = 4;  // accesses of a lane that do not wait for each other
+
+  T const* a;
+  T* out;
+  device::MatrixTiles tiles;
+  int stride;
+
+  [[nodiscard]] static device::MatrixTiles tiles_of(std::size_t rows, std::size_t cols) {
+    return device::fitted_tiles(rows, cols, 32, 32);
+  }
+
+  void enqueue(std::string const& label, Exec const& exec, int threads) const {
+    int const league = tiles.league_size();
+    if (league == 0) return;
+    Policy policy(exec, league, threads);
+    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Tile::shmem_size(tiles.tile_rows * stride))));
+    Kokkos::parallel_for(label, policy, *this);
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Tile const staged(team.team_scratch(0), tiles.tile_rows * stride);
+    auto const place = tiles.place(team.league_rank());
+    // A tile's extents are powers of two.
+    int const row_bits = Kokkos::countr_zero(static_cast<unsigned>(tiles.tile_rows));
+    int const col_bits = Kokkos::countr_zero(static_cast<unsigned>(tiles.tile_cols));
+    T const* const from = a + place.row * tiles.cols + place.col;
+    T* const to = out + place.col * tiles.rows + place.row;
+
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, elements / in_flight), [&](int first) {
+      T values[in_flight] = {};
+      for (int i = 0; i < in_flight; ++i) {
+        int const element = first + i * (elements / in_flight);
+        int const row = element >> col_bits;
+        int const col = element & (tiles.tile_cols - 1);
+        if (row < place.row_count && col < place.col_count) values[i] = from[row * tiles.cols + col];
+      }
+      for (int i = 0; i < in_flight; ++i) {
+        int const element = first + i * (elements / in_flight);
+        int const row = element >> col_bits;
+        int const col = element & (tiles.tile_cols - 1);
+        if (row < place.row_count && col < place.col_count) staged(row * stride + col) = values[i];
+      }
+    });
+    team.team_barrier();
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, tiles.tile_rows * tiles.tile_cols), [&](int element) {
+      int const col = element >> row_bits;
+      int const row = element & (tiles.tile_rows - 1);
+      if (row < place.row_count && col < place.col_count) to[col * tiles.rows + row] = staged(row * stride + col);
+    });
+    team.team_barrier();  // hosts go on with the next tile in the same scratch
+  }
+};
+
+}  // namespace tessera::transpose

@@ -1,0 +1,148 @@
+#pragma once
+/// \file
+/// What vector launches: tiles that are turned in registers, block by block, on their way through a team's scratch.
+///
+/// On a GPU the packs of a row of the tile are permuted in scratch (pack p of a row of block b lies at p xor b), so that
+/// a quarter of a warp, which scratch serves at once, never meets in one bank: neither when it writes the same pack of
+/// neighbouring blocks, nor when it reads neighbouring packs. No padding, and every pack stays aligned.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+
+#include <tessera/collective/device/matrix_tiles.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/streaming_store.hpp>
+#include <tessera/core/spaces.hpp>
+
+namespace tessera::transpose {
+
+/// The kernel of one team and tile; its policy needs scratch for `blocks * pack` packs.
+template <ExecutionSpace Exec, class T>
+struct TurnedTiles {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  static constexpr int pack = collective::pack_width<T>;
+  using Pack = collective::Pack<T, pack>;
+  using Scratch = Kokkos::View<Pack*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  // Blocks of pack x pack elements that a tile has, in each direction. A host reads its rows as long streams, which it
+  // fetches ahead, and writes single cache lines of the output.
+  static constexpr int most_down = is_gpu<Exec> ? 16 : 4;
+  static constexpr int most_across = is_gpu<Exec> ? 16 : 64;
+  static constexpr int blocks = most_down * most_across;
+  // Rows of tiles that go together, and write whole stretches of the output's rows: 2 KiB each.
+  static constexpr int band = is_gpu<Exec> ? 8 : 32;
+
+  T const* a;
+  T* out;
+  device::MatrixTiles tiles;
+  bool aligned_in;   // every row of the input begins with a whole pack, and is whole packs
+  bool aligned_out;  // as is every row of the output
+  bool streaming;    // the output does not stay in a host's caches
+
+  /// Tiles of whole blocks: as many of them in another shape where the matrix is too narrow for a square.
+  [[nodiscard]] static device::MatrixTiles tiles_of(std::size_t rows, std::size_t cols) {
+    auto const in_blocks =
+        device::fitted_tiles(device::tiles_of(rows, pack), device::tiles_of(cols, pack), most_down, most_across);
+    return {.rows = rows,
+            .cols = cols,
+            .tile_rows = in_blocks.tile_rows * pack,
+            .tile_cols = in_blocks.tile_cols * pack,
+            .band = band};
+  }
+
+  // Where pack `down` of row `row` of the turned tile lies in scratch; the row belongs to block `row / pack`.
+  [[nodiscard]] KOKKOS_FUNCTION static int slot(int row, int down, int blocks_down) {
+    return row * blocks_down + (is_gpu<Exec> ? down ^ (row / pack & (blocks_down - 1)) : down);
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Scratch const staged(team.team_scratch(0), blocks * pack);
+    auto const place = tiles.place(team.league_rank());
+    // Both are powers of two.
+    int const blocks_across = tiles.tile_cols / pack;
+    int const blocks_down = tiles.tile_rows / pack;
+    T const* const from = a + place.row * tiles.cols + place.col;
+    T* const to = out + place.col * tiles.rows + place.row;
+    load(team, place, from, staged.data(), blocks_across, blocks_down);
+    team.team_barrier();
+    if constexpr (is_gpu<Exec>) {
+      store(team, place, staged.data(), to, blocks_down);
+    } else {
+      store_rows(team, place, staged.data(), to, blocks_down);
+    }
+    team.team_barrier();  // hosts go on with the next tile in the same scratch
+  }
+
+  KOKKOS_FUNCTION void load(Member const& team, device::MatrixTiles::Place const& place, T const* from, Pack* staged,
+                            int blocks_across, int blocks_down) const {
+    int const bits = Kokkos::countr_zero(static_cast<unsigned>(blocks_across));
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, blocks_across * blocks_down), [&](int block) {
+      int const down = block >> bits;
+      int const across = block & (blocks_across - 1);
+      int const row = down * pack;
+      int const col = across * pack;
+      T const* const corner = from + row * tiles.cols + col;
+      Pack loaded[pack] = {};
+      if (aligned_in) {
+        for (int k = 0; k < pack; ++k) {
+          bool const inside = row + k < place.row_count && col < place.col_count;
+          if (inside) loaded[k] = collective::pack_at<pack>(corner + k * tiles.cols);
+        }
+      } else {
+        for (int k = 0; k < pack; ++k) {
+          for (int e = 0; e < pack; ++e) {
+            bool const inside = row + k < place.row_count && col + e < place.col_count;
+            if (inside) loaded[k][e] = corner[k * tiles.cols + e];
+          }
+        }
+      }
+      for (int e = 0; e < pack; ++e) {
+        Pack turned;
+        for (int k = 0; k < pack; ++k) turned[k] = loaded[k][e];
+        staged[slot(col + e, down, blocks_down)] = turned;
+      }
+    });
+  }
+
+  // Neighbouring lanes store neighbours in a row of the output, whichever row that is.
+  KOKKOS_FUNCTION void store(Member const& team, device::MatrixTiles::Place const& place, Pack const* staged, T* to,
+                             int blocks_down) const {
+    int const bits = Kokkos::countr_zero(static_cast<unsigned>(blocks_down));
+    if (aligned_out) {
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, tiles.tile_cols * blocks_down), [&](int i) {
+        int const row = i >> bits;
+        int const down = i & (blocks_down - 1);
+        bool const inside = row < place.col_count && down * pack < place.row_count;
+        if (inside) {
+          collective::pack_at<pack>(to + row * tiles.rows + down * pack) = staged[slot(row, down, blocks_down)];
+        }
+      });
+    } else {
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, tiles.tile_cols * tiles.tile_rows), [&](int i) {
+        int const row = i / pack >> bits;
+        int const e = i & (tiles.tile_rows - 1);
+        bool const inside = row < place.col_count && e < place.row_count;
+        if (inside) to[row * tiles.rows + e] = staged[slot(row, e / pack, blocks_down)][e % pack];
+      });
+    }
+  }
+
+  // A row of the output after the other, in loops that a host's compiler makes vectors of.
+  KOKKOS_FUNCTION void store_rows(Member const& team, device::MatrixTiles::Place const& place, Pack const* staged,
+                                  T* to, int blocks_down) const {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, place.col_count), [&](int row) {
+      T* const to_row = to + row * tiles.rows;
+      Pack const* const packs = staged + row * blocks_down;
+      if (streaming && aligned_out) {
+        for (int i = 0; i * pack < place.row_count; ++i) collective::streaming_store(to_row + i * pack, packs[i]);
+      } else {
+        auto const* const elements = reinterpret_cast<T const*>(packs);
+        for (int e = 0; e < place.row_count; ++e) to_row[e] = elements[e];
+      }
+    });
+    if (streaming) collective::streaming_fence();
+  }
+};
+
+}  // namespace tessera::transpose

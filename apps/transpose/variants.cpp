@@ -1,0 +1,36 @@
+/// \file
+/// The table of transpose's variants, in the order that --list shows, and its parameters.
+
+#include <variant>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+
+namespace tessera::transpose {
+
+VariantRows naive();
+VariantRows scratch_tile();
+VariantRows scratch_padded();
+VariantRows vector();
+
+App app() { return make_app<Transpose>({naive(), scratch_tile(), scratch_padded(), vector()}); }
+
+std::vector<ParameterSpec> Transpose::parameters() {
+  return {
+      rows_parameter(),
+      {.name = "team",
+       .help = "threads of a team; 0: the variant's choice",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 20},
+  };
+}
+
+Transpose::Parameters Transpose::Parameters::from(ParameterMap const& map) {
+  return {.rows = std::get<std::int64_t>(map.at("rows")), .team = std::get<std::int64_t>(map.at("team"))};
+}
+
+}  // namespace tessera::transpose

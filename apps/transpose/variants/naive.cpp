@@ -1,0 +1,40 @@
+/// \file
+/// The plain Kokkos answer: parallel_for over an MDRange of the input. Neighbouring threads read neighbours and write
+/// elements that are a column of the output apart: each of a warp's stores is an access of its own, and a host touches
+/// a cache line of the output for each of its elements anew.
+
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/device/row_tiles.hpp>
+
+namespace tessera::transpose {
+
+struct Naive {
+  static constexpr VariantInfo info{
+      .name = "naive", .level = Level::range, .summary = "Kokkos::MDRangePolicy over the input, the baseline"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const&, InputOn<Transpose, Exec, T> const& input)
+        : tiles_(device::mdrange_tiles<Exec>(input.a.extent(0), input.a.extent(1))) {}
+
+    void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& input,
+                    OutputOn<Transpose, Exec, T> const& output) const {
+      if (input.a.size() == 0) return;
+      auto const a = input.a;
+      auto const out = output.out;
+      Kokkos::parallel_for(
+          "tessera::transpose::naive::move", device::columns_first<std::int64_t>(exec, tiles_),
+          KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(col, row) = a(row, col); });
+    }
+
+   private:
+    device::MatrixTiles tiles_;
+  };
+};
+
+VariantRows naive() { return rows<Transpose, Naive>(); }
+
+}  // namespace tessera::transpose

@@ -1,0 +1,75 @@
+// Wrong convolutions, each by one of the mistakes that the book's solutions and their readers make.
+
+#include "broken_rows.hpp"
+
+#include "../../apps/conv2d/problem.hpp"
+
+#include <tessera/collective/accumulator.hpp>
+
+namespace tessera::conv2d {
+namespace {
+
+using testing::expect_caught;
+
+// Which mistake.
+enum class Fault { none, wraps_at_right_edge, transposed_kernel, flipped_kernel, no_halo, last_row_missing };
+
+template <class T, Fault fault>
+struct SumTerms {
+  T const* in;
+  T const* k;
+  T* out;
+  std::size_t rows, cols, tap_rows, tap_cols;
+
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    std::size_t const y = i / cols;
+    std::size_t const x = i % cols;
+    if (fault == Fault::last_row_missing && y + 1 == rows) return;
+    collective::Accumulator<T> sum = 0;
+    for (std::size_t ky = 0; ky < tap_rows; ++ky) {
+      for (std::size_t kx = 0; kx < tap_cols; ++kx) {
+        bool inside = y + ky < rows && x + kx < cols;
+        if (fault == Fault::wraps_at_right_edge) inside = (y + ky) * cols + x + kx < rows * cols;
+        if (fault == Fault::no_halo) inside = inside && (x + kx) / 4 == x / 4;  // tiles of 4 columns
+        if (!inside) continue;
+        std::size_t tap = ky * tap_cols + kx;
+        if (fault == Fault::transposed_kernel) tap = kx * tap_rows + ky;
+        if (fault == Fault::flipped_kernel) tap = tap_rows * tap_cols - 1 - tap;
+        sum += collective::product(in[(y + ky) * cols + x + kx], k[tap]);
+      }
+    }
+    out[i] = static_cast<T>(sum);
+  }
+};
+
+template <Fault fault>
+struct Faulty {
+  static constexpr VariantInfo info{.name = "faulty", .summary = "one mistake"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<Conv2d, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<Conv2d, Exec, T> const& in, OutputOn<Conv2d, Exec, T> const& out) const {
+      Kokkos::parallel_for("tessera::tests::broken_conv2d", Kokkos::RangePolicy<Exec>(exec, 0, in.in.size()),
+                           SumTerms<T, fault>{in.in.data(), in.k.data(), out.out.data(), in.in.extent(0),
+                                              in.in.extent(1), in.k.extent(0), in.k.extent(1)});
+    }
+  };
+};
+
+ParameterMap const shape{{"rows", std::int64_t{6}}, {"kernel-rows", std::int64_t{2}}, {"kernel-cols", std::int64_t{3}}};
+
+TEST(BrokenConv2d, TheseSumsAreRightOtherwise) {
+  App const app = make_app<Conv2d>({rows<Conv2d, Faulty<Fault::none>>()});
+  for (Row const& row : app.rows) {
+    auto const problem_case = app.generate(row.dtype, 90, 1, testing::with_defaults(app, shape));
+    EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 1), "");
+  }
+}
+TEST(BrokenConv2d, WrapsAtRightEdge) { expect_caught<Conv2d, Faulty<Fault::wraps_at_right_edge>>(90, shape, "wrong"); }
+TEST(BrokenConv2d, TransposedKernel) { expect_caught<Conv2d, Faulty<Fault::transposed_kernel>>(90, shape, "wrong"); }
+TEST(BrokenConv2d, FlippedKernel) { expect_caught<Conv2d, Faulty<Fault::flipped_kernel>>(90, shape, "wrong"); }
+TEST(BrokenConv2d, NoHalo) { expect_caught<Conv2d, Faulty<Fault::no_halo>>(90, shape, "wrong"); }
+TEST(BrokenConv2d, LastRowMissing) { expect_caught<Conv2d, Faulty<Fault::last_row_missing>>(90, shape, "[5, 0]"); }
+
+}  // namespace
+}  // namespace tessera::conv2d

@@ -1,0 +1,104 @@
+// Wrong transposes, each by one of the mistakes that the book's solutions and their readers make.
+
+#include "broken_rows.hpp"
+
+#include "../../apps/transpose/problem.hpp"
+
+namespace tessera::transpose {
+namespace {
+
+using testing::expect_caught;
+
+// Where element i of the input goes, wrongly or not; below 0: nowhere. Functors, for a device lambda may not stand in a
+// test's private function.
+template <class T, class Place>
+struct Move {
+  T const* a;
+  T* out;
+  std::size_t rows;
+  std::size_t cols;
+
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    std::size_t const place = Place{}(i / cols, i % cols, rows, cols);
+    if (place < rows * cols) out[place] = a[i];
+  }
+};
+
+template <class Exec, class T, class Place>
+struct MovePlan {
+  MovePlan(Exec const&, InputOn<Transpose, Exec, T> const&) {}
+  void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& in,
+                  OutputOn<Transpose, Exec, T> const& out) const {
+    Kokkos::parallel_for("tessera::tests::broken_transpose", Kokkos::RangePolicy<Exec>(exec, 0, in.a.size()),
+                         Move<T, Place>{in.a.data(), out.out.data(), in.a.extent(0), in.a.extent(1)});
+  }
+};
+
+struct AsItWas {
+  KOKKOS_FUNCTION std::size_t operator()(std::size_t row, std::size_t col, std::size_t, std::size_t cols) const {
+    return row * cols + col;
+  }
+};
+struct ByInputStride {  // right on squares alone
+  KOKKOS_FUNCTION std::size_t operator()(std::size_t row, std::size_t col, std::size_t, std::size_t cols) const {
+    return col * cols + row;
+  }
+};
+struct WholeTilesOnly {  // leaves what no tile of 4 x 4 covers
+  KOKKOS_FUNCTION std::size_t operator()(std::size_t row, std::size_t col, std::size_t rows, std::size_t cols) const {
+    bool const covered = row < rows / 4 * 4 && col < cols / 4 * 4;
+    return covered ? col * rows + row : rows * cols;
+  }
+};
+struct UnturnedTiles {  // moves each tile of 4 x 4, and does not turn it
+  KOKKOS_FUNCTION std::size_t operator()(std::size_t row, std::size_t col, std::size_t rows, std::size_t) const {
+    std::size_t const to_row = col / 4 * 4 + row % 4;
+    std::size_t const to_col = row / 4 * 4 + col % 4;
+    return to_row * rows + to_col;
+  }
+};
+
+struct CopiesOnly {
+  static constexpr VariantInfo info{.name = "copies_only", .summary = "moves nothing to another place"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan : MovePlan<Exec, T, AsItWas> {
+    using MovePlan<Exec, T, AsItWas>::MovePlan;
+  };
+};
+struct SwapsStrides {
+  static constexpr VariantInfo info{.name = "swaps_strides", .summary = "rows of the output as long as the input's"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan : MovePlan<Exec, T, ByInputStride> {
+    using MovePlan<Exec, T, ByInputStride>::MovePlan;
+  };
+};
+struct MissesPartialTiles {
+  static constexpr VariantInfo info{.name = "misses_partial_tiles", .summary = "whole tiles only"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan : MovePlan<Exec, T, WholeTilesOnly> {
+    using MovePlan<Exec, T, WholeTilesOnly>::MovePlan;
+  };
+};
+struct LeavesTilesUnturned {
+  static constexpr VariantInfo info{.name = "leaves_tiles_unturned", .summary = "tiles change places, their elements do not"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan : MovePlan<Exec, T, UnturnedTiles> {
+    using MovePlan<Exec, T, UnturnedTiles>::MovePlan;
+  };
+};
+
+// 6 rows of 16 elements.
+TEST(BrokenTranspose, CopiesOnly) { expect_caught<Transpose, CopiesOnly>(96, {{"rows", std::int64_t{6}}}, "[0, 1]"); }
+TEST(BrokenTranspose, SwapsStrides) {
+  expect_caught<Transpose, SwapsStrides>(96, {{"rows", std::int64_t{6}}}, "wrong");
+}
+TEST(BrokenTranspose, MissesPartialTiles) {
+  expect_caught<Transpose, MissesPartialTiles>(96, {{"rows", std::int64_t{6}}}, "wrong");
+}
+// Needs whole tiles, or it writes elsewhere: 8 rows of 12.
+TEST(BrokenTranspose, LeavesTilesUnturned) {
+  expect_caught<Transpose, LeavesTilesUnturned>(96, {{"rows", std::int64_t{8}}}, "wrong");
+}
+
+}  // namespace
+}  // namespace tessera::transpose
