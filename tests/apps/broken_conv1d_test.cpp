@@ -7,6 +7,9 @@
 #include <tessera/collective/team/halo_tile.hpp>
 
 namespace tessera::conv1d {
+
+App app();
+
 namespace {
 
 enum class Mistake {
@@ -133,7 +136,8 @@ TEST(BrokenConv1d, HaloNotFilled) {
   testing::expect_caught<Conv1d, Broken<Mistake::halo_not_filled>>(100, with(4), "first at [97]");
 }
 TEST(BrokenConv1d, NoBarrierAfterLoad) {
-  testing::expect_caught<Conv1d, Broken<Mistake::no_barrier_after_load>>(10007, with(33), "wrong", 200);
+  testing::expect_caught<Conv1d, Broken<Mistake::no_barrier_after_load>>(10007, with(33), "wrong", 200,
+                                                                         testing::Where::hosts);
 }
 TEST(BrokenConv1d, TailUnmasked) {
   testing::expect_caught<Conv1d, Broken<Mistake::tail_unmasked>>(100, with(4), "past the end");
@@ -148,6 +152,19 @@ TEST(BrokenConv1d, DropsLastChunk) {
   testing::expect_caught<Conv1d, Broken<Mistake::drops_last_chunk>>(100, with(7), "first at [0]");
 }
 TEST(BrokenConv1d, NotStarted) { testing::expect_caught<Conv1d, Broken<Mistake::not_started>>(100, with(4), "[0]"); }
+
+// A kernel that does not fit is taken in passes through the same scratch: no thread may begin the next one while another is at this one.
+TEST(Conv1d, PassesWaitForEachOther) {
+  App const all = app();
+  for (std::int64_t const team : {2, 3, 4}) {
+    ParameterMap const given{{"kernel", std::int64_t{20000}}, {"team", team}};
+    for (Row const& row : all.rows) {
+      auto const problem_case = all.generate(row.dtype, 21001, 1, testing::with_defaults(all, given));
+      std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), testing::repeats(10));
+      EXPECT_TRUE(outcome.empty() || outcome.starts_with("skipped: ")) << testing::name_of(all, row) << ": " << outcome;
+    }
+  }
+}
 
 TEST(Conv1d, AnEmptyKernelIsRefused) {
   try {

@@ -80,7 +80,8 @@ struct MissesPartialTiles {
   };
 };
 struct LeavesTilesUnturned {
-  static constexpr VariantInfo info{.name = "leaves_tiles_unturned", .summary = "tiles change places, their elements do not"};
+  static constexpr VariantInfo info{.name = "leaves_tiles_unturned",
+                                    .summary = "tiles change places, their elements do not"};
   template <ExecutionSpace Exec, class T>
   struct Plan : MovePlan<Exec, T, UnturnedTiles> {
     using MovePlan<Exec, T, UnturnedTiles>::MovePlan;

@@ -10,15 +10,6 @@
 
 namespace tessera::dot {
 
-namespace {
-
-template <class T>
-struct Product {
-  [[nodiscard]] KOKKOS_FUNCTION Accumulator<T> operator()(T const& a, T const& b) const { return product(a, b); }
-};
-
-}  // namespace
-
 struct LaneReduce {
   static constexpr VariantInfo info{.name = "lane_reduce",
                                     .level = Level::lane,

@@ -34,8 +34,8 @@ struct Options {
   Selection variants;
   Selection spaces;
   SamplingOptions sampling;
-  std::string output;  ///< --output, or empty
-  std::string json;    ///< --json, or empty
+  std::string output;        ///< --output, or empty
+  std::string json;          ///< --json, or empty
   std::string machine;       ///< --machine, or empty: measure
   std::string save_machine;  ///< --save-machine, or empty
   bool list = false;

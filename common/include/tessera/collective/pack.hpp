@@ -23,6 +23,15 @@ struct alignas(sizeof(T) * N) Pack {
 template <class T>
 inline constexpr int pack_width = sizeof(T) >= 16 ? 1 : static_cast<int>(16 / sizeof(T));
 
+/// Bytes of a host processor's widest vectors, as the flags of the build allow them.
+#if defined(__AVX512F__)
+inline constexpr int vector_bytes = 64;
+#elif defined(__AVX__)
+inline constexpr int vector_bytes = 32;
+#else
+inline constexpr int vector_bytes = 16;
+#endif
+
 /// True if packs of N elements can be read from or written to `data` directly.
 template <int N, class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION bool is_aligned_for_packs(T const* data) {

@@ -82,18 +82,46 @@ template <ExecutionSpace Exec, class T>
 using Read = device::SinglePassSum<Exec, T, 1, Value<T>>;
 
 /// Chains of multiply-adds: out[i] = f(f(... f(i mod 256))), with f(x) = x * multiplier + addend, `iterations` times.
-/// A thread runs `width` independent chains in registers, enough to hide a multiply-add's latency.
+/// A thread runs enough independent chains in registers to hide a multiply-add's latency.
 ///
 /// With both factors 1 a chain counts its own iterations: the result is i mod 256 + iterations, exact as long as it
 /// is below 2^24. The factors are arguments, so that no compiler knows.
 template <ExecutionSpace Exec, class T>
 struct ChainKernel {
-  // GPUs: 8 chains a lane. Hosts: 12 vector registers of 32 bytes, which leaves four for the factors.
-  static constexpr int width = is_gpu<Exec> ? 8 : 384 / static_cast<int>(sizeof(T));
   using Accumulator = collective::Accumulator<T>;
+  static constexpr int registers = 12;
+  static constexpr int lanes = collective::vector_bytes / static_cast<int>(sizeof(T));
+  static constexpr int width = registers * lanes;  // chains of a thread
+  // The processor's widest vectors, by the extension of GNU compilers: not all of them make vectors of a loop over
+  // chains.
+  typedef Accumulator Vector __attribute__((vector_size(collective::vector_bytes)));
 
   T* out;
   std::int32_t count;  // of chains
+  std::int32_t iterations;
+  Accumulator multiplier;
+  Accumulator addend;
+
+  void operator()(std::int32_t block) const {
+    Vector x[registers];
+    for (int i = 0; i < width; ++i) x[i / lanes][i % lanes] = static_cast<Accumulator>((block * width + i) % 256);
+    for (std::int32_t k = 0; k < iterations; ++k) {
+      for (int r = 0; r < registers; ++r) x[r] = x[r] * multiplier + addend;
+    }
+    for (int i = 0; i < width && block * width + i < count; ++i) {
+      out[block * width + i] = static_cast<T>(x[i / lanes][i % lanes]);
+    }
+  }
+};
+
+template <ExecutionSpace Exec, class T>
+  requires is_gpu<Exec>
+struct ChainKernel<Exec, T> {
+  using Accumulator = collective::Accumulator<T>;
+  static constexpr int width = 8;
+
+  T* out;
+  std::int32_t count;
   std::int32_t iterations;
   Accumulator multiplier;
   Accumulator addend;

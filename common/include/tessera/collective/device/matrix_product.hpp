@@ -4,11 +4,10 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
+#include <type_traits>
 
 #include <tessera/collective/device/matrix_tiles.hpp>
 #include <tessera/collective/device/team_shape.hpp>

@@ -14,21 +14,16 @@
 #include <cstring>
 
 #include <tessera/collective/device/matrix_tiles.hpp>
+#include <tessera/collective/pack.hpp>
 
 namespace tessera::thread {
 
-/// Bytes of the processor's vectors, and how many rows of sums its registers hold, two vectors each.
-#if defined(__AVX512F__)
-inline constexpr int vector_bytes = 64;
-inline constexpr int vector_rows = 12;
-#elif defined(__AVX__)
-inline constexpr int vector_bytes = 32;
-inline constexpr int vector_rows = 6;
-#elif defined(__ARM_NEON)
-inline constexpr int vector_bytes = 16;
+using collective::vector_bytes;
+
+/// How many rows of sums the processor's registers hold, two vectors each.
+#if defined(__AVX512F__) || defined(__ARM_NEON)
 inline constexpr int vector_rows = 12;
 #else
-inline constexpr int vector_bytes = 16;
 inline constexpr int vector_rows = 6;
 #endif
 
