@@ -20,7 +20,8 @@ template <class Exec, class T>
 inline constexpr int run_length = is_gpu<Exec> ? collective::pack_width<T> : 16 * collective::pack_width<T>;
 
 /// Values that lie one after the other in memory, `count` of which may be read. What correlate asks of its sources:
-/// `at(i)`; `read_whole<N>(i, to)`, N values from i on, i a multiple of N; and `read<N>(i, to)`, as far as they are there.
+/// `at(i)`; `read_whole<N>(i, to)`, N values from i on, i a multiple of N; and `read<N>(i, to)`, as far as they are
+/// there.
 ///
 /// \tparam Aligned whether `data` is aligned for 16-byte packs, or, if smaller, for the packs of N that are read
 template <class T, bool Aligned>

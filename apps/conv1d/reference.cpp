@@ -4,10 +4,10 @@
 ///
 /// Error bound. An output is a sum of m products, m at most the length of k: each is rounded once, then there are m - 1
 /// additions on the longest way, so with u the unit roundoff the error is at most ((1 + u)^m - 1) * sum |a[i+j] * k[j]|
-/// (Higham, Accuracy and Stability of Numerical Algorithms, 3.1), whether or not multiplications and additions are fused.
-/// So the scale is that sum. A product that underflows loses at most half the smallest denormal, which the verifier
-/// allows for each of the m steps. Where the sum of magnitudes exceeds the dtype's range, a partial result may overflow in
-/// one order and not in another: nothing can be asked (scale infinity).
+/// (Higham, Accuracy and Stability of Numerical Algorithms, 3.1), whether or not multiplications and additions are
+/// fused. So the scale is that sum. A product that underflows loses at most half the smallest denormal, which the
+/// verifier allows for each of the m steps. Where the sum of magnitudes exceeds the dtype's range, a partial result may
+/// overflow in one order and not in another: nothing can be asked (scale infinity).
 
 #include <algorithm>
 #include <cmath>

@@ -2,10 +2,10 @@
 /// \file
 /// A tile in scratch whose lanes read runs of packs without bank conflicts.
 ///
-/// Lanes that hold L consecutive outputs start L elements apart: with packs in their natural order, lanes that are served
-/// together ask the same banks. So the tile is kept as planes: plane q holds pack q of every run, one run after the other,
-/// and neighbouring lanes read neighbouring packs. What follows a run is the next run: the address of what a lane reads
-/// next is a constant away.
+/// Lanes that hold L consecutive outputs start L elements apart: with packs in their natural order, lanes that are
+/// served together ask the same banks. So the tile is kept as planes: plane q holds pack q of every run, one run after
+/// the other, and neighbouring lanes read neighbouring packs. What follows a run is the next run: the address of what a
+/// lane reads next is a constant away.
 ///
 /// Example, packs of 2, L = 4, elements 0 .. 11: plane 0 is 0 1 | 4 5 | 8 9, plane 1 is 2 3 | 6 7 | 10 11.
 
@@ -27,8 +27,8 @@ struct RunTile {
   Pack* packs;
   int plane;  // packs of a plane
 
-  /// Packs of a plane for so many elements. Four more than a multiple of eight, so that planes begin in different banks:
-  /// they are written pack after pack.
+  /// Packs of a plane for so many elements. Four more than a multiple of eight, so that planes begin in different
+  /// banks: they are written pack after pack.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION static constexpr int plane_for(int elements) {
     int const runs = (elements + L - 1) / L;
     return (runs + 3) / 8 * 8 + 4;
@@ -45,8 +45,8 @@ struct RunTile {
 
   /// Loads data[0 .. count) and, to the end of its last pack, zeros; `left` elements are there.
   ///
-  /// Who calls: all threads of the team. Barriers: none; the caller needs one before the tile is read, and one before it
-  /// is loaded again.
+  /// Who calls: all threads of the team. Barriers: none; the caller needs one before the tile is read, and one before
+  /// it is loaded again.
   template <class Member>
   KOKKOS_FUNCTION void load(Member const& team, T const* data, int count, int left) const {
     bool const aligned = collective::is_aligned_for_packs<pack>(data);

@@ -5,12 +5,12 @@
 /// begin of the other, and nothing is ever subtracted, so that NaN and infinities last no longer than they should and
 /// nothing cancels.
 ///
-/// Error bound. A window of m elements is summed in a tree of at most m - 1 additions on the longest way, so the error is
-/// at most ((1 + u)^(m-1) - 1) * sum |a[j]| (Higham, Accuracy and Stability of Numerical Algorithms, 4.2): the scale is
-/// that sum, of the variant's order only the longest way matters. A mean is divided by m, which is one rounding more (and
-/// another if m itself is rounded, from 2^24 on in float), so its scale is the sum of magnitudes divided by m. A maximum
-/// is exact. Where the sum of magnitudes exceeds the dtype's range, a partial sum may overflow in one order and not in
-/// another: nothing can be asked (scale infinity).
+/// Error bound. A window of m elements is summed in a tree of at most m - 1 additions on the longest way, so the error
+/// is at most ((1 + u)^(m-1) - 1) * sum |a[j]| (Higham, Accuracy and Stability of Numerical Algorithms, 4.2): the scale
+/// is that sum, of the variant's order only the longest way matters. A mean is divided by m, which is one rounding more
+/// (and another if m itself is rounded, from 2^24 on in float), so its scale is the sum of magnitudes divided by m. A
+/// maximum is exact. Where the sum of magnitudes exceeds the dtype's range, a partial sum may overflow in one order and
+/// not in another: nothing can be asked (scale infinity).
 
 #include <algorithm>
 #include <cmath>

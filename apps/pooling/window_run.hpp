@@ -41,8 +41,8 @@ KOKKOS_INLINE_FUNCTION void write_run(T const* from, T* to) {
 template <int L>
 inline constexpr int fold_width = L == 1 ? 8 : L;
 
-/// data[0 .. count) folded into one, in fold_width<L> chains: the operator must commute. `data + count` is aligned as for
-/// read_run<L>.
+/// data[0 .. count) folded into one, in fold_width<L> chains: the operator must commute. `data + count` is aligned as
+/// for read_run<L>.
 template <int L, class T, class Op>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION T fold(Op const& op, T const* data, std::size_t count) {
   constexpr int width = fold_width<L>;
@@ -90,9 +90,9 @@ KOKKOS_INLINE_FUNCTION void short_window_run(Op const& op, T const* at, std::siz
 }
 
 /// window_run of any other: what all L windows have in common, at[L - window .. -1], is folded once; from there on
-/// backwards their begins, and forwards from at[0] on their ends. (window - L) / L + 3 operations an output, and never a
-/// subtraction, so that any operator does and nothing cancels. Source: van Herk (1992); Gil and Werman, Computing 2-D min,
-/// median, and max filters (1993); here the blocks are as long as the run, not as the window.
+/// backwards their begins, and forwards from at[0] on their ends. (window - L) / L + 3 operations an output, and never
+/// a subtraction, so that any operator does and nothing cancels. Source: van Herk (1992); Gil and Werman, Computing 2-D
+/// min, median, and max filters (1993); here the blocks are as long as the run, not as the window.
 ///
 /// Example, L = 4, window 6, sum, at[-5 ..]: 1 2 3 4 5 | 6 7 8 9: the core is 4 + 5; begins with it 15 14 12 9; ends
 /// 6 13 21 30; out 21 27 33 39.

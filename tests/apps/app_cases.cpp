@@ -89,9 +89,10 @@ RandomCase random_case(App const& app, std::uint64_t draw) {
   ParameterMap& map = random.parameters;
   if (has_parameter(app, "team")) choose_team(dice, map);
   if (has_parameter(app, "tile")) choose_tile(dice, map);
-  if (name == "matmul" && map.contains("tile")) {
-    // A step has a barrier or two: five tiles each way show all edges, and hundreds would take minutes.
-    std::size_t const most = 4 * static_cast<std::size_t>(std::get<Int>(map.at("tile"))) + 3;
+  if (map.contains("tile")) {
+    // A tile costs a barrier or two: some hundred tiles, or five each way, show all edges; thousands take minutes.
+    auto const tile = static_cast<std::size_t>(std::get<Int>(map.at("tile")));
+    std::size_t const most = name == "matmul" ? 4 * tile + 3 : 200 * tile;
     for (Shape& shape : random.shapes) {
       for (std::size_t& extent : shape) extent = std::min(extent, most);
     }

@@ -2,8 +2,8 @@
 /// Every thread holds the sums of a run of consecutive outputs in registers, and the input slides by under them.
 ///
 /// A short kernel: a run is one 16-byte access, straight from memory; the elements after it are in the cache, since the
-/// next thread reads them as its own. A long one is a matter of arithmetic, so that loads must be few: longer runs, from a
-/// tile in team scratch that keeps the lanes out of each other's banks, and results that leave the same way.
+/// next thread reads them as its own. A long one is a matter of arithmetic, so that loads must be few: longer runs,
+/// from a tile in team scratch that keeps the lanes out of each other's banks, and results that leave the same way.
 
 #include "../correlate.hpp"
 #include "../problem.hpp"

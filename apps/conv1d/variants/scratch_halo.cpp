@@ -1,7 +1,7 @@
 /// \file
 /// Tiles with a right halo, and the kernel, in team scratch: every element is read once from memory, and then once for
-/// the halo of the tile before. A kernel that does not fit is taken in several passes: the tile as far on as the pass is,
-/// with a halo that fits, added to what the passes before left.
+/// the halo of the tile before. A kernel that does not fit is taken in several passes: the tile as far on as the pass
+/// is, with a halo that fits, added to what the passes before left.
 
 #include "../correlate.hpp"
 #include "../problem.hpp"

@@ -1,6 +1,6 @@
 /// \file
-/// Every output folds its window from memory: the plain Kokkos answer. On a host an index stands for a block of outputs,
-/// tap by tap, because a compiler makes vectors of neighbours and not of one sum.
+/// Every output folds its window from memory: the plain Kokkos answer. On a host an index stands for a block of
+/// outputs, tap by tap, because a compiler makes vectors of neighbours and not of one sum.
 
 #include "../problem.hpp"
 

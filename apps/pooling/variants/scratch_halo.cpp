@@ -1,7 +1,7 @@
 /// \file
-/// Tiles with a left halo in team scratch: every element is read once from memory, and then once for the next tile's halo.
-/// A window whose halo does not fit is folded in several passes: the tile as far back as the pass is, with a halo that
-/// fits, joined with what the older passes left.
+/// Tiles with a left halo in team scratch: every element is read once from memory, and then once for the next tile's
+/// halo. A window whose halo does not fit is folded in several passes: the tile as far back as the pass is, with a halo
+/// that fits, joined with what the older passes left.
 
 #include <algorithm>
 
