@@ -64,6 +64,29 @@ KOKKOS_INLINE_FUNCTION void multiply_add(T const* values, T const* k, int count,
   }
 }
 
+/// The same for Taps taps of values that lie in memory: one pass over the sums, of which a host's compiler makes vectors.
+template <int L, int Taps, class T>
+KOKKOS_INLINE_FUNCTION void add_taps(T const* values, T const* k, Accumulator<T>* sums) {
+  for (int t = 0; t < L; ++t) {
+    Accumulator<T> sum = sums[t];
+    for (int j = 0; j < Taps; ++j) sum += product(values[t + j], k[j]);
+    sums[t] = sum;
+  }
+}
+
+/// Four taps a pass.
+template <int L, class T>
+KOKKOS_INLINE_FUNCTION void add_in_passes(T const* values, T const* k, int taps, Accumulator<T>* sums) {
+  int j = 0;
+  for (; j + 4 <= taps; j += 4) add_taps<L, 4>(values + j, k + j, sums);
+  switch (taps - j) {
+    case 3: add_taps<L, 3>(values + j, k + j, sums); break;
+    case 2: add_taps<L, 2>(values + j, k + j, sums); break;
+    case 1: add_taps<L, 1>(values + j, k + j, sums); break;
+    default: break;
+  }
+}
+
 }  // namespace detail
 
 /// sums[t] += sum over j < taps of a(t + j) * k(j), t < L, where t + j < left: what lies past the array's end takes no

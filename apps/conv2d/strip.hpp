@@ -164,8 +164,12 @@ class Strip {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION static void add_tap_to_row(Sum (&sums)[width], Sum const* from, Sum tap, int col_count) {
-    for (int c = 0; c < width; ++c) {
-      if (c < col_count) sums[c] += from[c] * tap;
+    if constexpr (is_gpu<Exec>) {
+      for (int c = 0; c < width; ++c) {
+        if (c < col_count) sums[c] += from[c] * tap;
+      }
+    } else {
+      for (int c = 0; c < col_count; ++c) sums[c] += from[c] * tap;
     }
   }
 

@@ -64,6 +64,12 @@ struct TurnedTiles {
     int const blocks_down = tiles.tile_rows / pack;
     T const* const from = a + place.row * tiles.cols + place.col;
     T* const to = out + place.col * tiles.rows + place.row;
+    if constexpr (!is_gpu<Exec>) {
+      if (aligned_in && aligned_out && blocks_down == most_down && place.row_count == most_down * pack) {
+        turn_lines(team, place, from, to);
+        return;
+      }
+    }
     load(team, place, from, staged.data(), blocks_across, blocks_down);
     team.team_barrier();
     if constexpr (is_gpu<Exec>) {
@@ -126,6 +132,33 @@ struct TurnedTiles {
         if (inside) to[row * tiles.rows + e] = staged[slot(row, e / pack, blocks_down)][e % pack];
       });
     }
+  }
+
+  // A whole tile of a host: a column of blocks is turned in registers, and leaves as whole cache lines of the output.
+  KOKKOS_FUNCTION void turn_lines(Member const& team, device::MatrixTiles::Place const& place, T const* from,
+                                  T* to) const {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, place.col_count / pack), [&](int across) {
+      T const* const corner = from + across * pack;
+      Pack turned[pack][most_down];
+      for (int down = 0; down < most_down; ++down) {
+        Pack loaded[pack];
+        for (int k = 0; k < pack; ++k) loaded[k] = collective::pack_at<pack>(corner + (down * pack + k) * tiles.cols);
+        for (int e = 0; e < pack; ++e) {
+          for (int k = 0; k < pack; ++k) turned[e][down][k] = loaded[k][e];
+        }
+      }
+      for (int e = 0; e < pack; ++e) {
+        T* const to_row = to + (across * pack + e) * tiles.rows;
+        for (int down = 0; down < most_down; ++down) {
+          if (streaming) {
+            collective::streaming_store(to_row + down * pack, turned[e][down]);
+          } else {
+            collective::pack_at<pack>(to_row + down * pack) = turned[e][down];
+          }
+        }
+      }
+    });
+    if (streaming) collective::streaming_fence();
   }
 
   // A row of the output after the other, in loops that a host's compiler makes vectors of.

@@ -254,6 +254,30 @@ TYPED_TEST(VerifyFloat, JustInsideAndJustOutsideTheBound) {
   }
 }
 
+TYPED_TEST(VerifyFloat, AnOffsetAddsToTheBoundWhateverTheSteps) {
+  double const offset = 1000 * this->u;
+  ExpectedField expected{"out", {2}, {1.5, 1.5}, {}, {offset, 0}};
+  auto const off_by = [&](double error) { return static_cast<TypeParam>(1.5 + error); };
+  auto const exactly = static_cast<TypeParam>(1.5);
+  for (double const steps : {0.0, 16.0}) {
+    EXPECT_TRUE(verify(expected, field<TypeParam>({off_by(offset), exactly}), steps).passed);
+    EXPECT_TRUE(verify(expected, field<TypeParam>({off_by(-offset), exactly}), steps).passed);
+    EXPECT_FALSE(verify(expected, field<TypeParam>({off_by(offset + 4 * this->u), exactly}), steps).passed);
+    // The element without one is exact.
+    EXPECT_FALSE(verify(expected, field<TypeParam>({exactly, off_by(2 * this->u)}), steps).passed);
+  }
+  auto const file = field<TypeParam>({exactly, exactly});
+  EXPECT_TRUE(verify_against_file(file, expected, field<TypeParam>({off_by(offset), exactly}), 0).passed);
+  EXPECT_FALSE(verify_against_file(file, expected, field<TypeParam>({off_by(offset + 4 * this->u), exactly}), 0).passed);
+
+  expected.offset = {infinity, 0};
+  EXPECT_EQ(verify(expected, field<TypeParam>({7, exactly}), 0).unchecked, 1U);
+  expected.offset = {std::nan(""), 0};
+  EXPECT_FALSE(verify(expected, field<TypeParam>({exactly, exactly}), 1).passed);
+  expected.offset = {offset};
+  EXPECT_FALSE(verify(expected, file, 0).passed);
+}
+
 TYPED_TEST(VerifyFloat, AnErrorEqualToTheBoundPasses) {
   // The expectation lies exactly between two numbers, and nothing but the half ulp is allowed (the scale is the
   // smallest, so that the comparison is not exact; its share underflows or is lost in the sum).

@@ -29,8 +29,12 @@ struct ShortKernelBody {
   KOKKOS_FUNCTION void operator()(device::Width<L>, std::size_t begin) const {
     Accumulator<T> sums[L] = {};
     int const left = clamped_count(n - begin);
-    // A host's vectors may lie anywhere.
-    correlate<L, T>(Span<T, is_gpu<Exec>>{a + begin, left}, Span<T, false>{k, taps}, taps, left, sums);
+    if (!is_gpu<Exec> && taps + L - 1 <= left) {
+      detail::add_in_passes<L>(a + begin, k, taps, sums);
+    } else {
+      // A host's vectors may lie anywhere.
+      correlate<L, T>(Span<T, is_gpu<Exec>>{a + begin, left}, Span<T, false>{k, taps}, taps, left, sums);
+    }
     store_sums<L>(sums, L, true, out + begin);
   }
 };

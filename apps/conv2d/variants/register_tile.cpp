@@ -68,7 +68,7 @@ struct RegisterTile {
     using Sums = Strip<Exec, Sum, true>;
     // Strips of a tile: warps below each other on a GPU, so that they share the rows in between; on a host so many that
     // a tile stays in the second cache.
-    static constexpr int down = is_gpu<Exec> ? 8 : 16;
+    static constexpr int down = is_gpu<Exec> ? 8 : 32;
     static constexpr int across = is_gpu<Exec> ? 32 : 16;
 
     Plan(Exec const& exec, InputOn<Conv2d, Exec, T> const& input)

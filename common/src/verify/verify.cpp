@@ -44,17 +44,17 @@ struct Error {
 
 /// Compares one element; see the header for the rules.
 template <class T>
-Error error_of(double expected, double scale, double actual, Tolerance const& tolerance) {
+Error error_of(double expected, double scale, double offset, double actual, Tolerance const& tolerance) {
   if constexpr (std::is_integral_v<T>) {
     return {std::abs(actual - expected), 0};  // both are exact in a double
   } else {
     if (std::isnan(expected)) return {std::isnan(actual) ? 0 : infinity, 0};
-    if (scale == 0 || tolerance.growth == 0) {
+    if ((scale == 0 || tolerance.growth == 0) && offset == 0) {
       auto const rounded = static_cast<double>(static_cast<T>(expected));
       return {actual == rounded ? 0 : std::abs(actual - rounded), 0};
     }
 
-    double const bound = tolerance.growth * scale + tolerance.underflow;
+    double const bound = tolerance.growth * scale + offset + tolerance.underflow;
     if (std::isinf(actual)) {  // right for an infinity, and for what may overflow
       // From here on a number of T rounds to infinity. For double that is no double itself: only a sum that already
       // overflowed reaches it.
@@ -70,19 +70,20 @@ Error error_of(double expected, double scale, double actual, Tolerance const& to
   }
 }
 
-/// The loop. `scale` may be null: exact everywhere.
+/// The loop. `scale` may be null: exact everywhere; `offset` may be null: none.
 template <class T, class Value>
-void compare(Value const* expected, double const* scale, T const* actual, Tolerance const& tolerance,
-             Verdict& verdict) {
+void compare(Value const* expected, double const* scale, double const* offset, T const* actual,
+             Tolerance const& tolerance, Verdict& verdict) {
   for (std::size_t i = 0; i < verdict.count; ++i) {
     double const element_scale = scale == nullptr ? 0 : scale[i];
-    if (element_scale == infinity) {
+    double const element_offset = offset == nullptr ? 0 : offset[i];
+    if (element_scale == infinity || element_offset == infinity) {
       ++verdict.unchecked;
       continue;
     }
     auto const wanted = static_cast<double>(expected[i]);
     auto const found = static_cast<double>(actual[i]);
-    Error const error = error_of<T>(wanted, element_scale, found, tolerance);
+    Error const error = error_of<T>(wanted, element_scale, element_offset, found, tolerance);
     if (!(error.size <= error.bound)) {  // so that NaN fails
       if (verdict.wrong == 0) {
         verdict.first_wrong = i;
@@ -136,7 +137,7 @@ std::string mismatch(std::string const& name, Shape const& shape, HostField cons
 }
 
 template <class T, class Value>
-Verdict compare_fields(Value const* expected, std::vector<double> const& scale, HostField const& actual,
+Verdict compare_fields(Value const* expected, ExpectedField const& reference, HostField const& actual,
                        double rounding_steps, double half_ulps, std::string const& source) {
   Verdict verdict;
   verdict.count = actual.count();
@@ -145,8 +146,9 @@ Verdict compare_fields(Value const* expected, std::vector<double> const& scale, 
     tolerance.growth = std::expm1(rounding_steps * unit_roundoff(dtype_of<T>));
     tolerance.underflow = rounding_steps * static_cast<double>(std::numeric_limits<T>::denorm_min());
   }
-  compare(expected, scale.empty() ? nullptr : scale.data(), static_cast<T const*>(actual.data.get()), tolerance,
-          verdict);
+  compare(expected, reference.scale.empty() ? nullptr : reference.scale.data(),
+          reference.offset.empty() ? nullptr : reference.offset.data(), static_cast<T const*>(actual.data.get()),
+          tolerance, verdict);
   verdict.passed = verdict.wrong == 0;
   if (!verdict.passed) verdict.message = describe(verdict, actual, source);
   return verdict;
@@ -156,6 +158,16 @@ Verdict failed(std::string message) {
   Verdict verdict;
   verdict.message = std::move(message);
   return verdict;
+}
+
+/// True if the reference says something of so many elements, or nothing at all (exact, no offset).
+bool has_bounds_for(ExpectedField const& reference, std::size_t count) {
+  return (reference.scale.empty() || reference.scale.size() == count) &&
+         (reference.offset.empty() || reference.offset.size() == count);
+}
+
+std::string sizes_of_bounds(ExpectedField const& reference) {
+  return std::to_string(reference.scale.size()) + " scales and " + std::to_string(reference.offset.size()) + " offsets";
 }
 
 /// Calls `function` with a value of the dtype's C++ type.
@@ -174,12 +186,12 @@ Verdict with_type(DType dtype, Function const& function) {
 Verdict verify(ExpectedField const& expected, HostField const& actual, double rounding_steps) {
   std::string const difference = mismatch(expected.name, expected.shape, actual);
   if (!difference.empty()) return failed(difference);
-  if (expected.value.size() != actual.count() || (!expected.scale.empty() && expected.scale.size() != actual.count())) {
-    return failed(expected.name + ": the reference holds " + std::to_string(expected.value.size()) + " values and " +
-                  std::to_string(expected.scale.size()) + " scales for shape " + to_string(expected.shape));
+  if (expected.value.size() != actual.count() || !has_bounds_for(expected, actual.count())) {
+    return failed(expected.name + ": the reference holds " + std::to_string(expected.value.size()) + " values, " +
+                  sizes_of_bounds(expected) + " for shape " + to_string(expected.shape));
   }
   return with_type(actual.dtype, [&]<class T>(T) {
-    return compare_fields<T>(expected.value.data(), expected.scale, actual, rounding_steps, 1, "expected");
+    return compare_fields<T>(expected.value.data(), expected, actual, rounding_steps, 1, "expected");
   });
 }
 
@@ -194,12 +206,12 @@ Verdict verify_against_file(HostField const& file_expected, ExpectedField const&
   if (file_expected.data == nullptr && file_expected.count() > 0) {
     return failed("/expected: " + file_expected.name + ": there is no data");
   }
-  if (!scale.scale.empty() && scale.scale.size() != actual.count()) {
-    return failed(scale.name + ": the reference holds " + std::to_string(scale.scale.size()) + " scales for shape " +
+  if (!has_bounds_for(scale, actual.count())) {
+    return failed(scale.name + ": the reference holds " + sizes_of_bounds(scale) + " for shape " +
                   to_string(actual.shape));
   }
   return with_type(actual.dtype, [&]<class T>(T) {
-    return compare_fields<T>(static_cast<T const*>(file_expected.data.get()), scale.scale, actual, rounding_steps, 2,
+    return compare_fields<T>(static_cast<T const*>(file_expected.data.get()), scale, actual, rounding_steps, 2,
                              "expected (from the file)");
   });
 }

@@ -99,15 +99,18 @@ struct HostField {
 
 /// What the reference says of one output field: for each element the value in a wide type and the scale of its error.
 ///
-/// The error a variant may make at element i is `steps * unit_roundoff * scale[i]` (plus the smallest denormal a step),
-/// where `steps` is the longest chain of roundings in that variant. `scale` is the sum of the magnitudes that enter the
-/// element; 0 asks for exact equality; infinity says that an intermediate may overflow in any order of operations, so
-/// nothing can be said of the element. An empty `scale` means exact everywhere.
+/// The error a variant may make at element i is `steps * unit_roundoff * scale[i] + offset[i]` (plus the smallest
+/// denormal a step), where `steps` is the longest chain of roundings in that variant. `scale` is the sum of the
+/// magnitudes that enter the element; 0 asks for exact equality; infinity says that an intermediate may overflow in any
+/// order of operations, so nothing can be said of the element. An empty `scale` means exact everywhere. `offset` is the
+/// error that every variant may make, whatever the order of its operations (an exponential of a rounded argument): in
+/// the element's unit, not negative; empty where there is none.
 struct ExpectedField {
   std::string name;
   Shape shape;
   std::vector<double> value;
   std::vector<double> scale;
+  std::vector<double> offset = {};
 };
 
 /// The user's mistake: reported as one message, exit code 2, nothing run. The text reads `problem (why) what to do`.

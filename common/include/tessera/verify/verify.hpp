@@ -2,21 +2,21 @@
 /// \file
 /// Compares a variant's output with the reference, element by element, against the bound that error analysis gives.
 ///
-/// With u = unit_roundoff(dtype), an element with reference value v and scale s passes when
+/// With u = unit_roundoff(dtype), an element with reference value v, scale s and offset o passes when
 ///
-///     !(|actual - v| <= expm1(steps * u) * s + steps * denorm_min + ulp(v) / 2)   is false.
+///     !(|actual - v| <= expm1(steps * u) * s + o + steps * denorm_min + ulp(v) / 2)   is false.
 ///
 /// expm1(steps * u) * s bounds the product of `steps` roundings, (1 + u)^steps - 1, times the magnitudes that enter (N.
 /// Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1); a result that falls below the normal
 /// range loses at most denorm_min a step instead; and half an ulp is there because v itself, which is wider than the
-/// dtype, has no exact counterpart in it.
+/// dtype, has no exact counterpart in it. The offset is the part of the error that no order of operations changes.
 ///
-/// - Exact comparison (scale empty or 0, rounding_steps 0, or int32): `actual` must equal v rounded to the dtype;
-///   +0 equals -0.
+/// - Exact comparison (int32; or no offset, and scale empty or 0 or no rounding_steps): `actual` must equal v rounded to
+///   the dtype; +0 equals -0.
 /// - NaN needs NaN, an infinity needs the same infinity.
 /// - Where v is so large that rounding may overflow within the bound, infinity is right as well as a finite value
 ///   within the bound.
-/// - A scale of infinity says that nothing is known: the element is counted as unchecked, whatever it holds.
+/// - A scale or offset of infinity says that nothing is known: the element is counted as unchecked, whatever it holds.
 
 #include <cstddef>
 #include <string>
@@ -43,7 +43,7 @@ struct Verdict {
 [[nodiscard]] Verdict verify(ExpectedField const& expected, HostField const& actual, double rounding_steps);
 
 /// Compares `actual` with values from a file, which were rounded to the dtype when they were stored: the bound grows by
-/// one more half ulp. Only the scale of `scale` is used.
+/// one more half ulp. Only the bounds of `scale` are used.
 [[nodiscard]] Verdict verify_against_file(HostField const& file_expected, ExpectedField const& scale,
                                           HostField const& actual, double rounding_steps);
 
