@@ -79,6 +79,10 @@ RandomCase random_case(App const& app, std::uint64_t draw) {
     std::size_t const k = dice.extent(dice.one_of({90, 600}));
     std::size_t const columns = dice.extent(90);
     random.shapes = {{m, k}, {k, columns}};
+  } else if (name == "embedding") {
+    // Indices are drawn from -100 to 100: tables both smaller and larger than that.
+    std::size_t const rows = dice.extent(200);
+    random.shapes = {{dice.extent(20), dice.extent(30)}, {rows, dice.extent(dice.one_of({9, 150}))}};
   } else {
     std::vector<FieldSpec> const fields = app.input_fields(app.rows.at(0).dtype);
     Shape const shape = fields.at(0).rank == 2 ? dice.matrix(20000) : Shape{n};
@@ -121,6 +125,7 @@ bool takes(App const& app, DType dtype, ParameterMap const& given, std::size_t s
 
 ParameterMap base_parameters(std::string_view app) {
   if (app == "roofline") return {{"iterations", Int{50}}};
+  if (app == "embedding") return {{"vocabulary", Int{90}}};
   return {};
 }
 
@@ -185,6 +190,16 @@ std::vector<ParameterMap> parameters_of(std::string_view app) {
   if (app == "axis_sum") {
     for (Int const rows : {0, 1, 2, 3}) maps.push_back({{"axis", Int{0}}, {"rows", rows}});
     for (Int const team : {2, 3, 4}) maps.push_back({{"axis", Int{0}}, {"team", team}});
+  }
+  if (app == "embedding") {
+    for (ParameterMap& map : maps) map["vocabulary"] = Int{90};
+    for (Int const width : {1, 2, 3, 4, 7, 16, 33, 64, 300, 1024}) {
+      maps.push_back({{"vocabulary", Int{77}}, {"width", width}});
+      maps.push_back({{"vocabulary", Int{1}}, {"width", width}, {"team", Int{2}}});
+    }
+    maps.push_back({{"vocabulary", Int{90}}, {"batch", Int{3}}});
+    maps.push_back({{"vocabulary", Int{90}}, {"length", Int{5}}});
+    maps.push_back({{"vocabulary", Int{90}}, {"batch", Int{2}}, {"width", Int{8}}});
   }
   if (app == "matmul") {
     maps.push_back({{"m", Int{1}}});

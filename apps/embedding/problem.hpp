@@ -1,0 +1,121 @@
+#pragma once
+/// \file
+/// embedding: rows of a table by their numbers, out[b, s, :] = w[idx[b, s], :], zeros where the table has no such row.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <tessera/core/info.hpp>
+#include <tessera/core/random.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::embedding {
+
+struct Embedding {
+  static constexpr AppInfo info{.name = "embedding",
+                                .summary = "out[b, s, :] = w[idx[b, s], :], zeros where idx is not in [0, V)"};
+
+  struct Parameters {
+    std::int64_t batch = 0;       ///< B of the generated idx; 0: at most 8, from the size
+    std::int64_t length = 0;      ///< L of the generated idx; 0: from the size
+    std::int64_t vocabulary = 0;  ///< V, rows of the generated table; 0: 10000
+    std::int64_t width = 0;       ///< E, columns of the generated table; 0: at most 512, from the size
+    std::int64_t team = 0;        ///< threads; 0: the variant's choice
+
+    [[nodiscard]] static Parameters from(ParameterMap const& map);
+
+    /// Rows of the generated table.
+    [[nodiscard]] std::int64_t table_rows() const { return vocabulary > 0 ? vocabulary : 10000; }
+  };
+  [[nodiscard]] static std::vector<ParameterSpec> parameters();
+
+  /// idx [B, L], int32 in a run of any dtype; w [V, E].
+  template <class T, class Memory>
+  struct Input {
+    Array<std::int32_t const**, Memory> idx;
+    Array<T const**, Memory> w;
+    Parameters parameters;
+
+    static constexpr std::array<std::string_view, 2> names{"idx", "w"};
+    static auto fields(auto& self) { return std::tie(self.idx, self.w); }
+  };
+
+  /// out [B, L, E].
+  template <class T, class Memory>
+  struct Output {
+    Array<T***, Memory> out;
+
+    static constexpr std::array<std::string_view, 1> names{"out"};
+    static auto fields(auto& self) { return std::tie(self.out); }
+  };
+
+  /// `size` is the number of elements of out, B L E: what is given is divided out of it, the rest is as above. Throws
+  /// UserError if a row does not fit, or all three are given and make another size.
+  /// Example: 2^21 -> B = 8, L = 512, E = 512; 100 -> E = 100, B = L = 1.
+  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters);
+
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
+    return {{input[0][0], input[0][1], input[1][1]}};
+  }
+
+  /// Indices into the table, and one in 64 outside of it, on both sides; random elements of the table.
+  template <class T>
+  [[nodiscard]] static double element(std::size_t field, std::size_t index, std::uint64_t seed,
+                                      Parameters const& parameters) {
+    if (field == 1) return static_cast<double>(random_value<T>(seed, field, index));
+    std::uint64_t const bits = random_bits(seed, field, index);
+    auto const rows = static_cast<std::uint64_t>(parameters.table_rows());
+    auto const inside = static_cast<double>((bits >> 16) % rows);
+    if (bits % 64 != 0) return inside;
+    return (bits >> 6) % 2 == 0 ? -1 - inside : static_cast<double>(rows) + inside;
+  }
+
+  /// Each element of out is read once and written once, as if every index were in the table; and the indices. Rows that
+  /// are asked for again may come from a cache.
+  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {
+    double const indices = static_cast<double>(count_of(input[0]));
+    double const elements = static_cast<double>(count_of(output_shapes(input, parameters)[0]));
+    return {.bytes = indices * sizeof(std::int32_t) + 2 * elements * static_cast<double>(size_of(dtype)), .flops = 0};
+  }
+
+  /// Elements are copied.
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 0; }
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+};
+
+/// The table and what is asked of it, as pointers and extents.
+template <class T>
+struct Lookup {
+  std::int32_t const* idx;
+  T const* w;
+  T* out;
+  std::size_t positions;  ///< B L
+  std::size_t rows;       ///< V
+  std::size_t width;      ///< E
+
+  /// The table's row for a position, or null where there is none.
+  [[nodiscard]] KOKKOS_FUNCTION T const* row_of(std::size_t position) const {
+    std::int32_t const index = idx[position];
+    if (index < 0 || static_cast<std::size_t>(index) >= rows) return nullptr;
+    return w + static_cast<std::size_t>(index) * width;
+  }
+};
+
+template <class T, class Memory>
+[[nodiscard]] Lookup<T> lookup(Embedding::Input<T, Memory> const& input, Embedding::Output<T, Memory> const& output) {
+  return {.idx = input.idx.data(),
+          .w = input.w.data(),
+          .out = output.out.data(),
+          .positions = input.idx.size(),
+          .rows = input.w.extent(0),
+          .width = input.w.extent(1)};
+}
+
+}  // namespace tessera::embedding

@@ -1,0 +1,125 @@
+// Wrong rows of a table; and the kernels that GPUs choose, which hosts can run as well.
+
+#include <algorithm>
+
+#include "broken_rows.hpp"
+
+#include "../../apps/embedding/problem.hpp"
+#include "../../apps/embedding/row_copies.hpp"
+
+namespace tessera::embedding {
+namespace {
+
+enum class Mistake { none, clamps, leaves_out, negative_only, upper_only, off_by_one, misses_tail };
+
+template <class T, Mistake mistake>
+struct WrongElement {
+  Lookup<T> of;
+
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    std::size_t const position = i / of.width;
+    std::size_t const col = i - position * of.width;
+    auto const rows = static_cast<std::int64_t>(of.rows);
+    std::int64_t index = of.idx[position];
+    bool is_there = index >= 0 && index < rows;
+    // What lies outside must not be read: the mistakes stay inside of the table.
+    std::int64_t const inside = index < 0 ? 0 : rows - 1;
+    if (mistake == Mistake::leaves_out && !is_there) return;
+    if (mistake == Mistake::misses_tail && col >= of.width / 4 * 4) return;
+    if (mistake == Mistake::off_by_one && index == rows) is_there = true;
+    if (mistake == Mistake::negative_only && index >= rows) is_there = true;
+    if (mistake == Mistake::upper_only && index < 0) is_there = true;
+    if (mistake == Mistake::clamps) is_there = true;
+    if (index < 0 || index >= rows) index = inside;
+    of.out[i] = is_there && rows > 0 ? of.w[static_cast<std::size_t>(index) * of.width + col] : T(0);
+  }
+};
+
+template <Mistake mistake>
+struct Wrong {
+  static constexpr VariantInfo info{.name = "wrong", .summary = "one mistake"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<Embedding, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<Embedding, Exec, T> const& in,
+                    OutputOn<Embedding, Exec, T> const& out) const {
+      Kokkos::parallel_for("tessera::tests::broken_embedding", Kokkos::RangePolicy<Exec>(exec, 0, out.out.size()),
+                           WrongElement<T, mistake>{lookup(in, out)});
+    }
+  };
+};
+
+ParameterMap const table{{"vocabulary", std::int64_t{7}}, {"width", std::int64_t{5}}};
+
+template <Mistake mistake>
+void expect_mistake() {
+  testing::expect_caught<Embedding, Wrong<mistake>>(5 * 8 * 301, table, "out");
+}
+
+TEST(BrokenEmbedding, Clamps) { expect_mistake<Mistake::clamps>(); }
+TEST(BrokenEmbedding, LeavesOut) { expect_mistake<Mistake::leaves_out>(); }
+TEST(BrokenEmbedding, ChecksTheLowerEndOnly) { expect_mistake<Mistake::negative_only>(); }
+TEST(BrokenEmbedding, ChecksTheUpperEndOnly) { expect_mistake<Mistake::upper_only>(); }
+TEST(BrokenEmbedding, OneRowTooMany) { expect_mistake<Mistake::off_by_one>(); }
+TEST(BrokenEmbedding, MissesTail) { expect_mistake<Mistake::misses_tail>(); }
+
+// Rows of whole packs or of any width, `InFlight` of them under way.
+template <bool in_packs, int InFlight>
+struct CopiedRows {
+  static constexpr VariantInfo info{.name = "copied_rows", .summary = "rows in flight, on every space"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    static constexpr int pack = in_packs ? collective::pack_width<T> : 1;
+    int threads;
+
+    Plan(Exec const& exec, InputOn<Embedding, Exec, T> const& in)
+        : threads(device::team_size(exec, in.parameters.team)) {}
+    void operator()(Exec const& exec, InputOn<Embedding, Exec, T> const& in,
+                    OutputOn<Embedding, Exec, T> const& out) const {
+      if (out.out.size() == 0) return;
+      RowCopies<Exec, T, pack, InFlight>::enqueue(exec, lookup(in, out), threads, 1);
+    }
+  };
+};
+
+void run_widths(App const& app, std::vector<std::size_t> const& widths) {
+  for (std::int64_t const team : {0, 2, 4}) {
+    for (std::size_t const width : widths) {
+      for (std::size_t const length : {1, 3, 32, 101}) {
+        for (Row const& row : app.rows) {
+          if (!testing::is_wanted(row)) continue;
+          std::vector<Shape> const shapes{{3, length}, {57, width}};
+          testing::PatternSource const source(app, testing::Pattern::random, shapes);
+          auto const problem_case = app.read(row.dtype, source, testing::with_defaults(app, {{"team", team}}));
+          std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 1);
+          if (outcome.starts_with("skipped: ")) continue;
+          EXPECT_EQ(outcome, "") << testing::name_of(app, row) << ", " << length << " x " << width;
+        }
+      }
+    }
+  }
+}
+
+TEST(Embedding, RowsInFlight) {
+  run_widths(make_app<Embedding>({rows<Embedding, CopiedRows<true, 4>>()}), {4, 16, 132});
+  run_widths(make_app<Embedding>({rows<Embedding, CopiedRows<false, 8>>()}), {1, 3, 17, 131});
+}
+
+TEST(Embedding, ShapesOfASize) {
+  auto const shapes = [](std::size_t size, ParameterMap given) {
+    for (ParameterSpec const& spec : Embedding::parameters()) given.try_emplace(spec.name, spec.default_value);
+    return Embedding::input_shapes(size, Embedding::Parameters::from(given));
+  };
+  using Int = std::int64_t;
+  EXPECT_EQ(shapes(std::size_t{1} << 21, {}), (std::vector<Shape>{{8, 512}, {10000, 512}}));
+  EXPECT_EQ(shapes(100, {}), (std::vector<Shape>{{1, 1}, {10000, 100}}));
+  EXPECT_EQ(shapes(0, {}), (std::vector<Shape>{{0, 0}, {10000, 1}}));
+  EXPECT_EQ(shapes(1000, {{"width", Int{10}}, {"length", Int{20}}}), (std::vector<Shape>{{5, 20}, {10000, 10}}));
+  EXPECT_EQ(shapes(1000, {{"width", Int{10}}, {"length", Int{20}}, {"batch", Int{5}}}),
+            (std::vector<Shape>{{5, 20}, {10000, 10}}));
+  EXPECT_THROW((void)shapes(1000, {{"width", Int{10}}, {"length", Int{20}}, {"batch", Int{4}}}), UserError);
+  EXPECT_THROW((void)shapes(1000, {{"width", Int{10}}, {"length", Int{101}}}), UserError);
+}
+
+}  // namespace
+}  // namespace tessera::embedding
