@@ -30,6 +30,8 @@ struct TurnedTiles {
   static constexpr int most_down = is_gpu<Exec> ? 16 : 4;
   static constexpr int most_across = is_gpu<Exec> ? 16 : 64;
   static constexpr int blocks = most_down * most_across;
+  // Blocks that a lane has under way.
+  static constexpr int most_together = is_gpu<Exec> ? 2 : 1;
   // Rows of tiles that go together, and write whole stretches of the output's rows: 2 KiB each.
   static constexpr int band = is_gpu<Exec> ? 8 : 32;
 
@@ -83,32 +85,50 @@ struct TurnedTiles {
   KOKKOS_FUNCTION void load(Member const& team, device::MatrixTiles::Place const& place, T const* from, Pack* staged,
                             int blocks_across, int blocks_down) const {
     int const bits = Kokkos::countr_zero(static_cast<unsigned>(blocks_across));
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, blocks_across * blocks_down), [&](int block) {
-      int const down = block >> bits;
-      int const across = block & (blocks_across - 1);
-      int const row = down * pack;
-      int const col = across * pack;
-      T const* const corner = from + row * tiles.cols + col;
-      Pack loaded[pack] = {};
-      if (aligned_in) {
-        for (int k = 0; k < pack; ++k) {
-          bool const inside = row + k < place.row_count && col < place.col_count;
-          if (inside) loaded[k] = collective::pack_at<pack>(corner + k * tiles.cols);
-        }
-      } else {
-        for (int k = 0; k < pack; ++k) {
-          for (int e = 0; e < pack; ++e) {
-            bool const inside = row + k < place.row_count && col + e < place.col_count;
-            if (inside) loaded[k][e] = corner[k * tiles.cols + e];
-          }
-        }
+    // Blocks of one call, all of which are under way at once.
+    int const count = blocks_across * blocks_down;
+    int const together = count < most_together ? count : most_together;
+    int const calls = count / together;  // powers of two
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, calls), [&](int call) {
+      Pack loaded[most_together][pack] = {};
+      for (int b = 0; b < most_together; ++b) {
+        if (b < together) load_block(place, from, call + b * calls, bits, loaded[b]);
       }
-      for (int e = 0; e < pack; ++e) {
-        Pack turned;
-        for (int k = 0; k < pack; ++k) turned[k] = loaded[k][e];
-        staged[slot(col + e, down, blocks_down)] = turned;
+      for (int b = 0; b < most_together; ++b) {
+        if (b < together) turn_block(loaded[b], call + b * calls, bits, staged, blocks_down);
       }
     });
+  }
+
+  KOKKOS_FUNCTION void load_block(device::MatrixTiles::Place const& place, T const* from, int block, int bits,
+                                  Pack (&loaded)[pack]) const {
+    int const row = (block >> bits) * pack;
+    int const col = (block & ((1 << bits) - 1)) * pack;
+    T const* const corner = from + row * tiles.cols + col;
+    if (aligned_in) {
+      for (int k = 0; k < pack; ++k) {
+        bool const inside = row + k < place.row_count && col < place.col_count;
+        if (inside) loaded[k] = collective::pack_at<pack>(corner + k * tiles.cols);
+      }
+    } else {
+      for (int k = 0; k < pack; ++k) {
+        for (int e = 0; e < pack; ++e) {
+          bool const inside = row + k < place.row_count && col + e < place.col_count;
+          if (inside) loaded[k][e] = corner[k * tiles.cols + e];
+        }
+      }
+    }
+  }
+
+  KOKKOS_FUNCTION static void turn_block(Pack const (&loaded)[pack], int block, int bits, Pack* staged,
+                                         int blocks_down) {
+    int const down = block >> bits;
+    int const col = (block & ((1 << bits) - 1)) * pack;
+    for (int e = 0; e < pack; ++e) {
+      Pack turned;
+      for (int k = 0; k < pack; ++k) turned[k] = loaded[k][e];
+      staged[slot(col + e, down, blocks_down)] = turned;
+    }
   }
 
   // Neighbouring lanes store neighbours in a row of the output, whichever row that is.
