@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What vector launches: tiles that are turned in registers, block by block, on their way through a team's scratch.
+/// A matrix transposed: tiles that are turned in registers, block by block, on their way through a team's scratch.
 ///
 /// On a GPU the packs of a row of the tile are permuted in scratch (pack p of a row of block b lies at p xor b), so that
 /// a quarter of a warp, which scratch serves at once, never meets in one bank: neither when it writes the same pack of
@@ -9,13 +9,16 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 
 #include <tessera/collective/device/matrix_tiles.hpp>
+#include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/streaming_store.hpp>
 #include <tessera/core/spaces.hpp>
 
-namespace tessera::transpose {
+namespace tessera::device {
 
 /// The kernel of one team and tile; its policy needs scratch for `blocks * pack` packs.
 template <ExecutionSpace Exec, class T>
@@ -37,15 +40,15 @@ struct TurnedTiles {
 
   T const* a;
   T* out;
-  device::MatrixTiles tiles;
+  MatrixTiles tiles;
   bool aligned_in;   // every row of the input begins with a whole pack, and is whole packs
   bool aligned_out;  // as is every row of the output
   bool streaming;    // the output does not stay in a host's caches
 
   /// Tiles of whole blocks: as many of them in another shape where the matrix is too narrow for a square.
-  [[nodiscard]] static device::MatrixTiles tiles_of(std::size_t rows, std::size_t cols) {
+  [[nodiscard]] static MatrixTiles tiles_of(std::size_t rows, std::size_t cols) {
     auto const in_blocks =
-        device::fitted_tiles(device::tiles_of(rows, pack), device::tiles_of(cols, pack), most_down, most_across);
+        fitted_tiles(device::tiles_of(rows, pack), device::tiles_of(cols, pack), most_down, most_across);
     return {.rows = rows,
             .cols = cols,
             .tile_rows = in_blocks.tile_rows * pack,
@@ -82,7 +85,7 @@ struct TurnedTiles {
     team.team_barrier();  // hosts go on with the next tile in the same scratch
   }
 
-  KOKKOS_FUNCTION void load(Member const& team, device::MatrixTiles::Place const& place, T const* from, Pack* staged,
+  KOKKOS_FUNCTION void load(Member const& team, MatrixTiles::Place const& place, T const* from, Pack* staged,
                             int blocks_across, int blocks_down) const {
     int const bits = Kokkos::countr_zero(static_cast<unsigned>(blocks_across));
     // Blocks of one call, all of which are under way at once.
@@ -100,7 +103,7 @@ struct TurnedTiles {
     });
   }
 
-  KOKKOS_FUNCTION void load_block(device::MatrixTiles::Place const& place, T const* from, int block, int bits,
+  KOKKOS_FUNCTION void load_block(MatrixTiles::Place const& place, T const* from, int block, int bits,
                                   Pack (&loaded)[pack]) const {
     int const row = (block >> bits) * pack;
     int const col = (block & ((1 << bits) - 1)) * pack;
@@ -132,7 +135,7 @@ struct TurnedTiles {
   }
 
   // Neighbouring lanes store neighbours in a row of the output, whichever row that is.
-  KOKKOS_FUNCTION void store(Member const& team, device::MatrixTiles::Place const& place, Pack const* staged, T* to,
+  KOKKOS_FUNCTION void store(Member const& team, MatrixTiles::Place const& place, Pack const* staged, T* to,
                              int blocks_down) const {
     int const bits = Kokkos::countr_zero(static_cast<unsigned>(blocks_down));
     if (aligned_out) {
@@ -155,7 +158,7 @@ struct TurnedTiles {
   }
 
   // A whole tile of a host: a column of blocks is turned in registers, and leaves as whole cache lines of the output.
-  KOKKOS_FUNCTION void turn_lines(Member const& team, device::MatrixTiles::Place const& place, T const* from,
+  KOKKOS_FUNCTION void turn_lines(Member const& team, MatrixTiles::Place const& place, T const* from,
                                   T* to) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, place.col_count / pack), [&](int across) {
       T const* const corner = from + across * pack;
@@ -182,7 +185,7 @@ struct TurnedTiles {
   }
 
   // A row of the output after the other, in loops that a host's compiler makes vectors of.
-  KOKKOS_FUNCTION void store_rows(Member const& team, device::MatrixTiles::Place const& place, Pack const* staged,
+  KOKKOS_FUNCTION void store_rows(Member const& team, MatrixTiles::Place const& place, Pack const* staged,
                                   T* to, int blocks_down) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, place.col_count), [&](int row) {
       T* const to_row = to + row * tiles.rows;
@@ -198,4 +201,37 @@ struct TurnedTiles {
   }
 };
 
-}  // namespace tessera::transpose
+/// out[c, r] = a[r, c] for row-major a [rows, cols], out [cols, rows], which do not overlap. One launch; none if there is
+/// nothing to move. Who calls: the host; the call only enqueues. Scratch: the teams' own.
+///
+/// Example: a = [1 2 3; 4 5 6] -> out = [1 4; 2 5; 3 6].
+template <ExecutionSpace Exec, class T>
+class Transposition {
+ public:
+  /// \param team threads of a team (0: choose). Throws Skip if it cannot be so.
+  Transposition(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0)
+      : tiles_(Kernel::tiles_of(rows, cols)), threads_(team_size(exec, team)), league_(tiles_.league_size()) {}
+
+  void operator()(std::string const& label, Exec const& exec, T const* a, T* out) const {
+    if (league_ == 0) return;
+    constexpr int pack = Kernel::pack;
+    Kernel const kernel{.a = a,
+                        .out = out,
+                        .tiles = tiles_,
+                        .aligned_in = tiles_.cols % pack == 0 && collective::is_aligned_for_packs<pack>(a),
+                        .aligned_out = tiles_.rows % pack == 0 && collective::is_aligned_for_packs<pack>(out),
+                        .streaming = collective::streams<Exec>(tiles_.rows * tiles_.cols * sizeof(T))};
+    typename Kernel::Policy policy(exec, league_, threads_);
+    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::Scratch::shmem_size(Kernel::blocks * pack))));
+    Kokkos::parallel_for(label, policy, kernel);
+  }
+
+ private:
+  using Kernel = TurnedTiles<Exec, T>;
+
+  MatrixTiles tiles_;
+  int threads_;
+  int league_;
+};
+
+}  // namespace tessera::device
