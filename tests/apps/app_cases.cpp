@@ -79,6 +79,12 @@ RandomCase random_case(App const& app, std::uint64_t draw) {
     std::size_t const k = dice.extent(dice.one_of({90, 600}));
     std::size_t const columns = dice.extent(90);
     random.shapes = {{m, k}, {k, columns}};
+  } else if (name == "layernorm_linear" || name == "layernorm_linear_backward") {
+    std::size_t const layer_rows = dice.extent(90);
+    std::size_t const hidden = 1 + dice.extent(dice.one_of({40, 300}));
+    std::size_t const outputs = dice.extent(90);
+    Shape const last = name == "layernorm_linear" ? Shape{outputs} : Shape{layer_rows, outputs};
+    random.shapes = {{layer_rows, hidden}, {hidden}, {hidden}, {outputs, hidden}, last};
   } else {
     std::vector<FieldSpec> const fields = app.input_fields(app.rows.at(0).dtype);
     Shape const shape = fields.at(0).rank == 2 ? dice.matrix(20000) : Shape{n};
@@ -185,6 +191,14 @@ std::vector<ParameterMap> parameters_of(std::string_view app) {
   if (app == "axis_sum") {
     for (Int const rows : {0, 1, 2, 3}) maps.push_back({{"axis", Int{0}}, {"rows", rows}});
     for (Int const team : {2, 3, 4}) maps.push_back({{"axis", Int{0}}, {"team", team}});
+  }
+  if (app == "layernorm_linear" || app == "layernorm_linear_backward") {
+    for (char const* const extent : {"rows", "hidden", "outputs"}) {
+      for (Int const value : {1, 3}) maps.push_back({{extent, value}});
+    }
+    maps.push_back({{"hidden", Int{2048}}});
+    maps.push_back({{"rows", Int{2050}}, {"hidden", Int{4}}, {"outputs", Int{5}}});
+    maps.push_back({{"eps", 1.0}});
   }
   if (app == "matmul") {
     maps.push_back({{"m", Int{1}}});
