@@ -83,6 +83,12 @@ RandomCase random_case(App const& app, std::uint64_t draw) {
     // Indices are drawn from -100 to 100: tables both smaller and larger than that.
     std::size_t const rows = dice.extent(200);
     random.shapes = {{dice.extent(20), dice.extent(30)}, {rows, dice.extent(dice.one_of({9, 150}))}};
+  } else if (name == "layernorm_linear" || name == "layernorm_linear_backward") {
+    std::size_t const layer_rows = dice.extent(90);
+    std::size_t const hidden = 1 + dice.extent(dice.one_of({40, 300}));
+    std::size_t const outputs = dice.extent(90);
+    Shape const last = name == "layernorm_linear" ? Shape{outputs} : Shape{layer_rows, outputs};
+    random.shapes = {{layer_rows, hidden}, {hidden}, {hidden}, {outputs, hidden}, last};
   } else {
     std::vector<FieldSpec> const fields = app.input_fields(app.rows.at(0).dtype);
     Shape const shape = fields.at(0).rank == 2 ? dice.matrix(20000) : Shape{n};
@@ -200,6 +206,14 @@ std::vector<ParameterMap> parameters_of(std::string_view app) {
     maps.push_back({{"vocabulary", Int{90}}, {"batch", Int{3}}});
     maps.push_back({{"vocabulary", Int{90}}, {"length", Int{5}}});
     maps.push_back({{"vocabulary", Int{90}}, {"batch", Int{2}}, {"width", Int{8}}});
+  }
+  if (app == "layernorm_linear" || app == "layernorm_linear_backward") {
+    for (char const* const extent : {"rows", "hidden", "outputs"}) {
+      for (Int const value : {1, 3}) maps.push_back({{extent, value}});
+    }
+    maps.push_back({{"hidden", Int{2048}}});
+    maps.push_back({{"rows", Int{2050}}, {"hidden", Int{4}}, {"outputs", Int{5}}});
+    maps.push_back({{"eps", 1.0}});
   }
   if (app == "matmul") {
     maps.push_back({{"m", Int{1}}});

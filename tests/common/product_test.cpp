@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -40,14 +41,61 @@ template <class T>
   return static_cast<T>(i * step % 13) - static_cast<T>(std::numeric_limits<T>::is_signed ? 5 : 0);
 }
 
+// What a load of a may do: a new value from the old one, its row and its place along k. One row becomes infinite.
 template <class T>
+struct TimesRowPlusK {
+  static constexpr bool changes = true;
+  struct Row {
+    T factor;
+  };
+  T const* factors;  // [m]
+  T const* of_k;     // [k]
+
+  KOKKOS_FUNCTION Row row(std::size_t r) const { return {factors[r]}; }
+  template <int W>
+  KOKKOS_FUNCTION void change(Row const& row, std::size_t k, collective::Pack<T, W>& values) const {
+    for (int e = 0; e < W; ++e) values[e] = values[e] * row.factor + row.factor + of_k[k + e];
+  }
+  template <int W>
+  [[nodiscard]] bool is_aligned() const {
+    return true;
+  }
+};
+
+using TransposedA = collective::ProductForm<true, false>;
+using TransposedB = collective::ProductForm<false, true>;
+using TransposedBoth = collective::ProductForm<true, true>;
+template <class T>
+using Biased = collective::ProductForm<false, true, collective::AsStored, collective::SumAndBias<T>>;
+template <class T>
+using Changed = collective::ProductForm<false, true, TimesRowPlusK<T>, collective::SumAndBias<T>>;
+
+template <class T, class Form = collective::PlainProduct>
 class Product {
  public:
-  explicit Product(Extents const& e) : extents_(e), a_(e.m * e.k + 1), b_(e.k * e.n + 1), c_(e.m * e.n + 1) {
+  explicit Product(Extents const& e)
+      : extents_(e),
+        a_(e.m * e.k + 1),
+        b_(e.k * e.n + 1),
+        c_(e.m * e.n + 1),
+        factors_(e.m + 1),
+        of_k_(e.k + 1),
+        bias_(e.n + 1) {
     a = a_.last(e.m * e.k);
     b = b_.last(e.k * e.n);
+    factors = factors_.last(e.m);
+    of_k = of_k_.last(e.k);
+    bias = bias_.last(e.n);
     for (std::size_t i = 0; i < e.m * e.k; ++i) a[i] = small<T>(i, 7);
-    for (std::size_t i = 0; i < e.k * e.n; ++i) b[i] = small<T>(i, 5);
+    // Of one sign where a row of a becomes infinite: then its sums are infinite and no NaN.
+    for (std::size_t i = 0; i < e.k * e.n; ++i) b[i] = Form::Load::changes ? static_cast<T>(1 + i % 4) : small<T>(i, 5);
+    for (std::size_t i = 0; i < e.m; ++i) factors[i] = static_cast<T>(1 + i % 3);
+    if (std::is_floating_point_v<T> && e.m > 2) {
+      factors[e.m / 2] = std::numeric_limits<T>::infinity();
+      for (std::size_t k = 0; k < e.k; ++k) a[Form::a_transposed ? k * e.m + e.m / 2 : e.m / 2 * e.k + k] = T(1);
+    }
+    for (std::size_t i = 0; i < e.k; ++i) of_k[i] = static_cast<T>(1 + i % 5);
+    for (std::size_t i = 0; i < e.n; ++i) bias[i] = static_cast<T>(100 + i);
     renew();
   }
 
@@ -56,12 +104,24 @@ class Product {
     for (std::size_t i = 0; i < extents_.m * extents_.n; ++i) c[i] = static_cast<T>(-77);
   }
 
+  [[nodiscard]] Form form() const {
+    Form form;
+    if constexpr (Form::Load::changes) form.load = {factors, of_k};
+    if constexpr (Form::Store::changes) form.store = {bias};
+    return form;
+  }
+
   void expect_right(std::string const& what) const {
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < extents_.m; ++i) {
       for (std::size_t j = 0; j < extents_.n; ++j) {
         T sum = 0;
-        for (std::size_t k = 0; k < extents_.k; ++k) sum += a[i * extents_.k + k] * b[k * extents_.n + j];
+        for (std::size_t k = 0; k < extents_.k; ++k) {
+          T left = a[Form::a_transposed ? k * extents_.m + i : i * extents_.k + k];
+          if constexpr (Form::Load::changes) left = left * factors[i] + factors[i] + of_k[k];
+          sum += left * b[Form::b_transposed ? j * extents_.k + k : k * extents_.n + j];
+        }
+        if constexpr (Form::Store::changes) sum += bias[j];
         if (c[i * extents_.n + j] != sum) ++wrong;
       }
     }
@@ -72,22 +132,28 @@ class Product {
   T* a;
   T* b;
   T* c;
+  T* factors;
+  T* of_k;
+  T* bias;
 
  private:
   Extents extents_;
   GuardedArray<T> a_;
   GuardedArray<T> b_;
   GuardedArray<T> c_;
+  GuardedArray<T> factors_;
+  GuardedArray<T> of_k_;
+  GuardedArray<T> bias_;
 };
 
-template <class T, class Shape, int Width>
+template <class T, class Shape, int Width, class Form = collective::PlainProduct>
 void expect_blocks(std::vector<Extents> const& all_extents) {
-  using Kernel = team::ProductBlock<AdversarialSpace, T, Shape, Width>;
+  using Kernel = team::ProductBlock<AdversarialSpace, T, Shape, Width, Form>;
   AdversarialTeam team(Shape::lanes);
   std::vector<char> scratch(Kernel::scratch_bytes() + 64);
   for (Extents const& e : all_extents) {
-    Product<T> product(e);
-    Kernel const kernel(product.a, product.b, product.c, e.m, e.n, e.k);
+    Product<T, Form> product(e);
+    Kernel const kernel(product.a, product.b, product.c, e.m, e.n, {.k = e.k, .size = e.k}, product.form());
     for (Order const order : all_orders) {
       product.renew();
       std::string const what = text_of(e) + ", " + name_of(order);
@@ -124,16 +190,89 @@ TEST(ProductBlock, LargeOfDoubleByElements) { expect_blocks<double, LargeOfDoubl
 TEST(ProductBlock, LargeOfDoubleByPacks) { expect_blocks<double, LargeOfDouble, 2>(packs_extents); }
 TEST(ProductBlock, SmallOfDoubleByPacks) { expect_blocks<double, Small, 2>(packs_extents); }
 
+// What is read by packs lies side by side along m or k.
+std::vector<Extents> const all_packs_extents = {{4, 4, 4},     {4, 8, 0},      {132, 4, 12},  {64, 64, 16},
+                                                {68, 60, 20},  {128, 128, 8},  {132, 124, 4}, {124, 132, 28},
+                                                {260, 68, 36}, {128, 256, 12}, {4, 132, 100}};
+
+TEST(ProductBlock, TransposedAByElements) {
+  expect_blocks<float, Large, 1, TransposedA>(any_extents);
+  expect_blocks<float, Small, 1, TransposedA>(any_extents);
+  expect_blocks<double, LargeOfDouble, 1, TransposedA>(any_extents);
+}
+TEST(ProductBlock, TransposedAByPacks) {
+  expect_blocks<float, Large, 4, TransposedA>(all_packs_extents);
+  expect_blocks<float, Small, 4, TransposedA>(all_packs_extents);
+  expect_blocks<double, LargeOfDouble, 2, TransposedA>(all_packs_extents);
+  expect_blocks<double, Small, 2, TransposedA>(all_packs_extents);
+  // Along k nothing is read by packs.
+  expect_blocks<float, Large, 4, TransposedA>({{4, 4, 1}, {128, 132, 7}, {132, 124, 9}});
+}
+TEST(ProductBlock, TransposedBByElements) {
+  expect_blocks<float, Large, 1, TransposedB>(any_extents);
+  expect_blocks<float, Small, 1, TransposedB>(any_extents);
+  expect_blocks<double, LargeOfDouble, 1, TransposedB>(any_extents);
+}
+TEST(ProductBlock, TransposedBByPacks) {
+  expect_blocks<float, Large, 4, TransposedB>(packs_extents);
+  expect_blocks<float, Small, 4, TransposedB>(packs_extents);
+  expect_blocks<double, LargeOfDouble, 2, TransposedB>(packs_extents);
+}
+TEST(ProductBlock, BothTransposed) {
+  expect_blocks<float, Large, 1, TransposedBoth>(any_extents);
+  expect_blocks<float, Large, 4, TransposedBoth>(all_packs_extents);
+}
+TEST(ProductBlock, ChangesWhatItLoadsAndStores) {
+  expect_blocks<float, Large, 1, Changed<float>>(any_extents);
+  expect_blocks<float, Large, 4, Changed<float>>(packs_extents);
+  expect_blocks<float, Small, 4, Changed<float>>(packs_extents);
+  expect_blocks<double, LargeOfDouble, 2, Biased<double>>(packs_extents);
+  expect_blocks<double, Small, 1, Biased<double>>(any_extents);
+}
+
+// Every part of k gets its own matrix of sums.
+TEST(ProductBlock, PartsOfK) {
+  using Kernel = team::ProductBlock<AdversarialSpace, float, Small, 4, TransposedA>;
+  Extents const e{68, 132, 40};
+  Product<float, TransposedA> const product(e);
+  collective::KParts const k{.k = e.k, .size = 16, .count = 3};
+  std::vector<float> sums(3 * e.m * e.n + 4, -77.0F);
+  float* const first = sums.data() + (16 - reinterpret_cast<std::uintptr_t>(sums.data()) % 16) % 16 / sizeof(float);
+  Kernel const kernel(product.a, product.b, first, e.m, e.n, k);
+  ASSERT_EQ(kernel.league_size(), 3 * 2 * 3);
+  AdversarialTeam team(Small::lanes);
+  std::vector<char> scratch(Kernel::scratch_bytes() + 64);
+  for (int rank = 0; rank < kernel.league_size(); ++rank) {
+    std::fill(scratch.begin(), scratch.end(), static_cast<char>(-1));
+    std::optional<std::string> const error = team.run(all_orders[0], 1, [&](AdversarialTeam::Member const& member) {
+      kernel(LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size())));
+    });
+    EXPECT_EQ(error.value_or(""), "");
+  }
+  std::size_t wrong = 0;
+  for (int part = 0; part < 3; ++part) {
+    for (std::size_t i = 0; i < e.m; ++i) {
+      for (std::size_t j = 0; j < e.n; ++j) {
+        float sum = 0;
+        for (std::size_t at = k.begin(part); at < k.end(part); ++at) sum += product.a[at * e.m + i] * product.b[at * e.n + j];
+        if (first[(static_cast<std::size_t>(part) * e.m + i) * e.n + j] != sum) ++wrong;
+      }
+    }
+  }
+  EXPECT_EQ(wrong, 0u);
+}
+
 using Host = Kokkos::DefaultHostExecutionSpace;
 
-template <class T>
-void expect_product(Extents const& e, std::int64_t threads) {
-  Product<T> product(e);
+template <class T, class Form = collective::PlainProduct>
+void expect_product(Extents const& e, std::int64_t threads, device::SplitK split = device::SplitK::never,
+                    std::size_t parts = 0) {
+  Product<T, Form> product(e);
   Host const exec;
-  device::MatrixProduct<Host, T> const multiply(exec, e.m, e.n, e.k, threads);
+  device::MatrixProduct<Host, T, Form> const multiply(exec, e.m, e.n, e.k, threads, split, parts);
   for (int run = 0; run < 2; ++run) {
     product.renew();
-    multiply("tessera::tests::product", exec, product.a, product.b, product.c);
+    multiply("tessera::tests::product", exec, product.a, product.b, product.c, product.form());
     exec.fence();
     product.expect_right(text_of(e) + " by teams of " + std::to_string(threads));
   }
@@ -150,6 +289,22 @@ TEST(MatrixProduct, OnHosts) {
       expect_product<float>(e, threads);
       expect_product<double>(e, threads);
       expect_product<std::uint32_t>(e, threads);
+      expect_product<float, TransposedA>(e, threads);
+      expect_product<double, TransposedB>(e, threads);
+      expect_product<float, TransposedBoth>(e, threads);
+      expect_product<double, Biased<double>>(e, threads);
+      expect_product<float, Changed<float>>(e, threads);
+    }
+  }
+}
+
+TEST(MatrixProduct, PartsOfKAddUp) {
+  using enum device::SplitK;
+  for (Extents const& e : {Extents{5, 7, 511}, {5, 7, 512}, {16, 32, 513}, {16, 32, 1000}, {13, 33, 2049}, {1, 1, 5000},
+                           {0, 3, 1000}, {3, 0, 1000}, {3, 3, 0}, {64, 64, 9000}}) {
+    for (std::size_t const parts : {0, 1, 2, 3, 7, 100}) {
+      expect_product<float, TransposedA>(e, 0, where_it_helps, parts);
+      expect_product<double>(e, 1, where_it_helps, parts);
     }
   }
 }
@@ -161,6 +316,13 @@ TEST(MatrixProduct, StatesItsChainOfRoundings) {
   EXPECT_EQ(steps(256), 256);
   EXPECT_EQ(steps(257), 257);
   EXPECT_EQ(steps(512), 257);
+  auto const split = [](std::size_t parts) {
+    return device::MatrixProduct<Host, float>(Host(), 3, 3, 2048, 0, device::SplitK::where_it_helps, parts);
+  };
+  EXPECT_EQ(split(2).parts(), 2);
+  EXPECT_EQ(split(2).rounding_steps(), 256 + 3 + 1);
+  EXPECT_EQ(split(1000).parts(), 8);
+  EXPECT_EQ(split(1000).rounding_steps(), 256 + 7);
 }
 
 }  // namespace

@@ -5,8 +5,9 @@
 /// A lane sums `lane_rows` x `lane_cols` elements of the block, in pieces of one pack (16 bytes) a side that lie as far
 /// apart as the lanes of a warp reach: then a warp's reads of scratch are few, wide and without bank conflicts. Steps of
 /// `depth` along k: what the next step needs is loaded from memory to registers before the multiply-adds of this one,
-/// and put into the other half of the scratch after them, so that a step has one barrier. a stands transposed in
-/// scratch: a lane reads its rows of one k with 16-byte accesses.
+/// and put into the other half of the scratch after them, so that a step has one barrier. Scratch holds, for each k, the
+/// block's rows of a and its columns of b side by side, however they lie in memory: a lane reads its rows and columns of
+/// one k with 16-byte accesses.
 ///
 /// Sources: the hierarchy of blocks, warps and lanes of NVIDIA CUTLASS (efficient GEMM); S. Gray, maxas, for the order
 /// of the lanes.
@@ -14,9 +15,11 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
+#include <cstdint>
 
 #include <tessera/collective/device/matrix_tiles.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/collective/product_form.hpp>
 
 namespace tessera::team {
 
@@ -33,53 +36,130 @@ struct BlockShape {
   static constexpr int lanes = (Rows / LaneRows) * (Cols / LaneCols);
 };
 
-/// c = a b for row-major a [m, k], b [k, n], c [m, n], one team a block; a functor for teams of `Shape::lanes` threads
-/// with vector length 1. No extent need be a multiple of anything.
+namespace detail {
+
+/// How a team's lanes copy `Outer` x `Depth` elements of an operand, for one step along k: rows of a or columns of b are
+/// its outer extent. AlongK: neighbours in memory are neighbours along k.
+template <int Outer, int Depth, int Lanes, int Width, int ScratchPack, bool AlongK>
+struct OperandTile {
+  // Accesses of one lane; each round of them covers so many outer indices (AlongK) or steps of k.
+  static constexpr int across = (AlongK ? Depth : Outer) / Width;
+  static constexpr int loads = Outer * Depth / Width / Lanes;
+  static constexpr int round = Lanes / across;
+  // In scratch k is the slow index. What is transposed on the way has rows one pack longer than the block: the lanes
+  // that put them down meet in no bank.
+  static constexpr int stride = Outer + (AlongK ? ScratchPack : 0);
+  static constexpr int size = Depth * stride;
+  static_assert(loads * round == (AlongK ? Outer : Depth), "Tessera: every lane loads as much as the others");
+
+  // What the lane loads first.
+  int outer;
+  int k;
+
+  KOKKOS_FUNCTION explicit OperandTile(int rank)
+      : outer(AlongK ? rank / across : rank % across * Width), k(AlongK ? rank % across * Width : rank / across) {}
+
+  /// Where that is in memory. \param leading elements from a row of what is stored to the next
+  [[nodiscard]] KOKKOS_FUNCTION std::size_t offset(std::size_t first_outer, std::size_t first_k,
+                                                   std::size_t leading) const {
+    return AlongK ? (first_outer + outer) * leading + first_k + k : (first_k + k) * leading + first_outer + outer;
+  }
+  /// From a step's first element to that of the next.
+  [[nodiscard]] KOKKOS_FUNCTION static std::size_t step(std::size_t leading) { return AlongK ? Depth : Depth * leading; }
+
+  /// \param outer_left, k_left how many outer indices and steps of k there are from this lane's first on
+  template <class T, class Access>
+  KOKKOS_FUNCTION static void fetch(T const* from, std::size_t leading, int outer_left, int k_left,
+                                    Access (&next)[loads]) {
+    for (int i = 0; i < loads; ++i) {
+      bool const inside = AlongK ? i * round < outer_left && k_left > 0 : i * round < k_left && outer_left > 0;
+      next[i] = inside ? collective::pack_at<Width>(from + i * round * leading) : Access{};
+    }
+  }
+
+  template <class T, class Access>
+  KOKKOS_FUNCTION void put(Access const (&next)[loads], T* scratch) const {
+    for (int i = 0; i < loads; ++i) {
+      if constexpr (AlongK) {
+        for (int e = 0; e < Width; ++e) scratch[(k + e) * stride + outer + i * round] = next[i][e];
+      } else {
+        collective::pack_at<Width>(scratch + (k + i * round) * stride + outer) = next[i];
+      }
+    }
+  }
+};
+
+}  // namespace detail
+
+/// c = a b for row-major c [m, n], one team a block; a functor for teams of `Shape::lanes` threads with vector length 1.
+/// No extent need be a multiple of anything. The form says how a and b are stored, and what happens on the way; with
+/// parts of k, part p's sums go to the p-th of as many matrices [m, n] from c on.
 ///
-/// Width: elements of an access to memory. Above 1 it divides k and n, and a, b and c are aligned for it.
+/// Width: elements of an access to memory. Above 1 it divides n and the contiguous extents of a and b, and a, b and c
+/// are aligned for it.
 /// Scratch level 0: scratch_bytes(). Barriers: one before the first step, one after each but the last.
 /// What lies past the end of k is zero in both factors and adds nothing; sums past the end of m or n are not stored.
-template <class Exec, class T, class Shape, int Width>
+template <class Exec, class T, class Shape, int Width, class Form = collective::PlainProduct>
 class ProductBlock {
  public:
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Shape::lanes, Shape::teams>>;
   using Member = typename Policy::member_type;
 
-  ProductBlock(T const* a, T const* b, T* c, std::size_t m, std::size_t n, std::size_t k)
-      : a_(a), b_(b), c_(c), k_(k), tiles_{.rows = m, .cols = n, .tile_rows = Shape::rows, .tile_cols = Shape::cols} {}
+  ProductBlock(T const* a, T const* b, T* c, std::size_t m, std::size_t n, collective::KParts const& k,
+               Form const& form = {})
+      : a_(a),
+        b_(b),
+        c_(c),
+        k_(k),
+        tiles_{.rows = m, .cols = n, .tile_rows = Shape::rows, .tile_cols = Shape::cols},
+        form_(form) {}
 
   [[nodiscard]] static std::size_t scratch_bytes() { return Scratch::shmem_size(2 * half / pack); }
-  [[nodiscard]] int league_size() const { return tiles_.league_size(); }
+  [[nodiscard]] int league_size() const {
+    return device::league_of(static_cast<std::size_t>(tiles_.league_size()) * static_cast<std::size_t>(k_.count));
+  }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Scratch const scratch(team.team_scratch(0), 2 * half / pack);
     T* const halves = reinterpret_cast<T*>(scratch.data());
-    auto const block = tiles_.place(team.league_rank());
+    auto const blocks = static_cast<std::uint32_t>(tiles_.across() * tiles_.down());
+    auto const part = static_cast<std::uint32_t>(team.league_rank()) / blocks;
+    auto const block = tiles_.place(static_cast<std::uint32_t>(team.league_rank()) - part * blocks);
     Lane const lane(team.team_rank());
     // What this lane loads first; both move on along k.
-    T const* a = a_ + (block.row + lane.a_row) * k_ + lane.a_k;
-    T const* b = b_ + lane.b_k * tiles_.cols + block.col + lane.b_col;
-    int const rows_left = block.row_count - lane.a_row;
-    int const cols_left = block.col_count - lane.b_col;
+    std::size_t k = k_.begin(static_cast<int>(part));
+    std::size_t left = k_.end(static_cast<int>(part)) - k;
+    std::size_t const leading_a = Form::a_transposed ? tiles_.rows : k_.k;
+    std::size_t const leading_b = Form::b_transposed ? k_.k : tiles_.cols;
+    T const* a = a_ + lane.a.offset(block.row, k, leading_a);
+    T const* b = b_ + lane.b.offset(block.col, k, leading_b);
+    int const rows_left = block.row_count - lane.a.outer;
+    int const cols_left = block.col_count - lane.b.outer;
+    Row rows[OfA::loads];
+    read_rows(block.row + lane.a.outer, rows_left, rows);
     Next next;
     T sums[Shape::lane_rows][Shape::lane_cols] = {};
-    std::size_t left = k_;
     int at = 0;  // the half of the scratch that is multiplied
-    fetch(lane, rows_left, cols_left, a, b, left, next);
+    OfA::fetch(a, leading_a, rows_left, depth_of(left) - lane.a.k, next.a);
+    OfB::fetch(b, leading_b, cols_left, depth_of(left) - lane.b.k, next.b);
+    change(lane, rows, k, left, next);
     put(lane, next, halves);
     team.team_barrier();
     while (left > Shape::depth) {
       left -= Shape::depth;
-      a += Shape::depth;
-      b += Shape::depth * tiles_.cols;
-      fetch(lane, rows_left, cols_left, a, b, left, next);
+      k += Shape::depth;
+      a += OfA::step(leading_a);
+      b += OfB::step(leading_b);
+      OfA::fetch(a, leading_a, rows_left, depth_of(left) - lane.a.k, next.a);
+      OfB::fetch(b, leading_b, cols_left, depth_of(left) - lane.b.k, next.b);
       multiply(lane, halves + at, sums);
       at = half - at;
+      change(lane, rows, k, left, next);
       put(lane, next, halves + at);
       team.team_barrier();
     }
     multiply(lane, halves + at, sums);
-    store(lane, block, sums);
+    store(lane, block, c_ + part * tiles_.rows * tiles_.cols, sums);
   }
 
  private:
@@ -87,44 +167,35 @@ class ProductBlock {
   using Pack = collective::Pack<T, pack>;
   using Access = collective::Pack<T, Width>;
   using Scratch = Kokkos::View<Pack*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Load = typename Form::Load;
+  using Store = typename Form::Store;
+  using Row = typename Load::Row;
 
-  // A row of the transposed a, one pack longer than the block: the lanes that put a down meet in no bank.
-  static constexpr int a_stride = Shape::rows + pack;
-  static constexpr int a_size = Shape::depth * a_stride;
-  static constexpr int half = a_size + Shape::depth * Shape::cols;
+  using OfA = detail::OperandTile<Shape::rows, Shape::depth, Shape::lanes, Width, pack, !Form::a_transposed>;
+  using OfB = detail::OperandTile<Shape::cols, Shape::depth, Shape::lanes, Width, pack, Form::b_transposed>;
+  static constexpr int half = OfA::size + OfB::size;
 
   // A warp's lanes stand 4 x 8, in the order (row / 2, col, row % 2).
   static constexpr int warp_rows = 4 * Shape::lane_rows;
   static constexpr int warp_cols = 8 * Shape::lane_cols;
   static constexpr int warps_across = Shape::cols / warp_cols;
-
-  // Accesses of one lane to load a step's a and b; each round of them covers so many rows.
-  static constexpr int a_across = Shape::depth / Width;
-  static constexpr int b_across = Shape::cols / Width;
-  static constexpr int a_loads = Shape::rows * a_across / Shape::lanes;
-  static constexpr int b_loads = Shape::depth * b_across / Shape::lanes;
-  static constexpr int a_round = Shape::lanes / a_across;
-  static constexpr int b_round = Shape::lanes / b_across;
   static_assert(Shape::rows % warp_rows == 0 && Shape::cols % warp_cols == 0 && Shape::lane_rows % pack == 0 &&
                     Shape::lane_cols % pack == 0,
                 "Tessera: a block is whole warps, a lane's share whole packs");
-  static_assert(a_loads * a_round == Shape::rows && b_loads * b_round == Shape::depth,
-                "Tessera: every lane loads as much as the others");
 
   // What the next step needs, on its way.
   struct Next {
-    Access a[a_loads];
-    Access b[b_loads];
+    Access a[OfA::loads];
+    Access b[OfB::loads];
   };
 
-  // Places in a block.
+  // Places in a block: what the lane loads, and its first sums.
   struct Lane {
-    int a_row, a_k;  // of a: what it loads first
-    int b_k, b_col;  // of b
-    int row, col;    // of its first sums
+    OfA a;
+    OfB b;
+    int row, col;
 
-    KOKKOS_FUNCTION explicit Lane(int rank)
-        : a_row(rank / a_across), a_k(rank % a_across * Width), b_k(rank / b_across), b_col(rank % b_across * Width) {
+    KOKKOS_FUNCTION explicit Lane(int rank) : a(rank), b(rank) {
       int const warp = rank / 32;
       int const in_warp = rank % 32;
       row = warp / warps_across * warp_rows + (in_warp / 16 * 2 + in_warp % 2) * pack;
@@ -135,32 +206,48 @@ class ProductBlock {
     KOKKOS_FUNCTION int col_of(int j) const { return col + j / pack * (8 * pack) + j % pack; }
   };
 
-  // \param left how many k there are yet
-  KOKKOS_FUNCTION void fetch(Lane const& lane, int rows_left, int cols_left, T const* a, T const* b, std::size_t left,
-                             Next& next) const {
-    int const depth = left < Shape::depth ? static_cast<int>(left) : Shape::depth;
-    for (int i = 0; i < a_loads; ++i) {
-      bool const inside = i * a_round < rows_left && lane.a_k < depth;
-      next.a[i] = inside ? collective::pack_at<Width>(a + i * a_round * k_) : Access{};
-    }
-    for (int i = 0; i < b_loads; ++i) {
-      bool const inside = lane.b_k + i * b_round < depth && cols_left > 0;
-      next.b[i] = inside ? collective::pack_at<Width>(b + i * b_round * tiles_.cols) : Access{};
+  // Steps of k that a team takes at once, of so many that there are yet.
+  KOKKOS_FUNCTION static int depth_of(std::size_t left) {
+    return left < Shape::depth ? static_cast<int>(left) : Shape::depth;
+  }
+
+  // What the form keeps of the rows that this lane loads.
+  KOKKOS_FUNCTION void read_rows(std::size_t first, int rows_left, Row (&rows)[OfA::loads]) const {
+    if constexpr (Load::changes) {
+      for (int i = 0; i < OfA::loads; ++i) {
+        rows[i] = i * OfA::round < rows_left ? form_.load.row(first + i * OfA::round) : Row{};
+      }
+    } else {
+      (void)first;
+      (void)rows_left;
+      (void)rows;
     }
   }
 
-  KOKKOS_FUNCTION static void put(Lane const& lane, Next const& next, T* a) {
-    T* const b = a + a_size;
-    for (int i = 0; i < a_loads; ++i) {
-      for (int e = 0; e < Width; ++e) a[(lane.a_k + e) * a_stride + lane.a_row + i * a_round] = next.a[i][e];
+  // Only what there is of k: past its end b is zero, and its product must be, too. Done as late as can be, so that the
+  // loads from memory have had the time of a step's multiply-adds.
+  KOKKOS_FUNCTION void change(Lane const& lane, Row const (&rows)[OfA::loads], std::size_t k, std::size_t left,
+                              Next& next) const {
+    if constexpr (Load::changes) {
+      if (static_cast<std::size_t>(lane.a.k) < left) {
+        for (int i = 0; i < OfA::loads; ++i) form_.load.change(rows[i], k + lane.a.k, next.a[i]);
+      }
+    } else {
+      (void)lane;
+      (void)rows;
+      (void)k;
+      (void)left;
+      (void)next;
     }
-    for (int i = 0; i < b_loads; ++i) {
-      collective::pack_at<Width>(b + (lane.b_k + i * b_round) * Shape::cols + lane.b_col) = next.b[i];
-    }
+  }
+
+  KOKKOS_FUNCTION static void put(Lane const& lane, Next const& next, T* to) {
+    lane.a.put(next.a, to);
+    lane.b.put(next.b, to + OfA::size);
   }
 
   KOKKOS_FUNCTION static void multiply(Lane const& lane, T const* a, T (&sums)[Shape::lane_rows][Shape::lane_cols]) {
-    T const* const b = a + a_size;
+    T const* const b = a + OfA::size;
     // All of it: the reads of one k run ahead of the multiply-adds of another.
 #ifdef KOKKOS_ENABLE_PRAGMA_UNROLL
 #pragma unroll
@@ -169,11 +256,11 @@ class ProductBlock {
       T of_a[Shape::lane_rows];
       T of_b[Shape::lane_cols];
       for (int i = 0; i < Shape::lane_rows; i += pack) {
-        Pack const values = collective::pack_at<pack>(a + k * a_stride + lane.row_of(i));
+        Pack const values = collective::pack_at<pack>(a + k * OfA::stride + lane.row_of(i));
         for (int e = 0; e < pack; ++e) of_a[i + e] = values[e];
       }
       for (int j = 0; j < Shape::lane_cols; j += pack) {
-        Pack const values = collective::pack_at<pack>(b + k * Shape::cols + lane.col_of(j));
+        Pack const values = collective::pack_at<pack>(b + k * OfB::stride + lane.col_of(j));
         for (int e = 0; e < pack; ++e) of_b[j + e] = values[e];
       }
       for (int i = 0; i < Shape::lane_rows; ++i) {
@@ -182,16 +269,28 @@ class ProductBlock {
     }
   }
 
-  KOKKOS_FUNCTION void store(Lane const& lane, device::MatrixTiles::Place const& block,
+  KOKKOS_FUNCTION void store(Lane const& lane, device::MatrixTiles::Place const& block, T* c,
                              T const (&sums)[Shape::lane_rows][Shape::lane_cols]) const {
+    T of_col[Shape::lane_cols] = {};
+    if constexpr (Store::changes) {
+      for (int j = 0; j < Shape::lane_cols; ++j) {
+        if (lane.col_of(j) < block.col_count) of_col[j] = form_.store.of_column(block.col + lane.col_of(j));
+      }
+    }
     for (int i = 0; i < Shape::lane_rows; ++i) {
       if (lane.row_of(i) >= block.row_count) continue;
-      T* const c = c_ + (block.row + lane.row_of(i)) * tiles_.cols + block.col;
+      T* const of_row = c + (block.row + lane.row_of(i)) * tiles_.cols + block.col;
       for (int j = 0; j < Shape::lane_cols; j += Width) {
         if (lane.col_of(j) >= block.col_count) continue;
         Access values;
-        for (int e = 0; e < Width; ++e) values[e] = sums[i][j + e];
-        collective::pack_at<Width>(c + lane.col_of(j)) = values;
+        for (int e = 0; e < Width; ++e) {
+          if constexpr (Store::changes) {
+            values[e] = form_.store.finished(sums[i][j + e], of_col[j + e]);
+          } else {
+            values[e] = sums[i][j + e];
+          }
+        }
+        collective::pack_at<Width>(of_row + lane.col_of(j)) = values;
       }
     }
   }
@@ -199,8 +298,9 @@ class ProductBlock {
   T const* a_;
   T const* b_;
   T* c_;
-  std::size_t k_;
+  collective::KParts k_;
   device::MatrixTiles tiles_;
+  Form form_;
 };
 
 }  // namespace tessera::team

@@ -15,6 +15,7 @@
 
 #include <tessera/collective/device/matrix_tiles.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/collective/product_form.hpp>
 
 namespace tessera::thread {
 
@@ -27,11 +28,12 @@ inline constexpr int vector_rows = 12;
 inline constexpr int vector_rows = 6;
 #endif
 
-/// c = a b for row-major a [m, k], b [k, n], c [m, n], one team a tile of c; a functor for teams of any size with vector
-/// length 1, on hosts. No extent need be a multiple of anything.
+/// c = a b for row-major c [m, n], one team a tile of c; a functor for teams of any size with vector length 1, on hosts.
+/// No extent need be a multiple of anything. The form says how a and b are stored, and what happens on the way; with
+/// parts of k, part p's sums go to the p-th of as many matrices [m, n] from c on.
 ///
 /// Scratch level 1: team_bytes() a team, thread_bytes() a thread. Barriers: two each `depth` of k.
-template <class Exec, class T>
+template <class Exec, class T, class Form = collective::PlainProduct>
 class ProductPanel {
  public:
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -44,12 +46,15 @@ class ProductPanel {
   static constexpr int depth = 256;
 
   /// \param tiles of c; their columns are a multiple of `cols`
-  ProductPanel(T const* a, T const* b, T* c, std::size_t k, device::MatrixTiles const& tiles)
-      : a_(a), b_(b), c_(c), k_(k), tiles_(tiles) {}
+  ProductPanel(T const* a, T const* b, T* c, collective::KParts const& k, device::MatrixTiles const& tiles,
+               Form const& form = {})
+      : a_(a), b_(b), c_(c), k_(k), tiles_(tiles), form_(form) {}
 
   [[nodiscard]] std::size_t team_bytes() const { return Scratch::shmem_size(depth * tiles_.tile_cols / width); }
   [[nodiscard]] static std::size_t thread_bytes() { return Scratch::shmem_size(strip_lines); }
-  [[nodiscard]] int league_size() const { return tiles_.league_size(); }
+  [[nodiscard]] int league_size() const {
+    return device::league_of(static_cast<std::size_t>(tiles_.league_size()) * static_cast<std::size_t>(k_.count));
+  }
 
   /// Longest chain of roundings for an element: a step's products, then the steps.
   [[nodiscard]] static double rounding_steps(std::size_t k) {
@@ -64,6 +69,8 @@ class ProductPanel {
   };
   using Scratch = Kokkos::View<Line*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   using Place = device::MatrixTiles::Place;
+  using Load = typename Form::Load;
+  using Store = typename Form::Store;
   static constexpr int strip_lines = (depth * rows + width - 1) / width;
   // What the compiler keeps in one register.
   typedef T Vector __attribute__((vector_size(vector_bytes)));
@@ -73,52 +80,92 @@ class ProductPanel {
     Scratch const strip_of_a(team.thread_scratch(1), strip_lines);
     T* const b = reinterpret_cast<T*>(panels_of_b.data());
     T* const a = reinterpret_cast<T*>(strip_of_a.data());
-    Place const place = tiles_.place(team.league_rank());
-    std::size_t k = 0;
+    std::size_t const tiles = tiles_.across() * tiles_.down();
+    auto const rank = static_cast<std::size_t>(team.league_rank());
+    int const part = static_cast<int>(rank / tiles);
+    Place const place = tiles_.place(rank % tiles);
+    T* const c = c_ + static_cast<std::size_t>(part) * tiles_.rows * tiles_.cols;
+    std::size_t k = k_.begin(part);
+    std::size_t const end = k_.end(part);
+    bool first = true;
     do {  // once if there is no k: the result is zero then
-      int const count = k_ - k < depth ? static_cast<int>(k_ - k) : depth;
+      int const count = end - k < depth ? static_cast<int>(end - k) : depth;
       for (int panel = team.team_rank(); panel * cols < place.col_count; panel += team.team_size()) {
         copy_panel(place, panel, k, count, b + panel * cols * depth);
       }
       team.team_barrier();
+      Step const step{.count = count, .add = !first, .last = end - k <= depth};
       for (int row = team.team_rank() * rows; row < place.row_count; row += team.team_size() * rows) {
         copy_strip(place, row, k, count, a);
         for (int panel = 0; panel * cols < place.col_count; ++panel) {
-          multiply(place, row, panel * cols, a, b + panel * cols * depth, count, k > 0);
+          multiply(place, row, panel * cols, a, b + panel * cols * depth, step, c);
         }
       }
       team.team_barrier();  // the panels are copied again, for the next k or the next tile
       k += depth;
-    } while (k < k_);
+      first = false;
+    } while (k < end);
   }
+
+  // A step along k: how long, whether c holds the sums of others, whether it is finished after this one.
+  struct Step {
+    int count;
+    bool add;
+    bool last;
+  };
 
   // Columns past the end become zero; their sums are not stored.
   void copy_panel(Place const& place, int panel, std::size_t k, int count, T* to) const {
     int const first = panel * cols;
     int const present = std::min(cols, place.col_count - first);
-    T const* from = b_ + k * tiles_.cols + place.col + first;
-    for (int i = 0; i < count; ++i, from += tiles_.cols, to += cols) {
-      if (present == cols) {
-        std::memcpy(to, from, sizeof(T) * cols);
-      } else {
-        for (int col = 0; col < cols; ++col) to[col] = col < present ? from[col] : T(0);
+    if constexpr (Form::b_transposed) {
+      for (int col = 0; col < cols; ++col) {
+        bool const inside = col < present;
+        T const* const from = inside ? b_ + (place.col + first + col) * k_.k + k : nullptr;
+        for (int i = 0; i < count; ++i) to[i * cols + col] = inside ? from[i] : T(0);
+      }
+    } else {
+      T const* from = b_ + k * tiles_.cols + place.col + first;
+      for (int i = 0; i < count; ++i, from += tiles_.cols, to += cols) {
+        if (present == cols) {
+          std::memcpy(to, from, sizeof(T) * cols);
+        } else {
+          for (int col = 0; col < cols; ++col) to[col] = col < present ? from[col] : T(0);
+        }
       }
     }
   }
 
   // Element (row, i) of the strip stands at i * rows + row. Rows past the end become zero; their sums are not stored.
   void copy_strip(Place const& place, int first, std::size_t k, int count, T* to) const {
-    for (int row = 0; row < rows; ++row) {
-      bool const inside = first + row < place.row_count;
-      T const* const from = inside ? a_ + (place.row + first + row) * k_ + k : nullptr;
-      for (int i = 0; i < count; ++i) to[i * rows + row] = inside ? from[i] : T(0);
+    if constexpr (Form::a_transposed) {
+      int const present = std::min(rows, place.row_count - first);
+      T const* from = a_ + k * tiles_.rows + place.row + first;
+      for (int i = 0; i < count; ++i, from += tiles_.rows, to += rows) {
+        for (int row = 0; row < rows; ++row) to[row] = row < present ? from[row] : T(0);
+      }
+    } else {
+      for (int row = 0; row < rows; ++row) {
+        bool const inside = first + row < place.row_count;
+        T const* const from = inside ? a_ + (place.row + first + row) * k_.k + k : nullptr;
+        if constexpr (Load::changes) {
+          auto const of_row = inside ? form_.load.row(place.row + first + row) : typename Load::Row{};
+          for (int i = 0; i < count; ++i) {
+            collective::Pack<T, 1> value{inside ? from[i] : T(0)};
+            if (inside) form_.load.change(of_row, k + i, value);
+            to[i * rows + row] = value[0];
+          }
+        } else {
+          for (int i = 0; i < count; ++i) to[i * rows + row] = inside ? from[i] : T(0);
+        }
+      }
     }
   }
 
-  // The sums of rows x cols elements over `count` k, stored or added to c.
-  void multiply(Place const& place, int row, int col, T const* a, T const* b, int count, bool add) const {
+  // The sums of rows x cols elements over a step, stored or added to c.
+  void multiply(Place const& place, int row, int col, T const* a, T const* b, Step const& step, T* result) const {
     Vector sums[rows][2] = {};
-    for (int i = 0; i < count; ++i, a += rows, b += cols) {
+    for (int i = 0; i < step.count; ++i, a += rows, b += cols) {
       Vector left;
       Vector right;
       std::memcpy(&left, b, sizeof(Vector));
@@ -133,16 +180,24 @@ class ProductPanel {
     int const row_count = std::min(rows, place.row_count - row);
     int const col_count = std::min(cols, place.col_count - col);
     for (int r = 0; r < row_count; ++r) {
-      T* const c = c_ + (place.row + row + r) * tiles_.cols + place.col + col;
-      for (int j = 0; j < col_count; ++j) c[j] = add ? c[j] + values[r][j] : values[r][j];
+      T* const c = result + (place.row + row + r) * tiles_.cols + place.col + col;
+      for (int j = 0; j < col_count; ++j) c[j] = step.add ? c[j] + values[r][j] : values[r][j];
+      if constexpr (Store::changes) {
+        if (step.last) {
+          for (int j = 0; j < col_count; ++j) {
+            c[j] = form_.store.finished(c[j], form_.store.of_column(place.col + col + j));
+          }
+        }
+      }
     }
   }
 
   T const* a_;
   T const* b_;
   T* c_;
-  std::size_t k_;
+  collective::KParts k_;
   device::MatrixTiles tiles_;
+  Form form_;
 };
 
 }  // namespace tessera::thread

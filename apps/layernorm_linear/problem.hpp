@@ -1,0 +1,99 @@
+#pragma once
+/// \file
+/// layernorm_linear: y = w (gamma * (x - mean) / sqrt(variance + eps) + beta) + bias for each row of x.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <tessera/core/info.hpp>
+#include <tessera/core/linear_layer.hpp>
+#include <tessera/core/random.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::layernorm_linear {
+
+struct LayernormLinear {
+  static constexpr AppInfo info{.name = "layernorm_linear",
+                                .summary = "y[r, o] = sum_h w[o, h] * layernorm(x)[r, h] + bias[o]"};
+
+  /// Extents of the generated input, eps, team.
+  using Parameters = LinearLayer;
+  [[nodiscard]] static std::vector<ParameterSpec> parameters() { return LinearLayer::parameters(); }
+  /// Throws UserError for integers, and for an eps that the dtype cannot hold.
+  static void check(Parameters const& parameters, DType dtype) { needs_dtype(parameters, dtype); }
+
+  /// x [R, H], gamma [H], beta [H], w [O, H], bias [O].
+  template <class T, class Memory>
+  struct Input {
+    Array<T const**, Memory> x;
+    Array<T const*, Memory> gamma;
+    Array<T const*, Memory> beta;
+    Array<T const**, Memory> w;
+    Array<T const*, Memory> bias;
+    Parameters parameters;
+
+    static constexpr std::array<std::string_view, 5> names{"x", "gamma", "beta", "w", "bias"};
+    static auto fields(auto& self) { return std::tie(self.x, self.gamma, self.beta, self.w, self.bias); }
+
+    [[nodiscard]] std::size_t rows() const { return x.extent(0); }
+    [[nodiscard]] std::size_t hidden() const { return x.extent(1); }
+    [[nodiscard]] std::size_t outputs() const { return w.extent(0); }
+  };
+
+  /// y [R, O].
+  template <class T, class Memory>
+  struct Output {
+    Array<T**, Memory> y;
+
+    static constexpr std::array<std::string_view, 1> names{"y"};
+    static auto fields(auto& self) { return std::tie(self.y); }
+  };
+
+  /// `size` is the number of multiply-adds, R H O.
+  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
+    LinearLayer const layer = parameters.of_size(size);
+    Shape const of_row{layer.x_shape()[1]};
+    return {layer.x_shape(), of_row, of_row, layer.w_shape(), {layer.w_shape()[0]}};
+  }
+
+  /// Throws UserError, naming both shapes, if the fields do not go together, or if rows have no elements.
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
+    needs_layer(input[0], input[3]);
+    needs_shape("gamma", input[1], {input[0][1]}, "x", input[0]);
+    needs_shape("beta", input[2], {input[0][1]}, "x", input[0]);
+    needs_shape("bias", input[4], {input[3][0]}, "w", input[3]);
+    return {{input[0][0], input[3][0]}};
+  }
+
+  /// Rows with a mean of 2, a gamma around 1.
+  template <class T>
+  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
+    T const value = random_value<T>(seed, field, index);
+    if (field == 0) return T(2) + value;
+    if (field == 1) return T(1) + value / T(2);
+    return value;
+  }
+
+  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
+    double const rows = static_cast<double>(input[0][0]);
+    double const hidden = static_cast<double>(input[0][1]);
+    double const outputs = static_cast<double>(input[3][0]);
+    double const elements = rows * hidden + 2 * hidden + outputs * hidden + outputs + rows * outputs;
+    return {.bytes = elements * static_cast<double>(size_of(dtype)), .flops = 2 * rows * hidden * outputs};
+  }
+
+  /// A row's sum, 8 for an xhat (verify/normalised_rows.hpp), 2 for ln, the products of an output, its bias.
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
+    return 2 * static_cast<double>(input[0][1]) + 11;
+  }
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+};
+
+}  // namespace tessera::layernorm_linear

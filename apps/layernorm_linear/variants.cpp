@@ -1,0 +1,17 @@
+/// \file
+/// The table of layernorm_linear's variants, in the order that --list shows.
+
+#include "problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+
+namespace tessera::layernorm_linear {
+
+VariantRows direct();
+VariantRows unfused();
+VariantRows fused();
+VariantRows kernels();
+
+App app() { return make_app<LayernormLinear>({direct(), unfused(), fused(), kernels()}); }
+
+}  // namespace tessera::layernorm_linear

@@ -1,0 +1,61 @@
+/// \file
+/// The rows' statistics, then a product that normalises x as it loads it: ln is never stored. An element of x is
+/// normalised once for each block of outputs.
+
+#include <type_traits>
+
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/device/layer_norm.hpp>
+#include <tessera/collective/device/matrix_product.hpp>
+
+namespace tessera::layernorm_linear {
+
+struct Fused {
+  static constexpr VariantInfo info{
+      .name = "fused",
+      .level = Level::team,
+      .summary = "statistics of rows, then a tiled product that normalises what it loads"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
+        : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team),
+          product_(exec, input.rows(), input.outputs(), input.hidden(),
+                   is_gpu<Exec> ? 0 : input.parameters.team),  // a GPU's blocks have a size of their own
+          mean_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::fused::mean"),
+                input.rows()),
+          inv_std_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::fused::inv_std"),
+                   input.rows()) {}
+
+    void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
+                    OutputOn<LayernormLinear, Exec, T> const& output) const {
+      auto const& [x, gamma, beta, w, bias, parameters] = input;
+      device::RowStatistics<T> const statistics{mean_.data(), inv_std_.data()};
+      layer_norm_("tessera::layernorm_linear::fused::statistics", exec, x.data(), gamma.data(), beta.data(), statistics,
+                  nullptr);
+      product_("tessera::layernorm_linear::fused::product", exec, x.data(), w.data(), output.y.data(),
+               {.load = {x.data(), input.hidden(), statistics, gamma.data(), beta.data()}, .store = {bias.data()}});
+    }
+
+    /// A row's sum to ln with its 2, the product, the bias.
+    [[nodiscard]] double rounding_steps() const {
+      return layer_norm_.rounding_steps() + 2 + product_.rounding_steps() + 1;
+    }
+
+   private:
+    using Form = collective::ProductForm<false, true, device::NormaliseOnLoad<T>, collective::SumAndBias<T>>;
+
+    device::LayerNorm<Exec, T> layer_norm_;
+    device::MatrixProduct<Exec, T, Form> product_;
+    Kokkos::View<T*, typename Exec::memory_space> mean_;
+    Kokkos::View<T*, typename Exec::memory_space> inv_std_;
+  };
+};
+
+VariantRows fused() { return rows<LayernormLinear, Fused>(); }
+
+}  // namespace tessera::layernorm_linear

@@ -1,0 +1,82 @@
+/// \file
+/// Layernorm to memory, KokkosBlas::gemm of Kokkos Kernels (the vendor's BLAS where Kokkos Kernels was built with it, else
+/// its own kernel; the note says which), then the bias. A build without Kokkos Kernels skips the rows and says so.
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/device/layer_norm.hpp>
+
+#ifdef TESSERA_HAVE_KOKKOS_KERNELS
+#include <KokkosKernels_config.h>
+#include <KokkosBlas3_gemm.hpp>
+#endif
+
+namespace tessera::layernorm_linear {
+
+struct Kernels {
+  static constexpr VariantInfo info{
+      .name = "kernels",
+      .level = Level::library,
+      .summary = "layernorm, KokkosBlas::gemm (the vendor's or Kokkos Kernels' own), bias"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  class Plan {
+   public:
+#ifdef TESSERA_HAVE_KOKKOS_KERNELS
+    Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
+        : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team),
+          ln_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::kernels::ln"), input.rows(),
+              input.hidden()) {
+      if (std::max({input.rows(), input.hidden(), input.outputs()}) >
+          static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+        throw Skip("an extent is no int (KokkosBlas::gemm counts with them)");
+      }
+    }
+
+    void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
+                    OutputOn<LayernormLinear, Exec, T> const& output) const {
+      if (output.y.size() == 0) return;
+      layer_norm_("tessera::layernorm_linear::kernels::layernorm", exec, input.x.data(), input.gamma.data(),
+                  input.beta.data(), {}, ln_.data());
+      KokkosBlas::gemm(exec, "N", "T", T(1), ln_, input.w, T(0), output.y);
+      auto const y = output.y;
+      auto const bias = input.bias;
+      auto const outputs = static_cast<std::int64_t>(input.outputs());
+      Kokkos::parallel_for(
+          "tessera::layernorm_linear::kernels::bias",
+          Kokkos::RangePolicy<Exec>(exec, 0, static_cast<std::int64_t>(y.size())),
+          KOKKOS_LAMBDA(std::int64_t i) { y.data()[i] += bias(i % outputs); });
+    }
+
+    /// Whose code runs, as gemm decides at compile time for these types.
+    [[nodiscard]] std::string note() const { return gemm_is_vendors ? "vendor BLAS" : "Kokkos Kernels' own kernel"; }
+
+   private:
+    template <class DataType>
+    using View =
+        Kokkos::View<DataType, Kokkos::LayoutRight, typename Array<T*, typename Exec::memory_space>::device_type,
+                     Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    static constexpr bool gemm_is_vendors =
+        KokkosBlas::Impl::gemm_tpl_spec_avail<Exec, View<T const**>, View<T const**>, View<T**>>::value;
+
+    device::LayerNorm<Exec, T> layer_norm_;
+    Array<T**, typename Exec::memory_space> ln_;
+#else
+    Plan(Exec const&, InputOn<LayernormLinear, Exec, T> const&) { throw Skip("built without Kokkos Kernels"); }
+
+    void operator()(Exec const&, InputOn<LayernormLinear, Exec, T> const&,
+                    OutputOn<LayernormLinear, Exec, T> const&) const {}
+#endif
+  };
+};
+
+VariantRows kernels() { return rows<LayernormLinear, Kernels>(); }
+
+}  // namespace tessera::layernorm_linear

@@ -1,0 +1,53 @@
+/// \file
+/// Two steps: ln = layernorm(x) to memory, then the product of ln and w transposed, which adds the bias as it stores.
+
+#include <type_traits>
+
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/device/layer_norm.hpp>
+#include <tessera/collective/device/matrix_product.hpp>
+
+namespace tessera::layernorm_linear {
+
+struct Unfused {
+  static constexpr VariantInfo info{
+      .name = "unfused", .level = Level::team, .summary = "layernorm to memory, then a tiled product with the bias"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
+        : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team),
+          product_(exec, input.rows(), input.outputs(), input.hidden(),
+                   is_gpu<Exec> ? 0 : input.parameters.team),  // a GPU's blocks have a size of their own
+          ln_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::unfused::ln"),
+              input.rows() * input.hidden()) {}
+
+    void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
+                    OutputOn<LayernormLinear, Exec, T> const& output) const {
+      layer_norm_("tessera::layernorm_linear::unfused::layernorm", exec, input.x.data(), input.gamma.data(),
+                  input.beta.data(), {}, ln_.data());
+      product_("tessera::layernorm_linear::unfused::product", exec, ln_.data(), input.w.data(), output.y.data(),
+               {.load = {}, .store = {input.bias.data()}});
+    }
+
+    /// A row's sum to ln with its 2, the product, the bias.
+    [[nodiscard]] double rounding_steps() const {
+      return layer_norm_.rounding_steps() + 2 + product_.rounding_steps() + 1;
+    }
+
+   private:
+    using Form = collective::ProductForm<false, true, collective::AsStored, collective::SumAndBias<T>>;
+
+    device::LayerNorm<Exec, T> layer_norm_;
+    device::MatrixProduct<Exec, T, Form> product_;
+    Kokkos::View<T*, typename Exec::memory_space> ln_;
+  };
+};
+
+VariantRows unfused() { return rows<LayernormLinear, Unfused>(); }
+
+}  // namespace tessera::layernorm_linear

@@ -1,0 +1,72 @@
+#pragma once
+/// \file
+/// What a matrix product may do besides c = a b: operands that lie transposed in memory, elements of a that change as
+/// they are loaded, sums that change as they are stored.
+
+#include <Kokkos_Macros.hpp>
+
+#include <cstddef>
+
+namespace tessera::collective {
+
+/// Elements of the left operand as memory holds them.
+///
+/// Another type with `changes = true` gives, for a row r of a,
+/// - `Row row(r) const`: what it wants to keep of that row while k runs;
+/// - `template <int W> void change(Row const&, k, Pack<T, W>&) const`: the new values of a[r, k] .. a[r, k + W - 1];
+/// - `template <int W> bool is_aligned() const`: whether its own arrays can be read W elements at a time.
+/// It is not asked about what lies past the end of k: that stays zero, and adds nothing.
+struct AsStored {
+  static constexpr bool changes = false;
+  struct Row {};
+  template <int W>
+  [[nodiscard]] bool is_aligned() const {
+    return true;
+  }
+};
+
+/// The sum alone is the result.
+struct SumAlone {
+  static constexpr bool changes = false;
+};
+
+/// The result is sum + bias[col].
+template <class T>
+struct SumAndBias {
+  static constexpr bool changes = true;
+  T const* bias;
+
+  [[nodiscard]] KOKKOS_FUNCTION T of_column(std::size_t col) const { return bias[col]; }
+  [[nodiscard]] KOKKOS_FUNCTION static T finished(T sum, T of_column) { return sum + of_column; }
+};
+
+/// A product's operands: a is stored as [m, k] or, transposed, as [k, m]; b as [k, n] or, transposed, as [n, k].
+template <bool ATransposed = false, bool BTransposed = false, class LoadOfA = AsStored, class StoreOfC = SumAlone>
+struct ProductForm {
+  static_assert(!(ATransposed && LoadOfA::changes), "Tessera: only rows that lie contiguous are changed on the way");
+  static constexpr bool a_transposed = ATransposed;
+  static constexpr bool b_transposed = BTransposed;
+  using Load = LoadOfA;
+  using Store = StoreOfC;
+
+  Load load{};
+  Store store{};
+};
+
+/// c = a b, and nothing else.
+using PlainProduct = ProductForm<>;
+
+/// The part of k that a team sums up: `count` parts of `size`, the last of which may be short.
+struct KParts {
+  std::size_t k;
+  std::size_t size;
+  int count = 1;
+
+  [[nodiscard]] KOKKOS_FUNCTION std::size_t begin(int part) const { return static_cast<std::size_t>(part) * size; }
+  [[nodiscard]] KOKKOS_FUNCTION std::size_t end(int part) const {
+    std::size_t const whole = begin(part) + size;
+    return whole < k ? whole : k;
+  }
+};
+
+}  // namespace tessera::collective

@@ -1,0 +1,142 @@
+#pragma once
+/// \file
+/// From --size to the extents of a normalised row and a linear layer on it: what the apps on x [rows, hidden] and
+/// w [outputs, hidden] share.
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <tessera/core/info.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera {
+
+/// Extents of a layer: x [rows, hidden], w [outputs, hidden].
+struct LinearLayer {
+  std::int64_t rows = 0;     ///< 0: from the size
+  std::int64_t hidden = 0;   ///< 0: from the size
+  std::int64_t outputs = 0;  ///< 0: from the size
+  double eps = 1e-5;         ///< added to each row's variance
+  std::int64_t team = 0;     ///< threads; 0: the variant's choice
+
+  /// Throws UserError if eps is not above zero.
+  [[nodiscard]] static LinearLayer from(ParameterMap const& map) {
+    auto const number = [&](char const* name) { return std::get<std::int64_t>(map.at(name)); };
+    LinearLayer const layer{.rows = number("rows"),
+                            .hidden = number("hidden"),
+                            .outputs = number("outputs"),
+                            .eps = std::get<double>(map.at("eps")),
+                            .team = number("team")};
+    if (!(layer.eps > 0 && std::isfinite(layer.eps))) {
+      throw UserError("--eps " + std::to_string(layer.eps) +
+                      " is not above zero (it keeps the inverse of a deviation of zero finite) give a small positive "
+                      "number, such as 1e-5");
+    }
+    return layer;
+  }
+
+  [[nodiscard]] static std::vector<ParameterSpec> parameters() {
+    auto const extent = [](std::string name, std::string help) -> ParameterSpec {
+      return {.name = std::move(name),
+              .help = std::move(help) + "; 0: from --size, the number of multiply-adds rows * hidden * outputs",
+              .default_value = std::int64_t{0},
+              .choices = {},
+              .minimum = 0,
+              .shapes_generated = true};
+    };
+    return {extent("rows", "rows of the generated x"),
+            extent("hidden", "columns of the generated x and w: what a row is normalised over"),
+            extent("outputs", "rows of the generated w"),
+            {.name = "eps", .help = "added to each row's variance; above 0", .default_value = 1e-5, .choices = {}},
+            {.name = "team",
+             .help = "threads of a team; 0: the variant's choice",
+             .default_value = std::int64_t{0},
+             .choices = {},
+             .minimum = 0,
+             .maximum = 1 << 20}};
+  }
+
+  /// The extents that a size stands for: what is given is divided out of it; of the rest hidden is the largest power of
+  /// two not above the root, outputs the root of what is left, and rows the others. No rows if the size is 0.
+  ///
+  /// Example: 2^11 -> 16 rows, 8 hidden, 16 outputs; 2^36 -> 4096 of each.
+  [[nodiscard]] LinearLayer of_size(std::size_t size) const {
+    std::size_t rest = size;
+    int free = 0;
+    for (std::int64_t const given : {rows, hidden, outputs}) {
+      if (given == 0) {
+        ++free;
+      } else {
+        rest /= static_cast<std::size_t>(given);
+      }
+    }
+    if (rest == 0) rest = 1;
+    auto const root = [&] {
+      auto const wide = static_cast<double>(rest);
+      double const estimate = free == 3 ? std::cbrt(wide) : free == 2 ? std::sqrt(wide) : wide;
+      auto const fits = [&](std::size_t s) { return free == 1 || s <= (free == 2 ? rest / s : rest / s / s); };
+      auto side = free == 1 ? rest : std::max<std::size_t>(1, static_cast<std::size_t>(estimate));
+      while (!fits(side)) --side;  // the root was rounded
+      while (free > 1 && fits(side + 1)) ++side;
+      return side;
+    };
+    LinearLayer layer = *this;
+    auto const choose = [&](std::int64_t& extent, bool power) {
+      if (extent != 0) return;
+      std::size_t const chosen = power ? std::bit_floor(root()) : root();
+      extent = static_cast<std::int64_t>(chosen);
+      rest /= chosen;
+      --free;
+    };
+    choose(layer.hidden, free > 1);
+    choose(layer.outputs, false);
+    choose(layer.rows, false);
+    if (size == 0) layer.rows = 0;
+    return layer;
+  }
+
+  [[nodiscard]] Shape x_shape() const { return {static_cast<std::size_t>(rows), static_cast<std::size_t>(hidden)}; }
+  [[nodiscard]] Shape w_shape() const { return {static_cast<std::size_t>(outputs), static_cast<std::size_t>(hidden)}; }
+  [[nodiscard]] Shape y_shape() const { return {static_cast<std::size_t>(rows), static_cast<std::size_t>(outputs)}; }
+};
+
+/// Throws UserError for integers, and for an eps that is no normal number of the dtype.
+inline void needs_dtype(LinearLayer const& layer, DType dtype) {
+  if (dtype == DType::int32) {
+    throw UserError("dtype int32 (a normalised row is no row of integers) choose float or double");
+  }
+  if (dtype == DType::float32 && layer.eps < static_cast<double>(std::numeric_limits<float>::min())) {
+    throw UserError("--eps " + std::to_string(layer.eps) +
+                    " is zero as a float (it keeps the inverse of a deviation of zero finite) give a larger number, "
+                    "such as 1e-5, or choose double");
+  }
+}
+
+/// Throws UserError, naming both shapes, unless `name`, of shape `found`, has the shape `wanted` that goes with `other`.
+inline void needs_shape(std::string const& name, Shape const& found, Shape const& wanted, std::string const& other,
+                        Shape const& of_other) {
+  if (found == wanted) return;
+  throw UserError(name + " has shape " + to_string(found) + " and " + other + " " + to_string(of_other) + " (" + name +
+                  " goes with it element by element) give " + name + " the shape " + to_string(wanted));
+}
+
+/// Throws UserError if rows of x have no elements, or w and x do not go together.
+inline void needs_layer(Shape const& x, Shape const& w) {
+  if (x[1] == 0) {
+    throw UserError("x has shape " + to_string(x) + " (a row without elements has no mean) give x at least one column");
+  }
+  if (w[1] != x[1]) {
+    throw UserError("x has shape " + to_string(x) + " and w " + to_string(w) +
+                    " (a row of x is multiplied by a row of w) give w as many columns as x has");
+  }
+}
+
+}  // namespace tessera

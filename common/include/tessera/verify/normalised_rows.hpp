@@ -1,0 +1,112 @@
+#pragma once
+/// \file
+/// The serial oracle of layer normalisation, for the references: xhat = (x - mean) / sqrt(variance + eps) of one row in
+/// long double, by two sweeps, and a bound of the error that a variant may make.
+///
+/// Error bound. u is the unit roundoff, g = (1 + u)^s - 1, s the variant's longest chain of roundings for an xhat: the
+/// additions of a row's sum and 8 more. A variant forms the distances d = x - x[0] (error u |d|: exact where x is near
+/// x[0]), their mean m (sum, conversion of the count, division: g mean|d|), and the deviation e = d - m, so that
+///
+///     |error of e| <= g E,  E = |d| + mean|d| + |e|.
+///
+/// With v = mean e^2 and M = mean E^2, by Cauchy and Schwarz the error of the sum of squares over the count is at most
+/// g (2 sqrt(v M) + g M + v), so w = v + eps has the relative error g H, H = (2 sqrt(v M) + G M + v) / w + 1, G the g of
+/// the longest chain that any variant has; and 1 / sqrt(w), as long as G H <= 1/10, g P, P = 0.6 H + 3 (its root, its
+/// division, the product with e). Therefore
+///
+///     |error of xhat| <= g X,  X = E / sqrt(w) + |xhat| P,
+///
+/// however large the mean is beside the deviations. What falls below the normal range loses a denormal at each step:
+/// added to E and v, in units of u. A row is not known where G H > 1/10, or where d, e^2 or their sums pass the range of
+/// the dtype. (N. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 1.9, 3.1.)
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include <tessera/core/types.hpp>
+
+namespace tessera::verify {
+
+class NormalisedRowOracle {
+ public:
+  /// \param longest the longest chain of roundings of any variant
+  template <class T>
+  NormalisedRowOracle(std::size_t cols, double eps, double longest, T /*dtype*/)
+      : xhat(cols),
+        scale(cols),
+        eps_(static_cast<double>(static_cast<T>(eps))),
+        unit_(unit_roundoff(dtype_of<T>)),
+        growth_(std::expm1(longest * unit_)),
+        denormal_(static_cast<double>(std::numeric_limits<T>::denorm_min())),
+        largest_(static_cast<double>(std::numeric_limits<T>::max())),
+        error_(cols) {}
+
+  std::vector<long double> xhat;
+  std::vector<double> scale;  ///< X of each xhat
+  long double inv_std = 0;
+  double inv_std_scale = 0;  ///< of 1 / sqrt(w), absolute
+  bool known = true;         ///< false: nothing can be asked of what the row enters
+
+  /// True if the sign of xhat is known: then an infinite factor makes the same infinity of it in every variant.
+  [[nodiscard]] bool sign_is_known(std::size_t h) const {
+    return std::isnan(xhat[h]) || std::abs(static_cast<double>(xhat[h])) > growth_ * scale[h] ||
+           (xhat[h] == 0 && xhat.size() == 1);
+  }
+
+  /// Takes the row x[0 .. cols - 1].
+  template <class T>
+  void take(T const* x) {
+    std::size_t const cols = xhat.size();
+    auto const count = static_cast<long double>(cols);
+    auto const first = static_cast<long double>(x[0]);
+    long double sum = 0;
+    double magnitudes = 0;
+    bool finite = true;
+    for (std::size_t h = 0; h < cols; ++h) {
+      long double const d = static_cast<long double>(x[h]) - first;
+      sum += d;
+      magnitudes += std::abs(static_cast<double>(d));
+      finite = finite && std::isfinite(x[h]);
+    }
+    long double const mean = sum / count;
+    double const mean_magnitude = magnitudes / static_cast<double>(cols);
+    long double squares = 0;
+    double error_squares = 0;
+    for (std::size_t h = 0; h < cols; ++h) {
+      long double const d = static_cast<long double>(x[h]) - first;
+      long double const e = d - mean;
+      xhat[h] = e;
+      squares += e * e;
+      error_[h] = std::abs(static_cast<double>(d)) + mean_magnitude + std::abs(static_cast<double>(e));
+      if (error_[h] > 0) error_[h] += 2 * denormal_ / unit_;
+      error_squares += error_[h] * error_[h];
+    }
+    auto const v = static_cast<double>(squares / count);
+    double const m = error_squares / static_cast<double>(cols);
+    double const w = v + eps_;
+    inv_std = 1 / std::sqrt(squares / count + static_cast<long double>(eps_));
+    double const of_w = (2 * std::sqrt(v * m) + growth_ * m + v + 2 * denormal_ / unit_) / w + 1;
+    double const of_root = 0.6 * of_w + 3;
+    auto const root = static_cast<double>(inv_std);
+    inv_std_scale = root * of_root;
+    known = !finite || (growth_ * of_w <= 0.1 && magnitudes <= largest_ &&
+                        2 * static_cast<double>(squares) + error_squares <= largest_);
+    for (std::size_t h = 0; h < cols; ++h) {
+      xhat[h] *= inv_std;
+      scale[h] = finite ? error_[h] * root + std::abs(static_cast<double>(xhat[h])) * of_root : 0.0;
+      if (scale[h] > 0) scale[h] += denormal_ / unit_;
+    }
+  }
+
+ private:
+  double eps_;
+  double unit_;
+  double growth_;
+  double denormal_;
+  double largest_;
+  std::vector<double> error_;
+};
+
+}  // namespace tessera::verify

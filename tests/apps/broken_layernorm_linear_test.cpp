@@ -1,0 +1,263 @@
+// Wrong layers on normalised rows; and the kernels that GPUs choose, which hosts can run as well.
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "broken_rows.hpp"
+
+#include "../../apps/layernorm_linear/problem.hpp"
+
+#include <tessera/collective/device/layer_norm.hpp>
+#include <tessera/collective/device/matrix_product.hpp>
+
+namespace tessera::layernorm_linear {
+namespace {
+
+// The arrays and extents of a layer, for the mistakes below.
+template <class T>
+struct Arrays {
+  T const* x;
+  T const* gamma;
+  T const* beta;
+  T const* w;
+  T const* bias;
+  T* y;
+  std::size_t hidden;
+  std::size_t outputs;
+  T eps;
+
+  // Sum over h of w * ln, ln from a mean and an inverse deviation of x itself; w may be indexed in another way.
+  KOKKOS_FUNCTION T dot(std::size_t row, std::size_t o, T mean, T inv_std, std::size_t of_o, std::size_t of_h) const {
+    T sum = bias[o];
+    for (std::size_t h = 0; h < hidden; ++h) {
+      sum += w[o * of_o + h * of_h] * (gamma[h] * (x[row * hidden + h] - mean) * inv_std + beta[h]);
+    }
+    return sum;
+  }
+  // Mean of the first `count` elements of a row, and mean of their squares' distances from `centre`.
+  KOKKOS_FUNCTION T mean(std::size_t row, std::size_t count) const {
+    T sum = 0;
+    for (std::size_t h = 0; h < count; ++h) sum += x[row * hidden + h];
+    return sum / static_cast<T>(count);
+  }
+  KOKKOS_FUNCTION T variance(std::size_t row, T centre) const {
+    T sum = 0;
+    for (std::size_t h = 0; h < hidden; ++h) {
+      sum += (x[row * hidden + h] - centre) * (x[row * hidden + h] - centre);
+    }
+    return sum / static_cast<T>(hidden);
+  }
+};
+
+template <class T, class Mistake>
+struct Kernel {
+  Arrays<T> of;
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    of.y[i] = Mistake::template element<T>(of, i / of.outputs, i % of.outputs);
+  }
+};
+
+template <class Mistake>
+struct Broken {
+  static constexpr VariantInfo info{.name = Mistake::name, .summary = "wrong on purpose"};
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  struct Plan {
+    Plan(Exec const&, InputOn<LayernormLinear, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& in,
+                    OutputOn<LayernormLinear, Exec, T> const& out) const {
+      Arrays<T> const of{in.x.data(), in.gamma.data(), in.beta.data(),
+                         in.w.data(), in.bias.data(),  out.y.data(),
+                         in.hidden(), in.outputs(),    static_cast<T>(in.parameters.eps)};
+      Kokkos::parallel_for("tessera::tests::broken_layernorm_linear", Kokkos::RangePolicy<Exec>(exec, 0, out.y.size()),
+                           Kernel<T, Mistake>{of});
+    }
+  };
+};
+
+struct SquareOfTheMean {
+  static constexpr std::string_view name = "square_of_the_mean";
+  template <class T>
+  KOKKOS_FUNCTION static T element(Arrays<T> const& of, std::size_t row, std::size_t o) {
+    T const mean = of.mean(row, of.hidden);
+    T const variance = of.variance(row, T(0)) - mean * mean;
+    return of.dot(row, o, mean, T(1) / Kokkos::sqrt(variance + of.eps), of.hidden, 1);
+  }
+};
+struct UnbiasedVariance {
+  static constexpr std::string_view name = "unbiased_variance";
+  template <class T>
+  KOKKOS_FUNCTION static T element(Arrays<T> const& of, std::size_t row, std::size_t o) {
+    T const mean = of.mean(row, of.hidden);
+    T const n = static_cast<T>(of.hidden);
+    return of.dot(row, o, mean, T(1) / Kokkos::sqrt(of.variance(row, mean) * n / (n - 1) + of.eps), of.hidden, 1);
+  }
+};
+struct MissesTail {
+  static constexpr std::string_view name = "misses_tail";
+  template <class T>
+  KOKKOS_FUNCTION static T element(Arrays<T> const& of, std::size_t row, std::size_t o) {
+    T const mean = of.mean(row, of.hidden / 4 * 4);
+    return of.dot(row, o, mean, T(1) / Kokkos::sqrt(of.variance(row, mean) + of.eps), of.hidden, 1);
+  }
+};
+struct EpsOutside {
+  static constexpr std::string_view name = "eps_outside";
+  template <class T>
+  KOKKOS_FUNCTION static T element(Arrays<T> const& of, std::size_t row, std::size_t o) {
+    T const mean = of.mean(row, of.hidden);
+    return of.dot(row, o, mean, T(1) / (Kokkos::sqrt(of.variance(row, mean)) + of.eps), of.hidden, 1);
+  }
+};
+struct TransposedWeights {
+  static constexpr std::string_view name = "transposed_weights";
+  template <class T>
+  KOKKOS_FUNCTION static T element(Arrays<T> const& of, std::size_t row, std::size_t o) {
+    T const mean = of.mean(row, of.hidden);
+    return of.dot(row, o, mean, T(1) / Kokkos::sqrt(of.variance(row, mean) + of.eps), 1, of.outputs);
+  }
+};
+
+ParameterMap const odd{{"rows", std::int64_t{7}}, {"hidden", std::int64_t{13}}, {"outputs", std::int64_t{5}}};
+
+TEST(BrokenLayernormLinear, UnbiasedVariance) {
+  testing::expect_caught<LayernormLinear, Broken<UnbiasedVariance>>(7 * 13 * 5, odd, "y");
+}
+TEST(BrokenLayernormLinear, MissesTail) {
+  testing::expect_caught<LayernormLinear, Broken<MissesTail>>(7 * 13 * 5, odd, "y");
+}
+TEST(BrokenLayernormLinear, EpsOutside) {
+  testing::expect_caught<LayernormLinear, Broken<EpsOutside>>(
+      7 * 13 * 5, {{"rows", std::int64_t{7}}, {"hidden", std::int64_t{13}}, {"outputs", std::int64_t{5}}, {"eps", 0.5}},
+      "y");
+}
+TEST(BrokenLayernormLinear, TransposedWeights) {
+  testing::expect_caught<LayernormLinear, Broken<TransposedWeights>>(7 * 13 * 5, odd, "y");
+}
+
+// x = 1000 + 0.01 i: what E[x^2] - E[x]^2 and a mean of x itself lose; ones and zeros elsewhere.
+class LargeMean final : public FieldSource {
+ public:
+  [[nodiscard]] Shape shape(FieldSpec const& spec) const override {
+    if (spec.name == "x") return {3, 24};
+    if (spec.name == "w") return {5, 24};
+    return {spec.name == "bias" ? std::size_t{5} : std::size_t{24}};
+  }
+  void read(FieldSpec const& spec, void* destination) const override {
+    if (spec.dtype == DType::float32) fill(spec, static_cast<float*>(destination));
+    if (spec.dtype == DType::float64) fill(spec, static_cast<double*>(destination));
+  }
+
+ private:
+  template <class T>
+  void fill(FieldSpec const& spec, T* values) const {
+    for (std::size_t i = 0; i < count_of(shape(spec)); ++i) {
+      values[i] = static_cast<T>(spec.name == "x"   ? 1000 + 0.01 * static_cast<double>(i)
+                                 : spec.name == "w" ? (i % 25 == 0 ? 1.0 : 0.0)
+                                                    : (spec.name == "gamma" ? 1.0 : 0.0));
+    }
+  }
+};
+
+TEST(BrokenLayernormLinear, SquareOfTheMean) {
+  App const app = make_app<LayernormLinear>({rows<LayernormLinear, Broken<SquareOfTheMean>>()});
+  for (Row const& row : app.rows) {
+    auto const problem_case = app.read(row.dtype, LargeMean(), testing::with_defaults(app, {}));
+    std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 1);
+    EXPECT_NE(outcome.find("y"), std::string::npos) << testing::name_of(app, row) << ": " << outcome;
+  }
+}
+
+// What the bound allows there, and what the reference says: five digits and more.
+TEST(LayernormLinear, KeepsDigitsOfALargeMean) {
+  App const app = make_app<LayernormLinear>({rows<LayernormLinear, Broken<SquareOfTheMean>>()});
+  for (Row const& row : app.rows) {
+    auto const problem_case = app.read(row.dtype, LargeMean(), testing::with_defaults(app, {}));
+    ExpectedField const y = problem_case->reference().at(0);
+    // w is ones on a diagonal: y[r, o] = xhat[r, o]. The deviation of 0 .. 23 is sqrt(575 / 12) = 6.922.
+    for (std::size_t o = 0; o < 5; ++o) {
+      double const deviation = 0.01 * (static_cast<double>(o) - 11.5);
+      EXPECT_NEAR(y.value[o], deviation / std::sqrt(1e-4 * 575 / 12 + 1e-5), 2e-3);  // x is rounded, to 6e-5
+      double const bound = std::expm1(60 * unit_roundoff(row.dtype)) * y.scale[o];
+      EXPECT_LT(bound, 2e-4);
+    }
+  }
+}
+
+// Rows by W lanes that hold Packs packs of N, on every space; then a product that is written here.
+template <int W, bool in_packs, int Packs>
+struct ByLanes {
+  static constexpr VariantInfo info{.name = "by_lanes", .summary = "kernels that a GPU takes, on every space"};
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  struct Plan {
+    static constexpr int pack = in_packs ? collective::pack_width<T> : 1;
+    using Kernel = device::LayerNormRows<Exec, T, W, pack, Packs>;
+
+    Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& in)
+        : product(exec, in.rows(), in.outputs(), in.hidden()),
+          ln("ln", in.rows() * in.hidden()),
+          mean("mean", in.rows()),
+          inv_std("inv_std", in.rows()),
+          steps(Kernel::sum_steps(in.hidden()) + 11 + product.rounding_steps()) {}
+    void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& in,
+                    OutputOn<LayernormLinear, Exec, T> const& out) const {
+      if (in.rows() == 0) return;
+      Kernel kernel{in.x.data(),
+                    in.hidden(),
+                    static_cast<T>(in.parameters.eps),
+                    {mean.data(), inv_std.data()},
+                    in.gamma.data(),
+                    in.beta.data(),
+                    ln.data(),
+                    {}};
+      kernel.enqueue("tessera::tests::layer_norm", exec, in.parameters.team, in.rows());
+      product("tessera::tests::product", exec, ln.data(), in.w.data(), out.y.data(),
+              {.load = {}, .store = {in.bias.data()}});
+    }
+    [[nodiscard]] double rounding_steps() const { return steps; }
+
+    device::MatrixProduct<Exec, T,
+                          collective::ProductForm<false, true, collective::AsStored, collective::SumAndBias<T>>>
+        product;
+    Kokkos::View<T*, typename Exec::memory_space> ln;
+    Kokkos::View<T*, typename Exec::memory_space> mean;
+    Kokkos::View<T*, typename Exec::memory_space> inv_std;
+    double steps;
+  };
+};
+
+void run_on_every_space(App const& app, std::vector<std::size_t> const& hidden) {
+  for (std::int64_t const team : {0, 3}) {
+    for (std::size_t const h : hidden) {
+      for (std::size_t const rows_of_x : {0, 1, 67}) {
+        std::vector<Shape> const shapes{{rows_of_x, h}, {h}, {h}, {4, h}, {4}};
+        testing::PatternSource const source(app, testing::Pattern::random, shapes);
+        for (Row const& row : app.rows) {
+          if (!testing::is_wanted(row)) continue;
+          auto const problem_case = app.read(row.dtype, source, testing::with_defaults(app, {{"team", team}}));
+          std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 2);
+          if (outcome.starts_with("skipped: ")) continue;
+          EXPECT_EQ(outcome, "") << testing::name_of(app, row) << " of " << rows_of_x << " x " << h;
+        }
+      }
+    }
+  }
+}
+
+TEST(LayernormLinear, RowsByLanes) {
+  run_on_every_space(make_app<LayernormLinear>({rows<LayernormLinear, ByLanes<8, true, 1>>(),
+                                                rows<LayernormLinear, ByLanes<32, true, 2>>(),
+                                                rows<LayernormLinear, ByLanes<32, true, 8>>()}),
+                     {4, 8, 12, 32, 36, 128, 256, 260, 1024, 1028, 2052});
+  run_on_every_space(make_app<LayernormLinear>({rows<LayernormLinear, ByLanes<8, false, 4>>(),
+                                                rows<LayernormLinear, ByLanes<32, false, 8>>()}),
+                     {1, 2, 7, 31, 32, 33, 255, 256, 257, 1023});
+}
+
+}  // namespace
+}  // namespace tessera::layernorm_linear
