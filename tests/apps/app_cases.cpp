@@ -201,6 +201,12 @@ std::vector<ParameterMap> parameters_of(std::string_view app) {
     maps.push_back({{"vocabulary", Int{90}}, {"length", Int{5}}});
     maps.push_back({{"vocabulary", Int{90}}, {"batch", Int{2}}, {"width", Int{8}}});
   }
+  if (app == "softmax") {
+    for (char const* const axis : {"all", "rows", "cols"}) {
+      for (Int const rows : {0, 1, 2, 3, 63}) maps.push_back({{"axis", std::string(axis)}, {"rows", rows}});
+      for (Int const team : {2, 3, 4}) maps.push_back({{"axis", std::string(axis)}, {"rows", Int{5}}, {"team", team}});
+    }
+  }
   if (app == "matmul") {
     maps.push_back({{"m", Int{1}}});
     maps.push_back({{"n", Int{1}}});
