@@ -215,6 +215,12 @@ std::vector<ParameterMap> parameters_of(std::string_view app) {
     maps.push_back({{"rows", Int{2050}}, {"hidden", Int{4}}, {"outputs", Int{5}}});
     maps.push_back({{"eps", 1.0}});
   }
+  if (app == "softmax") {
+    for (char const* const axis : {"all", "rows", "cols"}) {
+      for (Int const rows : {0, 1, 2, 3, 63}) maps.push_back({{"axis", std::string(axis)}, {"rows", rows}});
+      for (Int const team : {2, 3, 4}) maps.push_back({{"axis", std::string(axis)}, {"rows", Int{5}}, {"team", team}});
+    }
+  }
   if (app == "matmul") {
     maps.push_back({{"m", Int{1}}});
     maps.push_back({{"n", Int{1}}});

@@ -522,6 +522,33 @@ TEST_F(Io, WrongRank) {
   }
 }
 
+TEST_F(Io, VectorAsRow) {
+  std::string const path =
+      write_case({make_field<float>("a", {3}, iota<float>(3)), make_field<float>("b", {2, 3}, iota<float>(6)),
+                  make_field<float>("c", {1, 2, 3}, iota<float>(6))});
+  auto const matrix = [](std::string const& name) {
+    return FieldSpec{.name = name, .rank = 2, .dtype = DType::float32, .vector_as_row = true};
+  };
+  CaseFile const file(path);
+  EXPECT_EQ(file.shape(matrix("a")), (Shape{1, 3}));
+  EXPECT_EQ(file.shape(matrix("b")), (Shape{2, 3}));
+  std::vector<float> values(3);
+  file.read(matrix("a"), values.data());
+  EXPECT_EQ(values, iota<float>(3));
+  expect_says(user_error_of([&] { (void)file.shape(matrix("c")); }), {path, "[1, 2, 3]", "needs rank 2, or 1, has 3"});
+  expect_says(user_error_of([&] { (void)file.shape({"a", 2, DType::float32}); }), {path, "[3]", "needs rank 2, has 1"});
+}
+
+TEST_F(Io, ExpectedVectorAsRow) {
+  std::string const path = write_dot_case();
+  add_expected(path, {make_field<float>("out", {4}, iota<float>(4))});
+  FieldSpec const spec{.name = "out", .rank = 2, .dtype = DType::float32, .vector_as_row = true};
+  auto const fields = CaseFile(path).expected({spec});
+  ASSERT_EQ(fields.size(), 1u);
+  EXPECT_EQ(fields[0].shape, (Shape{1, 4}));
+  EXPECT_EQ(values_of<float>(fields[0]), iota<float>(4));
+}
+
 TEST_F(Io, WrongDtype) {
   std::string const path = write_dot_case();
   std::int64_t const value = 1;

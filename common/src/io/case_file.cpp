@@ -169,6 +169,12 @@ bool is_annotation(std::string const& name) {
   return name.starts_with('_') || name == "description" || name == "source" || name == "title";
 }
 
+/// The shape that a dataset has for the app: [1, n] of a vector where the field takes one as a row.
+Shape shape_as(FieldSpec const& field, Shape shape) {
+  if (field.vector_as_row && field.rank == 2 && shape.size() == 1) shape.insert(shape.begin(), 1);
+  return shape;
+}
+
 /// Opens a dataset of /input or /expected and checks it against what the app asks for.
 hdf5::Dataset open_field(std::string const& path, std::string const& group_name, hdf5::Group const& group,
                          FieldSpec const& field) {
@@ -187,10 +193,11 @@ hdf5::Dataset open_field(std::string const& path, std::string const& group_name,
                          std::string(name_of(field.dtype)) + " here; nothing is converted) store it as " +
                          std::string(name_of(field.dtype)));
   }
-  Shape const shape = dataset.shape();
+  Shape const shape = shape_as(field, dataset.shape());
   if (static_cast<int>(shape.size()) != field.rank) {
     user_error(path, "dataset " + name + " has shape " + to_string(shape) + " (it needs rank " +
-                         std::to_string(field.rank) + ", has " + std::to_string(shape.size()) + ") reshape it");
+                         std::to_string(field.rank) + (field.vector_as_row ? ", or 1" : "") + ", has " +
+                         std::to_string(shape.size()) + ") reshape it");
   }
   // A sparse file can claim any extent. A product that wraps around would allocate too little.
   double bytes = static_cast<double>(size_of(field.dtype));
@@ -291,7 +298,8 @@ ParameterMap CaseFile::parameters(std::vector<ParameterSpec> const& specs) const
 }
 
 Shape CaseFile::shape(FieldSpec const& field) const {
-  return reading(path_, "/input/" + field.name, [&] { return open_field(path_, "/input", input_, field).shape(); });
+  return reading(path_, "/input/" + field.name,
+                 [&] { return shape_as(field, open_field(path_, "/input", input_, field).shape()); });
 }
 
 void CaseFile::read(FieldSpec const& field, void* destination) const {
@@ -314,7 +322,7 @@ std::vector<HostField> CaseFile::expected(std::vector<FieldSpec> const& output) 
     for (FieldSpec const& field : output) {
       if (std::find(names.begin(), names.end(), field.name) == names.end()) continue;
       hdf5::Dataset const dataset = open_field(path_, "/expected", expected_, field);
-      HostField host{field.name, field.dtype, dataset.shape(), nullptr};
+      HostField host{field.name, field.dtype, shape_as(field, dataset.shape()), nullptr};
       std::shared_ptr<std::byte[]> data(new std::byte[host.bytes()]);
       dataset.read(data.get(), field.dtype);
       host.data = std::shared_ptr<void const>(data, data.get());

@@ -80,9 +80,11 @@ template <Fields F>
 [[nodiscard]] std::vector<FieldSpec> describe() {
   std::vector<FieldSpec> specs;
   F fields{};
+  bool vector_as_row = false;
+  if constexpr (requires { F::vector_as_row; }) vector_as_row = F::vector_as_row;
   detail::for_each_field(fields, [&]<class View>(std::size_t i, View const&) {
-    specs.push_back(
-        {std::string(F::names[i]), static_cast<int>(View::rank()), dtype_of<typename View::non_const_value_type>});
+    specs.push_back({std::string(F::names[i]), static_cast<int>(View::rank()),
+                     dtype_of<typename View::non_const_value_type>, vector_as_row && View::rank() == 2});
   });
   return specs;
 }

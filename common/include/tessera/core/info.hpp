@@ -65,6 +65,7 @@ struct FieldSpec {
   std::string name;
   int rank = 1;
   DType dtype = DType::float32;
+  bool vector_as_row = false;  ///< a matrix (rank 2) that a file may hold as a vector [n], which is read as [1, n]
 };
 
 /// The least work an input asks for, whatever the variant.

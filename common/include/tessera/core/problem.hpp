@@ -33,7 +33,8 @@ concept Fields = requires(F& fields) {
 ///
 /// - `info`, `parameters()`: what it says of itself; `Parameters::from(map)` types them and throws UserError when they
 ///   do not go together.
-/// - `Input<T, Memory>`, `Output<T, Memory>`: Fields; the input carries `parameters` too.
+/// - `Input<T, Memory>`, `Output<T, Memory>`: Fields; the input carries `parameters` too. With `static constexpr bool
+///   vector_as_row = true` a file may hold each matrix among them as a vector [n], which is read as one row [1, n].
 /// - `input_shapes(size, parameters)`: shapes that `--size` stands for; `output_shapes(shapes, parameters)`: throws
 ///   UserError, naming both shapes, if the input's do not go together.
 /// - `element<T>(field, index, seed, parameters)`: the generated value at a flat index, a pure function, so that any

@@ -1,0 +1,99 @@
+#pragma once
+/// \file
+/// softmax: y = exp(x - max) / sum exp(x - max), over all elements of a matrix, over each row or over each column.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <tessera/core/info.hpp>
+#include <tessera/core/matrix_shape.hpp>
+#include <tessera/core/random.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::softmax {
+
+/// What sums up to 1.
+enum class Axis : std::uint8_t { all, rows, cols };
+
+struct Softmax {
+  static constexpr AppInfo info{.name = "softmax", .summary = "y = exp(x - max) / sum exp(x - max)"};
+
+  struct Parameters {
+    Axis axis = Axis::all;
+    std::int64_t rows = 0;  ///< of the generated matrix; 0: one with axis all, else about square
+    std::int64_t team = 0;  ///< threads; 0: the variant's choice
+
+    [[nodiscard]] static Parameters from(ParameterMap const& map);
+  };
+  [[nodiscard]] static std::vector<ParameterSpec> parameters();
+
+  /// x [rows, cols]; a vector [n] in a file is one row.
+  template <class T, class Memory>
+  struct Input {
+    Array<T const**, Memory> x;
+    Parameters parameters;
+
+    static constexpr bool vector_as_row = true;
+    static constexpr std::array<std::string_view, 1> names{"x"};
+    static auto fields(auto& self) { return std::tie(self.x); }
+  };
+
+  /// y [rows, cols].
+  template <class T, class Memory>
+  struct Output {
+    Array<T**, Memory> y;
+
+    static constexpr bool vector_as_row = true;
+    static constexpr std::array<std::string_view, 1> names{"y"};
+    static auto fields(auto& self) { return std::tie(self.y); }
+  };
+
+  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
+    bool const one_row = parameters.axis == Axis::all && parameters.rows == 0;
+    return {matrix_shape(size, one_row ? 1 : parameters.rows)};
+  }
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
+    return {input[0]};
+  }
+
+  /// In [-8, 8): e^-16 is far below a rounding error of 1, and far above the smallest number.
+  template <class T>
+  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
+    return T(8) * random_value<T>(seed, field, index);
+  }
+
+  /// An exponential counts as one operation, besides a comparison, a subtraction, an addition and a product.
+  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
+    double const n = static_cast<double>(count_of(input[0]));
+    return {.bytes = 2 * n * static_cast<double>(size_of(dtype)), .flops = 5 * n};
+  }
+
+  /// Additions of a group's exponentials one after the other, in the worst order.
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const& parameters);
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+};
+
+/// The matrix of which each row is a group: with axis all, one row.
+struct GroupRows {
+  std::size_t rows;
+  std::size_t cols;
+};
+
+[[nodiscard]] inline GroupRows group_rows(std::size_t rows, std::size_t cols, Axis axis) {
+  return axis == Axis::all ? GroupRows{1, rows * cols} : GroupRows{rows, cols};
+}
+
+/// Throws Skip if the groups are columns.
+inline void needs_rows(Softmax::Parameters const& parameters, std::string_view variant) {
+  if (parameters.axis == Axis::cols) throw Skip(std::string(variant) + " is for --axis all and rows");
+}
+
+}  // namespace tessera::softmax

@@ -1,0 +1,132 @@
+/// \file
+/// The serial oracle of softmax: for each group the maximum, then the sum of exponentials, then the quotients, in double
+/// (double runs: sums in twice double precision).
+///
+/// Error bound. With d_i = x_i - max, e_i = exp(d_i) and S = sum e_j, y_i = e_i / S. In floating point, with u the unit
+/// roundoff (Higham, Accuracy and Stability of Numerical Algorithms, 3.1 and 4.2):
+/// - d_i is rounded: a relative error of u, so that e_i is off by |d_i| u, relatively; the exponential itself is taken to
+///   be right within 2 units in the last place, 4 u;
+/// - the same of each e_j in S: together at most sum_j e_j (|d_j| + 4) u, that is (mean |d| + 4) u relatively, with the
+///   mean weighted by e_j;
+/// - the quotient: 1 u, or 2 u as a product with 1 / S; a running maximum's last product 1 u.
+/// These do not depend on the order of anything, and make up the offset: u y_i (|d_i| + mean |d| + 12). Where sums of
+/// parts are brought to a common maximum, each of those exponentials has an argument of its own, but on the way from an
+/// element to the result these arguments add up to d_j: what they cost is the mean |d| above.
+/// - the additions of S, and the exponentials and products that bring parts to a common maximum: a chain of k roundings,
+///   the variant's, ((1 + u)^k - 1) y_i. So the scale is y_i.
+/// - below the normal range an exponential loses up to half a denormal, twice with its product: S is at least 1, so the
+///   results are off by that, and S by nothing that counts. 8 denormals in the offset.
+/// The reference's own rounding in double is of no account beside float; beside double the same analysis holds for it,
+/// with the exact sum: |d| is rounded once more, which d's rest (two-sum) takes back, and 6 u are added.
+///
+/// A group with a NaN or +infinity, and one of nothing but -infinities (whose maximum is -infinity), is NaN everywhere,
+/// as in SciPy: infinity - infinity is in its sum. -infinity among finite elements gives 0.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "problem.hpp"
+
+#include <tessera/verify/exact_sum.hpp>
+
+namespace tessera::softmax {
+
+namespace {
+
+/// What is known of a group while its elements pass by; a double run's sum is exact.
+template <class T>
+struct GroupSums {
+  double max = -std::numeric_limits<double>::infinity();
+  bool has_nan = false;
+  std::conditional_t<std::is_same_v<T, double>, verify::ExactSum, double> sum{};
+  double weighted = 0;  // sum e_j |d_j|
+
+  void see(double x) {
+    has_nan = has_nan || std::isnan(x);
+    max = std::max(max, x);
+  }
+
+  [[nodiscard]] bool is_finite() const { return !has_nan && std::isfinite(max); }
+
+  /// exp(x - max), with what the difference loses.
+  [[nodiscard]] double exponential(double x) const {
+    double const d = x - max;
+    if constexpr (!std::is_same_v<T, double>) return std::exp(d);
+    double const back = d - x;
+    double const lost = (x - (d - back)) - (max + back);
+    return std::exp(d) * (std::isfinite(lost) ? 1 + lost : 1);
+  }
+
+  void add(double x) {
+    double const e = exponential(x);
+    if constexpr (std::is_same_v<T, double>) {
+      sum.add(e);
+    } else {
+      sum += e;
+    }
+    if (e > 0) weighted += e * (max - x);
+  }
+
+  [[nodiscard]] double total() const {
+    if constexpr (std::is_same_v<T, double>) {
+      return sum.value();
+    } else {
+      return sum;
+    }
+  }
+};
+
+}  // namespace
+
+template <class T>
+std::vector<ExpectedField> Softmax::reference(Input<T, Kokkos::HostSpace> const& input) {
+  std::size_t const rows = input.x.extent(0);
+  std::size_t const cols = input.x.extent(1);
+  std::size_t const n = rows * cols;
+  ExpectedField y{.name = "y",
+                  .shape = {rows, cols},
+                  .value = std::vector<double>(n),
+                  .scale = std::vector<double>(n),
+                  .offset = std::vector<double>(n)};
+  Axis const axis = input.parameters.axis;
+  std::vector<GroupSums<T>> groups(axis == Axis::all ? 1 : axis == Axis::rows ? rows : cols);
+  auto const group_of = [&](std::size_t row, std::size_t col) -> GroupSums<T>& {
+    return groups[axis == Axis::all ? 0 : axis == Axis::rows ? row : col];
+  };
+  // Row by row whatever the axis: as memory likes it.
+  auto const for_each_element = [&](auto const& body) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      for (std::size_t col = 0; col < cols; ++col) {
+        body(group_of(row, col), static_cast<double>(input.x(row, col)), row * cols + col);
+      }
+    }
+  };
+
+  constexpr double u = unit_roundoff(dtype_of<T>);
+  constexpr double own_error = std::is_same_v<T, double> ? 6 : 0;
+  constexpr double denormals = 8 * static_cast<double>(std::numeric_limits<T>::denorm_min());
+  for_each_element([](GroupSums<T>& group, double x, std::size_t) { group.see(x); });
+  for_each_element([](GroupSums<T>& group, double x, std::size_t) { group.add(x); });
+  for_each_element([&](GroupSums<T>& group, double x, std::size_t i) {
+    if (!group.is_finite()) {
+      y.value[i] = std::numeric_limits<double>::quiet_NaN();
+      return;
+    }
+    double const total = group.total();
+    double const value = group.exponential(x) / total;
+    double const distance = value > 0 ? group.max - x : 0;
+    y.value[i] = value;
+    y.scale[i] = value;
+    y.offset[i] = u * value * (distance + group.weighted / total + 12 + own_error) + denormals;
+  });
+  return {y};
+}
+
+template std::vector<ExpectedField> Softmax::reference(Input<float, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Softmax::reference(Input<double, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Softmax::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+
+}  // namespace tessera::softmax

@@ -1,0 +1,358 @@
+// Wrong softmaxes; and the kernels that GPUs choose, which hosts can run as well.
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "broken_rows.hpp"
+
+#include "../../apps/softmax/chunked_columns.hpp"
+#include "../../apps/softmax/problem.hpp"
+#include "../../apps/softmax/row_chunks.hpp"
+
+#include <tessera/collective/device/row_softmax.hpp>
+
+namespace tessera::softmax {
+namespace {
+
+enum class Mistake { no_maximum, own_piece, misses_tail, not_rescaled, swaps_axes, infinities_count, nan_is_lost };
+
+// One thread a row, one mistake.
+template <class T, Mistake mistake>
+struct WrongRow {
+  T const* x;
+  T* y;
+  std::size_t rows;
+  std::size_t cols;
+
+  KOKKOS_FUNCTION void operator()(std::size_t row) const {
+    std::size_t const next = mistake == Mistake::swaps_axes ? rows : 1;
+    std::size_t const of_row = mistake == Mistake::swaps_axes ? 1 : cols;
+    std::size_t const pieces = mistake == Mistake::own_piece ? 2 : 1;
+    std::size_t const count = mistake == Mistake::misses_tail ? cols / 4 * 4 : cols;
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+      std::size_t const begin = count * piece / pieces;
+      std::size_t const end = count * (piece + 1) / pieces;
+      T max = mistake == Mistake::no_maximum ? T(0) : -std::numeric_limits<T>::infinity();
+      T sum = 0;
+      for (std::size_t i = begin; i < end; ++i) {
+        T const value = x[row * of_row + i * next];
+        if (mistake == Mistake::nan_is_lost && value != value) continue;
+        if (value > max && mistake != Mistake::no_maximum) {
+          if (mistake != Mistake::not_rescaled && sum > 0) sum *= Kokkos::exp(max - value);
+          max = value;
+        }
+        if (mistake == Mistake::infinities_count || max != -std::numeric_limits<T>::infinity()) {
+          sum += Kokkos::exp(value - max);
+        }
+      }
+      for (std::size_t i = begin; i < (piece + 1 == pieces ? cols : end); ++i) {
+        y[row * cols + i] = Kokkos::exp(x[row * of_row + i * next] - max) / sum;
+      }
+    }
+  }
+};
+
+template <Mistake mistake>
+struct Wrong {
+  static constexpr VariantInfo info{.name = "wrong", .summary = "one mistake"};
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  struct Plan {
+    Plan(Exec const&, InputOn<Softmax, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& in,
+                    OutputOn<Softmax, Exec, T> const& out) const {
+      std::size_t const rows = in.x.extent(0);
+      Kokkos::parallel_for("tessera::tests::broken_softmax", Kokkos::RangePolicy<Exec>(exec, 0, rows),
+                           WrongRow<T, mistake>{in.x.data(), out.y.data(), rows, in.x.extent(1)});
+    }
+  };
+};
+
+ParameterMap const of_rows{{"axis", std::string("rows")}, {"rows", std::int64_t{17}}};
+
+// Numbers that a test makes itself.
+class Given final : public FieldSource {
+ public:
+  Given(std::size_t rows, std::size_t cols, std::vector<double> values)
+      : shape_{rows, cols}, values_(std::move(values)) {}
+  [[nodiscard]] Shape shape(FieldSpec const&) const override { return shape_; }
+  void read(FieldSpec const& spec, void* to) const override {
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      if (spec.dtype == DType::float32) static_cast<float*>(to)[i] = static_cast<float>(values_[i]);
+      if (spec.dtype == DType::float64) static_cast<double*>(to)[i] = values_[i];
+    }
+  }
+
+ private:
+  Shape shape_;
+  std::vector<double> values_;
+};
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Random numbers in [-spread, spread); one in `rarity` is `special`.
+Given random_matrix(std::size_t rows, std::size_t cols, double spread, double special = 0, unsigned rarity = 0) {
+  std::mt19937_64 random(rows * 1000003 + cols);
+  std::uniform_real_distribution<double> uniform(-spread, spread);
+  std::vector<double> values(rows * cols);
+  for (double& value : values) value = rarity != 0 && random() % rarity == 0 ? special : uniform(random);
+  return {rows, cols, std::move(values)};
+}
+
+// What the rows of an app say of a matrix; a skip is as good as a pass.
+void expect_passes(App const& app, std::string const& axis, FieldSource const& source, std::int64_t team,
+                   std::string const& what) {
+  for (Row const& row : app.rows) {
+    if (!testing::is_wanted(row)) continue;
+    auto const problem_case =
+        app.read(row.dtype, source, testing::with_defaults(app, {{"axis", axis}, {"team", team}}));
+    std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 2);
+    if (outcome.starts_with("skipped: ")) continue;
+    EXPECT_EQ(outcome, "") << testing::name_of(app, row) << ", " << what << ", team " << team;
+  }
+}
+
+template <Mistake mistake>
+void expect_mistake_on(FieldSource const& source) {
+  App const app = make_app<Softmax>({rows<Softmax, Wrong<mistake>>()});
+  for (Row const& row : app.rows) {
+    auto const problem_case = app.read(row.dtype, source, testing::with_defaults(app, {{"axis", std::string("rows")}}));
+    EXPECT_NE(testing::run_row(row, *problem_case, problem_case->reference(), 1).find("y: "), std::string::npos)
+        << testing::name_of(app, row);
+  }
+}
+
+TEST(BrokenSoftmax, NoMaximum) { expect_mistake_on<Mistake::no_maximum>(random_matrix(3, 50, 2000)); }
+TEST(BrokenSoftmax, EachPieceForItself) {
+  testing::expect_caught<Softmax, Wrong<Mistake::own_piece>>(17 * 59, of_rows, "y");
+}
+TEST(BrokenSoftmax, MissesTail) { testing::expect_caught<Softmax, Wrong<Mistake::misses_tail>>(17 * 59, of_rows, "y"); }
+TEST(BrokenSoftmax, NotRescaled) {
+  testing::expect_caught<Softmax, Wrong<Mistake::not_rescaled>>(17 * 59, of_rows, "y");
+}
+TEST(BrokenSoftmax, SwapsAxes) { testing::expect_caught<Softmax, Wrong<Mistake::swaps_axes>>(17 * 59, of_rows, "y"); }
+TEST(BrokenSoftmax, MinusInfinitiesCount) {
+  expect_mistake_on<Mistake::infinities_count>(Given(1, 4, {-infinity, -infinity, 1, 2}));
+}
+TEST(BrokenSoftmax, NanIsLost) {
+  expect_mistake_on<Mistake::nan_is_lost>(Given(1, 4, {1, std::numeric_limits<double>::quiet_NaN(), 1, 2}));
+}
+
+// ---------------------------------------------------------------------------------------- kernels of GPUs, on hosts too
+
+// One kernel of rows in registers or sweeps: `Kernel<Exec, T>::type`, and what it takes.
+template <template <class, class> class Choice>
+struct OneKernel {
+  static constexpr VariantInfo info{.name = "one_kernel", .summary = "a kernel of rows, on every space"};
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  struct Plan {
+    using Kernel = typename Choice<Exec, T>::type;
+    int threads;
+    double steps;
+
+    Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& in)
+        : threads(device::team_size(exec, in.parameters.team, Kernel::vector_length)),
+          steps(Kernel::rounding_steps(in.x.extent(1), threads)) {
+      if (in.x.extent(1) > Choice<Exec, T>::most(threads)) throw Skip("too long");
+      if (in.x.extent(1) % Choice<Exec, T>::pack != 0) throw Skip("no whole packs");
+    }
+    void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& in,
+                    OutputOn<Softmax, Exec, T> const& out) const {
+      if (in.x.size() == 0) return;
+      Kernel::enqueue("tessera::tests::one_kernel", exec,
+                      device::SoftmaxRows<T>{in.x.data(), out.y.data(), in.x.extent(0), in.x.extent(1), T(1)}, threads);
+    }
+    [[nodiscard]] double rounding_steps() const { return steps; }
+  };
+};
+
+template <bool in_packs, int Packs>
+struct TeamChoice {
+  template <class Exec, class T>
+  struct On {
+    static constexpr int pack = in_packs ? collective::pack_width<T> : 1;
+    using type = device::detail::TeamSoftmax<Exec, T, Packs, pack>;
+    static std::size_t most(int threads) { return static_cast<std::size_t>(threads) * type::of_thread; }
+  };
+};
+
+template <int W, bool in_packs, int Packs, int InFlight>
+struct LanesChoice {
+  template <class Exec, class T>
+  struct On {
+    static constexpr int pack = in_packs ? collective::pack_width<T> : 1;
+    using type = device::detail::LanesSoftmax<Exec, T, W, Packs, pack, InFlight>;
+    static std::size_t most(int) { return type::most_cols; }
+  };
+};
+
+template <bool in_packs>
+struct SweepChoice {
+  template <class Exec, class T>
+  struct On {
+    static constexpr int pack = in_packs ? collective::pack_width<T> : 1;
+    using type = device::detail::SweepSoftmax<Exec, T, pack>;
+    static std::size_t most(int) { return std::numeric_limits<std::size_t>::max(); }
+  };
+};
+
+void run_matrices(App const& app, std::string const& axis, std::vector<Shape> const& shapes) {
+  for (std::int64_t const team : {0, 2, 3}) {
+    for (Shape const& shape : shapes) {
+      std::string const what = to_string(shape);
+      expect_passes(app, axis, random_matrix(shape[0], shape[1], 8), team, what);
+      expect_passes(app, axis, random_matrix(shape[0], shape[1], 90), team, what + " far apart");
+      expect_passes(app, axis, random_matrix(shape[0], shape[1], 5, -infinity, 2), team, what + " -infinities");
+      expect_passes(app, axis, random_matrix(shape[0], shape[1], 5, infinity, 150), team, what + " infinities");
+      expect_passes(app, axis, random_matrix(shape[0], shape[1], 5, std::nan(""), 150), team, what + " NaN");
+      expect_passes(app, axis, random_matrix(shape[0], shape[1], 5, -infinity, 1), team, what + " nothing");
+    }
+  }
+}
+
+TEST(Softmax, RowsInRegistersOfTeams) {
+  std::vector<Shape> const shapes{{1, 1}, {3, 4}, {7, 64}, {5, 100}, {2, 333}, {40, 96}, {1, 384}};
+  run_matrices(make_app<Softmax>({rows<Softmax, OneKernel<TeamChoice<true, 4>::On>>()}), "rows", shapes);
+  run_matrices(make_app<Softmax>({rows<Softmax, OneKernel<TeamChoice<false, 16>::On>>()}), "rows", shapes);
+}
+
+TEST(Softmax, RowsInRegistersOfLanes) {
+  std::vector<Shape> const shapes{{1, 1}, {9, 3}, {101, 4}, {7, 16}, {33, 13}, {5, 100}, {3, 512}, {2, 509}};
+  run_matrices(make_app<Softmax>({rows<Softmax, OneKernel<LanesChoice<1, true, 1, 4>::On>>(),
+                                  rows<Softmax, OneKernel<LanesChoice<4, true, 1, 4>::On>>(),
+                                  rows<Softmax, OneKernel<LanesChoice<32, true, 8, 1>::On>>()}),
+               "rows", shapes);
+  run_matrices(make_app<Softmax>({rows<Softmax, OneKernel<LanesChoice<4, false, 4, 4>::On>>(),
+                                  rows<Softmax, OneKernel<LanesChoice<32, false, 16, 1>::On>>()}),
+               "rows", shapes);
+}
+
+TEST(Softmax, RowsInSweeps) {
+  std::vector<Shape> const shapes{{1, 1}, {3, 4}, {2, 128}, {3, 129}, {4, 1000}, {1, 5003}};
+  run_matrices(make_app<Softmax>({rows<Softmax, OneKernel<SweepChoice<true>::On>>()}), "rows", shapes);
+  run_matrices(make_app<Softmax>({rows<Softmax, OneKernel<SweepChoice<false>::On>>()}), "rows", shapes);
+}
+
+// Rows in chunks and columns in chunks, by lanes or loops.
+template <template <class, class> class Choice>
+struct InChunks {
+  static constexpr VariantInfo info{.name = "in_chunks", .summary = "chunks of rows or columns, on every space"};
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  struct Plan {
+    typename Choice<Exec, T>::type chunks;
+
+    Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& in)
+        : chunks((check(in.x.extent(1)), exec), in.x.extent(0), in.x.extent(1), in.parameters.team) {}
+    void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& in,
+                    OutputOn<Softmax, Exec, T> const& out) const {
+      chunks(exec, in.x.data(), out.y.data());
+    }
+    [[nodiscard]] double rounding_steps() const { return chunks.rounding_steps(); }
+
+   private:
+    static void check(std::size_t cols) {
+      if (cols % (Choice<Exec, T>::in_packs ? collective::pack_width<T> : 1) != 0) throw Skip("no whole packs");
+    }
+  };
+};
+
+template <bool packs>
+struct RowChunksChoice {
+  template <class Exec, class T>
+  struct On {
+    static constexpr bool in_packs = packs;
+    using type = ChunkedRows<Exec, T, LaneShare<Exec, T, packs ? collective::pack_width<T> : 1>>;
+  };
+};
+
+template <bool packs>
+struct ColumnLanesChoice {
+  template <class Exec, class T>
+  struct On {
+    static constexpr bool in_packs = packs;
+    using type = ChunkedColumns<Exec, T, ColumnLanes<Exec, T, packs ? collective::pack_width<T> : 1>>;
+  };
+};
+
+TEST(Softmax, RowsInChunks) {
+  std::vector<Shape> const shapes{{1, 1}, {3, 4}, {1, 1027}, {1, 5000}, {2, 4096}, {40, 96}};
+  run_matrices(make_app<Softmax>({rows<Softmax, InChunks<RowChunksChoice<true>::On>>()}), "rows", shapes);
+  run_matrices(make_app<Softmax>({rows<Softmax, InChunks<RowChunksChoice<false>::On>>()}), "rows", shapes);
+}
+
+TEST(Softmax, ColumnsByLanes) {
+  std::vector<Shape> const shapes{{1, 1}, {1, 131}, {1003, 1}, {501, 3}, {499, 4}, {40, 64}, {57, 55}, {200, 20}};
+  run_matrices(make_app<Softmax>({rows<Softmax, InChunks<ColumnLanesChoice<true>::On>>()}), "cols", shapes);
+  run_matrices(make_app<Softmax>({rows<Softmax, InChunks<ColumnLanesChoice<false>::On>>()}), "cols", shapes);
+}
+
+// --------------------------------------------------------------------------------------------- what they are made of
+
+template <class T>
+void check_exponential(double lowest, double allowed_ulps) {
+  double worst = 0;
+  for (double x = lowest; x <= 0; x += 0.00137) {
+    auto const argument = static_cast<T>(x);
+    auto const found = static_cast<double>(collective::exp_nonpositive(argument));
+    double const wanted = std::exp(static_cast<double>(argument));
+    double const ulp = std::max(wanted * static_cast<double>(std::numeric_limits<T>::epsilon()),
+                                static_cast<double>(std::numeric_limits<T>::denorm_min()));
+    worst = std::max(worst, std::abs(found - wanted) / ulp);
+  }
+  EXPECT_LE(worst, allowed_ulps);
+}
+
+TEST(Exponential, IsWithinTwoUlps) {
+  check_exponential<float>(-110, 2);
+  check_exponential<double>(-760, 2);
+  EXPECT_EQ(collective::exp_nonpositive(0.0f), 1.0f);
+  EXPECT_EQ(collective::exp_nonpositive(0.0), 1.0);
+  EXPECT_EQ(collective::exp_nonpositive(-std::numeric_limits<float>::infinity()), 0.0f);
+  EXPECT_EQ(collective::exp_nonpositive(-infinity), 0.0);
+  EXPECT_TRUE(std::isnan(collective::exp_nonpositive(std::numeric_limits<float>::quiet_NaN())));
+  EXPECT_TRUE(std::isnan(collective::exp_nonpositive(std::nan(""))));
+}
+
+TEST(OnlineSum, MergesWhatIsThere) {
+  using Sum = collective::OnlineSum<double>;
+  collective::MergeOnlineSums<double> const merge;
+  Sum const some = merge(Sum{2, 1}, Sum{3, 1.5});
+  EXPECT_EQ(some.max, 3);
+  EXPECT_NEAR(some.sum, std::exp(-1) + 1.5, 1e-15);
+  for (Sum const& with_nothing : {merge(some, merge.identity()), merge(merge.identity(), some)}) {
+    EXPECT_EQ(with_nothing.max, some.max);
+    EXPECT_EQ(with_nothing.sum, some.sum);
+  }
+  Sum const nothing = merge(merge.identity(), Sum{});
+  EXPECT_EQ(nothing.max, -infinity);
+  EXPECT_EQ(nothing.sum, 0);
+  EXPECT_TRUE(std::isnan(nothing.inverse()));
+  EXPECT_TRUE(std::isnan(merge(some, Sum{infinity, 1}).inverse()));
+  EXPECT_TRUE(std::isnan(merge(Sum{std::nan(""), 1}, some).inverse()));
+  EXPECT_TRUE(std::isnan(merge(some, Sum{1, std::nan("")}).inverse()));
+  Sum one_by_one;
+  for (double const x : {-infinity, 2.0, 1.0, 3.0, -infinity}) one_by_one.add(x);
+  EXPECT_EQ(one_by_one.max, 3);
+  EXPECT_NEAR(one_by_one.sum, std::exp(-1) + std::exp(-2) + 1, 1e-15);
+}
+
+TEST(Softmax, FactorAndInPlace) {
+  using Exec = Kokkos::DefaultHostExecutionSpace;
+  Exec const exec;
+  for (auto const method : {device::SoftmaxMethod::automatic, device::SoftmaxMethod::lanes}) {
+    Kokkos::View<float*, Kokkos::HostSpace> const x("x", 8);
+    for (int i = 0; i < 8; ++i) x(i) = static_cast<float>(i % 4) * 2;
+    device::RowSoftmax<Exec, float> const softmax(exec, 2, 4, 0, method);
+    softmax("tessera::tests::softmax", exec, x.data(), x.data(), 0.5f);
+    exec.fence();
+    double const wanted[] = {0.0320586, 0.08714432, 0.2368828, 0.6439143};
+    for (int i = 0; i < 8; ++i) EXPECT_NEAR(x(i), wanted[i % 4], 1e-7);
+  }
+}
+
+}  // namespace
+}  // namespace tessera::softmax
