@@ -1,0 +1,281 @@
+#pragma once
+/// \file
+/// The row-wise part of the backward step in one sweep: statistics of a row of x, dx, ln, and what the row adds to dgamma
+/// and dbeta.
+///
+/// A few lanes a row, as in collective/device/layer_norm.hpp. A thread's lanes go through rows of one chunk, and keep its
+/// sums of columns beside them: in registers where a row fits into these, else in memory of their own.
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "problem.hpp"
+
+#include <tessera/collective/device/chunks.hpp>
+#include <tessera/collective/device/layer_norm.hpp>
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/problem.hpp>
+
+namespace tessera::layernorm_linear_backward {
+
+/// The arrays of a launch. x, q, dx, ln [rows, cols]; gamma, beta, dgamma, dbeta [cols]; sums [threads, 2, cols] of dgamma
+/// and dbeta. No two overlap.
+template <class T>
+struct RowArrays {
+  T const* x;
+  T const* q;  ///< gradient of ln
+  T const* gamma;
+  T const* beta;
+  T* dx;
+  T* ln;
+  T* sums;
+  T* dgamma;  ///< null: the sums stay where they are; else they are added to these, atomically
+  T* dbeta;
+};
+
+/// W lanes a row, `Packs` packs of N each at a time; with N > 1 it divides cols, and all arrays are aligned for packs of N.
+/// A functor for teams of any number of threads with `vector_length`; a thread has sums of its own. Scratch, barriers:
+/// none.
+template <class Exec, class T, int W, int N, int Packs>
+class GradientRows {
+ public:
+  using Normal = device::LayerNormRows<Exec, T, W, N, Packs>;
+  using Lanes = typename Normal::Lanes;
+  using Held = typename Normal::Held;
+  using HeldByLanes = typename Normal::HeldByLanes;
+  using Pack = collective::Pack<T, N>;
+  // What stays in registers must not be more than a lane has: small teams where a row takes many.
+  static constexpr int most_lanes = Packs * N * static_cast<int>(sizeof(T)) > 64 ? 128 : 256;
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<most_lanes, 2>>;
+  using Member = typename Policy::member_type;
+  static constexpr int vector_length = Normal::vector_length;
+  static constexpr int part = Normal::part;
+
+  RowArrays<T> of;
+  std::size_t cols;
+  T eps;
+  device::Chunks chunks;  // of rows, one a team
+
+  [[nodiscard]] static int threads_of(Exec const& exec, std::int64_t team) {
+    int const threads = device::team_size(exec, team, vector_length);
+    return is_gpu<Exec> ? std::min(threads, most_lanes / vector_length) : threads;
+  }
+  /// Chunks that fill the machine, but of 16 rows a thread at least: its sums are worth two.
+  [[nodiscard]] static device::Chunks chunks_of(Exec const& exec, int threads, std::size_t rows) {
+    std::size_t const most = std::max<std::size_t>(1, rows / (16 * static_cast<std::size_t>(threads)));
+    return device::split(rows, static_cast<std::size_t>(threads),
+                         std::min(most, device::teams_that_fill(exec, threads * vector_length)));
+  }
+
+  void enqueue(std::string const& label, Exec const& exec, int threads) const {
+    Kokkos::parallel_for(label, Policy(exec, chunks.count, threads, vector_length), *this);
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Lanes const lanes;
+    auto const thread = static_cast<std::size_t>(team.league_rank()) * team.team_size() + team.team_rank();
+    T* const own_sums = of.sums + 2 * thread * cols;
+    auto to_gamma = lanes.template fill<Held>(Held{});
+    auto to_beta = lanes.template fill<Held>(Held{});
+    if (cols > part) clear(lanes, own_sums);
+    std::size_t const end = chunks.end(team.league_rank());
+    for (std::size_t row = chunks.begin(team.league_rank()) + team.team_rank(); row < end; row += team.team_size()) {
+      one_row(lanes, row, own_sums, to_gamma, to_beta);
+    }
+    finish(lanes, own_sums, to_gamma, to_beta);
+  }
+
+ private:
+  KOKKOS_FUNCTION void one_row(Lanes const& lanes, std::size_t row, T* own_sums, HeldByLanes& to_gamma,
+                               HeldByLanes& to_beta) const {
+    T const* const x = of.x + row * cols;
+    T const* const q = of.q + row * cols;
+    auto x_held = lanes.template fill<Held>(Held{});
+    auto q_held = lanes.template fill<Held>(Held{});
+    if (cols <= part) Normal::load(lanes, q, static_cast<int>(cols), q_held);  // on its way meanwhile
+    device::NormalisedRow<T> const normalised = Normal::statistics_of(lanes, x, cols, eps, x_held);
+    auto sums = lanes.template fill<Pack>(Pack{});       // of g = q * gamma
+    auto sums_of_x = lanes.template fill<Pack>(Pack{});  // of g * xhat
+    for (std::size_t first = 0; first < cols; first += part) {
+      int const count = thread::count_before(first, cols, part);
+      if (cols > part) {
+        Normal::load(lanes, x + first, count, x_held);
+        Normal::load(lanes, q + first, count, q_held);
+      }
+      lanes.each(
+          [&](int lane, Held const& own_x, Held const& own_q, Pack& sum, Pack& sum_of_x) {
+            for (int p = 0; p < Packs; ++p) {
+              int const i = thread::row_offset<W, N>(p, lane, 0);
+              if (i >= count) continue;
+              Pack const gamma = collective::pack_at<N>(of.gamma + first + i);
+              for (int e = 0; e < N; ++e) {
+                T const g = own_q.at[p][e] * gamma[e];
+                sum[e] += g;
+                sum_of_x[e] += g * normalised(own_x.at[p][e]);
+              }
+            }
+          },
+          x_held, q_held, sums, sums_of_x);
+    }
+    T const mean = Normal::total(lanes, sums) / static_cast<T>(cols);
+    T const mean_of_x = Normal::total(lanes, sums_of_x) / static_cast<T>(cols);
+    for (std::size_t first = 0; first < cols; first += part) {
+      int const count = thread::count_before(first, cols, part);
+      if (cols > part) {
+        Normal::load(lanes, x + first, count, x_held);
+        Normal::load(lanes, q + first, count, q_held);
+      }
+      lanes.each(
+          [&](int lane, Held const& own_x, Held const& own_q, Held& gamma_sum, Held& beta_sum) {
+            for (int p = 0; p < Packs; ++p) {
+              int const i = thread::row_offset<W, N>(p, lane, 0);
+              if (i >= count) continue;
+              Pack const gamma = collective::pack_at<N>(of.gamma + first + i);
+              Pack const beta = collective::pack_at<N>(of.beta + first + i);
+              Pack dx;
+              Pack ln;
+              Pack to_dgamma;
+              for (int e = 0; e < N; ++e) {
+                T const xhat = normalised(own_x.at[p][e]);
+                to_dgamma[e] = own_q.at[p][e] * xhat;
+                dx[e] = normalised.inv_std * ((own_q.at[p][e] * gamma[e] - mean) - xhat * mean_of_x);
+                ln[e] = gamma[e] * xhat + beta[e];
+              }
+              collective::pack_at<N>(of.dx + row * cols + first + i) = dx;
+              collective::pack_at<N>(of.ln + row * cols + first + i) = ln;
+              if (cols <= part) {
+                for (int e = 0; e < N; ++e) {
+                  gamma_sum.at[p][e] += to_dgamma[e];
+                  beta_sum.at[p][e] += own_q.at[p][e];
+                }
+              } else {
+                Pack& in_gamma = collective::pack_at<N>(own_sums + first + i);
+                Pack& in_beta = collective::pack_at<N>(own_sums + cols + first + i);
+                for (int e = 0; e < N; ++e) {
+                  in_gamma[e] += to_dgamma[e];
+                  in_beta[e] += own_q.at[p][e];
+                }
+              }
+            }
+          },
+          x_held, q_held, to_gamma, to_beta);
+    }
+  }
+
+  // A lane clears, adds to and reads the same elements, so that nobody waits for another.
+  KOKKOS_FUNCTION void clear(Lanes const& lanes, T* own_sums) const {
+    auto const zeros = lanes.template fill<Held>(Held{});
+    for (std::size_t first = 0; first < cols; first += part) {
+      int const count = thread::count_before(first, cols, part);
+      lanes.each(
+          [&](int lane, Held const& zero) {
+            for (int p = 0; p < Packs; ++p) {
+              int const i = thread::row_offset<W, N>(p, lane, 0);
+              if (i >= count) continue;
+              collective::pack_at<N>(own_sums + first + i) = zero.at[p];
+              collective::pack_at<N>(own_sums + cols + first + i) = zero.at[p];
+            }
+          },
+          zeros);
+    }
+  }
+
+  KOKKOS_FUNCTION void finish(Lanes const& lanes, T* own_sums, HeldByLanes const& to_gamma,
+                              HeldByLanes const& to_beta) const {
+    bool const in_registers = cols <= part;
+    if (!in_registers && of.dgamma == nullptr) return;
+    for (std::size_t first = 0; first < cols; first += part) {
+      int const count = thread::count_before(first, cols, part);
+      lanes.each(
+          [&](int lane, Held const& gamma_sum, Held const& beta_sum) {
+            for (int p = 0; p < Packs; ++p) {
+              int const i = thread::row_offset<W, N>(p, lane, 0);
+              if (i >= count) continue;
+              std::size_t const col = first + i;
+              Pack const gamma = in_registers ? gamma_sum.at[p] : collective::pack_at<N>(own_sums + col);
+              Pack const beta = in_registers ? beta_sum.at[p] : collective::pack_at<N>(own_sums + cols + col);
+              if (of.dgamma == nullptr) {
+                collective::pack_at<N>(own_sums + col) = gamma;
+                collective::pack_at<N>(own_sums + cols + col) = beta;
+                continue;
+              }
+              for (int e = 0; e < N; ++e) {
+                Kokkos::atomic_add(of.dgamma + col + e, gamma[e]);
+                Kokkos::atomic_add(of.dbeta + col + e, beta[e]);
+              }
+            }
+          },
+          to_gamma, to_beta);
+    }
+  }
+};
+
+/// Chooses the lanes, and has the memory for their sums.
+template <class Exec, class T>
+class RowGradients {
+ public:
+  RowGradients(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input)
+      : rows_(input.rows()),
+        cols_(input.hidden()),
+        eps_(static_cast<T>(input.parameters.eps)),
+        team_(input.parameters.team) {
+    for (bool const aligned : {false, true}) {
+      device::with_row_lanes<Exec, T>(cols_, aligned, [&]<int W, int N, int Packs>() {
+        using Kernel = GradientRows<Exec, T, W, N, Packs>;
+        int const threads = Kernel::threads_of(exec, team_);
+        device::Chunks const chunks = Kernel::chunks_of(exec, threads, rows_);
+        threads_ = std::max(threads_, static_cast<std::size_t>(chunks.count) * static_cast<std::size_t>(threads));
+        sum_steps_ = std::max(sum_steps_, Kernel::Normal::sum_steps(cols_));
+        column_steps_ = std::max(column_steps_,
+                                 static_cast<double>(device::tiles_of(chunks.size, static_cast<std::size_t>(threads))));
+      });
+    }
+    sums_ = Kokkos::View<T*, typename Exec::memory_space>(
+        Kokkos::view_alloc(exec, "tessera::layernorm_linear_backward::sums"), 2 * threads_ * cols_);
+  }
+
+  /// `arrays.sums` is this object's. With rows of no elements there is nothing to launch.
+  void operator()(std::string const& label, Exec const& exec, RowArrays<T> arrays) const {
+    if (rows_ == 0) return;
+    arrays.sums = sums_.data();
+    constexpr int pack = collective::pack_width<T>;
+    bool aligned = true;
+    for (T const* const array : {arrays.x, arrays.q, arrays.gamma, arrays.beta, static_cast<T const*>(arrays.dx),
+                                 static_cast<T const*>(arrays.ln), static_cast<T const*>(arrays.sums)}) {
+      aligned = aligned && collective::is_aligned_for_packs<pack>(array);
+    }
+    device::with_row_lanes<Exec, T>(cols_, aligned, [&]<int W, int N, int Packs>() {
+      using Kernel = GradientRows<Exec, T, W, N, Packs>;
+      int const threads = Kernel::threads_of(exec, team_);
+      Kernel const kernel{arrays, cols_, eps_, Kernel::chunks_of(exec, threads, rows_)};
+      kernel.enqueue(label, exec, threads);
+    });
+  }
+
+  /// Sums of columns that a launch leaves, or would: [sum_rows(), 2, cols]. Those that no thread made are zeros.
+  [[nodiscard]] T const* sums() const { return sums_.data(); }
+  [[nodiscard]] std::size_t sum_rows() const { return threads_; }
+
+  /// Longest chains of roundings: to an xhat, of a sum over a row, of a thread's sum of a column.
+  [[nodiscard]] double row_steps() const { return sum_steps_ + 8; }
+  [[nodiscard]] double mean_steps() const { return sum_steps_; }
+  [[nodiscard]] double column_steps() const { return column_steps_; }
+
+ private:
+  std::size_t rows_;
+  std::size_t cols_;
+  T eps_;
+  std::int64_t team_;
+  std::size_t threads_ = 0;
+  double sum_steps_ = 0;
+  double column_steps_ = 0;
+  Kokkos::View<T*, typename Exec::memory_space> sums_;
+};
+
+}  // namespace tessera::layernorm_linear_backward

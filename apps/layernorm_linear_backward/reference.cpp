@@ -1,0 +1,264 @@
+/// \file
+/// The serial oracle of layernorm_linear_backward: a block of rows at a time, normalised in long double; products in
+/// double (for double in twice the precision), sums of columns in long double.
+///
+/// Error bound. With g = (1 + u)^s - 1, s the longest chain of roundings that leads to any gradient of the variant, G =
+/// grad_y, p = gamma q, all magnitudes:
+///
+///     |error of xhat|   <= g X,  |error of inv_std| <= g I             (verify/normalised_rows.hpp)
+///     |error of ln|     <= g L,  L = |gamma| (X + |xhat|) + |beta|
+///     |error of dbias|  <= g sum_r |G|
+///     |error of dw|     <= g sum_r |G| (L + |ln|)
+///     |error of q|      <= g Q,  Q = sum_o |G w|, at least |q|
+///     |error of dbeta|  <= g sum_r (Q + |q|)
+///     |error of dgamma| <= g sum_r (C + |q xhat|),  C = Q (|xhat| + 2 X)
+///     |error of p|      <= g P,  P = |gamma| (Q + |q|)
+///     |error of mean p| <= g A,  A = mean_h(P + |p|)
+///     |error of mean(p xhat)| <= g B,  B = mean_h(|gamma| C + P |xhat| + 2 |p xhat|)
+///     |error of dx|     <= g (inv_std D + I (D + N)),  N = |p| + |mean p| + |xhat mean(p xhat)|,
+///                          D = P + A + |xhat| B + X (|mean(p xhat)| + B) + 4 N
+///
+/// since s counts the steps of each chain, and (1 + a)(1 + b) - 1 bounds errors a and then b (Higham, Accuracy and
+/// Stability of Numerical Algorithms, 3.1); products of two errors are g^2, at most g as long as g <= 1: beyond that
+/// nothing is asked. A product that underflows loses a denormal: added to Q, C, D and the sums, in units of u. Nothing can
+/// be asked of an element whose magnitudes pass the dtype's range, which depends on a row that is not known, or on an
+/// infinity times a number whose sign is not known.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/verify/normalised_rows.hpp>
+#include <tessera/verify/product_sums.hpp>
+
+namespace tessera::layernorm_linear_backward {
+
+namespace {
+
+using verify::magnitude_of;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+double magnitude_of_wide(long double value) { return magnitude_of(static_cast<double>(value)); }
+
+// A column's sum and its scale, as far as its rows have passed by.
+struct Column {
+  long double value = 0;
+  double scale = 0;
+  bool known = true;
+};
+
+ExpectedField field_of(std::string name, Shape const& shape) {
+  return {.name = std::move(name),
+          .shape = shape,
+          .value = std::vector<double>(count_of(shape)),
+          .scale = std::vector<double>(count_of(shape))};
+}
+
+template <class T>
+class Oracle {
+ public:
+  using Input = LayernormLinearBackward::Input<T, Kokkos::HostSpace>;
+
+  explicit Oracle(Input const& input)
+      : in_(input),
+        rows_(input.rows()),
+        hidden_(input.hidden()),
+        outputs_(input.outputs()),
+        longest_(LayernormLinearBackward::rounding_steps({{rows_, hidden_}, {}, {}, {outputs_, hidden_}, {}},
+                                                         input.parameters)),
+        growth_(std::expm1(longest_ * unit_)),
+        row_(hidden_, input.parameters.eps, longest_, T{}),
+        dx_(field_of("dx", {rows_, hidden_})),
+        dgamma_(hidden_),
+        dbeta_(hidden_),
+        dbias_(outputs_),
+        dw_(outputs_, hidden_, twice),
+        known_ln_(hidden_, 1),
+        sign_known_ln_(hidden_, 1) {}
+
+  [[nodiscard]] std::vector<ExpectedField> run() {
+    verify::Factor w;  // [outputs, hidden]
+    w.resize(outputs_ * hidden_, false);
+    for (std::size_t i = 0; i < outputs_ * hidden_; ++i) {
+      auto const value = static_cast<double>(in_.w.data()[i]);
+      w.set(i, value, magnitude_of(value));
+    }
+    constexpr std::size_t block = 128;
+    for (std::size_t first = 0; first < rows_; first += block) {
+      std::size_t const count = std::min(block, rows_ - first);
+      verify::Factor grad;        // [count, outputs]
+      verify::Factor transposed;  // [outputs, count]
+      verify::Factor ln;          // [count, hidden]
+      grad.resize(count * outputs_, false);
+      transposed.resize(outputs_ * count, false);
+      ln.resize(count * hidden_, twice);
+      for (std::size_t r = 0; r < count; ++r) {
+        for (std::size_t o = 0; o < outputs_; ++o) {
+          auto const value = static_cast<double>(in_.grad_y(first + r, o));
+          grad.set(r * outputs_ + o, value, magnitude_of(value));
+          transposed.set(o * count + r, value, magnitude_of(value));
+          dbias_[o].value += static_cast<long double>(value);
+          dbias_[o].scale += magnitude_of(value);
+          has_infinite_grad_ = has_infinite_grad_ || std::isinf(value);
+        }
+      }
+      verify::ProductSums q(count, hidden_, twice);
+      q.add(grad, w, outputs_);
+      for (std::size_t r = 0; r < count; ++r) take_row(first + r, q, r, ln);
+      dw_.add(transposed, ln, count);
+    }
+    return results();
+  }
+
+ private:
+  static constexpr bool twice = std::is_same_v<T, double>;
+  static constexpr double unit_ = unit_roundoff(dtype_of<T>);
+  static constexpr double denormal_ = static_cast<double>(std::numeric_limits<T>::denorm_min()) / unit_;
+  static constexpr double largest_ = static_cast<double>(std::numeric_limits<T>::max());
+
+  // The sign of a number with an error of `error` is known, or it is none (NaN).
+  [[nodiscard]] bool is_sure(double value, double error) const {
+    return std::isnan(value) || std::abs(value) > growth_ * error;
+  }
+
+  // A finite one stays so in every variant.
+  [[nodiscard]] bool fits(double value, double error) const {
+    return !std::isfinite(value) || std::abs(value) + growth_ * error <= largest_;
+  }
+
+  void take_row(std::size_t row, verify::ProductSums const& sums, std::size_t r, verify::Factor& ln) {
+    row_.take(&in_.x(row, 0));
+    bool known = row_.known;
+    auto const count = static_cast<long double>(hidden_);
+    long double mean_p = 0;
+    long double mean_px = 0;
+    double a = 0;
+    double b = 0;
+    for (std::size_t h = 0; h < hidden_; ++h) {
+      auto const gamma = static_cast<long double>(in_.gamma(h));
+      double const of_gamma = magnitude_of_wide(gamma);
+      long double const xhat = row_.xhat[h];
+      double const of_xhat = magnitude_of_wide(xhat);
+      double const x_scale = row_.scale[h];
+      bool const sure_xhat = row_.sign_is_known(h);
+
+      long double const value = gamma * xhat + static_cast<long double>(in_.beta(h));
+      double const ln_scale =
+          of_gamma * (x_scale + of_xhat) + magnitude_of(static_cast<double>(in_.beta(h))) + denormal_;
+      ln.set(r * hidden_ + h, value, ln_scale + magnitude_of_wide(value));
+      bool const known_ln =
+          row_.known && (sure_xhat || !std::isinf(gamma)) && fits(static_cast<double>(value), ln_scale);
+      if (!known_ln) known_ln_[h] = 0;
+      if (!is_sure(static_cast<double>(value), ln_scale)) sign_known_ln_[h] = 0;
+
+      auto const q = static_cast<long double>(sums.value(r * hidden_ + h));
+      double const of_q = magnitude_of_wide(q);
+      double const q_scale = sums.scale(r * hidden_ + h) + static_cast<double>(outputs_) * denormal_;
+      double const c = q_scale * (of_xhat + 2 * x_scale) + denormal_;
+      bool const known_q = q_scale <= largest_;
+      dbeta_[h].value += q;
+      dbeta_[h].scale += q_scale + of_q;
+      dbeta_[h].known = dbeta_[h].known && known_q;
+      dgamma_[h].value += q * xhat;
+      dgamma_[h].scale += c + magnitude_of_wide(q * xhat);
+      dgamma_[h].known = dgamma_[h].known && known_q && row_.known && (sure_xhat || !std::isinf(q));
+
+      long double const p = q * gamma;
+      double const of_p = magnitude_of_wide(p);
+      double const p_scale = of_gamma * (q_scale + of_q) + denormal_;
+      mean_p += p;
+      mean_px += p * xhat;
+      a += p_scale + of_p;
+      b += of_gamma * c + p_scale * of_xhat + 2 * magnitude_of_wide(p * xhat) + denormal_;
+      known = known && known_q && (is_sure(static_cast<double>(q), q_scale) || !std::isinf(gamma)) &&
+              (sure_xhat || !std::isinf(p));
+    }
+    mean_p /= count;
+    mean_px /= count;
+    known = known && a <= largest_ && b <= largest_;
+    a /= static_cast<double>(hidden_);
+    b /= static_cast<double>(hidden_);
+    auto const inv_std = static_cast<double>(row_.inv_std);
+    for (std::size_t h = 0; h < hidden_; ++h) {
+      auto const gamma = static_cast<long double>(in_.gamma(h));
+      long double const xhat = row_.xhat[h];
+      auto const q = static_cast<long double>(sums.value(r * hidden_ + h));
+      double const q_scale = sums.scale(r * hidden_ + h) + static_cast<double>(outputs_) * denormal_;
+      long double const p = q * gamma;
+      double const p_scale = magnitude_of_wide(gamma) * (q_scale + magnitude_of_wide(q)) + denormal_;
+      double const n = magnitude_of_wide(p) + magnitude_of_wide(mean_p) + magnitude_of_wide(xhat * mean_px);
+      double const d = p_scale + a + magnitude_of_wide(xhat) * b + row_.scale[h] * (magnitude_of_wide(mean_px) + b) +
+                       4 * n + denormal_;
+      double const scale = magnitude_of(inv_std) * d + magnitude_of(row_.inv_std_scale) * (d + n) + denormal_;
+      std::size_t const i = row * hidden_ + h;
+      dx_.value[i] = static_cast<double>(row_.inv_std * (p - mean_p - xhat * mean_px));
+      bool const sure = row_.sign_is_known(h) || !std::isinf(mean_px);
+      dx_.scale[i] = known && sure && scale <= largest_ && d <= largest_ && growth_ <= 1 ? scale : infinity;
+    }
+  }
+
+  [[nodiscard]] ExpectedField field_of_columns(std::string name, std::vector<Column> const& columns) const {
+    ExpectedField field = field_of(std::move(name), {columns.size()});
+    double const lost = static_cast<double>(rows_) * denormal_;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      Column const& column = columns[i];
+      field.value[i] = static_cast<double>(column.value);
+      bool const known = column.known && column.scale <= largest_ && growth_ <= 1;
+      field.scale[i] = known ? column.scale + (column.scale > 0 ? lost : 0) : infinity;
+    }
+    return field;
+  }
+
+  [[nodiscard]] std::vector<ExpectedField> results() {
+    ExpectedField dw = field_of("dw", {outputs_, hidden_});
+    double const lost = static_cast<double>(rows_) * denormal_;
+    for (std::size_t i = 0; i < outputs_ * hidden_; ++i) {
+      std::size_t const h = i % hidden_;
+      double const scale = dw_.scale(i);
+      bool const known = known_ln_[h] && (sign_known_ln_[h] || !has_infinite_grad_) && scale <= largest_;
+      dw.value[i] = dw_.value(i);
+      dw.scale[i] = known ? scale + lost : infinity;
+    }
+    return {dx_, field_of_columns("dgamma", dgamma_), field_of_columns("dbeta", dbeta_), dw,
+            field_of_columns("dbias", dbias_)};
+  }
+
+  Input const& in_;
+  std::size_t rows_;
+  std::size_t hidden_;
+  std::size_t outputs_;
+  double longest_;
+  double growth_;
+  verify::NormalisedRowOracle row_;
+  ExpectedField dx_;
+  std::vector<Column> dgamma_;
+  std::vector<Column> dbeta_;
+  std::vector<Column> dbias_;
+  verify::ProductSums dw_;
+  std::vector<char> known_ln_;       // of each column
+  std::vector<char> sign_known_ln_;  // of each column
+  bool has_infinite_grad_ = false;
+};
+
+}  // namespace
+
+template <class T>
+std::vector<ExpectedField> LayernormLinearBackward::reference(Input<T, Kokkos::HostSpace> const& input) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return Oracle<T>(input).run();
+  } else {
+    return {};  // refused by check()
+  }
+}
+
+template std::vector<ExpectedField> LayernormLinearBackward::reference(Input<float, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> LayernormLinearBackward::reference(Input<double, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> LayernormLinearBackward::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+
+}  // namespace tessera::layernorm_linear_backward

@@ -1,0 +1,16 @@
+/// \file
+/// The table of layernorm_linear_backward's variants, in the order that --list shows.
+
+#include "problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+
+namespace tessera::layernorm_linear_backward {
+
+VariantRows unfused();
+VariantRows fused_atomic();
+VariantRows two_stage();
+
+App app() { return make_app<LayernormLinearBackward>({unfused(), fused_atomic(), two_stage()}); }
+
+}  // namespace tessera::layernorm_linear_backward

@@ -1,0 +1,129 @@
+/// \file
+/// Deterministic and few sweeps: q = G w; one sweep over x and q for dx, ln and sums of columns a chunk of rows; these
+/// added up in their order; dw = G^T ln, its k split over teams where dw is small.
+
+#include <algorithm>
+#include <type_traits>
+
+#include "../gradient_rows.hpp"
+#include "../problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/device/column_sums.hpp>
+#include <tessera/collective/device/matrix_product.hpp>
+
+namespace tessera::layernorm_linear_backward {
+
+/// Where the sums of the columns [dgamma, dbeta, dbias] belong.
+template <class T>
+struct ThreeGradients {
+  T* dgamma;
+  T* dbeta;
+  T* dbias;
+  std::size_t hidden;
+
+  KOKKOS_FUNCTION void operator()(int, std::size_t col, T sum) const {
+    if (col < hidden) {
+      dgamma[col] = sum;
+    } else if (col < 2 * hidden) {
+      dbeta[col - hidden] = sum;
+    } else {
+      dbias[col - 2 * hidden] = sum;
+    }
+  }
+};
+
+struct TwoStage {
+  static constexpr VariantInfo info{.name = "two_stage",
+                                    .level = Level::lane,
+                                    .summary = "row work fused, sums of columns in chunks that are added in order"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input)
+        : row_gradients_(exec, input),
+          product_q_(exec, input.rows(), input.hidden(), input.outputs(), is_gpu<Exec> ? 0 : input.parameters.team),
+          product_dw_(exec, input.outputs(), input.hidden(), input.rows(), is_gpu<Exec> ? 0 : input.parameters.team,
+                      device::SplitK::where_it_helps),
+          chunks_(chunks_of(exec, input)),
+          q_(buffer("q", input.rows() * input.hidden())),
+          ln_(buffer("ln", input.rows() * input.hidden())),
+          parts_(buffer("parts", static_cast<std::size_t>(chunks_) * (2 * input.hidden() + input.outputs()))) {
+      using Columns = device::ColumnSums<Exec, T, device::PartialSums<T>>;
+      int const threads = device::team_size(exec, input.parameters.team, Columns::vector_length);
+      device::PartialSums<T> const nowhere{nullptr, 0};
+      auto const steps = [&](std::size_t rows, int chunks) {
+        return Columns(nullptr, rows, 1, chunks, nowhere).rounding_steps(threads);
+      };
+      double const last = steps(static_cast<std::size_t>(chunks_), 1);
+      steps_ = LayernormLinearBackward::chain(
+          {.row = row_gradients_.row_steps(),
+           .q = product_q_.rounding_steps(),
+           .means = row_gradients_.mean_steps(),
+           .columns = row_gradients_.column_steps() + steps(row_gradients_.sum_rows(), chunks_) + last,
+           .dw = product_dw_.rounding_steps(),
+           .dbias = steps(input.rows(), chunks_) + last});
+    }
+
+    void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input,
+                    OutputOn<LayernormLinearBackward, Exec, T> const& output) const {
+      auto const& [x, gamma, beta, w, grad_y, parameters] = input;
+      std::size_t const hidden = input.hidden();
+      std::size_t const cols = 2 * hidden + input.outputs();
+      std::int64_t const team = parameters.team;
+      product_q_("tessera::layernorm_linear_backward::two_stage::q", exec, grad_y.data(), w.data(), q_.data());
+      row_gradients_(
+          "tessera::layernorm_linear_backward::two_stage::rows", exec,
+          {x.data(), q_.data(), gamma.data(), beta.data(), output.dx.data(), ln_.data(), nullptr, nullptr, nullptr});
+      device::ColumnSums<Exec, T, device::PartialSums<T>>(row_gradients_.sums(), row_gradients_.sum_rows(), 2 * hidden,
+                                                          chunks_, {parts_.data(), cols})
+          .enqueue("tessera::layernorm_linear_backward::two_stage::columns", exec, team);
+      device::ColumnSums<Exec, T, device::PartialSums<T>>(grad_y.data(), input.rows(), input.outputs(), chunks_,
+                                                          {parts_.data(), cols, 2 * hidden})
+          .enqueue("tessera::layernorm_linear_backward::two_stage::bias", exec, team);
+      device::ColumnSums<Exec, T, ThreeGradients<T>>(
+          parts_.data(), static_cast<std::size_t>(chunks_), cols, 1,
+          {output.dgamma.data(), output.dbeta.data(), output.dbias.data(), hidden})
+          .enqueue("tessera::layernorm_linear_backward::two_stage::total", exec, team);
+      product_dw_("tessera::layernorm_linear_backward::two_stage::dw", exec, grad_y.data(), ln_.data(),
+                  output.dw.data());
+    }
+
+    [[nodiscard]] double rounding_steps() const { return steps_; }
+    [[nodiscard]] std::string note() const {
+      return product_dw_.parts() > 1 ? "dw in " + std::to_string(product_dw_.parts()) + " parts of the rows" : "";
+    }
+
+   private:
+    using Buffer = Kokkos::View<T*, typename Exec::memory_space>;
+
+    [[nodiscard]] static Buffer buffer(std::string const& name, std::size_t n) {
+      return Buffer(
+          Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear_backward::two_stage::" + name), n);
+    }
+
+    // Chunks that fill the machine over the columns that there are, of 32 rows at least.
+    [[nodiscard]] static int chunks_of(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input) {
+      using Columns = device::ColumnSums<Exec, T, device::PartialSums<T>>;
+      std::size_t const across = std::max<std::size_t>(1, device::tiles_of(input.outputs(), Columns::width));
+      std::size_t const teams = device::teams_that_fill(exec, is_gpu<Exec> ? 256 : 1);
+      std::size_t const most = std::min<std::size_t>(256, input.rows() / 32);
+      return static_cast<int>(std::clamp<std::size_t>(teams / across, 1, std::max<std::size_t>(1, most)));
+    }
+
+    RowGradients<Exec, T> row_gradients_;
+    device::MatrixProduct<Exec, T> product_q_;
+    device::MatrixProduct<Exec, T, collective::ProductForm<true, false>> product_dw_;
+    int chunks_;
+    Buffer q_;
+    Buffer ln_;
+    Buffer parts_;
+    double steps_ = 0;
+  };
+};
+
+VariantRows two_stage() { return rows<LayernormLinearBackward, TwoStage>(); }
+
+}  // namespace tessera::layernorm_linear_backward

@@ -1,0 +1,276 @@
+// Wrong gradients; the reference against finite differences; and the kernels that GPUs choose, which hosts can run as well.
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "broken_rows.hpp"
+
+#include "../../apps/layernorm_linear_backward/gradient_rows.hpp"
+#include "../../apps/layernorm_linear_backward/problem.hpp"
+
+#include <tessera/collective/device/column_sums.hpp>
+#include <tessera/collective/device/matrix_product.hpp>
+
+namespace tessera::layernorm_linear_backward {
+namespace {
+
+enum class Mistake { one_term, no_mean_of_products, no_gamma, adds_to_output, last_chunk_only, transposed_dw };
+
+// All gradients by one thread, with one mistake.
+template <class T, Mistake mistake>
+struct Gradients {
+  T const* x;
+  T const* gamma;
+  T const* beta;
+  T const* w;
+  T const* grad_y;
+  T* dx;
+  T* dgamma;
+  T* dbeta;
+  T* dw;
+  T* dbias;
+  std::size_t rows;
+  std::size_t hidden;
+  std::size_t outputs;
+  T eps;
+
+  KOKKOS_FUNCTION T q(std::size_t r, std::size_t h) const {
+    T sum = 0;
+    for (std::size_t o = 0; o < outputs; ++o) sum += grad_y[r * outputs + o] * w[o * hidden + h];
+    return sum;
+  }
+
+  KOKKOS_FUNCTION void operator()(std::size_t) const {
+    if (mistake != Mistake::adds_to_output) {
+      for (std::size_t h = 0; h < hidden; ++h) dgamma[h] = 0;
+    }
+    for (std::size_t h = 0; h < hidden; ++h) dbeta[h] = 0;
+    for (std::size_t i = 0; i < outputs * hidden; ++i) dw[i] = 0;
+    for (std::size_t o = 0; o < outputs; ++o) dbias[o] = 0;
+    for (std::size_t r = 0; r < rows; ++r) row(r);
+  }
+
+  KOKKOS_FUNCTION void row(std::size_t r) const {
+    T const* const of_x = x + r * hidden;
+    T mean = 0;
+    for (std::size_t h = 0; h < hidden; ++h) mean += of_x[h] / static_cast<T>(hidden);
+    T variance = 0;
+    for (std::size_t h = 0; h < hidden; ++h) variance += (of_x[h] - mean) * (of_x[h] - mean) / static_cast<T>(hidden);
+    T const inv_std = T(1) / Kokkos::sqrt(variance + eps);
+    T mean_g = 0;
+    T mean_gx = 0;
+    for (std::size_t h = 0; h < hidden; ++h) {
+      T const xhat = (of_x[h] - mean) * inv_std;
+      T const g = q(r, h) * (mistake == Mistake::no_gamma ? T(1) : gamma[h]);
+      mean_g += g / static_cast<T>(hidden);
+      mean_gx += g * xhat / static_cast<T>(hidden);
+      dgamma[h] += q(r, h) * xhat;
+      dbeta[h] += q(r, h);
+      for (std::size_t o = 0; o < outputs; ++o) {
+        std::size_t const i = mistake == Mistake::transposed_dw ? h * outputs + o : o * hidden + h;
+        dw[i] += grad_y[r * outputs + o] * (gamma[h] * xhat + beta[h]);
+      }
+    }
+    for (std::size_t h = 0; h < hidden; ++h) {
+      T const xhat = (of_x[h] - mean) * inv_std;
+      T const g = q(r, h) * (mistake == Mistake::no_gamma ? T(1) : gamma[h]);
+      T sum = g;
+      if (mistake != Mistake::one_term) sum -= mean_g;
+      if (mistake != Mistake::one_term && mistake != Mistake::no_mean_of_products) sum -= xhat * mean_gx;
+      dx[r * hidden + h] = inv_std * sum;
+    }
+    for (std::size_t o = 0; o < outputs; ++o) {
+      if (mistake == Mistake::last_chunk_only && r == rows / 2) dbias[o] = 0;
+      dbias[o] += grad_y[r * outputs + o];
+    }
+  }
+};
+
+template <Mistake mistake>
+struct Broken {
+  static constexpr VariantInfo info{.name = "broken", .summary = "wrong on purpose"};
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  struct Plan {
+    Plan(Exec const&, InputOn<LayernormLinearBackward, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& in,
+                    OutputOn<LayernormLinearBackward, Exec, T> const& out) const {
+      Kokkos::parallel_for(
+          "tessera::tests::broken_layernorm_linear_backward", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+          Gradients<T, mistake>{in.x.data(), in.gamma.data(), in.beta.data(), in.w.data(), in.grad_y.data(),
+                                out.dx.data(), out.dgamma.data(), out.dbeta.data(), out.dw.data(), out.dbias.data(),
+                                in.rows(), in.hidden(), in.outputs(), static_cast<T>(in.parameters.eps)});
+    }
+  };
+};
+
+template <Mistake mistake>
+void expect_mistake_caught(std::string const& field) {
+  testing::expect_caught<LayernormLinearBackward, Broken<mistake>>(
+      7 * 13 * 5, {{"rows", std::int64_t{7}}, {"hidden", std::int64_t{13}}, {"outputs", std::int64_t{5}}}, field);
+}
+
+TEST(BrokenLayernormLinearBackward, OneTerm) { expect_mistake_caught<Mistake::one_term>("dx"); }
+TEST(BrokenLayernormLinearBackward, NoMeanOfProducts) { expect_mistake_caught<Mistake::no_mean_of_products>("dx"); }
+TEST(BrokenLayernormLinearBackward, NoGamma) { expect_mistake_caught<Mistake::no_gamma>("dx"); }
+TEST(BrokenLayernormLinearBackward, AddsToOutput) { expect_mistake_caught<Mistake::adds_to_output>("dgamma"); }
+TEST(BrokenLayernormLinearBackward, LastChunkOnly) { expect_mistake_caught<Mistake::last_chunk_only>("dbias"); }
+TEST(BrokenLayernormLinearBackward, TransposedDw) { expect_mistake_caught<Mistake::transposed_dw>("dw"); }
+
+// The reference in double against central differences of sum(grad_y * y).
+TEST(LayernormLinearBackward, ReferenceIsTheGradient) {
+  using Input = LayernormLinearBackward::Input<double, Kokkos::HostSpace>;
+  std::size_t const rows = 3;
+  std::size_t const hidden = 5;
+  std::size_t const outputs = 4;
+  std::vector<std::vector<double>> values{std::vector<double>(rows * hidden), std::vector<double>(hidden),
+                                          std::vector<double>(hidden), std::vector<double>(outputs * hidden),
+                                          std::vector<double>(outputs)};
+  std::vector<double> grad_y(rows * outputs);
+  for (std::size_t field = 0; field < values.size(); ++field) {
+    for (std::size_t i = 0; i < values[field].size(); ++i) values[field][i] = random_value<double>(5, field, i);
+  }
+  for (std::size_t i = 0; i < grad_y.size(); ++i) grad_y[i] = random_value<double>(5, 9, i);
+  double const eps = 1e-2;
+
+  auto const loss = [&] {
+    std::vector<double> const& x = values[0];
+    std::vector<double> const& gamma = values[1];
+    std::vector<double> const& beta = values[2];
+    std::vector<double> const& w = values[3];
+    std::vector<double> const& bias = values[4];
+    long double total = 0;
+    for (std::size_t r = 0; r < rows; ++r) {
+      long double mean = 0;
+      for (std::size_t h = 0; h < hidden; ++h) mean += static_cast<long double>(x[r * hidden + h]) / hidden;
+      long double variance = 0;
+      for (std::size_t h = 0; h < hidden; ++h) {
+        variance += (x[r * hidden + h] - mean) * (x[r * hidden + h] - mean) / hidden;
+      }
+      for (std::size_t o = 0; o < outputs; ++o) {
+        long double y = bias[o];
+        for (std::size_t h = 0; h < hidden; ++h) {
+          y += w[o * hidden + h] * (gamma[h] * (x[r * hidden + h] - mean) / std::sqrt(variance + eps) + beta[h]);
+        }
+        total += grad_y[r * outputs + o] * y;
+      }
+    }
+    return total;
+  };
+
+  Input input{};
+  input.x = Array<double const**, Kokkos::HostSpace>(values[0].data(), rows, hidden);
+  input.gamma = Array<double const*, Kokkos::HostSpace>(values[1].data(), hidden);
+  input.beta = Array<double const*, Kokkos::HostSpace>(values[2].data(), hidden);
+  input.w = Array<double const**, Kokkos::HostSpace>(values[3].data(), outputs, hidden);
+  input.grad_y = Array<double const**, Kokkos::HostSpace>(grad_y.data(), rows, outputs);
+  input.parameters.eps = eps;
+  std::vector<ExpectedField> const gradients = LayernormLinearBackward::reference<double>(input);
+  ASSERT_EQ(gradients.size(), values.size());
+  for (std::size_t field = 0; field < values.size(); ++field) {
+    ASSERT_EQ(gradients[field].value.size(), values[field].size());
+    for (std::size_t i = 0; i < values[field].size(); ++i) {
+      double const step = 1e-5;
+      double const value = values[field][i];
+      values[field][i] = value + step;
+      long double const above = loss();
+      values[field][i] = value - step;
+      long double const below = loss();
+      values[field][i] = value;
+      EXPECT_NEAR(gradients[field].value[i], static_cast<double>((above - below) / (2 * step)), 1e-8)
+          << gradients[field].name << "[" << i << "]";
+    }
+  }
+}
+
+// Rows by W lanes that hold Packs packs of N; sums of columns added atomically or by a second launch.
+template <int W, bool in_packs, int Packs, bool atomic>
+struct ByLanes {
+  static constexpr VariantInfo info{
+      .name = "by_lanes", .summary = "kernels that a GPU takes, on every space", .deterministic = !atomic};
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  struct Plan {
+    static constexpr int pack = in_packs ? collective::pack_width<T> : 1;
+    using Kernel = GradientRows<Exec, T, W, pack, Packs>;
+
+    Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& in)
+        : product_q(exec, in.rows(), in.hidden(), in.outputs()),
+          product_dw(exec, in.outputs(), in.hidden(), in.rows()),
+          threads(Kernel::threads_of(exec, in.parameters.team)),
+          chunks(Kernel::chunks_of(exec, threads, in.rows())),
+          q("q", in.rows() * in.hidden()),
+          ln("ln", in.rows() * in.hidden()),
+          sums("sums", static_cast<std::size_t>(chunks.count * threads) * 2 * in.hidden()),
+          both("both", 2 * in.hidden()) {}
+    void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& in,
+                    OutputOn<LayernormLinearBackward, Exec, T> const& out) const {
+      std::size_t const hidden = in.hidden();
+      Kokkos::deep_copy(exec, out.dgamma, T(0));
+      Kokkos::deep_copy(exec, out.dbeta, T(0));
+      product_q("tessera::tests::q", exec, in.grad_y.data(), in.w.data(), q.data());
+      if (in.rows() > 0) {
+        RowArrays<T> const arrays{in.x.data(),     q.data(),  in.gamma.data(), in.beta.data(),
+                                  out.dx.data(),   ln.data(), sums.data(),     atomic ? out.dgamma.data() : nullptr,
+                                  out.dbeta.data()};
+        Kernel{arrays, hidden, static_cast<T>(in.parameters.eps), chunks}.enqueue("tessera::tests::rows", exec,
+                                                                                  threads);
+        if (!atomic) {
+          device::ColumnSums<Exec, T, device::PartialSums<T>>(
+              sums.data(), static_cast<std::size_t>(chunks.count * threads), 2 * hidden, 1, {both.data(), 2 * hidden})
+              .enqueue("tessera::tests::columns", exec, in.parameters.team);
+          Kokkos::deep_copy(exec, out.dgamma, Kokkos::subview(both, Kokkos::make_pair(std::size_t{0}, hidden)));
+          Kokkos::deep_copy(exec, out.dbeta, Kokkos::subview(both, Kokkos::make_pair(hidden, 2 * hidden)));
+        }
+      }
+      device::ColumnSums<Exec, T, device::PartialSums<T>>(in.grad_y.data(), in.rows(), in.outputs(), 1,
+                                                          {out.dbias.data(), in.outputs()})
+          .enqueue("tessera::tests::bias", exec, in.parameters.team);
+      product_dw("tessera::tests::dw", exec, in.grad_y.data(), ln.data(), out.dw.data());
+    }
+
+    device::MatrixProduct<Exec, T> product_q;
+    device::MatrixProduct<Exec, T, collective::ProductForm<true, false>> product_dw;
+    int threads;
+    device::Chunks chunks;
+    Kokkos::View<T*, typename Exec::memory_space> q;
+    Kokkos::View<T*, typename Exec::memory_space> ln;
+    Kokkos::View<T*, typename Exec::memory_space> sums;
+    Kokkos::View<T*, typename Exec::memory_space> both;
+  };
+};
+
+void run_on_every_space(App const& app, std::vector<std::size_t> const& hidden) {
+  for (std::int64_t const team : {0, 3}) {
+    for (std::size_t const h : hidden) {
+      for (std::size_t const rows_of_x : {0, 1, 167}) {
+        std::vector<Shape> const shapes{{rows_of_x, h}, {h}, {h}, {3, h}, {rows_of_x, 3}};
+        testing::PatternSource const source(app, testing::Pattern::random, shapes);
+        for (Row const& row : app.rows) {
+          if (!testing::is_wanted(row)) continue;
+          auto const problem_case = app.read(row.dtype, source, testing::with_defaults(app, {{"team", team}}));
+          std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 2);
+          if (outcome.starts_with("skipped: ")) continue;
+          EXPECT_EQ(outcome, "") << testing::name_of(app, row) << " of " << rows_of_x << " x " << h;
+        }
+      }
+    }
+  }
+}
+
+TEST(LayernormLinearBackward, RowsByLanes) {
+  run_on_every_space(make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, ByLanes<8, true, 1, false>>(),
+                                                        rows<LayernormLinearBackward, ByLanes<32, true, 2, true>>(),
+                                                        rows<LayernormLinearBackward, ByLanes<32, true, 8, false>>()}),
+                     {4, 8, 12, 32, 36, 256, 260, 1024, 1028});
+  run_on_every_space(make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, ByLanes<8, false, 4, true>>(),
+                                                        rows<LayernormLinearBackward, ByLanes<32, false, 8, false>>()}),
+                     {1, 2, 31, 33, 256, 257, 600});
+}
+
+}  // namespace
+}  // namespace tessera::layernorm_linear_backward
