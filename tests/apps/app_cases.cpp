@@ -79,6 +79,11 @@ RandomCase random_case(App const& app, std::uint64_t draw) {
     std::size_t const k = dice.extent(dice.one_of({90, 600}));
     std::size_t const columns = dice.extent(90);
     random.shapes = {{m, k}, {k, columns}};
+  } else if (name == "attention") {
+    std::size_t const dim = dice.extent(dice.one_of({9, 80, 270}));
+    std::size_t const keys = dice.extent(dice.one_of({9, 100, 700}));
+    random.shapes = {{dice.extent(40), dim}, {keys, dim}, {keys, dim}};
+    if (dice.below(2) == 0) random.parameters["scale"] = dice.one_of({0.0, 0.1, -1.0, 30.0});
   } else if (name == "embedding") {
     // Indices are drawn from -100 to 100: tables both smaller and larger than that.
     std::size_t const rows = dice.extent(200);
@@ -95,7 +100,7 @@ RandomCase random_case(App const& app, std::uint64_t draw) {
     random.shapes.assign(fields.size(), shape);
   }
 
-  random.parameters = base_parameters(name);
+  random.parameters.merge(base_parameters(name));
   ParameterMap& map = random.parameters;
   if (has_parameter(app, "team")) choose_team(dice, map);
   if (has_parameter(app, "tile")) choose_tile(dice, map);
@@ -131,6 +136,7 @@ bool takes(App const& app, DType dtype, ParameterMap const& given, std::size_t s
 
 ParameterMap base_parameters(std::string_view app) {
   if (app == "roofline") return {{"iterations", Int{50}}};
+  if (app == "attention") return {{"scale", 0.01}};  // scores of a few units for the patterns' elements
   if (app == "embedding") return {{"vocabulary", Int{90}}};
   return {};
 }
@@ -196,6 +202,17 @@ std::vector<ParameterMap> parameters_of(std::string_view app) {
   if (app == "axis_sum") {
     for (Int const rows : {0, 1, 2, 3}) maps.push_back({{"axis", Int{0}}, {"rows", rows}});
     for (Int const team : {2, 3, 4}) maps.push_back({{"axis", Int{0}}, {"team", team}});
+  }
+  if (app == "attention") {
+    for (ParameterMap& map : maps) map["scale"] = 0.01;
+    auto const add_shape = [&](Int dim, Int queries) {
+      maps.push_back({{"dim", dim}, {"queries", queries}, {"scale", 0.01}});
+      maps.push_back({{"dim", dim}, {"queries", queries}, {"scale", 0.01}, {"chunks", Int{3}}, {"team", Int{3}}});
+    };
+    for (Int const dim : {7, 33, 64, 100, 200, 257}) add_shape(dim, 3);
+    for (Int const queries : {1, 8, 20}) add_shape(16, queries);
+    maps.push_back({{"dim", Int{40}}, {"scale", 10.0}});
+    maps.push_back({{"dim", Int{40}}, {"scale", -0.1}});
   }
   if (app == "embedding") {
     for (ParameterMap& map : maps) map["vocabulary"] = Int{90};

@@ -19,6 +19,7 @@
 ///   exchange(v, 1)   -> 2 1 4 3     (partner = lane xor 1)
 ///   read(v, 2)       -> 3           (one value, the same for all lanes)
 ///   ballot(v > 2)    -> 0b1100
+///   sync()              what one lane wrote, the others see
 
 #include <Kokkos_Core.hpp>
 
@@ -51,6 +52,7 @@ concept Lanes = requires(L const& lanes, typename L::template Value<int> value, 
   { lanes.ballot(flag) } -> std::same_as<std::uint64_t>;
   { lanes.any(flag) } -> std::same_as<bool>;
   { lanes.all(flag) } -> std::same_as<bool>;
+  lanes.sync();
 };
 
 /// The values of W emulated lanes.
@@ -122,6 +124,9 @@ class Emulated {
   [[nodiscard]] KOKKOS_FUNCTION bool all(Values<bool, W> const& flag) const {
     return ballot(flag) == (~std::uint64_t{0} >> (64 - W));
   }
+
+  /// What a lane has written to scratch or memory before, the others see after.
+  KOKKOS_FUNCTION void sync() const {}
 };
 
 /// W lanes of a warp or wavefront (CUDA, HIP): the vector lanes of one Kokkos thread. W is a power of two, at most 32
@@ -169,6 +174,14 @@ class Hardware {
   }
   [[nodiscard]] KOKKOS_FUNCTION bool any(bool flag) const { return ballot(flag) != 0; }
   [[nodiscard]] KOKKOS_FUNCTION bool all(bool flag) const { return ballot(flag) == (~std::uint64_t{0} >> (64 - W)); }
+  KOKKOS_FUNCTION void sync() const {
+#if defined(__CUDA_ARCH__)
+    __syncwarp(mask());
+#elif defined(__HIP_DEVICE_COMPILE__)
+    __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "workgroup");  // a wavefront's lanes run together
+    __builtin_amdgcn_wave_barrier();
+#endif
+  }
 
  private:
   // Kokkos puts the vector lanes of a thread on x, the threads of a team on y.

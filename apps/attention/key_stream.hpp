@@ -1,0 +1,328 @@
+#pragma once
+/// \file
+/// Few queries, any number of keys: the lanes of a thread share a key, and keys and values stream by once.
+///
+/// A lane holds `columns` columns of `queries` queries and of their sums in registers. A thread takes `keys` keys at a
+/// time: every lane multiplies its columns, then the lanes exchange halves of these products, and add what they keep, until
+/// each has the whole score of one pair of key and query (for 32 lanes and 32 pairs 31 exchanges instead of 160). Each lane
+/// takes the exponential of its score; the weights are read by all for the weighted sum. At the end the threads of a team
+/// put their pieces together in scratch, by halves.
+///
+/// Traffic: k and v once for every `queries` queries.
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <string>
+
+#include "partial.hpp"
+
+#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/operators.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/core/spaces.hpp>
+
+namespace tessera::attention {
+
+/// The kernel of one team: some queries and one piece of the keys.
+///
+/// \tparam Columns of a row that a lane holds: its lanes together hold at least the row
+/// \tparam Queries at a time, a power of two, at most as many as lanes
+/// \tparam Width columns that one access moves: above 1 they divide the row, which is aligned for them
+template <ExecutionSpace Exec, class T, int Columns, int Queries, int Width>
+struct KeyStream {
+  // Registers: sums, queries, keys and values; as many as there are.
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<256, 1>>;
+  using Member = typename Policy::member_type;
+  static constexpr int width = is_gpu<Exec> ? 32 : 8;
+  using Lanes = lane::On<Exec, width>;
+  static constexpr int vector_length = lane::vector_length<Exec>(width);
+  static constexpr int queries = Queries;
+  // Keys at a time: one pair of key and query a lane at most, and no more than registers hold.
+  static constexpr int keys = std::max(1, std::min({width / Queries, 32 / Columns, 16}));
+  static constexpr int pairs = Queries * keys;
+  static_assert((pairs & (pairs - 1)) == 0 && pairs <= width, "Tessera: one pair a lane");
+
+  struct Row {
+    T at[Columns];
+  };
+  struct Block {
+    Row at[keys];
+  };
+  struct Rows {
+    Row at[Queries];
+  };
+  struct Products {
+    T at[pairs];
+  };
+  template <class V>
+  using Value = typename Lanes::template Value<V>;
+
+  using View = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  static constexpr int slot = Queries * (width * Columns + 2);  // what a thread hands over
+  static constexpr int scratch_level = is_gpu<Exec> ? 0 : 1;    // a host's level 0 is small
+
+  Task<T> task;
+
+  [[nodiscard]] static int most_threads() { return std::max(1, 2 * ((1 << 14) / (slot * static_cast<int>(sizeof(T))))); }
+  [[nodiscard]] int groups() const { return device::league_of(device::tiles_of(task.queries, Queries)); }
+
+  void enqueue(std::string const& label, Exec const& exec, int threads) const {
+    if (task.queries == 0) return;
+    Policy policy(exec, device::league_of(static_cast<std::size_t>(groups()) * task.chunks), threads, vector_length);
+    policy.set_scratch_size(scratch_level,
+                            Kokkos::PerTeam(static_cast<int>(View::shmem_size(slot * std::max(1, threads / 2)))));
+    Kokkos::parallel_for(label, policy, *this);
+  }
+
+  /// A thread's keys, `keys` at a time: an exponential (4), a product and additions for each, and as much for what was
+  /// summed before; the threads' pieces; the quotient.
+  [[nodiscard]] static double rounding_steps(std::size_t chunk, int threads) {
+    double const blocks = std::ceil(static_cast<double>(chunk) / keys / threads);
+    return blocks * (keys + 6) + 6 + 12 * (std::ceil(std::log2(threads)) + 1) + std::log2(width) + 2;
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Lanes const lanes;
+    View const scratch(team.team_scratch(scratch_level), slot * (team.team_size() / 2 > 0 ? team.team_size() / 2 : 1));
+    // Neighbouring teams take the same keys for other queries: they meet in the cache.
+    int const group_count = static_cast<int>((task.queries + Queries - 1) / Queries);
+    int const piece = team.league_rank() / group_count;
+    std::size_t const first_query = static_cast<std::size_t>(team.league_rank() - piece * group_count) * Queries;
+    int const query_count =
+        task.queries - first_query < Queries ? static_cast<int>(task.queries - first_query) : Queries;
+
+    auto query = lanes.template fill<Rows>(Rows{});
+    lanes.each(
+        [&](int lane, Rows& own) {
+          for (int q = 0; q < Queries; ++q) {
+            if (q < query_count) load(task.q + (first_query + q) * task.dim, lane, own.at[q]);
+          }
+        },
+        query);
+    auto sums = lanes.template fill<Rows>(Rows{});
+    auto largest = lanes.template fill<T>(-std::numeric_limits<T>::infinity());  // of query lane % Queries, as `total`
+    auto total = lanes.template fill<T>(T(0));  // of this lane's keys
+    std::size_t const end = task.end(piece);
+    std::size_t const step = static_cast<std::size_t>(team.team_size()) * keys;
+    for (std::size_t first = task.begin(piece) + static_cast<std::size_t>(team.team_rank()) * keys; first < end;
+         first += step) {
+      int const count = end - first < keys ? static_cast<int>(end - first) : keys;
+      auto block = lanes.template fill<Block>(Block{});
+      load_block(lanes, task.k + first * task.dim, count, block);
+      auto score = scores(lanes, query, block);
+      load_block(lanes, task.v + first * task.dim, count, block);
+      lanes.each(
+          [&](int lane, T& own) {
+            own = lane % pairs / Queries < count ? own * task.scale : -std::numeric_limits<T>::infinity();
+          },
+          score);
+      add_block(lanes, score, block, largest, total, sums);
+    }
+    for (int mask = Queries; mask < pairs; mask *= 2) {
+      auto const other = lanes.exchange(total, mask);
+      lanes.each([](int, T& own, T const& partner) { own += partner; }, total, other);
+    }
+    merge_threads(team, lanes, scratch.data(), largest, total, sums);
+    if (team.team_rank() == 0) store(lanes, first_query, query_count, piece, largest, total, sums);
+    team.team_barrier();  // hosts go on with another team in the same scratch
+  }
+
+ private:
+  // Neighbouring lanes hold neighbouring packs of a row.
+  [[nodiscard]] KOKKOS_FUNCTION static int column(int lane, int pack) { return (pack * width + lane) * Width; }
+
+  KOKKOS_FUNCTION void load(T const* row, int lane, Row& own) const {
+    for (int p = 0; p < Columns / Width; ++p) {
+      int const col = column(lane, p);
+      collective::Pack<T, Width> values{};
+      if (col < task.dim) values = collective::pack_at<Width>(row + col);
+      for (int e = 0; e < Width; ++e) own.at[p * Width + e] = values[e];
+    }
+  }
+
+  // Rows past the last are zero: their weights are, too.
+  KOKKOS_FUNCTION void load_block(Lanes const& lanes, T const* rows, int count, Value<Block>& block) const {
+    lanes.each(
+        [&](int lane, Block& own) {
+          for (int k = 0; k < keys; ++k) {
+            if (k < count) {
+              load(rows + k * task.dim, lane, own.at[k]);
+            } else {
+              own.at[k] = Row{};
+            }
+          }
+        },
+        block);
+  }
+
+  // Lane l gets the product of key l % pairs / Queries and query l % Queries.
+  KOKKOS_FUNCTION static Value<T> scores(Lanes const& lanes, Value<Rows> const& query, Value<Block> const& block) {
+    auto products = lanes.template fill<Products>(Products{});
+    lanes.each(
+        [](int, Products& own, Rows const& q, Block const& k) {
+          for (int pair = 0; pair < pairs; ++pair) {
+            T sum = 0;
+            for (int c = 0; c < Columns; ++c) sum += q.at[pair % Queries].at[c] * k.at[pair / Queries].at[c];
+            own.at[pair] = sum;
+          }
+        },
+        products, query, block);
+    halve<pairs>(lanes, products);
+    auto score = lanes.template fill<T>(T(0));
+    lanes.each([](int, T& own, Products const& all) { own = all.at[0]; }, score, products);
+    for (int mask = pairs; mask < width; mask *= 2) {
+      auto const other = lanes.exchange(score, mask);
+      lanes.each([](int, T& own, T const& partner) { own += partner; }, score, other);
+    }
+    return score;
+  }
+
+  // A lane keeps the upper or lower half of its Count sums, by a bit of its number, and gives the other half away.
+  template <int Count>
+  KOKKOS_FUNCTION static void halve(Lanes const& lanes, Value<Products>& products) {
+    if constexpr (Count > 1) {
+      constexpr int half = Count / 2;
+      for (int i = 0; i < half; ++i) {
+        auto given = lanes.template fill<T>(T(0));
+        lanes.each(
+            [i](int lane, T& out, Products& own) {
+              bool const upper = (lane & half) != 0;
+              out = upper ? own.at[i] : own.at[i + half];
+              own.at[i] = upper ? own.at[i + half] : own.at[i];
+            },
+            given, products);
+        auto const taken = lanes.exchange(given, half);
+        lanes.each([i](int, Products& own, T const& in) { own.at[i] += in; }, products, taken);
+      }
+      halve<half>(lanes, products);
+    }
+  }
+
+  // The weights of a block relative to the new maximum, and their part of the sums.
+  KOKKOS_FUNCTION static void add_block(Lanes const& lanes, Value<T> const& score, Value<Block> const& values,
+                                        Value<T>& largest, Value<T>& total, Value<Rows>& sums) {
+    auto raised = score;
+    for (int mask = Queries; mask < pairs; mask *= 2) {
+      auto const other = lanes.exchange(raised, mask);
+      lanes.each([](int, T& own, T const& partner) { own = collective::Max<T>{}(own, partner); }, raised, other);
+    }
+    auto factor = lanes.template fill<T>(T(1));
+    auto weight = score;
+    auto same = lanes.template fill<bool>(true);
+    lanes.each(
+        [](int, T& of_block, T& known, T& f, T& w) {
+          of_block = collective::Max<T>{}(known, of_block);
+          f = rescaling(known, of_block);
+          known = of_block;
+          w = weight_of(w, of_block);
+        },
+        raised, largest, factor, weight);
+    lanes.each([](int, T& t, T const& f, T const& w, bool& unchanged) { t = t * f + w; unchanged = f == T(1); }, total,
+               factor, weight, same);
+    if (!lanes.all(same)) {
+      for (int q = 0; q < Queries; ++q) {
+        T const f = lanes.template read<T>(factor, q);
+        lanes.each(
+            [&](int, Rows& own) {
+              for (int c = 0; c < Columns; ++c) own.at[q].at[c] *= f;
+            },
+            sums);
+      }
+    }
+    for (int k = 0; k < keys; ++k) {
+      for (int q = 0; q < Queries; ++q) {
+        T const w = lanes.template read<T>(weight, k * Queries + q);
+        lanes.each(
+            [&](int, Rows& own, Block const& v) {
+              for (int c = 0; c < Columns; ++c) own.at[q].at[c] += w * v.at[k].at[c];
+            },
+            sums, values);
+      }
+    }
+  }
+
+  // Halves the threads that hold something until it is one: the upper half hands over, the lower half adds.
+  KOKKOS_FUNCTION static void merge_threads(Member const& team, Lanes const& lanes, T* scratch, Value<T>& largest,
+                                            Value<T>& total, Value<Rows>& sums) {
+    int const thread = team.team_rank();
+    for (int active = team.team_size(); active > 1;) {
+      int const half = (active + 1) / 2;
+      if (thread >= half && thread < active) {
+        T* const to = scratch + (thread - half) * slot;
+        lanes.each(
+            [&](int lane, T const& m, T const& t, Rows const& own) {
+              if (lane < Queries) {
+                to[lane] = m;
+                to[Queries + lane] = t;
+              }
+              for (int i = 0; i < Queries * Columns; ++i) {
+                to[2 * Queries + i * width + lane] = own.at[i / Columns].at[i % Columns];
+              }
+            },
+            largest, total, sums);
+      }
+      team.team_barrier();
+      if (thread + half < active) {
+        T const* const from = scratch + thread * slot;
+        auto mine = lanes.template fill<T>(T(1));
+        auto theirs = lanes.template fill<T>(T(1));
+        lanes.each(
+            [&](int lane, T& m, T& t, T& own, T& other) {
+              int const q = lane % Queries;
+              T const both = collective::Max<T>{}(m, from[q]);
+              own = rescaling(m, both);
+              other = rescaling(from[q], both);
+              t = t * own + from[Queries + q] * other;
+              m = both;
+            },
+            largest, total, mine, theirs);
+        for (int q = 0; q < Queries; ++q) {
+          T const own = lanes.template read<T>(mine, q);
+          T const other = lanes.template read<T>(theirs, q);
+          lanes.each(
+              [&](int lane, Rows& all) {
+                for (int c = 0; c < Columns; ++c) {
+                  all.at[q].at[c] = all.at[q].at[c] * own + from[2 * Queries + (q * Columns + c) * width + lane] * other;
+                }
+              },
+              sums);
+        }
+      }
+      team.team_barrier();
+      active = half;
+    }
+  }
+
+  KOKKOS_FUNCTION void store(Lanes const& lanes, std::size_t first_query, int query_count, int piece,
+                             Value<T> const& largest, Value<T> const& total, Value<Rows> const& sums) const {
+    for (int q = 0; q < Queries; ++q) {
+      if (q >= query_count) break;
+      collective::OnlineSum<T> const all{lanes.template read<T>(largest, q), lanes.template read<T>(total, q)};
+      T* const row = task.row(first_query + q, piece);
+      T const factor = task.chunks == 1 ? all.inverse() : T(1);
+      lanes.each(
+          [&](int lane, Rows const& own) {
+            for (int p = 0; p < Columns / Width; ++p) {
+              int const col = column(lane, p);
+              if (col >= task.dim) continue;
+              collective::Pack<T, Width> values;
+              for (int e = 0; e < Width; ++e) values[e] = own.at[q].at[p * Width + e] * factor;
+              collective::pack_at<Width>(row + col) = values;
+            }
+            if (lane == 0 && task.chunks > 1) {
+              std::size_t const at = static_cast<std::size_t>(piece) * task.queries + first_query + q;
+              task.largest[at] = all.max;
+              task.total[at] = all.sum;
+            }
+          },
+          sums);
+    }
+  }
+};
+
+}  // namespace tessera::attention

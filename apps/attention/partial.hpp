@@ -1,0 +1,178 @@
+#pragma once
+/// \file
+/// What is known of a query's answer after some of the keys: the largest score, the sum of weights relative to it, and
+/// the sum of weighted values; and how pieces of the keys are put together.
+///
+/// With m the largest score, total = sum e^(s_j - m), sums[c] = sum e^(s_j - m) v_jc: the answer is sums / total. To bring
+/// a piece to a larger maximum M, both are multiplied by e^(m - M). A piece without keys, or of scores of -infinity
+/// alone, is {-infinity, 0, 0} and changes nothing.
+///
+/// Source: Dao, Fu, Ermon, Rudra and Ré, FlashAttention (2022), section 3; Milakov and Gimelshein (2018).
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <string>
+
+#include "problem.hpp"
+
+#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/collective/exponential.hpp>
+#include <tessera/collective/online_sum.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/team/tree_reduce.hpp>
+#include <tessera/core/spaces.hpp>
+
+namespace tessera::attention {
+
+using collective::exp_nonpositive;
+
+/// e^(from - to) for from <= to, and 1 where both are the same infinity.
+template <class T>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION T rescaling(T from, T to) {
+  return from == to ? T(1) : exp_nonpositive(from - to);
+}
+
+/// e^(score - largest), and 0 for -infinity whatever the largest is. A score of +infinity gives NaN.
+template <class T>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION T weight_of(T score, T largest) {
+  return score == -std::numeric_limits<T>::infinity() ? T(0) : exp_nonpositive(score - largest);
+}
+
+/// The problem as pointers, row-major, and how many keys a piece has. `chunks` pieces of `chunk` keys, the last of which
+/// may be short.
+template <class T>
+struct Task {
+  T const* q;
+  T const* k;
+  T const* v;
+  T* out;  ///< [queries, dim]
+  std::size_t queries;
+  std::size_t keys;
+  int dim;
+  T scale;
+  std::size_t chunk;
+  int chunks;
+  /// Of each piece and query, if there is more than one piece: sums [chunks, queries, dim], the others [chunks, queries].
+  T* sums = nullptr;
+  T* largest = nullptr;
+  T* total = nullptr;
+
+  [[nodiscard]] KOKKOS_FUNCTION std::size_t begin(int piece) const { return static_cast<std::size_t>(piece) * chunk; }
+  [[nodiscard]] KOKKOS_FUNCTION std::size_t end(int piece) const {
+    std::size_t const whole = begin(piece) + chunk;
+    return whole < keys ? whole : keys;
+  }
+
+  /// Where the sums of a query and piece go: as the answer where there is one piece.
+  [[nodiscard]] KOKKOS_FUNCTION T* row(std::size_t query, int piece) const {
+    return chunks == 1 ? out + query * dim : sums + (static_cast<std::size_t>(piece) * queries + query) * dim;
+  }
+};
+
+/// All keys in one piece. `dim` is clamped to 257: what is above 256 is refused by those who count with it.
+template <class T, class Memory>
+[[nodiscard]] Task<T> task_of(Attention::Input<T, Memory> const& input) {
+  return {.q = input.q.data(),
+          .k = input.k.data(),
+          .v = input.v.data(),
+          .out = nullptr,
+          .queries = input.q.extent(1) > 0 ? input.q.extent(0) : 0,
+          .keys = input.k.extent(0),
+          .dim = static_cast<int>(std::min<std::size_t>(input.q.extent(1), 257)),
+          .scale = static_cast<T>(input.parameters.scale),
+          .chunk = input.k.extent(0),
+          .chunks = 1};
+}
+
+/// True if every row of all four matrices can be read and written in packs of 16 bytes.
+template <class T>
+[[nodiscard]] bool is_aligned(Task<T> const& task) {
+  constexpr int pack = collective::pack_width<T>;
+  return task.dim % pack == 0 && collective::is_aligned_for_packs<pack>(task.q) &&
+         collective::is_aligned_for_packs<pack>(task.k) && collective::is_aligned_for_packs<pack>(task.v) &&
+         collective::is_aligned_for_packs<pack>(task.out);
+}
+
+/// Puts the pieces of each query together, in their order: out = sum_p w_p sums_p / sum_p w_p total_p. A functor for one
+/// team a query, vector length 1.
+template <ExecutionSpace Exec, class T>
+struct MergePieces {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  using Online = collective::OnlineSum<T>;
+  using OnlineView = Kokkos::View<Online*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using View = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  Task<T> task;
+  int parts;   // of the pieces, each folded by one thread
+  int slices;  // of the pieces, in the sum of a column
+
+  MergePieces(Exec const& exec, Task<T> const& given)
+      : task(given),
+        parts(std::min(given.chunks, device::team_size(exec, 0))),
+        slices(std::clamp(device::team_size(exec, 0) / std::max(1, given.dim), 1, given.chunks)) {}
+
+  static void enqueue(std::string const& label, Exec const& exec, Task<T> const& task) {
+    if (task.chunks == 1 || task.queries == 0) return;
+    MergePieces const kernel(exec, task);
+    Policy policy(exec, device::league_of(task.queries), device::team_size(exec, 0));
+    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(OnlineView::shmem_size(kernel.parts) +
+                                                                View::shmem_size(task.chunks) +
+                                                                View::shmem_size(kernel.slices * task.dim))));
+    Kokkos::parallel_for(label, policy, kernel);
+  }
+
+  /// Pieces whose weights fit into a team's scratch.
+  static constexpr int most_pieces = 2048;
+
+  /// The merges of a part's pieces, those of the parts; a piece's weight; a column's sum in a slice, over the slices.
+  [[nodiscard]] double rounding_steps() const {
+    double const merges = std::ceil(static_cast<double>(task.chunks) / parts) + std::ceil(std::log2(parts));
+    double const additions = std::ceil(static_cast<double>(task.chunks) / slices) + slices;
+    return task.chunks == 1 ? 0 : collective::MergeOnlineSums<T>::rounding_steps * merges + 8 + additions;
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    OnlineView const online(team.team_scratch(0), parts);
+    View const weights(team.team_scratch(0), task.chunks);
+    View const columns(team.team_scratch(0), slices * task.dim);
+    std::size_t const query = team.league_rank();
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, parts), [&](int part) {
+      Online all;
+      for (int piece = part; piece < task.chunks; piece += parts) {
+        std::size_t const at = static_cast<std::size_t>(piece) * task.queries + query;
+        all = collective::MergeOnlineSums<T>{}(all, Online{task.largest[at], task.total[at]});
+      }
+      online(part) = all;
+    });
+    team::tree_reduce(team, online.data(), parts, collective::MergeOnlineSums<T>{});
+    Online const all = online(0);
+    // What the totals cannot show: a maximum that is no number.
+    T const inverse = all.inverse();
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, task.chunks), [&](int piece) {
+      T const largest = task.largest[static_cast<std::size_t>(piece) * task.queries + query];
+      weights(piece) = weight_of(largest, all.max) * inverse;
+    });
+    team.team_barrier();
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, slices * task.dim), [&](int i) {
+      int const slice = i / task.dim;
+      int const col = i - slice * task.dim;
+      T sum = 0;
+      for (int piece = slice; piece < task.chunks; piece += slices) sum += weights(piece) * task.row(query, piece)[col];
+      columns(i) = sum;
+    });
+    team.team_barrier();
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, task.dim), [&](int col) {
+      T sum = 0;
+      for (int slice = 0; slice < slices; ++slice) sum += columns(slice * task.dim + col);
+      task.out[query * task.dim + col] = sum;
+    });
+    team.team_barrier();  // hosts go on with the next query in the same scratch
+  }
+};
+
+}  // namespace tessera::attention

@@ -1,0 +1,86 @@
+#pragma once
+/// \file
+/// attention: out[b, :] = softmax(scale * q[b, :] k^T) v, for queries q [B, d], keys k [n, d] and values v [n, d].
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <tessera/core/info.hpp>
+#include <tessera/core/random.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::attention {
+
+struct Attention {
+  static constexpr AppInfo info{.name = "attention", .summary = "out[b, :] = softmax(scale * q[b, :] k^T) v"};
+
+  struct Parameters {
+    double scale = 1;          ///< of the scores; 1 / sqrt(d) is usual
+    std::int64_t queries = 0;  ///< rows of the generated q; 0: 8
+    std::int64_t dim = 0;      ///< columns of the generated q, k and v; 0: 64
+    std::int64_t chunks = 0;   ///< pieces of the keys in split_sequence; 0: the variant's choice
+    std::int64_t team = 0;     ///< threads; 0: the variant's choice
+
+    [[nodiscard]] static Parameters from(ParameterMap const& map);
+  };
+  [[nodiscard]] static std::vector<ParameterSpec> parameters();
+
+  /// q [B, d], k [n, d], v [n, d].
+  template <class T, class Memory>
+  struct Input {
+    Array<T const**, Memory> q;
+    Array<T const**, Memory> k;
+    Array<T const**, Memory> v;
+    Parameters parameters;
+
+    static constexpr std::array<std::string_view, 3> names{"q", "k", "v"};
+    static auto fields(auto& self) { return std::tie(self.q, self.k, self.v); }
+  };
+
+  /// out [B, d]; zeros if there are no keys.
+  template <class T, class Memory>
+  struct Output {
+    Array<T**, Memory> out;
+
+    static constexpr std::array<std::string_view, 1> names{"out"};
+    static auto fields(auto& self) { return std::tie(self.out); }
+  };
+
+  /// `size` is the number of elements of k, and of v: n = size / d.
+  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters);
+
+  /// Throws UserError, with both shapes, if the extents do not go together.
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&);
+
+  /// Queries and values in [-1, 1); keys in [-1/2, 1/2): scores of the size of a few units, as after a layer that
+  /// normalises.
+  template <class T>
+  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
+    T const value = random_value<T>(seed, field, index);
+    return field == 1 ? value / 2 : value;
+  }
+
+  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
+    double const queries = static_cast<double>(input[0][0]);
+    double const keys = static_cast<double>(input[1][0]);
+    double const dim = static_cast<double>(input[0][1]);
+    return {.bytes = 2 * (queries + keys) * dim * static_cast<double>(size_of(dtype)),
+            .flops = 4 * queries * keys * dim};
+  }
+
+  /// One key after the other: in the sum of weights and in that of weighted values an exponential, a product and an
+  /// addition each, and as much again to bring what was summed before to a larger maximum.
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
+    return 12.0 * static_cast<double>(input[1][0]) + 12;
+  }
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+};
+
+}  // namespace tessera::attention

@@ -1,0 +1,307 @@
+#pragma once
+/// \file
+/// Many queries: a team takes a tile of them, and tiles of keys and values pass through its scratch.
+///
+/// The 16 lanes of a thread make the scores of `rows` queries and a tile of keys in registers, take exponentials relative
+/// to the largest score so far, and add the weighted values to sums that stay in registers from the first key to the
+/// last: no score ever reaches memory. Weights go from the lanes that have them to all lanes of the thread through a
+/// little scratch of its own, 16 keys at a time.
+///
+/// Packs of a row in scratch are permuted (pack p of row r lies at p xor r mod 8), so that lanes that read the same
+/// columns of neighbouring keys do not meet in one bank.
+///
+/// Traffic: q once; k and v once for every tile of queries, mostly from the cache.
+///
+/// Source: Dao, Fu, Ermon, Rudra and Ré, FlashAttention (2022).
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <string>
+
+#include "partial.hpp"
+
+#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/operators.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/thread/reduce.hpp>
+#include <tessera/core/spaces.hpp>
+
+namespace tessera::attention {
+
+/// The kernel of one team: `rows` queries a thread, and one piece of the keys.
+///
+/// \tparam Dim columns of a row as the tiles have them, 64, 128 or 256, at least the problem's
+template <ExecutionSpace Exec, class T, int Dim>
+struct QueryTile {
+  static constexpr int width = 16;
+  using Lanes = lane::On<Exec, width>;
+  static constexpr int vector_length = lane::vector_length<Exec>(width);
+  static constexpr int rows = 8;
+  static constexpr int pack = collective::pack_width<T>;
+  using Pack = collective::Pack<T, pack>;
+  static constexpr int tile_elements = 16384 / static_cast<int>(sizeof(T));
+  static constexpr int keys = std::max(width, tile_elements / Dim);  // of a tile
+  static constexpr int keys_of_lane = keys / width;
+  static constexpr int columns = Dim / width;  // of the sums, a lane
+  static constexpr int packs = Dim / pack;     // of a row
+  static_assert(packs % 8 == 0 && columns % pack == 0);
+  /// On a GPU as many threads as there are tiles of 16 KiB for their queries.
+  static constexpr int gpu_threads = std::max(1, tile_elements / Dim / rows);
+  static constexpr int lanes_of_team = gpu_threads * width;
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<(is_gpu<Exec> ? lanes_of_team : 0),
+                                                               (is_gpu<Exec> ? std::min(512 / lanes_of_team, 4) : 0)>>;
+  using Member = typename Policy::member_type;
+  using Scratch = Kokkos::View<Pack*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  static constexpr int tile_packs = keys * packs;
+  // One pack more between the threads: they read the same place of theirs at once.
+  static constexpr int weights_of_thread = (width * rows) / pack + 2;
+  // On a host the levels are the same memory, but only level 1 has enough of it. On a GPU, where tiles of keys and queries
+  // do not fit beside each other, the queries lie further away.
+  static constexpr int near_level = is_gpu<Exec> ? 0 : 1;
+  static constexpr bool fit_together = (tile_packs + gpu_threads * (rows * packs + weights_of_thread)) * 16 <= 40000;
+  static constexpr int query_level = fit_together ? near_level : 1;
+
+  struct Scores {
+    T at[rows][keys_of_lane];
+  };
+  struct Sums {
+    T at[rows][columns];
+  };
+  struct OfRows {
+    T at[rows];
+  };
+  template <class V>
+  using Value = typename Lanes::template Value<V>;
+
+  Task<T> task;
+  bool aligned;  // every row of q, k, v and the results begins with a whole pack, and is whole packs
+
+  [[nodiscard]] static int threads_for(Exec const& exec, std::int64_t requested) {
+    if constexpr (is_gpu<Exec>) {
+      if (requested != 0 && requested != gpu_threads) {
+        throw Skip("a team of " + std::to_string(requested) + " threads (a tile of queries is cut for " +
+                   std::to_string(gpu_threads) + ")");
+      }
+      return gpu_threads;
+    } else {
+      return device::team_size(exec, requested);
+    }
+  }
+  [[nodiscard]] static int groups(Task<T> const& task, int threads) {
+    return device::league_of(device::tiles_of(task.queries, static_cast<std::size_t>(threads) * rows));
+  }
+
+  void enqueue(std::string const& label, Exec const& exec, int threads) const {
+    if (task.queries == 0) return;
+    auto const teams = static_cast<std::size_t>(groups(task, threads)) * task.chunks;
+    Policy policy(exec, device::league_of(teams), threads, vector_length);
+    auto const here = static_cast<int>(Scratch::shmem_size(tile_packs) + Scratch::shmem_size(threads * weights_of_thread));
+    auto const of_queries = static_cast<int>(Scratch::shmem_size(threads * rows * packs));
+    if (query_level == near_level) {
+      policy.set_scratch_size(near_level, Kokkos::PerTeam(here + of_queries));
+    } else {
+      policy.set_scratch_size(near_level, Kokkos::PerTeam(here));
+      policy.set_scratch_size(query_level, Kokkos::PerTeam(of_queries));
+    }
+    Kokkos::parallel_for(label, policy, *this);
+  }
+
+  /// Additions of all keys one after the other, and for each tile an exponential (4) and a product for what was summed
+  /// before; a weight; the lanes' totals; the quotient.
+  [[nodiscard]] static double rounding_steps(std::size_t chunk) {
+    double const tiles = std::ceil(static_cast<double>(chunk) / keys);
+    return static_cast<double>(chunk) + 6 * tiles + 6 + std::log2(width) + 2;
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Lanes const lanes;
+    int const threads = team.team_size();
+    int const thread = team.team_rank();
+    Scratch const tile_scratch(team.team_scratch(near_level), tile_packs);
+    Scratch const weight_scratch(team.team_scratch(near_level), threads * weights_of_thread);
+    Scratch const query_scratch(team.team_scratch(query_level), threads * rows * packs);
+    Pack* const tile = tile_scratch.data();
+    T* const weights = reinterpret_cast<T*>(weight_scratch.data() + thread * weights_of_thread);
+
+    // Neighbouring teams take the same keys for other queries: they meet in the cache.
+    auto const of_team = static_cast<std::size_t>(threads) * rows;
+    int const group_count = static_cast<int>((task.queries + of_team - 1) / of_team);
+    int const piece = team.league_rank() / group_count;
+    std::size_t const first_query = static_cast<std::size_t>(team.league_rank() - piece * group_count) * of_team;
+    int const query_count =
+        task.queries - first_query < of_team ? static_cast<int>(task.queries - first_query) : static_cast<int>(of_team);
+    load(team, task.q + first_query * task.dim, query_count, threads * rows, rows, query_scratch.data());
+
+    auto sums = lanes.template fill<Sums>(Sums{});
+    auto largest = lanes.template fill<OfRows>(OfRows{});
+    auto total = lanes.template fill<OfRows>(OfRows{});  // of this lane's keys
+    lanes.each(
+        [](int, OfRows& own) {
+          for (int r = 0; r < rows; ++r) own.at[r] = -std::numeric_limits<T>::infinity();
+        },
+        largest);
+    std::size_t const end = task.end(piece);
+    for (std::size_t first = task.begin(piece); first < end; first += keys) {
+      int const count = end - first < keys ? static_cast<int>(end - first) : keys;
+      load(team, task.k + first * task.dim, count, keys, 1, tile);
+      team.team_barrier();
+      auto score = lanes.template fill<Scores>(Scores{});
+      multiply(lanes, query_scratch.data() + thread * rows * packs, thread & 7, tile, count, score);
+      team.team_barrier();  // all have read the keys
+      load(team, task.v + first * task.dim, count, keys, 1, tile);
+      weigh(lanes, score, largest, total, sums);
+      team.team_barrier();
+      add_values(lanes, score, tile, weights, sums);
+      team.team_barrier();  // all have read the values
+    }
+    finish(lanes, first_query + thread * rows, query_count - thread * rows, piece, largest, total, sums);
+    team.team_barrier();  // hosts go on with another team in the same scratch
+  }
+
+ private:
+  // Rows of a matrix to scratch, by the whole team; what lies past the last row or column is zero.
+  // \param group rows that are permuted alike
+  KOKKOS_FUNCTION void load(Member const& team, T const* from, int count, int row_count, int group, Pack* to) const {
+    int const dim = task.dim;
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, row_count * packs), [&](int i) {
+      int const row = i / packs;
+      int const p = i % packs;
+      int const col = p * pack;
+      Pack values{};
+      if (row < count && col < dim) {
+        T const* const at = from + static_cast<std::size_t>(row) * dim + col;
+        if (aligned) {
+          values = collective::pack_at<pack>(at);
+        } else {
+          for (int e = 0; e < pack; ++e) values[e] = col + e < dim ? at[e] : T(0);
+        }
+      }
+      to[row * packs + (p ^ (row / group & 7))] = values;
+    });
+  }
+
+  // Scores of the thread's queries and the lane's keys, lane + 16 i; -infinity past the last key.
+  KOKKOS_FUNCTION void multiply(Lanes const& lanes, Pack const* queries, int swap, Pack const* tile, int count,
+                                Value<Scores>& score) const {
+    lanes.each(
+        [&](int lane, Scores& own) {
+          Pack const* const key_rows = tile + lane * packs;
+          int const key_swap = lane & 7;  // 16 i changes nothing
+          for (int p = 0; p < packs; ++p) {
+            Pack key[keys_of_lane];
+            for (int i = 0; i < keys_of_lane; ++i) key[i] = key_rows[i * width * packs + (p ^ key_swap)];
+            for (int r = 0; r < rows; ++r) {
+              Pack const query = queries[r * packs + (p ^ swap)];
+              for (int i = 0; i < keys_of_lane; ++i) {
+                for (int e = 0; e < pack; ++e) own.at[r][i] += query[e] * key[i][e];
+              }
+            }
+          }
+          for (int i = 0; i < keys_of_lane; ++i) {
+            bool const inside = lane + i * width < count;
+            for (int r = 0; r < rows; ++r) {
+              own.at[r][i] = inside ? own.at[r][i] * task.scale : -std::numeric_limits<T>::infinity();
+            }
+          }
+        },
+        score);
+  }
+
+  // Scores become weights; what was summed before moves to the new maximum.
+  KOKKOS_FUNCTION static void weigh(Lanes const& lanes, Value<Scores>& score, Value<OfRows>& largest,
+                                    Value<OfRows>& total, Value<Sums>& sums) {
+    for (int r = 0; r < rows; ++r) {
+      auto of_lane = lanes.template fill<T>(T(0));
+      lanes.each(
+          [r](int, T& most, Scores const& own, OfRows const& known) {
+            most = known.at[r];
+            for (int i = 0; i < keys_of_lane; ++i) most = collective::Max<T>{}(most, own.at[r][i]);
+          },
+          of_lane, score, largest);
+      T const raised = thread::reduce<T>(lanes, of_lane, collective::Max<T>{});
+      lanes.each(
+          [&](int, Scores& own, OfRows& known, OfRows& t, Sums& s) {
+            T const factor = rescaling(known.at[r], raised);
+            known.at[r] = raised;
+            t.at[r] *= factor;
+            for (int i = 0; i < keys_of_lane; ++i) {
+              own.at[r][i] = weight_of(own.at[r][i], raised);
+              t.at[r] += own.at[r][i];
+            }
+            for (int c = 0; c < columns; ++c) s.at[r][c] *= factor;
+          },
+          score, largest, total, sums);
+    }
+  }
+
+  // Lane l has columns (16 p + l) * pack on of the sums.
+  KOKKOS_FUNCTION static void add_values(Lanes const& lanes, Value<Scores> const& weight, Pack const* tile, T* weights,
+                                         Value<Sums>& sums) {
+    for (int i = 0; i < keys_of_lane; ++i) {
+      lanes.each(
+          [&](int lane, Scores const& own) {
+            for (int r = 0; r < rows; ++r) weights[lane * rows + r] = own.at[r][i];
+          },
+          weight);
+      lanes.sync();
+      lanes.each(
+          [&](int lane, Sums& own) {
+            for (int k = 0; k < width; ++k) {
+              Pack of_rows[rows / pack];
+              for (int p = 0; p < rows / pack; ++p) of_rows[p] = collective::pack_at<pack>(weights + k * rows + p * pack);
+              for (int c = 0; c < columns / pack; ++c) {
+                Pack const value = tile[(i * width + k) * packs + ((c * width + lane) ^ (k & 7))];
+                for (int r = 0; r < rows; ++r) {
+                  for (int e = 0; e < pack; ++e) own.at[r][c * pack + e] += of_rows[r / pack][r % pack] * value[e];
+                }
+              }
+            }
+          },
+          sums);
+      lanes.sync();
+    }
+  }
+
+  KOKKOS_FUNCTION void finish(Lanes const& lanes, std::size_t first_query, int count, int piece,
+                              Value<OfRows> const& largest, Value<OfRows> const& total, Value<Sums> const& sums) const {
+    for (int r = 0; r < rows; ++r) {
+      auto of_lane = lanes.template fill<T>(T(0));
+      lanes.each([r](int, T& own, OfRows const& t) { own = t.at[r]; }, of_lane, total);
+      T const sum = thread::reduce<T>(lanes, of_lane, collective::Sum<T>{});
+      if (r >= count) continue;
+      std::size_t const query = first_query + r;
+      T* const row = task.row(query, piece);
+      lanes.each(
+          [&](int lane, OfRows const& m, Sums const& own) {
+            collective::OnlineSum<T> const all{m.at[r], sum};
+            T const factor = task.chunks == 1 ? all.inverse() : T(1);
+            for (int c = 0; c < columns / pack; ++c) {
+              int const col = (c * width + lane) * pack;
+              Pack values;
+              for (int e = 0; e < pack; ++e) values[e] = own.at[r][c * pack + e] * factor;
+              if (aligned) {
+                if (col < task.dim) collective::pack_at<pack>(row + col) = values;
+              } else {
+                for (int e = 0; e < pack; ++e) {
+                  if (col + e < task.dim) row[col + e] = values[e];
+                }
+              }
+            }
+            if (lane == 0 && task.chunks > 1) {
+              std::size_t const at = static_cast<std::size_t>(piece) * task.queries + query;
+              task.largest[at] = all.max;
+              task.total[at] = all.sum;
+            }
+          },
+          largest, sums);
+    }
+  }
+};
+
+}  // namespace tessera::attention

@@ -1,0 +1,179 @@
+/// \file
+/// The serial oracle of attention: the scores of some queries at a time, their softmax, and the weighted sum of the
+/// values, in double for float and in long double for double.
+///
+/// Error bound. With s_j = scale * sum_c q_c k_jc, M = max s_j, p_j = e^(s_j - M) / sum e^(s_i - M), a variant's weights
+/// carry relative errors e_j, whatever the order of its operations:
+///   - s_j has the error of a dot product and of a factor, (d + 1) u |scale| sum_c |q_c k_jc| (Higham, Accuracy and
+///     Stability of Numerical Algorithms, 3.1), which the exponential makes relative;
+///   - s_j minus a maximum is rounded: |s_j - M| u. A variant that goes through several maxima multiplies exponentials of
+///     their differences, and since maxima only rise, their arguments sum up to M - s_j;
+///   - the exponential itself: 4 u.
+/// A weighted mean moves by at most sum_j p_j e'_j (|v_jc| + |out_c|) / (1 - E), e'_j = e^(e_j) - 1, E = sum_j p_j e'_j,
+/// and never out of the range of the values. That is the offset. The chain of additions and of rescalings, in the sum of
+/// weights and in that of weighted values, is the variant's: its scale is sum_j p_j |v_jc| + |out_c|.
+/// Weights below the normal range lose at most a smallest denormal each.
+///
+/// What nobody can know is not asked: where a product may overflow; where a value that is no number meets a weight so
+/// small that it is 0 in one order and not in another.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "problem.hpp"
+
+namespace tessera::attention {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+template <class T>
+using Wide = std::conditional_t<std::is_same_v<T, double>, long double, double>;
+
+// The scores of one query with their errors, and what becomes of them.
+template <class T>
+struct Weights {
+  std::vector<Wide<T>> score;     // then the weight
+  std::vector<Wide<T>> magnitude; // of the products, then e' of the weight
+  bool may_overflow = false;
+};
+
+template <class T>
+class Oracle {
+ public:
+  using W = Wide<T>;
+
+  Oracle(T const* k, T const* v, std::size_t n, std::size_t d, double scale)
+      : v_(v), n_(n), d_(d), scale_(scale), turned_(n * d), lowest_(d, infinity), highest_(d, -infinity) {
+    for (std::size_t j = 0; j < n; ++j) {
+      for (std::size_t c = 0; c < d; ++c) {
+        turned_[c * n + j] = k[j * d + c];
+        lowest_[c] = std::min(lowest_[c], static_cast<double>(v[j * d + c]));
+        highest_[c] = std::max(highest_[c], static_cast<double>(v[j * d + c]));
+      }
+    }
+    weights_.score.resize(n);
+    weights_.magnitude.resize(n);
+  }
+
+  // One query: its row of the result, with bounds.
+  void answer(T const* q, double* value, double* bound_scale, double* offset) {
+    weigh(q);
+    std::vector<W> sum(d_);
+    std::vector<W> magnitude(d_);
+    std::vector<W> uncertain(d_);
+    std::vector<bool> unknown(d_, weights_.may_overflow);
+    W error = 0;  // E
+    for (std::size_t j = 0; j < n_; ++j) {
+      W const p = weights_.score[j];
+      W const pe = p * weights_.magnitude[j];
+      error += pe;
+      T const* const row = v_ + j * d_;
+      for (std::size_t c = 0; c < d_; ++c) {
+        W const x = row[c];
+        W const size = x < 0 ? -x : x;
+        sum[c] += p * x;
+        magnitude[c] += p * size;
+        uncertain[c] += pe * size;
+      }
+      if (p > 0 && p < W(1e-30)) {
+        for (std::size_t c = 0; c < d_; ++c) {
+          if (!std::isfinite(static_cast<double>(row[c]))) unknown[c] = true;
+        }
+      }
+    }
+    double const denormals = static_cast<double>(n_) * static_cast<double>(std::numeric_limits<T>::denorm_min());
+    for (std::size_t c = 0; c < d_; ++c) {
+      value[c] = static_cast<double>(sum[c]);
+      bound_scale[c] = static_cast<double>(magnitude[c]) + std::abs(value[c]);
+      double const range = highest_[c] - lowest_[c];
+      double const moved = error < W(0.5)
+                               ? static_cast<double>((uncertain[c] + std::abs(sum[c]) * error) / (1 - error))
+                               : infinity;
+      offset[c] = std::min(moved, range) + denormals * std::max(std::abs(highest_[c]), std::abs(lowest_[c]));
+      if (!std::isfinite(value[c])) bound_scale[c] = offset[c] = 0;  // NaN or infinity, exactly
+      if (unknown[c]) bound_scale[c] = infinity;
+    }
+  }
+
+ private:
+  void weigh(T const* q) {
+    W const u = static_cast<W>(unit_roundoff(dtype_of<T>));
+    W* const score = weights_.score.data();
+    W* const magnitude = weights_.magnitude.data();
+    std::fill(score, score + n_, W(0));
+    std::fill(magnitude, magnitude + n_, W(0));
+    constexpr W most = static_cast<W>(std::numeric_limits<T>::max());
+    W const size = std::abs(static_cast<W>(scale_));
+    weights_.may_overflow = false;
+    for (std::size_t c = 0; c < d_; ++c) {
+      W const factor = q[c];
+      if (std::isfinite(factor) && std::abs(factor) * size > most) weights_.may_overflow = true;
+      T const* const column = &turned_[c * n_];
+      for (std::size_t j = 0; j < n_; ++j) {
+        W const product = factor * column[j];
+        score[j] += product;
+        magnitude[j] += product < 0 ? -product : product;
+      }
+    }
+    W largest = -std::numeric_limits<W>::infinity();
+    for (std::size_t j = 0; j < n_; ++j) {
+      if (std::isfinite(magnitude[j]) && magnitude[j] * std::max(size, W(1)) > most) weights_.may_overflow = true;
+      score[j] *= static_cast<W>(scale_);
+      if (std::isnan(score[j]) || score[j] > largest) largest = score[j];
+      if (std::isnan(largest)) break;
+    }
+    W total = 0;
+    for (std::size_t j = 0; j < n_; ++j) {
+      W const below = score[j] - largest;  // NaN where all are -infinity, or one is +infinity
+      score[j] = std::exp(below);
+      total += score[j];
+      W const error = (static_cast<W>(d_ + 1) * size * magnitude[j] + std::abs(below) + 4) * u;
+      // Of a weight that is 0 nothing can be lost but what the denormals allow.
+      magnitude[j] = score[j] == 0 ? W(0) : std::expm1(std::min(error, W(700)));
+    }
+    for (std::size_t j = 0; j < n_; ++j) score[j] /= total;
+  }
+
+  T const* v_;
+  std::size_t n_;
+  std::size_t d_;
+  double scale_;
+  std::vector<T> turned_;  // k, transposed: the compiler makes vectors of neighbouring keys
+  std::vector<double> lowest_;
+  std::vector<double> highest_;
+  Weights<T> weights_;
+};
+
+}  // namespace
+
+template <class T>
+std::vector<ExpectedField> Attention::reference(Input<T, Kokkos::HostSpace> const& input) {
+  std::size_t const queries = input.q.extent(0);
+  std::size_t const d = input.q.extent(1);
+  std::size_t const n = input.k.extent(0);
+  ExpectedField out{.name = "out",
+                    .shape = {queries, d},
+                    .value = std::vector<double>(queries * d),
+                    .scale = std::vector<double>(queries * d),
+                    .offset = std::vector<double>(queries * d)};
+  if (n > 0 && d > 0) {
+    Oracle<T> oracle(input.k.data(), input.v.data(), n, d, input.parameters.scale);
+    for (std::size_t b = 0; b < queries; ++b) {
+      oracle.answer(input.q.data() + b * d, &out.value[b * d], &out.scale[b * d], &out.offset[b * d]);
+    }
+  }
+  return {out};
+}
+
+template std::vector<ExpectedField> Attention::reference(Input<float, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Attention::reference(Input<double, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Attention::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+
+}  // namespace tessera::attention

@@ -1,0 +1,36 @@
+#pragma once
+/// \file
+/// The matrix of scores [queries, keys] of the variants that store it, in memory of their own.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "problem.hpp"
+
+#include <tessera/core/problem.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::attention {
+
+template <ExecutionSpace Exec, class T>
+using Scores = Kokkos::View<T**, Kokkos::LayoutRight, typename Exec::memory_space>;
+
+/// Throws Skip where they take more than 16 GiB: that is what the fused variants are for.
+template <ExecutionSpace Exec, class T>
+[[nodiscard]] Scores<Exec, T> allocate_scores(InputOn<Attention, Exec, T> const& input) {
+  std::size_t const queries = input.q.extent(0);
+  std::size_t const keys = input.k.extent(0);
+  constexpr double gib = 1024.0 * 1024.0 * 1024.0;
+  double const needed = static_cast<double>(queries) * static_cast<double>(keys) * sizeof(T) / gib;
+  if (needed > 16) {
+    throw Skip("the scores take " + std::to_string(static_cast<std::int64_t>(needed)) +
+               " GiB (more than 16: the fused variants store none)");
+  }
+  return Scores<Exec, T>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::attention::scores"), queries, keys);
+}
+
+}  // namespace tessera::attention

@@ -1,0 +1,80 @@
+/// \file
+/// The table of attention's variants, in the order that --list shows, its parameters and its shapes.
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+
+namespace tessera::attention {
+
+VariantRows composed();
+VariantRows fused_online();
+VariantRows split_sequence();
+VariantRows kernels();
+
+App app() { return make_app<Attention>({composed(), fused_online(), split_sequence(), kernels()}); }
+
+std::vector<ParameterSpec> Attention::parameters() {
+  auto const count = [](std::string name, std::string help, double maximum, bool shapes_generated) -> ParameterSpec {
+    return {.name = std::move(name),
+            .help = std::move(help),
+            .default_value = std::int64_t{0},
+            .choices = {},
+            .minimum = 0,
+            .maximum = maximum,
+            .shapes_generated = shapes_generated};
+  };
+  return {
+      {.name = "scale",
+       .help = "factor of the scores before the softmax; 1 / sqrt(d) is usual",
+       .default_value = 1.0,
+       .choices = {}},
+      count("queries", "rows of the generated q; 0: 8", 1LL << 40, true),
+      count("dim", "columns of the generated q, k and v, of which --size / dim are the keys; 0: 64", 1LL << 40, true),
+      count("chunks", "pieces that split_sequence cuts the keys into; 0: as many as fill the machine", 1 << 20, false),
+      count("team", "threads of a team; 0: the variant's choice", 1 << 20, false),
+  };
+}
+
+Attention::Parameters Attention::Parameters::from(ParameterMap const& map) {
+  auto const number = [&](char const* name) { return std::get<std::int64_t>(map.at(name)); };
+  return {.scale = std::get<double>(map.at("scale")),
+          .queries = number("queries"),
+          .dim = number("dim"),
+          .chunks = number("chunks"),
+          .team = number("team")};
+}
+
+std::vector<Shape> Attention::input_shapes(std::size_t size, Parameters const& parameters) {
+  std::size_t const dim = parameters.dim > 0 ? static_cast<std::size_t>(parameters.dim) : std::min<std::size_t>(64, size);
+  std::size_t const queries = parameters.queries > 0 ? static_cast<std::size_t>(parameters.queries) : 8;
+  if (dim > size && size > 0) {
+    throw UserError("--dim " + std::to_string(dim) + " is more than --size " + std::to_string(size) +
+                    " (a key has dim elements) choose a smaller dim or a larger size");
+  }
+  std::size_t const keys = dim > 0 ? size / dim : 0;
+  return {{size > 0 ? queries : 0, dim}, {keys, dim}, {keys, dim}};
+}
+
+std::vector<Shape> Attention::output_shapes(std::vector<Shape> const& input, Parameters const&) {
+  Shape const& q = input[0];
+  Shape const& k = input[1];
+  Shape const& v = input[2];
+  if (q[1] != k[1]) {
+    throw UserError("q has shape " + to_string(q) + " and k " + to_string(k) +
+                    " (a row of q is multiplied by a row of k) give them as many columns");
+  }
+  if (k != v) {
+    throw UserError("k has shape " + to_string(k) + " and v " + to_string(v) +
+                    " (every key has a value) give them the same shape");
+  }
+  return {q};
+}
+
+}  // namespace tessera::attention

@@ -1,0 +1,85 @@
+/// \file
+/// The formula as it stands, from the kernels of other mini-apps: transpose k, multiply, softmax of the rows in place,
+/// multiply. Two temporaries: the transposed keys and the scores, which pass through memory four times.
+
+#include <type_traits>
+
+#include "../problem.hpp"
+#include "../scores.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/device/matrix_product.hpp>
+#include <tessera/collective/device/row_softmax.hpp>
+#include <tessera/collective/device/transposition.hpp>
+
+namespace tessera::attention {
+
+/// The product takes q times the scale, so that the softmax need not.
+template <class T>
+struct ScaleOnLoad {
+  static constexpr bool changes = true;
+  struct Row {};
+
+  T scale;
+
+  [[nodiscard]] KOKKOS_FUNCTION Row row(std::size_t) const { return {}; }
+  template <int W>
+  KOKKOS_FUNCTION void change(Row const&, std::size_t, collective::Pack<T, W>& values) const {
+    for (int e = 0; e < W; ++e) values[e] *= scale;
+  }
+  template <int W>
+  [[nodiscard]] bool is_aligned() const {
+    return true;
+  }
+};
+
+struct Composed {
+  static constexpr VariantInfo info{.name = "composed",
+                                    .level = Level::device,
+                                    .summary = "transpose, product, softmax of rows, product: the other mini-apps' kernels"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input)
+        : turn_(exec, input.k.extent(0), input.k.extent(1), team_of(input)),
+          to_scores_(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), team_of(input)),
+          softmax_(exec, input.q.extent(0), input.k.extent(0), input.parameters.team),
+          to_output_(exec, input.q.extent(0), input.q.extent(1), input.k.extent(0), team_of(input)),
+          scores_(allocate_scores<Exec, T>(input)),
+          turned_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::attention::turned"),
+                  input.k.extent(0) * input.k.extent(1)) {}
+
+    void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& input,
+                    OutputOn<Attention, Exec, T> const& output) const {
+      turn_("tessera::attention::composed::transpose", exec, input.k.data(), turned_.data());
+      to_scores_("tessera::attention::composed::scores", exec, input.q.data(), turned_.data(), scores_.data(),
+                 {.load = {static_cast<T>(input.parameters.scale)}, .store = {}});
+      softmax_("tessera::attention::composed::softmax", exec, scores_.data(), scores_.data());
+      to_output_("tessera::attention::composed::output", exec, scores_.data(), input.v.data(), output.out.data());
+    }
+
+    /// A row's sum; a weight's exponential and quotient; the product. (The chain of a score is in the offset.)
+    [[nodiscard]] double rounding_steps() const { return softmax_.rounding_steps() + 8 + to_output_.rounding_steps(); }
+
+   private:
+    using ScaledProduct = collective::ProductForm<false, false, ScaleOnLoad<T>>;
+
+    // A GPU's tiles have a size of their own.
+    [[nodiscard]] static std::int64_t team_of(InputOn<Attention, Exec, T> const& input) {
+      return is_gpu<Exec> ? 0 : input.parameters.team;
+    }
+
+    device::Transposition<Exec, T> turn_;
+    device::MatrixProduct<Exec, T, ScaledProduct> to_scores_;
+    device::RowSoftmax<Exec, T> softmax_;
+    device::MatrixProduct<Exec, T> to_output_;
+    Scores<Exec, T> scores_;
+    Kokkos::View<T*, typename Exec::memory_space> turned_;
+  };
+};
+
+VariantRows composed() { return rows<Attention, Composed>(); }
+
+}  // namespace tessera::attention

@@ -1,0 +1,81 @@
+/// \file
+/// KokkosBlas::gemm of Kokkos Kernels for both products, with the row softmax of this suite between them: Kokkos Kernels
+/// has none. The note says whether the vendor's BLAS or Kokkos Kernels' own kernel multiplies.
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "../problem.hpp"
+#include "../scores.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/device/row_softmax.hpp>
+
+#ifdef TESSERA_HAVE_KOKKOS_KERNELS
+#include <KokkosKernels_config.h>
+#include <KokkosBlas3_gemm.hpp>
+#endif
+
+namespace tessera::attention {
+
+struct Kernels {
+  static constexpr VariantInfo info{.name = "kernels",
+                                    .level = Level::library,
+                                    .summary = "KokkosBlas::gemm, softmax of rows, KokkosBlas::gemm"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  class Plan {
+   public:
+#ifdef TESSERA_HAVE_KOKKOS_KERNELS
+    Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input)
+        : softmax_(exec, input.q.extent(0), input.k.extent(0), input.parameters.team) {
+      if (std::max({input.q.extent(0), input.q.extent(1), input.k.extent(0)}) >
+          static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+        throw Skip("an extent is no int (KokkosBlas::gemm counts with them)");
+      }
+      scores_ = allocate_scores<Exec, T>(input);
+      steps_ = softmax_.rounding_steps() + 8 + static_cast<double>(input.k.extent(0));
+    }
+
+    void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& input,
+                    OutputOn<Attention, Exec, T> const& output) const {
+      if (input.k.extent(0) == 0) {
+        // Here gemm would scale the output by 0, outside of this instance's order, and 0 * NaN is NaN.
+        Kokkos::deep_copy(exec, output.out, T(0));
+        return;
+      }
+      if (input.q.extent(0) == 0 || input.q.extent(1) == 0) return;
+      KokkosBlas::gemm(exec, "N", "T", static_cast<T>(input.parameters.scale), input.q, input.k, T(0), scores_);
+      softmax_("tessera::attention::kernels::softmax", exec, scores_.data(), scores_.data());
+      KokkosBlas::gemm(exec, "N", "N", T(1), scores_, input.v, T(0), output.out);
+    }
+
+    [[nodiscard]] double rounding_steps() const { return steps_; }
+
+    /// Whose code runs, as gemm decides at compile time for these types: see matmul.
+    [[nodiscard]] std::string note() const { return gemm_is_vendors ? "vendor BLAS" : "Kokkos Kernels' own kernel"; }
+
+   private:
+    template <class DataType>
+    using View =
+        Kokkos::View<DataType, Kokkos::LayoutRight, typename Array<T*, typename Exec::memory_space>::device_type,
+                     Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    static constexpr bool gemm_is_vendors =
+        KokkosBlas::Impl::gemm_tpl_spec_avail<Exec, View<T const**>, View<T const**>, View<T**>>::value;
+
+    device::RowSoftmax<Exec, T> softmax_;
+    Scores<Exec, T> scores_;
+    double steps_ = 0;
+#else
+    Plan(Exec const&, InputOn<Attention, Exec, T> const&) { throw Skip("built without Kokkos Kernels"); }
+
+    void operator()(Exec const&, InputOn<Attention, Exec, T> const&, OutputOn<Attention, Exec, T> const&) const {}
+#endif
+  };
+};
+
+VariantRows kernels() { return rows<Attention, Kernels>(); }
+
+}  // namespace tessera::attention
