@@ -88,7 +88,7 @@ struct KeyStream {
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Lanes const lanes;
-    View const scratch(team.team_scratch(scratch_level), slot * (team.team_size() / 2 > 0 ? team.team_size() / 2 : 1));
+    View const scratch(team.team_scratch(int{scratch_level}), slot * (team.team_size() / 2 > 0 ? team.team_size() / 2 : 1));
     // Neighbouring teams take the same keys for other queries: they meet in the cache.
     int const group_count = static_cast<int>((task.queries + Queries - 1) / Queries);
     int const piece = team.league_rank() / group_count;

@@ -123,9 +123,9 @@ struct QueryTile {
     Lanes const lanes;
     int const threads = team.team_size();
     int const thread = team.team_rank();
-    Scratch const tile_scratch(team.team_scratch(near_level), tile_packs);
-    Scratch const weight_scratch(team.team_scratch(near_level), threads * weights_of_thread);
-    Scratch const query_scratch(team.team_scratch(query_level), threads * rows * packs);
+    Scratch const tile_scratch(team.team_scratch(int{near_level}), tile_packs);
+    Scratch const weight_scratch(team.team_scratch(int{near_level}), threads * weights_of_thread);
+    Scratch const query_scratch(team.team_scratch(int{query_level}), threads * rows * packs);
     Pack* const tile = tile_scratch.data();
     T* const weights = reinterpret_cast<T*>(weight_scratch.data() + thread * weights_of_thread);
 

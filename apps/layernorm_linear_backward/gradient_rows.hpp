@@ -246,8 +246,10 @@ class RowGradients {
     arrays.sums = sums_.data();
     constexpr int pack = collective::pack_width<T>;
     bool aligned = true;
-    for (T const* const array : {arrays.x, arrays.q, arrays.gamma, arrays.beta, static_cast<T const*>(arrays.dx),
-                                 static_cast<T const*>(arrays.ln), static_cast<T const*>(arrays.sums)}) {
+    // A name of its own: nvcc loses the type of a list in the loop's head.
+    T const* const all_arrays[] = {arrays.x, arrays.q, arrays.gamma, arrays.beta, static_cast<T const*>(arrays.dx),
+                                 static_cast<T const*>(arrays.ln), static_cast<T const*>(arrays.sums)};
+    for (T const* const array : all_arrays) {
       aligned = aligned && collective::is_aligned_for_packs<pack>(array);
     }
     device::with_row_lanes<Exec, T>(cols_, aligned, [&]<int W, int N, int Packs>() {
