@@ -5,7 +5,7 @@
 /// A lane holds `columns` columns of `queries` queries and of their sums in registers. A thread takes `keys` keys at a
 /// time: every lane multiplies its columns, then the lanes exchange halves of these products, and add what they keep, until
 /// each has the whole score of one pair of key and query (for 32 lanes and 32 pairs 31 exchanges instead of 160). Each lane
-/// takes the exponential of its score; the weights are read by all for the weighted sum. At the end the threads of a team
+/// takes the exponential of its score; all read the weights from scratch for the weighted sum. At the end the threads of a team
 /// put their pieces together in scratch, by halves.
 ///
 /// Traffic: k and v once for every `queries` queries.
@@ -35,8 +35,8 @@ namespace tessera::attention {
 /// \tparam Width columns that one access moves: above 1 they divide the row, which is aligned for them
 template <ExecutionSpace Exec, class T, int Columns, int Queries, int Width>
 struct KeyStream {
-  // Registers: sums, queries, keys and values; as many as there are.
-  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<256, 1>>;
+  // Registers: sums, queries, keys, values and products: as many as there are for long rows, half of them for short ones.
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<256, (Columns <= 2 ? 2 : 1)>>;
   using Member = typename Policy::member_type;
   static constexpr int width = is_gpu<Exec> ? 32 : 8;
   using Lanes = lane::On<Exec, width>;
@@ -63,6 +63,9 @@ struct KeyStream {
   using Value = typename Lanes::template Value<V>;
 
   using View = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  static constexpr int weight_pack = std::min(pairs, collective::pack_width<T>);
+  using WeightView = Kokkos::View<collective::Pack<T, weight_pack>*, typename Exec::scratch_memory_space,
+                                  Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   static constexpr int slot = Queries * (width * Columns + 2);  // what a thread hands over
   static constexpr int scratch_level = is_gpu<Exec> ? 0 : 1;    // a host's level 0 is small
 
@@ -75,7 +78,8 @@ struct KeyStream {
     if (task.queries == 0) return;
     Policy policy(exec, device::league_of(static_cast<std::size_t>(groups()) * task.chunks), threads, vector_length);
     policy.set_scratch_size(scratch_level,
-                            Kokkos::PerTeam(static_cast<int>(View::shmem_size(slot * std::max(1, threads / 2)))));
+                            Kokkos::PerTeam(static_cast<int>(View::shmem_size(slot * std::max(1, threads / 2)) +
+                                                             WeightView::shmem_size(pairs / weight_pack * threads))));
     Kokkos::parallel_for(label, policy, *this);
   }
 
@@ -89,12 +93,15 @@ struct KeyStream {
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Lanes const lanes;
     View const scratch(team.team_scratch(int{scratch_level}), slot * (team.team_size() / 2 > 0 ? team.team_size() / 2 : 1));
+    WeightView const weight_scratch(team.team_scratch(int{scratch_level}), pairs / weight_pack * team.team_size());
     // Neighbouring teams take the same keys for other queries: they meet in the cache.
     int const group_count = static_cast<int>((task.queries + Queries - 1) / Queries);
     int const piece = team.league_rank() / group_count;
     std::size_t const first_query = static_cast<std::size_t>(team.league_rank() - piece * group_count) * Queries;
     int const query_count =
         task.queries - first_query < Queries ? static_cast<int>(task.queries - first_query) : Queries;
+
+    T* const weights = reinterpret_cast<T*>(weight_scratch.data()) + team.team_rank() * pairs;
 
     auto query = lanes.template fill<Rows>(Rows{});
     lanes.each(
@@ -112,16 +119,18 @@ struct KeyStream {
     for (std::size_t first = task.begin(piece) + static_cast<std::size_t>(team.team_rank()) * keys; first < end;
          first += step) {
       int const count = end - first < keys ? static_cast<int>(end - first) : keys;
-      auto block = lanes.template fill<Block>(Block{});
-      load_block(lanes, task.k + first * task.dim, count, block);
-      auto score = scores(lanes, query, block);
-      load_block(lanes, task.v + first * task.dim, count, block);
+      // Both are on their way before either is needed.
+      auto key_block = lanes.template fill<Block>(Block{});
+      auto value_block = lanes.template fill<Block>(Block{});
+      load_block(lanes, task.k + first * task.dim, count, key_block);
+      load_block(lanes, task.v + first * task.dim, count, value_block);
+      auto score = scores(lanes, query, key_block);
       lanes.each(
           [&](int lane, T& own) {
             own = lane % pairs / Queries < count ? own * task.scale : -std::numeric_limits<T>::infinity();
           },
           score);
-      add_block(lanes, score, block, largest, total, sums);
+      add_block(lanes, score, value_block, weights, largest, total, sums);
     }
     for (int mask = Queries; mask < pairs; mask *= 2) {
       auto const other = lanes.exchange(total, mask);
@@ -205,7 +214,7 @@ struct KeyStream {
 
   // The weights of a block relative to the new maximum, and their part of the sums.
   KOKKOS_FUNCTION static void add_block(Lanes const& lanes, Value<T> const& score, Value<Block> const& values,
-                                        Value<T>& largest, Value<T>& total, Value<Rows>& sums) {
+                                        T* weights, Value<T>& largest, Value<T>& total, Value<Rows>& sums) {
     auto raised = score;
     for (int mask = Queries; mask < pairs; mask *= 2) {
       auto const other = lanes.exchange(raised, mask);
@@ -234,16 +243,26 @@ struct KeyStream {
             sums);
       }
     }
-    for (int k = 0; k < keys; ++k) {
-      for (int q = 0; q < Queries; ++q) {
-        T const w = lanes.template read<T>(weight, k * Queries + q);
-        lanes.each(
-            [&](int, Rows& own, Block const& v) {
-              for (int c = 0; c < Columns; ++c) own.at[q].at[c] += w * v.at[k].at[c];
-            },
-            sums, values);
-      }
-    }
+    // All lanes need all weights: through scratch these are a few wide reads.
+    lanes.each(
+        [&](int lane, T const& w) {
+          if (lane < pairs) weights[lane] = w;
+        },
+        weight);
+    lanes.sync();
+    lanes.each(
+        [&](int, Rows& own, Block const& v) {
+          T w[pairs];
+          for (int pair = 0; pair < pairs; pair += weight_pack) {
+            auto const some = collective::pack_at<weight_pack>(weights + pair);
+            for (int e = 0; e < weight_pack; ++e) w[pair + e] = some[e];
+          }
+          for (int pair = 0; pair < pairs; ++pair) {
+            for (int c = 0; c < Columns; ++c) own.at[pair % Queries].at[c] += w[pair] * v.at[pair / Queries].at[c];
+          }
+        },
+        sums, values);
+    lanes.sync();  // before the next block's weights
   }
 
   // Halves the threads that hold something until it is one: the upper half hands over, the lower half adds.

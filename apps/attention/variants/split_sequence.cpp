@@ -36,7 +36,7 @@ struct SplitSequence {
             input.parameters.chunks > 0
                 ? static_cast<std::size_t>(input.parameters.chunks)
                 : std::min<std::size_t>(device::tiles_of(teams, std::max(1, kernel.groups())),
-                                        device::tiles_of(task_.keys, 32 * Kernel::keys * threads_));
+                                        device::tiles_of(task_.keys, 16 * Kernel::keys * threads_));
         std::size_t const most_pieces = MergePieces<Exec, T>::most_pieces;
         auto const pieces = device::split(task_.keys, Kernel::keys, std::min(wanted, most_pieces));
         task_.chunk = pieces.size;
