@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -64,9 +65,10 @@ struct LayernormLinear {
   /// Throws UserError, naming both shapes, if the fields do not go together, or if rows have no elements.
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
     needs_layer(input[0], input[3]);
-    needs_shape("gamma", input[1], {input[0][1]}, "x", input[0]);
-    needs_shape("beta", input[2], {input[0][1]}, "x", input[0]);
-    needs_shape("bias", input[4], {input[3][0]}, "w", input[3]);
+    std::string const of_x = "x " + to_string(input[0]);
+    needs_shape("gamma", input[1], {input[0][1]}, of_x, "one for each column of x");
+    needs_shape("beta", input[2], {input[0][1]}, of_x, "one for each column of x");
+    needs_shape("bias", input[4], {input[3][0]}, "w " + to_string(input[3]), "one for each row of w");
     return {{input[0][0], input[3][0]}};
   }
 

@@ -220,15 +220,15 @@ struct ByLanes {
         Kernel{arrays, hidden, static_cast<T>(in.parameters.eps), chunks}.enqueue("tessera::tests::rows", exec,
                                                                                   threads);
         if (!atomic) {
-          device::ColumnSums<Exec, T, device::PartialSums<T>>(
+          device::ColumnSums<Exec, T, device::PartialSums<T>, 32, 8>(
               sums.data(), static_cast<std::size_t>(chunks.count * threads), 2 * hidden, 1, {both.data(), 2 * hidden})
               .enqueue("tessera::tests::columns", exec, in.parameters.team);
           Kokkos::deep_copy(exec, out.dgamma, Kokkos::subview(both, Kokkos::make_pair(std::size_t{0}, hidden)));
           Kokkos::deep_copy(exec, out.dbeta, Kokkos::subview(both, Kokkos::make_pair(hidden, 2 * hidden)));
         }
       }
-      device::ColumnSums<Exec, T, device::PartialSums<T>>(in.grad_y.data(), in.rows(), in.outputs(), 1,
-                                                          {out.dbias.data(), in.outputs()})
+      device::ColumnSums<Exec, T, device::PartialSums<T>, 32, 8>(in.grad_y.data(), in.rows(), in.outputs(), 1,
+                                                                 {out.dbias.data(), in.outputs()})
           .enqueue("tessera::tests::bias", exec, in.parameters.team);
       product_dw("tessera::tests::dw", exec, in.grad_y.data(), ln.data(), out.dw.data());
     }

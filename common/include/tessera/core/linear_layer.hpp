@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <string>
 #include <utility>
@@ -36,7 +37,7 @@ struct LinearLayer {
                             .eps = std::get<double>(map.at("eps")),
                             .team = number("team")};
     if (!(layer.eps > 0 && std::isfinite(layer.eps))) {
-      throw UserError("--eps " + std::to_string(layer.eps) +
+      throw UserError("--eps " + short_text(layer.eps) +
                       " is not above zero (it keeps the inverse of a deviation of zero finite) give a small positive "
                       "number, such as 1e-5");
     }
@@ -103,6 +104,13 @@ struct LinearLayer {
     return layer;
   }
 
+  /// A number as a message shows it.
+  [[nodiscard]] static std::string short_text(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", value);
+    return text;
+  }
+
   [[nodiscard]] Shape x_shape() const { return {static_cast<std::size_t>(rows), static_cast<std::size_t>(hidden)}; }
   [[nodiscard]] Shape w_shape() const { return {static_cast<std::size_t>(outputs), static_cast<std::size_t>(hidden)}; }
   [[nodiscard]] Shape y_shape() const { return {static_cast<std::size_t>(rows), static_cast<std::size_t>(outputs)}; }
@@ -114,18 +122,20 @@ inline void needs_dtype(LinearLayer const& layer, DType dtype) {
     throw UserError("dtype int32 (a normalised row is no row of integers) choose float or double");
   }
   if (dtype == DType::float32 && layer.eps < static_cast<double>(std::numeric_limits<float>::min())) {
-    throw UserError("--eps " + std::to_string(layer.eps) +
-                    " is zero as a float (it keeps the inverse of a deviation of zero finite) give a larger number, "
-                    "such as 1e-5, or choose double");
+    throw UserError(
+        "--eps " + LinearLayer::short_text(layer.eps) +
+        " is below a float's normal range (it keeps the inverse of a deviation of zero finite) give a larger number, "
+        "such as 1e-5, or choose double");
   }
 }
 
-/// Throws UserError, naming both shapes, unless `name`, of shape `found`, has the shape `wanted` that goes with `other`.
-inline void needs_shape(std::string const& name, Shape const& found, Shape const& wanted, std::string const& other,
-                        Shape const& of_other) {
+/// Throws UserError, naming the shapes, unless `name`, of shape `found`, has the shape `wanted`, which `others` (with their
+/// shapes) ask for: `why`.
+inline void needs_shape(std::string const& name, Shape const& found, Shape const& wanted, std::string const& others,
+                        std::string const& why) {
   if (found == wanted) return;
-  throw UserError(name + " has shape " + to_string(found) + " and " + other + " " + to_string(of_other) + " (" + name +
-                  " goes with it element by element) give " + name + " the shape " + to_string(wanted));
+  throw UserError(name + " has shape " + to_string(found) + " and " + others + " (" + why + ") give " + name +
+                  " the shape " + to_string(wanted));
 }
 
 /// Throws UserError if rows of x have no elements, or w and x do not go together.

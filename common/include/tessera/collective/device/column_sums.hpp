@@ -2,7 +2,7 @@
 /// \file
 /// Sums of the columns of a matrix, in chunks of rows: what gradients of offsets and scales are.
 ///
-/// A team takes some columns of a chunk, neighbouring lanes neighbouring columns, and its threads every so manieth row;
+/// A team takes some columns of a chunk, neighbouring lanes neighbouring columns, and its threads every t-th row, t their number;
 /// the threads' sums are added in their order. What becomes of a chunk's sum is the sink's affair: partial sums in memory,
 /// which a second launch adds up in the same way, or atomic additions.
 
@@ -44,13 +44,15 @@ struct AtomicSums {
 /// zero. A functor for teams; see the file's text. Scratch level 0: scratch_bytes(). Barriers: two.
 ///
 /// Example, in = [1 2; 3 4; 5 6] in 2 chunks -> sink(0, 0, 4) sink(0, 1, 6) sink(1, 0, 5) sink(1, 1, 6).
-template <class Exec, class T, class Sink>
+///
+/// Width: columns of a team; InFlight: rows that a thread reads at once.
+template <class Exec, class T, class Sink, int Width = is_gpu<Exec> ? 32 : 64, int InFlight = is_gpu<Exec> ? 8 : 1>
 class ColumnSums {
  public:
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
-  static constexpr int width = is_gpu<Exec> ? 32 : 64;  // columns of a team
-  static constexpr int in_flight = is_gpu<Exec> ? 8 : 1;
+  static constexpr int width = Width;
+  static constexpr int in_flight = InFlight;
   using Lanes = lane::On<Exec, width>;
   static constexpr int vector_length = lane::vector_length<Exec>(width);
 
