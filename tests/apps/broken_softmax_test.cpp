@@ -279,10 +279,22 @@ struct ColumnLanesChoice {
   };
 };
 
+template <class Exec, class T>
+struct ColumnLoopsChoice {
+  static constexpr bool in_packs = false;
+  using type = ChunkedColumns<Exec, T, ColumnLoops<Exec, T>>;
+};
+
 TEST(Softmax, RowsInChunks) {
   std::vector<Shape> const shapes{{1, 1}, {3, 4}, {1, 1027}, {1, 5000}, {2, 4096}, {40, 96}};
   run_matrices(make_app<Softmax>({rows<Softmax, InChunks<RowChunksChoice<true>::On>>()}), "rows", shapes);
   run_matrices(make_app<Softmax>({rows<Softmax, InChunks<RowChunksChoice<false>::On>>()}), "rows", shapes);
+}
+
+// Tiles of whole width for each thread of a team: together they must fit into its scratch.
+TEST(Softmax, ColumnsByLoops) {
+  run_matrices(make_app<Softmax>({rows<Softmax, InChunks<ColumnLoopsChoice>>()}), "cols",
+               {{1, 1}, {131, 3}, {5, 1000}, {3, 5003}, {2, 14128}, {300, 1}});
 }
 
 TEST(Softmax, ColumnsByLanes) {
