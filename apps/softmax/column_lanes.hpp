@@ -12,14 +12,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
+#include "column_part.hpp"
 #include "column_steps.hpp"
 
 #include <tessera/collective/device/chunks.hpp>
 #include <tessera/collective/online_sum.hpp>
-#include <tessera/collective/pack.hpp>
-#include <tessera/collective/thread/softmax_piece.hpp>
 
 namespace tessera::softmax {
 
@@ -27,14 +25,12 @@ template <class Exec, class T, int N>
 struct ColumnLanes {
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<512, 2>>;
   using Member = typename Policy::member_type;
-  using Pack = collective::Pack<T, N>;
+  using Part = ColumnPart<T, N>;
   using Sum = collective::OnlineSum<T>;
+  using Sums = ColumnSums<T, N>;
   using Merge = collective::MergeOnlineSums<T>;
-  struct Sums {
-    Sum at[N];
-  };
   using Scratch = Kokkos::View<Sums*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  static constexpr int in_flight = N == 1 ? 8 : 4;  // rows that a lane has under way
+  static constexpr int in_flight = Part::in_flight;
 
   T const* x;
   T* y;
@@ -88,19 +84,11 @@ struct ColumnLanes {
     std::size_t const first = chunks.begin(chunk) + below;
     std::size_t const end = chunks.end(chunk);
 
+    Part const part{x, y, cols, across, down};
     Scratch const scratch(team.team_scratch(0), team.team_size());
     Sums sums{};
-    if (has_columns) sums = step == ColumnStep::write ? of_chunks(col, below) : of_rows(col, first, end);
-    scratch(team.team_rank()) = sums;
-    for (int stride = 1; stride < down; stride *= 2) {
-      team.team_barrier();
-      if (below % (2 * stride) == 0 && below + stride < down) {
-        Sums& own = scratch(team.team_rank());
-        Sums const& other = scratch(team.team_rank() + stride * across);
-        for (int e = 0; e < N; ++e) own.at[e] = Merge{}(own.at[e], other.at[e]);
-      }
-    }
-    team.team_barrier();
+    if (has_columns) sums = step == ColumnStep::write ? of_chunks(col, below) : part.of_rows(col, first, end);
+    part.meet(team, sums, scratch.data());
     if (has_columns) {
       sums = scratch(right);
       if (step == ColumnStep::sums) {
@@ -108,40 +96,19 @@ struct ColumnLanes {
           for (int e = 0; e < N; ++e) partial[chunk * cols + col + e] = sums.at[e];
         }
       } else {
-        write(col, first, end, sums);
+        T max[N];
+        T inverse[N];
+        for (int e = 0; e < N; ++e) {
+          max[e] = sums.at[e].max;
+          inverse[e] = sums.at[e].inverse();
+        }
+        part.write(col, first, end, max, inverse);
       }
     }
     team.team_barrier();  // hosts go on with another team in the same scratch
   }
 
  private:
-  // What rows first, first + down, ... of N columns sum up to.
-  KOKKOS_FUNCTION Sums of_rows(std::size_t col, std::size_t first, std::size_t end) const {
-    Sums sums{};
-    std::size_t const apart = static_cast<std::size_t>(down);
-    for (std::size_t row = first; row < end; row += apart * in_flight) {
-      Pack rows[in_flight];
-      for (int k = 0; k < in_flight; ++k) {
-        if (row + k * apart < end) {
-          rows[k] = collective::pack_at<N>(x + (row + k * apart) * cols + col);
-        } else {
-          for (int e = 0; e < N; ++e) rows[k][e] = -std::numeric_limits<T>::infinity();
-        }
-      }
-      for (int e = 0; e < N; ++e) {
-        Sum& own = sums.at[e];
-        T max = own.max;
-        for (int k = 0; k < in_flight; ++k) max = thread::Larger<T>{}(max, rows[k][e]);
-        T const reference = collective::online_reference(max);
-        T sum = T(0);
-        for (int k = 0; k < in_flight; ++k) sum += collective::exp_nonpositive(rows[k][e] - reference);
-        own.sum = own.sum * collective::exp_nonpositive(own.max - reference) + sum;
-        own.max = max;
-      }
-    }
-    return sums;
-  }
-
   // What chunks below, below + down, ... of N columns sum up to.
   KOKKOS_FUNCTION Sums of_chunks(std::size_t col, int below) const {
     Sums sums{};
@@ -149,26 +116,6 @@ struct ColumnLanes {
       for (int e = 0; e < N; ++e) sums.at[e] = Merge{}(sums.at[e], partial[chunk * cols + col + e]);
     }
     return sums;
-  }
-
-  KOKKOS_FUNCTION void write(std::size_t col, std::size_t first, std::size_t end, Sums const& sums) const {
-    if (first >= end) return;
-    T inverse[N];
-    for (int e = 0; e < N; ++e) inverse[e] = sums.at[e].inverse();
-    auto const apart = static_cast<std::int64_t>(down);
-    std::int64_t const rounds = static_cast<std::int64_t>((end - first - 1) / down) + 1;
-    for (std::int64_t round = rounds - 1; round >= 0; round -= in_flight) {
-      Pack rows[in_flight];  // at the end some are read once more, and dropped: no access has a condition
-      for (int k = 0; k < in_flight; ++k) {
-        rows[k] = collective::pack_at<N>(x + (first + (round < k ? 0 : round - k) * apart) * cols + col);
-      }
-      for (int k = 0; k < in_flight; ++k) {
-        if (round < k) continue;
-        Pack out;
-        for (int e = 0; e < N; ++e) out[e] = collective::exp_nonpositive(rows[k][e] - sums.at[e].max) * inverse[e];
-        collective::pack_at<N>(y + (first + (round - k) * apart) * cols + col) = out;
-      }
-    }
   }
 };
 

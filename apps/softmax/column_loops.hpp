@@ -17,6 +17,7 @@
 #include <tessera/collective/device/chunks.hpp>
 #include <tessera/collective/online_sum.hpp>
 #include <tessera/collective/thread/softmax_piece.hpp>
+#include <tessera/core/types.hpp>
 
 namespace tessera::softmax {
 
@@ -27,8 +28,10 @@ struct ColumnLoops {
   using Sum = collective::OnlineSum<T>;
   using Merge = collective::MergeOnlineSums<T>;
   using Scratch = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  static constexpr int at_once = 4;                             // rows that are added together
-  static constexpr std::size_t widest = (1 << 13) / sizeof(T);  // columns of a tile
+  static constexpr int at_once = 4;                   // rows that are added together
+  static constexpr std::size_t tile_bytes = 1 << 13;  // of the maxima of a tile, or the sums
+  static constexpr std::size_t line = 64;
+  static constexpr std::size_t spare = 128;  // for the alignment of each
 
   T const* x;
   T* y;
@@ -42,10 +45,16 @@ struct ColumnLoops {
   [[nodiscard]] static ColumnLoops shape(Exec const& exec, int threads, std::size_t rows, std::size_t cols) {
     ColumnLoops kernel{};
     kernel.cols = cols;
+    // All threads' tiles have to fit into the team's scratch.
+    auto const scratch = static_cast<std::size_t>(Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0));
+    std::size_t const of_thread = std::min(tile_bytes, scratch / (2 * static_cast<std::size_t>(threads)));
+    if (of_thread < spare + line)
+      throw Skip("tiles of columns for so many threads (they do not fit into a team's scratch)");
+    std::size_t const widest = (of_thread - spare) / line * (line / sizeof(T));
     // Of about equal width, in whole cache lines.
     kernel.tiles = std::max<std::size_t>(1, device::tiles_of(cols, widest));
     std::size_t const width = device::tiles_of(std::max<std::size_t>(1, cols), kernel.tiles);
-    kernel.width = kernel.tiles == 1 ? width : device::tiles_of(width, 16) * 16;
+    kernel.width = kernel.tiles == 1 ? width : device::tiles_of(width, line / sizeof(T)) * (line / sizeof(T));
     kernel.tiles = std::max<std::size_t>(1, device::tiles_of(cols, kernel.width));
     std::size_t const fill = device::teams_that_fill(exec, threads) * threads;
     kernel.chunks = device::split(rows, 64, kernel.tiles >= fill ? 1 : device::tiles_of(fill, kernel.tiles));

@@ -34,8 +34,6 @@
 
 namespace tessera::softmax {
 
-namespace {
-
 /// What is known of a group while its elements pass by; a double run's sum is exact.
 template <class T>
 struct GroupSums {
@@ -78,8 +76,6 @@ struct GroupSums {
     }
   }
 };
-
-}  // namespace
 
 template <class T>
 std::vector<ExpectedField> Softmax::reference(Input<T, Kokkos::HostSpace> const& input) {

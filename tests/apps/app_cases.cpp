@@ -234,7 +234,7 @@ std::vector<ParameterMap> parameters_of(std::string_view app) {
   }
   if (app == "softmax") {
     for (char const* const axis : {"all", "rows", "cols"}) {
-      for (Int const rows : {0, 1, 2, 3, 63}) maps.push_back({{"axis", std::string(axis)}, {"rows", rows}});
+      for (Int const rows : {0, 1, 2, 3, 63, 500}) maps.push_back({{"axis", std::string(axis)}, {"rows", rows}});
       for (Int const team : {2, 3, 4}) maps.push_back({{"axis", std::string(axis)}, {"rows", Int{5}}, {"team", team}});
     }
   }

@@ -8,6 +8,7 @@
 #include "broken_rows.hpp"
 
 #include "../../apps/softmax/chunked_columns.hpp"
+#include "../../apps/softmax/column_bands.hpp"
 #include "../../apps/softmax/problem.hpp"
 #include "../../apps/softmax/row_chunks.hpp"
 
@@ -278,16 +279,50 @@ struct ColumnLanesChoice {
   };
 };
 
+template <class Exec, class T>
+struct ColumnLoopsChoice {
+  static constexpr bool in_packs = false;
+  using type = ChunkedColumns<Exec, T, ColumnLoops<Exec, T>>;
+};
+
 TEST(Softmax, RowsInChunks) {
   std::vector<Shape> const shapes{{1, 1}, {3, 4}, {1, 1027}, {1, 5000}, {2, 4096}, {40, 96}};
   run_matrices(make_app<Softmax>({rows<Softmax, InChunks<RowChunksChoice<true>::On>>()}), "rows", shapes);
   run_matrices(make_app<Softmax>({rows<Softmax, InChunks<RowChunksChoice<false>::On>>()}), "rows", shapes);
 }
 
+// Tiles of whole width for each thread of a team: together they must fit into its scratch.
+TEST(Softmax, ColumnsByLoops) {
+  run_matrices(make_app<Softmax>({rows<Softmax, InChunks<ColumnLoopsChoice>>()}), "cols",
+               {{1, 1}, {131, 3}, {5, 1000}, {3, 5003}, {2, 14128}, {300, 1}});
+}
+
 TEST(Softmax, ColumnsByLanes) {
   std::vector<Shape> const shapes{{1, 1}, {1, 131}, {1003, 1}, {501, 3}, {499, 4}, {40, 64}, {57, 55}, {200, 20}};
   run_matrices(make_app<Softmax>({rows<Softmax, InChunks<ColumnLanesChoice<true>::On>>()}), "cols", shapes);
   run_matrices(make_app<Softmax>({rows<Softmax, InChunks<ColumnLanesChoice<false>::On>>()}), "cols", shapes);
+}
+
+// Every task once, a band's sums all before its first results.
+TEST(Softmax, TasksOfBands) {
+  for (std::uint32_t const bands : {1, 2, 3, 7}) {
+    for (std::uint32_t const chunks : {1, 2, 5}) {
+      for (std::uint32_t ahead = 1; ahead <= bands; ++ahead) {
+        Bands const of{.bands = bands, .chunks = chunks, .ahead = ahead};
+        std::vector<std::uint32_t> summed(bands);
+        std::vector<std::uint32_t> written(bands);
+        for (std::uint32_t number = 0; number < of.tasks(); ++number) {
+          Bands::Task const task = of.task(number);
+          ASSERT_LT(task.band, bands);
+          EXPECT_EQ(task.chunk, (task.writes ? written : summed)[task.band]++);
+          if (task.writes) {
+            EXPECT_EQ(summed[task.band], chunks);
+          }
+        }
+        EXPECT_EQ(written, std::vector<std::uint32_t>(bands, chunks));
+      }
+    }
+  }
 }
 
 // --------------------------------------------------------------------------------------------- what they are made of

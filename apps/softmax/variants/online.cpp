@@ -7,34 +7,12 @@
 #include <tessera/app/make_app.hpp>
 #include <tessera/collective/device/row_tiles.hpp>
 #include <tessera/collective/device/team_shape.hpp>
+#include <tessera/collective/online_reducer.hpp>
 #include <tessera/collective/online_sum.hpp>
 
 namespace tessera::softmax {
 
 namespace {
-
-/// What Kokkos asks of a reducer, around the operator that merges two {max, sum}.
-template <class T, class Memory>
-class OnlineReducer {
- public:
-  using reducer = OnlineReducer;
-  using value_type = collective::OnlineSum<T>;
-  using result_view_type = Kokkos::View<value_type, Memory>;
-
-  KOKKOS_FUNCTION explicit OnlineReducer(result_view_type const& result) : result_(result) {}
-  KOKKOS_FUNCTION explicit OnlineReducer(value_type& result) : result_(&result) {}
-
-  KOKKOS_FUNCTION void join(value_type& to, value_type const& from) const {
-    to = collective::MergeOnlineSums<T>{}(to, from);
-  }
-  KOKKOS_FUNCTION void init(value_type& value) const { value = value_type{}; }
-  [[nodiscard]] KOKKOS_FUNCTION value_type& reference() const { return *result_.data(); }
-  [[nodiscard]] KOKKOS_FUNCTION result_view_type view() const { return result_; }
-  [[nodiscard]] KOKKOS_FUNCTION bool references_scalar() const { return false; }
-
- private:
-  result_view_type result_;
-};
 
 template <class T, class Memory>
 struct OnlineOfAll {
@@ -66,7 +44,7 @@ struct OnlineOfEachRow {
     collective::OnlineSum<T> sum;
     Kokkos::parallel_reduce(
         Kokkos::TeamVectorRange(team, cols), [&](std::size_t i, collective::OnlineSum<T>& own) { own.add(from[i]); },
-        OnlineReducer<T, Memory>(sum));
+        collective::OnlineReducer<T, Memory>(sum));
     T const inverse = sum.inverse();
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, cols),
                          [&](std::size_t i) { to[i] = collective::exp_nonpositive(from[i] - sum.max) * inverse; });
@@ -123,7 +101,7 @@ struct Online {
         All const all{input.x, output.y, sum_};
         Kokkos::parallel_reduce("tessera::softmax::online::sum",
                                 Kokkos::RangePolicy<Exec, typename All::AddUp>(exec, 0, n), all,
-                                OnlineReducer<T, Memory>(sum_));
+                                collective::OnlineReducer<T, Memory>(sum_));
         Kokkos::parallel_for("tessera::softmax::online::write",
                              Kokkos::RangePolicy<Exec, typename All::Write>(exec, 0, n), all);
       } else if (axis_ == Axis::rows) {
