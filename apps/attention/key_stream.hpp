@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <string>
 
 #include "partial.hpp"
@@ -112,7 +111,7 @@ struct KeyStream {
         },
         query);
     auto sums = lanes.template fill<Rows>(Rows{});
-    auto largest = lanes.template fill<T>(-std::numeric_limits<T>::infinity());  // of query lane % Queries, as `total`
+    auto largest = lanes.template fill<T>(collective::minus_infinity<T>());  // of query lane % Queries, as `total`
     auto total = lanes.template fill<T>(T(0));  // of this lane's keys
     std::size_t const end = task.end(piece);
     std::size_t const step = static_cast<std::size_t>(team.team_size()) * keys;
@@ -127,7 +126,7 @@ struct KeyStream {
       auto score = scores(lanes, query, key_block);
       lanes.each(
           [&](int lane, T& own) {
-            own = lane % pairs / Queries < count ? own * task.scale : -std::numeric_limits<T>::infinity();
+            own = lane % pairs / Queries < count ? own * task.scale : collective::minus_infinity<T>();
           },
           score);
       add_block(lanes, score, value_block, weights, largest, total, sums);

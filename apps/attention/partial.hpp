@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <string>
 
 #include "problem.hpp"
@@ -39,7 +38,7 @@ template <class T>
 /// e^(score - largest), and 0 for -infinity whatever the largest is. A score of +infinity gives NaN.
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION T weight_of(T score, T largest) {
-  return score == -std::numeric_limits<T>::infinity() ? T(0) : exp_nonpositive(score - largest);
+  return score == collective::minus_infinity<T>() ? T(0) : exp_nonpositive(score - largest);
 }
 
 /// The problem as pointers, row-major, and how many keys a piece has. `chunks` pieces of `chunk` keys, the last of which

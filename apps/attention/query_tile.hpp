@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <string>
 
 #include "partial.hpp"
@@ -143,7 +142,7 @@ struct QueryTile {
     auto total = lanes.template fill<OfRows>(OfRows{});  // of this lane's keys
     lanes.each(
         [](int, OfRows& own) {
-          for (int r = 0; r < rows; ++r) own.at[r] = -std::numeric_limits<T>::infinity();
+          for (int r = 0; r < rows; ++r) own.at[r] = collective::minus_infinity<T>();
         },
         largest);
     std::size_t const end = task.end(piece);
@@ -206,7 +205,7 @@ struct QueryTile {
           for (int i = 0; i < keys_of_lane; ++i) {
             bool const inside = lane + i * width < count;
             for (int r = 0; r < rows; ++r) {
-              own.at[r][i] = inside ? own.at[r][i] * task.scale : -std::numeric_limits<T>::infinity();
+              own.at[r][i] = inside ? own.at[r][i] * task.scale : collective::minus_infinity<T>();
             }
           }
         },

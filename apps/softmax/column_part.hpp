@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include <tessera/collective/online_sum.hpp>
 #include <tessera/collective/pack.hpp>
@@ -43,7 +42,7 @@ struct ColumnPart {
         if (row + k * apart < end) {
           rows[k] = collective::pack_at<N>(x + (row + k * apart) * cols + col);
         } else {
-          for (int e = 0; e < N; ++e) rows[k][e] = -std::numeric_limits<T>::infinity();
+          for (int e = 0; e < N; ++e) rows[k][e] = collective::minus_infinity<T>();
         }
       }
       for (int e = 0; e < N; ++e) {

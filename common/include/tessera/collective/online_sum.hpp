@@ -22,9 +22,21 @@
 
 namespace tessera::collective {
 
+namespace detail {
+// A constant, since nvcc warns of a function of the standard library that is called in device code.
+template <class T>
+inline constexpr T negative_infinity = -std::numeric_limits<T>::infinity();
+}  // namespace detail
+
+/// The maximum of nothing.
+template <class T>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr T minus_infinity() {
+  return detail::negative_infinity<T>;
+}
+
 template <class T>
 struct OnlineSum {
-  T max = -std::numeric_limits<T>::infinity();
+  T max = minus_infinity<T>();
   T sum = 0;
 
   /// What the numbers' exponentials are multiplied by, after the maximum was subtracted: 1 / sum, or NaN.
@@ -37,7 +49,7 @@ struct OnlineSum {
     if (x > max) {
       sum = sum * exp_nonpositive(max - x) + T(1);
       max = x;
-    } else if (x != -std::numeric_limits<T>::infinity()) {
+    } else if (x != minus_infinity<T>()) {
       sum += exp_nonpositive(x - max);
     }
   }
@@ -47,7 +59,7 @@ struct OnlineSum {
 /// -infinities.
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION T online_reference(T max) {
-  return max == -std::numeric_limits<T>::infinity() ? T(0) : max;
+  return max == minus_infinity<T>() ? T(0) : max;
 }
 
 /// The operator that merges two, for reductions of every kind.
