@@ -3,10 +3,10 @@
 /// Few queries, any number of keys: the lanes of a thread share a key, and keys and values stream by once.
 ///
 /// A lane holds `columns` columns of `queries` queries and of their sums in registers. A thread takes `keys` keys at a
-/// time: every lane multiplies its columns, then the lanes exchange halves of these products, and add what they keep, until
-/// each has the whole score of one pair of key and query (for 32 lanes and 32 pairs 31 exchanges instead of 160). Each lane
-/// takes the exponential of its score; all read the weights from scratch for the weighted sum. At the end the threads of a team
-/// put their pieces together in scratch, by halves.
+/// time: every lane multiplies its columns, then the lanes exchange halves of these products, and add what they keep,
+/// until each has the whole score of one pair of key and query (for 32 lanes and 32 pairs 31 exchanges instead of 160).
+/// Each lane takes the exponential of its score; all read the weights from scratch for the weighted sum. At the end the
+/// threads of a team put their pieces together in scratch, by halves.
 ///
 /// Traffic: k and v once for every `queries` queries.
 
@@ -34,8 +34,8 @@ namespace tessera::attention {
 /// \tparam Width columns that one access moves: above 1 they divide the row, which is aligned for them
 template <ExecutionSpace Exec, class T, int Columns, int Queries, int Width>
 struct KeyStream {
-  // Registers: sums, queries, keys, values and products: as many as there are for long rows, half of them for short ones.
-  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<256, (Columns <= 2 ? 2 : 1)>>;
+  // Registers: sums, queries, keys, values and products. One query leaves half of them to another team.
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<256, (Columns * Queries <= 2 ? 2 : 1)>>;
   using Member = typename Policy::member_type;
   static constexpr int width = is_gpu<Exec> ? 32 : 8;
   using Lanes = lane::On<Exec, width>;
@@ -70,7 +70,9 @@ struct KeyStream {
 
   Task<T> task;
 
-  [[nodiscard]] static int most_threads() { return std::max(1, 2 * ((1 << 14) / (slot * static_cast<int>(sizeof(T))))); }
+  [[nodiscard]] static int most_threads() {
+    return std::max(1, 2 * ((1 << 14) / (slot * static_cast<int>(sizeof(T)))));
+  }
   [[nodiscard]] int groups() const { return device::league_of(device::tiles_of(task.queries, Queries)); }
 
   void enqueue(std::string const& label, Exec const& exec, int threads) const {
@@ -91,7 +93,8 @@ struct KeyStream {
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Lanes const lanes;
-    View const scratch(team.team_scratch(int{scratch_level}), slot * (team.team_size() / 2 > 0 ? team.team_size() / 2 : 1));
+    View const scratch(team.team_scratch(int{scratch_level}),
+                       slot * (team.team_size() / 2 > 0 ? team.team_size() / 2 : 1));
     WeightView const weight_scratch(team.team_scratch(int{scratch_level}), pairs / weight_pack * team.team_size());
     // Neighbouring teams take the same keys for other queries: they meet in the cache.
     int const group_count = static_cast<int>((task.queries + Queries - 1) / Queries);
@@ -112,7 +115,7 @@ struct KeyStream {
         query);
     auto sums = lanes.template fill<Rows>(Rows{});
     auto largest = lanes.template fill<T>(collective::minus_infinity<T>());  // of query lane % Queries, as `total`
-    auto total = lanes.template fill<T>(T(0));  // of this lane's keys
+    auto total = lanes.template fill<T>(T(0));                               // of this lane's keys
     std::size_t const end = task.end(piece);
     std::size_t const step = static_cast<std::size_t>(team.team_size()) * keys;
     for (std::size_t first = task.begin(piece) + static_cast<std::size_t>(team.team_rank()) * keys; first < end;
@@ -230,8 +233,12 @@ struct KeyStream {
           w = weight_of(w, of_block);
         },
         raised, largest, factor, weight);
-    lanes.each([](int, T& t, T const& f, T const& w, bool& unchanged) { t = t * f + w; unchanged = f == T(1); }, total,
-               factor, weight, same);
+    lanes.each(
+        [](int, T& t, T const& f, T const& w, bool& unchanged) {
+          t = t * f + w;
+          unchanged = f == T(1);
+        },
+        total, factor, weight, same);
     if (!lanes.all(same)) {
       for (int q = 0; q < Queries; ++q) {
         T const f = lanes.template read<T>(factor, q);
@@ -305,7 +312,8 @@ struct KeyStream {
           lanes.each(
               [&](int lane, Rows& all) {
                 for (int c = 0; c < Columns; ++c) {
-                  all.at[q].at[c] = all.at[q].at[c] * own + from[2 * Queries + (q * Columns + c) * width + lane] * other;
+                  all.at[q].at[c] =
+                      all.at[q].at[c] * own + from[2 * Queries + (q * Columns + c) * width + lane] * other;
                 }
               },
               sums);

@@ -3,9 +3,9 @@
 /// What is known of a query's answer after some of the keys: the largest score, the sum of weights relative to it, and
 /// the sum of weighted values; and how pieces of the keys are put together.
 ///
-/// With m the largest score, total = sum e^(s_j - m), sums[c] = sum e^(s_j - m) v_jc: the answer is sums / total. To bring
-/// a piece to a larger maximum M, both are multiplied by e^(m - M). A piece without keys, or of scores of -infinity
-/// alone, is {-infinity, 0, 0} and changes nothing.
+/// With m the largest score, total = sum e^(s_j - m), sums[c] = sum e^(s_j - m) v_jc: the answer is sums / total. To
+/// bring a piece to a larger maximum M, both are multiplied by e^(m - M). A piece without keys, or of scores of
+/// -infinity alone, is {-infinity, 0, 0} and changes nothing.
 ///
 /// Source: Dao, Fu, Ermon, Rudra and Ré, FlashAttention (2022), section 3; Milakov and Gimelshein (2018).
 
@@ -41,8 +41,8 @@ template <class T>
   return score == collective::minus_infinity<T>() ? T(0) : exp_nonpositive(score - largest);
 }
 
-/// The problem as pointers, row-major, and how many keys a piece has. `chunks` pieces of `chunk` keys, the last of which
-/// may be short.
+/// The problem as pointers, row-major, and how many keys a piece has. `chunks` pieces of `chunk` keys, the last of
+/// which may be short.
 template <class T>
 struct Task {
   T const* q;
@@ -55,7 +55,8 @@ struct Task {
   T scale;
   std::size_t chunk;
   int chunks;
-  /// Of each piece and query, if there is more than one piece: sums [chunks, queries, dim], the others [chunks, queries].
+  /// Of each piece and query, if there is more than one piece: sums [chunks, queries, dim], the others [chunks,
+  /// queries].
   T* sums = nullptr;
   T* largest = nullptr;
   T* total = nullptr;
@@ -96,14 +97,15 @@ template <class T>
          collective::is_aligned_for_packs<pack>(task.out);
 }
 
-/// Puts the pieces of each query together, in their order: out = sum_p w_p sums_p / sum_p w_p total_p. A functor for one
-/// team a query, vector length 1.
+/// Puts the pieces of each query together, in their order: out = sum_p w_p sums_p / sum_p w_p total_p. A functor for
+/// one team a query, vector length 1.
 template <ExecutionSpace Exec, class T>
 struct MergePieces {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
   using Online = collective::OnlineSum<T>;
-  using OnlineView = Kokkos::View<Online*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using OnlineView =
+      Kokkos::View<Online*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   using View = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
   Task<T> task;
@@ -119,9 +121,9 @@ struct MergePieces {
     if (task.chunks == 1 || task.queries == 0) return;
     MergePieces const kernel(exec, task);
     Policy policy(exec, device::league_of(task.queries), device::team_size(exec, 0));
-    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(OnlineView::shmem_size(kernel.parts) +
-                                                                View::shmem_size(task.chunks) +
-                                                                View::shmem_size(kernel.slices * task.dim))));
+    policy.set_scratch_size(
+        0, Kokkos::PerTeam(static_cast<int>(OnlineView::shmem_size(kernel.parts) + View::shmem_size(task.chunks) +
+                                            View::shmem_size(kernel.slices * task.dim))));
     Kokkos::parallel_for(label, policy, kernel);
   }
 

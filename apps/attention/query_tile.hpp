@@ -2,10 +2,10 @@
 /// \file
 /// Many queries: a team takes a tile of them, and tiles of keys and values pass through its scratch.
 ///
-/// The 16 lanes of a thread make the scores of `rows` queries and a tile of keys in registers, take exponentials relative
-/// to the largest score so far, and add the weighted values to sums that stay in registers from the first key to the
-/// last: no score ever reaches memory. Weights go from the lanes that have them to all lanes of the thread through a
-/// little scratch of its own, 16 keys at a time.
+/// The 16 lanes of a thread make the scores of `rows` queries and a tile of keys in registers, take exponentials
+/// relative to the largest score so far, and add the weighted values to sums that stay in registers from the first key
+/// to the last: no score ever reaches memory. Weights go from the lanes that have them to all lanes of the thread
+/// through a little scratch of its own, 16 keys at a time.
 ///
 /// Packs of a row in scratch are permuted (pack p of row r lies at p xor r mod 8), so that lanes that read the same
 /// columns of neighbouring keys do not meet in one bank.
@@ -60,8 +60,8 @@ struct QueryTile {
   static constexpr int tile_packs = keys * packs;
   // One pack more between the threads: they read the same place of theirs at once.
   static constexpr int weights_of_thread = (width * rows) / pack + 2;
-  // On a host the levels are the same memory, but only level 1 has enough of it. On a GPU, where tiles of keys and queries
-  // do not fit beside each other, the queries lie further away.
+  // On a host the levels are the same memory, but only level 1 has enough of it. On a GPU, where tiles of keys and
+  // queries do not fit beside each other, the queries lie further away.
   static constexpr int near_level = is_gpu<Exec> ? 0 : 1;
   static constexpr bool fit_together = (tile_packs + gpu_threads * (rows * packs + weights_of_thread)) * 16 <= 40000;
   static constexpr int query_level = fit_together ? near_level : 1;
@@ -100,7 +100,8 @@ struct QueryTile {
     if (task.queries == 0) return;
     auto const teams = static_cast<std::size_t>(groups(task, threads)) * task.chunks;
     Policy policy(exec, device::league_of(teams), threads, vector_length);
-    auto const here = static_cast<int>(Scratch::shmem_size(tile_packs) + Scratch::shmem_size(threads * weights_of_thread));
+    auto const here =
+        static_cast<int>(Scratch::shmem_size(tile_packs) + Scratch::shmem_size(threads * weights_of_thread));
     auto const of_queries = static_cast<int>(Scratch::shmem_size(threads * rows * packs));
     if (query_level == near_level) {
       policy.set_scratch_size(near_level, Kokkos::PerTeam(here + of_queries));
@@ -253,7 +254,8 @@ struct QueryTile {
           [&](int lane, Sums& own) {
             for (int k = 0; k < width; ++k) {
               Pack of_rows[rows / pack];
-              for (int p = 0; p < rows / pack; ++p) of_rows[p] = collective::pack_at<pack>(weights + k * rows + p * pack);
+              for (int p = 0; p < rows / pack; ++p)
+                of_rows[p] = collective::pack_at<pack>(weights + k * rows + p * pack);
               for (int c = 0; c < columns / pack; ++c) {
                 Pack const value = tile[(i * width + k) * packs + ((c * width + lane) ^ (k & 7))];
                 for (int r = 0; r < rows; ++r) {

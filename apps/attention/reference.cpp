@@ -2,17 +2,17 @@
 /// The serial oracle of attention: the scores of some queries at a time, their softmax, and the weighted sum of the
 /// values, in double for float and in long double for double.
 ///
-/// Error bound. With s_j = scale * sum_c q_c k_jc, M = max s_j, p_j = e^(s_j - M) / sum e^(s_i - M), a variant's weights
-/// carry relative errors e_j, whatever the order of its operations:
+/// Error bound. With s_j = scale * sum_c q_c k_jc, M = max s_j, p_j = e^(s_j - M) / sum e^(s_i - M), a variant's
+/// weights carry relative errors e_j, whatever the order of its operations:
 ///   - s_j has the error of a dot product and of a factor, (d + 1) u |scale| sum_c |q_c k_jc| (Higham, Accuracy and
 ///     Stability of Numerical Algorithms, 3.1), which the exponential makes relative;
 ///   - s_j minus a maximum is rounded: |s_j - M| u. A variant that goes through several maxima multiplies exponentials of
 ///     their differences, and since maxima only rise, their arguments sum up to M - s_j;
 ///   - the exponential itself: 4 u.
-/// A weighted mean moves by at most sum_j p_j e'_j (|v_jc| + |out_c|) / (1 - E), e'_j = e^(e_j) - 1, E = sum_j p_j e'_j,
-/// and never out of the range of the values. That is the offset. The chain of additions and of rescalings, in the sum of
-/// weights and in that of weighted values, is the variant's: its scale is sum_j p_j |v_jc| + |out_c|.
-/// Weights below the normal range lose at most a smallest denormal each.
+/// A weighted mean moves by at most sum_j p_j e'_j (|v_jc| + |out_c|) / (1 - E), e'_j = e^(e_j) - 1, E = sum_j p_j
+/// e'_j, and never out of the range of the values. That is the offset. The chain of additions and of rescalings, in the
+/// sum of weights and in that of weighted values, is the variant's: its scale is sum_j p_j |v_jc| + |out_c|. Weights
+/// below the normal range lose at most a smallest denormal each.
 ///
 /// What nobody can know is not asked: where a product may overflow; where a value that is no number meets a weight so
 /// small that it is 0 in one order and not in another.
@@ -39,8 +39,8 @@ using Wide = std::conditional_t<std::is_same_v<T, double>, long double, double>;
 // The scores of one query with their errors, and what becomes of them.
 template <class T>
 struct Weights {
-  std::vector<Wide<T>> score;     // then the weight
-  std::vector<Wide<T>> magnitude; // of the products, then e' of the weight
+  std::vector<Wide<T>> score;      // then the weight
+  std::vector<Wide<T>> magnitude;  // of the products, then e' of the weight
   bool may_overflow = false;
 };
 
@@ -93,9 +93,8 @@ class Oracle {
       value[c] = static_cast<double>(sum[c]);
       bound_scale[c] = static_cast<double>(magnitude[c]) + std::abs(value[c]);
       double const range = highest_[c] - lowest_[c];
-      double const moved = error < W(0.5)
-                               ? static_cast<double>((uncertain[c] + std::abs(sum[c]) * error) / (1 - error))
-                               : infinity;
+      double const moved =
+          error < W(0.5) ? static_cast<double>((uncertain[c] + std::abs(sum[c]) * error) / (1 - error)) : infinity;
       offset[c] = std::min(moved, range) + denormals * std::max(std::abs(highest_[c]), std::abs(lowest_[c]));
       if (!std::isfinite(value[c])) bound_scale[c] = offset[c] = 0;  // NaN or infinity, exactly
       if (unknown[c]) bound_scale[c] = infinity;

@@ -52,7 +52,8 @@ Attention::Parameters Attention::Parameters::from(ParameterMap const& map) {
 }
 
 std::vector<Shape> Attention::input_shapes(std::size_t size, Parameters const& parameters) {
-  std::size_t const dim = parameters.dim > 0 ? static_cast<std::size_t>(parameters.dim) : std::min<std::size_t>(64, size);
+  std::size_t const dim =
+      parameters.dim > 0 ? static_cast<std::size_t>(parameters.dim) : std::min<std::size_t>(64, size);
   std::size_t const queries = parameters.queries > 0 ? static_cast<std::size_t>(parameters.queries) : 8;
   if (dim > size && size > 0) {
     throw UserError("--dim " + std::to_string(dim) + " is more than --size " + std::to_string(size) +

@@ -1,6 +1,6 @@
 /// \file
-/// The serial oracle of embedding: one loop over the positions, one over a row. Elements are copied, so that nothing may
-/// differ: the scale is empty.
+/// The serial oracle of embedding: one loop over the positions, one over a row. Elements are copied, so that nothing
+/// may differ: the scale is empty.
 
 #include <cstdint>
 

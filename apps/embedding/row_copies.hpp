@@ -13,8 +13,8 @@
 
 namespace tessera::embedding {
 
-/// A thread takes `InFlight` rows at a time; its lanes copy them in packs of N, a pack of each row under way. With N > 1
-/// table and output must begin on the boundary of such a pack, and rows be whole packs.
+/// A thread takes `InFlight` rows at a time; its lanes copy them in packs of N, a pack of each row under way. With N >
+/// 1 table and output must begin on the boundary of such a pack, and rows be whole packs.
 template <class Exec, class T, int N, int InFlight>
 struct RowCopies {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -23,16 +23,14 @@ struct RowCopies {
 
   Lookup<T> of;
   device::Chunks chunks;  // of positions
-  bool streaming;         // the output passes the caches by
+  bool streaming;         // the output passes a host's caches by
 
   /// \param lanes vector lanes of a thread
   static void enqueue(Exec const& exec, Lookup<T> const& of, int threads, int lanes) {
     std::size_t const tile = static_cast<std::size_t>(threads) * InFlight;
     // On a GPU a team for each tile of rows, up to what a league can have; on hosts a chunk of rows for each thread.
     std::size_t const teams = is_gpu<Exec> ? std::size_t{1} << 30 : device::teams_that_fill(exec, threads);
-    // A GPU's cache is better filled with rows of the table, which come again, than with results.
-    bool const streaming =
-        N * sizeof(T) == 16 && (is_gpu<Exec> || collective::streams<Exec>(of.positions * of.width * sizeof(T)));
+    bool const streaming = N * sizeof(T) == 16 && collective::streams<Exec>(of.positions * of.width * sizeof(T));
     RowCopies const kernel{of, device::split(of.positions, tile, teams), streaming};
     Kokkos::parallel_for("tessera::embedding::row_vector::copy", Policy(exec, kernel.chunks.count, threads, lanes),
                          kernel);

@@ -9,9 +9,10 @@
 ///     |error of y|    <= g (sum_h |w| (L + |ln|) + |bias|)
 ///
 /// the last because s counts the steps of both, and (1 + a)(1 + b) - 1 bounds errors a of ln and b of the products that
-/// follow (Higham, Accuracy and Stability of Numerical Algorithms, 3.1, 3.5). A product that underflows loses a denormal:
-/// added to L and to the sum, in units of u. Nothing can be asked of an element (scale infinity) whose magnitudes pass
-/// the dtype's range, whose row is not known, or that has an infinite gamma or w times a number whose sign is not known.
+/// follow (Higham, Accuracy and Stability of Numerical Algorithms, 3.1, 3.5). A product that underflows loses a
+/// denormal: added to L and to the sum, in units of u. Nothing can be asked of an element (scale infinity) whose
+/// magnitudes pass the dtype's range, whose row is not known, or that has an infinite gamma or w times a number whose
+/// sign is not known.
 
 #include <algorithm>
 #include <cmath>

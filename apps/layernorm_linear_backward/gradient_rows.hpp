@@ -1,10 +1,10 @@
 #pragma once
 /// \file
-/// The row-wise part of the backward step in one sweep: statistics of a row of x, dx, ln, and what the row adds to dgamma
-/// and dbeta.
+/// The row-wise part of the backward step in one sweep: statistics of a row of x, dx, ln, and what the row adds to
+/// dgamma and dbeta.
 ///
-/// A few lanes a row, as in collective/device/layer_norm.hpp. A thread's lanes go through rows of one chunk, and keep its
-/// sums of columns beside them: in registers where a row fits into these, else in memory of their own.
+/// A few lanes a row, as in collective/device/layer_norm.hpp. A thread's lanes go through rows of one chunk, and keep
+/// its sums of columns beside them: in registers where a row fits into these, else in memory of their own.
 
 #include <Kokkos_Core.hpp>
 
@@ -24,8 +24,8 @@
 
 namespace tessera::layernorm_linear_backward {
 
-/// The arrays of a launch. x, q, dx, ln [rows, cols]; gamma, beta, dgamma, dbeta [cols]; sums [threads, 2, cols] of dgamma
-/// and dbeta. No two overlap.
+/// The arrays of a launch. x, q, dx, ln [rows, cols]; gamma, beta, dgamma, dbeta [cols]; sums [threads, 2, cols] of
+/// dgamma and dbeta. No two overlap.
 template <class T>
 struct RowArrays {
   T const* x;
@@ -39,9 +39,9 @@ struct RowArrays {
   T* dbeta;
 };
 
-/// W lanes a row, `Packs` packs of N each at a time; with N > 1 it divides cols, and all arrays are aligned for packs of N.
-/// A functor for teams of any number of threads with `vector_length`; a thread has sums of its own. Scratch, barriers:
-/// none.
+/// W lanes a row, `Packs` packs of N each at a time; with N > 1 it divides cols, and all arrays are aligned for packs
+/// of N. A functor for teams of any number of threads with `vector_length`; a thread has sums of its own. Scratch,
+/// barriers: none.
 template <class Exec, class T, int W, int N, int Packs>
 class GradientRows {
  public:
@@ -247,8 +247,13 @@ class RowGradients {
     constexpr int pack = collective::pack_width<T>;
     bool aligned = true;
     // A name of its own: nvcc loses the type of a list in the loop's head.
-    T const* const all_arrays[] = {arrays.x, arrays.q, arrays.gamma, arrays.beta, static_cast<T const*>(arrays.dx),
-                                 static_cast<T const*>(arrays.ln), static_cast<T const*>(arrays.sums)};
+    T const* const all_arrays[] = {arrays.x,
+                                   arrays.q,
+                                   arrays.gamma,
+                                   arrays.beta,
+                                   static_cast<T const*>(arrays.dx),
+                                   static_cast<T const*>(arrays.ln),
+                                   static_cast<T const*>(arrays.sums)};
     for (T const* const array : all_arrays) {
       aligned = aligned && collective::is_aligned_for_packs<pack>(array);
     }

@@ -2,7 +2,8 @@
 /// \file
 /// layernorm_linear_backward: the gradients of a linear layer on normalised rows, given that of its output.
 ///
-/// With xhat = (x - mean) / sqrt(variance + eps) of each row, ln = gamma * xhat + beta, y = w ln + bias, and G = grad_y:
+/// With xhat = (x - mean) / sqrt(variance + eps) of each row, ln = gamma * xhat + beta, y = w ln + bias, and G =
+/// grad_y:
 ///
 ///     dbias[o] = sum_r G[r, o]                      dw[o, h] = sum_r G[r, o] ln[r, h]
 ///     q[r, h]  = sum_o G[r, o] w[o, h]              (the gradient of ln)

@@ -20,9 +20,9 @@
 ///
 /// since s counts the steps of each chain, and (1 + a)(1 + b) - 1 bounds errors a and then b (Higham, Accuracy and
 /// Stability of Numerical Algorithms, 3.1); products of two errors are g^2, at most g as long as g <= 1: beyond that
-/// nothing is asked. A product that underflows loses a denormal: added to Q, C, D and the sums, in units of u. Nothing can
-/// be asked of an element whose magnitudes pass the dtype's range, which depends on a row that is not known, or on an
-/// infinity times a number whose sign is not known.
+/// nothing is asked. A product that underflows loses a denormal: added to Q, C, D and the sums, in units of u. Nothing
+/// can be asked of an element whose magnitudes pass the dtype's range, which depends on a row that is not known, or on
+/// an infinity times a number whose sign is not known.
 
 #include <algorithm>
 #include <cmath>

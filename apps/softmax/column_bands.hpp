@@ -1,12 +1,12 @@
 #pragma once
 /// \file
-/// Softmax of columns in one launch, the matrix read once from memory: bands of columns are summed up and, while the last
-/// cache still holds them, read again and written.
+/// Softmax of columns in one launch, the matrix read once from memory: bands of columns are summed up and, while the
+/// last cache still holds them, read again and written.
 ///
-/// A band is some columns, all rows; a task is a chunk of a band's rows. The list of tasks is: the sums of the first bands,
-/// then sums of band k + `ahead` and results of band k by turns, then the results of the last bands. Teams draw tasks from
-/// a counter. What a chunk sums up to goes through memory; whoever is last to bring a band's sums folds them, in their
-/// order, and says that the band is ready. A task of results waits for that.
+/// A band is some columns, all rows; a task is a chunk of a band's rows. The list of tasks is: the sums of the first
+/// bands, then sums of band k + `ahead` and results of band k by turns, then the results of the last bands. Teams draw
+/// tasks from a counter. What a chunk sums up to goes through memory; whoever is last to bring a band's sums folds
+/// them, in their order, and says that the band is ready. A task of results waits for that.
 ///
 /// Progress: what is waited for has an earlier ticket, so whoever holds it has started, in whatever order the hardware
 /// starts teams; tasks of sums wait for nobody.

@@ -2,10 +2,10 @@
 /// \file
 /// Softmax of columns by lanes: for GPUs (on hosts it is right, but walks through memory as caches do not like it).
 ///
-/// The lanes of a team stand in a rectangle: `across` of them side by side, each on a pack of columns, and `down` of them
-/// below each other. Each walks down its rows of the team's chunk in steps of `down`, with several rows under way. The
-/// lanes below each other meet in scratch. Where a column has several chunks of rows, what they sum up to goes through
-/// memory, and a second launch folds it and writes, backwards.
+/// The lanes of a team stand in a rectangle: `across` of them side by side, each on a pack of columns, and `down` of
+/// them below each other. Each walks down its rows of the team's chunk in steps of `down`, with several rows under way.
+/// The lanes below each other meet in scratch. Where a column has several chunks of rows, what they sum up to goes
+/// through memory, and a second launch folds it and writes, backwards.
 
 #include <algorithm>
 #include <bit>

@@ -2,9 +2,9 @@
 /// \file
 /// Softmax of columns by loops: for hosts, with the interface of ColumnLanes.
 ///
-/// A thread takes a tile of columns, whose maxima and sums stay in the first-level cache, and several rows at a time; the
-/// loops along the columns become vector instructions. Tiles are wide: of narrow ones that a cache could hold until they
-/// are written, every row would be on another page.
+/// A thread takes a tile of columns, whose maxima and sums stay in the first-level cache, and several rows at a time;
+/// the loops along the columns become vector instructions. Tiles are wide: of narrow ones that a cache could hold until
+/// they are written, every row would be on another page.
 
 #include <algorithm>
 #include <cmath>

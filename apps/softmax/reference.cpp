@@ -1,6 +1,6 @@
 /// \file
-/// The serial oracle of softmax: for each group the maximum, then the sum of exponentials, then the quotients, in double
-/// (double runs: sums in twice double precision).
+/// The serial oracle of softmax: for each group the maximum, then the sum of exponentials, then the quotients, in
+/// double (double runs: sums in twice double precision).
 ///
 /// Error bound. With d_i = x_i - max, e_i = exp(d_i) and S = sum e_j, y_i = e_i / S. In floating point, with u the unit
 /// roundoff (Higham, Accuracy and Stability of Numerical Algorithms, 3.1 and 4.2):

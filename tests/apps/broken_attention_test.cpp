@@ -66,11 +66,10 @@ struct Broken {
     Plan(Exec const&, InputOn<Attention, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& in,
                     OutputOn<Attention, Exec, T> const& out) const {
-      Kokkos::parallel_for("tessera::tests::broken_attention",
-                           Kokkos::RangePolicy<Exec>(exec, 0, static_cast<int>(in.q.extent(0))),
-                           OneQuery<T, mistake>{in.q.data(), in.k.data(), in.v.data(), out.out.data(),
-                                                static_cast<int>(in.k.extent(0)), static_cast<int>(in.q.extent(1)),
-                                                static_cast<T>(in.parameters.scale)});
+      Kokkos::parallel_for(
+          "tessera::tests::broken_attention", Kokkos::RangePolicy<Exec>(exec, 0, static_cast<int>(in.q.extent(0))),
+          OneQuery<T, mistake>{in.q.data(), in.k.data(), in.v.data(), out.out.data(), static_cast<int>(in.k.extent(0)),
+                               static_cast<int>(in.q.extent(1)), static_cast<T>(in.parameters.scale)});
     }
   };
 };
@@ -90,7 +89,9 @@ TEST(BrokenAttention, NoRescaling) {
   testing::expect_caught<Attention, Broken<Mistake::no_rescaling>>(size, small, "out");
 }
 TEST(BrokenAttention, NoScale) { testing::expect_caught<Attention, Broken<Mistake::no_scale>>(size, small, "out"); }
-TEST(BrokenAttention, PaddedKeys) { testing::expect_caught<Attention, Broken<Mistake::padded_keys>>(size, small, "out"); }
+TEST(BrokenAttention, PaddedKeys) {
+  testing::expect_caught<Attention, Broken<Mistake::padded_keys>>(size, small, "out");
+}
 TEST(BrokenAttention, PerPiece) { testing::expect_caught<Attention, Broken<Mistake::per_piece>>(size, small, "out"); }
 TEST(BrokenAttention, LastKey) { testing::expect_caught<Attention, Broken<Mistake::last_key>>(size, small, "out"); }
 

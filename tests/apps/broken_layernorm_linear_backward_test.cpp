@@ -1,4 +1,5 @@
-// Wrong gradients; the reference against finite differences; and the kernels that GPUs choose, which hosts can run as well.
+// Wrong gradients; the reference against finite differences; and the kernels that GPUs choose, which hosts can run as
+// well.
 
 #include <cmath>
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The matrix product: a GPU's blocks under a team that runs its lanes in the worst order, a host's panels and the choice
-// between them under Kokkos. All matrices lie just before memory that cannot be read.
+// The matrix product: a GPU's blocks under a team that runs its lanes in the worst order, a host's panels and the
+// choice between them under Kokkos. All matrices lie just before memory that cannot be read.
 
 #include <algorithm>
 #include <cstddef>
@@ -254,7 +254,8 @@ TEST(ProductBlock, PartsOfK) {
     for (std::size_t i = 0; i < e.m; ++i) {
       for (std::size_t j = 0; j < e.n; ++j) {
         float sum = 0;
-        for (std::size_t at = k.begin(part); at < k.end(part); ++at) sum += product.a[at * e.m + i] * product.b[at * e.n + j];
+        for (std::size_t at = k.begin(part); at < k.end(part); ++at)
+          sum += product.a[at * e.m + i] * product.b[at * e.n + j];
         if (first[(static_cast<std::size_t>(part) * e.m + i) * e.n + j] != sum) ++wrong;
       }
     }
@@ -300,8 +301,16 @@ TEST(MatrixProduct, OnHosts) {
 
 TEST(MatrixProduct, PartsOfKAddUp) {
   using enum device::SplitK;
-  for (Extents const& e : {Extents{5, 7, 511}, {5, 7, 512}, {16, 32, 513}, {16, 32, 1000}, {13, 33, 2049}, {1, 1, 5000},
-                           {0, 3, 1000}, {3, 0, 1000}, {3, 3, 0}, {64, 64, 9000}}) {
+  for (Extents const& e : {Extents{5, 7, 511},
+                           {5, 7, 512},
+                           {16, 32, 513},
+                           {16, 32, 1000},
+                           {13, 33, 2049},
+                           {1, 1, 5000},
+                           {0, 3, 1000},
+                           {3, 0, 1000},
+                           {3, 3, 0},
+                           {64, 64, 9000}}) {
     for (std::size_t const parts : {0, 1, 2, 3, 7, 100}) {
       expect_product<float, TransposedA>(e, 0, where_it_helps, parts);
       expect_product<double>(e, 1, where_it_helps, parts);

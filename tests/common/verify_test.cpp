@@ -268,7 +268,8 @@ TYPED_TEST(VerifyFloat, AnOffsetAddsToTheBoundWhateverTheSteps) {
   }
   auto const file = field<TypeParam>({exactly, exactly});
   EXPECT_TRUE(verify_against_file(file, expected, field<TypeParam>({off_by(offset), exactly}), 0).passed);
-  EXPECT_FALSE(verify_against_file(file, expected, field<TypeParam>({off_by(offset + 4 * this->u), exactly}), 0).passed);
+  EXPECT_FALSE(
+      verify_against_file(file, expected, field<TypeParam>({off_by(offset + 4 * this->u), exactly}), 0).passed);
 
   expected.offset = {infinity, 0};
   EXPECT_EQ(verify(expected, field<TypeParam>({7, exactly}), 0).unchecked, 1U);

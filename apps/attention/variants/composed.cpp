@@ -34,9 +34,10 @@ struct ScaleOnLoad {
 };
 
 struct Composed {
-  static constexpr VariantInfo info{.name = "composed",
-                                    .level = Level::device,
-                                    .summary = "transpose, product, softmax of rows, product: the other mini-apps' kernels"};
+  static constexpr VariantInfo info{
+      .name = "composed",
+      .level = Level::device,
+      .summary = "transpose, product, softmax of rows, product: the other mini-apps' kernels"};
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>

@@ -1,6 +1,6 @@
 /// \file
-/// All keys pass by a tile of queries once, and no score is ever stored (query_tile.hpp): memory is inputs plus outputs.
-/// A team sees all keys, so that few queries leave most of a machine idle: see split_sequence.
+/// All keys pass by a tile of queries once, and no score is ever stored (query_tile.hpp): memory is inputs plus
+/// outputs. A team sees all keys, so that few queries leave most of a machine idle: see split_sequence.
 
 #include "../problem.hpp"
 #include "../query_tile.hpp"
@@ -10,9 +10,10 @@
 namespace tessera::attention {
 
 struct FusedOnline {
-  static constexpr VariantInfo info{.name = "fused_online",
-                                    .level = Level::lane,
-                                    .summary = "tiles of queries in registers, all keys pass by once, no scores in memory"};
+  static constexpr VariantInfo info{
+      .name = "fused_online",
+      .level = Level::lane,
+      .summary = "tiles of queries in registers, all keys pass by once, no scores in memory"};
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>

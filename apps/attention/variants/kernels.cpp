@@ -1,6 +1,6 @@
 /// \file
-/// KokkosBlas::gemm of Kokkos Kernels for both products, with the row softmax of this suite between them: Kokkos Kernels
-/// has none. The note says whether the vendor's BLAS or Kokkos Kernels' own kernel multiplies.
+/// KokkosBlas::gemm of Kokkos Kernels for both products, with the row softmax of this suite between them: Kokkos
+/// Kernels has none. The note says whether the vendor's BLAS or Kokkos Kernels' own kernel multiplies.
 
 #include <algorithm>
 #include <limits>
@@ -20,9 +20,8 @@
 namespace tessera::attention {
 
 struct Kernels {
-  static constexpr VariantInfo info{.name = "kernels",
-                                    .level = Level::library,
-                                    .summary = "KokkosBlas::gemm, softmax of rows, KokkosBlas::gemm"};
+  static constexpr VariantInfo info{
+      .name = "kernels", .level = Level::library, .summary = "KokkosBlas::gemm, softmax of rows, KokkosBlas::gemm"};
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>

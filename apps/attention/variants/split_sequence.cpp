@@ -30,13 +30,15 @@ struct SplitSequence {
         }
         threads_ = std::min(threads, most);
         Kernel const kernel{task_};
-        // All teams of all groups fill the machine, but a thread has some keys to amortise its part of the merging.
+        // All teams of all groups fill the machine, but a thread has some keys to amortise its part of the merging,
+        // which grows with the queries.
+        std::size_t const blocks = task_.queries == 1 ? 16 : 32;
         std::size_t const teams = device::teams_that_fill(exec, threads_ * Kernel::vector_length);
         std::size_t const wanted =
             input.parameters.chunks > 0
                 ? static_cast<std::size_t>(input.parameters.chunks)
                 : std::min<std::size_t>(device::tiles_of(teams, std::max(1, kernel.groups())),
-                                        device::tiles_of(task_.keys, 16 * Kernel::keys * threads_));
+                                        device::tiles_of(task_.keys, blocks * Kernel::keys * threads_));
         std::size_t const most_pieces = MergePieces<Exec, T>::most_pieces;
         auto const pieces = device::split(task_.keys, Kernel::keys, std::min(wanted, most_pieces));
         task_.chunk = pieces.size;

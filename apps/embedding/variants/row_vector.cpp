@@ -1,7 +1,7 @@
 /// \file
 /// A few lanes a row, as many as it has packs: an index is read once a row and lane, a row moves with 16-byte accesses,
-/// and a thread has several rows under way, because a row is a short piece somewhere in the table. Rows that are no whole
-/// number of packs go element by element, neighbouring lanes on neighbouring elements.
+/// and a thread has several rows under way, because a row is a short piece somewhere in the table. Rows that are no
+/// whole number of packs go element by element, neighbouring lanes on neighbouring elements.
 
 #include <limits>
 

@@ -1,6 +1,6 @@
 /// \file
-/// Layernorm to memory, KokkosBlas::gemm of Kokkos Kernels (the vendor's BLAS where Kokkos Kernels was built with it, else
-/// its own kernel; the note says which), then the bias. A build without Kokkos Kernels skips the rows and says so.
+/// Layernorm to memory, KokkosBlas::gemm of Kokkos Kernels (the vendor's BLAS where Kokkos Kernels was built with it,
+/// else its own kernel; the note says which), then the bias. A build without Kokkos Kernels skips the rows and says so.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 /// \file
-/// As two_stage, but sums of columns are added to the outputs atomically, in whatever order they come: fewer launches, and
-/// other bits on every run.
+/// As two_stage, but sums of columns are added to the outputs atomically, in whatever order they come: fewer launches,
+/// and other bits on every run.
 
 #include <algorithm>
 #include <type_traits>

@@ -1,7 +1,7 @@
 /// \file
 /// Columns in chunks of rows that fill the machine: what each chunk of a column sums up to goes through memory, and a
-/// second launch folds it in its order and writes. Where columns alone keep the machine busy there is one chunk, and one
-/// launch.
+/// second launch folds it in its order and writes. Where columns alone keep the machine busy there is one chunk, and
+/// one launch.
 
 #include <optional>
 #include <type_traits>

@@ -1,7 +1,7 @@
 /// \file
 /// One launch that reads the matrix once from memory: bands of columns are summed up and, while the last cache still
-/// holds them, read again and written. For GPUs with a large cache. Its lanes walk down columns: on hosts it is right, but
-/// slower than columns.
+/// holds them, read again and written. For GPUs with a large cache. Its lanes walk down columns: on hosts it is right,
+/// but slower than columns.
 
 #include <optional>
 

@@ -1,6 +1,6 @@
 /// \file
-/// The plain Kokkos answer, straight from the formula: a reduction to the maximum, one to the sum of exponentials, and a
-/// loop that writes. All elements: over ranges; each row: nested in a team; each column: one thread, whose neighbours
+/// The plain Kokkos answer, straight from the formula: a reduction to the maximum, one to the sum of exponentials, and
+/// a loop that writes. All elements: over ranges; each row: nested in a team; each column: one thread, whose neighbours
 /// stand on neighbouring columns.
 
 #include "../problem.hpp"

@@ -4,8 +4,8 @@
 ///
 /// Who calls: as any reducer of Kokkos. The body of the loop adds its elements with OnlineSum::add.
 ///
-/// Example: parallel_reduce(RangePolicy(0, 3), [=](int i, OnlineSum<float>& own) { own.add(x(i)); }, OnlineReducer(view))
-/// with x = 1 2 3 -> {3, e^-2 + e^-1 + 1}.
+/// Example: parallel_reduce(RangePolicy(0, 3), [=](int i, OnlineSum<float>& own) { own.add(x(i)); },
+/// OnlineReducer(view)) with x = 1 2 3 -> {3, e^-2 + e^-1 + 1}.
 
 #include <Kokkos_Core.hpp>
 

@@ -1,8 +1,7 @@
 #pragma once
 /// \file
-/// Stores that pass the caches by. On a host an ordinary store first reads the cache line that it is about to overwrite:
-/// a kernel that writes more than it reads spends up to half of the bandwidth on that. On a GPU such a line is the first
-/// to make room, and what others will read again stays.
+/// Stores that pass a host's caches by. An ordinary store first reads the cache line that it is about to overwrite:
+/// a kernel that writes more than it reads spends up to half of the bandwidth on that.
 
 #include <Kokkos_Core.hpp>
 
@@ -32,16 +31,12 @@ template <ExecutionSpace Exec>
 #endif
 }
 
-/// Stores a pack to `to`, which is aligned to 16 bytes. On a host other threads see it after a `streaming_fence` of this
-/// one. Where there are no such stores an ordinary one. Who calls: any thread.
+/// Stores a pack to `to`, which is aligned to 16 bytes. Other threads see it after a `streaming_fence` of this one. On
+/// a GPU, and on hosts without such stores, an ordinary one. Who calls: any thread.
 template <class T, int N>
 KOKKOS_INLINE_FUNCTION void streaming_store(T* to, Pack<T, N> const& values) {
   static_assert(sizeof(T) * N == 16, "Tessera: a streaming store moves 16 bytes");
-#if defined(__CUDA_ARCH__)
-  __stcs(reinterpret_cast<float4*>(to), *reinterpret_cast<float4 const*>(&values));
-#else
   KOKKOS_IF_ON_DEVICE((pack_at<N>(to) = values;))
-#endif
 #if defined(__SSE2__)
   KOKKOS_IF_ON_HOST(
       (_mm_stream_si128(reinterpret_cast<__m128i*>(to), _mm_load_si128(reinterpret_cast<__m128i const*>(&values)));))

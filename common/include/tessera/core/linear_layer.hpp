@@ -129,8 +129,8 @@ inline void needs_dtype(LinearLayer const& layer, DType dtype) {
   }
 }
 
-/// Throws UserError, naming the shapes, unless `name`, of shape `found`, has the shape `wanted`, which `others` (with their
-/// shapes) ask for: `why`.
+/// Throws UserError, naming the shapes, unless `name`, of shape `found`, has the shape `wanted`, which `others` (with
+/// their shapes) ask for: `why`.
 inline void needs_shape(std::string const& name, Shape const& found, Shape const& wanted, std::string const& others,
                         std::string const& why) {
   if (found == wanted) return;

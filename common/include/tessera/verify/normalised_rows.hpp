@@ -10,15 +10,15 @@
 ///     |error of e| <= g E,  E = |d| + mean|d| + |e|.
 ///
 /// With v = mean e^2 and M = mean E^2, by Cauchy and Schwarz the error of the sum of squares over the count is at most
-/// g (2 sqrt(v M) + g M + v), so w = v + eps has the relative error g H, H = (2 sqrt(v M) + G M + v) / w + 1, G the g of
-/// the longest chain that any variant has; and 1 / sqrt(w), as long as G H <= 1/10, g P, P = 0.6 H + 3 (its root, its
-/// division, the product with e). Therefore
+/// g (2 sqrt(v M) + g M + v), so w = v + eps has the relative error g H, H = (2 sqrt(v M) + G M + v) / w + 1, G the g
+/// of the longest chain that any variant has; and 1 / sqrt(w), as long as G H <= 1/10, g P, P = 0.6 H + 3 (its root,
+/// its division, the product with e). Therefore
 ///
 ///     |error of xhat| <= g X,  X = E / sqrt(w) + |xhat| P,
 ///
 /// however large the mean is beside the deviations. What falls below the normal range loses a denormal at each step:
-/// added to E and v, in units of u. A row is not known where G H > 1/10, or where d, e^2 or their sums pass the range of
-/// the dtype. (N. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 1.9, 3.1.)
+/// added to E and v, in units of u. A row is not known where G H > 1/10, or where d, e^2 or their sums pass the range
+/// of the dtype. (N. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 1.9, 3.1.)
 
 #include <cmath>
 #include <cstddef>

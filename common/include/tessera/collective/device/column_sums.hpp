@@ -2,9 +2,9 @@
 /// \file
 /// Sums of the columns of a matrix, in chunks of rows: what gradients of offsets and scales are.
 ///
-/// A team takes some columns of a chunk, neighbouring lanes neighbouring columns, and its threads every t-th row, t their number;
-/// the threads' sums are added in their order. What becomes of a chunk's sum is the sink's affair: partial sums in memory,
-/// which a second launch adds up in the same way, or atomic additions.
+/// A team takes some columns of a chunk, neighbouring lanes neighbouring columns, and its threads every t-th row, t
+/// their number; the threads' sums are added in their order. What becomes of a chunk's sum is the sink's affair:
+/// partial sums in memory, which a second launch adds up in the same way, or atomic additions.
 
 #include <Kokkos_Core.hpp>
 
@@ -40,8 +40,8 @@ struct AtomicSums {
   KOKKOS_FUNCTION void operator()(int, std::size_t col, T sum) const { Kokkos::atomic_add(&out[col], sum); }
 };
 
-/// Sums of the columns of in [rows, cols] in exactly `chunks` chunks of rows, some of which may be empty: their sums are
-/// zero. A functor for teams; see the file's text. Scratch level 0: scratch_bytes(). Barriers: two.
+/// Sums of the columns of in [rows, cols] in exactly `chunks` chunks of rows, some of which may be empty: their sums
+/// are zero. A functor for teams; see the file's text. Scratch level 0: scratch_bytes(). Barriers: two.
 ///
 /// Example, in = [1 2; 3 4; 5 6] in 2 chunks -> sink(0, 0, 4) sink(0, 1, 6) sink(1, 0, 5) sink(1, 1, 6).
 ///

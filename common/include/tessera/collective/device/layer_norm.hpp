@@ -1,12 +1,12 @@
 #pragma once
 /// \file
-/// Layer normalisation of rows, by a few lanes each: xhat = (x - mean) / sqrt(variance + eps), ln = gamma * xhat + beta,
-/// with the biased variance.
+/// Layer normalisation of rows, by a few lanes each: xhat = (x - mean) / sqrt(variance + eps), ln = gamma * xhat +
+/// beta, with the biased variance.
 ///
 /// Everything is done to the row's distances from its first element: where a mean is large and the variance small these
-/// are exact, and a mean of them is small; a mean of x itself would be rounded by more than the row varies. The variance
-/// is a second sweep's, never E[x^2] - E[x]^2. A row that fits into its lanes' registers is read from memory once.
-/// Source: T. F. Chan, G. H. Golub, R. J. LeVeque, Algorithms for computing the sample variance (1983), 2.
+/// are exact, and a mean of them is small; a mean of x itself would be rounded by more than the row varies. The
+/// variance is a second sweep's, never E[x^2] - E[x]^2. A row that fits into its lanes' registers is read from memory
+/// once. Source: T. F. Chan, G. H. Golub, R. J. LeVeque, Algorithms for computing the sample variance (1983), 2.
 
 #include <Kokkos_Core.hpp>
 
@@ -76,8 +76,9 @@ struct NormaliseOnLoad {
   }
 };
 
-/// W lanes a row, which hold `Packs` packs of N each: a functor for teams of any number of threads with `vector_length`.
-/// With N > 1 it divides cols, and x, gamma, beta and ln are aligned for packs of N. Scratch, barriers: none.
+/// W lanes a row, which hold `Packs` packs of N each: a functor for teams of any number of threads with
+/// `vector_length`. With N > 1 it divides cols, and x, gamma, beta and ln are aligned for packs of N. Scratch,
+/// barriers: none.
 template <class Exec, class T, int W, int N, int Packs>
 class LayerNormRows {
  public:

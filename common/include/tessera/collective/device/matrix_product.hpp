@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// c = a b, tiled in registers, scratch and teams: chooses the tiles for a problem and a machine, and launches once, or,
-/// where k is split over teams, twice.
+/// c = a b, tiled in registers, scratch and teams: chooses the tiles for a problem and a machine, and launches once,
+/// or, where k is split over teams, twice.
 
 #include <Kokkos_Core.hpp>
 
@@ -48,10 +48,11 @@ struct AddParts {
 /// How teams share a product's k: each takes all of it; or as many parts as fill the machine, where c has few elements.
 enum class SplitK { never, where_it_helps };
 
-/// The product of a [m, k] and b [k, n] to row-major c [m, n] of an accumulator's type (float, double, unsigned integers,
-/// which wrap). Neither may alias c. The form says which of a and b are stored transposed, and what happens to elements
-/// on their way (tessera/collective/product_form.hpp). One launch; none if c is empty; zeros (changed as the form says)
-/// if k is 0. With SplitK::where_it_helps there may be a second launch, which adds the parts' sums in their order.
+/// The product of a [m, k] and b [k, n] to row-major c [m, n] of an accumulator's type (float, double, unsigned
+/// integers, which wrap). Neither may alias c. The form says which of a and b are stored transposed, and what happens
+/// to elements on their way (tessera/collective/product_form.hpp). One launch; none if c is empty; zeros (changed as
+/// the form says) if k is 0. With SplitK::where_it_helps there may be a second launch, which adds the parts' sums in
+/// their order.
 ///
 /// Who calls: the host; the call only enqueues. Scratch: the teams' own, and a matrix for each part of k, which all
 /// calls share. The bits of the result depend on the extents, the pointers' alignment and the machine only.
@@ -126,8 +127,8 @@ class MatrixProduct {
 
   /// Longest chain of roundings for an element, without what the form adds.
   [[nodiscard]] double rounding_steps() const {
-    double const of_part = is_gpu<Exec> ? static_cast<double>(k_.size)
-                                        : thread::ProductPanel<Exec, T, Form>::rounding_steps(k_.size);
+    double const of_part =
+        is_gpu<Exec> ? static_cast<double>(k_.size) : thread::ProductPanel<Exec, T, Form>::rounding_steps(k_.size);
     return of_part + (k_.count - 1);
   }
   /// Parts that k falls into.

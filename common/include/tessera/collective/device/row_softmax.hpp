@@ -4,8 +4,8 @@
 ///
 /// Short rows: W lanes a row, several rows under way in each thread. Longer ones: a team a row. In both a row is read
 /// once and held in the lanes' registers while its maximum and its sum are found. Rows beyond what a team's registers
-/// hold: a sweep for maximum and sum together, and one that writes, backwards. On hosts, if not told otherwise, a thread
-/// takes a row with loops that become vector instructions.
+/// hold: a sweep for maximum and sum together, and one that writes, backwards. On hosts, if not told otherwise, a
+/// thread takes a row with loops that become vector instructions.
 ///
 /// A row with a NaN or +infinity, and one of nothing but -infinities, becomes NaN, as SciPy's; -infinity among finite
 /// elements gives 0.
@@ -48,8 +48,8 @@ struct SoftmaxRows {
 };
 
 /// The combination of one value a thread, in every lane of the team. Who calls: all lanes. `value`: the same in all
-/// lanes of a thread. Scratch: one value a thread, which may be written again after the caller's next barrier. Barriers:
-/// one, or none for a team of one thread. Operator: associative, commutative.
+/// lanes of a thread. Scratch: one value a thread, which may be written again after the caller's next barrier.
+/// Barriers: one, or none for a team of one thread. Operator: associative, commutative.
 template <class Member, lane::Lanes L, class V, class Op>
 [[nodiscard]] KOKKOS_FUNCTION V fold_threads(Member const& team, L const& lanes, V const& value, V* scratch,
                                              V const& identity, Op const& op) {
@@ -126,8 +126,8 @@ struct SoftmaxItems {
   }
 };
 
-/// A team a row, the row in registers: Packs packs of N elements in each lane. With N > 1 rows are whole packs and begin
-/// on the boundary of one.
+/// A team a row, the row in registers: Packs packs of N elements in each lane. With N > 1 rows are whole packs and
+/// begin on the boundary of one.
 template <ExecutionSpace Exec, class T, int Packs, int N>
 struct TeamSoftmax {
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<512, 2>>;
@@ -330,8 +330,8 @@ struct LoopRowSoftmax {
 
 enum class SoftmaxMethod : std::uint8_t { automatic, lanes, team };
 
-/// The softmax of each row of x into y, both [rows, cols] in C order; x == y is allowed. Chooses the kernel once; a call
-/// only enqueues. There is no memory of its own: calls may overlap.
+/// The softmax of each row of x into y, both [rows, cols] in C order; x == y is allowed. Chooses the kernel once; a
+/// call only enqueues. There is no memory of its own: calls may overlap.
 template <ExecutionSpace Exec, class T>
 class RowSoftmax {
   static constexpr int pack = collective::pack_width<T>;

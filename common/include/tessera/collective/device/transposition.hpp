@@ -2,9 +2,9 @@
 /// \file
 /// A matrix transposed: tiles that are turned in registers, block by block, on their way through a team's scratch.
 ///
-/// On a GPU the packs of a row of the tile are permuted in scratch (pack p of a row of block b lies at p xor b), so that
-/// a quarter of a warp, which scratch serves at once, never meets in one bank: neither when it writes the same pack of
-/// neighbouring blocks, nor when it reads neighbouring packs. No padding, and every pack stays aligned.
+/// On a GPU the packs of a row of the tile are permuted in scratch (pack p of a row of block b lies at p xor b), so
+/// that a quarter of a warp, which scratch serves at once, never meets in one bank: neither when it writes the same
+/// pack of neighbouring blocks, nor when it reads neighbouring packs. No padding, and every pack stays aligned.
 
 #include <Kokkos_Core.hpp>
 
@@ -158,8 +158,7 @@ struct TurnedTiles {
   }
 
   // A whole tile of a host: a column of blocks is turned in registers, and leaves as whole cache lines of the output.
-  KOKKOS_FUNCTION void turn_lines(Member const& team, MatrixTiles::Place const& place, T const* from,
-                                  T* to) const {
+  KOKKOS_FUNCTION void turn_lines(Member const& team, MatrixTiles::Place const& place, T const* from, T* to) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, place.col_count / pack), [&](int across) {
       T const* const corner = from + across * pack;
       Pack turned[pack][most_down];
@@ -185,8 +184,8 @@ struct TurnedTiles {
   }
 
   // A row of the output after the other, in loops that a host's compiler makes vectors of.
-  KOKKOS_FUNCTION void store_rows(Member const& team, MatrixTiles::Place const& place, Pack const* staged,
-                                  T* to, int blocks_down) const {
+  KOKKOS_FUNCTION void store_rows(Member const& team, MatrixTiles::Place const& place, Pack const* staged, T* to,
+                                  int blocks_down) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, place.col_count), [&](int row) {
       T* const to_row = to + row * tiles.rows;
       Pack const* const packs = staged + row * blocks_down;
@@ -201,8 +200,8 @@ struct TurnedTiles {
   }
 };
 
-/// out[c, r] = a[r, c] for row-major a [rows, cols], out [cols, rows], which do not overlap. One launch; none if there is
-/// nothing to move. Who calls: the host; the call only enqueues. Scratch: the teams' own.
+/// out[c, r] = a[r, c] for row-major a [rows, cols], out [cols, rows], which do not overlap. One launch; none if there
+/// is nothing to move. Who calls: the host; the call only enqueues. Scratch: the teams' own.
 ///
 /// Example: a = [1 2 3; 4 5 6] -> out = [1 4; 2 5; 3 6].
 template <ExecutionSpace Exec, class T>

@@ -3,11 +3,11 @@
 /// One team's block of a matrix product on a GPU: sums in registers, factors through scratch.
 ///
 /// A lane sums `lane_rows` x `lane_cols` elements of the block, in pieces of one pack (16 bytes) a side that lie as far
-/// apart as the lanes of a warp reach: then a warp's reads of scratch are few, wide and without bank conflicts. Steps of
-/// `depth` along k: what the next step needs is loaded from memory to registers before the multiply-adds of this one,
-/// and put into the other half of the scratch after them, so that a step has one barrier. Scratch holds, for each k, the
-/// block's rows of a and its columns of b side by side, however they lie in memory: a lane reads its rows and columns of
-/// one k with 16-byte accesses.
+/// apart as the lanes of a warp reach: then a warp's reads of scratch are few, wide and without bank conflicts. Steps
+/// of `depth` along k: what the next step needs is loaded from memory to registers before the multiply-adds of this
+/// one, and put into the other half of the scratch after them, so that a step has one barrier. Scratch holds, for each
+/// k, the block's rows of a and its columns of b side by side, however they lie in memory: a lane reads its rows and
+/// columns of one k with 16-byte accesses.
 ///
 /// Sources: the hierarchy of blocks, warps and lanes of NVIDIA CUTLASS (efficient GEMM); S. Gray, maxas, for the order
 /// of the lanes.
@@ -38,8 +38,8 @@ struct BlockShape {
 
 namespace detail {
 
-/// How a team's lanes copy `Outer` x `Depth` elements of an operand, for one step along k: rows of a or columns of b are
-/// its outer extent. AlongK: neighbours in memory are neighbours along k.
+/// How a team's lanes copy `Outer` x `Depth` elements of an operand, for one step along k: rows of a or columns of b
+/// are its outer extent. AlongK: neighbours in memory are neighbours along k.
 template <int Outer, int Depth, int Lanes, int Width, int ScratchPack, bool AlongK>
 struct OperandTile {
   // Accesses of one lane; each round of them covers so many outer indices (AlongK) or steps of k.
@@ -65,7 +65,9 @@ struct OperandTile {
     return AlongK ? (first_outer + outer) * leading + first_k + k : (first_k + k) * leading + first_outer + outer;
   }
   /// From a step's first element to that of the next.
-  [[nodiscard]] KOKKOS_FUNCTION static std::size_t step(std::size_t leading) { return AlongK ? Depth : Depth * leading; }
+  [[nodiscard]] KOKKOS_FUNCTION static std::size_t step(std::size_t leading) {
+    return AlongK ? Depth : Depth * leading;
+  }
 
   /// \param outer_left, k_left how many outer indices and steps of k there are from this lane's first on
   template <class T, class Access>
@@ -91,8 +93,8 @@ struct OperandTile {
 
 }  // namespace detail
 
-/// c = a b for row-major c [m, n], one team a block; a functor for teams of `Shape::lanes` threads with vector length 1.
-/// No extent need be a multiple of anything. The form says how a and b are stored, and what happens on the way; with
+/// c = a b for row-major c [m, n], one team a block; a functor for teams of `Shape::lanes` threads with vector length
+/// 1. No extent need be a multiple of anything. The form says how a and b are stored, and what happens on the way; with
 /// parts of k, part p's sums go to the p-th of as many matrices [m, n] from c on.
 ///
 /// Width: elements of an access to memory. Above 1 it divides n and the contiguous extents of a and b, and a, b and c
