@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "problem.hpp"
@@ -109,18 +110,21 @@ struct MergePieces {
   using View = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
   Task<T> task;
+  int threads;
   int parts;   // of the pieces, each folded by one thread
   int slices;  // of the pieces, in the sum of a column
 
-  MergePieces(Exec const& exec, Task<T> const& given)
+  /// \param team threads of a host's team (0: choose); a GPU's is as large as it likes
+  MergePieces(Exec const& exec, Task<T> const& given, std::int64_t team)
       : task(given),
-        parts(std::min(given.chunks, device::team_size(exec, 0))),
-        slices(std::clamp(device::team_size(exec, 0) / std::max(1, given.dim), 1, given.chunks)) {}
+        threads(device::team_size(exec, is_gpu<Exec> ? 0 : team)),
+        parts(std::min(given.chunks, threads)),
+        slices(std::clamp(threads / std::max(1, given.dim), 1, given.chunks)) {}
 
-  static void enqueue(std::string const& label, Exec const& exec, Task<T> const& task) {
+  static void enqueue(std::string const& label, Exec const& exec, Task<T> const& task, std::int64_t team) {
     if (task.chunks == 1 || task.queries == 0) return;
-    MergePieces const kernel(exec, task);
-    Policy policy(exec, device::league_of(task.queries), device::team_size(exec, 0));
+    MergePieces const kernel(exec, task, team);
+    Policy policy(exec, device::league_of(task.queries), kernel.threads);
     policy.set_scratch_size(
         0, Kokkos::PerTeam(static_cast<int>(OnlineView::shmem_size(kernel.parts) + View::shmem_size(task.chunks) +
                                             View::shmem_size(kernel.slices * task.dim))));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -120,12 +122,18 @@ TEST_P(Rows, RandomShapes) {
   EXPECT_GE(drawn, 200);
 }
 
-// A race shows now and then: many runs of one Plan, on sizes that fill no tile.
+// A race shows now and then: many runs of one Plan, on sizes that fill no tile, by teams of one thread, as hosts choose
+// them, and of four.
 TEST_P(Rows, RepeatedRuns) {
+  ParameterMap of_four = base_;
+  bool const has_team = std::any_of(app().parameters.begin(), app().parameters.end(),
+                                    [](ParameterSpec const& spec) { return spec.name == "team"; });
+  if (has_team) of_four["team"] = std::int64_t{4};
   for (DType const dtype : dtypes_of_this_build()) {
     for (std::size_t const size : {std::size_t{4099}, std::size_t{100003}}) {
-      run_rows(app(), dtype, PatternSource(app(), Pattern::random, size, base_), base_, repeats(20),
-               std::to_string(size) + " repeatedly");
+      PatternSource const source(app(), Pattern::random, size, base_);
+      run_rows(app(), dtype, source, base_, repeats(20), std::to_string(size) + " repeatedly");
+      if (has_team) run_rows(app(), dtype, source, of_four, repeats(20), std::to_string(size) + " by teams of four");
     }
   }
 }

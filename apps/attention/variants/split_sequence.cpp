@@ -19,7 +19,8 @@ struct SplitSequence {
     requires std::is_floating_point_v<T>
   class Plan {
    public:
-    Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input) : task_(task_of(input)) {
+    Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input)
+        : task_(task_of(input)), team_(input.parameters.team) {
       if (task_.dim > 256) throw Skip("d = " + std::to_string(input.q.extent(1)) + " (lanes hold at most 256 columns)");
       choose(1, [&]<class Kernel>() {
         int const most = Kernel::most_threads();
@@ -43,7 +44,8 @@ struct SplitSequence {
         auto const pieces = device::split(task_.keys, Kernel::keys, std::min(wanted, most_pieces));
         task_.chunk = pieces.size;
         task_.chunks = pieces.count;
-        steps_ = Kernel::rounding_steps(pieces.size, threads_) + MergePieces<Exec, T>(exec, task_).rounding_steps();
+        steps_ =
+            Kernel::rounding_steps(pieces.size, threads_) + MergePieces<Exec, T>(exec, task_, team_).rounding_steps();
         (void)device::league_of(static_cast<std::size_t>(kernel.groups()) * task_.chunks);
       });
       if (task_.chunks == 1) return;
@@ -67,7 +69,7 @@ struct SplitSequence {
       choose(is_aligned(task) ? collective::pack_width<T> : 1, [&]<class Kernel>() {
         Kernel{task}.enqueue("tessera::attention::split_sequence::attend", exec, threads_);
       });
-      MergePieces<Exec, T>::enqueue("tessera::attention::split_sequence::merge", exec, task);
+      MergePieces<Exec, T>::enqueue("tessera::attention::split_sequence::merge", exec, task, team_);
     }
 
     [[nodiscard]] double rounding_steps() const { return steps_; }
@@ -98,6 +100,7 @@ struct SplitSequence {
     }
 
     Task<T> task_;
+    std::int64_t team_;
     int threads_ = 1;
     double steps_ = 0;
     Numbers sums_;
