@@ -66,16 +66,24 @@ struct RegisterTile {
    public:
     using Sum = collective::Accumulator<T>;
     using Sums = Strip<Exec, Sum, true>;
-    // Strips of a tile: warps below each other on a GPU, so that they share the rows in between; on a host so many that
-    // a tile stays in the second cache.
-    static constexpr int down = is_gpu<Exec> ? 8 : 32;
+    // Strips of a tile: warps below each other on a GPU, so that they share the rows in between. A host walks down as far
+    // as it can: the rows above are in its caches, and those that two tiles both read are few.
+    static constexpr int most_down = is_gpu<Exec> ? 8 : 128;
     static constexpr int across = is_gpu<Exec> ? 32 : 16;
 
     Plan(Exec const& exec, InputOn<Conv2d, Exec, T> const& input)
         : threads_(device::team_size(exec, input.parameters.team)) {
       auto const of = convolution(input);
-      auto const strips = device::fitted_tiles(device::tiles_of(of.rows, Sums::rows),
-                                               device::tiles_of(of.cols, Sums::width), down, across);
+      std::size_t const strip_rows = device::tiles_of(of.rows, Sums::rows);
+      std::size_t const strip_cols = device::tiles_of(of.cols, Sums::width);
+      int down = most_down;
+      if constexpr (!is_gpu<Exec>) {
+        // Four tiles for each thread, where there are so many rows.
+        std::size_t const wanted = 4 * static_cast<std::size_t>(exec.concurrency());
+        while (down > 8 && device::tiles_of(strip_rows, down) * device::tiles_of(strip_cols, across) < wanted)
+          down /= 2;
+      }
+      auto const strips = device::fitted_tiles(strip_rows, strip_cols, down, across);
       tiles_ = {.rows = of.rows,
                 .cols = of.cols,
                 .tile_rows = strips.tile_rows * Sums::rows,
