@@ -89,6 +89,17 @@ template <class T, class Memory>
           .chunks = 1};
 }
 
+/// The same task on the arrays of a call.
+template <class T, class Memory>
+[[nodiscard]] Task<T> with_arrays(Task<T> task, Attention::Input<T, Memory> const& input,
+                                  Attention::Output<T, Memory> const& output) {
+  task.q = input.q.data();
+  task.k = input.k.data();
+  task.v = input.v.data();
+  task.out = output.out.data();
+  return task;
+}
+
 /// True if every row of all four matrices can be read and written in packs of 16 bytes.
 template <class T>
 [[nodiscard]] bool is_aligned(Task<T> const& task) {

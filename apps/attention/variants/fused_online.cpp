@@ -28,14 +28,13 @@ struct FusedOnline {
       });
     }
 
-    void operator()(Exec const& exec, InputOn<Attention, Exec, T> const&,
+    void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& input,
                     OutputOn<Attention, Exec, T> const& output) const {
       if (task_.keys == 0) {
         Kokkos::deep_copy(exec, output.out, T(0));
         return;
       }
-      Task<T> task = task_;
-      task.out = output.out.data();
+      Task<T> const task = with_arrays(task_, input, output);
       choose([&]<class Kernel>() {
         Kernel{task, is_aligned(task)}.enqueue("tessera::attention::fused_online::attend", exec, threads_);
       });

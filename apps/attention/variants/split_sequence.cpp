@@ -50,22 +50,24 @@ struct SplitSequence {
       });
       if (task_.chunks == 1) return;
       std::size_t const rows = task_.queries * task_.chunks;
-      sums_ = Numbers(Kokkos::view_alloc(Kokkos::WithoutInitializing, "sums"), rows * task_.dim);
-      largest_ = Numbers(Kokkos::view_alloc(Kokkos::WithoutInitializing, "largest"), rows);
-      total_ = Numbers(Kokkos::view_alloc(Kokkos::WithoutInitializing, "total"), rows);
+      sums_ = Numbers(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::attention::split_sequence::sums"),
+                      rows * task_.dim);
+      largest_ =
+          Numbers(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::attention::split_sequence::largest"), rows);
+      total_ =
+          Numbers(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::attention::split_sequence::total"), rows);
       task_.sums = sums_.data();
       task_.largest = largest_.data();
       task_.total = total_.data();
     }
 
-    void operator()(Exec const& exec, InputOn<Attention, Exec, T> const&,
+    void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& input,
                     OutputOn<Attention, Exec, T> const& output) const {
       if (task_.keys == 0) {
         Kokkos::deep_copy(exec, output.out, T(0));
         return;
       }
-      Task<T> task = task_;
-      task.out = output.out.data();
+      Task<T> const task = with_arrays(task_, input, output);
       choose(is_aligned(task) ? collective::pack_width<T> : 1, [&]<class Kernel>() {
         Kernel{task}.enqueue("tessera::attention::split_sequence::attend", exec, threads_);
       });
