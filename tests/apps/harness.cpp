@@ -133,7 +133,7 @@ std::string name_of(App const& app, Row const& row) {
 std::vector<DType> dtypes_of_this_build() {
   std::vector<std::string> const names = enabled_dtypes();
   std::vector<DType> dtypes;
-  for (DType const dtype : all_dtypes) {
+  for (DType const dtype : run_dtypes) {
     if (std::find(names.begin(), names.end(), tessera::name_of(dtype)) != names.end()) dtypes.push_back(dtype);
   }
   return dtypes;

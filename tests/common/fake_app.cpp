@@ -130,7 +130,8 @@ auto with_type(DType dtype, Body const& body) {
   switch (dtype) {
     case DType::float32: return body(float{});
     case DType::float64: return body(double{});
-    case DType::int32: break;
+    case DType::int32:
+    case DType::int64: break;
   }
   return body(std::int32_t{});
 }
@@ -177,7 +178,7 @@ App fake_app(FakeOptions const& options) {
     VariantInfo const info{kept(name), Level::range, "a fake", name != "honest"};
     app.variants.push_back(info);
     for (std::string const& space : machine().spaces) {
-      for (DType const dtype : all_dtypes) {
+      for (DType const dtype : run_dtypes) {
         bool const there = std::ranges::count(machine().dtypes, name_of(dtype)) > 0 && name != "absent" &&
                            (name != "float_only" || dtype == DType::float32) &&
                            (name != "openmp_only" || space == "openmp");

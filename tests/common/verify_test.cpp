@@ -73,7 +73,7 @@ struct Sequence {
 
 template <class T>
 class Verify : public testing::Test {};
-using AllDtypes = testing::Types<float, double, std::int32_t>;
+using AllDtypes = testing::Types<float, double, std::int32_t, std::int64_t>;
 TYPED_TEST_SUITE(Verify, AllDtypes);
 
 template <class T>
@@ -561,6 +561,15 @@ TEST(VerifyInt32, AReferenceThatIsNoInt32IsNeverRight) {
       EXPECT_FALSE(passes<std::int32_t>(value, 0, actual, exact)) << value << " " << actual;
     }
   }
+}
+
+TEST(VerifyInt64, CountsBeyondInt32AreExact) {
+  std::int64_t const value = (std::int64_t{1} << 40) + 1;
+  EXPECT_TRUE(passes<std::int64_t>(value, 0, value, exact));
+  EXPECT_FALSE(passes<std::int64_t>(value, 0, value - 1, exact));
+  EXPECT_FALSE(passes<std::int64_t>(value, 0, value & 0xffffffff, exact));
+  EXPECT_FALSE(passes<std::int64_t>(0, 0, std::numeric_limits<std::int64_t>::min(), exact));
+  EXPECT_FALSE(passes<std::int64_t>(not_a_number, 0, 0, exact));
 }
 
 // -------------------------------------------------------------------------------------------------- same_bits

@@ -183,7 +183,7 @@ void plan_files(App const& app, Options const& options, std::vector<std::string>
 // for float alone should run the float cases of a directory and say what it leaves out.
 std::optional<DType> missing_dtype(App const& app, std::string const& path) {
   CaseFile const file(path);
-  for (DType const dtype : all_dtypes) {
+  for (DType const dtype : run_dtypes) {
     if (std::ranges::any_of(app.rows, [&](Row const& row) { return row.dtype == dtype; })) continue;
     bool fits = true;
     DType const known = app.rows.front().dtype;
@@ -354,7 +354,7 @@ std::string roofs_text(SpaceReport const& space) {
   Roofs const& roofs = space.roofs;
   std::string text = "100% copy on " + space.name + " is " + format_number(roofs.copy_bytes_per_second / 1e9) + " GB/s";
   text += " (" + space.device + ")";
-  for (DType const dtype : all_dtypes) {
+  for (DType const dtype : run_dtypes) {
     if (std::isfinite(roofs.peak(dtype))) {
       text += ", " + std::string(name_of(dtype)) + " peak " + format_number(roofs.peak(dtype) / 1e9) + " GFLOP/s";
     }

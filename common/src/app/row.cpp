@@ -20,9 +20,14 @@ std::shared_ptr<void const> rounded(std::vector<double> const& values) {
   data->reserve(values.size());
   for (double const value : values) {
     if constexpr (std::numeric_limits<T>::is_integer) {
-      double const low = std::numeric_limits<T>::min();
-      double const high = std::numeric_limits<T>::max();
-      data->push_back(std::isnan(value) ? T{} : static_cast<T>(std::min(std::max(value, low), high)));
+      using Limits = std::numeric_limits<T>;
+      auto const low =
+          static_cast<double>(Limits::min());  // a power of two: -low is the first number that is too large
+      T held{};
+      if (value <= low) held = Limits::min();
+      if (value >= -low) held = Limits::max();
+      if (value > low && value < -low) held = static_cast<T>(value);
+      data->push_back(held);
     } else {
       data->push_back(static_cast<T>(value));
     }
@@ -36,6 +41,7 @@ HostField rounded(ExpectedField const& expected, DType dtype) {
     case DType::float32: field.data = rounded<float>(expected.value); break;
     case DType::float64: field.data = rounded<double>(expected.value); break;
     case DType::int32: field.data = rounded<std::int32_t>(expected.value); break;
+    case DType::int64: field.data = rounded<std::int64_t>(expected.value); break;
   }
   return field;
 }

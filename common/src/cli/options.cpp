@@ -198,7 +198,7 @@ std::string where_compiled(App const& app, std::string_view variant) {
   std::vector<std::string> parts;
   for (std::string const& space : enabled_spaces()) {
     std::vector<std::string> dtypes;
-    for (DType const dtype : all_dtypes) {
+    for (DType const dtype : run_dtypes) {
       bool const there = std::ranges::any_of(app.rows, [&](Row const& row) {
         return row.space == space && row.dtype == dtype && (variant.empty() || row.info.name == variant);
       });
@@ -344,11 +344,11 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
 
 std::vector<DType> dtypes_of(App const& app, Options const& options) {
   std::vector<DType> dtypes;
-  for (DType const dtype : all_dtypes) {
+  for (DType const dtype : run_dtypes) {
     bool const has_rows = std::ranges::any_of(app.rows, [&](Row const& row) { return row.dtype == dtype; });
     if (has_rows && options.dtypes.has(name_of(dtype))) dtypes.push_back(dtype);
   }
-  if (!options.dtypes.given && dtypes.size() > 1) dtypes.resize(1);  // float comes first in all_dtypes
+  if (!options.dtypes.given && dtypes.size() > 1) dtypes.resize(1);  // float comes first in run_dtypes
   return dtypes;
 }
 

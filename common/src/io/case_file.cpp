@@ -226,7 +226,7 @@ CaseFile::CaseFile(std::string path) : path_(std::move(path)), file_(open_for_re
 DType CaseFile::run_dtype(App const& app) const {
   return reading(path_, "/input", [&] {
     std::vector<DType> candidates;
-    for (DType const dtype : all_dtypes) {
+    for (DType const dtype : run_dtypes) {
       auto const has_it = [&](Row const& row) { return row.dtype == dtype; };
       if (app.rows.empty() || std::any_of(app.rows.begin(), app.rows.end(), has_it)) candidates.push_back(dtype);
     }

@@ -50,6 +50,7 @@ hid_t native_type(DType dtype) {
     case DType::float32: return H5T_NATIVE_FLOAT;
     case DType::float64: return H5T_NATIVE_DOUBLE;
     case DType::int32: return H5T_NATIVE_INT32;
+    case DType::int64: return H5T_NATIVE_INT64;
   }
   throw Error("unknown dtype");
 }
@@ -60,6 +61,7 @@ hid_t file_type(DType dtype) {
     case DType::float32: return H5T_IEEE_F32LE;
     case DType::float64: return H5T_IEEE_F64LE;
     case DType::int32: return H5T_STD_I32LE;
+    case DType::int64: return H5T_STD_I64LE;
   }
   throw Error("unknown dtype");
 }
@@ -92,6 +94,7 @@ ElementType describe(hid_t type) {
   if (equal(type, H5T_IEEE_F32LE) || equal(type, H5T_IEEE_F32BE)) return {DType::float32, "float"};
   if (equal(type, H5T_IEEE_F64LE) || equal(type, H5T_IEEE_F64BE)) return {DType::float64, "double"};
   if (equal(type, H5T_STD_I32LE) || equal(type, H5T_STD_I32BE)) return {DType::int32, "int32"};
+  if (equal(type, H5T_STD_I64LE) || equal(type, H5T_STD_I64BE)) return {DType::int64, "int64"};
   std::string const bits = std::to_string(8 * H5Tget_size(type));
   switch (H5Tget_class(type)) {
     case H5T_INTEGER: {

@@ -46,7 +46,8 @@ struct Error {
 template <class T>
 Error error_of(double expected, double scale, double offset, double actual, Tolerance const& tolerance) {
   if constexpr (std::is_integral_v<T>) {
-    return {std::abs(actual - expected), 0};  // both are exact in a double
+    // An int32 is exact in a double, and so is a count that fits into a memory: below 2^53.
+    return {std::abs(actual - expected), 0};
   } else {
     if (std::isnan(expected)) return {std::isnan(actual) ? 0 : infinity, 0};
     if ((scale == 0 || tolerance.growth == 0) && offset == 0) {
@@ -119,6 +120,7 @@ std::string format_index(std::size_t index, Shape const& shape) {
 std::string describe(Verdict const& verdict, HostField const& actual, std::string const& source) {
   int digits = 10;  // every int32
   if (actual.dtype == DType::float32) digits = std::numeric_limits<float>::max_digits10;
+  if (actual.dtype == DType::int64) digits = 19;
   if (actual.dtype == DType::float64) digits = std::numeric_limits<double>::max_digits10;
   return actual.name + ": " + std::to_string(verdict.wrong) + " of " + std::to_string(verdict.count) +
          " elements are wrong; first at " + format_index(verdict.first_wrong, actual.shape) + ": " + source + " " +
@@ -177,6 +179,7 @@ Verdict with_type(DType dtype, Function const& function) {
     case DType::float32: return function(float{});
     case DType::float64: return function(double{});
     case DType::int32: return function(std::int32_t{});
+    case DType::int64: return function(std::int64_t{});
   }
   return failed("unknown dtype");
 }

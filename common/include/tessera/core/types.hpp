@@ -15,27 +15,31 @@
 
 namespace tessera {
 
-/// Element types of a run. The names are those of the command line and of the reports.
-enum class DType : std::uint8_t { float32, float64, int32 };
+/// Element types of fields. The names are those of the command line and of the reports.
+enum class DType : std::uint8_t { float32, float64, int32, int64 };
 
-inline constexpr std::array all_dtypes{DType::float32, DType::float64, DType::int32};
+/// Those that a run may have. int64 is that of counts alone, which stand beside a run's own dtype.
+inline constexpr std::array run_dtypes{DType::float32, DType::float64, DType::int32};
 
-/// "float", "double" or "int32".
+/// "float", "double", "int32" or "int64".
 [[nodiscard]] constexpr std::string_view name_of(DType dtype) {
   switch (dtype) {
     case DType::float32: return "float";
     case DType::float64: return "double";
     case DType::int32: return "int32";
+    case DType::int64: return "int64";
   }
   return "unknown";
 }
 
 /// Bytes of one element.
-[[nodiscard]] constexpr std::size_t size_of(DType dtype) { return dtype == DType::float64 ? 8 : 4; }
+[[nodiscard]] constexpr std::size_t size_of(DType dtype) {
+  return dtype == DType::float64 || dtype == DType::int64 ? 8 : 4;
+}
 
-/// The dtype of that name, or nothing.
+/// The dtype of a run of that name, or nothing.
 [[nodiscard]] constexpr std::optional<DType> dtype_from_name(std::string_view name) {
-  for (DType const dtype : all_dtypes) {
+  for (DType const dtype : run_dtypes) {
     if (name == name_of(dtype)) return dtype;
   }
   return std::nullopt;
@@ -55,6 +59,10 @@ template <>
 struct DTypeOf<std::int32_t> {
   static constexpr DType value = DType::int32;
 };
+template <>
+struct DTypeOf<std::int64_t> {
+  static constexpr DType value = DType::int64;
+};
 template <class T>
 inline constexpr DType dtype_of = DTypeOf<T>::value;
 
@@ -63,7 +71,8 @@ inline constexpr DType dtype_of = DTypeOf<T>::value;
   switch (dtype) {
     case DType::float32: return 0x1p-24;
     case DType::float64: return 0x1p-53;
-    case DType::int32: return 0.0;
+    case DType::int32:
+    case DType::int64: return 0.0;
   }
   return 0.0;
 }

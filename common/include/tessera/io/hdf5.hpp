@@ -50,8 +50,9 @@ class Handle {
 
 /// Element type of a dataset or an attribute.
 struct ElementType {
-  std::optional<DType> dtype;  ///< IEEE binary32/64 or signed 32-bit integer, either byte order; nothing otherwise
-  std::string name;            ///< for messages: "float", "int64", "uint8", "bool", "string", "compound", ...
+  std::optional<DType>
+      dtype;         ///< IEEE binary32/64 or signed 32- or 64-bit integer, either byte order; nothing otherwise
+  std::string name;  ///< for messages: "float", "int64", "uint8", "bool", "string", "compound", ...
 };
 
 /// Calls `visit(offset, count)` for boxes that cover `shape` once, in C order, each contiguous in memory and of at most

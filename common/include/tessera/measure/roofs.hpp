@@ -18,8 +18,8 @@ struct Roofs {
   double copy_bytes_per_second = unknown;   ///< out[i] = a[i]; read plus written
   double triad_bytes_per_second = unknown;  ///< out[i] = a[i] + s * b[i]; read plus written
   double read_bytes_per_second = unknown;   ///< a sum
-  /// Of chains of multiply-adds in registers, two operations each; by the number of the dtype in all_dtypes.
-  std::array<double, all_dtypes.size()> peak_operations_per_second{unknown, unknown, unknown};
+  /// Of chains of multiply-adds in registers, two operations each; by the number of the dtype in run_dtypes.
+  std::array<double, run_dtypes.size()> peak_operations_per_second{unknown, unknown, unknown};
   double launch_seconds = unknown;            ///< one of many launches one after the other
   double launch_and_fence_seconds = unknown;  ///< a launch and waiting for it
   double working_set_bytes = 0;               ///< of copy and read

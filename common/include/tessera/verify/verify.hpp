@@ -11,8 +11,8 @@
 /// range loses at most denorm_min a step instead; and half an ulp is there because v itself, which is wider than the
 /// dtype, has no exact counterpart in it. The offset is the part of the error that no order of operations changes.
 ///
-/// - Exact comparison (int32; or no offset, and scale empty or 0 or no rounding_steps): `actual` must equal v rounded to
-///   the dtype; +0 equals -0.
+/// - Exact comparison (integers; or no offset, and scale empty or 0 or no rounding_steps): `actual` must equal v rounded
+///   to the dtype; +0 equals -0.
 /// - NaN needs NaN, an infinity needs the same infinity.
 /// - Where v is so large that rounding may overflow within the bound, infinity is right as well as a finite value
 ///   within the bound.
