@@ -1,12 +1,13 @@
 #pragma once
 /// \file
-/// Few queries, any number of keys: the lanes of a thread share a key, and keys and values stream by once.
+/// Few queries, any number of keys: some lanes of a thread share a key, and keys and values stream by once.
 ///
-/// A lane holds `columns` columns of `queries` queries and of their sums in registers. A thread takes `keys` keys at a
-/// time: every lane multiplies its columns, then the lanes exchange halves of these products, and add what they keep,
-/// until each has the whole score of one pair of key and query (for 32 lanes and 32 pairs 31 exchanges instead of 160).
-/// Each lane takes the exponential of its score; all read the weights from scratch for the weighted sum. At the end the
-/// threads of a team put their pieces together in scratch, by halves.
+/// A lane holds `columns` columns of `queries` queries and of their sums in registers. `share` lanes hold a row between
+/// them, so that a thread has `groups` keys side by side, and takes `keys` of these at a time: every lane multiplies its
+/// columns, then the lanes of a group exchange halves of these products, and add what they keep, until each has the
+/// whole score of one pair of key and query (for 16 lanes and 16 pairs 15 exchanges instead of 64). Each lane takes the
+/// exponential of its score; all read the weights from scratch for the weighted sum. At the end the groups add up what
+/// they have, and the threads of a team put their pieces together in scratch, by halves.
 ///
 /// Traffic: k and v once for every `queries` queries.
 
@@ -29,22 +30,26 @@ namespace tessera::attention {
 
 /// The kernel of one team: some queries and one piece of the keys.
 ///
-/// \tparam Columns of a row that a lane holds: its lanes together hold at least the row
-/// \tparam Queries at a time, a power of two, at most as many as lanes
+/// \tparam Share lanes that hold a row between them, a power of two
+/// \tparam Columns of a row that one of them holds: together at least the row
+/// \tparam Queries at a time, a power of two, at most `Share`
 /// \tparam Width columns that one access moves: above 1 they divide the row, which is aligned for them
-template <ExecutionSpace Exec, class T, int Columns, int Queries, int Width>
+template <ExecutionSpace Exec, class T, int Share, int Columns, int Queries, int Width>
 struct KeyStream {
-  // Registers: sums, queries, keys, values and products. One query leaves half of them to another team.
-  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<256, (Columns * Queries <= 2 ? 2 : 1)>>;
+  // Registers: sums, queries, keys, values and products. Where they are few, another team has the other half of them.
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<256, (Columns * Queries * sizeof(T) <= 128 ? 2 : 1)>>;
   using Member = typename Policy::member_type;
   static constexpr int width = is_gpu<Exec> ? 32 : 8;
+  static_assert(Share <= width && Queries <= Share, "Tessera: a pair of key and query for each lane of a group");
   using Lanes = lane::On<Exec, width>;
   static constexpr int vector_length = lane::vector_length<Exec>(width);
   static constexpr int queries = Queries;
-  // Keys at a time: one pair of key and query a lane at most, and no more than registers hold.
-  static constexpr int keys = std::max(1, std::min({width / Queries, 32 / Columns, 16}));
+  static constexpr int groups = width / Share;
+  // Keys of a group at a time: one pair of key and query a lane at most, and no more than registers hold.
+  static constexpr int keys = std::max(1, std::min({Share / Queries, 16 / Columns, 16 / Queries}));
   static constexpr int pairs = Queries * keys;
-  static_assert((pairs & (pairs - 1)) == 0 && pairs <= width, "Tessera: one pair a lane");
+  static constexpr int block = groups * keys;  // keys of a thread at a time
+  static_assert((pairs & (pairs - 1)) == 0 && pairs <= Share, "Tessera: one pair a lane");
 
   struct Row {
     T at[Columns];
@@ -65,7 +70,7 @@ struct KeyStream {
   static constexpr int weight_pack = std::min(pairs, collective::pack_width<T>);
   using WeightView = Kokkos::View<collective::Pack<T, weight_pack>*, typename Exec::scratch_memory_space,
                                   Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  static constexpr int slot = Queries * (width * Columns + 2);  // what a thread hands over
+  static constexpr int slot = Queries * (Share * Columns + 2);  // what a thread hands over
   static constexpr int scratch_level = is_gpu<Exec> ? 0 : 1;    // a host's level 0 is small
 
   Task<T> task;
@@ -73,29 +78,33 @@ struct KeyStream {
   [[nodiscard]] static int most_threads() {
     return std::max(1, 2 * ((1 << 14) / (slot * static_cast<int>(sizeof(T)))));
   }
-  [[nodiscard]] int groups() const { return device::league_of(device::tiles_of(task.queries, Queries)); }
+  [[nodiscard]] int query_groups() const { return device::league_of(device::tiles_of(task.queries, Queries)); }
 
   void enqueue(std::string const& label, Exec const& exec, int threads) const {
     if (task.queries == 0) return;
-    Policy policy(exec, device::league_of(static_cast<std::size_t>(groups()) * task.chunks), threads, vector_length);
-    policy.set_scratch_size(scratch_level,
-                            Kokkos::PerTeam(static_cast<int>(View::shmem_size(slot * std::max(1, threads / 2)) +
-                                                             WeightView::shmem_size(pairs / weight_pack * threads))));
+    Policy policy(exec, device::league_of(static_cast<std::size_t>(query_groups()) * task.chunks), threads,
+                  vector_length);
+    policy.set_scratch_size(
+        scratch_level,
+        Kokkos::PerTeam(static_cast<int>(View::shmem_size(slot * std::max(1, threads / 2)) +
+                                         WeightView::shmem_size(groups * pairs / weight_pack * threads))));
     Kokkos::parallel_for(label, policy, *this);
   }
 
   /// A thread's keys, `keys` at a time: an exponential (4), a product and additions for each, and as much for what was
   /// summed before; the threads' pieces; the quotient.
   [[nodiscard]] static double rounding_steps(std::size_t chunk, int threads) {
-    double const blocks = std::ceil(static_cast<double>(chunk) / keys / threads);
-    return blocks * (keys + 6) + 6 + 12 * (std::ceil(std::log2(threads)) + 1) + std::log2(width) + 2;
+    double const blocks = std::ceil(static_cast<double>(chunk) / block / threads);
+    return blocks * (keys + 6) + 6 + std::log2(groups) + 12 * (std::ceil(std::log2(threads)) + 1) + std::log2(width) +
+           2;
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Lanes const lanes;
     View const scratch(team.team_scratch(int{scratch_level}),
                        slot * (team.team_size() / 2 > 0 ? team.team_size() / 2 : 1));
-    WeightView const weight_scratch(team.team_scratch(int{scratch_level}), pairs / weight_pack * team.team_size());
+    WeightView const weight_scratch(team.team_scratch(int{scratch_level}),
+                                    groups * pairs / weight_pack * team.team_size());
     // Neighbouring teams take the same keys for other queries: they meet in the cache.
     int const group_count = static_cast<int>((task.queries + Queries - 1) / Queries);
     int const piece = team.league_rank() / group_count;
@@ -103,7 +112,7 @@ struct KeyStream {
     int const query_count =
         task.queries - first_query < Queries ? static_cast<int>(task.queries - first_query) : Queries;
 
-    T* const weights = reinterpret_cast<T*>(weight_scratch.data()) + team.team_rank() * pairs;
+    T* const weights = reinterpret_cast<T*>(weight_scratch.data()) + team.team_rank() * groups * pairs;
 
     auto query = lanes.template fill<Rows>(Rows{});
     lanes.each(
@@ -117,11 +126,11 @@ struct KeyStream {
     auto largest = lanes.template fill<T>(collective::minus_infinity<T>());  // of query lane % Queries, as `total`
     auto total = lanes.template fill<T>(T(0));                               // of this lane's keys
     std::size_t const end = task.end(piece);
-    std::size_t const step = static_cast<std::size_t>(team.team_size()) * keys;
-    for (std::size_t first = task.begin(piece) + static_cast<std::size_t>(team.team_rank()) * keys; first < end;
+    std::size_t const step = static_cast<std::size_t>(team.team_size()) * block;
+    for (std::size_t first = task.begin(piece) + static_cast<std::size_t>(team.team_rank()) * block; first < end;
          first += step) {
-      int const count = end - first < keys ? static_cast<int>(end - first) : keys;
       // Both are on their way before either is needed.
+      int const count = end - first < block ? static_cast<int>(end - first) : block;
       auto key_block = lanes.template fill<Block>(Block{});
       auto value_block = lanes.template fill<Block>(Block{});
       load_block(lanes, task.k + first * task.dim, count, key_block);
@@ -129,23 +138,21 @@ struct KeyStream {
       auto score = scores(lanes, query, key_block);
       lanes.each(
           [&](int lane, T& own) {
-            own = lane % pairs / Queries < count ? own * task.scale : collective::minus_infinity<T>();
+            int const key = lane % pairs / Queries * groups + lane / Share;
+            own = key < count ? own * task.scale : collective::minus_infinity<T>();
           },
           score);
       add_block(lanes, score, value_block, weights, largest, total, sums);
     }
-    for (int mask = Queries; mask < pairs; mask *= 2) {
-      auto const other = lanes.exchange(total, mask);
-      lanes.each([](int, T& own, T const& partner) { own += partner; }, total, other);
-    }
+    add_groups(lanes, total, sums);
     merge_threads(team, lanes, scratch.data(), largest, total, sums);
     if (team.team_rank() == 0) store(lanes, first_query, query_count, piece, largest, total, sums);
     team.team_barrier();  // hosts go on with another team in the same scratch
   }
 
  private:
-  // Neighbouring lanes hold neighbouring packs of a row.
-  [[nodiscard]] KOKKOS_FUNCTION static int column(int lane, int pack) { return (pack * width + lane) * Width; }
+  // Neighbouring lanes of a group hold neighbouring packs of a row.
+  [[nodiscard]] KOKKOS_FUNCTION static int column(int lane, int pack) { return (pack * Share + lane % Share) * Width; }
 
   KOKKOS_FUNCTION void load(T const* row, int lane, Row& own) const {
     for (int p = 0; p < Columns / Width; ++p) {
@@ -156,22 +163,24 @@ struct KeyStream {
     }
   }
 
-  // Rows past the last are zero: their weights are, too.
-  KOKKOS_FUNCTION void load_block(Lanes const& lanes, T const* rows, int count, Value<Block>& block) const {
+  // Neighbouring groups hold neighbouring rows. Rows past the last are zero: their weights are, too.
+  KOKKOS_FUNCTION void load_block(Lanes const& lanes, T const* rows, int count, Value<Block>& to) const {
     lanes.each(
         [&](int lane, Block& own) {
+          T const* const row = rows + lane / Share * task.dim;
+          if (count == block) {
+            for (int k = 0; k < keys; ++k) load(row + k * groups * task.dim, lane, own.at[k]);
+            return;
+          }
           for (int k = 0; k < keys; ++k) {
-            if (k < count) {
-              load(rows + k * task.dim, lane, own.at[k]);
-            } else {
-              own.at[k] = Row{};
-            }
+            own.at[k] = Row{};
+            if (k * groups + lane / Share < count) load(row + k * groups * task.dim, lane, own.at[k]);
           }
         },
-        block);
+        to);
   }
 
-  // Lane l gets the product of key l % pairs / Queries and query l % Queries.
+  // Lane l gets the product of its group's key l % pairs / Queries and query l % Queries.
   KOKKOS_FUNCTION static Value<T> scores(Lanes const& lanes, Value<Rows> const& query, Value<Block> const& block) {
     auto products = lanes.template fill<Products>(Products{});
     lanes.each(
@@ -186,7 +195,7 @@ struct KeyStream {
     halve<pairs>(lanes, products);
     auto score = lanes.template fill<T>(T(0));
     lanes.each([](int, T& own, Products const& all) { own = all.at[0]; }, score, products);
-    for (int mask = pairs; mask < width; mask *= 2) {
+    for (int mask = pairs; mask < Share; mask *= 2) {
       auto const other = lanes.exchange(score, mask);
       lanes.each([](int, T& own, T const& partner) { own += partner; }, score, other);
     }
@@ -218,7 +227,7 @@ struct KeyStream {
   KOKKOS_FUNCTION static void add_block(Lanes const& lanes, Value<T> const& score, Value<Block> const& values,
                                         T* weights, Value<T>& largest, Value<T>& total, Value<Rows>& sums) {
     auto raised = score;
-    for (int mask = Queries; mask < pairs; mask *= 2) {
+    for (int mask = first_mask; mask < width; mask = next_mask(mask)) {
       auto const other = lanes.exchange(raised, mask);
       lanes.each([](int, T& own, T const& partner) { own = collective::Max<T>{}(own, partner); }, raised, other);
     }
@@ -252,15 +261,16 @@ struct KeyStream {
     // All lanes need all weights: through scratch these are a few wide reads.
     lanes.each(
         [&](int lane, T const& w) {
-          if (lane < pairs) weights[lane] = w;
+          if (lane % Share < pairs) weights[lane / Share * pairs + lane % Share] = w;
         },
         weight);
     lanes.sync();
     lanes.each(
-        [&](int, Rows& own, Block const& v) {
+        [&](int lane, Rows& own, Block const& v) {
+          T const* const of_group = weights + lane / Share * pairs;
           T w[pairs];
           for (int pair = 0; pair < pairs; pair += weight_pack) {
-            auto const some = collective::pack_at<weight_pack>(weights + pair);
+            auto const some = collective::pack_at<weight_pack>(of_group + pair);
             for (int e = 0; e < weight_pack; ++e) w[pair + e] = some[e];
           }
           for (int pair = 0; pair < pairs; ++pair) {
@@ -269,6 +279,30 @@ struct KeyStream {
         },
         sums, values);
     lanes.sync();  // before the next block's weights
+  }
+
+  // Masks of exchanges among the lanes of a query: over a group's keys, then over the groups.
+  static constexpr int first_mask = keys > 1 ? Queries : Share;
+  [[nodiscard]] KOKKOS_FUNCTION static constexpr int next_mask(int mask) {
+    return 2 * mask == pairs ? Share : 2 * mask;
+  }
+
+  // What the groups and their keys have summed up, relative to one maximum.
+  KOKKOS_FUNCTION static void add_groups(Lanes const& lanes, Value<T>& total, Value<Rows>& sums) {
+    for (int mask = first_mask; mask < width; mask = next_mask(mask)) {
+      auto const other = lanes.exchange(total, mask);
+      lanes.each([](int, T& own, T const& partner) { own += partner; }, total, other);
+    }
+    for (int mask = Share; mask < width; mask *= 2) {
+      auto const other = lanes.exchange(sums, mask);
+      lanes.each(
+          [](int, Rows& own, Rows const& partner) {
+            for (int q = 0; q < Queries; ++q) {
+              for (int c = 0; c < Columns; ++c) own.at[q].at[c] += partner.at[q].at[c];
+            }
+          },
+          sums, other);
+    }
   }
 
   // Halves the threads that hold something until it is one: the upper half hands over, the lower half adds.
@@ -285,8 +319,9 @@ struct KeyStream {
                 to[lane] = m;
                 to[Queries + lane] = t;
               }
+              if (lane >= Share) return;  // all groups hold the same
               for (int i = 0; i < Queries * Columns; ++i) {
-                to[2 * Queries + i * width + lane] = own.at[i / Columns].at[i % Columns];
+                to[2 * Queries + i * Share + lane] = own.at[i / Columns].at[i % Columns];
               }
             },
             largest, total, sums);
@@ -313,7 +348,7 @@ struct KeyStream {
               [&](int lane, Rows& all) {
                 for (int c = 0; c < Columns; ++c) {
                   all.at[q].at[c] =
-                      all.at[q].at[c] * own + from[2 * Queries + (q * Columns + c) * width + lane] * other;
+                      all.at[q].at[c] * own + from[2 * Queries + (q * Columns + c) * Share + lane % Share] * other;
                 }
               },
               sums);
@@ -335,7 +370,7 @@ struct KeyStream {
           [&](int lane, Rows const& own) {
             for (int p = 0; p < Columns / Width; ++p) {
               int const col = column(lane, p);
-              if (col >= task.dim) continue;
+              if (lane >= Share || col >= task.dim) continue;
               collective::Pack<T, Width> values;
               for (int e = 0; e < Width; ++e) values[e] = own.at[q].at[p * Width + e] * factor;
               collective::pack_at<Width>(row + col) = values;

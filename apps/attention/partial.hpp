@@ -123,14 +123,18 @@ struct MergePieces {
   Task<T> task;
   int threads;
   int parts;   // of the pieces, each folded by one thread
+  int pack;    // columns that a thread takes at a time
   int slices;  // of the pieces, in the sum of a column
+
+  static constexpr int at_once = 8;  // pieces that a thread has under way
 
   /// \param team threads of a host's team (0: choose); a GPU's is as large as it likes
   MergePieces(Exec const& exec, Task<T> const& given, std::int64_t team)
       : task(given),
         threads(device::team_size(exec, is_gpu<Exec> ? 0 : team)),
         parts(std::min(given.chunks, threads)),
-        slices(std::clamp(threads / std::max(1, given.dim), 1, given.chunks)) {}
+        pack(given.dim % collective::pack_width<T> == 0 ? collective::pack_width<T> : 1),
+        slices(std::clamp(threads * pack / std::max(1, given.dim), 1, given.chunks)) {}
 
   static void enqueue(std::string const& label, Exec const& exec, Task<T> const& task, std::int64_t team) {
     if (task.chunks == 1 || task.queries == 0) return;
@@ -174,13 +178,11 @@ struct MergePieces {
       weights(piece) = weight_of(largest, all.max) * inverse;
     });
     team.team_barrier();
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, slices * task.dim), [&](int i) {
-      int const slice = i / task.dim;
-      int const col = i - slice * task.dim;
-      T sum = 0;
-      for (int piece = slice; piece < task.chunks; piece += slices) sum += weights(piece) * task.row(query, piece)[col];
-      columns(i) = sum;
-    });
+    if (pack > 1) {
+      add_slices<collective::pack_width<T>>(team, query, weights.data(), columns.data());
+    } else {
+      add_slices<1>(team, query, weights.data(), columns.data());
+    }
     team.team_barrier();
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, task.dim), [&](int col) {
       T sum = 0;
@@ -188,6 +190,32 @@ struct MergePieces {
       task.out[query * task.dim + col] = sum;
     });
     team.team_barrier();  // hosts go on with the next query in the same scratch
+  }
+
+ private:
+  // columns[slice, col] = sum of weights[piece] * sums[piece, query, col] over the slice's pieces.
+  template <int N>
+  KOKKOS_FUNCTION void add_slices(Member const& team, std::size_t query, T const* weights, T* columns) const {
+    using Pack = collective::Pack<T, N>;
+    int const packs = task.dim / N;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, slices * packs), [&](int i) {
+      int const slice = i / packs;
+      int const col = (i - slice * packs) * N;
+      Pack sum{};
+      for (int first = slice; first < task.chunks; first += at_once * slices) {
+        Pack rows[at_once];
+        for (int k = 0; k < at_once; ++k) {
+          int const piece = first + k * slices;
+          rows[k] = piece < task.chunks ? collective::pack_at<N>(task.row(query, piece) + col) : Pack{};
+        }
+        for (int k = 0; k < at_once; ++k) {
+          int const piece = first + k * slices;
+          if (piece >= task.chunks) break;
+          for (int e = 0; e < N; ++e) sum[e] += weights[piece] * rows[k][e];
+        }
+      }
+      for (int e = 0; e < N; ++e) columns[slice * task.dim + col + e] = sum[e];
+    });
   }
 };
 

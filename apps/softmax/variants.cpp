@@ -16,11 +16,11 @@ VariantRows team_per_row();
 VariantRows lanes_per_row();
 VariantRows buffer_reduction();
 VariantRows columns();
-VariantRows columns_banded();
+VariantRows register_columns();
 
 App app() {
   return make_app<Softmax>(
-      {three_pass(), online(), team_per_row(), lanes_per_row(), buffer_reduction(), columns(), columns_banded()});
+      {three_pass(), online(), team_per_row(), lanes_per_row(), buffer_reduction(), columns(), register_columns()});
 }
 
 std::vector<ParameterSpec> Softmax::parameters() {

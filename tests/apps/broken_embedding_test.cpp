@@ -63,8 +63,8 @@ TEST(BrokenEmbedding, ChecksTheUpperEndOnly) { expect_mistake<Mistake::upper_onl
 TEST(BrokenEmbedding, OneRowTooMany) { expect_mistake<Mistake::off_by_one>(); }
 TEST(BrokenEmbedding, MissesTail) { expect_mistake<Mistake::misses_tail>(); }
 
-// Rows of whole packs or of any width, `InFlight` of them under way.
-template <bool in_packs, int InFlight>
+// Rows of whole packs or of any width, so many of them, and parts of them, under way.
+template <bool in_packs, int Rows, int Parts>
 struct CopiedRows {
   static constexpr VariantInfo info{.name = "copied_rows", .summary = "rows in flight, on every space"};
   template <ExecutionSpace Exec, class T>
@@ -77,7 +77,7 @@ struct CopiedRows {
     void operator()(Exec const& exec, InputOn<Embedding, Exec, T> const& in,
                     OutputOn<Embedding, Exec, T> const& out) const {
       if (out.out.size() == 0) return;
-      RowCopies<Exec, T, pack, InFlight>::enqueue(exec, lookup(in, out), threads, 1);
+      RowCopies<Exec, T, pack, Rows, Parts>::enqueue(exec, lookup(in, out), threads, 1);
     }
   };
 };
@@ -101,8 +101,13 @@ void run_widths(App const& app, std::vector<std::size_t> const& widths) {
 }
 
 TEST(Embedding, RowsInFlight) {
-  run_widths(make_app<Embedding>({rows<Embedding, CopiedRows<true, 4>>()}), {4, 16, 132});
-  run_widths(make_app<Embedding>({rows<Embedding, CopiedRows<false, 8>>()}), {1, 3, 17, 131});
+  run_widths(make_app<Embedding>({rows<Embedding, CopiedRows<true, 8, 1>>(), rows<Embedding, CopiedRows<true, 4, 2>>(),
+                                  rows<Embedding, CopiedRows<true, 1, 8>>()}),
+             {4, 16, 132});
+  run_widths(
+      make_app<Embedding>({rows<Embedding, CopiedRows<false, 8, 1>>(), rows<Embedding, CopiedRows<false, 2, 4>>(),
+                           rows<Embedding, CopiedRows<false, 1, 8>>()}),
+      {1, 3, 17, 131});
 }
 
 TEST(Embedding, ShapesOfASize) {

@@ -8,7 +8,7 @@
 #include "broken_rows.hpp"
 
 #include "../../apps/softmax/chunked_columns.hpp"
-#include "../../apps/softmax/column_bands.hpp"
+#include "../../apps/softmax/column_holders.hpp"
 #include "../../apps/softmax/problem.hpp"
 #include "../../apps/softmax/row_chunks.hpp"
 
@@ -248,8 +248,7 @@ struct InChunks {
 
     Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& in)
         : chunks((check(in.x.extent(1)), exec), in.x.extent(0), in.x.extent(1), in.parameters.team) {}
-    void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& in,
-                    OutputOn<Softmax, Exec, T> const& out) const {
+    void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& in, OutputOn<Softmax, Exec, T> const& out) {
       chunks(exec, in.x.data(), out.y.data());
     }
     [[nodiscard]] double rounding_steps() const { return chunks.rounding_steps(); }
@@ -303,26 +302,20 @@ TEST(Softmax, ColumnsByLanes) {
   run_matrices(make_app<Softmax>({rows<Softmax, InChunks<ColumnLanesChoice<false>::On>>()}), "cols", shapes);
 }
 
-// Every task once, a band's sums all before its first results.
-TEST(Softmax, TasksOfBands) {
-  for (std::uint32_t const bands : {1, 2, 3, 7}) {
-    for (std::uint32_t const chunks : {1, 2, 5}) {
-      for (std::uint32_t ahead = 1; ahead <= bands; ++ahead) {
-        Bands const of{.bands = bands, .chunks = chunks, .ahead = ahead};
-        std::vector<std::uint32_t> summed(bands);
-        std::vector<std::uint32_t> written(bands);
-        for (std::uint32_t number = 0; number < of.tasks(); ++number) {
-          Bands::Task const task = of.task(number);
-          ASSERT_LT(task.band, bands);
-          EXPECT_EQ(task.chunk, (task.writes ? written : summed)[task.band]++);
-          if (task.writes) {
-            EXPECT_EQ(summed[task.band], chunks);
-          }
-        }
-        EXPECT_EQ(written, std::vector<std::uint32_t>(bands, chunks));
-      }
-    }
-  }
+template <bool packs>
+struct HeldColumnsChoice {
+  template <class Exec, class T>
+  struct On {
+    static constexpr bool in_packs = packs;
+    using type = HeldColumns<Exec, T, packs ? collective::pack_width<T> : 1>;
+  };
+};
+
+// Of one team a band up to as many as there are threads; more rows are skipped.
+TEST(Softmax, ColumnsInRegisters) {
+  std::vector<Shape> const shapes{{1, 1}, {1, 131}, {16, 4}, {17, 64}, {31, 20}, {33, 7}, {57, 55}, {64, 12}, {128, 9}};
+  run_matrices(make_app<Softmax>({rows<Softmax, InChunks<HeldColumnsChoice<true>::On>>()}), "cols", shapes);
+  run_matrices(make_app<Softmax>({rows<Softmax, InChunks<HeldColumnsChoice<false>::On>>()}), "cols", shapes);
 }
 
 // --------------------------------------------------------------------------------------------- what they are made of

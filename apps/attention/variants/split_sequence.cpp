@@ -31,22 +31,24 @@ struct SplitSequence {
         }
         threads_ = std::min(threads, most);
         Kernel const kernel{task_};
-        // All teams of all groups fill the machine, but a thread has some keys to amortise its part of the merging,
-        // which grows with the queries.
+        // As many teams as run at once, 512 lanes of 128 registers on each of a GPU's multiprocessors: more would only
+        // have more to merge. But a thread has some keys to amortise its part of the merging, which grows with the
+        // queries.
         std::size_t const blocks = task_.queries == 1 ? 16 : 32;
-        std::size_t const teams = device::teams_that_fill(exec, threads_ * Kernel::vector_length);
+        std::size_t const teams = std::max<std::size_t>(
+            1, device::teams_that_fill(exec, threads_ * Kernel::vector_length) / (is_gpu<Exec> ? 8 : 1));
         std::size_t const wanted =
             input.parameters.chunks > 0
                 ? static_cast<std::size_t>(input.parameters.chunks)
-                : std::min<std::size_t>(device::tiles_of(teams, std::max(1, kernel.groups())),
-                                        device::tiles_of(task_.keys, blocks * Kernel::keys * threads_));
+                : std::min<std::size_t>(device::tiles_of(teams, std::max(1, kernel.query_groups())),
+                                        device::tiles_of(task_.keys, blocks * Kernel::block * threads_));
         std::size_t const most_pieces = MergePieces<Exec, T>::most_pieces;
-        auto const pieces = device::split(task_.keys, Kernel::keys, std::min(wanted, most_pieces));
+        auto const pieces = device::split(task_.keys, Kernel::block, std::min(wanted, most_pieces));
         task_.chunk = pieces.size;
         task_.chunks = pieces.count;
         steps_ =
             Kernel::rounding_steps(pieces.size, threads_) + MergePieces<Exec, T>(exec, task_, team_).rounding_steps();
-        (void)device::league_of(static_cast<std::size_t>(kernel.groups()) * task_.chunks);
+        (void)device::league_of(static_cast<std::size_t>(kernel.query_groups()) * task_.chunks);
       });
       if (task_.chunks == 1) return;
       std::size_t const rows = task_.queries * task_.chunks;
@@ -80,25 +82,26 @@ struct SplitSequence {
    private:
     using Numbers = Kokkos::View<T*, typename Exec::memory_space>;
 
-    template <int Columns, int Queries, class Body>
+    template <int Share, int Columns, int Queries, class Body>
     void choose_width(int width, Body const& body) const {
       constexpr int widest = std::min(Columns, collective::pack_width<T>);
-      if (width > 1) return body.template operator()<KeyStream<Exec, T, Columns, Queries, widest>>();
-      body.template operator()<KeyStream<Exec, T, Columns, Queries, 1>>();
+      if (width > 1) return body.template operator()<KeyStream<Exec, T, Share, Columns, Queries, widest>>();
+      body.template operator()<KeyStream<Exec, T, Share, Columns, Queries, 1>>();
     }
 
-    /// Calls body.operator()<Kernel>() with the kernel for rows of this length and so many queries.
+    /// Calls body.operator()<Kernel>() with the kernel for rows of this length and so many queries. A lane of a GPU
+    /// holds 16 bytes of a row in float, and more only where a warp's lanes do not suffice.
     template <class Body>
     void choose(int width, Body const& body) const {
-      auto const with_columns = [&]<int Columns>() {
-        if (task_.queries == 1) return choose_width<Columns, 1>(width, body);
-        choose_width<Columns, 8>(width, body);
+      auto const with_columns = [&]<int Share, int Columns>() {
+        if (task_.queries == 1) return choose_width<Share, Columns, 1>(width, body);
+        choose_width<Share, Columns, 8>(width, body);
       };
-      constexpr int least = is_gpu<Exec> ? 1 : 4;
-      if (task_.dim <= 32) return with_columns.template operator()<least>();
-      if (task_.dim <= 64) return with_columns.template operator()<2 * least>();
-      if (task_.dim <= 128) return with_columns.template operator()<4 * least>();
-      with_columns.template operator()<8 * least>();
+      constexpr bool gpu = is_gpu<Exec>;
+      if (task_.dim <= 32) return with_columns.template operator()<8, 4>();
+      if (task_.dim <= 64) return with_columns.template operator()<gpu ? 16 : 8, gpu ? 4 : 8>();
+      if (task_.dim <= 128) return with_columns.template operator()<gpu ? 32 : 8, gpu ? 4 : 16>();
+      with_columns.template operator()<gpu ? 32 : 8, gpu ? 8 : 32>();
     }
 
     Task<T> task_;

@@ -38,11 +38,10 @@ struct RowVector {
                     OutputOn<Embedding, Exec, T> const& output) const {
       if (output.out.size() == 0) return;
       Lookup<T> const of = lookup(input, output);
-      // On hosts one row at a time: their prefetchers follow a row, and lose several.
       if (in_packs_ && collective::is_aligned_for_packs<pack>(of.out)) {
-        RowCopies<Exec, T, pack, is_gpu<Exec> ? 4 : 1>::enqueue(exec, of, threads_, lanes_);
+        copy<pack>(exec, of);
       } else {
-        RowCopies<Exec, T, 1, is_gpu<Exec> ? 8 : 1>::enqueue(exec, of, threads_, lanes_);
+        copy<1>(exec, of);
       }
     }
 
@@ -52,6 +51,18 @@ struct RowVector {
     }
 
    private:
+    /// Eight packs under way in each lane: of one row, if it is long enough, since a row is one piece of memory.
+    template <int N>
+    void copy(Exec const& exec, Lookup<T> const& of) const {
+      // On hosts one after the other: their prefetchers follow a row.
+      if constexpr (!is_gpu<Exec>) return RowCopies<Exec, T, N, 1, 1>::enqueue(exec, of, threads_, lanes_);
+      std::size_t const of_lane = of.width / N / static_cast<std::size_t>(lanes_);
+      if (of_lane >= 8) return RowCopies<Exec, T, N, 1, 8>::enqueue(exec, of, threads_, lanes_);
+      if (of_lane >= 4) return RowCopies<Exec, T, N, 2, 4>::enqueue(exec, of, threads_, lanes_);
+      if (of_lane >= 2) return RowCopies<Exec, T, N, 4, 2>::enqueue(exec, of, threads_, lanes_);
+      RowCopies<Exec, T, N, 8, 1>::enqueue(exec, of, threads_, lanes_);
+    }
+
     bool in_packs_ = false;
     int lanes_ = 1;
     int threads_ = 1;

@@ -1,11 +1,11 @@
 /// \file
-/// One launch that reads the matrix once from memory: bands of columns are summed up and, while the last cache still
-/// holds them, read again and written. For GPUs with a large cache. Its lanes walk down columns: on hosts it is right,
-/// but slower than columns.
+/// One launch that reads the matrix once: teams that run at the same time hold a band of columns in their registers, and
+/// wait for each other's sums before they write. For GPUs, whose registers hold tens of thousands of rows; on hosts few
+/// rows fit, and more are skipped.
 
 #include <optional>
 
-#include "../column_bands.hpp"
+#include "../column_holders.hpp"
 #include "../problem.hpp"
 
 #include <tessera/app/make_app.hpp>
@@ -13,10 +13,10 @@
 
 namespace tessera::softmax {
 
-struct ColumnsBanded {
-  static constexpr VariantInfo info{.name = "columns_banded",
+struct RegisterColumns {
+  static constexpr VariantInfo info{.name = "register_columns",
                                     .level = Level::device,
-                                    .summary = "bands of columns, summed up and written while in the cache: 1 launch"};
+                                    .summary = "columns held in the registers of several teams: 1 launch, read once"};
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
@@ -25,7 +25,7 @@ struct ColumnsBanded {
 
    public:
     Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input) {
-      if (input.parameters.axis != Axis::cols) throw Skip("columns_banded is for --axis cols");
+      if (input.parameters.axis != Axis::cols) throw Skip("register_columns is for --axis cols");
       std::size_t const cols = input.x.extent(1);
       if (cols % pack == 0 && collective::is_aligned_for_packs<pack>(input.x.data())) {
         packs_.emplace(exec, input.x.extent(0), cols, input.parameters.team);
@@ -45,11 +45,11 @@ struct ColumnsBanded {
     [[nodiscard]] std::string note() const { return packs_ ? packs_->note() : singles_->note(); }
 
    private:
-    std::optional<BandedColumns<Exec, T, pack>> packs_;
-    std::optional<BandedColumns<Exec, T, 1>> singles_;
+    std::optional<HeldColumns<Exec, T, pack>> packs_;
+    std::optional<HeldColumns<Exec, T, 1>> singles_;
   };
 };
 
-VariantRows columns_banded() { return rows<Softmax, ColumnsBanded>(); }
+VariantRows register_columns() { return rows<Softmax, RegisterColumns>(); }
 
 }  // namespace tessera::softmax
