@@ -39,6 +39,13 @@ struct MaxRule {
   [[nodiscard]] KOKKOS_FUNCTION T finish(T, T, T max, bool) const { return max; }
 };
 
+// As above, with the minimum.
+template <class T>
+struct MinRule : MaxRule<T> {
+  [[nodiscard]] KOKKOS_FUNCTION T nothing() const { return collective::Min<T>{}.identity(); }
+  [[nodiscard]] KOKKOS_FUNCTION T combine(T a, T b) const { return collective::Min<T>{}(a, b); }
+};
+
 template <class T>
 struct Extremes {
   T max;
@@ -58,6 +65,9 @@ struct MinMaxRule {
   [[nodiscard]] KOKKOS_FUNCTION Folded lift(T x) const { return {x, x}; }
   [[nodiscard]] KOKKOS_FUNCTION Folded combine(Folded const& a, Folded const& b) const {
     return {collective::Max<T>{}(a.max, b.max), collective::Min<T>{}(a.min, b.min)};
+  }
+  [[nodiscard]] KOKKOS_FUNCTION Folded of_run(T const* x, int count) const {
+    return {collective::fold_run(MaxRule<T>{}, x, count), collective::fold_run(MinRule<T>{}, x, count)};
   }
   [[nodiscard]] KOKKOS_FUNCTION Folded settle(Folded const& extremes) const { return extremes; }
   [[nodiscard]] KOKKOS_FUNCTION T alone(T x) const { return x; }

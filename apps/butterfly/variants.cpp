@@ -11,11 +11,12 @@
 
 namespace tessera::butterfly {
 
+VariantRows direct();
 VariantRows scratch();
 VariantRows lanes();
 VariantRows reduce_broadcast();
 
-App app() { return make_app<Butterfly>({scratch(), lanes(), reduce_broadcast()}); }
+App app() { return make_app<Butterfly>({direct(), scratch(), lanes(), reduce_broadcast()}); }
 
 std::vector<ParameterSpec> Butterfly::parameters() {
   return {

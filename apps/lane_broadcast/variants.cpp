@@ -11,10 +11,11 @@
 
 namespace tessera::lane_broadcast {
 
+VariantRows direct();
 VariantRows scratch();
 VariantRows lanes();
 
-App app() { return make_app<LaneBroadcast>({scratch(), lanes()}); }
+App app() { return make_app<LaneBroadcast>({direct(), scratch(), lanes()}); }
 
 std::vector<ParameterSpec> LaneBroadcast::parameters() {
   return {

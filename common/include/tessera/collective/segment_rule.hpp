@@ -62,6 +62,29 @@ struct FoldsNothing {
   [[nodiscard]] KOKKOS_FUNCTION Folded settle(Folded) const { return {}; }
 };
 
+namespace detail {
+
+// Neighbours first, then pairs, and so on.
+template <int Count, class Rule, class Folded>
+[[nodiscard]] KOKKOS_FUNCTION Folded fold_tree(Rule const& rule, Folded const* of) {
+  if constexpr (Count == 1) {
+    return of[0];
+  } else {
+    return rule.combine(fold_tree<Count / 2>(rule, of), fold_tree<Count / 2>(rule, of + Count / 2));
+  }
+}
+
+// The second half onto the first, and again: loops of constant length, which become a vector instruction each.
+template <int Count, class Rule, class Folded>
+KOKKOS_FUNCTION void fold_halves(Rule const& rule, Folded* of) {
+  if constexpr (Count > 1) {
+    for (int e = 0; e < Count / 2; ++e) of[e] = rule.combine(of[e], of[e + Count / 2]);
+    fold_halves<Count / 2>(rule, of);
+  }
+}
+
+}  // namespace detail
+
 /// The fold of the first `reach` of `count` elements, or of those that are there.
 ///
 /// Who calls: any lane, by itself. Scratch, barriers: none.
@@ -71,10 +94,59 @@ template <SegmentRule Rule>
   static_assert(Rule::reach >= 1 && Rule::reach <= 16, "Tessera: a segment's head has 1 to 16 elements");
   typename Rule::Folded of[Rule::reach];
   for (int i = 0; i < Rule::reach; ++i) of[i] = i < count ? rule.lift(segment[i]) : rule.nothing();
-  for (int stride = 1; stride < Rule::reach; stride *= 2) {
-    for (int left = 0; left < Rule::reach; left += 2 * stride) of[left] = rule.combine(of[left], of[left + stride]);
+  return detail::fold_tree<Rule::reach>(rule, of);
+}
+
+/// The fold of `count` >= 1 elements by a commutative rule: several chains side by side, so that a host's compiler makes
+/// vectors of them. A rule of several folds may have a member `of_run` that makes one after the other.
+///
+/// Who calls: any lane, by itself. Scratch, barriers: none.
+template <SegmentRule Rule>
+[[nodiscard]] KOKKOS_FUNCTION typename Rule::Folded fold_run(Rule const& rule, typename Rule::Element const* segment,
+                                                             int count) {
+  if constexpr (requires { rule.of_run(segment, count); }) {
+    return rule.of_run(segment, count);
+  } else {
+    constexpr int wide = 32;
+    typename Rule::Folded of[wide];
+    for (int e = 0; e < wide; ++e) of[e] = rule.nothing();
+    int i = 0;
+    for (; i + wide <= count; i += wide) {
+      for (int e = 0; e < wide; ++e) of[e] = rule.combine(of[e], rule.lift(segment[i + e]));
+    }
+    int const left = count - i;
+    for (int e = 0; e < left; ++e) of[e] = rule.combine(of[e], rule.lift(segment[i + e]));
+    detail::fold_halves<wide>(rule, of);
+    return of[0];
   }
-  return of[0];
+}
+
+/// out[0 .. count) = what the rule makes of the elements, which are a segment from an even position on. `has_next`: the
+/// segment goes on after them, and so does the array.
+///
+/// Who calls: any lane, by itself. Scratch, barriers: none.
+template <SegmentRule Rule, class Settled>
+KOKKOS_FUNCTION void finish_run(Rule const& rule, typename Rule::Element const* segment, int count, bool has_next,
+                                Settled const& settled, typename Rule::Element* KOKKOS_RESTRICT out) {
+  using T = typename Rule::Element;
+  if (count <= 0) return;
+  int const last = count - 1;
+  if constexpr (Rule::neighbour == Neighbour::none) {
+    for (int i = 0; i < last; ++i) out[i] = rule.finish(segment[i], segment[i], settled, (i & 1) != 0);
+  } else if constexpr (Rule::neighbour == Neighbour::next) {
+    for (int i = 0; i < last; ++i) out[i] = rule.finish(segment[i], segment[i + 1], settled, (i & 1) != 0);
+  } else {
+    // By pairs, of which the first is even.
+    for (int i = 0; i < last; i += 2) {
+      T const even = segment[i];
+      T const odd = segment[i + 1];
+      out[i] = rule.finish(even, odd, settled, false);
+      out[i + 1] = rule.finish(odd, even, settled, true);
+    }
+    if ((count & 1) == 0) return;
+  }
+  T const own = segment[last];
+  out[last] = rule.finish(own, has_next ? segment[count] : rule.alone(own), settled, (last & 1) != 0);
 }
 
 }  // namespace tessera::collective

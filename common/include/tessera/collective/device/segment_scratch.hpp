@@ -68,7 +68,6 @@ struct SegmentScratchKernel {
     T* const values = value_view.data();
     Folded* const folds = fold_view.data();
     T const* const from = in + begin;
-    T* const to = out + begin;
 
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, tile.one_segment ? available : count), [&](int i) {
       if constexpr (folds_all) {
@@ -84,23 +83,7 @@ struct SegmentScratchKernel {
     }
     team.team_barrier();
 
-    for_each_of_pieces(team, tile.length, [&](int piece, int position) {
-      int const i = piece * tile.length + position;
-      if (i >= count) return;
-      T const own = folds_all ? T(0) : values[i];
-      bool const has_next = (tile.one_segment || position + 1 < tile.length) && i + 1 < available;
-      T other = own;
-      if constexpr (Rule::neighbour == collective::Neighbour::next) {
-        other = has_next ? values[i + 1] : rule.alone(own);
-      }
-      if constexpr (Rule::neighbour == collective::Neighbour::partner) {
-        bool const is_later = (position & 1) != 0;
-        other = is_later ? values[i - 1] : (has_next ? values[i + 1] : rule.alone(own));
-      }
-      int const fold = folds_all ? piece * tile.length : (tile.one_segment ? 0 : piece);
-      auto const settled = rule.settle(collective::folds<Rule> ? folds[fold] : rule.nothing());
-      to[i] = rule.finish(own, other, settled, (position & 1) != 0);
-    });
+    finish(team, values, folds, count, available, out + begin);
     team.team_barrier();  // hosts go on with the next tile in the same scratch
   }
 
@@ -116,6 +99,40 @@ struct SegmentScratchKernel {
     } else {
       for (int piece = team.team_rank(); piece < tile.pieces; piece += team.team_size()) {
         for (int position = 0; position < positions; ++position) body(piece, position);
+      }
+    }
+  }
+
+  // What finish wants to know of a piece's segment.
+  [[nodiscard]] KOKKOS_FUNCTION auto settled_of(Folded const* folds, int piece) const {
+    int const fold = folds_all ? piece * tile.length : (tile.one_segment ? 0 : piece);
+    return rule.settle(collective::folds<Rule> ? folds[fold] : rule.nothing());
+  }
+
+  KOKKOS_FUNCTION void finish(Member const& team, T const* values, Folded const* folds, int count, int available,
+                              T* to) const {
+    if constexpr (is_gpu<Exec> || folds_all) {
+      for_each_of_pieces(team, tile.length, [&](int piece, int position) {
+        int const i = piece * tile.length + position;
+        if (i >= count) return;
+        T const own = folds_all ? T(0) : values[i];
+        bool const has_next = (tile.one_segment || position + 1 < tile.length) && i + 1 < available;
+        T other = own;
+        if constexpr (Rule::neighbour == collective::Neighbour::next) {
+          other = has_next ? values[i + 1] : rule.alone(own);
+        }
+        if constexpr (Rule::neighbour == collective::Neighbour::partner) {
+          bool const is_later = (position & 1) != 0;
+          other = is_later ? values[i - 1] : (has_next ? values[i + 1] : rule.alone(own));
+        }
+        to[i] = rule.finish(own, other, settled_of(folds, piece), (position & 1) != 0);
+      });
+    } else {
+      for (int piece = team.team_rank(); piece < tile.pieces; piece += team.team_size()) {
+        int const begin = piece * tile.length;
+        int const end = begin + tile.length < count ? begin + tile.length : count;
+        collective::finish_run(rule, values + begin, end - begin, tile.one_segment && end < available,
+                               settled_of(folds, piece), to + begin);
       }
     }
   }
