@@ -21,7 +21,9 @@ struct PairSwapRule : collective::FoldsNothing<T> {
   static constexpr auto neighbour = collective::Neighbour::partner;
 
   [[nodiscard]] KOKKOS_FUNCTION T alone(T x) const { return x; }
-  [[nodiscard]] KOKKOS_FUNCTION T finish(T, T partner, typename collective::FoldsNothing<T>::Folded, bool) const { return partner; }
+  [[nodiscard]] KOKKOS_FUNCTION T finish(T, T partner, typename collective::FoldsNothing<T>::Folded, bool) const {
+    return partner;
+  }
 };
 
 template <class T>
@@ -110,13 +112,12 @@ class ButterflyPlan {
   [[nodiscard]] static AnyRule chosen(Exec const& exec, InputOn<Butterfly, Exec, T> const& input) {
     Butterfly::Parameters const& parameters = input.parameters;
     if (parameters.segment == 0 && parameters.op != ButterflyOp::pair_swap) {
-      throw Skip("segment 0 (segments are folded where they are held, and the whole array is held nowhere) use "
-                 "--variant reduce_broadcast");
+      throw Skip(
+          "segment 0 (segments are folded where they are held, and the whole array is held nowhere) use "
+          "--variant reduce_broadcast");
     }
-    device::SegmentShape const shape{
-        .n = input.in.extent(0), .segment = parameters.segment, .team = parameters.team};
-    return with_rule<T>(parameters.op,
-                        [&]<class Rule>(Rule const&) -> AnyRule { return OfRule<Rule>{{exec, shape}}; });
+    device::SegmentShape const shape{.n = input.in.extent(0), .segment = parameters.segment, .team = parameters.team};
+    return with_rule<T>(parameters.op, [&]<class Rule>(Rule const&) -> AnyRule { return OfRule<Rule>{{exec, shape}}; });
   }
 
   AnyRule rules_;

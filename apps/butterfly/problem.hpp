@@ -23,8 +23,8 @@ namespace tessera::butterfly {
 enum class ButterflyOp : std::uint8_t { pair_swap, max, minmax_parity };
 
 struct Butterfly {
-  static constexpr AppInfo info{.name = "butterfly",
-                                .summary = "every element gets its segment's maximum (or minimum, or its partner's value)"};
+  static constexpr AppInfo info{
+      .name = "butterfly", .summary = "every element gets its segment's maximum (or minimum, or its partner's value)"};
 
   struct Parameters {
     ButterflyOp op = ButterflyOp::max;
@@ -67,7 +67,8 @@ struct Butterfly {
   /// A comparison an element and extreme.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {
     double const n = static_cast<double>(count_of(input[0]));
-    double const comparisons = parameters.op == ButterflyOp::pair_swap ? 0 : (parameters.op == ButterflyOp::max ? 1 : 2);
+    double const comparisons =
+        parameters.op == ButterflyOp::pair_swap ? 0 : (parameters.op == ButterflyOp::max ? 1 : 2);
     return {.bytes = 2 * n * static_cast<double>(size_of(dtype)), .flops = comparisons * n};
   }
 

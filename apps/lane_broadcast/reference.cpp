@@ -151,7 +151,8 @@ void shuffle(T const* x, std::size_t count, Results const& out) {
       out.value[i] = scaled_pair(own, next, s);
       bool const is_finite = std::isfinite(pair) || pair > most;
       bool const overflows = is_finite && std::isfinite(s.value) && (pair > most || s.magnitude > most);
-      bool const unknown = overflows || (!is_finite && may_be_zero) || (is_finite && scale == infinity && std::isfinite(s.value));
+      bool const unknown =
+          overflows || (!is_finite && may_be_zero) || (is_finite && scale == infinity && std::isfinite(s.value));
       out.scale[i] = unknown ? infinity : scale;
       out.offset[i] = std::isfinite(out.value[i]) ? pair * smallest : 0;
     }

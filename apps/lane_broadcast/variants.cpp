@@ -20,8 +20,9 @@ App app() { return make_app<LaneBroadcast>({direct(), scratch(), lanes()}); }
 std::vector<ParameterSpec> LaneBroadcast::parameters() {
   return {
       {.name = "op",
-       .help = "basic: x + sum of the first 4; conditional: 2x or x/2 by the maximum of the first 8; shuffle: (x + next) "
-               "* mean of the first 4",
+       .help =
+           "basic: x + sum of the first 4; conditional: 2x or x/2 by the maximum of the first 8; shuffle: (x + next) "
+           "* mean of the first 4",
        .default_value = std::string("basic"),
        .choices = {"basic", "conditional", "shuffle"}},
       {.name = "segment",

@@ -50,6 +50,9 @@ def cases():
                              (-1 - np.arange(77) / 8).astype(FLOAT), op)
         yield butterfly_case(f"positive_{op}", "positive numbers: no zero from outside of a segment",
                              (1 + np.arange(77) / 8).astype(FLOAT), op, 20)
+        for sign, name in ((1, "positive"), (-1, "negative")):
+            yield butterfly_case(f"{name}_whole_{op}", "nor from outside of the array",
+                                 (sign * (1 + np.arange(77) / 8)).astype(FLOAT), op, 0)
         for segment in (32, 0):
             edge = np.array([INT32_MIN, INT32_MAX, 1, -1, 2**24 + 1, 2**24] + 40 * [INT32_MIN] + 7 * [INT32_MAX], INT32)
             name = "edges_" if segment else "edges_whole_"

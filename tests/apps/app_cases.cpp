@@ -206,7 +206,8 @@ std::vector<ParameterMap> parameters_of(std::string_view app) {
     bool const is_broadcast = app == "lane_broadcast";
     for (char const* const op : {is_broadcast ? "basic" : "pair_swap", is_broadcast ? "conditional" : "max",
                                  is_broadcast ? "shuffle" : "minmax_parity"}) {
-      for (Int const segment : {0, 1, 2, 3, 4, 5, 8, 31, 32, 33, 64, 100, 128, 129, 256, 511, 512, 600, 1000, 1023, 1024}) {
+      for (Int const segment :
+           {0, 1, 2, 3, 4, 5, 8, 31, 32, 33, 64, 100, 128, 129, 256, 511, 512, 600, 1000, 1023, 1024}) {
         maps.push_back({{"op", std::string(op)}, {"segment", segment}});
       }
       for (Int const segment : {0, 5, 32, 1000}) {

@@ -18,14 +18,14 @@ namespace {
 
 enum class Mistake {
   none,
-  one_step_short,      // the largest mask is left out
-  no_smallest_mask,    // the smallest is
-  zero_past_end,       // places past a short segment's end hold zero
-  swaps_past_end,      // a last element without partner takes what is there
-  parity_of_lane,      // positions counted from another begin than the segment's
-  keeps_first,         // the minimum begins from the maximum's identity
-  ignores_nan,         // a comparison that NaN never wins
-  tail_unmasked,       // the last segment is written as if it were whole
+  one_step_short,    // the largest mask is left out
+  no_smallest_mask,  // the smallest is
+  zero_past_end,     // places past a short segment's end hold zero
+  swaps_past_end,    // a last element without partner takes what is there
+  parity_of_lane,    // positions counted from another begin than the segment's
+  keeps_first,       // the minimum begins from the maximum's identity
+  ignores_nan,       // a comparison that NaN never wins
+  tail_unmasked,     // the last segment is written as if it were whole
   no_launch
 };
 
@@ -69,8 +69,8 @@ struct BrokenKernel {
           low = mistake == Mistake::keeps_first ? T(-INFINITY) : T(INFINITY);
         },
         max, min);
-    for (int mask = mistake == Mistake::no_smallest_mask ? 2 : 1;
-         mask < (mistake == Mistake::one_step_short ? 16 : 32); mask *= 2) {
+    for (int mask = mistake == Mistake::no_smallest_mask ? 2 : 1; mask < (mistake == Mistake::one_step_short ? 16 : 32);
+         mask *= 2) {
       auto const other_max = lanes.exchange(max, mask);
       auto const other_min = lanes.exchange(min, mask);
       lanes.each(
@@ -116,9 +116,7 @@ struct Broken {
   };
 };
 
-ParameterMap with(char const* op, std::int64_t segment = 32) {
-  return {{"op", std::string(op)}, {"segment", segment}};
-}
+ParameterMap with(char const* op, std::int64_t segment = 32) { return {{"op", std::string(op)}, {"segment", segment}}; }
 
 // What run_row says of the variant's rows on a pattern.
 template <class Variant>
@@ -190,6 +188,24 @@ TEST(Butterfly, SaysWhatToUseForWholeArrays) {
         EXPECT_EQ(outcome, "") << testing::name_of(all, row);
       } else {
         EXPECT_TRUE(outcome.starts_with("skipped: ") && outcome.find("--variant") != std::string::npos) << outcome;
+      }
+    }
+  }
+}
+
+// What fills places and parts that no element has is neither a maximum nor a minimum.
+TEST(Butterfly, NothingOutsideCounts) {
+  App const all = app();
+  for (Row const& row : all.rows) {
+    if (!testing::is_wanted(row)) continue;
+    for (std::int64_t const segment : {0, 1, 2, 3, 5, 32, 100, 1000}) {
+      for (std::size_t const size : {std::size_t{1}, std::size_t{3}, std::size_t{101}, std::size_t{3001}}) {
+        ParameterMap const map = testing::with_defaults(all, with("minmax_parity", segment));
+        auto const problem_case =
+            all.read(row.dtype, testing::PatternSource(all, testing::Pattern::ones, size, map), map);
+        std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 1);
+        EXPECT_TRUE(outcome.empty() || outcome.starts_with("skipped: "))
+            << testing::name_of(all, row) << " " << segment << " " << size << ": " << outcome;
       }
     }
   }

@@ -20,13 +20,13 @@ namespace {
 
 enum class Mistake {
   none,
-  wrong_lane,          // the sum is read from the second lane
-  own_sum,             // nobody reads: each lane adds what it happens to hold
-  short_unmasked,      // places past a short segment's end take part in the sum
-  next_past_segment,   // the last element looks at what its lane's neighbour holds
-  always_four,         // the mean of a short segment is of as many as there are
-  tail_unmasked,       // the last segment is written as if it were whole
-  other_comparison,    // x > m/2
+  wrong_lane,         // the sum is read from the second lane
+  own_sum,            // nobody reads: each lane adds what it happens to hold
+  short_unmasked,     // places past a short segment's end take part in the sum
+  next_past_segment,  // the last element looks at what its lane's neighbour holds
+  always_four,        // the mean of a short segment is of as many as there are
+  tail_unmasked,      // the last segment is written as if it were whole
+  other_comparison,   // x > m/2
   no_launch
 };
 
@@ -104,9 +104,7 @@ struct Broken {
   };
 };
 
-ParameterMap with(char const* op, std::int64_t segment = 32) {
-  return {{"op", std::string(op)}, {"segment", segment}};
-}
+ParameterMap with(char const* op, std::int64_t segment = 32) { return {{"op", std::string(op)}, {"segment", segment}}; }
 
 // What run_row says of an app's rows on a pattern.
 std::string outcome_of(App const& app, testing::Pattern pattern, std::size_t size, ParameterMap const& given) {
@@ -176,7 +174,8 @@ TEST(LaneBroadcast, DenormalsAndWhatIsNotFinite) {
   using testing::Pattern;
   for (char const* const op : {"basic", "conditional", "shuffle"}) {
     for (std::int64_t const segment : {0, 1, 3, 5, 32, 100}) {
-      for (Pattern const pattern : {Pattern::denormals, Pattern::nan_inside, Pattern::infinities, Pattern::huge_range}) {
+      for (Pattern const pattern :
+           {Pattern::denormals, Pattern::nan_inside, Pattern::infinities, Pattern::huge_range}) {
         for (std::size_t const size : {std::size_t{3}, std::size_t{65}, std::size_t{3001}}) {
           EXPECT_EQ(outcome_of(app(), pattern, size, with(op, segment)), "")
               << op << " " << segment << " " << testing::name_of(pattern) << " " << size;

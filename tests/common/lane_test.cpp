@@ -61,7 +61,8 @@ struct Moves {
       checker.template is<T>(lanes.template read<T>(fixed, i), made<T>(seed, i));
     }
     for (int group = 1; group <= L::width; group *= 2) {
-      checker.template holds<T>(lanes.first_of(fixed, group), [&](int lane) { return made<T>(seed, lane / group * group); });
+      checker.template holds<T>(lanes.first_of(fixed, group),
+                                [&](int lane) { return made<T>(seed, lane / group * group); });
     }
     // Nothing of this changed what was moved.
     checker.template holds<T>(fixed, [&](int lane) { return made<T>(seed, lane); });

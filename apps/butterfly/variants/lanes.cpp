@@ -10,9 +10,8 @@
 namespace tessera::butterfly {
 
 struct Lanes {
-  static constexpr VariantInfo info{.name = "lanes",
-                                    .level = Level::lane,
-                                    .summary = "segments in registers, folded by lane exchange: no scratch"};
+  static constexpr VariantInfo info{
+      .name = "lanes", .level = Level::lane, .summary = "segments in registers, folded by lane exchange: no scratch"};
   struct Label {
     static constexpr char const* text = "tessera::butterfly::lanes::apply";
   };

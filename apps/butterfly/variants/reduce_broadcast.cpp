@@ -90,7 +90,8 @@ struct ReduceBroadcast {
       } else {
         constexpr int width = collective::pack_width<T>;
         device::for_each_pack<width>("tessera::butterfly::reduce_broadcast::swap", exec, input.in.extent(0),
-                                     collective::is_aligned_for_packs<width>(out), SwapPairs<T>{in, out, segments_, even_});
+                                     collective::is_aligned_for_packs<width>(out),
+                                     SwapPairs<T>{in, out, segments_, even_});
       }
     }
 

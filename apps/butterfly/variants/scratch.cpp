@@ -10,9 +10,8 @@
 namespace tessera::butterfly {
 
 struct Scratch {
-  static constexpr VariantInfo info{.name = "scratch",
-                                    .level = Level::team,
-                                    .summary = "segments in team scratch, folded by halving"};
+  static constexpr VariantInfo info{
+      .name = "scratch", .level = Level::team, .summary = "segments in team scratch, folded by halving"};
   struct Label {
     static constexpr char const* text = "tessera::butterfly::scratch::apply";
   };

@@ -9,9 +9,8 @@
 namespace tessera::lane_broadcast {
 
 struct Direct {
-  static constexpr VariantInfo info{.name = "direct",
-                                    .level = Level::range,
-                                    .summary = "one segment an index, the baseline"};
+  static constexpr VariantInfo info{
+      .name = "direct", .level = Level::range, .summary = "one segment an index, the baseline"};
   struct Label {
     static constexpr char const* text = "tessera::lane_broadcast::direct::apply";
   };

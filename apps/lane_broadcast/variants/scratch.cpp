@@ -9,9 +9,8 @@
 namespace tessera::lane_broadcast {
 
 struct Scratch {
-  static constexpr VariantInfo info{.name = "scratch",
-                                    .level = Level::team,
-                                    .summary = "segments in team scratch, their head read from there"};
+  static constexpr VariantInfo info{
+      .name = "scratch", .level = Level::team, .summary = "segments in team scratch, their head read from there"};
   struct Label {
     static constexpr char const* text = "tessera::lane_broadcast::scratch::apply";
   };

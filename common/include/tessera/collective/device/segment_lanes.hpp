@@ -53,7 +53,8 @@ struct SegmentLanesKernel {
   /// \param segment elements; 0: the array is one
   SegmentLanesKernel(Rule const& rule_, T const* in_, T* out_, std::size_t n_, int segment, int parts_per_team_)
       : rule(rule_), in(in_), out(out_), n(n_), parts_per_team(parts_per_team_) {
-    auto const of_segment = segment == 0 ? static_cast<unsigned>(places) : std::bit_ceil(static_cast<unsigned>(segment));
+    auto const of_segment =
+        segment == 0 ? static_cast<unsigned>(places) : std::bit_ceil(static_cast<unsigned>(segment));
     places_log2 = std::countr_zero(of_segment);
     length = segment == 0 ? places + 1 : segment;
     dense = segment == 0 || static_cast<unsigned>(segment) == of_segment;

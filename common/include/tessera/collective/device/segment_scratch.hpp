@@ -172,12 +172,11 @@ class SegmentScratch {
   using Kernel = detail::SegmentScratchKernel<Exec, Rule>;
 
  public:
-  SegmentScratch(Exec const& exec, SegmentShape const& shape)
-      : n_(shape.n), threads_(team_size(exec, shape.team)) {
+  SegmentScratch(Exec const& exec, SegmentShape const& shape) : n_(shape.n), threads_(team_size(exec, shape.team)) {
     int const segment = segment_of<Rule>(shape);
     tile_.one_segment = segment == 0;
     tile_.length = segment == 0 ? 64 : segment;
-    std::size_t const of_element = Kernel::folds_all ? sizeof(typename Rule::Folded)
+    std::size_t const of_element = Kernel::folds_all         ? sizeof(typename Rule::Folded)
                                    : collective::folds<Rule> ? sizeof(T) + sizeof(typename Rule::Folded)
                                                              : sizeof(T);
     int const most = scratch_tile<Exec>(0, of_element, sizeof(T));
@@ -192,8 +191,7 @@ class SegmentScratch {
     if (n_ == 0) return;
     typename Kernel::Policy policy(exec, league_of(tiles_of(n_, static_cast<std::size_t>(tile_.size()))), threads_);
     auto const bytes = static_cast<int>(Kernel::scratch_bytes(tile_));
-    Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerTeam(bytes)),
-                         Kernel{rule, in, out, n_, tile_});
+    Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerTeam(bytes)), Kernel{rule, in, out, n_, tile_});
   }
 
  private:

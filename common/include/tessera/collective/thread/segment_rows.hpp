@@ -23,12 +23,12 @@ namespace tessera::thread {
 
 /// How segments lie in a thread's places, and how many elements there are.
 struct SegmentPart {
-  int places_log2;   ///< places of a segment are 2^places_log2
-  int length;        ///< elements of a segment, at most its places; one more if it goes on after the thread's part
-  int count;         ///< elements of the part
-  int available;     ///< elements from the part's begin to the array's end, or one more than a part can have
-  bool dense;        ///< every place of a whole part has its element: it can be accessed in packs
-  bool whole;        ///< dense, and none is missing
+  int places_log2;  ///< places of a segment are 2^places_log2
+  int length;       ///< elements of a segment, at most its places; one more if it goes on after the thread's part
+  int count;        ///< elements of the part
+  int available;    ///< elements from the part's begin to the array's end, or one more than a part can have
+  bool dense;       ///< every place of a whole part has its element: it can be accessed in packs
+  bool whole;       ///< dense, and none is missing
 
   [[nodiscard]] KOKKOS_FUNCTION int places() const { return 1 << places_log2; }
   [[nodiscard]] KOKKOS_FUNCTION int position(int place) const { return place & (places() - 1); }
@@ -36,9 +36,7 @@ struct SegmentPart {
   [[nodiscard]] KOKKOS_FUNCTION int offset(int place) const {
     return dense ? place : (place >> places_log2) * length + position(place);
   }
-  [[nodiscard]] KOKKOS_FUNCTION bool has(int place) const {
-    return position(place) < length && offset(place) < count;
-  }
+  [[nodiscard]] KOKKOS_FUNCTION bool has(int place) const { return position(place) < length && offset(place) < count; }
   /// Whether the element at the place is followed by one of its segment.
   [[nodiscard]] KOKKOS_FUNCTION bool has_next(int place) const {
     return position(place) + 1 < length && offset(place) + 1 < available;
@@ -176,13 +174,18 @@ template <class Items, bool Whole, lane::Lanes L, collective::SegmentRule Rule>
   // From here on only a segment's first row matters.
   int const reach = part.places() < Rule::reach ? part.places() : Rule::reach;
   for (int mask = 1; mask < L::width && mask * pack < reach; mask *= 2) {
-    for (int row = 0; row < rows; ++row) {
+#ifdef KOKKOS_ENABLE_PRAGMA_UNROLL
+#pragma unroll
+#endif
+    for (int row = 0; row < rows; ++row) {  // unrolled: what indexes registers must be a constant
       if ((row & (rows_per_segment - 1)) != 0) continue;
       detail::move_row<Rule, rows>(lanes, folds, row, rule, [&](auto& one) {
         auto const partner = lanes.exchange(one, mask);
-        lanes.each([&](int lane, Folded& own, Folded const& other) {
-          own = (lane & mask) != 0 ? rule.combine(other, own) : rule.combine(own, other);
-        }, one, partner);
+        lanes.each(
+            [&](int lane, Folded& own, Folded const& other) {
+              own = (lane & mask) != 0 ? rule.combine(other, own) : rule.combine(own, other);
+            },
+            one, partner);
       });
     }
   }
@@ -190,6 +193,9 @@ template <class Items, bool Whole, lane::Lanes L, collective::SegmentRule Rule>
     // Only the lanes that hold the segment's head have the fold.
     int const group = part.places() >= row_places ? L::width : part.places() / pack;
     if (group > 1) {
+#ifdef KOKKOS_ENABLE_PRAGMA_UNROLL
+#pragma unroll
+#endif
       for (int row = 0; row < rows; ++row) {
         detail::move_row<Rule, rows>(lanes, folds, row, rule, [&](auto& one) { one = lanes.first_of(one, group); });
       }
@@ -215,6 +221,9 @@ KOKKOS_FUNCTION void finish_segments(L const& lanes, Rule const& rule, SegmentPa
     lanes.each([&](int, T& x, Items const& items) { x = items.at[row][0]; }, first, values);
     return first;
   };
+#ifdef KOKKOS_ENABLE_PRAGMA_UNROLL
+#pragma unroll
+#endif
   for (int row = 0; row < rows; ++row) {  // each before the next row changes
     auto next_lane = lanes.template fill<T>(T(0));
     T next_row = behind;
@@ -241,7 +250,8 @@ KOKKOS_FUNCTION void finish_segments(L const& lanes, Rule const& rule, SegmentPa
             }
             auto of_segment = settled;
             if constexpr (collective::folds<Rule>) {
-              if (!wide) of_segment = rule.settle(detail::fold_in_pack<Rule, decltype(own), pack>(rule, part, own, place, e));
+              if (!wide)
+                of_segment = rule.settle(detail::fold_in_pack<Rule, decltype(own), pack>(rule, part, own, place, e));
             }
             bool const odd = (wide ? e & 1 : part.position(place) & 1) != 0;
             items.at[row][e] = rule.finish(own[e], other, of_segment, odd);
