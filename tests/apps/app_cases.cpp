@@ -112,7 +112,10 @@ RandomCase random_case(App const& app, std::uint64_t draw) {
       for (std::size_t& extent : shape) extent = std::min(extent, most);
     }
   }
-  if (has_parameter(app, "segment") && dice.below(3) != 0) map["segment"] = static_cast<Int>(dice.extent(100));
+  if (has_parameter(app, "segment") && dice.below(3) != 0) {
+    bool const by_lanes = name == "lane_broadcast" || name == "butterfly";
+    map["segment"] = static_cast<Int>(dice.extent(by_lanes ? dice.one_of({9, 100, 1024}) : 100));
+  }
   if (has_parameter(app, "window")) map["window"] = static_cast<Int>(1 + dice.extent(dice.one_of({5, 40, 5000})));
   if (has_parameter(app, "axis")) map["axis"] = static_cast<Int>(dice.below(2));
   if (has_parameter(app, "exclusive")) map["exclusive"] = dice.below(2) == 0;
@@ -197,6 +200,21 @@ std::vector<ParameterMap> parameters_of(std::string_view app) {
     for (Int const segment : {1, 2, 3, 32, 33, 100, 5000}) {
       maps.push_back({{"segment", segment}});
       maps.push_back({{"segment", segment}, {"tile", Int{8}}, {"team", Int{2}}});
+    }
+  }
+  if (app == "lane_broadcast" || app == "butterfly") {
+    bool const is_broadcast = app == "lane_broadcast";
+    for (char const* const op : {is_broadcast ? "basic" : "pair_swap", is_broadcast ? "conditional" : "max",
+                                 is_broadcast ? "shuffle" : "minmax_parity"}) {
+      for (Int const segment :
+           {0, 1, 2, 3, 4, 5, 8, 31, 32, 33, 64, 100, 128, 129, 256, 511, 512, 600, 1000, 1023, 1024}) {
+        maps.push_back({{"op", std::string(op)}, {"segment", segment}});
+      }
+      for (Int const segment : {0, 5, 32, 1000}) {
+        for (Int const team : {2, 3, 4}) {
+          maps.push_back({{"op", std::string(op)}, {"segment", segment}, {"team", team}});
+        }
+      }
     }
   }
   if (app == "axis_sum") {

@@ -60,6 +60,10 @@ struct Moves {
       checker.template holds<T>(lanes.exchange(fixed, i), [&](int lane) { return made<T>(seed, lane ^ i); });
       checker.template is<T>(lanes.template read<T>(fixed, i), made<T>(seed, i));
     }
+    for (int group = 1; group <= L::width; group *= 2) {
+      checker.template holds<T>(lanes.first_of(fixed, group),
+                                [&](int lane) { return made<T>(seed, lane / group * group); });
+    }
     // Nothing of this changed what was moved.
     checker.template holds<T>(fixed, [&](int lane) { return made<T>(seed, lane); });
   }
@@ -108,6 +112,7 @@ struct Documented {
     checker.template holds<int>(lanes.shift_down(v, 1), [](int lane) { return digit(2344, lane); });
     checker.template holds<int>(lanes.exchange(v, 1), [](int lane) { return digit(2143, lane); });
     checker.template is<int>(lanes.template read<int>(v, 2), 3);
+    checker.template holds<int>(lanes.first_of(v, 2), [](int lane) { return digit(1133, lane); });
     auto above = lanes.template fill<bool>(false);
     lanes.each([](int, int const& own, bool& flag) { flag = own > 2; }, v, above);
     checker.template is<std::uint64_t>(lanes.ballot(above), 0b1100u);

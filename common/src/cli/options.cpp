@@ -237,12 +237,15 @@ void check_parameter(ParameterSpec const& spec, ParameterValue const& value, std
   if (spec.must_be_finite && !std::isfinite(x)) {
     bad_value(where, to_string(value), "not finite", "write a finite number");
   }
+  std::string const range = std::isfinite(spec.minimum) && std::isfinite(spec.maximum)
+                                ? "; it may be " + shortest(spec.minimum) + " to " + shortest(spec.maximum)
+                                : std::string();
   // Written so that a NaN, where it is allowed, passes: there is no range that it is outside of.
   if (x < spec.minimum) {
-    bad_value(where, to_string(value), "less than " + shortest(spec.minimum), "write a larger value");
+    bad_value(where, to_string(value), "less than " + shortest(spec.minimum) + range, "write a larger value");
   }
   if (x > spec.maximum) {
-    bad_value(where, to_string(value), "more than " + shortest(spec.maximum), "write a smaller value");
+    bad_value(where, to_string(value), "more than " + shortest(spec.maximum) + range, "write a smaller value");
   }
 }
 

@@ -18,6 +18,7 @@
 ///   shift_down(v, 1) -> 2 3 4 4
 ///   exchange(v, 1)   -> 2 1 4 3     (partner = lane xor 1)
 ///   read(v, 2)       -> 3           (one value, the same for all lanes)
+///   first_of(v, 2)   -> 1 1 3 3     (that of the first lane in each group of 2)
 ///   ballot(v > 2)    -> 0b1100
 ///   sync()              what one lane wrote, the others see
 
@@ -49,6 +50,7 @@ concept Lanes = requires(L const& lanes, typename L::template Value<int> value, 
   { lanes.shift_down(value, 1) } -> std::same_as<decltype(value)>;
   { lanes.exchange(value, 1) } -> std::same_as<decltype(value)>;
   { lanes.template read<int>(value, 0) } -> std::same_as<int>;
+  { lanes.first_of(value, 2) } -> std::same_as<decltype(value)>;
   { lanes.ballot(flag) } -> std::same_as<std::uint64_t>;
   { lanes.any(flag) } -> std::same_as<bool>;
   { lanes.all(flag) } -> std::same_as<bool>;
@@ -114,6 +116,14 @@ class Emulated {
     return value.at[lane];
   }
 
+  /// Lane i gets the value of the first lane of its group; groups are of `group` lanes, a power of two up to W.
+  template <class T>
+  [[nodiscard]] KOKKOS_FUNCTION Values<T, W> first_of(Values<T, W> const& value, int group) const {
+    Values<T, W> result;
+    for (int lane = 0; lane < W; ++lane) result.at[lane] = value.at[lane & ~(group - 1)];
+    return result;
+  }
+
   /// Bit i is lane i's flag.
   [[nodiscard]] KOKKOS_FUNCTION std::uint64_t ballot(Values<bool, W> const& flag) const {
     std::uint64_t bits = 0;
@@ -162,6 +172,11 @@ class Hardware {
   template <class T>
   [[nodiscard]] KOKKOS_FUNCTION T read(T const& value, int lane) const {
     return move(value, [=](std::uint32_t word) { return shuffle(word, lane); });
+  }
+  template <class T>
+  [[nodiscard]] KOKKOS_FUNCTION T first_of(T const& value, int group) const {
+    int const first = rank() & ~(group - 1);
+    return move(value, [=](std::uint32_t word) { return shuffle(word, first); });
   }
   [[nodiscard]] KOKKOS_FUNCTION std::uint64_t ballot(bool flag) const {
 #if defined(__CUDA_ARCH__)

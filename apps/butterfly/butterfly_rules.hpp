@@ -1,0 +1,126 @@
+#pragma once
+/// \file
+/// The three operations as segment rules, and the Plan of a variant that applies them to segments.
+
+#include <string>
+#include <variant>
+
+#include "problem.hpp"
+
+#include <tessera/collective/device/segment_lanes.hpp>
+#include <tessera/collective/operators.hpp>
+#include <tessera/collective/segment_rule.hpp>
+#include <tessera/core/problem.hpp>
+#include <tessera/core/spaces.hpp>
+
+namespace tessera::butterfly {
+
+template <class T>
+struct PairSwapRule : collective::FoldsNothing<T> {
+  using Element = T;
+  static constexpr auto neighbour = collective::Neighbour::partner;
+
+  [[nodiscard]] KOKKOS_FUNCTION T alone(T x) const { return x; }
+  [[nodiscard]] KOKKOS_FUNCTION T finish(T, T partner, typename collective::FoldsNothing<T>::Folded, bool) const {
+    return partner;
+  }
+};
+
+template <class T>
+struct MaxRule {
+  using Element = T;
+  using Folded = T;
+  static constexpr int reach = collective::longest_segment;
+  static constexpr auto neighbour = collective::Neighbour::none;
+
+  [[nodiscard]] KOKKOS_FUNCTION T nothing() const { return collective::Max<T>{}.identity(); }
+  [[nodiscard]] KOKKOS_FUNCTION T lift(T x) const { return x; }
+  [[nodiscard]] KOKKOS_FUNCTION T combine(T a, T b) const { return collective::Max<T>{}(a, b); }
+  [[nodiscard]] KOKKOS_FUNCTION T settle(T max) const { return max; }
+  [[nodiscard]] KOKKOS_FUNCTION T alone(T x) const { return x; }
+  [[nodiscard]] KOKKOS_FUNCTION T finish(T, T, T max, bool) const { return max; }
+};
+
+// As above, with the minimum.
+template <class T>
+struct MinRule : MaxRule<T> {
+  [[nodiscard]] KOKKOS_FUNCTION T nothing() const { return collective::Min<T>{}.identity(); }
+  [[nodiscard]] KOKKOS_FUNCTION T combine(T a, T b) const { return collective::Min<T>{}(a, b); }
+};
+
+template <class T>
+struct Extremes {
+  T max;
+  T min;
+};
+
+template <class T>
+struct MinMaxRule {
+  using Element = T;
+  using Folded = Extremes<T>;
+  static constexpr int reach = collective::longest_segment;
+  static constexpr auto neighbour = collective::Neighbour::none;
+
+  [[nodiscard]] KOKKOS_FUNCTION Folded nothing() const {
+    return {collective::Max<T>{}.identity(), collective::Min<T>{}.identity()};
+  }
+  [[nodiscard]] KOKKOS_FUNCTION Folded lift(T x) const { return {x, x}; }
+  [[nodiscard]] KOKKOS_FUNCTION Folded combine(Folded const& a, Folded const& b) const {
+    return {collective::Max<T>{}(a.max, b.max), collective::Min<T>{}(a.min, b.min)};
+  }
+  [[nodiscard]] KOKKOS_FUNCTION Folded of_run(T const* x, int count) const {
+    return {collective::fold_run(MaxRule<T>{}, x, count), collective::fold_run(MinRule<T>{}, x, count)};
+  }
+  [[nodiscard]] KOKKOS_FUNCTION Folded settle(Folded const& extremes) const { return extremes; }
+  [[nodiscard]] KOKKOS_FUNCTION T alone(T x) const { return x; }
+  [[nodiscard]] KOKKOS_FUNCTION T finish(T, T, Folded const& extremes, bool odd) const {
+    return odd ? extremes.min : extremes.max;
+  }
+};
+
+/// Calls `body(rule)` with the operation's rule.
+template <class T, class Body>
+auto with_rule(ButterflyOp op, Body const& body) {
+  switch (op) {
+    case ButterflyOp::pair_swap: return body(PairSwapRule<T>{});
+    case ButterflyOp::max: return body(MaxRule<T>{});
+    default: return body(MinMaxRule<T>{});
+  }
+}
+
+/// The Plan of a variant that is `OnDevice<Exec, Rule>`: constructed from (exec, shape), enqueued with (label, exec,
+/// rule, in, out). Skip for the extremes of a whole array, which no team holds.
+template <template <class, class> class OnDevice, class Label, ExecutionSpace Exec, class T>
+class ButterflyPlan {
+ public:
+  ButterflyPlan(Exec const& exec, InputOn<Butterfly, Exec, T> const& input) : rules_(chosen(exec, input)) {}
+
+  void operator()(Exec const& exec, InputOn<Butterfly, Exec, T> const& input,
+                  OutputOn<Butterfly, Exec, T> const& output) const {
+    std::visit([&](auto const& rule) { rule(exec, input.in.data(), output.out.data()); }, rules_);
+  }
+
+ private:
+  template <class Rule>
+  struct OfRule {
+    OnDevice<Exec, Rule> on_device;
+
+    void operator()(Exec const& exec, T const* in, T* out) const { on_device(Label::text, exec, Rule{}, in, out); }
+  };
+  using AnyRule = std::variant<OfRule<PairSwapRule<T>>, OfRule<MaxRule<T>>, OfRule<MinMaxRule<T>>>;
+
+  [[nodiscard]] static AnyRule chosen(Exec const& exec, InputOn<Butterfly, Exec, T> const& input) {
+    Butterfly::Parameters const& parameters = input.parameters;
+    if (parameters.segment == 0 && parameters.op != ButterflyOp::pair_swap) {
+      throw Skip(
+          "segment 0 (segments are folded where they are held, and the whole array is held nowhere) use "
+          "--variant reduce_broadcast");
+    }
+    device::SegmentShape const shape{.n = input.in.extent(0), .segment = parameters.segment, .team = parameters.team};
+    return with_rule<T>(parameters.op, [&]<class Rule>(Rule const&) -> AnyRule { return OfRule<Rule>{{exec, shape}}; });
+  }
+
+  AnyRule rules_;
+};
+
+}  // namespace tessera::butterfly

@@ -1,0 +1,56 @@
+/// \file
+/// The serial oracle of butterfly: segment by segment.
+///
+/// Error bound: none. Values are moved and compared, so every result is exact. A NaN anywhere in a segment makes its
+/// maximum and its minimum NaN; +0 and -0 are equal, and either may be the result.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "problem.hpp"
+
+namespace tessera::butterfly {
+
+namespace {
+
+template <class T>
+void one_segment(ButterflyOp op, T const* x, std::size_t count, double* out) {
+  if (op == ButterflyOp::pair_swap) {
+    for (std::size_t i = 0; i < count; ++i) {
+      std::size_t const partner = i % 2 == 1 ? i - 1 : i + 1;
+      out[i] = static_cast<double>(x[partner < count ? partner : i]);
+    }
+    return;
+  }
+  T max = x[0];
+  T min = x[0];
+  T not_a_number = T(0);  // or a NaN that was met
+  for (std::size_t i = 0; i < count; ++i) {
+    max = x[i] > max ? x[i] : max;
+    min = x[i] < min ? x[i] : min;
+    not_a_number = x[i] != x[i] ? x[i] : not_a_number;
+  }
+  if (not_a_number != not_a_number) max = min = not_a_number;
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = static_cast<double>(op == ButterflyOp::minmax_parity && i % 2 == 1 ? min : max);
+  }
+}
+
+}  // namespace
+
+template <class T>
+std::vector<ExpectedField> Butterfly::reference(Input<T, Kokkos::HostSpace> const& input) {
+  std::size_t const n = input.in.extent(0);
+  std::size_t const segment = input.parameters.segment == 0 ? n : static_cast<std::size_t>(input.parameters.segment);
+  ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}};
+  for (std::size_t begin = 0; begin < n; begin += segment) {
+    one_segment(input.parameters.op, input.in.data() + begin, std::min(segment, n - begin), out.value.data() + begin);
+  }
+  return {out};
+}
+
+template std::vector<ExpectedField> Butterfly::reference(Input<float, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Butterfly::reference(Input<double, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Butterfly::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+
+}  // namespace tessera::butterfly

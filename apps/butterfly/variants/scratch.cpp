@@ -1,0 +1,25 @@
+/// \file
+/// Tiles of whole segments in team scratch, each segment folded by halving: the second half onto the first, a barrier,
+/// and again.
+
+#include "../butterfly_rules.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/device/segment_scratch.hpp>
+
+namespace tessera::butterfly {
+
+struct Scratch {
+  static constexpr VariantInfo info{
+      .name = "scratch", .level = Level::team, .summary = "segments in team scratch, folded by halving"};
+  struct Label {
+    static constexpr char const* text = "tessera::butterfly::scratch::apply";
+  };
+
+  template <ExecutionSpace Exec, class T>
+  using Plan = ButterflyPlan<device::SegmentScratch, Label, Exec, T>;
+};
+
+VariantRows scratch() { return rows<Butterfly, Scratch>(); }
+
+}  // namespace tessera::butterfly

@@ -1,0 +1,189 @@
+/// \file
+/// The serial oracle of lane_broadcast: segment by segment, sums in twice double precision.
+///
+/// Error bounds, with u the unit roundoff, S = sum of the magnitudes of the segment's first min(4, L) elements (Higham,
+/// Accuracy and Stability of Numerical Algorithms, 2nd ed., 3.1 and 4.2):
+/// - basic: k = 3 additions in any order and one more: |error| <= ((1 + u)^4 - 1) * (|x| + S).
+/// - shuffle: the sum has 3 roundings at most, the pair 1, the product 1: |error| <= ((1 + u)^5 - 1) * (|x_i| + |x_i+1|)
+///   * S / 4. The division by 4 is exact, but where the quotient is below the normal range it loses up to half a
+///   denorm_min, and the product that times the pair's magnitude: an offset of (|x_i| + |x_i+1|) * denorm_min.
+/// - conditional is exact: a maximum, a comparison (x >= m/2 is x >= the next number of the dtype from m/2 upwards), 2x
+///   and the rounded x/2 have one right answer in every bit. A maximum of NaN (any of the first 8 is NaN) compares false.
+///
+/// Where a sum of magnitudes exceeds the dtype's range, an intermediate may overflow in one order and not in another:
+/// nothing can be asked (scale infinity). The same where an infinity is multiplied by a sum that may be rounded to either
+/// sign. int32 wraps modulo 2^32; its divisions truncate.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "problem.hpp"
+
+#include <tessera/verify/exact_sum.hpp>
+
+namespace tessera::lane_broadcast {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// A sum as a double and what that lacks of it.
+struct HeadSum {
+  double value = 0;
+  double rest = 0;
+  double magnitude = 0;
+};
+
+template <class T>
+HeadSum head_sum(T const* x, std::size_t count) {
+  verify::ExactSum sum;
+  HeadSum head;
+  for (std::size_t i = 0; i < std::min<std::size_t>(4, count); ++i) {
+    double const value = static_cast<double>(x[i]);
+    sum.add(value);
+    head.magnitude += std::abs(value);
+  }
+  head.value = sum.value();
+  if (std::isfinite(head.value)) {
+    sum.add(-head.value);
+    head.rest = sum.value();
+  }
+  return head;
+}
+
+std::int32_t wrapped(std::uint32_t bits) { return static_cast<std::int32_t>(bits); }
+
+std::int32_t wrapped_head_sum(std::int32_t const* x, std::size_t count) {
+  std::uint32_t sum = 0;
+  for (std::size_t i = 0; i < std::min<std::size_t>(4, count); ++i) sum += static_cast<std::uint32_t>(x[i]);
+  return wrapped(sum);
+}
+
+/// One segment's results; offset may be null where there is none.
+struct Results {
+  double* value;
+  double* scale;
+  double* offset;
+};
+
+// x + s with one rounding, if s has a rest.
+double sum_with(double x, HeadSum const& s) {
+  double const sum = x + s.value;
+  double const part = sum - x;
+  double const lost = (x - (sum - part)) + (s.value - part) + s.rest;
+  return std::isfinite(lost) ? sum + lost : sum;
+}
+
+template <class T>
+void basic(T const* x, std::size_t count, Results const& out) {
+  if constexpr (std::is_integral_v<T>) {
+    auto const s = static_cast<std::uint32_t>(wrapped_head_sum(x, count));
+    for (std::size_t i = 0; i < count; ++i) {
+      out.value[i] = static_cast<double>(wrapped(static_cast<std::uint32_t>(x[i]) + s));
+      out.scale[i] = 0;
+    }
+  } else {
+    HeadSum const s = head_sum(x, count);
+    double const most = static_cast<double>(std::numeric_limits<T>::max());
+    for (std::size_t i = 0; i < count; ++i) {
+      double const own = static_cast<double>(x[i]);
+      out.value[i] = sum_with(own, s);
+      double const scale = std::abs(own) + s.magnitude;
+      out.scale[i] = scale > most && std::isfinite(own) && std::isfinite(s.value) ? infinity : scale;
+    }
+  }
+}
+
+template <class T>
+void conditional(T const* x, std::size_t count, Results const& out) {
+  T max = x[0];
+  for (std::size_t i = 1; i < std::min<std::size_t>(8, count); ++i) {
+    if (x[i] > max || x[i] != x[i]) max = x[i];
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    out.scale[i] = 0;
+    if constexpr (std::is_integral_v<T>) {
+      bool const is_large = 2 * static_cast<std::int64_t>(x[i]) >= static_cast<std::int64_t>(max);
+      out.value[i] = static_cast<double>(is_large ? wrapped(2 * static_cast<std::uint32_t>(x[i])) : x[i] / 2);
+    } else {
+      // Doubled where that is exact, halved where doubling would leave the range.
+      bool const is_large = std::abs(max) < 1 ? 2 * x[i] >= max : x[i] >= max / 2;
+      out.value[i] = static_cast<double>(is_large ? 2 * x[i] : x[i] / 2);
+    }
+  }
+}
+
+// (a + b) * s / 4 with one rounding but where it falls below the normal range.
+double scaled_pair(double a, double b, HeadSum const& s) {
+  double const pair = a + b;
+  double const part = pair - a;
+  double const pair_rest = (a - (pair - part)) + (b - part);
+  double const quarter = s.value / 4;
+  double const product = pair * quarter;
+  double const lost = std::fma(pair, quarter, -product) + (pair * (s.rest / 4) + pair_rest * quarter);
+  return std::isfinite(product) && std::isfinite(lost) ? product + lost : product;
+}
+
+template <class T>
+void shuffle(T const* x, std::size_t count, Results const& out) {
+  if constexpr (std::is_integral_v<T>) {
+    auto const s = static_cast<std::uint32_t>(wrapped_head_sum(x, count) / 4);
+    for (std::size_t i = 0; i < count; ++i) {
+      std::uint32_t const next = i + 1 < count ? static_cast<std::uint32_t>(x[i + 1]) : 0;
+      out.value[i] = static_cast<double>(wrapped((static_cast<std::uint32_t>(x[i]) + next) * s));
+      out.scale[i] = 0;
+      out.offset[i] = 0;
+    }
+  } else {
+    HeadSum const s = head_sum(x, count);
+    double const most = static_cast<double>(std::numeric_limits<T>::max());
+    double const smallest = static_cast<double>(std::numeric_limits<T>::denorm_min());
+    double const error = 8 * unit_roundoff(dtype_of<T>) * s.magnitude + 8 * smallest;  // of s, generously
+    bool const may_be_zero = std::isfinite(s.value) && !(std::abs(s.value) > error) && s.magnitude > 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      double const own = static_cast<double>(x[i]);
+      double const next = i + 1 < count ? static_cast<double>(x[i + 1]) : 0.0;
+      double const pair = std::abs(own) + std::abs(next);
+      double const scale = pair * (s.magnitude / 4);
+      out.value[i] = scaled_pair(own, next, s);
+      bool const is_finite = std::isfinite(pair) || pair > most;
+      bool const overflows = is_finite && std::isfinite(s.value) && (pair > most || s.magnitude > most);
+      bool const unknown =
+          overflows || (!is_finite && may_be_zero) || (is_finite && scale == infinity && std::isfinite(s.value));
+      out.scale[i] = unknown ? infinity : scale;
+      out.offset[i] = std::isfinite(out.value[i]) ? pair * smallest : 0;
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+std::vector<ExpectedField> LaneBroadcast::reference(Input<T, Kokkos::HostSpace> const& input) {
+  std::size_t const n = input.in.extent(0);
+  std::size_t const segment = input.parameters.segment == 0 ? n : static_cast<std::size_t>(input.parameters.segment);
+  BroadcastOp const op = input.parameters.op;
+  ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = std::vector<double>(n)};
+  if (op == BroadcastOp::shuffle) out.offset.resize(n);
+  for (std::size_t begin = 0; begin < n; begin += segment) {
+    std::size_t const count = std::min(segment, n - begin);
+    T const* const x = input.in.data() + begin;
+    Results const results{out.value.data() + begin, out.scale.data() + begin,
+                          op == BroadcastOp::shuffle ? out.offset.data() + begin : nullptr};
+    switch (op) {
+      case BroadcastOp::basic: basic(x, count, results); break;
+      case BroadcastOp::conditional: conditional(x, count, results); break;
+      case BroadcastOp::shuffle: shuffle(x, count, results); break;
+    }
+  }
+  return {out};
+}
+
+template std::vector<ExpectedField> LaneBroadcast::reference(Input<float, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> LaneBroadcast::reference(Input<double, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> LaneBroadcast::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+
+}  // namespace tessera::lane_broadcast

@@ -1,0 +1,54 @@
+/// \file
+/// The table of lane_broadcast's variants, in the order that --list shows, and its parameters.
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+
+namespace tessera::lane_broadcast {
+
+VariantRows direct();
+VariantRows scratch();
+VariantRows lanes();
+
+App app() { return make_app<LaneBroadcast>({direct(), scratch(), lanes()}); }
+
+std::vector<ParameterSpec> LaneBroadcast::parameters() {
+  return {
+      {.name = "op",
+       .help =
+           "basic: x + sum of the first 4; conditional: 2x or x/2 by the maximum of the first 8; shuffle: (x + next) "
+           "* mean of the first 4",
+       .default_value = std::string("basic"),
+       .choices = {"basic", "conditional", "shuffle"}},
+      {.name = "segment",
+       .help = "elements of a segment, 1 to 1024; 0: the whole array is one",
+       .default_value = std::int64_t{32},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1024},
+      {.name = "team",
+       .help = "threads of a team; 0: the variant's choice",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 20},
+  };
+}
+
+LaneBroadcast::Parameters LaneBroadcast::Parameters::from(ParameterMap const& map) {
+  std::string const& op = std::get<std::string>(map.at("op"));
+  return {
+      .op = op == "shuffle"       ? BroadcastOp::shuffle
+            : op == "conditional" ? BroadcastOp::conditional
+                                  : BroadcastOp::basic,
+      .segment = std::get<std::int64_t>(map.at("segment")),
+      .team = std::get<std::int64_t>(map.at("team")),
+  };
+}
+
+}  // namespace tessera::lane_broadcast

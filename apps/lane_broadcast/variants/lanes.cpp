@@ -1,0 +1,26 @@
+/// \file
+/// Every thread's 32 lanes hold segments in registers: the fold of a segment's head is read from its first lane, the next
+/// element from the next lane. No scratch, no barrier.
+
+#include "../broadcast_rules.hpp"
+
+#include <tessera/app/make_app.hpp>
+#include <tessera/collective/device/segment_lanes.hpp>
+
+namespace tessera::lane_broadcast {
+
+struct Lanes {
+  static constexpr VariantInfo info{.name = "lanes",
+                                    .level = Level::lane,
+                                    .summary = "segments in registers, their head by lane exchange: no scratch"};
+  struct Label {
+    static constexpr char const* text = "tessera::lane_broadcast::lanes::apply";
+  };
+
+  template <ExecutionSpace Exec, class T>
+  using Plan = BroadcastPlan<device::SegmentLanes, Label, Exec, T>;
+};
+
+VariantRows lanes() { return rows<LaneBroadcast, Lanes>(); }
+
+}  // namespace tessera::lane_broadcast

@@ -1,0 +1,152 @@
+#pragma once
+/// \file
+/// Rules for what becomes of an element of a segment: from the element, one neighbour, and a fold of the segment's first
+/// elements, or of all. A rule is written once; how the fold reaches everybody (lanes, scratch) is the collectives' part:
+/// device/segment_lanes.hpp, device/segment_scratch.hpp.
+///
+/// A rule is a type for the device with
+///   using Element, Folded;
+///   static constexpr int reach;             // 0: folds nothing; 4, 8 ..: folds the segment's first `reach` elements, a
+///                                           // power of two up to 16; longest_segment: folds the whole segment
+///   static constexpr Neighbour neighbour;   // which other element it looks at
+///   Folded nothing() const;                 // combine(nothing(), f) is f, in every bit
+///   Folded lift(Element x) const;
+///   Folded combine(Folded a, Folded b) const;               // associative; commutative where it folds whole segments
+///   Settled settle(Folded f) const;                         // what finish wants to know of the fold, once for several
+///   Element alone(Element x) const;                         // stands for a neighbour that is not there
+///   Element finish(Element x, Element neighbour, Settled settled, bool odd) const;   // odd: the position in the segment
+///
+/// A fold of the first `reach` elements is a tree: 0 with 1, 2 with 3, then those two, and so on, so that every variant
+/// gives the same bits.
+///
+/// Example, sum of the first 4 added to each, segments of 5: 1 2 3 4 5 | 6 7 -> 11 12 13 14 15 | 19 20.
+
+#include <Kokkos_Macros.hpp>
+
+#include <concepts>
+#include <cstdint>
+
+namespace tessera::collective {
+
+/// Elements of a segment at most, unless the whole array is one.
+inline constexpr int longest_segment = 1024;
+
+/// The other element that a rule looks at: none, the next one, or the one at the position xor 1.
+enum class Neighbour : std::uint8_t { none, next, partner };
+
+template <class R>
+concept SegmentRule = requires(R const& rule, typename R::Element x, typename R::Folded folded) {
+  { R::reach } -> std::convertible_to<int>;
+  { R::neighbour } -> std::convertible_to<Neighbour>;
+  { rule.nothing() } -> std::same_as<decltype(folded)>;
+  { rule.lift(x) } -> std::same_as<decltype(folded)>;
+  { rule.combine(folded, folded) } -> std::same_as<decltype(folded)>;
+  { rule.alone(x) } -> std::same_as<decltype(x)>;
+  { rule.finish(x, x, rule.settle(folded), true) } -> std::same_as<decltype(x)>;
+};
+
+template <class R>
+inline constexpr bool folds = R::reach > 0;
+template <class R>
+inline constexpr bool folds_whole_segments = R::reach >= longest_segment;
+
+/// What a rule that folds nothing says of it.
+template <class T>
+struct FoldsNothing {
+  struct Folded {};
+  static constexpr int reach = 0;
+
+  [[nodiscard]] KOKKOS_FUNCTION Folded nothing() const { return {}; }
+  [[nodiscard]] KOKKOS_FUNCTION Folded lift(T) const { return {}; }
+  [[nodiscard]] KOKKOS_FUNCTION Folded combine(Folded, Folded) const { return {}; }
+  [[nodiscard]] KOKKOS_FUNCTION Folded settle(Folded) const { return {}; }
+};
+
+namespace detail {
+
+// Neighbours first, then pairs, and so on.
+template <int Count, class Rule, class Folded>
+[[nodiscard]] KOKKOS_FUNCTION Folded fold_tree(Rule const& rule, Folded const* of) {
+  if constexpr (Count == 1) {
+    return of[0];
+  } else {
+    return rule.combine(fold_tree<Count / 2>(rule, of), fold_tree<Count / 2>(rule, of + Count / 2));
+  }
+}
+
+// The second half onto the first, and again: loops of constant length, which become a vector instruction each.
+template <int Count, class Rule, class Folded>
+KOKKOS_FUNCTION void fold_halves(Rule const& rule, Folded* of) {
+  if constexpr (Count > 1) {
+    for (int e = 0; e < Count / 2; ++e) of[e] = rule.combine(of[e], of[e + Count / 2]);
+    fold_halves<Count / 2>(rule, of);
+  }
+}
+
+}  // namespace detail
+
+/// The fold of the first `reach` of `count` elements, or of those that are there.
+///
+/// Who calls: any lane, by itself. Scratch, barriers: none.
+template <SegmentRule Rule>
+[[nodiscard]] KOKKOS_FUNCTION typename Rule::Folded fold_head(Rule const& rule, typename Rule::Element const* segment,
+                                                              int count) {
+  static_assert(Rule::reach >= 1 && Rule::reach <= 16, "Tessera: a segment's head has 1 to 16 elements");
+  typename Rule::Folded of[Rule::reach];
+  for (int i = 0; i < Rule::reach; ++i) of[i] = i < count ? rule.lift(segment[i]) : rule.nothing();
+  return detail::fold_tree<Rule::reach>(rule, of);
+}
+
+/// The fold of `count` >= 1 elements by a commutative rule: several chains side by side, so that a host's compiler makes
+/// vectors of them. A rule of several folds may have a member `of_run` that makes one after the other.
+///
+/// Who calls: any lane, by itself. Scratch, barriers: none.
+template <SegmentRule Rule>
+[[nodiscard]] KOKKOS_FUNCTION typename Rule::Folded fold_run(Rule const& rule, typename Rule::Element const* segment,
+                                                             int count) {
+  if constexpr (requires { rule.of_run(segment, count); }) {
+    return rule.of_run(segment, count);
+  } else {
+    constexpr int wide = 32;
+    typename Rule::Folded of[wide];
+    for (int e = 0; e < wide; ++e) of[e] = rule.nothing();
+    int i = 0;
+    for (; i + wide <= count; i += wide) {
+      for (int e = 0; e < wide; ++e) of[e] = rule.combine(of[e], rule.lift(segment[i + e]));
+    }
+    int const left = count - i;
+    for (int e = 0; e < left; ++e) of[e] = rule.combine(of[e], rule.lift(segment[i + e]));
+    detail::fold_halves<wide>(rule, of);
+    return of[0];
+  }
+}
+
+/// out[0 .. count) = what the rule makes of the elements, which are a segment from an even position on. `has_next`: the
+/// segment goes on after them, and so does the array.
+///
+/// Who calls: any lane, by itself. Scratch, barriers: none.
+template <SegmentRule Rule, class Settled>
+KOKKOS_FUNCTION void finish_run(Rule const& rule, typename Rule::Element const* segment, int count, bool has_next,
+                                Settled const& settled, typename Rule::Element* KOKKOS_RESTRICT out) {
+  using T = typename Rule::Element;
+  if (count <= 0) return;
+  int const last = count - 1;
+  if constexpr (Rule::neighbour == Neighbour::none) {
+    for (int i = 0; i < last; ++i) out[i] = rule.finish(segment[i], segment[i], settled, (i & 1) != 0);
+  } else if constexpr (Rule::neighbour == Neighbour::next) {
+    for (int i = 0; i < last; ++i) out[i] = rule.finish(segment[i], segment[i + 1], settled, (i & 1) != 0);
+  } else {
+    // By pairs, of which the first is even.
+    for (int i = 0; i < last; i += 2) {
+      T const even = segment[i];
+      T const odd = segment[i + 1];
+      out[i] = rule.finish(even, odd, settled, false);
+      out[i + 1] = rule.finish(odd, even, settled, true);
+    }
+    if ((count & 1) == 0) return;
+  }
+  T const own = segment[last];
+  out[last] = rule.finish(own, has_next ? segment[count] : rule.alone(own), settled, (last & 1) != 0);
+}
+
+}  // namespace tessera::collective

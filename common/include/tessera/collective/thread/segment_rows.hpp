@@ -1,0 +1,264 @@
+#pragma once
+/// \file
+/// Segments in the registers of one thread's lanes: folded and finished by exchange, without memory.
+///
+/// The thread holds Rows (thread/rows.hpp). A segment takes `places()` of them, a power of two, from a multiple of that
+/// on: within a pack, over several lanes, or over several rows. Places that no element has take part in every exchange,
+/// with what changes nothing.
+///
+/// Who calls: all lanes of one thread, with the same part. Scratch, barriers: none.
+///
+/// Example, 4 lanes, packs of 2, 1 row, segments of 3 (4 places each), maximum: 1 5 2 . | 7 3 4 . -> lanes hold
+/// (1 5) (2 .) (7 3) (4 .); packs 5 2 7 4; exchange by mask 1: 5 5 7 7.
+
+#include <Kokkos_Macros.hpp>
+
+#include <cstddef>
+
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/segment_rule.hpp>
+#include <tessera/collective/thread/rows.hpp>
+
+namespace tessera::thread {
+
+/// How segments lie in a thread's places, and how many elements there are.
+struct SegmentPart {
+  int places_log2;  ///< places of a segment are 2^places_log2
+  int length;       ///< elements of a segment, at most its places; one more if it goes on after the thread's part
+  int count;        ///< elements of the part
+  int available;    ///< elements from the part's begin to the array's end, or one more than a part can have
+  bool dense;       ///< every place of a whole part has its element: it can be accessed in packs
+  bool whole;       ///< dense, and none is missing
+
+  [[nodiscard]] KOKKOS_FUNCTION int places() const { return 1 << places_log2; }
+  [[nodiscard]] KOKKOS_FUNCTION int position(int place) const { return place & (places() - 1); }
+  /// Of a place with an element: its index in the part.
+  [[nodiscard]] KOKKOS_FUNCTION int offset(int place) const {
+    return dense ? place : (place >> places_log2) * length + position(place);
+  }
+  [[nodiscard]] KOKKOS_FUNCTION bool has(int place) const { return position(place) < length && offset(place) < count; }
+  /// Whether the element at the place is followed by one of its segment.
+  [[nodiscard]] KOKKOS_FUNCTION bool has_next(int place) const {
+    return position(place) + 1 < length && offset(place) + 1 < available;
+  }
+};
+
+/// Loads the part's elements into their places; the others become T(0).
+template <lane::Lanes L, class Values, class T>
+KOKKOS_FUNCTION void load_segments(L const& lanes, T const* in, SegmentPart const& part, Values& values) {
+  if (part.dense) {
+    load_rows(lanes, in, part.count, T(0), values);
+    return;
+  }
+  lanes.each(
+      [&]<int RowCount, int N>(int lane, Rows<T, RowCount, N>& rows) {
+        for (int row = 0; row < RowCount; ++row) {
+          for (int e = 0; e < N; ++e) {
+            int const place = row_offset<L::width, N>(row, lane, e);
+            rows.at[row][e] = part.has(place) ? in[part.offset(place)] : T(0);
+          }
+        }
+      },
+      values);
+}
+
+/// Stores the places that have an element, and no other.
+template <lane::Lanes L, class Values, class T>
+KOKKOS_FUNCTION void store_segments(L const& lanes, T* out, SegmentPart const& part, Values const& values) {
+  if (part.dense) {
+    store_rows(lanes, out, part.count, values);
+    return;
+  }
+  lanes.each(
+      [&]<int RowCount, int N>(int lane, Rows<T, RowCount, N> const& rows) {
+        for (int row = 0; row < RowCount; ++row) {
+          for (int e = 0; e < N; ++e) {
+            int const place = row_offset<L::width, N>(row, lane, e);
+            if (part.has(place)) out[part.offset(place)] = rows.at[row][e];
+          }
+        }
+      },
+      values);
+}
+
+/// Folds of the segments that a lane's packs belong to, one a row.
+template <class Rule, int RowCount>
+struct RowFolds {
+  typename Rule::Folded at[RowCount];
+};
+
+namespace detail {
+
+// Loops over rows by masks, written as recursion: what indexes a lane's rows is then a constant, and they stay in
+// registers.
+template <int Mask, int RowCount, class Rule>
+KOKKOS_FUNCTION void fold_rows(Rule const& rule, int rows_per_segment, RowFolds<Rule, RowCount>& folds) {
+  if constexpr (Mask < RowCount) {
+    if (Mask < rows_per_segment) {
+      for (int row = 0; row < RowCount; ++row) {
+        if ((row & Mask) == 0) folds.at[row] = rule.combine(folds.at[row], folds.at[row ^ Mask]);
+      }
+    }
+    fold_rows<2 * Mask>(rule, rows_per_segment, folds);
+  }
+}
+template <int Mask, int RowCount, class Rule>
+KOKKOS_FUNCTION void spread_rows(int rows_per_segment, RowFolds<Rule, RowCount>& folds) {
+  if constexpr (Mask < RowCount) {
+    if (Mask < rows_per_segment) {
+      for (int row = 0; row < RowCount; ++row) {
+        if ((row & Mask) != 0) folds.at[row] = folds.at[row ^ Mask];
+      }
+    }
+    spread_rows<2 * Mask, RowCount, Rule>(rows_per_segment, folds);
+  }
+}
+
+// Replaces one row's folds by move(fold) in lanes.
+template <class Rule, int RowCount, lane::Lanes L, class Move>
+KOKKOS_FUNCTION void move_row(L const& lanes, typename L::template Value<RowFolds<Rule, RowCount>>& folds, int row,
+                              Rule const& rule, Move const& move) {
+  using Folded = typename Rule::Folded;
+  auto one = lanes.template fill<Folded>(rule.nothing());
+  lanes.each([&](int, Folded& of_row, RowFolds<Rule, RowCount> const& own) { of_row = own.at[row]; }, one, folds);
+  move(one);
+  lanes.each([&](int, Folded const& of_row, RowFolds<Rule, RowCount>& own) { own.at[row] = of_row; }, one, folds);
+}
+
+// The fold within a pack that holds several segments.
+template <class Rule, class Pack, int N>
+[[nodiscard]] KOKKOS_FUNCTION typename Rule::Folded fold_in_pack(Rule const& rule, SegmentPart const& part,
+                                                                 Pack const& pack, int place, int e) {
+  static_assert(N <= 4, "Tessera: a pack has at most 4 elements");
+  typename Rule::Folded const own = rule.lift(pack[e]);
+  if (part.places_log2 == 0) return own;
+  int const other = e ^ 1;
+  if (!part.whole && !part.has(place - e + other)) return own;
+  return (e & 1) != 0 ? rule.combine(rule.lift(pack[other]), own) : rule.combine(own, rule.lift(pack[other]));
+}
+
+}  // namespace detail
+
+/// The fold of its segment for each of a lane's packs. Where a pack holds several segments the result is of no use, and
+/// finish_segments makes its own. A rule that folds whole segments must be commutative: rows are folded before lanes.
+template <class Items, bool Whole, lane::Lanes L, collective::SegmentRule Rule>
+[[nodiscard]] KOKKOS_FUNCTION typename L::template Value<RowFolds<Rule, Items::rows>> fold_segments(
+    L const& lanes, Rule const& rule, SegmentPart const& part, typename L::template Value<Items> const& values) {
+  using Folded = typename Rule::Folded;
+  using Folds = RowFolds<Rule, Items::rows>;
+  constexpr int rows = Items::rows;
+  constexpr int pack = Items::pack;
+  static_assert(Rule::reach >= pack, "Tessera: a fold is of a pack at least");
+  auto folds = lanes.template fill<Folds>(Folds{});
+  lanes.each(
+      [&](int lane, Folds& own, Items const& items) {
+        for (int row = 0; row < rows; ++row) {
+          Folded of[pack];
+          for (int e = 0; e < pack; ++e) {
+            bool const is_there = Whole || part.has(row_offset<L::width, pack>(row, lane, e));
+            of[e] = is_there ? rule.lift(items.at[row][e]) : rule.nothing();
+          }
+          for (int stride = 1; stride < pack; stride *= 2) {
+            for (int left = 0; left < pack; left += 2 * stride) of[left] = rule.combine(of[left], of[left + stride]);
+          }
+          own.at[row] = of[0];
+        }
+      },
+      folds, values);
+
+  constexpr int row_places = L::width * pack;
+  int const rows_per_segment = part.places() > row_places ? part.places() / row_places : 1;
+  if constexpr (Rule::reach > row_places) {
+    lanes.each([&](int, Folds& own) { detail::fold_rows<1>(rule, rows_per_segment, own); }, folds);
+  }
+  // From here on only a segment's first row matters.
+  int const reach = part.places() < Rule::reach ? part.places() : Rule::reach;
+  for (int mask = 1; mask < L::width && mask * pack < reach; mask *= 2) {
+#ifdef KOKKOS_ENABLE_PRAGMA_UNROLL
+#pragma unroll
+#endif
+    for (int row = 0; row < rows; ++row) {  // unrolled: what indexes registers must be a constant
+      if ((row & (rows_per_segment - 1)) != 0) continue;
+      detail::move_row<Rule, rows>(lanes, folds, row, rule, [&](auto& one) {
+        auto const partner = lanes.exchange(one, mask);
+        lanes.each(
+            [&](int lane, Folded& own, Folded const& other) {
+              own = (lane & mask) != 0 ? rule.combine(other, own) : rule.combine(own, other);
+            },
+            one, partner);
+      });
+    }
+  }
+  if constexpr (!collective::folds_whole_segments<Rule>) {
+    // Only the lanes that hold the segment's head have the fold.
+    int const group = part.places() >= row_places ? L::width : part.places() / pack;
+    if (group > 1) {
+#ifdef KOKKOS_ENABLE_PRAGMA_UNROLL
+#pragma unroll
+#endif
+      for (int row = 0; row < rows; ++row) {
+        detail::move_row<Rule, rows>(lanes, folds, row, rule, [&](auto& one) { one = lanes.first_of(one, group); });
+      }
+    }
+  }
+  lanes.each([&](int, Folds& own) { detail::spread_rows<1, rows, Rule>(rows_per_segment, own); }, folds);
+  return folds;
+}
+
+/// Replaces each element by what the rule makes of it. `folds` are those of fold_segments, or one fold for all where the
+/// array is one segment. `behind` is the element after the part, if part.available says that there is one.
+template <class Items, bool Whole, lane::Lanes L, collective::SegmentRule Rule>
+KOKKOS_FUNCTION void finish_segments(L const& lanes, Rule const& rule, SegmentPart const& part,
+                                     typename L::template Value<RowFolds<Rule, Items::rows>> const& folds,
+                                     typename Rule::Element behind, typename L::template Value<Items>& values) {
+  using T = typename Rule::Element;
+  using collective::Neighbour;
+  constexpr int rows = Items::rows;
+  constexpr int pack = Items::pack;
+  bool const wide = part.places() >= pack;  // a pack lies in one segment
+  auto const first_of_row = [&](int row) {
+    auto first = lanes.template fill<T>(T(0));
+    lanes.each([&](int, T& x, Items const& items) { x = items.at[row][0]; }, first, values);
+    return first;
+  };
+#ifdef KOKKOS_ENABLE_PRAGMA_UNROLL
+#pragma unroll
+#endif
+  for (int row = 0; row < rows; ++row) {  // each before the next row changes
+    auto next_lane = lanes.template fill<T>(T(0));
+    T next_row = behind;
+    if constexpr (Rule::neighbour == Neighbour::next) {
+      next_lane = lanes.shift_down(first_of_row(row), 1);
+      if (row + 1 < rows) next_row = lanes.template read<T>(first_of_row(row + 1), 0);
+    }
+    lanes.each(
+        [&](int lane, Items& items, RowFolds<Rule, rows> const& own_folds, T const& of_next_lane) {
+          auto const own = items.at[row];
+          auto const settled = rule.settle(own_folds.at[row]);
+          for (int e = 0; e < pack; ++e) {
+            int const place = row_offset<L::width, pack>(row, lane, e);
+            T other = own[e];
+            if constexpr (Rule::neighbour == Neighbour::next) {
+              other = e + 1 < pack ? own[(e + 1) % pack] : (lane + 1 < L::width ? of_next_lane : next_row);
+              bool const within = Whole && wide && e + 1 < pack;
+              if (!within && !part.has_next(place)) other = rule.alone(own[e]);
+            }
+            if constexpr (Rule::neighbour == Neighbour::partner) {
+              other = own[e ^ 1];
+              bool const is_later = (part.position(place) & 1) != 0;
+              if (!(Whole && wide) && !is_later && !part.has_next(place)) other = rule.alone(own[e]);
+            }
+            auto of_segment = settled;
+            if constexpr (collective::folds<Rule>) {
+              if (!wide)
+                of_segment = rule.settle(detail::fold_in_pack<Rule, decltype(own), pack>(rule, part, own, place, e));
+            }
+            bool const odd = (wide ? e & 1 : part.position(place) & 1) != 0;
+            items.at[row][e] = rule.finish(own[e], other, of_segment, odd);
+          }
+        },
+        values, folds, next_lane);
+  }
+}
+
+}  // namespace tessera::thread
