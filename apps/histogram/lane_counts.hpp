@@ -43,21 +43,23 @@ struct LaneCounts {
 
   /// Bytes of scratch for one team.
   [[nodiscard]] static std::size_t scratch_bytes(int bins, int threads) {
-    return Words::shmem_size(bins + 1 + threads * Counters::words_for(bins));
+    return Words::shmem_size(bins + 1 + threads * Counters::words_for(bins + 1));
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Lanes const lanes;
-    int const of_thread = Counters::words_for(bins.count);
-    Words const words(team.team_scratch(0), result.size() + team.team_size() * of_thread);
+    Bins<T> const bin_of = bins;  // the counters might be written to the kernel's own memory, for all a compiler knows
+    // One counter more than bins: what is outside costs no branch.
+    int const size = result.size();
+    int const of_thread = Counters::words_for(size);
+    Words const words(team.team_scratch(0), size + team.team_size() * of_thread);
     std::uint32_t* const counts = words.data();
-    Counters const counters{counts + result.size() + team.team_rank() * of_thread, bins.count};
-    auto outside = lanes.template fill<std::uint32_t>(0);
+    Counters const counters{counts + size + team.team_rank() * of_thread, size};
     auto const add_to_team = [&](int bin, std::uint32_t more) {
       if (more != 0) collective::scratch_add(counts + bin, more);
     };
 
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, result.size()), [&](int bin) { counts[bin] = 0; });
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, size), [&](int bin) { counts[bin] = 0; });
     counters.set_to_zero(lanes);
     team.team_barrier();
     std::uint32_t left = parts_between_flushes;
@@ -68,23 +70,14 @@ struct LaneCounts {
         counters.flush(lanes, add_to_team);
         left = parts_between_flushes - 1;
       }
-      thread::for_each_element<rows, pack>(
-          lanes, in + begin, thread::count_before(begin, end, part),
-          [&]<int N>(int lane, T const(&x)[N], std::uint32_t& own_outside) {
-            std::int32_t bin[N];
-            for (int k = 0; k < N; ++k) bin[k] = bins(x[k]);
-            for (int k = 0; k < N; ++k) {
-              if (bin[k] < bins.count) {
-                counters.add_one(lane, bin[k]);
-              } else {
-                ++own_outside;
-              }
-            }
-          },
-          outside);
+      thread::for_each_element<rows, pack>(lanes, in + begin, thread::count_before(begin, end, part),
+                                           [&]<int N>(int lane, T const(&x)[N]) {
+                                             std::int32_t bin[N];
+                                             for (int k = 0; k < N; ++k) bin[k] = bin_of(x[k]);
+                                             for (int k = 0; k < N; ++k) counters.add_one(lane, bin[k]);
+                                           });
     }
     counters.flush(lanes, add_to_team);
-    lanes.each([&](int, std::uint32_t const& own_outside) { add_to_team(bins.count, own_outside); }, outside);
     team.team_barrier();
     result.add(team, [&](int bin) { return counts[bin]; });
     team.team_barrier();  // hosts count another share in the same scratch

@@ -109,11 +109,16 @@ struct Bins {
 
   /// The bin of x; `count` if it is outside.
   [[nodiscard]] KOKKOS_FUNCTION std::int32_t operator()(T x) const {
-    bool const inside = x >= lo && x < hi;
-    // What is outside may not fit into an integer.
-    auto const bin = static_cast<std::int32_t>(inside ? (x - lo) * scale : T(0));
-    std::int32_t const last = count - 1;
-    return inside ? (bin < last ? bin : last) : count;
+    // Without a branch, or an operation that only some elements need: hosts make vectors of it (GCC of just these
+    // steps). What is outside may not fit into an integer; NaN becomes the last bin here.
+    bool const inside = static_cast<bool>(static_cast<int>(x >= lo) & static_cast<int>(x < hi));
+    T const last = static_cast<T>(count - 1);
+    T const place = (x - lo) * scale;
+    T const below = place < last ? place : last;
+    T const safe = below > 0 ? below : T(0);
+    auto const bin = static_cast<std::int32_t>(safe);
+    std::int32_t const mask = -static_cast<std::int32_t>(inside);
+    return (bin & mask) | (count & ~mask);
   }
 };
 
@@ -139,8 +144,9 @@ struct Bins<std::int32_t> {
     auto const below = static_cast<std::uint32_t>((distance * multiplier) >> 32);
     std::uint64_t const rest = static_cast<std::uint64_t>(distance) * static_cast<std::uint32_t>(count) -
                                static_cast<std::uint64_t>(below) * (static_cast<std::uint64_t>(last) + 1);
-    auto const bin = static_cast<std::int32_t>(below + (rest > last ? 1 : 0));
-    return distance <= last ? bin : count;
+    auto const bin = static_cast<std::int32_t>(below + static_cast<std::uint32_t>(rest > last));
+    std::int32_t const inside = -static_cast<std::int32_t>(distance <= last);  // no branch, as above
+    return (bin & inside) | (count & ~inside);
   }
 
  private:

@@ -37,6 +37,7 @@ struct ScratchCounts {
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Lanes const lanes;
+    Bins<T> const bin_of = bins;  // the counts might be written to the kernel's own memory, for all a compiler knows
     // One counter more than bins: what is outside costs no branch. With an even number of bins, copies begin in
     // different banks.
     int const size = result.size();
@@ -50,7 +51,7 @@ struct ScratchCounts {
       thread::for_each_element<rows, pack>(lanes, in + begin, thread::count_before(begin, end, part),
                                            [&]<int N>(int, T const(&x)[N]) {
                                              std::int32_t bin[N];
-                                             for (int k = 0; k < N; ++k) bin[k] = bins(x[k]);
+                                             for (int k = 0; k < N; ++k) bin[k] = bin_of(x[k]);
                                              for (int k = 0; k < N; ++k) add_one(team, own + bin[k]);
                                            });
     }
