@@ -23,8 +23,8 @@ enum class Distribution : std::uint8_t {
 };
 
 struct Histogram {
-  static constexpr AppInfo info{
-      .name = "histogram", .summary = "counts[b] = elements in bin b of [lo, hi), outside = elements in none"};
+  static constexpr AppInfo info{.name = "histogram",
+                                .summary = "counts[b] = elements in bin b of [lo, hi), outside = elements in none"};
 
   struct Parameters {
     std::int64_t bins = 256;
@@ -90,8 +90,8 @@ struct Histogram {
 /// `bins`. lo, hi and bins are rounded to T first, and every operation is one of T, rounded once: a subtraction that is
 /// followed by a multiplication cannot be fused, so that all machines say the same.
 ///
-/// Against exact arithmetic x goes to a neighbouring bin at most where it is within 4 u (x - lo) of an inner edge, u the
-/// unit roundoff of T.
+/// Against exact arithmetic x goes to a neighbouring bin at most where it is within 4 u (x - lo) of an inner edge, u
+/// the unit roundoff of T.
 ///
 /// Example, 4 bins over [0, 2): -0.1 -> outside, 0 -> 0, 0.5 -> 1, 1.99 -> 3, 2 -> outside.
 template <class T>

@@ -14,6 +14,9 @@
 #include <tessera/verify/verify.hpp>
 
 namespace tessera::histogram {
+
+App app();
+
 namespace {
 
 enum class Mistake { none, not_zeroed, hi_inside, lo_outside, loses_updates, outside_in_last, skips_tail };
@@ -36,7 +39,8 @@ struct WrongCounts {
     for (std::size_t i = 0; i < n; ++i) {
       std::int32_t bin = bins(in[i]);
       if (mistake == Mistake::hi_inside && in[i] == hi) bin = bins.count - 1;
-      if (mistake == Mistake::lo_outside && bin == 0 && !(bins(static_cast<T>(in[i] - 1)) < bins.count)) bin = bins.count;
+      if (mistake == Mistake::lo_outside && bin == 0 && !(bins(static_cast<T>(in[i] - 1)) < bins.count))
+        bin = bins.count;
       if (mistake == Mistake::outside_in_last && bin == bins.count) bin = bins.count - 1;
       if (mistake == Mistake::skips_tail && i >= n / 4 * 4) continue;
       if (mistake == Mistake::loses_updates) {
@@ -162,6 +166,34 @@ TEST(HistogramKernels, BytesOfLanes) {
           }
         }
       }
+    }
+  }
+}
+
+// Thousands of small shares, many for each team of hosts: counts of the one before must not meet those of the next.
+TEST(HistogramKernels, SharesInTheSameScratch) {
+  for (Row const& row : app().rows) {
+    if (!testing::is_wanted(row)) continue;
+    for (std::int64_t const bins : {5, 61}) {
+      ParameterMap const map{{"bins", bins}, {"team", std::int64_t{4}}, {"tile", std::int64_t{16}}};
+      auto const problem_case = app().generate(row.dtype, 30001, 3, testing::with_defaults(app(), map));
+      std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), testing::repeats(20));
+      if (outcome.starts_with("skipped: ")) continue;
+      EXPECT_EQ(outcome, "") << testing::name_of(app(), row) << " bins " << bins;
+    }
+  }
+}
+
+// Threads of one team that count the same value in the same scratch, for long enough to run at the same time.
+TEST(HistogramKernels, ThreadsInTheSameScratch) {
+  for (Row const& row : app().rows) {
+    if (!testing::is_wanted(row)) continue;
+    for (std::int64_t const team : {2, 4}) {
+      ParameterMap const map{{"team", team}, {"distribution", std::string("constant")}};
+      auto const problem_case = app().generate(row.dtype, 2000003, 3, testing::with_defaults(app(), map));
+      std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 3);
+      if (outcome.starts_with("skipped: ")) continue;
+      EXPECT_EQ(outcome, "") << testing::name_of(app(), row) << " team " << team;
     }
   }
 }

@@ -9,8 +9,9 @@
 namespace tessera::histogram {
 
 struct Atomic {
-  static constexpr VariantInfo info{
-      .name = "atomic", .level = Level::range, .summary = "an atomic for each element on the counts in memory, the baseline"};
+  static constexpr VariantInfo info{.name = "atomic",
+                                    .level = Level::range,
+                                    .summary = "an atomic for each element on the counts in memory, the baseline"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -13,9 +13,10 @@
 namespace tessera::histogram {
 
 struct LanePrivate {
-  static constexpr VariantInfo info{.name = "lane_private",
-                                    .level = Level::lane,
-                                    .summary = "counters for each lane in scratch, no atomics, then teams, then result"};
+  static constexpr VariantInfo info{
+      .name = "lane_private",
+      .level = Level::lane,
+      .summary = "counters for each lane in scratch, no atomics, then teams, then result"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -37,7 +37,8 @@ struct ScatterView {
       Total const total = total_;
       Scatter const scatter = scatter_;
       // The total first: where there is one copy only, it is the same memory; copies are added to what is there.
-      set_to_zero("tessera::histogram::scatter_view::zero", exec, {total.data(), total.data() + bins.count, bins.count});
+      set_to_zero("tessera::histogram::scatter_view::zero", exec,
+                  {total.data(), total.data() + bins.count, bins.count});
       scatter_.reset(exec);
       Kokkos::parallel_for(
           "tessera::histogram::scatter_view::count", Kokkos::RangePolicy<Exec>(exec, 0, input.in.extent(0)),

@@ -110,8 +110,7 @@ struct ScratchAtomic {
     }
 
    private:
-    static constexpr int vector_length =
-        lane::vector_length<Exec>(lane::On<Exec, lane::natural_width<Exec>>::width);
+    static constexpr int vector_length = lane::vector_length<Exec>(lane::On<Exec, lane::natural_width<Exec>>::width);
 
     Bins<T> bins_;
     int threads_;
