@@ -110,15 +110,18 @@ struct Bins {
   /// The bin of x; `count` if it is outside.
   [[nodiscard]] KOKKOS_FUNCTION std::int32_t operator()(T x) const {
     // Without a branch, or an operation that only some elements need: hosts make vectors of it (GCC of just these
-    // steps). What is outside may not fit into an integer; NaN becomes the last bin here.
+    // steps).
     bool const inside = static_cast<bool>(static_cast<int>(x >= lo) & static_cast<int>(x < hi));
-    T const last = static_cast<T>(count - 1);
-    T const place = (x - lo) * scale;
-    T const below = place < last ? place : last;
-    T const safe = below > 0 ? below : T(0);
-    auto const bin = static_cast<std::int32_t>(safe);
+    std::int32_t const last = count - 1;
+    T place = (x - lo) * scale;
+    // What is outside may not fit into an integer. A GPU converts to the nearest there is, and NaN to 0; a host must not
+    // be asked.
+    KOKKOS_IF_ON_HOST((T const most = static_cast<T>(last); T const below = place < most ? place : most;
+                       place = below > 0 ? below : T(0);))
+    auto const bin = static_cast<std::int32_t>(place);
+    std::int32_t const capped = bin < last ? bin : last;
     std::int32_t const mask = -static_cast<std::int32_t>(inside);
-    return (bin & mask) | (count & ~mask);
+    return (capped & mask) | (count & ~mask);
   }
 };
 

@@ -51,7 +51,8 @@ def cases():
         yield case("uniform", "256 bins, a third outside, on both sides", spread(5003, t, 0, 4096), 256, 0, 4096)
         yield case("zipf", "256 bins, few values are most elements", zipf(4001, -512, 512, t), 256, -512, 512)
         yield case("one_bin", "all elements in one of 256 bins", np.full(3001, 1001).astype(t), 256, 0, 4096)
-        yield case("all_outside", "no element in [0, 10)", np.where(np.arange(1003) % 3 == 0, -1, 10).astype(t), 7, 0, 10)
+        around = np.where(np.arange(1003) % 3 == 0, -1, 10).astype(t)
+        yield case("all_outside", "no element in [0, 10)", around, 7, 0, 10)
     t = FLOAT
     yield case("bins_1", "one bin", spread(1001, t, -1, 1), 1, -1, 1)
     yield case("bins_2", "two bins", spread(1001, t, -1, 1), 2, -1, 1)

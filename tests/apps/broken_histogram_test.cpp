@@ -154,9 +154,9 @@ TEST(HistogramKernels, BytesOfLanes) {
   for (Row const& row : app.rows) {
     if (!testing::is_wanted(row)) continue;
     for (char const* const distribution : {"uniform", "zipf", "constant"}) {
-      for (std::int64_t const bins : {1, 2, 3, 4, 5, 255, 256, 257, 1000}) {
+      for (std::int64_t const bins : {1, 3, 4, 5, 256, 257, 1000}) {
         for (std::int64_t const team : {0, 2, 4}) {
-          for (std::size_t const n : {0, 1, 127, 128, 2041, 30013, 123457}) {
+          for (std::size_t const n : {0, 1, 127, 2041, 30013}) {
             ParameterMap const map{{"bins", bins}, {"team", team}, {"distribution", std::string(distribution)}};
             auto const problem_case = app.generate(row.dtype, n, 3, testing::with_defaults(app, map));
             std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 2);
@@ -174,10 +174,10 @@ TEST(HistogramKernels, BytesOfLanes) {
 TEST(HistogramKernels, SharesInTheSameScratch) {
   for (Row const& row : app().rows) {
     if (!testing::is_wanted(row)) continue;
-    for (std::int64_t const bins : {5, 61}) {
-      ParameterMap const map{{"bins", bins}, {"team", std::int64_t{4}}, {"tile", std::int64_t{16}}};
-      auto const problem_case = app().generate(row.dtype, 3001, 3, testing::with_defaults(app(), map));
-      std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), testing::repeats(10));
+    for (auto const& [bins, tile] : {std::pair<std::int64_t, std::int64_t>{5, 1000}, {1500, 1000}}) {
+      ParameterMap const map{{"bins", bins}, {"team", std::int64_t{4}}, {"tile", tile}};
+      auto const problem_case = app().generate(row.dtype, 30001, 3, testing::with_defaults(app(), map));
+      std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), testing::repeats(5));
       if (outcome.starts_with("skipped: ")) continue;
       EXPECT_EQ(outcome, "") << testing::name_of(app(), row) << " bins " << bins;
     }
@@ -186,14 +186,16 @@ TEST(HistogramKernels, SharesInTheSameScratch) {
 
 // Threads of one team that count the same value in the same scratch, for long enough to run at the same time.
 TEST(HistogramKernels, ThreadsInTheSameScratch) {
-  for (Row const& row : app().rows) {
-    if (!testing::is_wanted(row)) continue;
-    for (std::int64_t const team : {2, 4}) {
-      ParameterMap const map{{"team", team}, {"distribution", std::string("constant")}};
-      auto const problem_case = app().generate(row.dtype, 2000003, 3, testing::with_defaults(app(), map));
-      std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 3);
-      if (outcome.starts_with("skipped: ")) continue;
-      EXPECT_EQ(outcome, "") << testing::name_of(app(), row) << " team " << team;
+  for (App const& of : {app(), make_app<Histogram>({rows<Histogram, BytesOfLanes>()})}) {
+    for (Row const& row : of.rows) {
+      if (!testing::is_wanted(row)) continue;
+      for (std::int64_t const team : {2, 4}) {
+        ParameterMap const map{{"team", team}, {"distribution", std::string("constant")}};
+        auto const problem_case = of.generate(row.dtype, 2000003, 3, testing::with_defaults(of, map));
+        std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 3);
+        if (outcome.starts_with("skipped: ")) continue;
+        EXPECT_EQ(outcome, "") << testing::name_of(of, row) << " team " << team;
+      }
     }
   }
 }

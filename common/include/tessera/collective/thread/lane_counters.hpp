@@ -49,9 +49,10 @@ struct LaneCounters {
 
   /// Who calls: any lane, with its own number.
   KOKKOS_FUNCTION void add_one(int lane, int index) const {
-    auto* const counters = reinterpret_cast<Counter*>(words);
-    auto const of = static_cast<std::uint32_t>(index);  // unsigned: a GPU divides by a shift then
-    ++counters[(of / in_word * L::width + static_cast<std::uint32_t>(lane)) * in_word + of % in_word];
+    // ((of / in_word) * W + lane) * in_word + of % in_word, in two multiply-adds and an `and` on a GPU.
+    auto const of = static_cast<std::uint32_t>(index);
+    std::uint32_t const in_lane = of * L::width - of % in_word * (L::width - 1);
+    ++reinterpret_cast<Counter*>(words + lane)[in_lane];
   }
 
   /// Calls `body(index, sum over the lanes)`, each index in some lane, and sets the counters to zero. With 8 bits W is
