@@ -1,10 +1,13 @@
 // Collectives of one thread's lanes, with operators that mind the order.
 
 #include <cstdint>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include <tessera/collective/operators.hpp>
+#include <tessera/collective/thread/for_each_element.hpp>
+#include <tessera/collective/thread/lane_counters.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/scan.hpp>
 
@@ -66,6 +69,42 @@ struct Documented {
     });
   }
 };
+
+// Counters at both widths; parts that are whole, short, and not aligned.
+TEST(ThreadCollectives, CountersOfLanes) {
+  auto const expect_counts = []<class Counter>(Counter) {
+    constexpr int width = 4;
+    using Lanes = lane::Emulated<width>;
+    using Counters = thread::LaneCounters<Lanes, Counter>;
+    Lanes const lanes;
+    constexpr int part = 3 * width * 2;
+    alignas(16) int elements[part + 2] = {};
+    for (int i = 0; i < part + 2; ++i) elements[i] = i * i % 5;
+    for (int const size : {1, 3, 4, 5, 9}) {
+      for (int const shift : {0, 1}) {
+        for (int count = 0; count <= part; ++count) {
+          std::vector<std::uint32_t> words(static_cast<std::size_t>(Counters::words_for(size)), 77);
+          Counters const counters{words.data(), size};
+          std::vector<int> expected(static_cast<std::size_t>(size)), found(static_cast<std::size_t>(size));
+          counters.set_to_zero(lanes);
+          // Twice, with a flush between: what was flushed must not come again.
+          for (int round = 0; round < 2; ++round) {
+            thread::for_each_element<3, 2>(lanes, elements + shift, count, [&]<int N>(int lane, int const(&x)[N]) {
+              for (int k = 0; k < N; ++k) counters.add_one(lane, x[k] % size);
+            });
+            for (int i = 0; i < count; ++i) ++expected[static_cast<std::size_t>(elements[i + shift] % size)];
+            counters.flush(lanes, [&](int index, std::uint32_t sum) {
+              found.at(static_cast<std::size_t>(index)) += static_cast<int>(sum);
+            });
+          }
+          ASSERT_EQ(found, expected) << size << " counters, " << count << " elements from " << shift;
+        }
+      }
+    }
+  };
+  expect_counts(std::uint8_t{});
+  expect_counts(std::uint32_t{});
+}
 
 template <class Op>
 void expect_scans_and_reductions() {

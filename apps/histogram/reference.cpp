@@ -1,0 +1,51 @@
+/// \file
+/// The serial oracle of histogram: one loop, 64-bit counts. Counts are exact, so that nothing may differ: the scale is
+/// empty. The rule of the bins (problem.hpp) is restated here: for floats in operations of T, each of which IEEE 754
+/// rounds in one way only; for integers by a division of 64-bit integers.
+
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "problem.hpp"
+
+namespace tessera::histogram {
+
+template <class T>
+std::vector<ExpectedField> Histogram::reference(Input<T, Kokkos::HostSpace> const& input) {
+  // int32 in 64 bits: neither a difference nor its product with the number of bins overflows.
+  using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
+  auto const lo = static_cast<Wide>(input.parameters.lo);
+  auto const hi = static_cast<Wide>(input.parameters.hi);
+  auto const bins = static_cast<std::size_t>(input.parameters.bins);
+  Wide const bins_of_wide = static_cast<Wide>(bins);
+  Wide const width = hi - lo;
+  Wide const per_unit = std::is_integral_v<T> ? Wide(0) : bins_of_wide / width;
+
+  std::vector<std::int64_t> counts(bins, 0);
+  std::int64_t outside = 0;
+  std::size_t const n = input.in.extent(0);
+  for (std::size_t i = 0; i < n; ++i) {
+    auto const x = static_cast<Wide>(input.in(i));
+    if (!(lo <= x) || !(x < hi)) {
+      ++outside;
+      continue;
+    }
+    std::size_t bin = 0;
+    if constexpr (std::is_integral_v<T>) {
+      bin = static_cast<std::size_t>((x - lo) * bins_of_wide / width);
+    } else {
+      bin = static_cast<std::size_t>((x - lo) * per_unit);
+      if (bin == bins) bin = bins - 1;
+    }
+    ++counts.at(bin);
+  }
+  return {{.name = "counts", .shape = {bins}, .value = {counts.begin(), counts.end()}, .scale = {}},
+          {.name = "outside", .shape = {}, .value = {static_cast<double>(outside)}, .scale = {}}};
+}
+
+template std::vector<ExpectedField> Histogram::reference(Input<float, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Histogram::reference(Input<double, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Histogram::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+
+}  // namespace tessera::histogram

@@ -1,0 +1,242 @@
+// Wrong counts; and lanes' counters of 8 bits, which GPUs choose, and hosts can run as well.
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "broken_rows.hpp"
+
+#include "../../apps/histogram/lane_counts.hpp"
+#include "../../apps/histogram/problem.hpp"
+#include "../../apps/histogram/shares.hpp"
+
+#include <tessera/verify/verify.hpp>
+
+namespace tessera::histogram {
+
+App app();
+
+namespace {
+
+enum class Mistake { none, not_zeroed, hi_inside, lo_outside, loses_updates, outside_in_last, skips_tail };
+
+// Counts by one thread, so that a lost update is lost every time.
+template <class T>
+struct WrongCounts {
+  T const* in;
+  std::size_t n;
+  Result result;
+  Bins<T> bins;
+  T hi;
+  Mistake mistake;
+
+  KOKKOS_FUNCTION void operator()(int) const {
+    if (mistake != Mistake::not_zeroed) {
+      for (std::int32_t bin = 0; bin < result.size(); ++bin) result[bin] = 0;
+    }
+    std::int64_t held = 0;  // of the bin before, read before another element of it was counted
+    for (std::size_t i = 0; i < n; ++i) {
+      std::int32_t bin = bins(in[i]);
+      if (mistake == Mistake::hi_inside && in[i] == hi) bin = bins.count - 1;
+      if (mistake == Mistake::lo_outside && bin == 0 && !(bins(static_cast<T>(in[i] - 1)) < bins.count))
+        bin = bins.count;
+      if (mistake == Mistake::outside_in_last && bin == bins.count) bin = bins.count - 1;
+      if (mistake == Mistake::skips_tail && i >= n / 4 * 4) continue;
+      if (mistake == Mistake::loses_updates) {
+        if (i % 2 == 0) held = result[bin];
+        if (i % 2 == 1 && bins(in[i - 1]) == bin) result[bin] = held;
+      }
+      ++result[bin];
+    }
+  }
+};
+
+template <Mistake mistake>
+struct Wrong {
+  static constexpr VariantInfo info{.name = "wrong", .summary = "one mistake"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<Histogram, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<Histogram, Exec, T> const& in,
+                    OutputOn<Histogram, Exec, T> const& out) const {
+      Kokkos::parallel_for("tessera::tests::broken_histogram", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+                           WrongCounts<T>{in.in.data(), in.in.extent(0), result_of(out), Bins<T>(in.parameters),
+                                          static_cast<T>(in.parameters.hi), mistake});
+    }
+  };
+};
+
+// Whole numbers from -8 to 24 about [0, 16), so that some stand on both ends.
+class WholeNumbers final : public FieldSource {
+ public:
+  explicit WholeNumbers(std::size_t n) : n_(n) {}
+  [[nodiscard]] Shape shape(FieldSpec const&) const override { return {n_}; }
+  void read(FieldSpec const& spec, void* destination) const override {
+    for (std::size_t i = 0; i < n_; ++i) {
+      auto const value = static_cast<std::int32_t>(i * 7 % 33) - 8;
+      switch (spec.dtype) {
+        case DType::float32: static_cast<float*>(destination)[i] = static_cast<float>(value); break;
+        case DType::float64: static_cast<double*>(destination)[i] = value; break;
+        default: static_cast<std::int32_t*>(destination)[i] = value;
+      }
+    }
+  }
+
+ private:
+  std::size_t n_;
+};
+
+ParameterMap const range{{"lo", 0.0}, {"hi", 16.0}, {"bins", std::int64_t{4}}};
+
+template <class Variant>
+std::string outcome_on_whole_numbers(std::size_t n, ParameterMap const& given, int runs = 1) {
+  App const app = make_app<Histogram>({rows<Histogram, Variant>()});
+  std::string all;
+  for (Row const& row : app.rows) {
+    if (!testing::is_wanted(row)) continue;
+    auto const problem_case = app.read(row.dtype, WholeNumbers(n), testing::with_defaults(app, given));
+    std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), runs);
+    all += outcome.empty() ? std::string("passed ") : outcome + " ";
+  }
+  return all;
+}
+
+template <Mistake mistake>
+void expect_mistake(std::string const& field) {
+  std::string const outcome = outcome_on_whole_numbers<Wrong<mistake>>(331, range, 2);
+  EXPECT_EQ(outcome.find("passed"), std::string::npos) << outcome;
+  EXPECT_NE(outcome.find(field), std::string::npos) << outcome;
+}
+
+TEST(BrokenHistogram, ThePathItselfIsRight) {
+  EXPECT_EQ(outcome_on_whole_numbers<Wrong<Mistake::none>>(331, range, 2).find("run"), std::string::npos);
+}
+TEST(BrokenHistogram, NotZeroed) { expect_mistake<Mistake::not_zeroed>("counts"); }
+TEST(BrokenHistogram, HiInside) { expect_mistake<Mistake::hi_inside>("counts"); }
+TEST(BrokenHistogram, LoOutside) { expect_mistake<Mistake::lo_outside>("counts"); }
+TEST(BrokenHistogram, OutsideInLast) { expect_mistake<Mistake::outside_in_last>("counts"); }
+TEST(BrokenHistogram, SkipsTail) { expect_mistake<Mistake::skips_tail>("counts"); }
+TEST(BrokenHistogram, LosesUpdates) {
+  testing::expect_caught<Histogram, Wrong<Mistake::loses_updates>>(1000, {{"distribution", std::string("constant")}},
+                                                                   "counts");
+}
+
+// A count kept in a float stops at 2^24, one of 32 bits turns negative at 2^31: the verifier tells them from the truth.
+TEST(BrokenHistogram, CountsOfTooFewBits) {
+  auto const differs = [](double truth, std::int64_t kept) {
+    auto const value = std::make_shared<std::int64_t>(kept);
+    HostField const actual{"counts", DType::int64, {1}, value};
+    return !verify({.name = "counts", .shape = {1}, .value = {truth}, .scale = {}}, actual, 0).passed;
+  };
+  EXPECT_TRUE(differs(16777217, std::int64_t{1} << 24));
+  EXPECT_TRUE(differs(0x1p31 + 5, static_cast<std::int32_t>(0x80000005u)));
+  EXPECT_FALSE(differs(0x1p31 + 5, (std::int64_t{1} << 31) + 5));
+}
+
+// Counters of 8 bits overflow where lanes are not flushed after 255 elements.
+struct BytesOfLanes {
+  static constexpr VariantInfo info{.name = "bytes_of_lanes", .summary = "lane_private as a GPU has it"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    LaneCounting<Exec, T, std::uint8_t> counting;
+
+    Plan(Exec const& exec, InputOn<Histogram, Exec, T> const& in) : counting(exec, in.in.extent(0), in.parameters) {}
+    void operator()(Exec const& exec, InputOn<Histogram, Exec, T> const& in,
+                    OutputOn<Histogram, Exec, T> const& out) const {
+      counting(exec, in.in.data(), result_of(out));
+    }
+  };
+};
+
+TEST(HistogramKernels, BytesOfLanes) {
+  App const app = make_app<Histogram>({rows<Histogram, BytesOfLanes>()});
+  for (Row const& row : app.rows) {
+    if (!testing::is_wanted(row)) continue;
+    for (char const* const distribution : {"uniform", "zipf", "constant"}) {
+      for (std::int64_t const bins : {1, 3, 4, 5, 256, 257, 1000}) {
+        for (std::int64_t const team : {0, 2, 4}) {
+          for (std::size_t const n : {0, 1, 127, 2041, 30013}) {
+            ParameterMap const map{{"bins", bins}, {"team", team}, {"distribution", std::string(distribution)}};
+            auto const problem_case = app.generate(row.dtype, n, 3, testing::with_defaults(app, map));
+            std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 2);
+            if (outcome.starts_with("skipped: ")) continue;
+            EXPECT_EQ(outcome, "") << testing::name_of(app, row) << " " << n << " " << distribution << " bins " << bins
+                                   << " team " << team;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Small shares, many for each team of hosts: counts of the one before must not meet those of the next.
+TEST(HistogramKernels, SharesInTheSameScratch) {
+  for (Row const& row : app().rows) {
+    if (!testing::is_wanted(row)) continue;
+    for (auto const& [bins, tile] : {std::pair<std::int64_t, std::int64_t>{5, 1000}, {1500, 1000}}) {
+      ParameterMap const map{{"bins", bins}, {"team", std::int64_t{4}}, {"tile", tile}};
+      auto const problem_case = app().generate(row.dtype, 30001, 3, testing::with_defaults(app(), map));
+      std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), testing::repeats(5));
+      if (outcome.starts_with("skipped: ")) continue;
+      EXPECT_EQ(outcome, "") << testing::name_of(app(), row) << " bins " << bins;
+    }
+  }
+}
+
+// Threads of one team that count the same value in the same scratch, for long enough to run at the same time.
+TEST(HistogramKernels, ThreadsInTheSameScratch) {
+  for (App const& of : {app(), make_app<Histogram>({rows<Histogram, BytesOfLanes>()})}) {
+    for (Row const& row : of.rows) {
+      if (!testing::is_wanted(row)) continue;
+      for (std::int64_t const team : {2, 4}) {
+        ParameterMap const map{{"team", team}, {"distribution", std::string("constant")}};
+        auto const problem_case = of.generate(row.dtype, 2000003, 3, testing::with_defaults(of, map));
+        std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 3);
+        if (outcome.starts_with("skipped: ")) continue;
+        EXPECT_EQ(outcome, "") << testing::name_of(of, row) << " team " << team;
+      }
+    }
+  }
+}
+
+// The rule itself, at the ends of the range and of the dtype.
+TEST(HistogramBins, Ends) {
+  Histogram::Parameters const unit{.bins = 4, .lo = -1, .hi = 1};
+  Bins<float> const of_float(unit);
+  EXPECT_EQ(of_float(-1.0f), 0);
+  EXPECT_EQ(of_float(-0.0f), 2);
+  EXPECT_EQ(of_float(std::nextafter(1.0f, 0.0f)), 3);
+  EXPECT_EQ(of_float(1.0f), 4);
+  EXPECT_EQ(of_float(std::nextafter(-1.0f, -2.0f)), 4);
+  EXPECT_EQ(of_float(std::numeric_limits<float>::quiet_NaN()), 4);
+  EXPECT_EQ(of_float(std::numeric_limits<float>::infinity()), 4);
+  EXPECT_EQ(of_float(-std::numeric_limits<float>::infinity()), 4);
+}
+
+TEST(HistogramBins, IntegersExactlyAsByDivision) {
+  constexpr std::int64_t least = std::numeric_limits<std::int32_t>::min();
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  for (auto const& [lo, hi] : {std::pair{least, most + 1}, std::pair{least, least + 1}, std::pair{most, most + 1},
+                               std::pair<std::int64_t, std::int64_t>{-3, 95}, std::pair{least + 5, most - 77},
+                               std::pair<std::int64_t, std::int64_t>{0, 1000003}}) {
+    for (std::int64_t const bins : {1, 2, 3, 7, 255, 256, 257, 65536, 1048575, 1048576}) {
+      Bins<std::int32_t> const of({.bins = bins, .lo = static_cast<double>(lo), .hi = static_cast<double>(hi)});
+      auto const expect = [&](std::int64_t x) {
+        if (x < least || x > most) return;
+        auto const bin = static_cast<std::int32_t>(x < lo || x >= hi ? bins : (x - lo) * bins / (hi - lo));
+        ASSERT_EQ(of(static_cast<std::int32_t>(x)), bin) << x << " in " << bins << " bins of " << lo << ", " << hi;
+      };
+      for (std::int64_t const end : {lo, hi, least, most}) {
+        for (std::int64_t x = end - 2; x <= end + 2; ++x) expect(x);
+      }
+      for (std::int64_t b = 0; b < bins; b += 1 + bins / 1000) {  // about the edges
+        std::int64_t const edge = lo + b * (hi - lo) / bins;
+        for (std::int64_t x = edge - 1; x <= edge + 2; ++x) expect(x);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::histogram
