@@ -16,22 +16,15 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <limits>
-
 #include <tessera/collective/exponential.hpp>
+#include <tessera/collective/operators.hpp>
 
 namespace tessera::collective {
-
-namespace detail {
-// A constant, since nvcc warns of a function of the standard library that is called in device code.
-template <class T>
-inline constexpr T negative_infinity = -std::numeric_limits<T>::infinity();
-}  // namespace detail
 
 /// The maximum of nothing.
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr T minus_infinity() {
-  return detail::negative_infinity<T>;
+  return detail::least<T>;
 }
 
 template <class T>

@@ -35,18 +35,22 @@ struct Sum {
   }
 };
 
+namespace detail {
+// Constants, since nvcc warns of the functions of the standard library that are called in device code.
+template <class T>
+inline constexpr T least = std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
+                                                       : std::numeric_limits<T>::lowest();
+template <class T>
+inline constexpr T greatest = std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity()
+                                                          : std::numeric_limits<T>::max();
+}  // namespace detail
+
 /// The larger; a NaN on either side gives NaN, as numpy.maximum does.
 template <class T>
 struct Max {
   static constexpr bool commutative = true;
 
-  [[nodiscard]] KOKKOS_FUNCTION constexpr T identity() const {
-    if constexpr (std::is_floating_point_v<T>) {
-      return -std::numeric_limits<T>::infinity();
-    } else {
-      return std::numeric_limits<T>::lowest();
-    }
-  }
+  [[nodiscard]] KOKKOS_FUNCTION constexpr T identity() const { return detail::least<T>; }
   [[nodiscard]] KOKKOS_FUNCTION constexpr T operator()(T const& a, T const& b) const {
     // `a != a` is how a NaN is told without a header that some back ends lack on the device. Copies, and two selections
     // instead of `||`: of references and branches GCC makes no vectors.
@@ -62,13 +66,7 @@ template <class T>
 struct Min {
   static constexpr bool commutative = true;
 
-  [[nodiscard]] KOKKOS_FUNCTION constexpr T identity() const {
-    if constexpr (std::is_floating_point_v<T>) {
-      return std::numeric_limits<T>::infinity();
-    } else {
-      return std::numeric_limits<T>::max();
-    }
-  }
+  [[nodiscard]] KOKKOS_FUNCTION constexpr T identity() const { return detail::greatest<T>; }
   [[nodiscard]] KOKKOS_FUNCTION constexpr T operator()(T const& a, T const& b) const {
     T const x = a;
     T const y = b;

@@ -20,7 +20,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 
 #include <tessera/collective/device/chunks.hpp>
@@ -86,7 +85,7 @@ struct SoftmaxItems {
       if (at < cols) {
         items.at[k] = collective::pack_at<N>(row + at);
       } else {
-        for (int e = 0; e < N; ++e) items.at[k][e] = -std::numeric_limits<T>::infinity();
+        for (int e = 0; e < N; ++e) items.at[k][e] = collective::minus_infinity<T>();
       }
     }
     for (int k = 0; k < Packs; ++k) {
@@ -175,7 +174,7 @@ struct TeamSoftmax {
       thread::Larger<T> const larger;
       // The barrier of each also says that all have read what the other left in its scratch a row before.
       T const max = fold_threads(team, lanes, thread::reduce<T>(lanes, of_lane, larger), maxima.data(),
-                                 -std::numeric_limits<T>::infinity(), larger);
+                                 collective::minus_infinity<T>(), larger);
       lanes.each([&](int, Items& own, T& value) { value = Share::exponentials(own, max); }, items, of_lane);
       collective::Sum<T> const add;
       T const sum = fold_threads(team, lanes, thread::reduce<T>(lanes, of_lane, add), sums.data(), T(0), add);

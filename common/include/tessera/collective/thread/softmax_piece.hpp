@@ -17,7 +17,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <limits>
 
 #include <tessera/collective/exponential.hpp>
 #include <tessera/collective/lane/lanes.hpp>
@@ -86,7 +85,7 @@ struct LaneSoftmax {
   }
 
  private:
-  [[nodiscard]] KOKKOS_FUNCTION static T nothing() { return -std::numeric_limits<T>::infinity(); }
+  [[nodiscard]] KOKKOS_FUNCTION static T nothing() { return collective::minus_infinity<T>(); }
 
   // One rescaling for all elements of a part.
   KOKKOS_FUNCTION void add(Items const& of, OnlineSum& own) const {
@@ -122,7 +121,7 @@ struct LoopSoftmax {
   /// max_j factor * x_j, without NaNs.
   [[nodiscard]] KOKKOS_FUNCTION T max(T const* piece, std::size_t count) const {
     T of[wide];
-    for (int e = 0; e < wide; ++e) of[e] = -std::numeric_limits<T>::infinity();
+    for (int e = 0; e < wide; ++e) of[e] = collective::minus_infinity<T>();
     std::size_t i = 0;
     for (; i + wide <= count; i += wide) {
       for (int e = 0; e < wide; ++e) of[e] = Larger<T>{}(of[e], piece[i + e] * factor);
