@@ -90,23 +90,31 @@ struct ChunkKernels {
     Scratch<LeftCounts> const sums(team.team_scratch(0), team.team_size());
     Scratch<int> const totals(team.team_scratch(0), team.team_size());
     Scratch<T> const exchange(team.team_scratch(0), tile);
-    LeftCounts lefts = is_one_tile ? LeftCounts{0, 0} : counted(team, sums.data());
-    std::size_t const end = chunks.end(team.league_rank());
-    for (std::size_t begin = chunks.begin(team.league_rank()); begin < end; begin += tile) {
+    // The last chunks and tiles first: they are what the first launch left in the caches. (On hosts a thread takes the
+    // chunk again that it counted.)
+    int const chunk = as_gpu ? chunks.count - 1 - team.league_rank() : team.league_rank();
+    LeftCounts const of_chunks = is_one_tile ? LeftCounts{0, 0} : counted(team, chunk, sums.data());
+    std::int64_t total = of_chunks.total;
+    std::int64_t upto = is_one_tile ? 0 : of_chunks.before + chunk_counts[chunk];  // lefts to the end of a tile
+    std::size_t const end = chunks.end(chunk);
+    std::size_t tiles = (end - chunks.begin(chunk) + tile - 1) / tile;
+    while (tiles > 0) {
+      --tiles;
+      std::size_t const begin = chunks.begin(chunk) + tiles * tile;
       int const count = thread::count_before(begin, end, static_cast<int>(tile));
       Tile<Shape, T> own;
       // The barrier in there comes before `exchange` is written again, and the one below before `totals` is.
       auto const counts = own.load(team, in + begin, part, count, is_left, totals.data());
       own.template exchange<true>(is_left, counts, exchange.data());
       team.team_barrier();
-      if (is_one_tile) lefts.total = counts.lefts;
-      store_run<as_gpu>(team, exchange.data(), counts.lefts, values + lefts.before);
+      if (is_one_tile) total = upto = counts.lefts;
+      upto -= counts.lefts;  // now: to the tile's begin
+      store_run<as_gpu>(team, exchange.data(), counts.lefts, values + upto);
       store_run<as_gpu>(team, exchange.data() + counts.lefts, count - counts.lefts,
-                        values + lefts.total + (begin - static_cast<std::size_t>(lefts.before)));
-      lefts.before += counts.lefts;
+                        values + total + (begin - static_cast<std::size_t>(upto)));
     }
     Kokkos::single(Kokkos::PerTeam(team), [&] {
-      if (team.league_rank() == 0) left_count[0] = lefts.total;
+      if (chunk == 0) left_count[0] = total;
     });
   }
 
@@ -123,8 +131,8 @@ struct ChunkKernels {
     return lefts;
   }
 
-  // Adds up the counts of the chunks before the team's, and of all. Every lane of the team gets them.
-  [[nodiscard]] KOKKOS_FUNCTION LeftCounts counted(Member const& team, LeftCounts* scratch) const {
+  // Adds up the counts of the chunks before one, and of all. Every lane of the team gets them.
+  [[nodiscard]] KOKKOS_FUNCTION LeftCounts counted(Member const& team, int chunk, LeftCounts* scratch) const {
     Lanes const lanes;
     AddLeftCounts const add;
     auto lefts = lanes.template fill<LeftCounts>({0, 0});
@@ -133,7 +141,7 @@ struct ChunkKernels {
           [&](int lane, LeftCounts& sum) {
             if (first + lane >= chunks.count) return;
             std::int64_t const of_chunk = chunk_counts[first + lane];
-            sum = add(sum, {first + lane < team.league_rank() ? of_chunk : 0, of_chunk});
+            sum = add(sum, {first + lane < chunk ? of_chunk : 0, of_chunk});
           },
           lefts);
     }

@@ -121,8 +121,10 @@ struct MoveRights {
     int const shift = behind_line<as_gpu>(to);
     int const stride = Lanes::width * team.team_size();
     int const tile = as_gpu ? in_flight * stride : 8192;
-    for (std::int64_t begin = std::int64_t{tile} * team.league_rank() - shift; begin < count;
-         begin += std::int64_t{tile} * team.league_size()) {
+    std::int64_t const tiles = (count + shift + tile - 1) / tile;
+    for (std::int64_t number = team.league_rank(); number < tiles; number += team.league_size()) {
+      // The last first: the caches still hold it.
+      std::int64_t const begin = (tiles - 1 - number) * tile - shift;
       if (as_gpu && begin >= 0 && begin + tile <= count) {
         Lanes const lanes;
         T const* const part_from = rights + begin + team.team_rank() * Lanes::width;

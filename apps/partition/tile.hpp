@@ -25,6 +25,7 @@ namespace tessera::partition {
 template <ExecutionSpace Exec, class T, bool as_gpu = is_gpu<Exec>>
 struct TileShape {
   using Lanes = lane::On<Exec, as_gpu ? 32 : lane::natural_width<Exec>>;
+  static constexpr bool for_gpu = as_gpu;
   static constexpr int pack = (as_gpu ? 1 : 4) * collective::pack_width<T>;
   using Part = thread::SplitRows<Lanes, T, 8, pack>;
   static constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
@@ -74,12 +75,15 @@ class Tile {
   template <bool with_rights>
   KOKKOS_FUNCTION void exchange(LessThanPivot<T> const& is_left, Counts const& counts, T* exchange) const {
     int const begin = begin_;
-    part_.place(Lanes{}, is_left, [&](int i, int rank, bool goes_left, T const& value) {
-      int const left = counts.before + rank;
-      if constexpr (with_rights) {
-        exchange[goes_left ? left : counts.lefts + (begin + i) - left] = value;
+    int const before = counts.before;
+    int const lefts = counts.lefts;
+    part_.place(Lanes{}, is_left, [=](int i, int rank, int left, T const& value) {
+      int const place = before + rank;
+      // A host takes the right ones along: a store costs less than a branch.
+      if constexpr (with_rights || !Shape::for_gpu) {
+        exchange[thread::either(left, place, lefts + (begin + i) - place)] = value;
       } else {
-        if (goes_left) exchange[left] = value;
+        if (left != 0) exchange[place] = value;
       }
     });
   }

@@ -206,6 +206,7 @@ void expect_right() {
     for (double const pivot : {0.0, 0.9, -1000.0, 1000.0}) {
       for (std::int64_t const team : {0, 3}) {
         for (std::int64_t const tile : {0, 37}) {
+          if (tile != 0 && size > 2000) continue;
           for_each_outcome<Variant>(size, {{"pivot", pivot}, {"team", team}, {"tile", tile}}, 2, expect_passed);
         }
       }

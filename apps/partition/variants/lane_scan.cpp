@@ -13,6 +13,7 @@
 #include <tessera/app/make_app.hpp>
 #include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/thread/split_rows.hpp>
 
 namespace tessera::partition {
 
@@ -94,7 +95,8 @@ struct LaneSegments {
             int const i = row * used + lane;
             if (i >= count) return;
             int const before = bits_in(of_segment & bits_below(lane));
-            values[begin + (i - place.position) + (vote ? before : total + place.position - before)] = own.at[row];
+            int const behind = total + place.position - before;
+            values[begin + (i - place.position) + thread::either(vote ? 1 : 0, before, behind)] = own.at[row];
           },
           places, held, votes);
     }
@@ -105,25 +107,32 @@ struct LaneSegments {
     Lanes const lanes;
     std::size_t const begin = number * static_cast<std::size_t>(length);
     int const count = static_cast<int>(Kokkos::min(n - begin, static_cast<std::size_t>(length)));
+    // A GPU's rows lie in registers, whose numbers are known to the compiler alone: it goes through all of them.
+    int const used = (count + Lanes::width - 1) / Lanes::width;
+    int const visited = is_gpu<Exec> ? rows : used;
     auto held = lanes.template fill<Held>({});
     lanes.each(
         [&](int lane, Held& own) {
-          for (int row = 0; row < rows; ++row) {
+          for (int row = 0; row < visited; ++row) {
             if (row * Lanes::width + lane < count) own.at[row] = in[begin + row * Lanes::width + lane];
           }
         },
         held);
     int total = 0;
-    for (int row = 0; row < rows; ++row) total += bits_in(votes_of(held, row, count));
+    for (int row = 0; row < visited; ++row) {
+      if (row < used) total += bits_in(votes_of(held, row, count));
+    }
     int before_row = 0;
-    for (int row = 0; row < rows; ++row) {
+    for (int row = 0; row < visited; ++row) {
+      if (row >= used) continue;
       std::uint64_t const lefts = votes_of(held, row, count);
       lanes.each(
           [&](int lane, Held const& own) {
             int const i = row * Lanes::width + lane;
             if (i >= count) return;
             int const before = before_row + bits_in(lefts & bits_below(lane));
-            values[begin + (((lefts >> lane) & 1) != 0 ? before : total + i - before)] = own.at[row];
+            int const goes_left = static_cast<int>((lefts >> lane) & 1);
+            values[begin + thread::either(goes_left, before, total + i - before)] = own.at[row];
           },
           held);
       before_row += bits_in(lefts);

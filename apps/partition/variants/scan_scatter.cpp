@@ -26,7 +26,7 @@ struct CountBefore {
 
   KOKKOS_FUNCTION void operator()(std::size_t i, std::uint32_t& running, bool final) const {
     if (final) before[i] = running;
-    if (is_left(in[i])) ++running;
+    running += is_left(in[i]) ? 1 : 0;
     if (final && i + 1 == n) before[n] = running;
   }
 };
@@ -52,8 +52,9 @@ struct Scatter {
     if (i >= n) return;
     std::size_t const begin = segment_of(i) * length;
     std::uint32_t const left = before[i] - before[begin];
+    std::size_t const behind = i + lefts(begin) - left;
     T const x = in[i];
-    values[is_left(x) ? begin + left : i + lefts(begin) - left] = x;
+    values[is_left(x) ? begin + left : behind] = x;
   }
 };
 
