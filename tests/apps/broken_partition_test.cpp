@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "../../apps/partition/chunked.hpp"
+#include "../../apps/partition/lane_segments.hpp"
 #include "../../apps/partition/problem.hpp"
 #include "../../apps/partition/single_pass.hpp"
 
@@ -167,6 +168,13 @@ TEST(LessThanPivot, IsTheComparisonInDouble) {
   expect_same_as_in_double<std::int32_t>();
 }
 
+TEST(LessThanPivot, TheUserHearsThatNothingIsLessThanNan) {
+  App const app = make_app<Partition>({rows<Partition, Broken<Mistake::none>>()});
+  auto const with = [&](double pivot) { return testing::with_defaults(app, {{"pivot", pivot}}); };
+  EXPECT_THROW(app.check_parameters(with(std::numeric_limits<double>::quiet_NaN())), UserError);
+  EXPECT_NO_THROW(app.check_parameters(with(-std::numeric_limits<double>::infinity())));
+}
+
 // The pass with counts of Count, and with a GPU's lanes, packs and moves on every space.
 template <class Count, bool with_rights>
 struct PassAsOnGpu {
@@ -200,6 +208,19 @@ struct ChunkedAsOnGpu {
   };
 };
 
+struct LanesAsOnGpu {
+  static constexpr VariantInfo info{.name = "lanes_as_on_gpu", .summary = "32 lanes, on every space"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const& exec, InputOn<Partition, Exec, T> const& in) : segments(exec, in.in.extent(0), in.parameters) {}
+    void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& in,
+                    OutputOn<Partition, Exec, T> const& out) const {
+      segments(exec, LessThanPivot<T>(in.parameters.pivot), in.in.data(), out.values.data(), out.left_count.data());
+    }
+    LaneSegments<Exec, T, true> segments;
+  };
+};
+
 template <class Variant>
 void expect_right() {
   for (std::size_t const size : {0, 1, 31, 1023, 1024, 1025, 8192, 8193, 70001}) {
@@ -216,6 +237,15 @@ void expect_right() {
 TEST(PartitionOfGpus, SinglePass) { expect_right<PassAsOnGpu<std::uint32_t, true>>(); }
 TEST(PartitionOfGpus, SinglePassOfMany) { expect_right<PassAsOnGpu<std::uint64_t, true>>(); }
 TEST(PartitionOfGpus, CompactionOfMany) { expect_right<PassAsOnGpu<std::uint64_t, false>>(); }
+TEST(PartitionOfGpus, Lanes) {
+  for (std::size_t const size : {0, 1, 31, 32, 33, 511, 513, 5003}) {
+    for (std::int64_t const segment : {1, 2, 5, 16, 17, 31, 32, 33, 64, 100, 511, 512}) {
+      for (double const pivot : {0.0, -1000.0, 1000.0}) {
+        for_each_outcome<LanesAsOnGpu>(size, {{"pivot", pivot}, {"segment", segment}}, 1, expect_passed);
+      }
+    }
+  }
+}
 TEST(PartitionOfGpus, Chunked) { expect_right<ChunkedAsOnGpu>(); }
 
 }  // namespace

@@ -11,6 +11,18 @@
 
 namespace tessera::partition {
 
+namespace {
+
+template <class T>
+struct CountLefts {
+  LessThanPivot<T> is_left;
+  T const* in;
+
+  KOKKOS_FUNCTION void operator()(std::size_t i, std::int64_t& lefts) const { lefts += is_left(in[i]) ? 1 : 0; }
+};
+
+}  // namespace
+
 struct Compact {
   static constexpr VariantInfo info{.name = "compact",
                                     .level = Level::device,
@@ -59,16 +71,11 @@ struct Compact {
       return {.bytes = moved * sizeof(T) + sizeof(std::int64_t), .flops = n};
     }
 
-    struct CountLefts {
-      LessThanPivot<T> is_left;
-      T const* in;
-      KOKKOS_FUNCTION void operator()(std::size_t i, std::int64_t& lefts) const { lefts += is_left(in[i]) ? 1 : 0; }
-    };
     [[nodiscard]] static std::int64_t count_lefts(Exec const& exec, InputOn<Partition, Exec, T> const& input) {
       std::int64_t lefts = 0;
       Kokkos::parallel_reduce("tessera::partition::compact::work",
                               Kokkos::RangePolicy<Exec>(exec, 0, input.in.extent(0)),
-                              CountLefts{LessThanPivot<T>(input.parameters.pivot), input.in.data()}, lefts);
+                              CountLefts<T>{LessThanPivot<T>(input.parameters.pivot), input.in.data()}, lefts);
       return lefts;
     }
 
