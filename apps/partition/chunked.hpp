@@ -74,8 +74,8 @@ struct ChunkKernels {
       thread::load_rows(lanes, in + begin + own, count, T{}, values_read);
       lanes.each(
           [&](int lane, Rows const& rows, LeftCounts& sum) {
-            sum.total += count == Shape::Part::size ? lefts_of<true>(lane, rows, count)
-                                                    : lefts_of<false>(lane, rows, count);
+            sum.total +=
+                count == Shape::Part::size ? lefts_of<true>(lane, rows, count) : lefts_of<false>(lane, rows, count);
           },
           values_read, lefts);
     }

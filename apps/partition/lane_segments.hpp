@@ -81,11 +81,10 @@ struct LaneSegmentsKernel {
         places, held);
     for (int row = 0; row < rows; ++row) {
       auto votes = lanes.template fill<bool>(false);
-      lanes.each(
-          [&](int lane, Held const& own, bool& vote) {
-            vote = lane < used && row * used + lane < count && is_left(own.at[row]);
-          },
-          held, votes);
+      // What lanes beyond the last segment vote, nobody counts.
+      lanes.each([&](int lane, Held const& own,
+                     bool& vote) { vote = row * used + lane < count && is_left(own.at[row]); },
+                 held, votes);
       std::uint64_t const lefts = lanes.ballot(votes);
       lanes.each(
           [&](int lane, Place const& place, Held const& own, bool const& vote) {
@@ -151,11 +150,9 @@ struct LaneSegmentsKernel {
                                                        int count) const {
     Lanes const lanes;
     auto votes = lanes.template fill<bool>(false);
-    lanes.each(
-        [&](int lane, Held const& own, bool& vote) {
-          vote = row * Lanes::width + lane < count && is_left(own.at[row]);
-        },
-        held, votes);
+    lanes.each([&](int lane, Held const& own,
+                   bool& vote) { vote = row * Lanes::width + lane < count && is_left(own.at[row]); },
+               held, votes);
     return lanes.ballot(votes);
   }
 
@@ -185,9 +182,9 @@ class LaneSegments {
 
   void operator()(Exec const& exec, LessThanPivot<T> const& is_left, T const* in, T* values,
                   std::int64_t* left_count) const {
-    Kokkos::parallel_for(
-        "tessera::partition::lane_scan::scan", Kokkos::TeamPolicy<Exec>(exec, league_, threads_, vector_length),
-        Kernel{is_left, in, values, left_count, n_, segments_, length_, per_row_, groups});
+    Kokkos::parallel_for("tessera::partition::lane_scan::scan",
+                         Kokkos::TeamPolicy<Exec>(exec, league_, threads_, vector_length),
+                         Kernel{is_left, in, values, left_count, n_, segments_, length_, per_row_, groups});
   }
 
   [[nodiscard]] std::string note() const { return std::to_string(width) + " lanes"; }

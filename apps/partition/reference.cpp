@@ -19,8 +19,7 @@ std::vector<ExpectedField> Partition::reference(Input<T, Kokkos::HostSpace> cons
   double const pivot = input.parameters.pivot;
   T const* const in = input.in.data();
   ExpectedField values{.name = "values", .shape = {n}, .value = std::vector<double>(n), .scale = {}};
-  ExpectedField counts{
-      .name = "left_count", .shape = {segments}, .value = std::vector<double>(segments), .scale = {}};
+  ExpectedField counts{.name = "left_count", .shape = {segments}, .value = std::vector<double>(segments), .scale = {}};
   double* const out = values.value.data();
   for (std::size_t s = 0; s < segments; ++s) {
     std::size_t const begin = s * length;

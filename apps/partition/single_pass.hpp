@@ -169,8 +169,7 @@ class SinglePass {
         look_back_(label, tiles_),
         rights_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::rights"), with_rights ? n : 0) {}
 
-  void operator()(Exec const& exec, LessThanPivot<T> const& is_left, T const* in, T* values,
-                  std::int64_t* left_count) {
+  void operator()(Exec const& exec, LessThanPivot<T> const& is_left, T const* in, T* values, std::int64_t* left_count) {
     constexpr int vector_length = Kernel::Shape::vector_length;
     typename Kernel::Policy policy(exec, league_, shape_.threads, vector_length);
     Kokkos::parallel_for(label_ + "::pass",
@@ -179,8 +178,7 @@ class SinglePass {
                                 look_back_.next_launch(exec)});
     if constexpr (with_rights) {
       using Move = MoveRights<Exec, T, as_gpu>;
-      Kokkos::parallel_for(label_ + "::move",
-                           typename Move::Policy(exec, movers_, shape_.threads, vector_length),
+      Kokkos::parallel_for(label_ + "::move", typename Move::Policy(exec, movers_, shape_.threads, vector_length),
                            Move{rights_.data(), values, left_count, n_});
     }
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "predicate.hpp"
 #include "problem.hpp"
@@ -34,13 +35,14 @@ struct TileShape {
   int part;          // elements of a tile that are one thread's
   std::size_t tile;  // elements of a tile
 
-  /// Throws Skip if the space has no such team.
+  /// Throws Skip if the space has no such team, or too little scratch for it.
   TileShape(Exec const& exec, Partition::Parameters const& parameters)
       : threads(device::team_size(exec, parameters.team, vector_length)) {
     // What remains of a team's scratch beside some numbers a thread. A large team shares the tile of a usual one.
-    auto const there = static_cast<std::size_t>(Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0));
-    std::size_t const scratch = std::min(there - 2048 - 24 * static_cast<std::size_t>(threads), std::size_t{32} << 10);
-    std::size_t const most = std::min(static_cast<std::size_t>(threads) * Part::size, scratch / sizeof(T));
+    int const there = Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0) - 2048 - 24 * threads;
+    auto const elements = std::clamp(there, 0, 32 << 10) / static_cast<int>(sizeof(T));
+    if (elements < threads) throw Skip("a team of " + std::to_string(threads) + " threads (its scratch is too small)");
+    auto const most = static_cast<std::size_t>(std::min(threads * Part::size, elements));
     tile = parameters.tile == 0 ? most : std::min(static_cast<std::size_t>(parameters.tile), most);
     // A smaller tile than fits into registers leaves some of them empty; threads share it evenly.
     part = static_cast<int>((tile + threads - 1) / threads);

@@ -17,9 +17,7 @@ VariantRows reduce_then_scatter();
 VariantRows look_back();
 VariantRows compact();
 
-App app() {
-  return make_app<Partition>({scan_scatter(), lane_scan(), reduce_then_scatter(), look_back(), compact()});
-}
+App app() { return make_app<Partition>({scan_scatter(), lane_scan(), reduce_then_scatter(), look_back(), compact()}); }
 
 std::vector<ParameterSpec> Partition::parameters() {
   return {

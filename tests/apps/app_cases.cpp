@@ -204,7 +204,8 @@ std::vector<ParameterMap> parameters_of(std::string_view app) {
   if (app == "partition") {
     double const infinite = std::numeric_limits<double>::infinity();
     // All right, all left, a bound that no float is, the patterns' extremes, beyond int32.
-    for (double const pivot : {-infinite, infinite, 0.1, -0.7, 50.5, -0.0, 1e300, -1e300, 2147483648.0, -2147483648.0}) {
+    for (double const pivot :
+         {-infinite, infinite, 0.1, -0.7, 50.5, -0.0, 1e300, -1e300, 2147483648.0, -2147483648.0}) {
       maps.push_back({{"pivot", pivot}});
       maps.push_back({{"pivot", pivot}, {"segment", Int{32}}});
     }

@@ -16,12 +16,12 @@ namespace {
 enum class Mistake {
   none,
   equal_goes_left,
-  right_reversed,         // rejected elements from the back, as a single pass that is not stable leaves them
-  second_tile_off,        // one tile of 8 lacks what the tile before it counted last
-  not_stable_in_lanes,    // the left elements of 32 lanes in reverse
-  counts_in_float,        // stops at 2^24
+  right_reversed,       // rejected elements from the back, as a single pass that is not stable leaves them
+  second_tile_off,      // one tile of 8 lacks what the tile before it counted last
+  not_stable_in_lanes,  // the left elements of 32 lanes in reverse
+  counts_in_float,      // stops at 2^24
   ignores_segments,
-  fills_the_rest,         // writes the right part, too, and says that it does not
+  fills_the_rest,  // writes the right part, too, and says that it does not
 };
 
 // One index for each segment.
@@ -49,8 +49,8 @@ struct SplitSegment {
       ++lefts;
       inexact += 1.0f;
     }
-    left_count[s] = mistake == Mistake::counts_in_float ? static_cast<std::int64_t>(inexact)
-                                                        : static_cast<std::int64_t>(lefts);
+    left_count[s] =
+        mistake == Mistake::counts_in_float ? static_cast<std::int64_t>(inexact) : static_cast<std::int64_t>(lefts);
     std::size_t left = begin;
     std::size_t right = mistake == Mistake::right_reversed ? end - 1 : begin + lefts;
     for (std::size_t i = begin; i < end; ++i) {
@@ -80,10 +80,9 @@ struct Broken {
     Plan(Exec const&, InputOn<Partition, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& in,
                     OutputOn<Partition, Exec, T> const& out) const {
-      Kokkos::parallel_for("tessera::tests::broken_partition",
-                           Kokkos::RangePolicy<Exec>(exec, 0, out.left_count.extent(0)),
-                           SplitSegment<T>{in.parameters, in.in.data(), out.values.data(), out.left_count.data(),
-                                           in.in.extent(0), M});
+      Kokkos::parallel_for(
+          "tessera::tests::broken_partition", Kokkos::RangePolicy<Exec>(exec, 0, out.left_count.extent(0)),
+          SplitSegment<T>{in.parameters, in.in.data(), out.values.data(), out.left_count.data(), in.in.extent(0), M});
     }
     [[nodiscard]] std::vector<WrittenField> outputs() const {
       if (M != Mistake::fills_the_rest) return {};
@@ -131,8 +130,8 @@ TEST(BrokenPartition, NotStableInLanes) {
   testing::expect_caught<Partition, Broken<Mistake::not_stable_in_lanes>>(100, {}, "values");
 }
 TEST(BrokenPartition, CountsInFloat) {
-  testing::expect_caught<Partition, Broken<Mistake::counts_in_float>>(
-      (std::size_t{1} << 24) + 3, {{"pivot", 1000.0}}, "expected 16777219, got 16777216");
+  testing::expect_caught<Partition, Broken<Mistake::counts_in_float>>((std::size_t{1} << 24) + 3, {{"pivot", 1000.0}},
+                                                                      "expected 16777219, got 16777216");
 }
 TEST(BrokenPartition, IgnoresSegments) {
   testing::expect_caught<Partition, Broken<Mistake::ignores_segments>>(100, {{"segment", std::int64_t{30}}}, "wrong");
@@ -156,8 +155,9 @@ void expect_same_as_in_double() {
   }
   double const infinite = std::numeric_limits<double>::infinity();
   for (double const pivot :
-       {0.0, -0.0, 0.1, -0.1, 1.0, 0.5, -0.5, 1e-60, -1e-60, 1e-320, 16777217.0, 1e60, -1e60, 2147483647.0, 2147483646.5,
-        2147483647.5, 2147483648.0, -2147483648.0, -2147483647.5, -2147483648.5, infinite, -infinite}) {
+       {0.0,          -0.0,          0.1,           -0.1,          1.0,      0.5,          -0.5,         1e-60,
+        -1e-60,       1e-320,        16777217.0,    1e60,          -1e60,    2147483647.0, 2147483646.5, 2147483647.5,
+        2147483648.0, -2147483648.0, -2147483647.5, -2147483648.5, infinite, -infinite}) {
     LessThanPivot<T> const is_left(pivot);
     for (T const x : numbers) EXPECT_EQ(is_left(x), static_cast<double>(x) < pivot) << x << " < " << pivot;
   }
@@ -183,8 +183,7 @@ struct PassAsOnGpu {
   struct Plan {
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& in)
         : pass("tessera::tests::pass", exec, in.in.extent(0), in.parameters) {}
-    void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& in,
-                    OutputOn<Partition, Exec, T> const& out) {
+    void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& in, OutputOn<Partition, Exec, T> const& out) {
       pass(exec, LessThanPivot<T>(in.parameters.pivot), in.in.data(), out.values.data(), out.left_count.data());
     }
     [[nodiscard]] std::vector<WrittenField> outputs() const {

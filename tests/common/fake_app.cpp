@@ -80,9 +80,7 @@ class FakeRun final : public RowRun {
   }
   ~FakeRun() override { --counts().alive; }
 
-  void poison() override {
-    std::ranges::fill(out_, poison_value<T>);
-  }
+  void poison() override { std::ranges::fill(out_, poison_value<T>); }
   void enqueue() override {
     ++counts().launches;
     ++launches_;
@@ -154,9 +152,9 @@ Footprint footprint_of(DType dtype, double n) {
 }
 
 constexpr std::array<std::string_view, 22> kinds{
-    "good",         "wrong_middle", "wrong_later",  "works_once", "nan",           "nothing",
-    "throws_start", "throws_later", "throws_odd",   "skips",      "past_end",      "lying",
-    "honest",       "float_only",   "openmp_only",  "absent",     "interrupts",    "stale",
+    "good",         "wrong_middle", "wrong_later",   "works_once", "nan",        "nothing",
+    "throws_start", "throws_later", "throws_odd",    "skips",      "past_end",   "lying",
+    "honest",       "float_only",   "openmp_only",   "absent",     "interrupts", "stale",
     "first_half",   "past_half",    "short_of_half", "miscounts"};
 
 // Row::start is a plain function: one for each kind.
@@ -201,9 +199,7 @@ App fake_app(FakeOptions const& options) {
     }
   }
   app.input_fields = [](DType dtype) { return std::vector<FieldSpec>{{"a", 1, dtype}}; };
-  app.output_fields = [](DType dtype) {
-    return std::vector<FieldSpec>{{"out", 1, dtype}, {"half", 1, DType::int64}};
-  };
+  app.output_fields = [](DType dtype) { return std::vector<FieldSpec>{{"out", 1, dtype}, {"half", 1, DType::int64}}; };
   app.check_parameters = [](ParameterMap const& map) {
     if (std::get<bool>(map.at("exclusive")) && std::get<std::string>(map.at("op")) != "sum") {
       throw UserError("--exclusive with --op max (no such case) leave out one of them");

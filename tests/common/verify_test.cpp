@@ -93,8 +93,10 @@ TYPED_TEST(Verify, only_the_first_elements_are_compared_and_the_rest_must_be_unt
     EXPECT_EQ(caught.wrong, 1u);
     EXPECT_EQ(caught.first_wrong, touched);
   }
-  EXPECT_TRUE(verify_against_file(field(sequence.right<TypeParam>()), sequence.expected(), field(values), exact, 5).passed);
-  EXPECT_FALSE(verify_against_file(field(sequence.right<TypeParam>()), sequence.expected(), field(values), exact, 6).passed);
+  EXPECT_TRUE(
+      verify_against_file(field(sequence.right<TypeParam>()), sequence.expected(), field(values), exact, 5).passed);
+  EXPECT_FALSE(
+      verify_against_file(field(sequence.right<TypeParam>()), sequence.expected(), field(values), exact, 6).passed);
 }
 
 template <class T>

@@ -60,7 +60,8 @@ struct Compact {
         throw Skip(std::to_string(parameters.segments(n)) + " segments (the left part of one alone is compacted)");
       }
       constexpr char const* label = "tessera::partition::compact";
-      if (n > std::numeric_limits<std::uint32_t>::max()) return Pass(std::in_place_type<Wide>, label, exec, n, parameters);
+      if (n > std::numeric_limits<std::uint32_t>::max())
+        return Pass(std::in_place_type<Wide>, label, exec, n, parameters);
       return Pass(std::in_place_type<Narrow>, label, exec, n, parameters);
     }
 

@@ -8,9 +8,8 @@
 namespace tessera::partition {
 
 struct LaneScan {
-  static constexpr VariantInfo info{.name = "lane_scan",
-                                    .level = Level::lane,
-                                    .summary = "segments in the lanes of a thread, placed by their votes"};
+  static constexpr VariantInfo info{
+      .name = "lane_scan", .level = Level::lane, .summary = "segments in the lanes of a thread, placed by their votes"};
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:

@@ -44,7 +44,8 @@ struct LookBack {
         throw Skip("segments of " + std::to_string(parameters.segment) + " (the whole array is partitioned at once)");
       }
       constexpr char const* label = "tessera::partition::look_back";
-      if (n > std::numeric_limits<std::uint32_t>::max()) return Pass(std::in_place_type<Wide>, label, exec, n, parameters);
+      if (n > std::numeric_limits<std::uint32_t>::max())
+        return Pass(std::in_place_type<Wide>, label, exec, n, parameters);
       return Pass(std::in_place_type<Narrow>, label, exec, n, parameters);
     }
 

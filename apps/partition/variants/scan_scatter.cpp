@@ -61,8 +61,9 @@ struct Scatter {
 }  // namespace
 
 struct ScanScatter {
-  static constexpr VariantInfo info{
-      .name = "scan_scatter", .level = Level::range, .summary = "Kokkos::parallel_scan of flags, scatter: the baseline"};
+  static constexpr VariantInfo info{.name = "scan_scatter",
+                                    .level = Level::range,
+                                    .summary = "Kokkos::parallel_scan of flags, scatter: the baseline"};
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:

@@ -80,7 +80,8 @@ std::string find_fault(std::vector<HostField> const& result, Oracle const& oracl
     report.unchecked += verdict.unchecked;
     note(verdict, "");
     if (HostField const* const stored = find_field(oracle.from_file, expected.name)) {
-      note(verify_against_file(*stored, expected, *actual, report.rounding_steps, *count), " [against the file's /expected]");
+      note(verify_against_file(*stored, expected, *actual, report.rounding_steps, *count),
+           " [against the file's /expected]");
     }
   }
   return fault;
