@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <limits>
 #include <string>
 
 #include "harness.hpp"
@@ -121,6 +122,7 @@ RandomCase random_case(App const& app, std::uint64_t draw) {
     bool const by_lanes = name == "lane_broadcast" || name == "butterfly";
     map["segment"] = static_cast<Int>(dice.extent(by_lanes ? dice.one_of({9, 100, 1024}) : 100));
   }
+  if (has_parameter(app, "pivot") && dice.below(2) == 0) map["pivot"] = dice.one_of({-0.9, -0.3, 0.2, 0.7, 40.0});
   if (has_parameter(app, "window")) map["window"] = static_cast<Int>(1 + dice.extent(dice.one_of({5, 40, 5000})));
   if (has_parameter(app, "axis")) map["axis"] = static_cast<Int>(dice.below(2));
   if (has_parameter(app, "exclusive")) map["exclusive"] = dice.below(2) == 0;
@@ -221,6 +223,23 @@ std::vector<ParameterMap> parameters_of(std::string_view app) {
           maps.push_back({{"op", std::string(op)}, {"segment", segment}, {"team", team}});
         }
       }
+    }
+  }
+  if (app == "partition") {
+    double const infinite = std::numeric_limits<double>::infinity();
+    // All right, all left, a bound that no float is, the patterns' extremes, beyond int32.
+    for (double const pivot :
+         {-infinite, infinite, 0.1, -0.7, 50.5, -0.0, 1e300, -1e300, 2147483648.0, -2147483648.0}) {
+      maps.push_back({{"pivot", pivot}});
+      maps.push_back({{"pivot", pivot}, {"segment", Int{32}}});
+    }
+    for (Int const segment : {1, 2, 3, 8, 9, 32, 33, 100, 511, 512, 513, 5000, 100000}) {
+      maps.push_back({{"segment", segment}});
+      maps.push_back({{"segment", segment}, {"team", Int{3}}});
+    }
+    for (Int const tile : {1, 2, 8, 37, 300, 1023, 1025}) {
+      maps.push_back({{"tile", tile}});
+      maps.push_back({{"tile", tile}, {"team", Int{3}}, {"pivot", 0.4}});
     }
   }
   if (app == "axis_sum") {

@@ -16,7 +16,7 @@ struct CopiesHalf {
                     OutputOn<Roofline, Exec, T> const& out) const {
       measure::copy(exec, in.a.data(), out.copied.data(), in.a.extent(0) / 2);
     }
-    [[nodiscard]] std::vector<std::string> outputs() const { return {"copied"}; }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}}; }
   };
 };
 
@@ -29,7 +29,7 @@ struct ForgetsFactor {
                     OutputOn<Roofline, Exec, T> const& out) const {
       measure::triad(exec, in.a.data(), in.b.data(), out.triad.data(), T(1), in.a.extent(0));
     }
-    [[nodiscard]] std::vector<std::string> outputs() const { return {"triad"}; }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "triad"}}; }
   };
 };
 
@@ -43,7 +43,7 @@ struct SkipsIteration {
       measure::chains(exec, out.chains.data(), static_cast<std::int32_t>(out.chains.extent(0)),
                       static_cast<std::int32_t>(in.parameters.iterations - 1));
     }
-    [[nodiscard]] std::vector<std::string> outputs() const { return {"chains"}; }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "chains"}}; }
   };
 };
 
@@ -53,7 +53,7 @@ struct LaunchesNothing {
   struct Plan {
     Plan(Exec const&, InputOn<Roofline, Exec, T> const&) {}
     void operator()(Exec const&, InputOn<Roofline, Exec, T> const&, OutputOn<Roofline, Exec, T> const&) const {}
-    [[nodiscard]] std::vector<std::string> outputs() const { return {"launched"}; }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "launched"}}; }
   };
 };
 
@@ -67,7 +67,7 @@ struct NamesTooMuch {
                     OutputOn<Roofline, Exec, T> const& out) const {
       measure::copy(exec, in.a.data(), out.copied.data(), in.a.extent(0));
     }
-    [[nodiscard]] std::vector<std::string> outputs() const { return {"copied", "triad"}; }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}, {.field = "triad"}}; }
   };
 };
 

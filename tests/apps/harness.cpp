@@ -107,10 +107,11 @@ std::string run_row(Row const& row, Case& problem_case, std::vector<ExpectedFiel
       run->fence();
       std::vector<HostField> const fields = run->fetch();
       if (fields.size() != expected.size()) return "another number of fields";
-      std::vector<std::string> const written = run->outputs();
+      std::vector<WrittenField> const written = run->outputs();
       for (std::size_t f = 0; f < fields.size(); ++f) {
-        if (!written.empty() && std::ranges::find(written, fields[f].name) == written.end()) continue;
-        Verdict const verdict = verify(expected[f], fields[f], run->rounding_steps());
+        std::optional<std::size_t> const count = elements_written(written, fields[f].name, expected);
+        if (!count) continue;
+        Verdict const verdict = verify(expected[f], fields[f], run->rounding_steps(), *count);
         if (!verdict.passed) return "run " + std::to_string(i) + ": " + verdict.message;
         if (i > 0 && row.info.deterministic && !same_bits(first[f], fields[f])) {
           return "run " + std::to_string(i) + ": other bits than the first run, yet said to be deterministic";

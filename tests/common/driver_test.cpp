@@ -401,6 +401,23 @@ TEST_F(Driver, output_holds_the_verified_rows_and_is_an_input_again) {
   EXPECT_EQ(report()["input"][0]["parameters"]["c"], 5.0);
 }
 
+TEST_F(Driver, a_row_that_writes_the_first_elements_is_judged_by_those) {
+  EXPECT_EQ(run({"first_half"}, {"--size", "7", "--output", path("out.h5")}).code, 0);
+  EXPECT_EQ(row(0)["elements"], 3 + 1);
+  hdf5::File const file(path("out.h5"), hdf5::File::Mode::read);
+  hdf5::Group const output = file.root().open_group("output").open_group("first_half").open_group("openmp");
+  EXPECT_EQ(output.names(), (Names{"half", "out"}));
+  EXPECT_EQ(output.open_dataset("out").shape(), (Shape{3}));
+  EXPECT_EQ(run({"past_half", "short_of_half", "miscounts"}, {"--size", "7"}).code, 1);
+  EXPECT_TRUE(has(row(0)["reason"].get<std::string>(), "out: 1 elements were written after the first 3"));
+  EXPECT_TRUE(has(row(0)["reason"].get<std::string>(), "first at [3]"));
+  EXPECT_TRUE(has(row(1)["reason"].get<std::string>(), "out: 1 of 3 elements are wrong; first at [2]"));
+  EXPECT_TRUE(has(row(2)["reason"].get<std::string>(), "no such field of one element"));
+  // The file's /expected is about all elements; of those that the row writes it is asked.
+  write_case<float>("half.h5", {0, 1, 2, 3}, {10, 11, 12, 13});
+  EXPECT_EQ(run({"first_half"}, {"--input", path("half.h5")}).code, 0);
+}
+
 TEST_F(Driver, an_output_of_nothing_leaves_no_file) {
   EXPECT_EQ(run({"wrong_middle"}, {"--output", path("out.h5")}).code, 1);
   EXPECT_FALSE(fs::exists(path("out.h5")));

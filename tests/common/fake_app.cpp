@@ -43,7 +43,7 @@ class FakeCase final : public Case {
     return {{"a", dtype_of<T>, {a_.size()}, std::shared_ptr<void const>(std::shared_ptr<void>(), a_.data())}};
   }
   [[nodiscard]] std::vector<HostField> output_shapes() const override {
-    return {{"out", dtype_of<T>, {a_.size()}, nullptr}};
+    return {{"out", dtype_of<T>, {a_.size()}, nullptr}, {"half", DType::int64, {1}, nullptr}};
   }
   [[nodiscard]] Work work() const override {
     double const n = static_cast<double>(a_.size());
@@ -55,7 +55,7 @@ class FakeCase final : public Case {
       expected.value.push_back(static_cast<double>(value) + c());
       expected.scale.push_back(std::abs(static_cast<double>(value)) + std::abs(c()));
     }
-    return {expected};
+    return {expected, {"half", {1}, {static_cast<double>(a_.size() / 2)}, {}}};
   }
   void release_device_input() override { ++counts().releases; }
 
@@ -80,10 +80,7 @@ class FakeRun final : public RowRun {
   }
   ~FakeRun() override { --counts().alive; }
 
-  void poison() override {
-    std::ranges::fill(
-        out_, std::numeric_limits<T>::is_integer ? std::numeric_limits<T>::min() : std::numeric_limits<T>::quiet_NaN());
-  }
+  void poison() override { std::ranges::fill(out_, poison_value<T>); }
   void enqueue() override {
     ++counts().launches;
     ++launches_;
@@ -107,14 +104,27 @@ class FakeRun final : public RowRun {
   [[nodiscard]] std::vector<HostField> fetch() override {
     if (kind_ == "past_end") throw std::runtime_error("wrote 4 bytes past the end of out");
     auto const copy = std::make_shared<std::vector<T>>(out_);
-    return {{"out", dtype_of<T>, {out_.size()}, std::shared_ptr<void const>(copy, copy->data())}};
+    auto const half = std::make_shared<std::int64_t>(out_.size() / 2);
+    return {{"out", dtype_of<T>, {out_.size()}, std::shared_ptr<void const>(copy, copy->data())},
+            {"half", DType::int64, {1}, half}};
+  }
+  [[nodiscard]] std::vector<WrittenField> outputs() const override {
+    if (writes_half()) return {{.field = "out", .count_field = "half"}, {.field = "half"}};
+    if (kind_ == "miscounts") return {{.field = "out", .count_field = "out"}};
+    return {{.field = "out"}};
   }
   [[nodiscard]] double rounding_steps() const override { return std::is_integral_v<T> ? 0 : 2; }
   [[nodiscard]] std::string note() const override { return "tiles of 64"; }
 
  private:
+  [[nodiscard]] bool writes_half() const {
+    return kind_ == "first_half" || kind_ == "past_half" || kind_ == "short_of_half";
+  }
   void add() {
-    for (std::size_t i = 0; i < out_.size(); ++i) {
+    std::size_t end = writes_half() ? out_.size() / 2 : out_.size();
+    if (kind_ == "past_half") ++end;
+    if (kind_ == "short_of_half") --end;
+    for (std::size_t i = 0; i < end; ++i) {
       out_[i] = static_cast<T>(static_cast<double>(case_->a()[i]) + case_->c());
     }
   }
@@ -141,10 +151,11 @@ Footprint footprint_of(DType dtype, double n) {
   return {bytes, bytes, n};
 }
 
-constexpr std::array<std::string_view, 18> kinds{
-    "good",         "wrong_middle", "wrong_later", "works_once", "nan",        "nothing",
-    "throws_start", "throws_later", "throws_odd",  "skips",      "past_end",   "lying",
-    "honest",       "float_only",   "openmp_only", "absent",     "interrupts", "stale"};
+constexpr std::array<std::string_view, 22> kinds{
+    "good",         "wrong_middle", "wrong_later",   "works_once", "nan",        "nothing",
+    "throws_start", "throws_later", "throws_odd",    "skips",      "past_end",   "lying",
+    "honest",       "float_only",   "openmp_only",   "absent",     "interrupts", "stale",
+    "first_half",   "past_half",    "short_of_half", "miscounts"};
 
 // Row::start is a plain function: one for each kind.
 template <std::size_t Kind>
@@ -188,7 +199,7 @@ App fake_app(FakeOptions const& options) {
     }
   }
   app.input_fields = [](DType dtype) { return std::vector<FieldSpec>{{"a", 1, dtype}}; };
-  app.output_fields = [](DType dtype) { return std::vector<FieldSpec>{{"out", 1, dtype}}; };
+  app.output_fields = [](DType dtype) { return std::vector<FieldSpec>{{"out", 1, dtype}, {"half", 1, DType::int64}}; };
   app.check_parameters = [](ParameterMap const& map) {
     if (std::get<bool>(map.at("exclusive")) && std::get<std::string>(map.at("op")) != "sum") {
       throw UserError("--exclusive with --op max (no such case) leave out one of them");

@@ -25,6 +25,11 @@ namespace tessera::fake {
 /// openmp_only     has rows on openmp alone
 /// absent          is listed, but has no row
 /// interrupts      raises SIGINT in its sixth launch
+/// first_half      writes the first half of out, and says so: as many elements as the field `half` holds
+/// past_half, short_of_half   say the same, and write one more, one less
+/// miscounts       counts by a field that is no count
+///
+/// The output field `half` is always right; only first_half and its like say that they write it.
 struct FakeOptions {
   std::string name = "fake";
   std::vector<std::string> variants{"good"};

@@ -76,6 +76,29 @@ class Verify : public testing::Test {};
 using AllDtypes = testing::Types<float, double, std::int32_t, std::int64_t>;
 TYPED_TEST_SUITE(Verify, AllDtypes);
 
+TYPED_TEST(Verify, only_the_first_elements_are_compared_and_the_rest_must_be_untouched) {
+  Sequence const sequence(9);
+  auto values = sequence.right<TypeParam>();
+  for (std::size_t i = 5; i < 9; ++i) values[i] = tessera::poison_value<TypeParam>;
+  Verdict const verdict = verify(sequence.expected(), field(values), exact, 5);
+  EXPECT_TRUE(verdict.passed) << verdict.message;
+  EXPECT_EQ(verdict.count, 5u);
+  EXPECT_FALSE(verify(sequence.expected(), field(values), exact).passed);
+  EXPECT_FALSE(verify(sequence.expected(), field(values), exact, 6).passed);  // poison is no 6
+  for (std::size_t const touched : {4, 5, 8}) {
+    auto wrong = values;
+    wrong[touched] = TypeParam(1);
+    Verdict const caught = verify(sequence.expected(), field(wrong), exact, 5);
+    EXPECT_FALSE(caught.passed);
+    EXPECT_EQ(caught.wrong, 1u);
+    EXPECT_EQ(caught.first_wrong, touched);
+  }
+  EXPECT_TRUE(
+      verify_against_file(field(sequence.right<TypeParam>()), sequence.expected(), field(values), exact, 5).passed);
+  EXPECT_FALSE(
+      verify_against_file(field(sequence.right<TypeParam>()), sequence.expected(), field(values), exact, 6).passed);
+}
+
 template <class T>
 class VerifyFloat : public testing::Test {
  protected:

@@ -22,7 +22,7 @@ struct Copy {
       measure::copy(exec, input.a.data(), output.copied.data(), input.a.extent(0));
     }
 
-    [[nodiscard]] std::vector<std::string> outputs() const { return {"copied"}; }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}}; }
     [[nodiscard]] Work work() const { return {.bytes = bytes_, .flops = 0}; }
 
    private:

@@ -22,7 +22,7 @@ struct Launch {
       measure::mark(exec, output.launched.data());
     }
 
-    [[nodiscard]] std::vector<std::string> outputs() const { return {"launched"}; }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "launched"}}; }
     [[nodiscard]] Work work() const { return {.bytes = 0, .flops = 0}; }
   };
 };

@@ -26,7 +26,7 @@ struct MultiplyAdd {
       measure::chains(exec, output.chains.data(), count_, iterations_);
     }
 
-    [[nodiscard]] std::vector<std::string> outputs() const { return {"chains"}; }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "chains"}}; }
     [[nodiscard]] Work work() const {
       return {.bytes = static_cast<double>(count_) * sizeof(T), .flops = 2.0 * count_ * iterations_};
     }

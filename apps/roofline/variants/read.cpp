@@ -23,7 +23,7 @@ struct Read {
       read_(exec, reinterpret_cast<Sum*>(output.sum.data()), measure::Value<T>{}, input.a.data());
     }
 
-    [[nodiscard]] std::vector<std::string> outputs() const { return {"sum"}; }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "sum"}}; }
     [[nodiscard]] Work work() const { return {.bytes = (n_ + 1) * sizeof(T), .flops = n_}; }
     [[nodiscard]] double rounding_steps() const { return read_.rounding_steps(0); }
 

@@ -22,7 +22,7 @@ struct Triad {
       measure::triad(exec, input.a.data(), input.b.data(), output.triad.data(), s_, input.a.extent(0));
     }
 
-    [[nodiscard]] std::vector<std::string> outputs() const { return {"triad"}; }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "triad"}}; }
     [[nodiscard]] Work work() const { return {.bytes = 3 * n_ * sizeof(T), .flops = 2 * n_}; }
 
    private:

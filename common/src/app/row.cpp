@@ -53,13 +53,10 @@ HostField const* find_field(std::vector<HostField> const& fields, std::string co
   return nullptr;
 }
 
-bool is_written(std::vector<std::string> const& written, std::string const& name) {
-  return written.empty() || std::ranges::find(written, name) != written.end();
-}
-
-// Compares the fields that the row writes with the reference and the file. Notes the worst error; returns what is wrong, or nothing.
+// Compares what the row writes with the reference and the file. Notes the worst error; returns what is wrong, or
+// nothing.
 std::string find_fault(std::vector<HostField> const& result, Oracle const& oracle,
-                       std::vector<std::string> const& written, RowReport& report) {
+                       std::vector<WrittenField> const& written, RowReport& report) {
   if (result.size() != oracle.reference.size()) {
     return "the row has " + std::to_string(result.size()) + " output fields (the reference has " +
            std::to_string(oracle.reference.size()) + ") make them agree";
@@ -68,7 +65,8 @@ std::string find_fault(std::vector<HostField> const& result, Oracle const& oracl
   report.elements = 0;
   report.unchecked = 0;
   for (ExpectedField const& expected : oracle.reference) {
-    if (!is_written(written, expected.name)) continue;
+    std::optional<std::size_t> const count = elements_written(written, expected.name, oracle.reference);
+    if (!count) continue;
     HostField const* const actual = find_field(result, expected.name);
     if (actual == nullptr) return "the row has no output field `" + expected.name + "` (the reference has it) add it";
     auto const note = [&](Verdict const& verdict, std::string const& against) {
@@ -77,15 +75,29 @@ std::string find_fault(std::vector<HostField> const& result, Oracle const& oracl
       if (std::isnan(verdict.worst)) report.worst_error_in_bounds = std::numeric_limits<double>::infinity();
       if (!verdict.passed && fault.empty()) fault = verdict.message + against;
     };
-    Verdict const verdict = verify(expected, *actual, report.rounding_steps);
+    Verdict const verdict = verify(expected, *actual, report.rounding_steps, *count);
     report.elements += verdict.count;
     report.unchecked += verdict.unchecked;
     note(verdict, "");
     if (HostField const* const stored = find_field(oracle.from_file, expected.name)) {
-      note(verify_against_file(*stored, expected, *actual, report.rounding_steps), " [against the file's /expected]");
+      note(verify_against_file(*stored, expected, *actual, report.rounding_steps, *count),
+           " [against the file's /expected]");
     }
   }
   return fault;
+}
+
+// What --output keeps of a row: the fields that it writes, cut to the elements that it writes.
+std::vector<HostField> written_part(std::vector<HostField> const& fields, std::vector<WrittenField> const& written,
+                                    Oracle const& oracle) {
+  std::vector<HostField> result;
+  for (HostField const& field : fields) {
+    std::optional<std::size_t> const count = elements_written(written, field.name, oracle.reference);
+    if (!count) continue;
+    result.push_back(field);
+    if (*count < field.count()) result.back().shape = {*count};
+  }
+  return result;
 }
 
 bool all_same_bits(std::vector<HostField> const& first, std::vector<HostField> const& last) {
@@ -101,7 +113,7 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
   report.rounding_steps = run.rounding_steps();
   report.note = run.note();
   report.worst_error_in_bounds = 0;
-  std::vector<std::string> const written = run.outputs();
+  std::vector<WrittenField> const written = run.outputs();
   if (std::optional<Work> const work = run.work()) {
     report.bytes = work->bytes;
     report.flops = work->flops;
@@ -130,12 +142,25 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
            "the bound) look for a race, or declare it `.deterministic = false`";
   }
   report.note = run.note();
-  std::erase_if(last, [&](HostField const& field) { return !is_written(written, field.name); });
-  if (take_output) take_output(row, last);
+  if (take_output) take_output(row, written_part(last, written, oracle));
   return {};
 }
 
 }  // namespace
+
+std::optional<std::size_t> elements_written(std::vector<WrittenField> const& written, std::string const& field,
+                                            std::vector<ExpectedField> const& reference) {
+  if (written.empty()) return all_elements;
+  auto const entry = std::ranges::find(written, field, &WrittenField::field);
+  if (entry == written.end()) return std::nullopt;
+  if (entry->count_field.empty()) return all_elements;
+  auto const count = std::ranges::find(reference, entry->count_field, &ExpectedField::name);
+  if (count == reference.end() || count->value.size() != 1) {
+    throw std::runtime_error("the row counts the elements of `" + field + "` by `" + entry->count_field +
+                             "` (the reference has no such field of one element) name another");
+  }
+  return static_cast<std::size_t>(count->value.front());
+}
 
 std::string disagreement(Oracle const& oracle) {
   // More than one step, since the file's numbers may come from a chain of roundings of their own (NumPy's sums); few

@@ -140,9 +140,9 @@ std::string mismatch(std::string const& name, Shape const& shape, HostField cons
 
 template <class T, class Value>
 Verdict compare_fields(Value const* expected, ExpectedField const& reference, HostField const& actual,
-                       double rounding_steps, double half_ulps, std::string const& source) {
+                       double rounding_steps, double half_ulps, std::string const& source, std::size_t written) {
   Verdict verdict;
-  verdict.count = actual.count();
+  verdict.count = std::min(actual.count(), written);
   Tolerance tolerance{.half_ulps = half_ulps};
   if constexpr (std::is_floating_point_v<T>) {
     tolerance.growth = std::expm1(rounding_steps * unit_roundoff(dtype_of<T>));
@@ -153,6 +153,29 @@ Verdict compare_fields(Value const* expected, ExpectedField const& reference, Ho
           tolerance, verdict);
   verdict.passed = verdict.wrong == 0;
   if (!verdict.passed) verdict.message = describe(verdict, actual, source);
+  return verdict;
+}
+
+/// Elements from `written` on that no longer hold what they held before the row ran, as a failed verdict; else
+/// `verdict`. Bits: a NaN of the row's own making is no poison.
+template <class T>
+Verdict with_rest_untouched(Verdict verdict, HostField const& actual, std::size_t written) {
+  auto const* const data = static_cast<T const*>(actual.data.get());
+  T const poison = poison_value<T>;
+  std::size_t touched = 0;
+  std::size_t first = 0;
+  for (std::size_t i = written; i < actual.count(); ++i) {
+    if (std::memcmp(&data[i], &poison, sizeof(T)) == 0) continue;
+    if (touched++ == 0) first = i;
+  }
+  if (touched == 0 || !verdict.passed) return verdict;
+  verdict.passed = false;
+  verdict.wrong = touched;
+  verdict.first_wrong = first;
+  verdict.actual = static_cast<double>(data[first]);
+  verdict.message = actual.name + ": " + std::to_string(touched) + " elements were written after the first " +
+                    std::to_string(written) + ", which are all that this row is to write; first at " +
+                    format_index(first, actual.shape) + ": " + format(verdict.actual, 9);
   return verdict;
 }
 
@@ -186,7 +209,7 @@ Verdict with_type(DType dtype, Function const& function) {
 
 }  // namespace
 
-Verdict verify(ExpectedField const& expected, HostField const& actual, double rounding_steps) {
+Verdict verify(ExpectedField const& expected, HostField const& actual, double rounding_steps, std::size_t written) {
   std::string const difference = mismatch(expected.name, expected.shape, actual);
   if (!difference.empty()) return failed(difference);
   if (expected.value.size() != actual.count() || !has_bounds_for(expected, actual.count())) {
@@ -194,12 +217,14 @@ Verdict verify(ExpectedField const& expected, HostField const& actual, double ro
                   sizes_of_bounds(expected) + " for shape " + to_string(expected.shape));
   }
   return with_type(actual.dtype, [&]<class T>(T) {
-    return compare_fields<T>(expected.value.data(), expected, actual, rounding_steps, 1, "expected");
+    return with_rest_untouched<T>(
+        compare_fields<T>(expected.value.data(), expected, actual, rounding_steps, 1, "expected", written), actual,
+        written);
   });
 }
 
 Verdict verify_against_file(HostField const& file_expected, ExpectedField const& scale, HostField const& actual,
-                            double rounding_steps) {
+                            double rounding_steps, std::size_t written) {
   std::string const difference = mismatch(file_expected.name, file_expected.shape, actual);
   if (!difference.empty()) return failed("/expected: " + difference);
   if (file_expected.dtype != actual.dtype) {
@@ -215,7 +240,7 @@ Verdict verify_against_file(HostField const& file_expected, ExpectedField const&
   }
   return with_type(actual.dtype, [&]<class T>(T) {
     return compare_fields<T>(static_cast<T const*>(file_expected.data.get()), scale, actual, rounding_steps, 2,
-                             "expected (from the file)");
+                             "expected (from the file)", written);
   });
 }
 

@@ -15,6 +15,21 @@
 
 namespace tessera {
 
+/// An output field that a row writes.
+struct WrittenField {
+  std::string field;
+  /// Where the row writes only the first elements of the field: the output field, of one integer, that holds how many.
+  /// The count of the reference is meant, and what follows must stay untouched.
+  std::string count_field = {};
+};
+
+/// Elements of the field of that name that a row writes: all_elements, where it writes the field to its end; nothing,
+/// where it does not write the field. `written`: RowRun::outputs(). Throws std::runtime_error if the reference has no
+/// such count.
+[[nodiscard]] std::optional<std::size_t> elements_written(std::vector<WrittenField> const& written,
+                                                          std::string const& field,
+                                                          std::vector<ExpectedField> const& reference);
+
 /// One variant, constructed for one input on one execution space: its Plan, its output, its device's input.
 class RowRun {
  public:
@@ -37,8 +52,8 @@ class RowRun {
   [[nodiscard]] virtual double rounding_steps() const = 0;
   /// The least work of this row, where it is another than its case's: the measurements of roofline.
   [[nodiscard]] virtual std::optional<Work> work() const { return std::nullopt; }
-  /// Names of the output fields that the row writes; empty: all of them.
-  [[nodiscard]] virtual std::vector<std::string> outputs() const { return {}; }
+  /// The output fields that the row writes; empty: all of them, to their ends.
+  [[nodiscard]] virtual std::vector<WrittenField> outputs() const { return {}; }
   /// What the variant says about this run ("vendor BLAS", "tiles of 6144"); may be empty.
   [[nodiscard]] virtual std::string note() const = 0;
 };

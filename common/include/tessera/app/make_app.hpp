@@ -108,7 +108,7 @@ class TypedRun final : public RowRun {
       return std::nullopt;
     }
   }
-  [[nodiscard]] std::vector<std::string> outputs() const override {
+  [[nodiscard]] std::vector<WrittenField> outputs() const override {
     if constexpr (requires { plan_.outputs(); }) {
       return plan_.outputs();
     } else {

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -172,9 +171,7 @@ class GuardedOutput {
   void poison() {
     for (Bytes const& block : blocks_) Kokkos::deep_copy(block, pattern);
     detail::for_each_field(output_, []<class View>(std::size_t, View& view) {
-      using Value = typename View::non_const_value_type;
-      using Limits = std::numeric_limits<Value>;
-      Kokkos::deep_copy(view, Limits::has_quiet_NaN ? Limits::quiet_NaN() : Limits::lowest());
+      Kokkos::deep_copy(view, poison_value<typename View::non_const_value_type>);
     });
   }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -65,6 +66,11 @@ struct DTypeOf<std::int64_t> {
 };
 template <class T>
 inline constexpr DType dtype_of = DTypeOf<T>::value;
+
+/// What an output element holds before a row writes it: NaN, or the most negative integer.
+template <class T>
+inline constexpr T poison_value =
+    std::numeric_limits<T>::has_quiet_NaN ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::lowest();
 
 /// Half the distance from 1 to the next number of the dtype (the relative error of one rounding); 0 for integers.
 [[nodiscard]] constexpr double unit_roundoff(DType dtype) {

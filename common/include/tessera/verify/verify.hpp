@@ -19,6 +19,7 @@
 /// - A scale or offset of infinity says that nothing is known: the element is counted as unchecked, whatever it holds.
 
 #include <cstddef>
+#include <limits>
 #include <string>
 
 #include <tessera/core/types.hpp>
@@ -38,14 +39,20 @@ struct Verdict {
   std::string message;  ///< empty when passed, else one line
 };
 
+/// For a row that writes a field to its end.
+inline constexpr std::size_t all_elements = std::numeric_limits<std::size_t>::max();
+
 /// Compares `actual` with the reference. A name, shape or size that differs is a failed verdict with a message.
-/// `rounding_steps` is the longest chain of roundings that leads to an element in the variant.
-[[nodiscard]] Verdict verify(ExpectedField const& expected, HostField const& actual, double rounding_steps);
+/// `rounding_steps` is the longest chain of roundings that leads to an element in the variant. Of a field of which a row
+/// writes only the first `written` elements these are compared, and those after them must hold `poison_value` still.
+[[nodiscard]] Verdict verify(ExpectedField const& expected, HostField const& actual, double rounding_steps,
+                             std::size_t written = all_elements);
 
 /// Compares `actual` with values from a file, which were rounded to the dtype when they were stored: the bound grows by
-/// one more half ulp. Only the bounds of `scale` are used.
+/// one more half ulp. Only the bounds of `scale` are used. `written` as above; what follows is not looked at.
 [[nodiscard]] Verdict verify_against_file(HostField const& file_expected, ExpectedField const& scale,
-                                          HostField const& actual, double rounding_steps);
+                                          HostField const& actual, double rounding_steps,
+                                          std::size_t written = all_elements);
 
 /// True if dtype, shape and every bit agree (so -0 differs from +0 and NaN equals the same NaN). Names may differ.
 [[nodiscard]] bool same_bits(HostField const& a, HostField const& b);

@@ -168,7 +168,10 @@ class LookBackHandle {
   }
 
  private:
-  [[nodiscard]] KOKKOS_FUNCTION static int lowest(std::uint64_t bits) { return Kokkos::countr_zero(bits); }
+  // Not Kokkos' countr_zero: that may be a constant expression, and so is a loop on GPUs.
+  [[nodiscard]] KOKKOS_FUNCTION static int lowest(std::uint64_t bits) {
+    return Kokkos::Experimental::countr_zero_builtin(bits);
+  }
   [[nodiscard]] KOKKOS_FUNCTION std::uint32_t tag(TileState state) const {
     return (epoch_ << 2) | static_cast<std::uint32_t>(state);
   }

@@ -1,0 +1,199 @@
+#pragma once
+/// \file
+/// The single pass of look_back and compact: every team splits a tile, learns from its predecessors how many left
+/// elements lie before it (decoupled look-back), and writes the left ones to their places. The places of the right ones
+/// begin behind all left ones, of which nobody knows the number before the last tile is counted: they go to a buffer of
+/// their own, in order, from where a second launch moves them.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "tile.hpp"
+
+#include <tessera/collective/device/chunks.hpp>
+#include <tessera/collective/device/look_back.hpp>
+
+namespace tessera::partition {
+
+/// Count: unsigned, holds numbers up to n. Of 32 bits it shares a word with its flag.
+template <ExecutionSpace Exec, class T, class Count, bool with_rights, bool as_gpu>
+struct SinglePassKernel {
+  // Two teams of the most lanes there are: so no thread takes more than 64 registers, and four teams of 256 lanes share
+  // a multiprocessor. While one asks its predecessors, the others load and store.
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<512, 2>>;
+  using Member = typename Policy::member_type;
+  using Shape = TileShape<Exec, T, as_gpu>;
+  using Lanes = typename Shape::Lanes;
+
+  struct Shared {
+    std::uint32_t tile;
+    Count before;
+  };
+  template <class Value>
+  using Scratch = Kokkos::View<Value*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  LessThanPivot<T> is_left;
+  T const* in;
+  T* values;
+  T* rights;  // all right elements, in order
+  std::int64_t* left_count;
+  std::size_t n;
+  std::size_t tiles;
+  std::size_t tile_size;
+  int part;
+  device::LookBackHandle<Count> look_back;
+
+  [[nodiscard]] static std::size_t scratch_bytes(Shape const& shape) {
+    return Scratch<Shared>::shmem_size(1) + Scratch<int>::shmem_size(shape.threads) +
+           Scratch<T>::shmem_size(shape.tile);
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Lanes const lanes;
+    collective::Sum<Count> const add;
+    Scratch<Shared> const shared(team.team_scratch(0), 1);
+    Scratch<int> const totals(team.team_scratch(0), team.team_size());
+    Scratch<T> const exchange(team.team_scratch(0), tile_size);
+
+    // 1. The tile's number: in the order in which teams start, not in which they are numbered.
+    Kokkos::single(Kokkos::PerTeam(team), [&] { shared(0).tile = look_back.next_tile(); });
+    team.team_barrier();
+    std::size_t const number = shared(0).tile;
+    std::size_t const begin = number * tile_size;
+    int const count = thread::count_before(begin, n, static_cast<int>(tile_size));
+
+    // 2. The tile alone. Its elements go to scratch before anybody is asked: by then more have answered.
+    Tile<Shape, T> tile;
+    auto const counts = tile.load(team, in + begin, part, count, is_left, totals.data());
+    auto const lefts = static_cast<Count>(counts.lefts);
+    if (team.team_rank() == 0 && number > 0) publish(team, number, device::TileState::partial, lefts);
+    tile.template exchange<with_rights>(is_left, counts, exchange.data());
+
+    // 3. What lies before it.
+    if (team.team_rank() == 0) {
+      Count const before = number > 0 ? look_back.before(lanes, number, add) : add.identity();
+      publish(team, number, device::TileState::inclusive, add(before, lefts));
+      Kokkos::single(Kokkos::PerThread(team), [&] {
+        shared(0).before = before;
+        if (number + 1 == tiles) left_count[0] = static_cast<std::int64_t>(add(before, lefts));
+      });
+    }
+    team.team_barrier();
+
+    // 4. Runs of neighbours, as wide as the tile has left and right elements.
+    std::size_t const before = shared(0).before;
+    store_run<as_gpu>(team, exchange.data(), counts.lefts, values + before);
+    if constexpr (with_rights) {
+      store_run<as_gpu>(team, exchange.data() + counts.lefts, count - counts.lefts, rights + (begin - before));
+    }
+  }
+
+ private:
+  KOKKOS_FUNCTION void publish(Member const& team, std::size_t tile, device::TileState state, Count value) const {
+    Kokkos::single(Kokkos::PerThread(team), [&] { look_back.publish(tile, state, value); });
+  }
+};
+
+/// Moves the right elements behind the left ones. As many teams as fill the machine: how many elements there are to
+/// move, they find out when they run.
+template <ExecutionSpace Exec, class T, bool as_gpu>
+struct MoveRights {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  using Lanes = typename TileShape<Exec, T, as_gpu>::Lanes;
+  static constexpr int in_flight = 8;
+  struct Block {
+    T at[in_flight];
+  };
+
+  T const* rights;
+  T* values;
+  std::int64_t const* left_count;
+  std::size_t n;
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    auto const lefts = static_cast<std::size_t>(left_count[0]);
+    T* const to = values + lefts;
+    auto const count = static_cast<std::int64_t>(n - lefts);
+    // Tiles begin where a line of the target does.
+    int const shift = behind_line<as_gpu>(to);
+    int const stride = Lanes::width * team.team_size();
+    int const tile = as_gpu ? in_flight * stride : 8192;
+    std::int64_t const tiles = (count + shift + tile - 1) / tile;
+    for (std::int64_t number = team.league_rank(); number < tiles; number += team.league_size()) {
+      // The last first: the caches still hold it.
+      std::int64_t const begin = (tiles - 1 - number) * tile - shift;
+      if (as_gpu && begin >= 0 && begin + tile <= count) {
+        Lanes const lanes;
+        T const* const part_from = rights + begin + team.team_rank() * Lanes::width;
+        T* const part_to = to + begin + team.team_rank() * Lanes::width;
+        auto block = lanes.template fill<Block>({});
+        lanes.each(
+            [&](int lane, Block& own) {
+              for (int k = 0; k < in_flight; ++k) own.at[k] = part_from[k * stride + lane];
+            },
+            block);
+        lanes.each(
+            [&](int lane, Block const& own) {
+              for (int k = 0; k < in_flight; ++k) part_to[k * stride + lane] = own.at[k];
+            },
+            block);
+      } else {
+        std::int64_t const first = Kokkos::max<std::int64_t>(begin, 0);
+        auto const moved = static_cast<int>(Kokkos::min<std::int64_t>(begin + tile, count) - first);
+        T const* const tile_from = rights + first;
+        T* const tile_to = to + first;
+        Kokkos::parallel_for(Kokkos::TeamVectorRange(team, moved), [&](int i) { tile_to[i] = tile_from[i]; });
+      }
+    }
+  }
+};
+
+/// Enqueues the pass, and the launch that moves the right elements where they are wanted. For one segment.
+template <ExecutionSpace Exec, class T, class Count, bool with_rights, bool as_gpu = is_gpu<Exec>>
+class SinglePass {
+ public:
+  using Kernel = SinglePassKernel<Exec, T, Count, with_rights, as_gpu>;
+
+  SinglePass(std::string const& label, Exec const& exec, std::size_t n, Partition::Parameters const& parameters)
+      : label_(label),
+        shape_(exec, parameters),
+        n_(n),
+        // One tile even of nothing: it writes the count.
+        tiles_(std::max<std::size_t>(1, device::tiles_of(n, shape_.tile))),
+        league_(device::league_of(tiles_)),
+        movers_(device::league_of(
+            std::min(device::teams_that_fill(exec, shape_.threads * Kernel::Shape::vector_length), tiles_))),
+        look_back_(label, tiles_),
+        rights_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::rights"), with_rights ? n : 0) {}
+
+  void operator()(Exec const& exec, LessThanPivot<T> const& is_left, T const* in, T* values, std::int64_t* left_count) {
+    constexpr int vector_length = Kernel::Shape::vector_length;
+    typename Kernel::Policy policy(exec, league_, shape_.threads, vector_length);
+    Kokkos::parallel_for(label_ + "::pass",
+                         policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes(shape_)))),
+                         Kernel{is_left, in, values, rights_.data(), left_count, n_, tiles_, shape_.tile, shape_.part,
+                                look_back_.next_launch(exec)});
+    if constexpr (with_rights) {
+      using Move = MoveRights<Exec, T, as_gpu>;
+      Kokkos::parallel_for(label_ + "::move", typename Move::Policy(exec, movers_, shape_.threads, vector_length),
+                           Move{rights_.data(), values, left_count, n_});
+    }
+  }
+
+  [[nodiscard]] std::string note() const { return "tile " + std::to_string(shape_.tile); }
+
+ private:
+  std::string label_;
+  typename Kernel::Shape shape_;
+  std::size_t n_;
+  std::size_t tiles_;
+  int league_;
+  int movers_;
+  device::LookBack<Exec, Count> look_back_;
+  Kokkos::View<T*, typename Exec::memory_space> rights_;
+};
+
+}  // namespace tessera::partition

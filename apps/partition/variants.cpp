@@ -1,0 +1,59 @@
+/// \file
+/// The table of partition's variants, in the order that --list shows, and its parameters.
+
+#include <cmath>
+#include <variant>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/app/make_app.hpp>
+
+namespace tessera::partition {
+
+VariantRows scan_scatter();
+VariantRows lane_scan();
+VariantRows reduce_then_scatter();
+VariantRows look_back();
+VariantRows compact();
+
+App app() { return make_app<Partition>({scan_scatter(), lane_scan(), reduce_then_scatter(), look_back(), compact()}); }
+
+std::vector<ParameterSpec> Partition::parameters() {
+  return {
+      {.name = "pivot",
+       .help = "elements less than it go left, all others right",
+       .default_value = 0.0,
+       .choices = {},
+       // An infinity splits data: off -inf, which is not less than it, or off +inf.
+       .must_be_finite = false},
+      {.name = "segment",
+       .help = "elements of a segment; 0: the whole array is one",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0},
+      {.name = "tile",
+       .help = "elements that a team works on at a time; 0: the variant's choice",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 30},
+      {.name = "team",
+       .help = "threads of a team; 0: the variant's choice",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 20},
+  };
+}
+
+Partition::Parameters Partition::Parameters::from(ParameterMap const& map) {
+  auto const pivot = std::get<double>(map.at("pivot"));
+  if (std::isnan(pivot)) throw UserError("--pivot nan (no element is less than a NaN) write a number, inf or -inf");
+  return {.pivot = pivot,
+          .segment = static_cast<std::size_t>(std::get<std::int64_t>(map.at("segment"))),
+          .tile = std::get<std::int64_t>(map.at("tile")),
+          .team = std::get<std::int64_t>(map.at("team"))};
+}
+
+}  // namespace tessera::partition

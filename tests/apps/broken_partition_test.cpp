@@ -1,0 +1,251 @@
+// Wrong partitions; the comparison with the pivot; and what GPUs and arrays beyond 2^32 choose, which hosts can run too.
+
+#include "broken_rows.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "../../apps/partition/chunked.hpp"
+#include "../../apps/partition/lane_segments.hpp"
+#include "../../apps/partition/problem.hpp"
+#include "../../apps/partition/single_pass.hpp"
+
+namespace tessera::partition {
+namespace {
+
+enum class Mistake {
+  none,
+  equal_goes_left,
+  right_reversed,       // rejected elements from the back, as a single pass that is not stable leaves them
+  second_tile_off,      // one tile of 8 lacks what the tile before it counted last
+  not_stable_in_lanes,  // the left elements of 32 lanes in reverse
+  counts_in_float,      // stops at 2^24
+  ignores_segments,
+  fills_the_rest,  // writes the right part, too, and says that it does not
+};
+
+// One index for each segment.
+template <class T>
+struct SplitSegment {
+  Partition::Parameters parameters;
+  T const* in;
+  T* values;
+  std::int64_t* left_count;
+  std::size_t n;
+  Mistake mistake;
+
+  [[nodiscard]] KOKKOS_FUNCTION bool is_left(T x) const {
+    auto const wide = static_cast<double>(x);
+    return mistake == Mistake::equal_goes_left ? wide <= parameters.pivot : wide < parameters.pivot;
+  }
+  KOKKOS_FUNCTION void operator()(std::size_t s) const {
+    bool const whole = parameters.segment == 0 || mistake == Mistake::ignores_segments;
+    std::size_t const begin = whole ? 0 : s * parameters.segment;
+    std::size_t const end = whole || n - begin < parameters.segment ? n : begin + parameters.segment;
+    std::size_t lefts = 0;
+    float inexact = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      if (!is_left(in[i])) continue;
+      ++lefts;
+      inexact += 1.0f;
+    }
+    left_count[s] =
+        mistake == Mistake::counts_in_float ? static_cast<std::int64_t>(inexact) : static_cast<std::int64_t>(lefts);
+    std::size_t left = begin;
+    std::size_t right = mistake == Mistake::right_reversed ? end - 1 : begin + lefts;
+    for (std::size_t i = begin; i < end; ++i) {
+      if (mistake == Mistake::second_tile_off && i == begin + 16 && left > begin) --left;
+      if (is_left(in[i])) {
+        values[left++] = in[i];
+      } else {
+        values[right] = in[i];
+        right += mistake == Mistake::right_reversed ? -1 : 1;
+      }
+    }
+    if (mistake == Mistake::not_stable_in_lanes) {
+      for (std::size_t a = begin, b = Kokkos::min(begin + 32, begin + lefts); a + 1 < b; ++a, --b) {
+        T const other = values[b - 1];
+        values[b - 1] = values[a];
+        values[a] = other;
+      }
+    }
+  }
+};
+
+template <Mistake M>
+struct Broken {
+  static constexpr VariantInfo info{.name = "broken", .summary = "a partition with one mistake"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<Partition, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& in,
+                    OutputOn<Partition, Exec, T> const& out) const {
+      Kokkos::parallel_for(
+          "tessera::tests::broken_partition", Kokkos::RangePolicy<Exec>(exec, 0, out.left_count.extent(0)),
+          SplitSegment<T>{in.parameters, in.in.data(), out.values.data(), out.left_count.data(), in.in.extent(0), M});
+    }
+    [[nodiscard]] std::vector<WrittenField> outputs() const {
+      if (M != Mistake::fills_the_rest) return {};
+      return {{.field = "values", .count_field = "left_count"}, {.field = "left_count"}};
+    }
+  };
+};
+
+// What a row of the variant says to each dtype and space; `pivot_at`: the pivot is that element.
+template <class Variant>
+void for_each_outcome(std::size_t size, ParameterMap given, int runs, auto const& body, int pivot_at = -1) {
+  App const app = make_app<Partition>({rows<Partition, Variant>()});
+  for (Row const& row : app.rows) {
+    if (pivot_at >= 0) {
+      auto const at = static_cast<std::size_t>(pivot_at);
+      given["pivot"] = row.dtype == DType::int32 ? random_value<std::int32_t>(1, 0, at)
+                                                 : static_cast<double>(random_value<double>(1, 0, at));
+    }
+    auto const problem_case = app.generate(row.dtype, size, 1, testing::with_defaults(app, given));
+    body(testing::run_row(row, *problem_case, problem_case->reference(), runs), testing::name_of(app, row));
+  }
+}
+
+void expect_passed(std::string const& outcome, std::string const& name) { EXPECT_EQ(outcome, "") << name; }
+
+TEST(BrokenPartition, ThePathItselfIsRight) {
+  for_each_outcome<Broken<Mistake::none>>(100, {}, 2, expect_passed, 50);
+  for_each_outcome<Broken<Mistake::none>>(100, {{"segment", std::int64_t{10}}}, 2, expect_passed);
+}
+TEST(BrokenPartition, EqualGoesLeft) {
+  for_each_outcome<Broken<Mistake::equal_goes_left>>(
+      100, {}, 1,
+      [](std::string const& outcome, std::string const& name) {
+        EXPECT_NE(outcome.find("wrong"), std::string::npos) << name << ": " << outcome;
+      },
+      50);
+}
+TEST(BrokenPartition, RightReversed) {
+  testing::expect_caught<Partition, Broken<Mistake::right_reversed>>(100, {}, "values");
+}
+TEST(BrokenPartition, SecondTileOff) {
+  testing::expect_caught<Partition, Broken<Mistake::second_tile_off>>(100, {}, "values");
+}
+TEST(BrokenPartition, NotStableInLanes) {
+  testing::expect_caught<Partition, Broken<Mistake::not_stable_in_lanes>>(100, {}, "values");
+}
+TEST(BrokenPartition, CountsInFloat) {
+  testing::expect_caught<Partition, Broken<Mistake::counts_in_float>>((std::size_t{1} << 24) + 3, {{"pivot", 1000.0}},
+                                                                      "expected 16777219, got 16777216");
+}
+TEST(BrokenPartition, IgnoresSegments) {
+  testing::expect_caught<Partition, Broken<Mistake::ignores_segments>>(100, {{"segment", std::int64_t{30}}}, "wrong");
+}
+TEST(BrokenPartition, FillsTheRest) {
+  testing::expect_caught<Partition, Broken<Mistake::fills_the_rest>>(100, {}, "were written after the first");
+}
+
+// x < pivot in double, for numbers of T around the pivot.
+template <class T>
+void expect_same_as_in_double() {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> numbers{T(0), T(1), T(-1), T(2), Limits::max(), Limits::lowest()};
+  if constexpr (std::is_floating_point_v<T>) {
+    for (double const pivot : {0.1, -0.1, 1.0, 1e-60, -1e-60, 16777217.0}) {
+      auto const near = static_cast<T>(pivot);
+      numbers.insert(numbers.end(), {near, std::nextafter(near, T(1e9)), std::nextafter(near, T(-1e9))});
+    }
+    numbers.insert(numbers.end(), {Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), Limits::denorm_min(),
+                                   -Limits::denorm_min(), T(-0.0)});
+  }
+  double const infinite = std::numeric_limits<double>::infinity();
+  for (double const pivot :
+       {0.0,          -0.0,          0.1,           -0.1,          1.0,      0.5,          -0.5,         1e-60,
+        -1e-60,       1e-320,        16777217.0,    1e60,          -1e60,    2147483647.0, 2147483646.5, 2147483647.5,
+        2147483648.0, -2147483648.0, -2147483647.5, -2147483648.5, infinite, -infinite}) {
+    LessThanPivot<T> const is_left(pivot);
+    for (T const x : numbers) EXPECT_EQ(is_left(x), static_cast<double>(x) < pivot) << x << " < " << pivot;
+  }
+}
+TEST(LessThanPivot, IsTheComparisonInDouble) {
+  expect_same_as_in_double<float>();
+  expect_same_as_in_double<double>();
+  expect_same_as_in_double<std::int32_t>();
+}
+
+TEST(LessThanPivot, TheUserHearsThatNothingIsLessThanNan) {
+  App const app = make_app<Partition>({rows<Partition, Broken<Mistake::none>>()});
+  auto const with = [&](double pivot) { return testing::with_defaults(app, {{"pivot", pivot}}); };
+  EXPECT_THROW(app.check_parameters(with(std::numeric_limits<double>::quiet_NaN())), UserError);
+  EXPECT_NO_THROW(app.check_parameters(with(-std::numeric_limits<double>::infinity())));
+}
+
+// The pass with counts of Count, and with a GPU's lanes, packs and moves on every space.
+template <class Count, bool with_rights>
+struct PassAsOnGpu {
+  static constexpr VariantInfo info{.name = "pass_as_on_gpu", .summary = "a GPU's tiles, on every space"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const& exec, InputOn<Partition, Exec, T> const& in)
+        : pass("tessera::tests::pass", exec, in.in.extent(0), in.parameters) {}
+    void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& in, OutputOn<Partition, Exec, T> const& out) {
+      pass(exec, LessThanPivot<T>(in.parameters.pivot), in.in.data(), out.values.data(), out.left_count.data());
+    }
+    [[nodiscard]] std::vector<WrittenField> outputs() const {
+      if (with_rights) return {};
+      return {{.field = "values", .count_field = "left_count"}, {.field = "left_count"}};
+    }
+    SinglePass<Exec, T, Count, with_rights, true> pass;
+  };
+};
+
+struct ChunkedAsOnGpu {
+  static constexpr VariantInfo info{.name = "chunked_as_on_gpu", .summary = "a GPU's tiles, on every space"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const& exec, InputOn<Partition, Exec, T> const& in) : chunked(exec, in.in.extent(0), in.parameters) {}
+    void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& in,
+                    OutputOn<Partition, Exec, T> const& out) const {
+      chunked(exec, LessThanPivot<T>(in.parameters.pivot), in.in.data(), out.values.data(), out.left_count.data());
+    }
+    ChunkedPartition<Exec, T, true> chunked;
+  };
+};
+
+struct LanesAsOnGpu {
+  static constexpr VariantInfo info{.name = "lanes_as_on_gpu", .summary = "32 lanes, on every space"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const& exec, InputOn<Partition, Exec, T> const& in) : segments(exec, in.in.extent(0), in.parameters) {}
+    void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& in,
+                    OutputOn<Partition, Exec, T> const& out) const {
+      segments(exec, LessThanPivot<T>(in.parameters.pivot), in.in.data(), out.values.data(), out.left_count.data());
+    }
+    LaneSegments<Exec, T, true> segments;
+  };
+};
+
+template <class Variant>
+void expect_right() {
+  for (std::size_t const size : {0, 1, 31, 1023, 1024, 1025, 8192, 8193, 70001}) {
+    for (double const pivot : {0.0, 0.9, -1000.0, 1000.0}) {
+      for (std::int64_t const team : {0, 3}) {
+        for (std::int64_t const tile : {0, 37}) {
+          if (tile != 0 && size > 2000) continue;
+          for_each_outcome<Variant>(size, {{"pivot", pivot}, {"team", team}, {"tile", tile}}, 2, expect_passed);
+        }
+      }
+    }
+  }
+}
+TEST(PartitionOfGpus, SinglePass) { expect_right<PassAsOnGpu<std::uint32_t, true>>(); }
+TEST(PartitionOfGpus, SinglePassOfMany) { expect_right<PassAsOnGpu<std::uint64_t, true>>(); }
+TEST(PartitionOfGpus, CompactionOfMany) { expect_right<PassAsOnGpu<std::uint64_t, false>>(); }
+TEST(PartitionOfGpus, Lanes) {
+  for (std::size_t const size : {0, 1, 31, 32, 33, 511, 513, 5003}) {
+    for (std::int64_t const segment : {1, 2, 5, 16, 17, 31, 32, 33, 64, 100, 511, 512}) {
+      for (double const pivot : {0.0, -1000.0, 1000.0}) {
+        for_each_outcome<LanesAsOnGpu>(size, {{"pivot", pivot}, {"segment", segment}}, 1, expect_passed);
+      }
+    }
+  }
+}
+TEST(PartitionOfGpus, Chunked) { expect_right<ChunkedAsOnGpu>(); }
+
+}  // namespace
+}  // namespace tessera::partition
