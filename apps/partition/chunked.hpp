@@ -83,7 +83,8 @@ struct ChunkKernels {
     LeftCounts const own = thread::reduce<LeftCounts>(lanes, lefts, add);
     LeftCounts const all = team::scan_threads(team, lanes, own, sums.data(), add).total;
     Kokkos::single(Kokkos::PerTeam(team), [&] { chunk_counts[team.league_rank()] = all.total; });
-    team.team_barrier();  // hosts go on with another chunk in the same scratch
+    // Should a host go on with another chunk in the same scratch. (Today there are no more chunks than teams.)
+    team.team_barrier();
   }
 
   KOKKOS_FUNCTION void operator()(ScatterTag, Member const& team) const {

@@ -82,9 +82,9 @@ struct LaneSegmentsKernel {
     for (int row = 0; row < rows; ++row) {
       auto votes = lanes.template fill<bool>(false);
       // What lanes beyond the last segment vote, nobody counts.
-      lanes.each([&](int lane, Held const& own,
-                     bool& vote) { vote = row * used + lane < count && is_left(own.at[row]); },
-                 held, votes);
+      lanes.each(
+          [&](int lane, Held const& own, bool& vote) { vote = row * used + lane < count && is_left(own.at[row]); },
+          held, votes);
       std::uint64_t const lefts = lanes.ballot(votes);
       lanes.each(
           [&](int lane, Place const& place, Held const& own, bool const& vote) {

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// partition: values less than the pivot first, then all others, both in their order; of the whole array or by segments.
+/// partition: values less than the pivot first, then all others, both in their order; of the array or by segments.
 
 #include <array>
 #include <cstddef>

@@ -5,6 +5,7 @@
 #include "../predicate.hpp"
 #include "../problem.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include <tessera/app/make_app.hpp>
