@@ -34,7 +34,7 @@ struct ScatterView {
       T const* const in = input.in.data();
       Result const result = result_of(output);
       Bins<T> const bins = bins_;
-      Total const total = total_;
+      Total total = total_;  // contribute takes no constant
       Scatter const scatter = scatter_;
       // The total first: where there is one copy only, it is the same memory; copies are added to what is there.
       set_to_zero("tessera::histogram::scatter_view::zero", exec,
