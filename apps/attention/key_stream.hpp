@@ -6,7 +6,7 @@
 /// them, so that a thread has `groups` keys side by side, and takes `keys` of these at a time: every lane multiplies its
 /// columns, then the lanes of a group exchange halves of these products, and add what they keep, until each has the
 /// whole score of one pair of key and query (for 16 lanes and 16 pairs 15 exchanges instead of 64). Each lane takes the
-/// exponential of its score; all read the weights from scratch for the weighted sum. At the end the groups add up what
+/// exponential of its score, relative to a score that is not far below the largest; all read the weights from scratch for the weighted sum. At the end the groups add up what
 /// they have, and the threads of a team put their pieces together in scratch, by halves.
 ///
 /// Traffic: k and v once for every `queries` queries.
@@ -49,6 +49,7 @@ struct KeyStream {
   static constexpr int keys = std::max(1, std::min({Share / Queries, 16 / Columns, 16 / Queries}));
   static constexpr int pairs = Queries * keys;
   static constexpr int block = groups * keys;  // keys of a thread at a time
+  static constexpr int slack = 8;              // a weight is at most e^slack
   static_assert((pairs & (pairs - 1)) == 0 && pairs <= Share, "Tessera: one pair a lane");
 
   struct Row {
@@ -92,11 +93,11 @@ struct KeyStream {
   }
 
   /// A thread's keys, `keys` at a time: an exponential (4), a product and additions for each, and as much for what was
-  /// summed before; the threads' pieces; the quotient.
+  /// summed before; the part of an exponential's argument that is above the maximum; the threads' pieces; the quotient.
   [[nodiscard]] static double rounding_steps(std::size_t chunk, int threads) {
     double const blocks = std::ceil(static_cast<double>(chunk) / block / threads);
-    return blocks * (keys + 6) + 6 + std::log2(groups) + 12 * (std::ceil(std::log2(threads)) + 1) + std::log2(width) +
-           2;
+    return blocks * (keys + 6) + 6 + slack + std::log2(groups) + 12 * (std::ceil(std::log2(threads)) + 1) +
+           std::log2(width) + 2;
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
@@ -223,41 +224,21 @@ struct KeyStream {
     }
   }
 
-  // The weights of a block relative to the new maximum, and their part of the sums.
+  // The weights of a block and their part of the sums. They are relative to a score that was the largest once: as long
+  // as none is far above it, nothing can overflow, and nobody needs to know the largest.
   KOKKOS_FUNCTION static void add_block(Lanes const& lanes, Value<T> const& score, Value<Block> const& values,
                                         T* weights, Value<T>& largest, Value<T>& total, Value<Rows>& sums) {
-    auto raised = score;
-    for (int mask = first_mask; mask < width; mask = next_mask(mask)) {
-      auto const other = lanes.exchange(raised, mask);
-      lanes.each([](int, T& own, T const& partner) { own = collective::Max<T>{}(own, partner); }, raised, other);
-    }
-    auto factor = lanes.template fill<T>(T(1));
+    auto far_above = lanes.template fill<bool>(false);
+    lanes.each([](int, T const& s, T const& known, bool& is_far) { is_far = s > known + T(slack); }, score, largest,
+               far_above);
+    if (lanes.any(far_above)) raise(lanes, score, largest, total, sums);
     auto weight = score;
-    auto same = lanes.template fill<bool>(true);
     lanes.each(
-        [](int, T& of_block, T& known, T& f, T& w) {
-          of_block = collective::Max<T>{}(known, of_block);
-          f = rescaling(known, of_block);
-          known = of_block;
-          w = weight_of(w, of_block);
+        [](int, T& w, T const& known, T& t) {
+          w = weight_of(w, known);
+          t += w;
         },
-        raised, largest, factor, weight);
-    lanes.each(
-        [](int, T& t, T const& f, T const& w, bool& unchanged) {
-          t = t * f + w;
-          unchanged = f == T(1);
-        },
-        total, factor, weight, same);
-    if (!lanes.all(same)) {
-      for (int q = 0; q < Queries; ++q) {
-        T const f = lanes.template read<T>(factor, q);
-        lanes.each(
-            [&](int, Rows& own) {
-              for (int c = 0; c < Columns; ++c) own.at[q].at[c] *= f;
-            },
-            sums);
-      }
-    }
+        weight, largest, total);
     // All lanes need all weights: through scratch these are a few wide reads.
     lanes.each(
         [&](int lane, T const& w) {
@@ -279,6 +260,33 @@ struct KeyStream {
         },
         sums, values);
     lanes.sync();  // before the next block's weights
+  }
+
+  // Brings the sums to the largest score there is.
+  KOKKOS_FUNCTION static void raise(Lanes const& lanes, Value<T> const& score, Value<T>& largest, Value<T>& total,
+                                    Value<Rows>& sums) {
+    auto raised = score;
+    for (int mask = first_mask; mask < width; mask = next_mask(mask)) {
+      auto const other = lanes.exchange(raised, mask);
+      lanes.each([](int, T& own, T const& partner) { own = collective::Max<T>{}(own, partner); }, raised, other);
+    }
+    auto factor = lanes.template fill<T>(T(1));
+    lanes.each(
+        [](int, T const& of_block, T& known, T& f, T& t) {
+          T const both = collective::Max<T>{}(known, of_block);
+          f = rescaling(known, both);
+          known = both;
+          t *= f;
+        },
+        raised, largest, factor, total);
+    for (int q = 0; q < Queries; ++q) {
+      T const f = lanes.template read<T>(factor, q);
+      lanes.each(
+          [&](int, Rows& own) {
+            for (int c = 0; c < Columns; ++c) own.at[q].at[c] *= f;
+          },
+          sums);
+    }
   }
 
   // Masks of exchanges among the lanes of a query: over a group's keys, then over the groups.

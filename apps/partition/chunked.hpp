@@ -110,9 +110,9 @@ struct ChunkKernels {
       team.team_barrier();
       if (is_one_tile) total = upto = counts.lefts;
       upto -= counts.lefts;  // now: to the tile's begin
-      store_run<as_gpu>(team, exchange.data(), counts.lefts, values + upto);
-      store_run<as_gpu>(team, exchange.data() + counts.lefts, count - counts.lefts,
-                        values + total + (begin - static_cast<std::size_t>(upto)));
+      store_run<Shape>(team, exchange.data(), counts.lefts, values + upto);
+      store_run<Shape>(team, exchange.data() + counts.lefts, count - counts.lefts,
+                       values + total + (begin - static_cast<std::size_t>(upto)));
     }
     Kokkos::single(Kokkos::PerTeam(team), [&] {
       if (chunk == 0) left_count[0] = total;

@@ -84,9 +84,9 @@ struct SinglePassKernel {
 
     // 4. Runs of neighbours, as wide as the tile has left and right elements.
     std::size_t const before = shared(0).before;
-    store_run<as_gpu>(team, exchange.data(), counts.lefts, values + before);
+    store_run<Shape>(team, exchange.data(), counts.lefts, values + before);
     if constexpr (with_rights) {
-      store_run<as_gpu>(team, exchange.data() + counts.lefts, count - counts.lefts, rights + (begin - before));
+      store_run<Shape>(team, exchange.data() + counts.lefts, count - counts.lefts, rights + (begin - before));
     }
   }
 
@@ -104,9 +104,7 @@ struct MoveRights {
   using Member = typename Policy::member_type;
   using Lanes = typename TileShape<Exec, T, as_gpu>::Lanes;
   static constexpr int in_flight = 8;
-  struct Block {
-    T at[in_flight];
-  };
+  using Block = InFlight<T, in_flight>;
 
   T const* rights;
   T* values;

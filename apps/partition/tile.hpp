@@ -101,13 +101,44 @@ template <bool as_gpu, class T>
   return as_gpu ? static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / sizeof(T) % (128 / sizeof(T))) : 0;
 }
 
-/// Copies `count` elements from a team's scratch to neighbouring places in memory. Who calls: all lanes of the team.
-/// Barriers: none.
-template <bool as_gpu, class T, class Member>
+/// Elements of a lane that are on their way.
+template <class T, int Count>
+struct InFlight {
+  T at[Count];
+};
+
+/// Copies `count` elements from a team's scratch to neighbouring places in memory; on a GPU several of a lane are under
+/// way. Who calls: all lanes of the team. Barriers: none.
+template <class Shape, class T, class Member>
 KOKKOS_FUNCTION void store_run(Member const& team, T const* from, int count, T* to) {
-  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, -behind_line<as_gpu>(to), count), [&](int i) {
-    if (!as_gpu || i >= 0) to[i] = from[i];
-  });
+  if constexpr (Shape::for_gpu) {
+    constexpr int in_flight = 8;
+    using Block = InFlight<T, in_flight>;
+    typename Shape::Lanes const lanes;
+    int const stride = Shape::Lanes::width * team.team_size();
+    for (int begin = -behind_line<true>(to); begin < count; begin += in_flight * stride) {
+      int const first = begin + Shape::Lanes::width * team.team_rank();
+      auto block = lanes.template fill<Block>({});
+      lanes.each(
+          [&](int lane, Block& own) {
+            for (int k = 0; k < in_flight; ++k) {
+              int const i = first + k * stride + lane;
+              if (i >= 0 && i < count) own.at[k] = from[i];
+            }
+          },
+          block);
+      lanes.each(
+          [&](int lane, Block const& own) {
+            for (int k = 0; k < in_flight; ++k) {
+              int const i = first + k * stride + lane;
+              if (i >= 0 && i < count) to[i] = own.at[k];
+            }
+          },
+          block);
+    }
+  } else {
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, count), [&](int i) { to[i] = from[i]; });
+  }
 }
 
 }  // namespace tessera::partition

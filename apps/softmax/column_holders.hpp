@@ -1,12 +1,12 @@
 #pragma once
 /// \file
 /// Softmax of columns in one launch that reads the matrix once: the teams of a band of columns hold it in their
-/// registers, all of its rows between them, while they agree on maxima and sums.
+/// registers, and a smaller part in their scratch, all of its rows between them, while they agree on maxima and sums.
 ///
 /// A band is as many columns as fill a line of memory; a team holds some of its rows. Teams draw their places from a
 /// counter, band by band. Each turns what it holds into exponentials relative to its own maxima, leaves {max, sum} of
 /// its rows in memory, counts itself in, waits until all teams of the band have, folds what they left in its order, and
-/// writes what it holds times a factor for each column: one exponential an element.
+/// writes what it holds times a factor for each column: one exponential an element, two for those in scratch.
 ///
 /// Progress: a team waits for teams with later tickets, too: for those of its own band. So a band has no more teams
 /// than the space runs at once. Each draws the next ticket when it has finished one: those that run hold the lowest
@@ -41,8 +41,10 @@ struct ColumnHolders {
   using Sums = ColumnSums<T, N>;
   template <class V>
   using Scratch = Kokkos::View<V, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  static constexpr int held = N == 1 ? 32 : 16;  // packs of a lane
-  static constexpr int at_once = 4;              // sums that a lane merges at a time
+  static constexpr int held = N == 1 ? 32 : 16;  // packs of a lane in registers
+  static constexpr int kept = held * 3 / 8;      // in scratch: what a team may have, and its sums
+  static constexpr int packs = held + kept;
+  static constexpr int at_once = 4;  // sums that a lane merges at a time
 
   T const* x;
   T* y;
@@ -59,12 +61,14 @@ struct ColumnHolders {
   std::uint32_t complete;  // `finished` of a band whose teams have all left theirs in this launch
 
   [[nodiscard]] static int scratch_bytes(int lanes, int width) {
-    return static_cast<int>(Scratch<Sums*>::shmem_size(lanes) + Scratch<Sum*>::shmem_size(std::max(lanes, width)) +
+    return static_cast<int>(Scratch<Pack*>::shmem_size(static_cast<std::size_t>(lanes) * kept) +
+                            Scratch<Sums*>::shmem_size(lanes) + Scratch<Sum*>::shmem_size(std::max(lanes, width)) +
                             Scratch<std::uint32_t>::shmem_size());
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Shared const shared{
+        Scratch<Pack*>(team.team_scratch(0), team.team_size() * kept),
         Scratch<Sums*>(team.team_scratch(0), team.team_size()),
         Scratch<Sum*>(team.team_scratch(0), team.team_size() > across * N ? team.team_size() : across * N)};
     Scratch<std::uint32_t> const ticket(team.team_scratch(0));
@@ -81,6 +85,7 @@ struct ColumnHolders {
 
  private:
   struct Shared {
+    Scratch<Pack*> later;
     Scratch<Sums*> meeting;
     Scratch<Sum*> folded;
   };
@@ -93,17 +98,25 @@ struct ColumnHolders {
     int const below = team.team_rank() / across;
     std::size_t const band_col = static_cast<std::size_t>(band) * width;
     std::size_t const col = band_col + team.team_rank() % across * N;
-    std::size_t const row = (static_cast<std::size_t>(part) * held) * down + below;
+    std::size_t const row = (static_cast<std::size_t>(part) * packs) * down + below;
+    std::size_t const later_row = row + static_cast<std::size_t>(held) * down;
     bool const has_columns = col < cols && below < down;
 
     Pack own[held];
     Sums sums{};
+    T own_max[N] = {};
     if (has_columns) {
+      Pack later[kept];
+      load(later, later_row, col);
+      for (int k = 0; k < kept; ++k) shared.later(k * lanes + team.team_rank()) = later[k];
+      sums = exponentials(later);
       load(own, row, col);
-      sums = exponentials(own);
+      Sums const of_own = exponentials(own);
+      for (int e = 0; e < N; ++e) {
+        own_max[e] = of_own.at[e].max;
+        sums.at[e] = collective::MergeOnlineSums<T>{}(sums.at[e], of_own.at[e]);
+      }
     }
-    T own_max[N];
-    for (int e = 0; e < N; ++e) own_max[e] = sums.at[e].max;
     if (below < down) meeting(team.team_rank()) = sums;
     team.team_barrier();
     fold(team, folded.data(), down, [&](int c, int i) { return meeting(i * across + c / N).at[c % N]; });
@@ -125,38 +138,53 @@ struct ColumnHolders {
     }
 
     if (has_columns) {
+      T reference[N];
+      T inverse[N];
       T factor[N];
       for (int e = 0; e < N; ++e) {
         Sum const all = folded(team.team_rank() % across * N + e);
-        factor[e] = collective::exp_nonpositive(own_max[e] - collective::online_reference(all.max)) * all.inverse();
+        reference[e] = collective::online_reference(all.max);
+        inverse[e] = all.inverse();
+        factor[e] = collective::exp_nonpositive(own_max[e] - reference[e]) * inverse[e];
       }
-      store(own, row, col, factor);
+      store<held>(row, col, [&](int k) {
+        Pack out;
+        for (int e = 0; e < N; ++e) out[e] = own[k][e] * factor[e];
+        return out;
+      });
+      store<kept>(later_row, col, [&](int k) {
+        Pack out = shared.later(k * lanes + team.team_rank());
+        for (int e = 0; e < N; ++e) out[e] = collective::exp_nonpositive(out[e] - reference[e]) * inverse[e];
+        return out;
+      });
     }
   }
 
   // Row k of this lane is row + k * down. All are on their way before the first is needed.
-  KOKKOS_FUNCTION void load(Pack (&own)[held], std::size_t row, std::size_t col) const {
+  template <int Count>
+  KOKKOS_FUNCTION void load(Pack (&own)[Count], std::size_t row, std::size_t col) const {
     T const* const from = x + row * cols + col;
     std::size_t const apart = static_cast<std::size_t>(down) * cols;
-    if (row + static_cast<std::size_t>(held - 1) * down < rows) {
-      for (int k = 0; k < held; ++k) own[k] = collective::pack_at<N>(from + k * apart);
+    if (row + static_cast<std::size_t>(Count - 1) * down < rows) {
+      for (int k = 0; k < Count; ++k) own[k] = collective::pack_at<N>(from + k * apart);
       return;
     }
-    for (int k = 0; k < held; ++k) {
+    for (int k = 0; k < Count; ++k) {
       for (int e = 0; e < N; ++e) own[k][e] = collective::minus_infinity<T>();
       if (row + static_cast<std::size_t>(k) * down < rows) own[k] = collective::pack_at<N>(from + k * apart);
     }
   }
 
   // Each element becomes its exponential relative to the lane's maximum of its column.
-  [[nodiscard]] KOKKOS_FUNCTION static Sums exponentials(Pack (&own)[held]) {
+  template <int Count>
+  [[nodiscard]] KOKKOS_FUNCTION static Sums exponentials(Pack (&own)[Count]) {
     Sums sums{};
     for (int e = 0; e < N; ++e) {
       T max = own[0][e];
-      for (int k = 1; k < held; ++k) max = thread::Larger<T>{}(max, own[k][e]);
+      for (int k = 1; k < Count; ++k) max = thread::Larger<T>{}(max, own[k][e]);
       T const reference = collective::online_reference(max);
       T sum = T(0);
-      for (int k = 0; k < held; ++k) {
+      for (int k = 0; k < Count; ++k) {
         own[k][e] = collective::exp_nonpositive(own[k][e] - reference);
         sum += own[k][e];
       }
@@ -165,14 +193,13 @@ struct ColumnHolders {
     return sums;
   }
 
-  KOKKOS_FUNCTION void store(Pack const (&own)[held], std::size_t row, std::size_t col, T const (&factor)[N]) const {
+  template <int Count, class Of>
+  KOKKOS_FUNCTION void store(std::size_t row, std::size_t col, Of const& of) const {
     T* const to = y + row * cols + col;
     std::size_t const apart = static_cast<std::size_t>(down) * cols;
-    for (int k = 0; k < held; ++k) {
+    for (int k = 0; k < Count; ++k) {
       if (row + static_cast<std::size_t>(k) * down >= rows) break;
-      Pack out;
-      for (int e = 0; e < N; ++e) out[e] = own[k][e] * factor[e];
-      collective::pack_at<N>(to + k * apart) = out;
+      collective::pack_at<N>(to + k * apart) = of(k);
     }
   }
 
@@ -234,7 +261,7 @@ class HeldColumns {
     down_ = lanes_ / across_;
     // A multiprocessor has places for at most 2048 threads: however many lanes a team has, there is one for it.
     std::size_t const at_once = std::max(1, exec.concurrency() / (is_gpu<Exec> ? 2048 : lanes_));
-    std::size_t const held = static_cast<std::size_t>(down_) * Kernel::held;
+    std::size_t const held = static_cast<std::size_t>(down_) * Kernel::packs;
     league_ = (is_gpu<Exec> ? 2 : 1) * at_once;  // as many as have registers
     teams_ = std::max<std::size_t>(1, device::tiles_of(rows, held));
     if (teams_ > at_once) {
@@ -272,7 +299,8 @@ class HeldColumns {
       return std::ceil(count / Kernel::at_once) * (collective::MergeOnlineSums<T>::rounding_steps + Kernel::at_once);
     };
     auto const folded = [&](double count) { return steps(std::ceil(count / slices)) + steps(slices); };
-    return Kernel::held + folded(down_) + folded(static_cast<double>(teams_)) + 6;
+    return Kernel::held + collective::MergeOnlineSums<T>::rounding_steps + folded(down_) +
+           folded(static_cast<double>(teams_)) + 6;
   }
 
   [[nodiscard]] std::string note() const {

@@ -281,7 +281,8 @@ struct ColumnLanesChoice {
 template <class Exec, class T>
 struct ColumnLoopsChoice {
   static constexpr bool in_packs = false;
-  using type = ChunkedColumns<Exec, T, ColumnLoops<Exec, T>>;
+  using type = std::conditional_t<is_gpu<Exec>, ChunkedColumns<Exec, T, ColumnLanes<Exec, T, 1>>,
+                                  ChunkedColumns<Exec, T, ColumnLoops<Exec, T>>>;  // loops are for hosts
 };
 
 TEST(Softmax, RowsInChunks) {
@@ -313,7 +314,8 @@ struct HeldColumnsChoice {
 
 // Of one team a band up to as many as there are threads; more rows are skipped.
 TEST(Softmax, ColumnsInRegisters) {
-  std::vector<Shape> const shapes{{1, 1}, {1, 131}, {16, 4}, {17, 64}, {31, 20}, {33, 7}, {57, 55}, {64, 12}, {128, 9}};
+  std::vector<Shape> const shapes{{1, 1},   {1, 131}, {16, 4},  {17, 64}, {31, 20}, {33, 7},
+                                  {57, 55}, {64, 12}, {128, 9}, {23, 9},  {45, 12}};
   run_matrices(make_app<Softmax>({rows<Softmax, InChunks<HeldColumnsChoice<true>::On>>()}), "cols", shapes);
   run_matrices(make_app<Softmax>({rows<Softmax, InChunks<HeldColumnsChoice<false>::On>>()}), "cols", shapes);
 }

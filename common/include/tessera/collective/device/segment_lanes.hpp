@@ -31,7 +31,9 @@ namespace detail {
 template <class Exec, class Rule, int RowCount>
 struct SegmentLanesKernel {
   using T = typename Rule::Element;
-  using Policy = Kokkos::TeamPolicy<Exec>;
+  // Masks of parts that are not whole would take twice these registers, and leave the memory half as many lanes that
+  // wait for it.
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<512, (RowCount <= 4 ? 2 : 1)>>;
   using Member = typename Policy::member_type;
   using Lanes = lane::On<Exec, 32>;
   static constexpr int pack = collective::pack_width<T>;
