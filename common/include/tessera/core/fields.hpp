@@ -39,9 +39,11 @@ using Writable =
     Kokkos::View<typename View::non_const_data_type, typename View::array_layout, typename View::memory_space>;
 
 template <class View>
-[[nodiscard]] Shape shape_of(View const& view) {
+[[nodiscard]] Shape shape_of([[maybe_unused]] View const& view) {
   Shape shape;
-  for (std::size_t d = 0; d < View::rank(); ++d) shape.push_back(view.extent(d));
+  if constexpr (View::rank() > 0) {
+    for (std::size_t d = 0; d < View::rank(); ++d) shape.push_back(view.extent(d));
+  }
   return shape;
 }
 
