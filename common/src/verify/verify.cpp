@@ -160,12 +160,13 @@ Verdict compare_fields(Value const* expected, ExpectedField const& reference, Ho
 /// `verdict`. Bits: a NaN of the row's own making is no poison.
 template <class T>
 Verdict with_rest_untouched(Verdict verdict, HostField const& actual, std::size_t written) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   auto const* const data = static_cast<T const*>(actual.data.get());
-  T const poison = poison_value<T>;
+  auto const poison = std::bit_cast<Bits>(poison_value<T>);
   std::size_t touched = 0;
   std::size_t first = 0;
   for (std::size_t i = written; i < actual.count(); ++i) {
-    if (std::memcmp(&data[i], &poison, sizeof(T)) == 0) continue;
+    if (std::bit_cast<Bits>(data[i]) == poison) continue;
     if (touched++ == 0) first = i;
   }
   if (touched == 0 || !verdict.passed) return verdict;
