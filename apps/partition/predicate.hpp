@@ -13,7 +13,8 @@ namespace tessera::partition {
 /// True for every x of T that is less than the pivot, a double: the same as `double(x) < pivot`.
 ///
 /// For floating types x < pivot is x < t, t the smallest number of T that is not less than the pivot: nothing of T lies
-/// between the two. For int32 t is the pivot rounded up; above the largest int32, all are less.
+/// between the two. For int32 t is the pivot rounded up; above the largest int32, all are less. Less than a NaN is
+/// nothing.
 template <class T>
 class LessThanPivot {
  public:

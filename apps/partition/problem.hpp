@@ -21,7 +21,7 @@ struct Partition {
                                 .summary = "elements less than the pivot first, then the others, orders kept"};
 
   struct Parameters {
-    double pivot = 0;         ///< in the elements' unit; no NaN
+    double pivot = 0;         ///< in the elements' unit
     std::size_t segment = 0;  ///< elements; 0: the whole array is one segment
     std::int64_t tile = 0;    ///< elements; 0: the variant's choice
     std::int64_t team = 0;    ///< threads; 0: the variant's choice

@@ -1,7 +1,6 @@
 /// \file
 /// The table of partition's variants, in the order that --list shows, and its parameters.
 
-#include <cmath>
 #include <variant>
 #include <vector>
 
@@ -25,7 +24,7 @@ std::vector<ParameterSpec> Partition::parameters() {
        .help = "elements less than it go left, all others right",
        .default_value = 0.0,
        .choices = {},
-       // An infinity splits data: off -inf, which is not less than it, or off +inf.
+       // An infinity splits data, off -inf, which is not less than it, or off +inf; and nothing is less than a NaN.
        .must_be_finite = false},
       {.name = "segment",
        .help = "elements of a segment; 0: the whole array is one",
@@ -48,9 +47,7 @@ std::vector<ParameterSpec> Partition::parameters() {
 }
 
 Partition::Parameters Partition::Parameters::from(ParameterMap const& map) {
-  auto const pivot = std::get<double>(map.at("pivot"));
-  if (std::isnan(pivot)) throw UserError("--pivot nan (no element is less than a NaN) write a number, inf or -inf");
-  return {.pivot = pivot,
+  return {.pivot = std::get<double>(map.at("pivot")),
           .segment = static_cast<std::size_t>(std::get<std::int64_t>(map.at("segment"))),
           .tile = std::get<std::int64_t>(map.at("tile")),
           .team = std::get<std::int64_t>(map.at("team"))};

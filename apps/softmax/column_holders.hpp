@@ -266,7 +266,7 @@ class HeldColumns {
     teams_ = std::max<std::size_t>(1, device::tiles_of(rows, held));
     if (teams_ > at_once) {
       throw Skip(std::to_string(rows) + " rows (the teams that run at once hold " + std::to_string(at_once * held) +
-                 " in their registers)");
+                 " in registers and scratch)");
     }
     bands_ = device::tiles_of(packs, static_cast<std::size_t>(across_));
     (void)device::league_of(bands_ * teams_);

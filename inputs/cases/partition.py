@@ -52,6 +52,7 @@ def cases():
     yield case("infinities", "+inf right, -inf left", values, 0, tile=8)
     yield case("pivot_infinity", "pivot +inf: all but +inf itself are less", values, np.inf)
     yield case("pivot_minus_infinity", "pivot -inf: nothing is less", values, -np.inf)
+    yield case("pivot_nan", "pivot NaN: nothing is less, all right", values, np.nan)
     yield case("tenth", "pivot 0.1 lies between two floats: float(0.1) is above it",
                np.array([0.1, 0.09999999, 0.1, 0.2, 0.1], t), 0.1)
     yield case("zeros", "-0 is not less than 0", np.array([-0.0, 0.0, -1e-45, 1e-45, -0.0], t), 0)

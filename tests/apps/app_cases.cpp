@@ -1,6 +1,7 @@
 #include "app_cases.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <limits>
 #include <string>
@@ -229,7 +230,7 @@ std::vector<ParameterMap> parameters_of(std::string_view app) {
     double const infinite = std::numeric_limits<double>::infinity();
     // All right, all left, a bound that no float is, the patterns' extremes, beyond int32.
     for (double const pivot :
-         {-infinite, infinite, 0.1, -0.7, 50.5, -0.0, 1e300, -1e300, 2147483648.0, -2147483648.0}) {
+         {-infinite, infinite, std::nan(""), 0.1, -0.7, 50.5, -0.0, 1e300, -1e300, 2147483648.0, -2147483648.0}) {
       maps.push_back({{"pivot", pivot}});
       maps.push_back({{"pivot", pivot}, {"segment", Int{32}}});
     }

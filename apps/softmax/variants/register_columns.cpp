@@ -1,7 +1,7 @@
 /// \file
-/// One launch that reads the matrix once: teams that run at the same time hold a band of columns in their registers, and
-/// wait for each other's sums before they write. For GPUs, whose registers hold tens of thousands of rows; on hosts few
-/// rows fit, and more are skipped.
+/// One launch that reads the matrix once: teams that run at the same time hold a band of columns, in their registers and
+/// a part in scratch, and wait for each other's sums before they write. For GPUs, which hold tens of thousands of rows so;
+/// on hosts few rows fit, and more are skipped.
 
 #include <optional>
 
