@@ -19,7 +19,7 @@
 namespace tessera::conv2d {
 
 /// `rows` x `width` sums. On a GPU a pack of columns and as many rows as the registers hold; on a host as many columns of
-/// one row as its vector registers hold, of which the compiler makes vectors.
+/// two rows, which share what is loaded, as its vector registers hold: the compiler makes vectors of them.
 ///
 /// Who calls: any thread for itself. Scratch, barriers: none.
 ///
@@ -27,7 +27,7 @@ namespace tessera::conv2d {
 template <ExecutionSpace Exec, class Sum, bool Aligned>
 class Strip {
  public:
-  static constexpr int rows = is_gpu<Exec> ? 8 : 1;
+  static constexpr int rows = is_gpu<Exec> ? 8 : 2;
   static constexpr int width = is_gpu<Exec> ? collective::pack_width<Sum> : static_cast<int>(512 / sizeof(Sum));
   /// Taps that are added at a time, in each direction: so many lie in registers, and every element of the input that was
   /// loaded is used for all of them.
