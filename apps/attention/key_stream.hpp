@@ -6,8 +6,9 @@
 /// them, so that a thread has `groups` keys side by side, and takes `keys` of these at a time: every lane multiplies its
 /// columns, then the lanes of a group exchange halves of these products, and add what they keep, until each has the
 /// whole score of one pair of key and query (for 16 lanes and 16 pairs 15 exchanges instead of 64). Each lane takes the
-/// exponential of its score, relative to a score that is not far below the largest; all read the weights from scratch for the weighted sum. At the end the groups add up what
-/// they have, and the threads of a team put their pieces together in scratch, by halves.
+/// exponential of its score, relative to a score that is not far below the largest; all read the weights from scratch
+/// for the weighted sum. At the end the groups add up what they have, and the threads of a team put their pieces
+/// together in scratch, by halves.
 ///
 /// Traffic: k and v once for every `queries` queries.
 
