@@ -209,9 +209,16 @@ class Hardware {
   }
 
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-  // Position of this thread's lane 0 in its warp or wavefront.
+  // Position of this thread's lane 0 in its warp or wavefront. Where the thread is all of it this is a constant, and so
+  // is the mask below: for one that it does not know, nvcc has every exchange look up who is there, at several times the
+  // cost of the exchange.
   [[nodiscard]] KOKKOS_FUNCTION static unsigned first() {
-    return (threadIdx.y * static_cast<unsigned>(W)) % static_cast<unsigned>(warpSize);
+#if defined(__CUDA_ARCH__)
+    constexpr unsigned warp = 32;
+#else
+    unsigned const warp = warpSize;
+#endif
+    return threadIdx.y * static_cast<unsigned>(W) % warp;
   }
 #endif
 #if defined(__CUDA_ARCH__)
