@@ -85,7 +85,7 @@ struct SegmentLanesKernel {
     typename Lanes::template Value<Items> values;
     thread::load_segments(lanes, in + begin, part, values);
     T const behind = length > places && part.available > places ? in[begin + places] : T(0);
-    if (part.whole) {
+    if (part.whole && part.places() >= pack) {
       apply<true>(lanes, part, behind, values);
     } else {
       apply<false>(lanes, part, behind, values);
@@ -93,7 +93,7 @@ struct SegmentLanesKernel {
     thread::store_segments(lanes, out + begin, part, values);
   }
 
-  template <bool Whole>
+  template <bool Plain>
   KOKKOS_FUNCTION void apply(Lanes const& lanes, thread::SegmentPart const& part, T behind,
                              typename Lanes::template Value<Items>& values) const {
     auto folds = lanes.template fill<Folds>(Folds{});
@@ -107,9 +107,9 @@ struct SegmentLanesKernel {
           folds = lanes.template fill<Folds>(of_array);
         }
       }
-      if (!is_one) folds = thread::fold_segments<Items, Whole>(lanes, rule, part, values);
+      if (!is_one) folds = thread::fold_segments<Items, Plain>(lanes, rule, part, values);
     }
-    thread::finish_segments<Items, Whole>(lanes, rule, part, folds, behind, values);
+    thread::finish_segments<Items, Plain>(lanes, rule, part, folds, behind, values);
   }
 };
 

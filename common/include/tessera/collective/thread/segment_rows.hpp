@@ -141,7 +141,9 @@ template <class Rule, class Pack, int N>
 
 /// The fold of its segment for each of a lane's packs. Where a pack holds several segments the result is of no use, and
 /// finish_segments makes its own. A rule that folds whole segments must be commutative: rows are folded before lanes.
-template <class Items, bool Whole, lane::Lanes L, collective::SegmentRule Rule>
+///
+/// \tparam Plain the part is whole, and no pack holds several segments: then little is asked for each element
+template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
 [[nodiscard]] KOKKOS_FUNCTION typename L::template Value<RowFolds<Rule, Items::rows>> fold_segments(
     L const& lanes, Rule const& rule, SegmentPart const& part, typename L::template Value<Items> const& values) {
   using Folded = typename Rule::Folded;
@@ -155,7 +157,7 @@ template <class Items, bool Whole, lane::Lanes L, collective::SegmentRule Rule>
         for (int row = 0; row < rows; ++row) {
           Folded of[pack];
           for (int e = 0; e < pack; ++e) {
-            bool const is_there = Whole || part.has(row_offset<L::width, pack>(row, lane, e));
+            bool const is_there = Plain || part.has(row_offset<L::width, pack>(row, lane, e));
             of[e] = is_there ? rule.lift(items.at[row][e]) : rule.nothing();
           }
           for (int stride = 1; stride < pack; stride *= 2) {
@@ -206,8 +208,9 @@ template <class Items, bool Whole, lane::Lanes L, collective::SegmentRule Rule>
 }
 
 /// Replaces each element by what the rule makes of it. `folds` are those of fold_segments, or one fold for all where the
-/// array is one segment. `behind` is the element after the part, if part.available says that there is one.
-template <class Items, bool Whole, lane::Lanes L, collective::SegmentRule Rule>
+/// array is one segment. `behind` is the element after the part, if part.available says that there is one. `Plain` as for
+/// fold_segments.
+template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
 KOKKOS_FUNCTION void finish_segments(L const& lanes, Rule const& rule, SegmentPart const& part,
                                      typename L::template Value<RowFolds<Rule, Items::rows>> const& folds,
                                      typename Rule::Element behind, typename L::template Value<Items>& values) {
@@ -215,7 +218,7 @@ KOKKOS_FUNCTION void finish_segments(L const& lanes, Rule const& rule, SegmentPa
   using collective::Neighbour;
   constexpr int rows = Items::rows;
   constexpr int pack = Items::pack;
-  bool const wide = part.places() >= pack;  // a pack lies in one segment
+  bool const wide = Plain || part.places() >= pack;  // a pack lies in one segment
   auto const first_of_row = [&](int row) {
     auto first = lanes.template fill<T>(T(0));
     lanes.each([&](int, T& x, Items const& items) { x = items.at[row][0]; }, first, values);
@@ -240,13 +243,13 @@ KOKKOS_FUNCTION void finish_segments(L const& lanes, Rule const& rule, SegmentPa
             T other = own[e];
             if constexpr (Rule::neighbour == Neighbour::next) {
               other = e + 1 < pack ? own[(e + 1) % pack] : (lane + 1 < L::width ? of_next_lane : next_row);
-              bool const within = Whole && wide && e + 1 < pack;
+              bool const within = Plain && e + 1 < pack;
               if (!within && !part.has_next(place)) other = rule.alone(own[e]);
             }
             if constexpr (Rule::neighbour == Neighbour::partner) {
               other = own[e ^ 1];
               bool const is_later = (part.position(place) & 1) != 0;
-              if (!(Whole && wide) && !is_later && !part.has_next(place)) other = rule.alone(own[e]);
+              if (!Plain && !is_later && !part.has_next(place)) other = rule.alone(own[e]);
             }
             auto of_segment = settled;
             if constexpr (collective::folds<Rule>) {
