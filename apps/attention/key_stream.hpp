@@ -25,6 +25,7 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/collective/thread/rows.hpp>
 #include <tessera/core/spaces.hpp>
 
 namespace tessera::attention {
@@ -129,15 +130,17 @@ struct KeyStream {
     auto total = lanes.template fill<T>(T(0));                               // of this lane's keys
     std::size_t const end = task.end(piece);
     std::size_t const step = static_cast<std::size_t>(team.team_size()) * block;
-    for (std::size_t first = task.begin(piece) + static_cast<std::size_t>(team.team_rank()) * block; first < end;
-         first += step) {
-      // Both are on their way before either is needed.
-      int const count = end - first < block ? static_cast<int>(end - first) : block;
-      auto key_block = lanes.template fill<Block>(Block{});
-      auto value_block = lanes.template fill<Block>(Block{});
-      load_block(lanes, task.k + first * task.dim, count, key_block);
-      load_block(lanes, task.v + first * task.dim, count, value_block);
+    auto key_block = lanes.template fill<Block>(Block{});
+    auto value_block = lanes.template fill<Block>(Block{});
+    std::size_t first = task.begin(piece) + static_cast<std::size_t>(team.team_rank()) * block;
+    auto const count_at = [&](std::size_t at) { return thread::count_before(at, end, block); };
+    load_block(lanes, task.k + first * task.dim, count_at(first), key_block);
+    load_block(lanes, task.v + first * task.dim, count_at(first), value_block);
+    for (; first < end; first += step) {
+      int const count = count_at(first);
       auto score = scores(lanes, query, key_block);
+      // The next keys are on their way while this block's weights are found, the next values with the next scores.
+      load_block(lanes, task.k + (first + step) * task.dim, count_at(first + step), key_block);
       lanes.each(
           [&](int lane, T& own) {
             int const key = lane % pairs / Queries * groups + lane / Share;
@@ -145,6 +148,7 @@ struct KeyStream {
           },
           score);
       add_block(lanes, score, value_block, weights, largest, total, sums);
+      load_block(lanes, task.v + (first + step) * task.dim, count_at(first + step), value_block);
     }
     add_groups(lanes, total, sums);
     merge_threads(team, lanes, scratch.data(), largest, total, sums);

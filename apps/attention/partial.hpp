@@ -110,7 +110,8 @@ template <class T>
 }
 
 /// Puts the pieces of each query together, in their order: out = sum_p w_p sums_p / sum_p w_p total_p. A functor for
-/// one team a query, vector length 1.
+/// teams of vector length 1, one for each query and `across` of its columns: the bytes are few, and what takes time is
+/// how many loads wait for each other.
 template <ExecutionSpace Exec, class T>
 struct MergePieces {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -120,29 +121,33 @@ struct MergePieces {
       Kokkos::View<Online*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   using View = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
+  static constexpr int at_once = 8;  // pieces that a thread has under way
+
   Task<T> task;
   int threads;
   int parts;   // of the pieces, each folded by one thread
   int pack;    // columns that a thread takes at a time
+  int across;  // columns of a team
+  int teams;   // of a query
   int slices;  // of the pieces, in the sum of a column
 
-  static constexpr int at_once = 8;  // pieces that a thread has under way
-
-  /// \param team threads of a host's team (0: choose); a GPU's is as large as it likes
+  /// \param team threads of a host's team (0: choose); a GPU's is as large as it can be
   MergePieces(Exec const& exec, Task<T> const& given, std::int64_t team)
       : task(given),
-        threads(device::team_size(exec, is_gpu<Exec> ? 0 : team)),
+        threads(device::team_size(exec, is_gpu<Exec> ? 512 : team)),
         parts(std::min(given.chunks, threads)),
         pack(given.dim % collective::pack_width<T> == 0 ? collective::pack_width<T> : 1),
-        slices(std::clamp(threads * pack / std::max(1, given.dim), 1, given.chunks)) {}
+        across(std::clamp(given.dim, 1, is_gpu<Exec> ? 16 : 256)),
+        teams(std::max(1, (given.dim + across - 1) / across)),
+        slices(std::clamp(threads * pack / across, 1, (given.chunks + at_once - 1) / at_once)) {}
 
   static void enqueue(std::string const& label, Exec const& exec, Task<T> const& task, std::int64_t team) {
     if (task.chunks == 1 || task.queries == 0) return;
     MergePieces const kernel(exec, task, team);
-    Policy policy(exec, device::league_of(task.queries), kernel.threads);
+    Policy policy(exec, device::league_of(task.queries * kernel.teams), kernel.threads);
     policy.set_scratch_size(
         0, Kokkos::PerTeam(static_cast<int>(OnlineView::shmem_size(kernel.parts) + View::shmem_size(task.chunks) +
-                                            View::shmem_size(kernel.slices * task.dim))));
+                                            View::shmem_size(kernel.slices * kernel.across))));
     Kokkos::parallel_for(label, policy, kernel);
   }
 
@@ -159,13 +164,17 @@ struct MergePieces {
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     OnlineView const online(team.team_scratch(0), parts);
     View const weights(team.team_scratch(0), task.chunks);
-    View const columns(team.team_scratch(0), slices * task.dim);
-    std::size_t const query = team.league_rank();
+    View const columns(team.team_scratch(0), slices * across);
+    std::size_t const query = team.league_rank() / teams;
+    int const first_col = team.league_rank() % teams * across;
+    int const cols = task.dim - first_col < across ? task.dim - first_col : across;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, parts), [&](int part) {
       Online all;
       for (int piece = part; piece < task.chunks; piece += parts) {
         std::size_t const at = static_cast<std::size_t>(piece) * task.queries + query;
-        all = collective::MergeOnlineSums<T>{}(all, Online{task.largest[at], task.total[at]});
+        T const largest = task.largest[at];
+        weights(piece) = largest;  // until all are known
+        all = collective::MergeOnlineSums<T>{}(all, Online{largest, task.total[at]});
       }
       online(part) = all;
     });
@@ -174,30 +183,30 @@ struct MergePieces {
     // What the totals cannot show: a maximum that is no number.
     T const inverse = all.inverse();
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, task.chunks), [&](int piece) {
-      T const largest = task.largest[static_cast<std::size_t>(piece) * task.queries + query];
-      weights(piece) = weight_of(largest, all.max) * inverse;
+      weights(piece) = weight_of(weights(piece), all.max) * inverse;
     });
     team.team_barrier();
     if (pack > 1) {
-      add_slices<collective::pack_width<T>>(team, query, weights.data(), columns.data());
+      add_slices<collective::pack_width<T>>(team, query, first_col, cols, weights.data(), columns.data());
     } else {
-      add_slices<1>(team, query, weights.data(), columns.data());
+      add_slices<1>(team, query, first_col, cols, weights.data(), columns.data());
     }
     team.team_barrier();
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, task.dim), [&](int col) {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, cols), [&](int col) {
       T sum = 0;
-      for (int slice = 0; slice < slices; ++slice) sum += columns(slice * task.dim + col);
-      task.out[query * task.dim + col] = sum;
+      for (int slice = 0; slice < slices; ++slice) sum += columns(slice * across + col);
+      task.out[query * task.dim + first_col + col] = sum;
     });
     team.team_barrier();  // hosts go on with the next query in the same scratch
   }
 
  private:
-  // columns[slice, col] = sum of weights[piece] * sums[piece, query, col] over the slice's pieces.
+  // columns[slice, col] = sum of weights[piece] * sums[piece, query, first_col + col] over the slice's pieces.
   template <int N>
-  KOKKOS_FUNCTION void add_slices(Member const& team, std::size_t query, T const* weights, T* columns) const {
+  KOKKOS_FUNCTION void add_slices(Member const& team, std::size_t query, int first_col, int cols, T const* weights,
+                                  T* columns) const {
     using Pack = collective::Pack<T, N>;
-    int const packs = task.dim / N;
+    int const packs = cols / N;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, slices * packs), [&](int i) {
       int const slice = i / packs;
       int const col = (i - slice * packs) * N;
@@ -206,7 +215,7 @@ struct MergePieces {
         Pack rows[at_once];
         for (int k = 0; k < at_once; ++k) {
           int const piece = first + k * slices;
-          rows[k] = piece < task.chunks ? collective::pack_at<N>(task.row(query, piece) + col) : Pack{};
+          rows[k] = piece < task.chunks ? collective::pack_at<N>(task.row(query, piece) + first_col + col) : Pack{};
         }
         for (int k = 0; k < at_once; ++k) {
           int const piece = first + k * slices;
@@ -214,7 +223,7 @@ struct MergePieces {
           for (int e = 0; e < N; ++e) sum[e] += weights[piece] * rows[k][e];
         }
       }
-      for (int e = 0; e < N; ++e) columns[slice * task.dim + col + e] = sum[e];
+      for (int e = 0; e < N; ++e) columns[slice * across + col + e] = sum[e];
     });
   }
 };
