@@ -33,7 +33,7 @@ namespace tessera::softmax {
 
 template <class Exec, class T, int N>
 struct ColumnHolders {
-  // 128 registers a lane, half of them for what it holds.
+  // 128 registers a lane, most of them for what it holds.
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<256, 2>>;
   using Member = typename Policy::member_type;
   using Pack = collective::Pack<T, N>;
@@ -41,8 +41,8 @@ struct ColumnHolders {
   using Sums = ColumnSums<T, N>;
   template <class V>
   using Scratch = Kokkos::View<V, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  static constexpr int held = N == 1 ? 32 : 16;  // packs of a lane in registers
-  static constexpr int kept = held * 3 / 8;      // in scratch: what a team may have, and its sums
+  static constexpr int held = N == 1 ? 40 : 20;  // packs of a lane in registers
+  static constexpr int kept = held * 3 / 10;     // in scratch: what a team may have, and its sums
   static constexpr int packs = held + kept;
   static constexpr int at_once = 4;  // sums that a lane merges at a time
 
@@ -262,7 +262,7 @@ class HeldColumns {
     // A multiprocessor has places for at most 2048 threads: however many lanes a team has, there is one for it.
     std::size_t const at_once = std::max(1, exec.concurrency() / (is_gpu<Exec> ? 2048 : lanes_));
     std::size_t const held = static_cast<std::size_t>(down_) * Kernel::packs;
-    league_ = (is_gpu<Exec> ? 2 : 1) * at_once;  // as many as have registers
+    league_ = (is_gpu<Exec> ? std::max(1, 512 / lanes_) : 1) * at_once;  // as many as have registers
     teams_ = std::max<std::size_t>(1, device::tiles_of(rows, held));
     if (teams_ > at_once) {
       throw Skip(std::to_string(rows) + " rows (the teams that run at once hold " + std::to_string(at_once * held) +
