@@ -7,6 +7,7 @@
 #include "problem.hpp"
 
 #include <tessera/app/make_app.hpp>
+#include <tessera/core/parameters.hpp>
 
 namespace tessera::transpose {
 
@@ -20,12 +21,7 @@ App app() { return make_app<Transpose>({naive(), scratch_tile(), scratch_padded(
 std::vector<ParameterSpec> Transpose::parameters() {
   return {
       rows_parameter(),
-      {.name = "team",
-       .help = "threads of a team; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 20},
+      team_parameter(),
   };
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <tessera/core/info.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera {
@@ -57,12 +58,7 @@ struct LinearLayer {
             extent("hidden", "columns of the generated x and w: what a row is normalised over"),
             extent("outputs", "rows of the generated w"),
             {.name = "eps", .help = "added to each row's variance; above 0", .default_value = 1e-5, .choices = {}},
-            {.name = "team",
-             .help = "threads of a team; 0: the variant's choice",
-             .default_value = std::int64_t{0},
-             .choices = {},
-             .minimum = 0,
-             .maximum = 1 << 20}};
+            team_parameter()};
   }
 
   /// The extents that a size stands for: what is given is divided out of it; of the rest hidden is the largest power of
