@@ -36,7 +36,7 @@ std::vector<ParameterSpec> AxisSum::parameters() {
   };
 }
 
-AxisSum::Parameters AxisSum::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   return {.axis = std::get<std::int64_t>(map.at("axis")),
           .rows = std::get<std::int64_t>(map.at("rows")),
           .team = std::get<std::int64_t>(map.at("team"))};

@@ -28,7 +28,7 @@ std::vector<ParameterSpec> Map2d::parameters() {
   };
 }
 
-Map2d::Parameters Map2d::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   return {.c = std::get<double>(map.at("c")),
           .rows = std::get<std::int64_t>(map.at("rows")),
           .team = std::get<std::int64_t>(map.at("team"))};

@@ -25,7 +25,7 @@ std::vector<ParameterSpec> Transpose::parameters() {
   };
 }
 
-Transpose::Parameters Transpose::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   return {.rows = std::get<std::int64_t>(map.at("rows")), .team = std::get<std::int64_t>(map.at("team"))};
 }
 
