@@ -31,7 +31,7 @@ std::vector<ParameterSpec> Butterfly::parameters() {
   };
 }
 
-Butterfly::Parameters Butterfly::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   std::string const& op = std::get<std::string>(map.at("op"));
   return {
       .op = op == "pair_swap" ? ButterflyOp::pair_swap

@@ -31,7 +31,7 @@ std::vector<ParameterSpec> LaneBroadcast::parameters() {
   };
 }
 
-LaneBroadcast::Parameters LaneBroadcast::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   std::string const& op = std::get<std::string>(map.at("op"));
   return {
       .op = op == "shuffle"       ? BroadcastOp::shuffle

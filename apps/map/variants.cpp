@@ -27,7 +27,7 @@ std::vector<ParameterSpec> Map::parameters() {
   };
 }
 
-Map::Parameters Map::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   return {.c = std::get<double>(map.at("c")), .team = std::get<std::int64_t>(map.at("team"))};
 }
 

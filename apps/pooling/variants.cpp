@@ -39,7 +39,7 @@ std::vector<ParameterSpec> Pooling::parameters() {
   };
 }
 
-Pooling::Parameters Pooling::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   std::string const& op = std::get<std::string>(map.at("op"));
   return {
       .window = std::get<std::int64_t>(map.at("window")),

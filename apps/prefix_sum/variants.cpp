@@ -39,7 +39,7 @@ std::vector<ParameterSpec> PrefixSum::parameters() {
   };
 }
 
-PrefixSum::Parameters PrefixSum::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   std::string const& op = std::get<std::string>(map.at("op"));
   return {.exclusive = std::get<bool>(map.at("exclusive")),
           .op = op == "max"   ? collective::OperatorKind::max
