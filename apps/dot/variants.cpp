@@ -26,8 +26,6 @@ std::vector<ParameterSpec> Dot::parameters() {
   };
 }
 
-Dot::Parameters Dot::Parameters::from(ParameterMap const& map) {
-  return {.team = std::get<std::int64_t>(map.at("team"))};
-}
+Parameters Parameters::from(ParameterMap const& map) { return {.team = std::get<std::int64_t>(map.at("team"))}; }
 
 }  // namespace tessera::dot

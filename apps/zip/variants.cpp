@@ -31,7 +31,7 @@ std::vector<ParameterSpec> Zip::parameters() {
   };
 }
 
-Zip::Parameters Zip::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   return {.tile = std::get<std::int64_t>(map.at("tile")), .team = std::get<std::int64_t>(map.at("team"))};
 }
 
