@@ -3,7 +3,6 @@
 /// axis_sum: sums of a matrix along an axis, out[r] = sum_c a[r, c] (axis 1) or out[c] = sum_r a[r, c] (axis 0).
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

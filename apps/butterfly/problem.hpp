@@ -6,7 +6,6 @@
 /// - max: every element gets its segment's maximum;
 /// - minmax_parity: even positions in the segment get its maximum, odd ones its minimum.
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -3,7 +3,6 @@
 /// dot: out = sum a[i] * b[i].
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <tuple>

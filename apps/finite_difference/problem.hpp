@@ -2,8 +2,6 @@
 /// \file
 /// finite_difference: out[i] = in[i + 1] - in[i], 0 for the last element of each segment.
 
-#include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include <tessera/app/stencil_problem.hpp>

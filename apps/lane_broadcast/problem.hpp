@@ -7,7 +7,6 @@
 /// - conditional: m = maximum of the first min(8, L), out = 2x where x >= m/2, else x/2;
 /// - shuffle: s = (sum of the first min(4, L)) / 4, out[i] = (x[i] + x[i+1]) * s, and x[i] * s for the last.
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

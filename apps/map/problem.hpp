@@ -3,7 +3,6 @@
 /// map: out[i] = a[i] + c.
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <tuple>

@@ -2,7 +2,6 @@
 /// \file
 /// map_2d: out[r, col] = a[r, col] + c.
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

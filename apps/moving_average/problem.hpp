@@ -2,8 +2,6 @@
 /// \file
 /// moving_average: out[i] = mean of in[i], in[i + 1], in[i + 2], as far as they are in the segment.
 
-#include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include <tessera/app/stencil_problem.hpp>

@@ -2,7 +2,6 @@
 /// \file
 /// transpose: out[c, r] = a[r, c].
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

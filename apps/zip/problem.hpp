@@ -3,7 +3,6 @@
 /// zip: out[i] = a[i] + b[i].
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <tuple>
