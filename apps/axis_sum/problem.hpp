@@ -3,7 +3,6 @@
 /// axis_sum: sums of a matrix along an axis, out[r] = sum_c a[r, c] (axis 1) or out[c] = sum_r a[r, c] (axis 0).
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,35 +11,25 @@
 
 #include <tessera/collective/accumulator.hpp>
 #include <tessera/core/info.hpp>
-#include <tessera/core/matrix_shape.hpp>
-#include <tessera/core/random.hpp>
+#include <tessera/core/matrix_problem.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera::axis_sum {
 
-struct AxisSum {
+struct Parameters {
+  std::int64_t axis = 1;  ///< the axis that disappears, as in NumPy
+  std::int64_t rows = 0;  ///< of the generated matrix; 0: about square
+  std::int64_t team = 0;  ///< threads; 0: the variant's choice
+
+  [[nodiscard]] static Parameters from(ParameterMap const& map);
+};
+
+struct AxisSum : MatrixProblem<Parameters> {
   static constexpr AppInfo info{.name = "axis_sum",
                                 .summary = "out[r] = sum_c a[r, c] (--axis 1), out[c] = sum_r a[r, c] (--axis 0)"};
 
-  struct Parameters {
-    std::int64_t axis = 1;  ///< the axis that disappears, as in NumPy
-    std::int64_t rows = 0;  ///< of the generated matrix; 0: about square
-    std::int64_t team = 0;  ///< threads; 0: the variant's choice
-
-    [[nodiscard]] static Parameters from(ParameterMap const& map);
-  };
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
-
-  /// a [rows, cols].
-  template <class T, class Memory>
-  struct Input {
-    Array<T const**, Memory> a;
-    Parameters parameters;
-
-    static constexpr std::array<std::string_view, 1> names{"a"};
-    static auto fields(auto& self) { return std::tie(self.a); }
-  };
 
   /// out [rows] (axis 1) or [cols] (axis 0).
   template <class T, class Memory>
@@ -51,16 +40,8 @@ struct AxisSum {
     static auto fields(auto& self) { return std::tie(self.out); }
   };
 
-  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
-    return {matrix_shape(size, parameters.rows)};
-  }
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const& parameters) {
     return {{input[0][parameters.axis == 1 ? 0 : 1]}};
-  }
-
-  template <class T>
-  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
-    return random_value<T>(seed, field, index);
   }
 
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {

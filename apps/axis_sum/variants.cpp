@@ -7,6 +7,7 @@
 #include "problem.hpp"
 
 #include <tessera/app/make_app.hpp>
+#include <tessera/core/parameters.hpp>
 
 namespace tessera::axis_sum {
 
@@ -31,16 +32,11 @@ std::vector<ParameterSpec> AxisSum::parameters() {
        .minimum = 0,
        .maximum = 1},
       rows_parameter(),
-      {.name = "team",
-       .help = "threads of a team; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 20},
+      team_parameter(),
   };
 }
 
-AxisSum::Parameters AxisSum::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   return {.axis = std::get<std::int64_t>(map.at("axis")),
           .rows = std::get<std::int64_t>(map.at("rows")),
           .team = std::get<std::int64_t>(map.at("team"))};

@@ -7,6 +7,7 @@
 #include "problem.hpp"
 
 #include <tessera/app/make_app.hpp>
+#include <tessera/core/parameters.hpp>
 
 namespace tessera::broadcast_add {
 
@@ -20,12 +21,7 @@ App app() { return make_app<BroadcastAdd>({mdrange(), pointer(), team_rows(), ve
 std::vector<ParameterSpec> BroadcastAdd::parameters() {
   return {
       rows_parameter(),
-      {.name = "team",
-       .help = "threads of a team; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 20},
+      team_parameter(),
   };
 }
 

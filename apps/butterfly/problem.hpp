@@ -6,15 +6,11 @@
 /// - max: every element gets its segment's maximum;
 /// - minmax_parity: even positions in the segment get its maximum, odd ones its minimum.
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <string_view>
-#include <tuple>
 #include <vector>
 
+#include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
-#include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -22,47 +18,19 @@ namespace tessera::butterfly {
 
 enum class ButterflyOp : std::uint8_t { pair_swap, max, minmax_parity };
 
-struct Butterfly {
+struct Parameters {
+  ButterflyOp op = ButterflyOp::max;
+  std::int64_t segment = 32;  ///< elements, up to 1024; 0: the whole array is one segment
+  std::int64_t team = 0;      ///< threads; 0: the variant's choice
+
+  [[nodiscard]] static Parameters from(ParameterMap const& map);
+};
+
+struct Butterfly : ArrayProblem<Parameters> {
   static constexpr AppInfo info{
       .name = "butterfly", .summary = "every element gets its segment's maximum (or minimum, or its partner's value)"};
 
-  struct Parameters {
-    ButterflyOp op = ButterflyOp::max;
-    std::int64_t segment = 32;  ///< elements, up to 1024; 0: the whole array is one segment
-    std::int64_t team = 0;      ///< threads; 0: the variant's choice
-
-    [[nodiscard]] static Parameters from(ParameterMap const& map);
-  };
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
-
-  /// in [n].
-  template <class T, class Memory>
-  struct Input {
-    Array<T const*, Memory> in;
-    Parameters parameters;
-
-    static constexpr std::array<std::string_view, 1> names{"in"};
-    static auto fields(auto& self) { return std::tie(self.in); }
-  };
-
-  /// out [n].
-  template <class T, class Memory>
-  struct Output {
-    Array<T*, Memory> out;
-
-    static constexpr std::array<std::string_view, 1> names{"out"};
-    static auto fields(auto& self) { return std::tie(self.out); }
-  };
-
-  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const&) { return {{size}}; }
-  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
-    return {input[0]};
-  }
-
-  template <class T>
-  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
-    return random_value<T>(seed, field, index);
-  }
 
   /// A comparison an element and extreme.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {

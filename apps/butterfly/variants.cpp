@@ -8,6 +8,7 @@
 #include "problem.hpp"
 
 #include <tessera/app/make_app.hpp>
+#include <tessera/core/parameters.hpp>
 
 namespace tessera::butterfly {
 
@@ -25,22 +26,12 @@ std::vector<ParameterSpec> Butterfly::parameters() {
                "minimum at odd ones",
        .default_value = std::string("max"),
        .choices = {"pair_swap", "max", "minmax_parity"}},
-      {.name = "segment",
-       .help = "elements of a segment, 1 to 1024; 0: the whole array is one",
-       .default_value = std::int64_t{32},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1024},
-      {.name = "team",
-       .help = "threads of a team; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 20},
+      held_segment_parameter(),
+      team_parameter(),
   };
 }
 
-Butterfly::Parameters Butterfly::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   std::string const& op = std::get<std::string>(map.at("op"));
   return {
       .op = op == "pair_swap" ? ButterflyOp::pair_swap

@@ -7,6 +7,7 @@
 #include "problem.hpp"
 
 #include <tessera/app/make_app.hpp>
+#include <tessera/core/parameters.hpp>
 
 namespace tessera::conv1d {
 
@@ -31,12 +32,7 @@ std::vector<ParameterSpec> Conv1d::parameters() {
        .choices = {},
        .minimum = 0,
        .maximum = 1 << 20},
-      {.name = "team",
-       .help = "threads of a team; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 20},
+      team_parameter(),
   };
 }
 

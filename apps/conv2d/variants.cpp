@@ -10,6 +10,7 @@
 #include "problem.hpp"
 
 #include <tessera/app/make_app.hpp>
+#include <tessera/core/parameters.hpp>
 
 namespace tessera::conv2d {
 
@@ -45,12 +46,7 @@ std::vector<ParameterSpec> Conv2d::parameters() {
       rows_parameter(),
       kernel_extent("kernel-rows", "rows of the generated k"),
       kernel_extent("kernel-cols", "columns of the generated k"),
-      {.name = "team",
-       .help = "threads of a team; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 20},
+      team_parameter(),
   };
 }
 

@@ -7,6 +7,7 @@
 #include "problem.hpp"
 
 #include <tessera/app/make_app.hpp>
+#include <tessera/core/parameters.hpp>
 
 namespace tessera::dot {
 
@@ -21,17 +22,10 @@ App app() { return make_app<Dot>({range_reduce(), team_tree(), team_reduce(), la
 
 std::vector<ParameterSpec> Dot::parameters() {
   return {
-      {.name = "team",
-       .help = "threads of a team; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 20},
+      team_parameter(),
   };
 }
 
-Dot::Parameters Dot::Parameters::from(ParameterMap const& map) {
-  return {.team = std::get<std::int64_t>(map.at("team"))};
-}
+Parameters Parameters::from(ParameterMap const& map) { return {.team = std::get<std::int64_t>(map.at("team"))}; }
 
 }  // namespace tessera::dot

@@ -11,6 +11,7 @@
 #include "problem.hpp"
 
 #include <tessera/app/make_app.hpp>
+#include <tessera/core/parameters.hpp>
 
 namespace tessera::embedding {
 
@@ -42,12 +43,7 @@ std::vector<ParameterSpec> Embedding::parameters() {
       // Indices beyond the table are drawn up to twice its rows: they are int32, too.
       shape_parameter("vocabulary", "rows V of the generated table; 0: 10000", 1 << 30),
       shape_parameter("width", "elements E of a row of the generated table; 0: at most 512, from --size", any),
-      {.name = "team",
-       .help = "threads of a team; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 20},
+      team_parameter(),
   };
 }
 

@@ -13,6 +13,7 @@
 #include "problem.hpp"
 
 #include <tessera/app/make_app.hpp>
+#include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
 
 namespace tessera::histogram {
@@ -69,14 +70,6 @@ double zipf_value(double uniform, std::uint64_t seed) {
 }  // namespace
 
 std::vector<ParameterSpec> Histogram::parameters() {
-  auto const count = [](std::string name, std::string help, double maximum) -> ParameterSpec {
-    return {.name = std::move(name),
-            .help = std::move(help),
-            .default_value = std::int64_t{0},
-            .choices = {},
-            .minimum = 0,
-            .maximum = maximum};
-  };
   return {
       {.name = "bins",
        .help = "equal bins that [lo, hi) is cut into",
@@ -97,8 +90,13 @@ std::vector<ParameterSpec> Histogram::parameters() {
        .default_value = std::string("uniform"),
        .choices = {"uniform", "zipf", "constant"},
        .shapes_generated = true},
-      count("tile", "elements that a team counts before it adds to the result; 0: the variant's choice", 1 << 30),
-      count("team", "threads of a team; 0: the variant's choice", 1 << 20),
+      {.name = "tile",
+       .help = "elements that a team counts before it adds to the result; 0: the variant's choice",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 30},
+      team_parameter(),
   };
 }
 

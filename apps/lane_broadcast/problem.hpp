@@ -7,15 +7,11 @@
 /// - conditional: m = maximum of the first min(8, L), out = 2x where x >= m/2, else x/2;
 /// - shuffle: s = (sum of the first min(4, L)) / 4, out[i] = (x[i] + x[i+1]) * s, and x[i] * s for the last.
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <string_view>
-#include <tuple>
 #include <vector>
 
+#include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
-#include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -23,47 +19,19 @@ namespace tessera::lane_broadcast {
 
 enum class BroadcastOp : std::uint8_t { basic, conditional, shuffle };
 
-struct LaneBroadcast {
+struct Parameters {
+  BroadcastOp op = BroadcastOp::basic;
+  std::int64_t segment = 32;  ///< elements, up to 1024; 0: the whole array is one segment
+  std::int64_t team = 0;      ///< threads; 0: the variant's choice
+
+  [[nodiscard]] static Parameters from(ParameterMap const& map);
+};
+
+struct LaneBroadcast : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "lane_broadcast",
                                 .summary = "out = x + sum of its segment's first 4 (or 2x or x/2; (x + next) * mean)"};
 
-  struct Parameters {
-    BroadcastOp op = BroadcastOp::basic;
-    std::int64_t segment = 32;  ///< elements, up to 1024; 0: the whole array is one segment
-    std::int64_t team = 0;      ///< threads; 0: the variant's choice
-
-    [[nodiscard]] static Parameters from(ParameterMap const& map);
-  };
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
-
-  /// in [n].
-  template <class T, class Memory>
-  struct Input {
-    Array<T const*, Memory> in;
-    Parameters parameters;
-
-    static constexpr std::array<std::string_view, 1> names{"in"};
-    static auto fields(auto& self) { return std::tie(self.in); }
-  };
-
-  /// out [n].
-  template <class T, class Memory>
-  struct Output {
-    Array<T*, Memory> out;
-
-    static constexpr std::array<std::string_view, 1> names{"out"};
-    static auto fields(auto& self) { return std::tie(self.out); }
-  };
-
-  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const&) { return {{size}}; }
-  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
-    return {input[0]};
-  }
-
-  template <class T>
-  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
-    return random_value<T>(seed, field, index);
-  }
 
   /// An addition an element, a multiplication, or both; what a segment does once is left out.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {

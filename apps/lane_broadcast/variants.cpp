@@ -8,6 +8,7 @@
 #include "problem.hpp"
 
 #include <tessera/app/make_app.hpp>
+#include <tessera/core/parameters.hpp>
 
 namespace tessera::lane_broadcast {
 
@@ -25,22 +26,12 @@ std::vector<ParameterSpec> LaneBroadcast::parameters() {
            "* mean of the first 4",
        .default_value = std::string("basic"),
        .choices = {"basic", "conditional", "shuffle"}},
-      {.name = "segment",
-       .help = "elements of a segment, 1 to 1024; 0: the whole array is one",
-       .default_value = std::int64_t{32},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1024},
-      {.name = "team",
-       .help = "threads of a team; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 20},
+      held_segment_parameter(),
+      team_parameter(),
   };
 }
 
-LaneBroadcast::Parameters LaneBroadcast::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   std::string const& op = std::get<std::string>(map.at("op"));
   return {
       .op = op == "shuffle"       ? BroadcastOp::shuffle

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -12,21 +11,14 @@
 
 #include <tessera/core/info.hpp>
 #include <tessera/core/linear_layer.hpp>
-#include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera::layernorm_linear {
 
-struct LayernormLinear {
+struct LayernormLinear : LinearLayerProblem {
   static constexpr AppInfo info{.name = "layernorm_linear",
                                 .summary = "y[r, o] = sum_h w[o, h] * layernorm(x)[r, h] + bias[o]"};
-
-  /// Extents of the generated input, eps, team.
-  using Parameters = LinearLayer;
-  [[nodiscard]] static std::vector<ParameterSpec> parameters() { return LinearLayer::parameters(); }
-  /// Throws UserError for integers, and for an eps that the dtype cannot hold.
-  static void check(Parameters const& parameters, DType dtype) { needs_dtype(parameters, dtype); }
 
   /// x [R, H], gamma [H], beta [H], w [O, H], bias [O].
   template <class T, class Memory>
@@ -64,21 +56,9 @@ struct LayernormLinear {
 
   /// Throws UserError, naming both shapes, if the fields do not go together, or if rows have no elements.
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
-    needs_layer(input[0], input[3]);
-    std::string const of_x = "x " + to_string(input[0]);
-    needs_shape("gamma", input[1], {input[0][1]}, of_x, "one for each column of x");
-    needs_shape("beta", input[2], {input[0][1]}, of_x, "one for each column of x");
+    needs_layer(input[0], input[1], input[2], input[3]);
     needs_shape("bias", input[4], {input[3][0]}, "w " + to_string(input[3]), "one for each row of w");
     return {{input[0][0], input[3][0]}};
-  }
-
-  /// Rows with a mean of 2, a gamma around 1.
-  template <class T>
-  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
-    T const value = random_value<T>(seed, field, index);
-    if (field == 0) return T(2) + value;
-    if (field == 1) return T(1) + value / T(2);
-    return value;
   }
 
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {

@@ -3,29 +3,29 @@
 /// map: out[i] = a[i] + c.
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
 #include <tessera/collective/operators.hpp>
+#include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
-#include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera::map {
 
-struct Map {
+struct Parameters {
+  double c = 10;
+  std::int64_t team = 0;  ///< threads; 0: the variant's choice
+
+  [[nodiscard]] static Parameters from(ParameterMap const& map);
+};
+
+struct Map : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "map", .summary = "out[i] = a[i] + c"};
 
-  struct Parameters {
-    double c = 10;
-    std::int64_t team = 0;  ///< threads; 0: the variant's choice
-
-    [[nodiscard]] static Parameters from(ParameterMap const& map);
-  };
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   /// a [n].
@@ -37,25 +37,6 @@ struct Map {
     static constexpr std::array<std::string_view, 1> names{"a"};
     static auto fields(auto& self) { return std::tie(self.a); }
   };
-
-  /// out [n].
-  template <class T, class Memory>
-  struct Output {
-    Array<T*, Memory> out;
-
-    static constexpr std::array<std::string_view, 1> names{"out"};
-    static auto fields(auto& self) { return std::tie(self.out); }
-  };
-
-  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const&) { return {{size}}; }
-  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
-    return {input[0]};
-  }
-
-  template <class T>
-  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
-    return random_value<T>(seed, field, index);
-  }
 
   /// Throws UserError if c is no number of the dtype: nothing converts silently.
   static void check(Parameters const& parameters, DType dtype);

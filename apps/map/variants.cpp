@@ -8,6 +8,7 @@
 
 #include <tessera/app/make_app.hpp>
 #include <tessera/core/constant.hpp>
+#include <tessera/core/parameters.hpp>
 
 namespace tessera::map {
 
@@ -22,16 +23,11 @@ App app() { return make_app<Map>({range(), pointer(), team_guarded(), scratch(),
 std::vector<ParameterSpec> Map::parameters() {
   return {
       {.name = "c", .help = "the constant that is added", .default_value = 10.0, .choices = {}},
-      {.name = "team",
-       .help = "threads of a team; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 20},
+      team_parameter(),
   };
 }
 
-Map::Parameters Map::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   return {.c = std::get<double>(map.at("c")), .team = std::get<std::int64_t>(map.at("team"))};
 }
 

@@ -2,63 +2,33 @@
 /// \file
 /// map_2d: out[r, col] = a[r, col] + c.
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <string_view>
-#include <tuple>
 #include <vector>
 
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/info.hpp>
-#include <tessera/core/matrix_shape.hpp>
-#include <tessera/core/random.hpp>
+#include <tessera/core/matrix_problem.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera::map_2d {
 
-struct Map2d {
+struct Parameters {
+  double c = 10;
+  std::int64_t rows = 0;  ///< of generated input; 0: about square
+  std::int64_t team = 0;  ///< threads; 0: the variant's choice
+
+  [[nodiscard]] static Parameters from(ParameterMap const& map);
+};
+
+struct Map2d : MatrixProblem<Parameters> {
   static constexpr AppInfo info{.name = "map_2d", .summary = "out[row, col] = a[row, col] + c"};
 
-  struct Parameters {
-    double c = 10;
-    std::int64_t rows = 0;  ///< of generated input; 0: about square
-    std::int64_t team = 0;  ///< threads; 0: the variant's choice
-
-    [[nodiscard]] static Parameters from(ParameterMap const& map);
-  };
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
-  /// a [rows, cols].
-  template <class T, class Memory>
-  struct Input {
-    Array<T const**, Memory> a;
-    Parameters parameters;
-
-    static constexpr std::array<std::string_view, 1> names{"a"};
-    static auto fields(auto& self) { return std::tie(self.a); }
-  };
-
   /// out [rows, cols].
-  template <class T, class Memory>
-  struct Output {
-    Array<T**, Memory> out;
-
-    static constexpr std::array<std::string_view, 1> names{"out"};
-    static auto fields(auto& self) { return std::tie(self.out); }
-  };
-
-  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
-    return {matrix_shape(size, parameters.rows)};
-  }
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
     return {input[0]};
-  }
-
-  template <class T>
-  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
-    return random_value<T>(seed, field, index);
   }
 
   /// Throws UserError if c is no number of the dtype: nothing converts silently.

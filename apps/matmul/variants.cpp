@@ -12,6 +12,7 @@
 #include "problem.hpp"
 
 #include <tessera/app/make_app.hpp>
+#include <tessera/core/parameters.hpp>
 
 namespace tessera::matmul {
 
@@ -60,12 +61,7 @@ std::vector<ParameterSpec> Matmul::parameters() {
        .choices = {},
        .minimum = 0,
        .maximum = 1 << 20},
-      {.name = "team",
-       .help = "threads of a team; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 20},
+      team_parameter(),
   };
 }
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <tessera/collective/operators.hpp>
+#include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
-#include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -21,17 +21,18 @@ namespace tessera::pooling {
 
 enum class PoolingOp : std::uint8_t { sum, mean, max };
 
-struct Pooling {
+struct Parameters {
+  std::int64_t window = 3;
+  PoolingOp op = PoolingOp::sum;
+  std::int64_t tile = 0;  ///< elements; 0: the variant's choice
+  std::int64_t team = 0;  ///< threads; 0: the variant's choice
+
+  [[nodiscard]] static Parameters from(ParameterMap const& map);
+};
+
+struct Pooling : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "pooling", .summary = "out[i] = op(a[max(0, i - window + 1)] .. a[i])"};
 
-  struct Parameters {
-    std::int64_t window = 3;
-    PoolingOp op = PoolingOp::sum;
-    std::int64_t tile = 0;  ///< elements; 0: the variant's choice
-    std::int64_t team = 0;  ///< threads; 0: the variant's choice
-
-    [[nodiscard]] static Parameters from(ParameterMap const& map);
-  };
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   /// a [n].
@@ -43,25 +44,6 @@ struct Pooling {
     static constexpr std::array<std::string_view, 1> names{"a"};
     static auto fields(auto& self) { return std::tie(self.a); }
   };
-
-  /// out [n].
-  template <class T, class Memory>
-  struct Output {
-    Array<T*, Memory> out;
-
-    static constexpr std::array<std::string_view, 1> names{"out"};
-    static auto fields(auto& self) { return std::tie(self.out); }
-  };
-
-  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const&) { return {{size}}; }
-  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
-    return {input[0]};
-  }
-
-  template <class T>
-  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
-    return random_value<T>(seed, field, index);
-  }
 
   /// Throws UserError for means of integers.
   static void check(Parameters const& parameters, DType dtype);

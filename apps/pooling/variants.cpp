@@ -8,6 +8,7 @@
 #include "problem.hpp"
 
 #include <tessera/app/make_app.hpp>
+#include <tessera/core/parameters.hpp>
 
 namespace tessera::pooling {
 
@@ -34,16 +35,11 @@ std::vector<ParameterSpec> Pooling::parameters() {
        .choices = {},
        .minimum = 0,
        .maximum = 1 << 20},
-      {.name = "team",
-       .help = "threads of a team; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 20},
+      team_parameter(),
   };
 }
 
-Pooling::Parameters Pooling::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   std::string const& op = std::get<std::string>(map.at("op"));
   return {
       .window = std::get<std::int64_t>(map.at("window")),

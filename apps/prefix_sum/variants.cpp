@@ -8,6 +8,7 @@
 #include "problem.hpp"
 
 #include <tessera/app/make_app.hpp>
+#include <tessera/core/parameters.hpp>
 
 namespace tessera::prefix_sum {
 
@@ -32,27 +33,13 @@ std::vector<ParameterSpec> PrefixSum::parameters() {
        .default_value = false,
        .choices = {}},
       {.name = "op", .help = "the operator", .default_value = std::string("sum"), .choices = {"sum", "max", "min"}},
-      {.name = "segment",
-       .help = "elements of a segment; 0: the whole array is one",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0},
-      {.name = "tile",
-       .help = "elements that a team works on at a time; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 30},
-      {.name = "team",
-       .help = "threads of a team; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 20},
+      segment_parameter(),
+      tile_parameter(),
+      team_parameter(),
   };
 }
 
-PrefixSum::Parameters PrefixSum::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   std::string const& op = std::get<std::string>(map.at("op"));
   return {.exclusive = std::get<bool>(map.at("exclusive")),
           .op = op == "max"   ? collective::OperatorKind::max

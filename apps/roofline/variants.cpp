@@ -36,7 +36,7 @@ std::vector<ParameterSpec> Roofline::parameters() {
   };
 }
 
-Roofline::Parameters Roofline::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   return {.s = std::get<double>(map.at("s")), .iterations = std::get<std::int64_t>(map.at("iterations"))};
 }
 

@@ -7,6 +7,7 @@
 #include "problem.hpp"
 
 #include <tessera/app/make_app.hpp>
+#include <tessera/core/parameters.hpp>
 
 namespace tessera::softmax {
 
@@ -32,12 +33,7 @@ std::vector<ParameterSpec> Softmax::parameters() {
        .default_value = std::string("all"),
        .choices = {"all", "rows", "cols"}},
       rows,
-      {.name = "team",
-       .help = "threads of a team; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 20},
+      team_parameter(),
   };
 }
 

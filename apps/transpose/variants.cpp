@@ -7,6 +7,7 @@
 #include "problem.hpp"
 
 #include <tessera/app/make_app.hpp>
+#include <tessera/core/parameters.hpp>
 
 namespace tessera::transpose {
 
@@ -20,16 +21,11 @@ App app() { return make_app<Transpose>({naive(), scratch_tile(), scratch_padded(
 std::vector<ParameterSpec> Transpose::parameters() {
   return {
       rows_parameter(),
-      {.name = "team",
-       .help = "threads of a team; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 20},
+      team_parameter(),
   };
 }
 
-Transpose::Parameters Transpose::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   return {.rows = std::get<std::int64_t>(map.at("rows")), .team = std::get<std::int64_t>(map.at("team"))};
 }
 

@@ -3,7 +3,6 @@
 /// zip: out[i] = a[i] + b[i].
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <tuple>
@@ -11,33 +10,23 @@
 
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/info.hpp>
-#include <tessera/core/random.hpp>
+#include <tessera/core/pair_problem.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera::zip {
 
-struct Zip {
+struct Parameters {
+  std::int64_t tile = 0;  ///< elements of a thread's contiguous tile; 0: the variant's choice
+  std::int64_t team = 0;  ///< threads; 0: the variant's choice
+
+  [[nodiscard]] static Parameters from(ParameterMap const& map);
+};
+
+struct Zip : PairProblem<Parameters> {
   static constexpr AppInfo info{.name = "zip", .summary = "out[i] = a[i] + b[i]"};
 
-  struct Parameters {
-    std::int64_t tile = 0;  ///< elements of a thread's contiguous tile; 0: the variant's choice
-    std::int64_t team = 0;  ///< threads; 0: the variant's choice
-
-    [[nodiscard]] static Parameters from(ParameterMap const& map);
-  };
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
-
-  /// a [n], b [n].
-  template <class T, class Memory>
-  struct Input {
-    Array<T const*, Memory> a;
-    Array<T const*, Memory> b;
-    Parameters parameters;
-
-    static constexpr std::array<std::string_view, 2> names{"a", "b"};
-    static auto fields(auto& self) { return std::tie(self.a, self.b); }
-  };
 
   /// out [n].
   template <class T, class Memory>
@@ -48,18 +37,9 @@ struct Zip {
     static auto fields(auto& self) { return std::tie(self.out); }
   };
 
-  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const&) { return {{size}, {size}}; }
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
-    if (input[0] != input[1]) {
-      throw UserError("a has shape " + to_string(input[0]) + " and b " + to_string(input[1]) +
-                      " (zip adds them element by element) make them equally long");
-    }
+    needs_equal_lengths(input, "zip adds them element by element");
     return {input[0]};
-  }
-
-  template <class T>
-  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
-    return random_value<T>(seed, field, index);
   }
 
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {

@@ -7,6 +7,7 @@
 #include "problem.hpp"
 
 #include <tessera/app/make_app.hpp>
+#include <tessera/core/parameters.hpp>
 
 namespace tessera::zip {
 
@@ -26,16 +27,11 @@ std::vector<ParameterSpec> Zip::parameters() {
        .choices = {},
        .minimum = 0,
        .maximum = 1 << 30},
-      {.name = "team",
-       .help = "threads of a team; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 20},
+      team_parameter(),
   };
 }
 
-Zip::Parameters Zip::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   return {.tile = std::get<std::int64_t>(map.at("tile")), .team = std::get<std::int64_t>(map.at("team"))};
 }
 

@@ -1,6 +1,6 @@
 // Wrong finite differences, each by one of the traps of stencils.
 
-#include "broken_rows.hpp"
+#include "broken_stencil.hpp"
 
 #include "../../apps/finite_difference/problem.hpp"
 
@@ -57,33 +57,10 @@ struct LooksBack {
   }
 };
 
-template <class Mistake, class T>
-struct Kernel {
-  T const* in;
-  T* out;
-  std::size_t n;
-  std::size_t segment;
-  KOKKOS_FUNCTION void operator()(std::size_t i) const { out[i] = Mistake::at(in, i, n, segment); }
-};
-
-template <class Mistake>
-struct Wrong {
-  static constexpr VariantInfo info = Mistake::info;
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<FiniteDifference, Exec, T> const&) {}
-    void operator()(Exec const& exec, InputOn<FiniteDifference, Exec, T> const& in,
-                    OutputOn<FiniteDifference, Exec, T> const& out) const {
-      std::size_t const n = in.in.extent(0);
-      Kokkos::parallel_for("tessera::tests::broken_finite_difference", Kokkos::RangePolicy<Exec>(exec, 0, n),
-                           Kernel<Mistake, T>{in.in.data(), out.out.data(), n, in.parameters.segment});
-    }
-  };
-};
-
 template <class Mistake>
 void expect_caught(std::int64_t segment, std::string const& where) {
-  testing::expect_caught<FiniteDifference, Wrong<Mistake>>(100, {{"segment", segment}}, where);
+  testing::expect_caught<FiniteDifference, testing::WrongStencil<FiniteDifference, Mistake>>(
+      100, {{"segment", segment}}, where);
 }
 
 TEST(BrokenFiniteDifference, CrossesSegments) { expect_caught<CrossesSegments>(32, "first at [31]"); }

@@ -2,8 +2,6 @@
 /// KokkosBlas::gemm of Kokkos Kernels for both products, with the row softmax of this suite between them: Kokkos
 /// Kernels has none. The note says whether the vendor's BLAS or Kokkos Kernels' own kernel multiplies.
 
-#include <algorithm>
-#include <limits>
 #include <type_traits>
 
 #include "../problem.hpp"
@@ -13,8 +11,7 @@
 #include <tessera/collective/device/row_softmax.hpp>
 
 #ifdef TESSERA_HAVE_KOKKOS_KERNELS
-#include <KokkosKernels_config.h>
-#include <KokkosBlas3_gemm.hpp>
+#include <tessera/app/kokkos_gemm.hpp>
 #endif
 
 namespace tessera::attention {
@@ -30,10 +27,7 @@ struct Kernels {
 #ifdef TESSERA_HAVE_KOKKOS_KERNELS
     Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input)
         : softmax_(exec, input.q.extent(0), input.k.extent(0), input.parameters.team) {
-      if (std::max({input.q.extent(0), input.q.extent(1), input.k.extent(0)}) >
-          static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-        throw Skip("an extent is no int (KokkosBlas::gemm counts with them)");
-      }
+      needs_int_extents({input.q.extent(0), input.q.extent(1), input.k.extent(0)});
       scores_ = allocate_scores<Exec, T>(input);
       steps_ = softmax_.rounding_steps() + 8 + static_cast<double>(input.k.extent(0));
     }
@@ -53,17 +47,9 @@ struct Kernels {
 
     [[nodiscard]] double rounding_steps() const { return steps_; }
 
-    /// Whose code runs, as gemm decides at compile time for these types: see matmul.
-    [[nodiscard]] std::string note() const { return gemm_is_vendors ? "vendor BLAS" : "Kokkos Kernels' own kernel"; }
+    [[nodiscard]] std::string note() const { return whose_gemm<Exec, T>(); }
 
    private:
-    template <class DataType>
-    using View =
-        Kokkos::View<DataType, Kokkos::LayoutRight, typename Array<T*, typename Exec::memory_space>::device_type,
-                     Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-    static constexpr bool gemm_is_vendors =
-        KokkosBlas::Impl::gemm_tpl_spec_avail<Exec, View<T const**>, View<T const**>, View<T**>>::value;
-
     device::RowSoftmax<Exec, T> softmax_;
     Scores<Exec, T> scores_;
     double steps_ = 0;

@@ -16,7 +16,8 @@ struct Scratch {
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:
-    Plan(Exec const& exec, InputOn<FiniteDifference, Exec, T> const& input) : stencil_(exec, shape_of(input)) {}
+    Plan(Exec const& exec, InputOn<FiniteDifference, Exec, T> const& input)
+        : stencil_(exec, FiniteDifference::shape_of(input)) {}
 
     void operator()(Exec const& exec, InputOn<FiniteDifference, Exec, T> const& input,
                     OutputOn<FiniteDifference, Exec, T> const& output) const {

@@ -2,9 +2,7 @@
 /// Layernorm to memory, KokkosBlas::gemm of Kokkos Kernels (the vendor's BLAS where Kokkos Kernels was built with it,
 /// else its own kernel; the note says which), then the bias. A build without Kokkos Kernels skips the rows and says so.
 
-#include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include "../problem.hpp"
@@ -13,8 +11,7 @@
 #include <tessera/collective/device/layer_norm.hpp>
 
 #ifdef TESSERA_HAVE_KOKKOS_KERNELS
-#include <KokkosKernels_config.h>
-#include <KokkosBlas3_gemm.hpp>
+#include <tessera/app/kokkos_gemm.hpp>
 #endif
 
 namespace tessera::layernorm_linear {
@@ -34,10 +31,7 @@ struct Kernels {
         : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team),
           ln_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::kernels::ln"), input.rows(),
               input.hidden()) {
-      if (std::max({input.rows(), input.hidden(), input.outputs()}) >
-          static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-        throw Skip("an extent is no int (KokkosBlas::gemm counts with them)");
-      }
+      needs_int_extents({input.rows(), input.hidden(), input.outputs()});
     }
 
     void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
@@ -55,17 +49,9 @@ struct Kernels {
           KOKKOS_LAMBDA(std::int64_t i) { y.data()[i] += bias(i % outputs); });
     }
 
-    /// Whose code runs, as gemm decides at compile time for these types.
-    [[nodiscard]] std::string note() const { return gemm_is_vendors ? "vendor BLAS" : "Kokkos Kernels' own kernel"; }
+    [[nodiscard]] std::string note() const { return whose_gemm<Exec, T>(); }
 
    private:
-    template <class DataType>
-    using View =
-        Kokkos::View<DataType, Kokkos::LayoutRight, typename Array<T*, typename Exec::memory_space>::device_type,
-                     Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-    static constexpr bool gemm_is_vendors =
-        KokkosBlas::Impl::gemm_tpl_spec_avail<Exec, View<T const**>, View<T const**>, View<T**>>::value;
-
     device::LayerNorm<Exec, T> layer_norm_;
     Array<T**, typename Exec::memory_space> ln_;
 #else

@@ -2,16 +2,14 @@
 /// KokkosBlas::gemm of Kokkos Kernels: the vendor's BLAS where Kokkos Kernels was built with it, else its own kernel; the
 /// note says which. For float and double; a build without Kokkos Kernels skips the rows and says so.
 
-#include <algorithm>
-#include <limits>
+#include <type_traits>
 
 #include "../problem.hpp"
 
 #include <tessera/app/make_app.hpp>
 
 #ifdef TESSERA_HAVE_KOKKOS_KERNELS
-#include <KokkosKernels_config.h>
-#include <KokkosBlas3_gemm.hpp>
+#include <tessera/app/kokkos_gemm.hpp>
 #endif
 
 namespace tessera::matmul {
@@ -27,10 +25,7 @@ struct Kernels {
    public:
 #ifdef TESSERA_HAVE_KOKKOS_KERNELS
     Plan(Exec const&, InputOn<Matmul, Exec, T> const& input) : one_column_(input.b.extent(1) == 1) {
-      if (std::max({input.a.extent(0), input.a.extent(1), input.b.extent(1)}) >
-          static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-        throw Skip("an extent is no int (KokkosBlas::gemm counts with them)");
-      }
+      needs_int_extents({input.a.extent(0), input.a.extent(1), input.b.extent(1)});
     }
 
     void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
@@ -43,22 +38,16 @@ struct Kernels {
       KokkosBlas::gemm(exec, "N", "N", T(1), input.a, input.b, T(0), output.c);
     }
 
-    /// Whose code runs, as gemm decides at compile time for these types: three row-major matrices go to the vendor as
-    /// their transposes. A single column goes to gemv, which has a decision of its own.
+    /// A single column goes to gemv, which has a decision of its own.
     [[nodiscard]] std::string note() const {
       if (one_column_) return gemv_is_vendors ? "vendor BLAS, gemv" : "Kokkos Kernels' own gemv";
-      return gemm_is_vendors ? "vendor BLAS" : "Kokkos Kernels' own kernel";
+      return whose_gemm<Exec, T>();
     }
 
    private:
-    template <class DataType>
-    using View =
-        Kokkos::View<DataType, Kokkos::LayoutRight, typename Array<T*, typename Exec::memory_space>::device_type,
-                     Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-    static constexpr bool gemm_is_vendors =
-        KokkosBlas::Impl::gemm_tpl_spec_avail<Exec, View<T const**>, View<T const**>, View<T**>>::value;
     static constexpr bool gemv_is_vendors =
-        KokkosBlas::Impl::gemv_tpl_spec_avail<Exec, View<T const**>, View<T const*>, View<T*>>::value;
+        KokkosBlas::Impl::gemv_tpl_spec_avail<Exec, BlasView<Exec, T const**>, BlasView<Exec, T const*>,
+                                              BlasView<Exec, T*>>::value;
 
     bool one_column_;
 #else

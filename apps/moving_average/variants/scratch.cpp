@@ -17,7 +17,8 @@ struct Scratch {
     requires std::is_floating_point_v<T>
   class Plan {
    public:
-    Plan(Exec const& exec, InputOn<MovingAverage, Exec, T> const& input) : stencil_(exec, shape_of(input)) {}
+    Plan(Exec const& exec, InputOn<MovingAverage, Exec, T> const& input)
+        : stencil_(exec, MovingAverage::shape_of(input)) {}
 
     void operator()(Exec const& exec, InputOn<MovingAverage, Exec, T> const& input,
                     OutputOn<MovingAverage, Exec, T> const& output) const {

@@ -16,6 +16,8 @@
 #include <vector>
 
 #include <tessera/core/info.hpp>
+#include <tessera/core/parameters.hpp>
+#include <tessera/core/random.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera {
@@ -57,12 +59,7 @@ struct LinearLayer {
             extent("hidden", "columns of the generated x and w: what a row is normalised over"),
             extent("outputs", "rows of the generated w"),
             {.name = "eps", .help = "added to each row's variance; above 0", .default_value = 1e-5, .choices = {}},
-            {.name = "team",
-             .help = "threads of a team; 0: the variant's choice",
-             .default_value = std::int64_t{0},
-             .choices = {},
-             .minimum = 0,
-             .maximum = 1 << 20}};
+            team_parameter()};
   }
 
   /// The extents that a size stands for: what is given is divided out of it; of the rest hidden is the largest power of
@@ -138,8 +135,8 @@ inline void needs_shape(std::string const& name, Shape const& found, Shape const
                   " the shape " + to_string(wanted));
 }
 
-/// Throws UserError if rows of x have no elements, or w and x do not go together.
-inline void needs_layer(Shape const& x, Shape const& w) {
+/// Throws UserError if rows of x have no elements, or w, gamma or beta do not go together with x.
+inline void needs_layer(Shape const& x, Shape const& gamma, Shape const& beta, Shape const& w) {
   if (x[1] == 0) {
     throw UserError("x has shape " + to_string(x) + " (a row without elements has no mean) give x at least one column");
   }
@@ -147,6 +144,26 @@ inline void needs_layer(Shape const& x, Shape const& w) {
     throw UserError("x has shape " + to_string(x) + " and w " + to_string(w) +
                     " (a row of x is multiplied by a row of w) give w as many columns as x has");
   }
+  needs_shape("gamma", gamma, {x[1]}, "x " + to_string(x), "one for each column of x");
+  needs_shape("beta", beta, {x[1]}, "x " + to_string(x), "one for each column of x");
 }
+
+/// Base of a Problem whose first fields are x and gamma.
+struct LinearLayerProblem {
+  /// Extents of the generated input, eps, team.
+  using Parameters = LinearLayer;
+  [[nodiscard]] static std::vector<ParameterSpec> parameters() { return LinearLayer::parameters(); }
+  /// Throws UserError for integers, and for an eps that the dtype cannot hold.
+  static void check(Parameters const& parameters, DType dtype) { needs_dtype(parameters, dtype); }
+
+  /// Rows with a mean of 2, a gamma around 1.
+  template <class T>
+  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
+    T const value = random_value<T>(seed, field, index);
+    if (field == 0) return T(2) + value;
+    if (field == 1) return T(1) + value / T(2);
+    return value;
+  }
+};
 
 }  // namespace tessera

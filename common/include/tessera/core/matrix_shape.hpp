@@ -7,20 +7,9 @@
 #include <cstdint>
 #include <string>
 
-#include <tessera/core/info.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera {
-
-/// The parameter `rows` of generated matrices.
-[[nodiscard]] inline ParameterSpec rows_parameter() {
-  return {.name = "rows",
-          .help = "rows of the generated matrix, of --size / rows columns; 0: about square",
-          .default_value = std::int64_t{0},
-          .choices = {},
-          .minimum = 0,
-          .shapes_generated = true};
-}
 
 /// [rows, size / rows]; with `rows` 0 the largest power of two, or else the largest number, of rows that is not above
 /// the columns. Throws UserError if there are more rows than elements.

@@ -1,0 +1,43 @@
+#pragma once
+/// \file
+/// KokkosBlas::gemm, and what the variants that call it have to say of it. For files that TESSERA_HAVE_KOKKOS_KERNELS
+/// is defined in.
+
+#include <KokkosKernels_config.h>
+#include <KokkosBlas3_gemm.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+#include <limits>
+#include <string>
+
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera {
+
+/// An array as Kokkos Kernels sees it when it decides whose code runs.
+template <class Exec, class DataType>
+using BlasView =
+    Kokkos::View<DataType, Kokkos::LayoutRight, typename Array<DataType, typename Exec::memory_space>::device_type,
+                 Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+/// For a variant's note, whose code runs, as gemm decides at compile time for these types: three row-major matrices go
+/// to the vendor as their transposes.
+template <class Exec, class T>
+[[nodiscard]] std::string whose_gemm() {
+  constexpr bool is_vendors =
+      KokkosBlas::Impl::gemm_tpl_spec_avail<Exec, BlasView<Exec, T const**>, BlasView<Exec, T const**>,
+                                            BlasView<Exec, T**>>::value;
+  return is_vendors ? "vendor BLAS" : "Kokkos Kernels' own kernel";
+}
+
+/// Throws Skip if gemm cannot count to the largest of the extents.
+inline void needs_int_extents(std::initializer_list<std::size_t> extents) {
+  if (std::max(extents) > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    throw Skip("an extent is no int (KokkosBlas::gemm counts with them)");
+  }
+}
+
+}  // namespace tessera

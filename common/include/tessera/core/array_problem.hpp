@@ -1,0 +1,54 @@
+#pragma once
+/// \file
+/// From an array to an array as long: what the Problems have in common whose input is `in` [n] and whose output is
+/// `out` [n].
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <tessera/core/random.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera {
+
+/// Base of such a Problem. One whose input has another name declares an Input of its own.
+template <class ProblemParameters>
+struct ArrayProblem {
+  using Parameters = ProblemParameters;
+
+  /// in [n].
+  template <class T, class Memory>
+  struct Input {
+    Array<T const*, Memory> in;
+    Parameters parameters;
+
+    static constexpr std::array<std::string_view, 1> names{"in"};
+    static auto fields(auto& self) { return std::tie(self.in); }
+  };
+
+  /// out [n].
+  template <class T, class Memory>
+  struct Output {
+    Array<T*, Memory> out;
+
+    static constexpr std::array<std::string_view, 1> names{"out"};
+    static auto fields(auto& self) { return std::tie(self.out); }
+  };
+
+  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const&) { return {{size}}; }
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
+    return {input[0]};
+  }
+
+  template <class T>
+  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
+    return random_value<T>(seed, field, index);
+  }
+};
+
+}  // namespace tessera

@@ -1,0 +1,54 @@
+#pragma once
+/// \file
+/// From a matrix to a matrix: what the Problems have in common whose input is `a` [rows, cols].
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <tessera/core/matrix_shape.hpp>
+#include <tessera/core/random.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera {
+
+/// Base of such a Problem, with a parameter `rows` of the generated input; output_shapes are the Problem's own. One whose
+/// output is no matrix declares an Output of its own.
+template <class ProblemParameters>
+struct MatrixProblem {
+  using Parameters = ProblemParameters;
+
+  /// a [rows, cols].
+  template <class T, class Memory>
+  struct Input {
+    Array<T const**, Memory> a;
+    Parameters parameters;
+
+    static constexpr std::array<std::string_view, 1> names{"a"};
+    static auto fields(auto& self) { return std::tie(self.a); }
+  };
+
+  /// out, of two extents.
+  template <class T, class Memory>
+  struct Output {
+    Array<T**, Memory> out;
+
+    static constexpr std::array<std::string_view, 1> names{"out"};
+    static auto fields(auto& self) { return std::tie(self.out); }
+  };
+
+  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
+    return {matrix_shape(size, parameters.rows)};
+  }
+
+  template <class T>
+  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
+    return random_value<T>(seed, field, index);
+  }
+};
+
+}  // namespace tessera

@@ -1,0 +1,51 @@
+#pragma once
+/// \file
+/// From two arrays as long as each other: what the Problems have in common whose input is `a` [n] and `b` [n].
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <tessera/core/random.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera {
+
+/// Base of such a Problem; output and output_shapes are the Problem's own.
+template <class ProblemParameters>
+struct PairProblem {
+  using Parameters = ProblemParameters;
+
+  /// a [n], b [n].
+  template <class T, class Memory>
+  struct Input {
+    Array<T const*, Memory> a;
+    Array<T const*, Memory> b;
+    Parameters parameters;
+
+    static constexpr std::array<std::string_view, 2> names{"a", "b"};
+    static auto fields(auto& self) { return std::tie(self.a, self.b); }
+  };
+
+  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const&) { return {{size}, {size}}; }
+
+  template <class T>
+  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
+    return random_value<T>(seed, field, index);
+  }
+
+ protected:
+  /// Throws UserError, naming both shapes, unless a and b are equally long: `why` they must be.
+  static void needs_equal_lengths(std::vector<Shape> const& input, std::string const& why) {
+    if (input[0] == input[1]) return;
+    throw UserError("a has shape " + to_string(input[0]) + " and b " + to_string(input[1]) + " (" + why +
+                    ") make them equally long");
+  }
+};
+
+}  // namespace tessera
