@@ -100,13 +100,15 @@ struct SinglePassKernel {
 /// move, they find out when they run.
 template <ExecutionSpace Exec, class T, bool as_gpu>
 struct MoveRights {
-  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<512, 2>>;  // 64 registers
   using Member = typename Policy::member_type;
   using Lanes = typename TileShape<Exec, T, as_gpu>::Lanes;
-  static constexpr int in_flight = 8;
-  using Block = InFlight<T, in_flight>;
+  static constexpr int in_flight = 4;
+  static constexpr int pack = collective::pack_width<T>;
+  using Pack = collective::Pack<T, pack>;
+  using Block = InFlight<Pack, in_flight>;
 
-  T const* rights;
+  T const* rights;  // as an allocation begins, aligned for packs
   T* values;
   std::int64_t const* left_count;
   std::size_t n;
@@ -117,27 +119,13 @@ struct MoveRights {
     auto const count = static_cast<std::int64_t>(n - lefts);
     // Tiles begin where a line of the target does.
     int const shift = behind_line<as_gpu>(to);
-    int const stride = Lanes::width * team.team_size();
-    int const tile = as_gpu ? in_flight * stride : 8192;
+    int const tile = as_gpu ? in_flight * Lanes::width * pack * team.team_size() : 8192;
     std::int64_t const tiles = (count + shift + tile - 1) / tile;
     for (std::int64_t number = team.league_rank(); number < tiles; number += team.league_size()) {
       // The last first: the caches still hold it.
       std::int64_t const begin = (tiles - 1 - number) * tile - shift;
-      if (as_gpu && begin >= 0 && begin + tile <= count) {
-        Lanes const lanes;
-        T const* const part_from = rights + begin + team.team_rank() * Lanes::width;
-        T* const part_to = to + begin + team.team_rank() * Lanes::width;
-        auto block = lanes.template fill<Block>({});
-        lanes.each(
-            [&](int lane, Block& own) {
-              for (int k = 0; k < in_flight; ++k) own.at[k] = part_from[k * stride + lane];
-            },
-            block);
-        lanes.each(
-            [&](int lane, Block const& own) {
-              for (int k = 0; k < in_flight; ++k) part_to[k * stride + lane] = own.at[k];
-            },
-            block);
+      if (as_gpu && begin >= 0 && begin + tile + pack <= count) {
+        move_packs(team, begin, to + begin);
       } else {
         std::int64_t const first = Kokkos::max<std::int64_t>(begin, 0);
         auto const moved = static_cast<int>(Kokkos::min<std::int64_t>(begin + tile, count) - first);
@@ -146,6 +134,47 @@ struct MoveRights {
         Kokkos::parallel_for(Kokkos::TeamVectorRange(team, moved), [&](int i) { tile_to[i] = tile_from[i]; });
       }
     }
+  }
+
+ private:
+  // A whole tile, at least a pack before the last element. It begins where a line of the target does, but somewhere in a
+  // pack of the source: a lane loads the pack in which its elements begin, the rest of them is in the next lane's.
+  KOKKOS_FUNCTION void move_packs(Member const& team, std::int64_t begin, T* to) const {
+    Lanes const lanes;
+    int const ahead = static_cast<int>(begin % pack);
+    int const first = team.team_rank() * Lanes::width * pack;
+    int const stride = team.team_size() * Lanes::width * pack;
+    T const* const from = rights + (begin - ahead);
+    auto own = lanes.template fill<Block>({});
+    auto behind = lanes.template fill<Block>({});  // the last lane
+    lanes.each(
+        [&](int lane, Block& mine, Block& more) {
+          for (int k = 0; k < in_flight; ++k) {
+            T const* const at = from + first + k * stride + lane * pack;
+            mine.at[k] = collective::pack_at<pack>(at);
+            if (lane + 1 == Lanes::width) more.at[k] = collective::pack_at<pack>(at + pack);
+          }
+        },
+        own, behind);
+    auto const next = lanes.shift_down(own, 1);
+    lanes.each(
+        [&](int lane, Block const& mine, Block const& following, Block const& more) {
+          for (int k = 0; k < in_flight; ++k) {
+            T window[2 * pack];
+            for (int e = 0; e < pack; ++e) {
+              window[e] = mine.at[k][e];
+              window[pack + e] = lane + 1 == Lanes::width ? more.at[k][e] : following.at[k][e];
+            }
+            // By powers of two: what indexes registers must be a constant.
+            for (int by = 1; by < pack; by *= 2) {
+              for (int e = 0; e + by < 2 * pack; ++e) window[e] = (ahead & by) != 0 ? window[e + by] : window[e];
+            }
+            Pack out;
+            for (int e = 0; e < pack; ++e) out[e] = window[e];
+            collective::pack_at<pack>(to + first + k * stride + lane * pack) = out;
+          }
+        },
+        own, next, behind);
   }
 };
 

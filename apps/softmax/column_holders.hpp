@@ -129,7 +129,7 @@ struct ColumnHolders {
       team.team_barrier();
       Kokkos::single(Kokkos::PerTeam(team), [&] {
         Kokkos::atomic_inc(finished + band);
-        while (device::detail::load_word(finished + band) != complete) device::detail::back_off();
+        while (device::detail::load_word(finished + band) != complete) device::detail::back_off(0);
       });
       team.team_barrier();
       Kokkos::memory_fence();  // the sums must not be read before the count

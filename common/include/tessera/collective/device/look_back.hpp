@@ -16,6 +16,10 @@
 /// values stand in arrays of their own: value, fence, word on the writing side; word, fence, value on the reading side.
 /// A partial and an inclusive value have separate places, so that none is overwritten while it is read.
 ///
+/// Patience: a tile that looks back at once finds few inclusive ones, and walks far over partial ones. Hundreds of teams
+/// that do so all read the same few lines of the cache, and slow down everybody whose data lie behind these. On a GPU
+/// that has more tiles than run at once, a tile waits a while first (see decision page 7).
+///
 /// Example, tiles' totals 3 7 2 5: tile 3 reads tile 2 (partial 2), tile 1 (inclusive 10): before it lie 10 + 2 = 12,
 /// and it publishes inclusive 17.
 
@@ -49,8 +53,16 @@ KOKKOS_INLINE_FUNCTION void store_word(Word* word, Word value) {
   KOKKOS_IF_ON_HOST((Kokkos::atomic_store(word, value);))
 }
 
-// Between two looks in vain. On a host the thread that is waited for may have no core: give it this one.
-KOKKOS_INLINE_FUNCTION void back_off() { KOKKOS_IF_ON_HOST((std::this_thread::yield();)) }
+// Does nothing for about so long. On a host the thread that is waited for may have no core: give it this one.
+KOKKOS_INLINE_FUNCTION void back_off([[maybe_unused]] unsigned nanoseconds) {
+#if defined(__CUDA_ARCH__)
+  if (nanoseconds > 0) __nanosleep(nanoseconds);
+#elif defined(__HIP_DEVICE_COMPILE__)
+  for (unsigned spent = 0; spent < nanoseconds; spent += 256) __builtin_amdgcn_s_sleep(8);  // 512 cycles
+#else
+  std::this_thread::yield();
+#endif
+}
 
 // The operator for values that stand in reverse order.
 template <class Op>
@@ -81,13 +93,14 @@ class LookBackHandle {
   using Word = std::uint64_t;
 
   LookBackHandle(Word* words, V* partial, V* inclusive, std::uint32_t* counter, std::uint32_t first_ticket,
-                 std::uint32_t epoch)
+                 std::uint32_t epoch, unsigned patience = 0)
       : words_(words),
         partial_(partial),
         inclusive_(inclusive),
         counter_(counter),
         first_ticket_(first_ticket),
-        epoch_(epoch) {}
+        epoch_(epoch),
+        patience_(patience) {}
 
   /// Draws the next tile's number. Who calls: one lane of one thread of the team.
   [[nodiscard]] KOKKOS_FUNCTION std::uint32_t next_tile() const {
@@ -130,13 +143,14 @@ class LookBackHandle {
   template <lane::Lanes L, class Op>
   [[nodiscard]] KOKKOS_FUNCTION V before(L const& lanes, std::size_t tile, Op const& op) const {
     V prefix = op.identity();
+    KOKKOS_IF_ON_DEVICE((detail::back_off(patience_);))
     for (auto latest = static_cast<std::int64_t>(tile) - 1;; latest -= L::width) {
       // Lane 0 reads the latest predecessor, lane 1 the one before it, and so on. Before the first tile lies nothing.
       auto reports = lanes.template fill<TileReport<V>>({TileState::absent, op.identity()});
       std::uint64_t absent = 0;
       std::uint64_t inclusive = 0;
       for (bool first_look = true;; first_look = false) {
-        if (!first_look) detail::back_off();
+        if (!first_look) detail::back_off(patience_ / 8);
         auto is_absent = lanes.template fill<bool>(false);
         auto is_inclusive = lanes.template fill<bool>(false);
         lanes.each(
@@ -182,6 +196,7 @@ class LookBackHandle {
   std::uint32_t* counter_;
   std::uint32_t first_ticket_;
   std::uint32_t epoch_;
+  unsigned patience_;  // nanoseconds before the first look
 };
 
 /// The memory of the look-back of up to `tiles` tiles of values V. One object serves one launch at a time.
@@ -206,10 +221,15 @@ class LookBack {
     }
     std::uint32_t const first = next_ticket_;
     next_ticket_ += static_cast<std::uint32_t>(tiles_);
-    return Handle(words_.data(), partial_.data(), inclusive_.data(), counter_.data(), first, epoch_);
+    return Handle(words_.data(), partial_.data(), inclusive_.data(), counter_.data(), first, epoch_, patience(exec));
   }
 
  private:
+  // Few tiles all run at once, each waited for by all that follow. On a GPU a team has 256 lanes, more or less.
+  [[nodiscard]] unsigned patience(Exec const& exec) const {
+    return is_gpu<Exec> && tiles_ > static_cast<std::size_t>(exec.concurrency()) / 256 ? 2500 : 0;
+  }
+
   // Two bits of the tag are the state's.
   static constexpr std::uint32_t last_epoch = std::uint32_t{1} << 30;
 
