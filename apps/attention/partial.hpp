@@ -182,9 +182,8 @@ struct MergePieces {
     Online const all = online(0);
     // What the totals cannot show: a maximum that is no number.
     T const inverse = all.inverse();
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, task.chunks), [&](int piece) {
-      weights(piece) = weight_of(weights(piece), all.max) * inverse;
-    });
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, task.chunks),
+                         [&](int piece) { weights(piece) = weight_of(weights(piece), all.max) * inverse; });
     team.team_barrier();
     if (pack > 1) {
       add_slices<collective::pack_width<T>>(team, query, first_col, cols, weights.data(), columns.data());

@@ -254,6 +254,11 @@ TEST_F(CommandLine, help_shows_the_options_of_each_app) {
   }
 }
 
+TEST_F(CommandLine, list_says_why_bits_may_differ) {
+  EXPECT_TRUE(has(run("prefix_sum", {"--list"}).out, "arrival: bits may differ"));
+  EXPECT_TRUE(has(run("dot", {"--list"}).out, "atomics: bits may differ"));
+}
+
 TEST_F(CommandLine, variants_as_promised) {
   EXPECT_EQ(listed("prefix_sum", "variant"), (Names{"parallel_scan", "std_scan", "hillis_steele", "blelloch",
                                                     "lane_scan", "two_phase", "reduce_then_scan", "look_back"}));

@@ -145,7 +145,8 @@ struct LookBack {
                                     .level = Level::device,
                                     .summary = "single pass, 2n traffic: tiles ask their predecessors (look-back)",
                                     // Who is asked, and so the order of additions, depends on who has answered by then.
-                                    .deterministic = false};
+                                    .deterministic = false,
+                                    .ordered_by = "arrival"};
   template <ExecutionSpace Exec, class T>
   using Plan = ScanPlan<SinglePassScan, Exec, T>;
 };

@@ -74,7 +74,8 @@ struct StdScan {
       .level = Level::library,
       .summary = "Kokkos::Experimental::inclusive_scan / exclusive_scan",
       // On CUDA Kokkos hands them to Thrust, whose single pass adds in the order of arrival.
-      .deterministic = false};
+      .deterministic = false,
+      .ordered_by = "arrival"};
   template <ExecutionSpace Exec, class T>
   using Plan = ScanPlan<StdAlgorithmScan, Exec, T>;
 };

@@ -134,8 +134,8 @@ std::string restriction(App const& app, VariantInfo const& variant) {
   return parts.empty() ? "" : " [only " + join(parts, "; ") + "]";
 }
 
-std::string_view determinism(VariantInfo const& variant) {
-  return variant.deterministic ? "same bits" : "atomics: bits may differ";
+std::string determinism(VariantInfo const& variant) {
+  return variant.deterministic ? "same bits" : std::string(variant.ordered_by) + ": bits may differ";
 }
 
 std::size_t name_width(std::vector<App const*> const& apps) {

@@ -31,10 +31,11 @@ enum class Level : std::uint8_t { range, team, lane, device, library };
 
 /// What a variant says of itself.
 struct VariantInfo {
-  std::string_view name;       ///< --variant name, file name and struct name (in snake_case) agree
-  Level level = Level::range;  ///< lowest level of the hierarchy that the code names
-  std::string_view summary;    ///< one line for --list
-  bool deterministic = true;   ///< same bits on every run with the same options; checked on every run
+  std::string_view name;                    ///< --variant name, file name and struct name (in snake_case) agree
+  Level level = Level::range;               ///< lowest level of the hierarchy that the code names
+  std::string_view summary;                 ///< one line for --list
+  bool deterministic = true;                ///< same bits on every run with the same options; checked on every run
+  std::string_view ordered_by = "atomics";  ///< for --list: what orders operations where it is not deterministic
 };
 
 /// What a mini-app says of itself.
