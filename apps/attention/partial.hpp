@@ -112,7 +112,9 @@ template <class T>
 /// Puts the pieces of each query together, in their order: out = sum_p w_p sums_p / sum_p w_p total_p. A functor for
 /// teams of vector length 1, one for each query and `across` of its columns: the bytes are few, and what takes time is
 /// how many loads wait for each other.
-template <ExecutionSpace Exec, class T>
+///
+/// \tparam most_across columns of a team, a multiple of a pack; tests run fewer than hosts choose
+template <ExecutionSpace Exec, class T, int most_across = is_gpu<Exec> ? 16 : 256>
 struct MergePieces {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
@@ -137,7 +139,7 @@ struct MergePieces {
         threads(device::team_size(exec, is_gpu<Exec> ? 512 : team)),
         parts(std::min(given.chunks, threads)),
         pack(given.dim % collective::pack_width<T> == 0 ? collective::pack_width<T> : 1),
-        across(std::clamp(given.dim, 1, is_gpu<Exec> ? 16 : 256)),
+        across(std::clamp(given.dim, 1, most_across)),
         teams(std::max(1, (given.dim + across - 1) / across)),
         slices(std::clamp(threads * pack / across, 1, (given.chunks + at_once - 1) / at_once)) {}
 

@@ -256,7 +256,7 @@ std::vector<ParameterMap> parameters_of(std::string_view app) {
     for (Int const dim : {7, 33, 64, 100, 200, 257}) add_shape(dim, 3);
     for (Int const queries : {1, 8, 20}) add_shape(16, queries);
     // Rows so short that several threads share a column when the pieces are put together.
-    maps.push_back({{"dim", Int{1}}, {"queries", Int{40}}, {"scale", 0.01}, {"chunks", Int{5}}, {"team", Int{4}}});
+    maps.push_back({{"dim", Int{1}}, {"queries", Int{40}}, {"scale", 0.01}, {"chunks", Int{20}}, {"team", Int{4}}});
     maps.push_back({{"dim", Int{40}}, {"scale", 10.0}});
     maps.push_back({{"dim", Int{40}}, {"scale", -0.1}});
   }

@@ -312,12 +312,62 @@ struct HeldColumnsChoice {
   };
 };
 
-// Of one team a band up to as many as there are threads; more rows are skipped.
+// Of one team a band up to as many as there are threads; more rows are skipped. Of one column several lanes
+// each fold a part of what a team's lanes have left.
 TEST(Softmax, ColumnsInRegisters) {
   std::vector<Shape> const shapes{{1, 1},   {1, 131}, {16, 4},  {17, 64}, {31, 20}, {33, 7},
-                                  {57, 55}, {64, 12}, {128, 9}, {23, 9},  {45, 12}};
+                                  {57, 55}, {64, 12}, {128, 9}, {23, 9},  {45, 12}, {100, 1}};
   run_matrices(make_app<Softmax>({rows<Softmax, InChunks<HeldColumnsChoice<true>::On>>()}), "cols", shapes);
   run_matrices(make_app<Softmax>({rows<Softmax, InChunks<HeldColumnsChoice<false>::On>>()}), "cols", shapes);
+}
+
+// The same memory on zeros, and only then on the matrix: what the launch before has left must not be taken for this one's.
+template <bool packs>
+struct HeldAfterZeros {
+  static constexpr VariantInfo info{.name = "held_after_zeros", .summary = "columns in registers, on zeros before"};
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  struct Plan {
+    static constexpr int pack = packs ? collective::pack_width<T> : 1;
+    using Numbers = Kokkos::View<T*, typename Exec::memory_space>;
+    HeldColumns<Exec, T, pack> held;
+    Numbers zeros;
+    Numbers of_zeros;
+
+    Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& in)
+        : held(exec, in.x.extent(0), in.x.extent(1), in.parameters.team),
+          zeros("tessera::tests::zeros", in.x.size()),
+          of_zeros("tessera::tests::of_zeros", in.x.size()) {}
+    void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& in, OutputOn<Softmax, Exec, T> const& out) {
+      held(exec, zeros.data(), of_zeros.data());
+      held(exec, in.x.data(), out.y.data());
+    }
+    [[nodiscard]] double rounding_steps() const { return held.rounding_steps(); }
+  };
+};
+
+// A race shows now and then. Of two columns four lanes fold in slices; of more, two teams of two lanes or four of
+// one leave sums.
+TEST(Softmax, ColumnsInRegistersAgain) {
+  App const app = make_app<Softmax>({rows<Softmax, HeldAfterZeros<false>>()});
+  App const in_packs = make_app<Softmax>({rows<Softmax, HeldAfterZeros<true>>()});
+  auto const run = [](App const& of, std::size_t size, std::int64_t rows, std::int64_t team) {
+    for (Row const& row : of.rows) {
+      if (!testing::is_wanted(row)) continue;
+      ParameterMap const map{{"axis", std::string("cols")}, {"rows", rows}, {"team", team}};
+      auto const problem_case = of.generate(row.dtype, size, 1, testing::with_defaults(of, map));
+      std::string const outcome =
+          testing::run_row(row, *problem_case, problem_case->reference(), testing::repeats(300));
+      if (outcome.starts_with("skipped: ")) continue;
+      EXPECT_EQ(outcome, "") << testing::name_of(of, row) << ", " << rows << " rows, team " << team;
+    }
+  };
+  for (std::int64_t const rows : {9, 100}) run(app, static_cast<std::size_t>(2 * rows), rows, 4);
+  run(in_packs, 100 * 8, 100, 1);
+  for (std::int64_t const rows : {45, 52}) {
+    run(in_packs, static_cast<std::size_t>(128 * rows), rows, 2);
+    run(app, static_cast<std::size_t>(2 * (rows + 40)), rows + 40, 2);
+  }
 }
 
 // --------------------------------------------------------------------------------------------- what they are made of
