@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -22,36 +23,27 @@ enum class Distribution : std::uint8_t {
   constant,  ///< one value
 };
 
-struct Histogram {
+struct Parameters {
+  std::int64_t bins = 256;
+  double lo = 0;
+  double hi = 1 << 20;
+  Distribution distribution = Distribution::uniform;
+  std::int64_t tile = 0;  ///< elements that a team counts; 0: the variant's choice
+  std::int64_t team = 0;  ///< threads; 0: the variant's choice
+
+  /// Throws UserError unless lo < hi, both finite.
+  [[nodiscard]] static Parameters from(ParameterMap const& map);
+};
+
+struct Histogram : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "histogram",
                                 .summary = "counts[b] = elements in bin b of [lo, hi), outside = elements in none"};
 
-  struct Parameters {
-    std::int64_t bins = 256;
-    double lo = 0;
-    double hi = 1 << 20;
-    Distribution distribution = Distribution::uniform;
-    std::int64_t tile = 0;  ///< elements that a team counts; 0: the variant's choice
-    std::int64_t team = 0;  ///< threads; 0: the variant's choice
-
-    /// Throws UserError unless lo < hi, both finite.
-    [[nodiscard]] static Parameters from(ParameterMap const& map);
-  };
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   /// Throws UserError if the dtype cannot tell such bins apart: int32 has edges at whole numbers, float does not have
   /// every double.
   static void check(Parameters const& parameters, DType dtype);
-
-  /// in [n].
-  template <class T, class Memory>
-  struct Input {
-    Array<T const*, Memory> in;
-    Parameters parameters;
-
-    static constexpr std::array<std::string_view, 1> names{"in"};
-    static auto fields(auto& self) { return std::tie(self.in); }
-  };
 
   /// counts [bins] and outside [], of 64 bits in a run of any dtype: 2^31 elements in one bin are a case to be had.
   template <class T, class Memory>
@@ -63,7 +55,6 @@ struct Histogram {
     static auto fields(auto& self) { return std::tie(self.counts, self.outside); }
   };
 
-  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const&) { return {{size}}; }
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const&, Parameters const& parameters) {
     return {{static_cast<std::size_t>(parameters.bins)}, {}};
   }

@@ -100,7 +100,7 @@ std::vector<ParameterSpec> Histogram::parameters() {
   };
 }
 
-Histogram::Parameters Histogram::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   std::string const& distribution = std::get<std::string>(map.at("distribution"));
   Parameters const parameters{.bins = std::get<std::int64_t>(map.at("bins")),
                               .lo = std::get<double>(map.at("lo")),

@@ -9,43 +9,34 @@
 #include <tuple>
 #include <vector>
 
+#include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
-#include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera::partition {
 
-struct Partition {
+struct Parameters {
+  double pivot = 0;         ///< in the elements' unit
+  std::size_t segment = 0;  ///< elements; 0: the whole array is one segment
+  std::int64_t tile = 0;    ///< elements; 0: the variant's choice
+  std::int64_t team = 0;    ///< threads; 0: the variant's choice
+
+  [[nodiscard]] static Parameters from(ParameterMap const& map);
+
+  /// Segments that n elements fall into; the whole array is one even where it is empty.
+  [[nodiscard]] std::size_t segments(std::size_t n) const {
+    return segment == 0 ? 1 : n / segment + (n % segment != 0 ? 1 : 0);
+  }
+  /// True if there is one segment, or none: for variants that know nothing of segments.
+  [[nodiscard]] bool is_one_segment(std::size_t n) const { return segment == 0 || n <= segment; }
+};
+
+struct Partition : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "partition",
                                 .summary = "elements less than the pivot first, then the others, orders kept"};
 
-  struct Parameters {
-    double pivot = 0;         ///< in the elements' unit
-    std::size_t segment = 0;  ///< elements; 0: the whole array is one segment
-    std::int64_t tile = 0;    ///< elements; 0: the variant's choice
-    std::int64_t team = 0;    ///< threads; 0: the variant's choice
-
-    [[nodiscard]] static Parameters from(ParameterMap const& map);
-
-    /// Segments that n elements fall into; the whole array is one even where it is empty.
-    [[nodiscard]] std::size_t segments(std::size_t n) const {
-      return segment == 0 ? 1 : n / segment + (n % segment != 0 ? 1 : 0);
-    }
-    /// True if there is one segment, or none: for variants that know nothing of segments.
-    [[nodiscard]] bool is_one_segment(std::size_t n) const { return segment == 0 || n <= segment; }
-  };
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
-
-  /// in [n].
-  template <class T, class Memory>
-  struct Input {
-    Array<T const*, Memory> in;
-    Parameters parameters;
-
-    static constexpr std::array<std::string_view, 1> names{"in"};
-    static auto fields(auto& self) { return std::tie(self.in); }
-  };
 
   /// values [n], left_count [segments]: how many of each segment's elements are less than the pivot.
   template <class T, class Memory>
@@ -57,14 +48,8 @@ struct Partition {
     static auto fields(auto& self) { return std::tie(self.values, self.left_count); }
   };
 
-  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const&) { return {{size}}; }
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const& parameters) {
     return {input[0], {parameters.segments(count_of(input[0]))}};
-  }
-
-  template <class T>
-  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
-    return random_value<T>(seed, field, index);
   }
 
   /// One comparison an element.

@@ -46,7 +46,7 @@ std::vector<ParameterSpec> Partition::parameters() {
   };
 }
 
-Partition::Parameters Partition::Parameters::from(ParameterMap const& map) {
+Parameters Parameters::from(ParameterMap const& map) {
   return {.pivot = std::get<double>(map.at("pivot")),
           .segment = static_cast<std::size_t>(std::get<std::int64_t>(map.at("segment"))),
           .tile = std::get<std::int64_t>(map.at("tile")),
