@@ -59,6 +59,9 @@ function(tessera_fetch name wanted)
   set(${lower}_BINARY_DIR ${${lower}_BINARY_DIR} PARENT_SCOPE)
 endfunction()
 
+# The driver compares and copies by threads of its own.
+find_package(Threads REQUIRED)
+
 # --- Kokkos ---------------------------------------------------------------------------------------------------------
 set(TESSERA_KOKKOS_FETCHED FALSE)
 if(NOT TESSERA_DEPS_SOURCE STREQUAL "release")

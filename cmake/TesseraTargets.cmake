@@ -57,11 +57,10 @@ function(tessera_add_app name)
     set_source_files_properties(variants/kernels.cpp PROPERTIES COMPILE_DEFINITIONS TESSERA_HAVE_KOKKOS_KERNELS)
   endif()
   if(TESSERA_UNITY)
-    # Two units: both cores of a small machine have work. Sources with definitions of their own stay outside of them.
-    list(LENGTH sources count)
-    math(EXPR batch "(${count} + 3) / 2")
-    set_target_properties(tessera_app_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
-    if("kernels" IN_LIST app_VARIANTS)
+    # One unit: what variants share is compiled once. Other mini-apps are the work of other cores. Sources with definitions
+    # of their own stay outside of it.
+    set_target_properties(tessera_app_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+    if(TARGET tessera_kokkos_kernels AND "kernels" IN_LIST app_VARIANTS)
       set_source_files_properties(variants/kernels.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
   endif()
@@ -73,6 +72,17 @@ function(tessera_add_app name)
   target_link_libraries(${name} PRIVATE tessera_app_${name} tessera_flags)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   set_property(GLOBAL APPEND PROPERTY TESSERA_APPS_BUILT ${name})
+endfunction()
+
+# tessera_write_table(file app...): a source with all_apps() of these mini-apps.
+function(tessera_write_table file)
+  set(TESSERA_DECLARATIONS "")
+  set(TESSERA_CALLS "")
+  foreach(app IN LISTS ARGN)
+    string(APPEND TESSERA_DECLARATIONS "namespace ${app} {\nApp app();\n}\n")
+    string(APPEND TESSERA_CALLS "      ${app}::app(),\n")
+  endforeach()
+  configure_file(${PROJECT_SOURCE_DIR}/apps/tessera/all_apps.cpp.in ${file} @ONLY)
 endfunction()
 
 # tessera_build_summary(): what will be built, after everything was added.

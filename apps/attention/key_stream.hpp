@@ -35,7 +35,7 @@ namespace tessera::attention {
 /// \tparam Share lanes that hold a row between them, a power of two
 /// \tparam Columns of a row that one of them holds: together at least the row
 /// \tparam Queries at a time, a power of two, at most `Share`
-/// \tparam Width columns that one access moves: above 1 they divide the row, which is aligned for them
+/// \tparam Width columns that one access moves: on a GPU, above 1, they divide the row, which is aligned for them
 template <ExecutionSpace Exec, class T, int Share, int Columns, int Queries, int Width>
 struct KeyStream {
   // Registers: sums, queries, keys, values and products. Where they are few, another team has the other half of them.
@@ -52,6 +52,8 @@ struct KeyStream {
   static constexpr int pairs = Queries * keys;
   static constexpr int block = groups * keys;  // keys of a thread at a time
   static constexpr int slack = 8;              // a weight is at most e^slack
+  // A host's vectors need no alignment, and the test for a cut pack is hidden behind memory: one kernel for all rows.
+  static constexpr bool any_row = !is_gpu<Exec>;
   static_assert((pairs & (pairs - 1)) == 0 && pairs <= Share, "Tessera: one pair a lane");
 
   struct Row {
@@ -164,7 +166,15 @@ struct KeyStream {
     for (int p = 0; p < Columns / Width; ++p) {
       int const col = column(lane, p);
       collective::Pack<T, Width> values{};
-      if (col < task.dim) values = collective::pack_at<Width>(row + col);
+      if constexpr (any_row) {
+        if (col + Width <= task.dim) {
+          values = collective::load_pack<Width>(row + col);
+        } else {
+          for (int e = 0; e < Width; ++e) values[e] = col + e < task.dim ? row[col + e] : T(0);
+        }
+      } else {
+        if (col < task.dim) values = collective::pack_at<Width>(row + col);
+      }
       for (int e = 0; e < Width; ++e) own.at[p * Width + e] = values[e];
     }
   }
@@ -386,7 +396,13 @@ struct KeyStream {
               if (lane >= Share || col >= task.dim) continue;
               collective::Pack<T, Width> values;
               for (int e = 0; e < Width; ++e) values[e] = own.at[q].at[p * Width + e] * factor;
-              collective::pack_at<Width>(row + col) = values;
+              if constexpr (any_row) {
+                for (int e = 0; e < Width; ++e) {
+                  if (col + e < task.dim) row[col + e] = values[e];
+                }
+              } else {
+                collective::pack_at<Width>(row + col) = values;
+              }
             }
             if (lane == 0 && task.chunks > 1) {
               std::size_t const at = static_cast<std::size_t>(piece) * task.queries + first_query + q;

@@ -57,13 +57,17 @@ struct Attention {
   /// Throws UserError, with both shapes, if the extents do not go together.
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&);
 
-  /// Queries and values in [-1, 1); keys in [-1/2, 1/2): scores of the size of a few units, as after a layer that
-  /// normalises.
+  static constexpr std::array data = data_kinds;
+
+  /// Random: queries and values in [-1, 1); keys in [-1/2, 1/2): scores of the size of a few units, as after a layer that
+  /// normalises. Exact: every other query looks at some of the keys with a score of 0 and at the others with one that is
+  /// so low that nothing is left of them, so that its result is the mean of those keys' values, which are small whole
+  /// numbers, and one key more or less is seen; each key is looked at by one of these queries. The others are random.
   template <class T>
-  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
-    T const value = random_value<T>(seed, field, index);
-    return field == 1 ? value / 2 : value;
-  }
+  [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters);
+
+  /// Keys.
+  [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) { return input[1][0]; }
 
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
     double const queries = static_cast<double>(input[0][0]);

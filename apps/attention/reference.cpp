@@ -14,6 +14,13 @@
 /// sum of weights and in that of weighted values, is the variant's: its scale is sum_j p_j |v_jc| + |out_c|. Weights
 /// below the normal range lose at most a smallest denormal each.
 ///
+/// Exact sums. A query's scores are exact if their products lie on a grid and sums of their magnitudes within the dtype's
+/// precision of it, and scale is a power of two: then neither the scores nor their differences add to e_j, and the
+/// exponential of a difference of 0 is 1. If besides m keys have the largest score, m a power of two, the weights of all
+/// others sum up to so little that a single 1, and with it the smallest sum of values (which are positive, on a grid of
+/// their own), absorbs them and their errors, then both sums are exact in any order, with or without the division by m
+/// first: the scale is 0, and the offset 2 u |out_c|.
+///
 /// What nobody can know is not asked: where a product may overflow; where a value that is no number meets a weight so
 /// small that it is 0 in one order and not in another.
 
@@ -23,9 +30,12 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "problem.hpp"
+
+#include <tessera/verify/grid.hpp>
 
 namespace tessera::attention {
 
@@ -42,6 +52,9 @@ struct Weights {
   std::vector<Wide<T>> score;      // then the weight
   std::vector<Wide<T>> magnitude;  // of the products, then e' of the weight
   bool may_overflow = false;
+  bool exact = false;  // scores and their differences
+  double ones = 0;     // keys with the largest score
+  double rest = 0;     // sum of the others' exponentials
 };
 
 template <class T>
@@ -50,13 +63,25 @@ class Oracle {
   using W = Wide<T>;
 
   Oracle(T const* k, T const* v, std::size_t n, std::size_t d, double scale)
-      : v_(v), n_(n), d_(d), scale_(scale), turned_(n * d), lowest_(d, infinity), highest_(d, -infinity) {
+      : v_(v),
+        n_(n),
+        d_(d),
+        scale_(scale),
+        turned_(n * d),
+        lowest_(d, infinity),
+        highest_(d, -infinity),
+        k_grid_(verify::grid_of(k, n * d)),
+        v_grid_(verify::grid_of(v, n * d)) {
     for (std::size_t j = 0; j < n; ++j) {
       for (std::size_t c = 0; c < d; ++c) {
         turned_[c * n + j] = k[j * d + c];
         lowest_[c] = std::min(lowest_[c], static_cast<double>(v[j * d + c]));
         highest_[c] = std::max(highest_[c], static_cast<double>(v[j * d + c]));
       }
+    }
+    if (n * d > 0) {
+      lowest_value_ = *std::min_element(lowest_.begin(), lowest_.end());
+      highest_value_ = *std::max_element(highest_.begin(), highest_.end());
     }
     weights_.score.resize(n);
     weights_.magnitude.resize(n);
@@ -96,12 +121,24 @@ class Oracle {
       double const moved =
           error < W(0.5) ? static_cast<double>((uncertain[c] + std::abs(sum[c]) * error) / (1 - error)) : infinity;
       offset[c] = std::min(moved, range) + denormals * std::max(std::abs(highest_[c]), std::abs(lowest_[c]));
+      if (sums_are_exact()) {
+        bound_scale[c] = 0;
+        offset[c] += 2 * unit_roundoff(dtype_of<T>) * std::abs(value[c]);
+      }
       if (!std::isfinite(value[c])) bound_scale[c] = offset[c] = 0;  // NaN or infinity, exactly
       if (unknown[c]) bound_scale[c] = infinity;
     }
   }
 
  private:
+  [[nodiscard]] bool sums_are_exact() const {
+    double const unit = unit_roundoff(dtype_of<T>);
+    bool const power_of_two = weights_.ones > 0 && std::exp2(std::round(std::log2(weights_.ones))) == weights_.ones;
+    return weights_.exact && power_of_two && weights_.ones * unit <= 1 && lowest_value_ > 0 &&
+           v_grid_.holds<T>(weights_.ones * highest_value_) && weights_.rest <= 0x1p-24 * unit &&
+           weights_.rest * highest_value_ <= 0x1p-24 * unit * v_grid_.spacing();
+  }
+
   void weigh(T const* q) {
     W const u = static_cast<W>(unit_roundoff(dtype_of<T>));
     W* const score = weights_.score.data();
@@ -128,12 +165,27 @@ class Oracle {
       if (std::isnan(score[j]) || score[j] > largest) largest = score[j];
       if (std::isnan(largest)) break;
     }
+    W widest = 0;
+    for (std::size_t j = 0; j < n_; ++j) widest = std::max(widest, magnitude[j]);
+    verify::Grid factor;
+    factor.add(scale_);
+    int exponent = 0;
+    weights_.exact =
+        std::abs(std::frexp(scale_, &exponent)) == 0.5 &&
+        verify::grid_of(q, d_).times(k_grid_).times(factor).template holds<T>(static_cast<double>(2 * widest * size));
+    weights_.ones = weights_.rest = 0;
     W total = 0;
     for (std::size_t j = 0; j < n_; ++j) {
       W const below = score[j] - largest;  // NaN where all are -infinity, or one is +infinity
       score[j] = std::exp(below);
       total += score[j];
-      W const error = (static_cast<W>(d_ + 1) * size * magnitude[j] + std::abs(below) + 4) * u;
+      if (below == 0) {
+        ++weights_.ones;
+      } else {
+        weights_.rest += static_cast<double>(score[j]);
+      }
+      W error = (static_cast<W>(d_ + 1) * size * magnitude[j] + std::abs(below) + 4) * u;
+      if (weights_.exact) error = below == 0 ? W(0) : 4 * u;
       // Of a weight that is 0 nothing can be lost but what the denormals allow.
       magnitude[j] = score[j] == 0 ? W(0) : std::expm1(std::min(error, W(700)));
     }
@@ -147,6 +199,10 @@ class Oracle {
   std::vector<T> turned_;  // k, transposed: the compiler makes vectors of neighbouring keys
   std::vector<double> lowest_;
   std::vector<double> highest_;
+  verify::Grid k_grid_;
+  verify::Grid v_grid_;
+  double lowest_value_ = 0;
+  double highest_value_ = 0;
   Weights<T> weights_;
 };
 
@@ -161,14 +217,15 @@ std::vector<ExpectedField> Attention::reference(Input<T, Kokkos::HostSpace> cons
                     .shape = {queries, d},
                     .value = std::vector<double>(queries * d),
                     .scale = std::vector<double>(queries * d),
-                    .offset = std::vector<double>(queries * d)};
+                    .offset = std::vector<double>(queries * d),
+                    .each_sees_all = true};
   if (n > 0 && d > 0) {
     Oracle<T> oracle(input.k.data(), input.v.data(), n, d, input.parameters.scale);
     for (std::size_t b = 0; b < queries; ++b) {
       oracle.answer(input.q.data() + b * d, &out.value[b * d], &out.scale[b * d], &out.offset[b * d]);
     }
   }
-  return {out};
+  return list_of(std::move(out));
 }
 
 template std::vector<ExpectedField> Attention::reference(Input<float, Kokkos::HostSpace> const&);

@@ -10,6 +10,7 @@
 
 #include "problem.hpp"
 
+#include <tessera/app/runtime.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -19,7 +20,7 @@ namespace tessera::attention {
 template <ExecutionSpace Exec, class T>
 using Scores = Kokkos::View<T**, Kokkos::LayoutRight, typename Exec::memory_space>;
 
-/// Throws Skip where they take more than 16 GiB: that is what the fused variants are for.
+/// Throws Skip where they take more than 16 GiB, or than is free: that is what the fused variants are for.
 template <ExecutionSpace Exec, class T>
 [[nodiscard]] Scores<Exec, T> allocate_scores(InputOn<Attention, Exec, T> const& input) {
   std::size_t const queries = input.q.extent(0);
@@ -29,6 +30,12 @@ template <ExecutionSpace Exec, class T>
   if (needed > 16) {
     throw Skip("the scores take " + std::to_string(static_cast<std::int64_t>(needed)) +
                " GiB (more than 16: the fused variants store none)");
+  }
+  // The memory check before the run knows nothing of a variant's own buffers.
+  double const free = free_memory_bytes(std::string(space_name<Exec>())) / gib;
+  if (needed > free) {
+    throw Skip("the scores take " + std::to_string(needed) + " GiB (" + std::to_string(free) +
+               " are free: the fused variants store none)");
   }
   return Scores<Exec, T>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::attention::scores"), queries, keys);
 }

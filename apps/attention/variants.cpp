@@ -2,6 +2,9 @@
 /// The table of attention's variants, in the order that --list shows, its parameters and its shapes.
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
@@ -78,5 +81,49 @@ std::vector<Shape> Attention::output_shapes(std::vector<Shape> const& input, Par
   }
   return {q};
 }
+
+template <class T>
+T Attention::element(Draw const& draw, Parameters const& parameters) {
+  T const random = drawn<T>(draw);
+  if (draw.data == DataKind::adversarial) return random;
+  if (draw.data == DataKind::random) return draw.field == 1 ? random / 2 : random;
+  // Keys fall into classes, one of each in as many neighbours; an exact query looks at one of them.
+  Shape const& q = draw.shapes->at(0);
+  std::size_t const keys = draw.shapes->at(1)[0];
+  std::size_t const dim = q[1];
+  std::size_t const exact_queries = (q[0] + 1) / 2;
+  std::size_t const classes = std::bit_floor(std::clamp<std::size_t>(std::min(exact_queries, dim / 2), 1, 4));
+  // Behind a column for each class come pairs of columns whose keys agree, so that opposite queries cancel.
+  std::size_t const pairs = (dim - classes) / 2;
+  std::size_t const row = draw.index / dim;
+  std::size_t const col = draw.index % dim;
+  bool const paired = col >= classes && col < classes + 2 * pairs;
+  bool const second = paired && col >= classes + pairs;
+  Draw first = draw;
+  if (second) first.index -= pairs;
+  if (draw.field == 0) {
+    if (row % 2 != 0) return random;
+    if (!paired) {
+      double const weight = 256 / std::clamp(std::abs(parameters.scale), 0x1p-20, 1.0);
+      bool const own = col == row / 2 % classes;
+      return own && col < classes ? static_cast<T>(parameters.scale < 0 ? -weight : weight) : T(0);
+    }
+    T const value = whole_value<T>(first, 4) / 8;
+    return second ? -value : value;
+  }
+  if (draw.field == 1) {
+    if (col >= classes) return whole_value<T>(first, 4) / 16;
+    std::uint64_t const turn = random_bits(draw.seed, 7, row / classes);
+    return (row + turn) % classes == col ? T(0) : T(-0.5);
+  }
+  // As large as their sum over a class of keys may be, a float.
+  std::uint64_t const most = (std::uint64_t{1} << 22) / std::bit_ceil(std::max<std::size_t>(1, keys / classes));
+  std::uint64_t const values = std::clamp<std::uint64_t>(most, 4, 64);
+  return static_cast<T>(1 + (random_bits(draw.seed, draw.field, draw.index) >> 32) % values) / 8;
+}
+
+template float Attention::element(Draw const&, Parameters const&);
+template double Attention::element(Draw const&, Parameters const&);
+template std::int32_t Attention::element(Draw const&, Parameters const&);
 
 }  // namespace tessera::attention

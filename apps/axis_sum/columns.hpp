@@ -61,6 +61,8 @@ class TwoStageColumns {
 template <class Exec, class T, template <class, class> class Columns>
 class AtomicColumns {
  public:
+  static constexpr bool atomic_sums = true;
+
   using Sum = Accumulator<T>;
 
   AtomicColumns(Exec const& exec, InputOn<AxisSum, Exec, T> const& input)

@@ -31,6 +31,8 @@ struct AxisSum : MatrixProblem<Parameters> {
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
+  static constexpr std::array data = data_kinds;
+
   /// out [rows] (axis 1) or [cols] (axis 0).
   template <class T, class Memory>
   struct Output {
@@ -39,6 +41,18 @@ struct AxisSum : MatrixProblem<Parameters> {
     static constexpr std::array<std::string_view, 1> names{"out"};
     static auto fields(auto& self) { return std::tie(self.out); }
   };
+
+  /// Exact: positive whole numbers, dense in short sums and sparse in long ones.
+  template <class T>
+  [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters) {
+    if (draw.data != DataKind::exact) return drawn<T>(draw);
+    std::size_t const cols = draw.shapes->at(0)[1];
+    std::size_t const row = draw.index / cols;
+    std::size_t const col = draw.index % cols;
+    bool const along_rows = parameters.axis == 1;
+    Sparsity const sparsity = Sparsity::of(draw.terms);
+    return static_cast<T>(sparsity.value(draw.seed, draw.field, along_rows ? row : col, along_rows ? col : row));
+  }
 
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const& parameters) {
     return {{input[0][parameters.axis == 1 ? 0 : 1]}};

@@ -29,6 +29,8 @@ struct BroadcastAdd {
   };
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
+  static constexpr std::array data = data_kinds;
+
   /// a [cols], b [rows].
   template <class T, class Memory>
   struct Input {
@@ -60,8 +62,8 @@ struct BroadcastAdd {
   }
 
   template <class T>
-  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
-    return random_value<T>(seed, field, index);
+  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
+    return drawn<T>(draw);
   }
 
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {

@@ -32,6 +32,8 @@ struct Butterfly : ArrayProblem<Parameters> {
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
+  static constexpr std::array data = data_kinds;
+
   /// A comparison an element and extreme.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {
     double const n = static_cast<double>(count_of(input[0]));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "problem.hpp"
 
@@ -46,7 +47,7 @@ std::vector<ExpectedField> Butterfly::reference(Input<T, Kokkos::HostSpace> cons
   for (std::size_t begin = 0; begin < n; begin += segment) {
     one_segment(input.parameters.op, input.in.data() + begin, std::min(segment, n - begin), out.value.data() + begin);
   }
-  return {out};
+  return list_of(std::move(out));
 }
 
 template std::vector<ExpectedField> Butterfly::reference(Input<float, Kokkos::HostSpace> const&);

@@ -31,6 +31,8 @@ struct Conv1d {
   };
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
+  static constexpr std::array data = data_kinds;
+
   /// a [n], k [taps].
   template <class T, class Memory>
   struct Input {
@@ -62,9 +64,12 @@ struct Conv1d {
     return {input[0]};
   }
 
+  /// Exact: positive whole numbers, up to 16 in k.
   template <class T>
-  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
-    return random_value<T>(seed, field, index);
+  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
+    if (draw.data != DataKind::exact) return drawn<T>(draw);
+    if (draw.field == 1) return static_cast<T>(Sparsity{1, 16}.dense(draw.seed, draw.field, 0, draw.index));
+    return static_cast<T>(Sparsity::of(draw.terms, 16).value(draw.seed, draw.field, 0, draw.index));
   }
 
   /// A multiplication and an addition for each pair that meets: k[j] meets all but the first j elements of a.

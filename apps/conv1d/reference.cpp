@@ -2,7 +2,11 @@
 /// The serial oracle of conv1d: for each output one loop over the taps that meet an element, products without rounding,
 /// a sum in twice double precision.
 ///
-/// Error bound. An output is a sum of m products, m at most the length of k: each is rounded once, then there are m - 1
+/// Where the products of all elements lie on one grid (the product of both inputs' grids), and the sum of magnitudes of
+/// each output within the dtype's precision of it, every partial sum is exact in any order, fused or not
+/// (verify/grid.hpp): results must be equal, and there is no scale.
+///
+/// Error bound otherwise. An output is a sum of m products, m at most the length of k: each is rounded once, then there are m - 1
 /// additions on the longest way, so with u the unit roundoff the error is at most ((1 + u)^m - 1) * sum |a[i+j] * k[j]|
 /// (Higham, Accuracy and Stability of Numerical Algorithms, 3.1), whether or not multiplications and additions are
 /// fused. So the scale is that sum. A product that underflows loses at most half the smallest denormal, which the
@@ -14,10 +18,12 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "problem.hpp"
 
 #include <tessera/verify/exact_sum.hpp>
+#include <tessera/verify/grid.hpp>
 
 namespace tessera::conv1d {
 
@@ -26,6 +32,7 @@ std::vector<ExpectedField> Conv1d::reference(Input<T, Kokkos::HostSpace> const& 
   std::size_t const n = input.a.extent(0);
   std::size_t const taps = input.k.extent(0);
   ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = std::vector<double>(n)};
+  double most = 0;
   for (std::size_t i = 0; i < n; ++i) {
     std::size_t const count = std::min(taps, n - i);
     if constexpr (std::is_integral_v<T>) {
@@ -43,12 +50,14 @@ std::vector<ExpectedField> Conv1d::reference(Input<T, Kokkos::HostSpace> const& 
         sum.add_product(a, k);
         if (std::isfinite(a) && std::isfinite(k)) magnitude += std::abs(a * k);
       }
+      most = std::max(most, magnitude);
       bool const may_overflow = !(magnitude <= static_cast<double>(std::numeric_limits<T>::max()));
       out.value[i] = sum.value();
       out.scale[i] = may_overflow ? std::numeric_limits<double>::infinity() : magnitude;
     }
   }
-  return {out};
+  if (std::is_integral_v<T> || verify::exact_products<T>(input.a, input.k, most)) out.scale.clear();
+  return list_of(std::move(out));
 }
 
 template std::vector<ExpectedField> Conv1d::reference(Input<float, Kokkos::HostSpace> const&);

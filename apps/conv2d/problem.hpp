@@ -30,6 +30,8 @@ struct Conv2d {
   };
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
+  static constexpr std::array data = data_kinds;
+
   /// in [H, W], k [Ky, Kx].
   template <class T, class Memory>
   struct Input {
@@ -59,9 +61,12 @@ struct Conv2d {
   /// Throws UserError if k has no elements.
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&);
 
+  /// Exact: positive whole numbers, up to 16 in k.
   template <class T>
-  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
-    return random_value<T>(seed, field, index);
+  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
+    if (draw.data != DataKind::exact) return drawn<T>(draw);
+    if (draw.field == 1) return static_cast<T>(Sparsity{1, 16}.dense(draw.seed, draw.field, 0, draw.index));
+    return static_cast<T>(Sparsity::of(draw.terms, 16).value(draw.seed, draw.field, 0, draw.index));
   }
 
   /// Bytes of `in`, `k` and `out`; a multiplication and an addition for every product, with those that the edges leave

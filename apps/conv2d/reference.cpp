@@ -2,7 +2,11 @@
 /// The serial oracle of conv2d: for every element a loop over the taps, products without rounding, a sum in twice
 /// double precision. Terms beyond the bottom and right edge are left out.
 ///
-/// Error bound. As dot's: n products, each rounded once, and the additions that follow; with k the longest chain, the
+/// Where the products of all elements lie on one grid (the product of both inputs' grids), and the sum of magnitudes of
+/// each output within the dtype's precision of it, every partial sum is exact in any order, fused or not
+/// (verify/grid.hpp): results must be equal, and there is no scale.
+///
+/// Error bound otherwise. As dot's: n products, each rounded once, and the additions that follow; with k the longest chain, the
 /// error is at most ((1 + u)^k - 1) * sum |in * k| (Higham, Accuracy and Stability of Numerical Algorithms, 3.1). One
 /// after the other they make a chain of n, with n at most min(H, Ky) * min(W, Kx): so do all variants. A product that
 /// underflows loses at most half the smallest denormal: n of them are covered by the one that the verifier allows for
@@ -14,10 +18,12 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "problem.hpp"
 
 #include <tessera/verify/exact_sum.hpp>
+#include <tessera/verify/grid.hpp>
 
 namespace tessera::conv2d {
 
@@ -26,6 +32,7 @@ namespace {
 struct Term {
   double value;
   double scale;
+  double magnitude = 0;
 };
 
 // One element of the output.
@@ -54,7 +61,7 @@ Term sum_at(In const& in, In const& k, std::size_t y, std::size_t x) {
       }
     }
     bool const may_overflow = !(magnitude <= static_cast<double>(std::numeric_limits<T>::max()));
-    return {sum.value(), may_overflow ? std::numeric_limits<double>::infinity() : magnitude};
+    return {sum.value(), may_overflow ? std::numeric_limits<double>::infinity() : magnitude, magnitude};
   }
 }
 
@@ -68,14 +75,17 @@ std::vector<ExpectedField> Conv2d::reference(Input<T, Kokkos::HostSpace> const& 
                     .shape = {rows, cols},
                     .value = std::vector<double>(rows * cols),
                     .scale = std::vector<double>(rows * cols)};
+  double most = 0;
   for (std::size_t y = 0; y < rows; ++y) {
     for (std::size_t x = 0; x < cols; ++x) {
       Term const term = sum_at(input.in, input.k, y, x);
       out.value[y * cols + x] = term.value;
       out.scale[y * cols + x] = term.scale;
+      most = std::max(most, term.magnitude);
     }
   }
-  return {out};
+  if (std::is_integral_v<T> || verify::exact_products<T>(input.in, input.k, most)) out.scale.clear();
+  return list_of(std::move(out));
 }
 
 template std::vector<ExpectedField> Conv2d::reference(Input<float, Kokkos::HostSpace> const&);

@@ -23,7 +23,7 @@ namespace tessera::conv2d {
 ///
 /// Who calls: any thread for itself. Scratch, barriers: none.
 ///
-/// \tparam Aligned every row of `in` and `out` begins with a whole pack, and is whole packs
+/// \tparam Aligned every row of `in` and `out` begins with a whole pack, and is whole packs; a host does not ask
 template <ExecutionSpace Exec, class Sum, bool Aligned>
 class Strip {
  public:
@@ -77,7 +77,7 @@ class Strip {
   }
 
   /// Stores the first `row_count` x `col_count` sums to `to`, where the strip begins in `out`. `streaming`: past a host's
-  /// caches.
+  /// caches, where every row of `out` begins with a whole pack, and is whole packs.
   KOKKOS_FORCEINLINE_FUNCTION void store(Convolution<Sum> const& of, Sum* to, int row_count, int col_count,
                                          bool streaming) const {
     for (int r = 0; r < rows; ++r) {
@@ -174,21 +174,33 @@ class Strip {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION static void store_row(Sum const (&sums)[width], Sum* to, int col_count, bool streaming) {
-    if constexpr (Aligned) {
-      // The columns that are left are whole packs, too.
-      for (int first = 0; first < width; first += pack) {
-        collective::Pack<Sum, pack> values;
-        for (int e = 0; e < pack; ++e) values[e] = sums[first + e];
-        if (first >= col_count) continue;
-        if (streaming) {
-          collective::streaming_store(to + first, values);
-        } else {
-          collective::pack_at<pack>(to + first) = values;
-        }
+    if constexpr (!is_gpu<Exec>) {
+      if (streaming) {
+        store_packs(sums, to, col_count, true);
+      } else {
+        int const count = col_count < width ? col_count : width;
+        for (int c = 0; c < count; ++c) to[c] = sums[c];
       }
+    } else if constexpr (Aligned) {
+      store_packs(sums, to, col_count, false);
     } else {
       for (int c = 0; c < width; ++c) {
         if (c < col_count) to[c] = sums[c];
+      }
+    }
+  }
+
+  // The columns that are left are whole packs, too.
+  KOKKOS_FORCEINLINE_FUNCTION static void store_packs(Sum const (&sums)[width], Sum* to, int col_count,
+                                                      bool streaming) {
+    for (int first = 0; first < width; first += pack) {
+      collective::Pack<Sum, pack> values;
+      for (int e = 0; e < pack; ++e) values[e] = sums[first + e];
+      if (first >= col_count) continue;
+      if (streaming) {
+        collective::streaming_store(to + first, values);
+      } else {
+        collective::pack_at<pack>(to + first) = values;
       }
     }
   }

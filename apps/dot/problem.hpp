@@ -11,6 +11,7 @@
 #include <tessera/collective/accumulator.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/pair_problem.hpp>
+#include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -26,6 +27,21 @@ struct Dot : PairProblem<Parameters> {
   static constexpr AppInfo info{.name = "dot", .summary = "out = a[0] * b[0] + ... + a[n-1] * b[n-1]"};
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
+
+  static constexpr std::array data = data_kinds;
+
+  /// Exact: positive whole numbers. In a long sum only one pair of a block has a product: every other block has one
+  /// element of a among zeros beside a dense b, the others the reverse, so that a wrong pairing meets other numbers.
+  template <class T>
+  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
+    if (draw.data != DataKind::exact) return drawn<T>(draw);
+    std::uint64_t const factor = draw.terms > (1 << 14) ? 4 : 16;
+    Sparsity const sparsity = Sparsity::of(draw.terms, factor);
+    bool const sparse = (draw.index / sparsity.block) % 2 == draw.field;
+    if (sparse && !sparsity.counts(draw.seed, 0, 0, draw.index)) return T(0);
+    Sparsity const values{1, draw.field == 0 ? sparsity.largest : factor};
+    return static_cast<T>(values.dense(draw.seed, draw.field, 0, draw.index));
+  }
 
   /// out [], a scalar.
   template <class T, class Memory>
@@ -49,6 +65,10 @@ struct Dot : PairProblem<Parameters> {
   /// The worst order: one multiplication, then one addition after the other.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     return 1 + static_cast<double>(count_of(input[0]));
+  }
+
+  [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) {
+    return count_of(input[0]);
   }
 
   template <class T>

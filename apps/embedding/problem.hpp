@@ -34,6 +34,8 @@ struct Embedding {
   };
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
+  static constexpr std::array data = data_kinds;
+
   /// idx [B, L], int32 in a run of any dtype; w [V, E].
   template <class T, class Memory>
   struct Input {
@@ -63,14 +65,18 @@ struct Embedding {
     return {{input[0][0], input[0][1], input[1][1]}};
   }
 
-  /// Indices into the table, and one in 64 outside of it, on both sides; random elements of the table.
+  /// Indices into the table, and one in 64 outside of it, on both sides, the ends of int32 among them in adversarial data;
+  /// elements of the table as they are drawn.
   template <class T>
-  [[nodiscard]] static double element(std::size_t field, std::size_t index, std::uint64_t seed,
-                                      Parameters const& parameters) {
-    if (field == 1) return static_cast<double>(random_value<T>(seed, field, index));
-    std::uint64_t const bits = random_bits(seed, field, index);
+  [[nodiscard]] static double element(Draw const& draw, Parameters const& parameters) {
+    if (draw.field == 1) return static_cast<double>(drawn<T>(draw));
+    std::uint64_t const bits = random_bits(draw.seed, draw.field, draw.index);
     auto const rows = static_cast<std::uint64_t>(parameters.table_rows());
     auto const inside = static_cast<double>((bits >> 16) % rows);
+    if (draw.data == DataKind::adversarial && bits % 8 == 1) {
+      double const ends[] = {-0x1p31, 0x1p31 - 1, -1, static_cast<double>(rows), static_cast<double>(rows) - 1, 0};
+      return ends[(bits >> 6) % 6];
+    }
     if (bits % 64 != 0) return inside;
     return (bits >> 6) % 2 == 0 ? -1 - inside : static_cast<double>(rows) + inside;
   }

@@ -3,6 +3,7 @@
 /// may differ: the scale is empty.
 
 #include <cstdint>
+#include <utility>
 
 #include "problem.hpp"
 
@@ -25,7 +26,7 @@ std::vector<ExpectedField> Embedding::reference(Input<T, Kokkos::HostSpace> cons
       for (std::size_t e = 0; e < width; ++e) *next++ = is_there ? static_cast<double>(input.w(index, e)) : 0.0;
     }
   }
-  return {out};
+  return list_of(std::move(out));
 }
 
 template std::vector<ExpectedField> Embedding::reference(Input<float, Kokkos::HostSpace> const&);

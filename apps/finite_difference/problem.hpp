@@ -16,6 +16,8 @@ struct FiniteDifference : StencilProblem {
   static constexpr AppInfo info{.name = "finite_difference",
                                 .summary = "out[i] = in[i + 1] - in[i], last of each segment 0"};
 
+  static constexpr std::array data = data_kinds;
+
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
     double const n = static_cast<double>(count_of(input[0]));
     return {.bytes = 2 * n * static_cast<double>(size_of(dtype)), .flops = n};

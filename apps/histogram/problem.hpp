@@ -41,6 +41,8 @@ struct Histogram : ArrayProblem<Parameters> {
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
+  static constexpr std::array data = data_kinds;
+
   /// Throws UserError if the dtype cannot tell such bins apart: int32 has edges at whole numbers, float does not have
   /// every double.
   static void check(Parameters const& parameters, DType dtype);
@@ -60,7 +62,7 @@ struct Histogram : ArrayProblem<Parameters> {
   }
 
   template <class T>
-  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&);
+  [[nodiscard]] static T element(Draw const& draw, Parameters const&);
 
   /// The elements read once, the counts written once; a subtraction and a multiplication an element.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {

@@ -129,8 +129,8 @@ void Histogram::check(Parameters const& parameters, DType dtype) {
 }
 
 template <class T>
-T Histogram::element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const& parameters) {
-  std::uint64_t const bits = random_bits(seed, field, index);
+T Histogram::element(Draw const& draw, Parameters const& parameters) {
+  std::uint64_t const bits = random_bits(draw.seed, draw.field, draw.index);
   double const uniform = static_cast<double>(bits >> 11) * 0x1p-53;
   double const width = parameters.hi - parameters.lo;
   bool const outside = bits % 64 == 0 && parameters.distribution != Distribution::constant;
@@ -140,8 +140,21 @@ T Histogram::element(std::size_t field, std::size_t index, std::uint64_t seed, P
   } else {
     switch (parameters.distribution) {
       case Distribution::uniform: value = parameters.lo + uniform * width; break;
-      case Distribution::zipf: value = parameters.lo + zipf_value(uniform, seed) * width; break;
+      case Distribution::zipf: value = parameters.lo + zipf_value(uniform, draw.seed) * width; break;
       case Distribution::constant: value = parameters.lo + 0.4 * width; break;
+    }
+  }
+  if (draw.data == DataKind::adversarial && bits % 4 != 0) {
+    // An edge of a bin, or a number next to it.
+    double const edge = std::floor(uniform * static_cast<double>(parameters.bins + 1));
+    value = parameters.lo + edge * (width / static_cast<double>(parameters.bins));
+    auto const step = static_cast<int>((bits >> 2) % 3) - 1;
+    if constexpr (std::is_floating_point_v<T>) {
+      auto const near = static_cast<T>(value);
+      T const towards = step < 0 ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
+      return step == 0 ? near : std::nextafter(near, towards);
+    } else {
+      value += step;
     }
   }
   if constexpr (std::is_integral_v<T>) value = std::floor(value);
@@ -149,8 +162,8 @@ T Histogram::element(std::size_t field, std::size_t index, std::uint64_t seed, P
                                    static_cast<double>(std::numeric_limits<T>::max())));
 }
 
-template float Histogram::element(std::size_t, std::size_t, std::uint64_t, Parameters const&);
-template double Histogram::element(std::size_t, std::size_t, std::uint64_t, Parameters const&);
-template std::int32_t Histogram::element(std::size_t, std::size_t, std::uint64_t, Parameters const&);
+template float Histogram::element(Draw const&, Parameters const&);
+template double Histogram::element(Draw const&, Parameters const&);
+template std::int32_t Histogram::element(Draw const&, Parameters const&);
 
 }  // namespace tessera::histogram

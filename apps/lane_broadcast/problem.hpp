@@ -33,6 +33,16 @@ struct LaneBroadcast : ArrayProblem<Parameters> {
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
+  static constexpr std::array data = data_kinds;
+
+  /// Exact: whole numbers of 9 bits, of which sums of 5 and products of a pair and a mean are exact; 24 random bits where
+  /// they are only compared.
+  template <class T>
+  [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters) {
+    bool const summed = draw.data == DataKind::exact && parameters.op != BroadcastOp::conditional;
+    return summed ? whole_value<T>(draw, 9) : drawn<T>(draw);
+  }
+
   /// An addition an element, a multiplication, or both; what a segment does once is left out.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {
     double const n = static_cast<double>(count_of(input[0]));

@@ -1,7 +1,10 @@
 /// \file
 /// The serial oracle of lane_broadcast: segment by segment, sums in twice double precision.
 ///
-/// Error bounds, with u the unit roundoff, S = sum of the magnitudes of the segment's first min(4, L) elements (Higham,
+/// Where all elements lie on one grid g, and the largest of the scales below within the dtype's precision of g (basic) or
+/// g^2 / 4 (shuffle), nothing is rounded in any order (verify/grid.hpp): results must be equal, and there is no scale.
+///
+/// Error bounds otherwise, with u the unit roundoff, S = sum of the magnitudes of the segment's first min(4, L) elements (Higham,
 /// Accuracy and Stability of Numerical Algorithms, 2nd ed., 3.1 and 4.2):
 /// - basic: k = 3 additions in any order and one more: |error| <= ((1 + u)^4 - 1) * (|x| + S).
 /// - shuffle: the sum has 3 roundings at most, the pair 1, the product 1: |error| <= ((1 + u)^5 - 1) * (|x_i| + |x_i+1|)
@@ -19,10 +22,12 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "problem.hpp"
 
 #include <tessera/verify/exact_sum.hpp>
+#include <tessera/verify/grid.hpp>
 
 namespace tessera::lane_broadcast {
 
@@ -159,6 +164,13 @@ void shuffle(T const* x, std::size_t count, Results const& out) {
   }
 }
 
+template <class T>
+double largest_magnitude(T const* x, std::size_t count) {
+  double largest = 0;
+  for (std::size_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(static_cast<double>(x[i])));
+  return largest;
+}
+
 }  // namespace
 
 template <class T>
@@ -179,7 +191,25 @@ std::vector<ExpectedField> LaneBroadcast::reference(Input<T, Kokkos::HostSpace> 
       case BroadcastOp::shuffle: shuffle(x, count, results); break;
     }
   }
-  return {out};
+  if (std::is_integral_v<T> || op == BroadcastOp::conditional) {
+    out.scale.clear();
+    out.offset.clear();
+  } else {
+    verify::Grid const grid = verify::grid_of(input.in.data(), n);
+    double const most = n == 0 ? 0 : *std::max_element(out.scale.begin(), out.scale.end());
+    verify::Grid quarter;
+    quarter.add(0.25);
+    // The sum and the pair must be exact as well.
+    double const largest = n == 0 ? 0 : largest_magnitude(input.in.data(), n);
+    bool const exact = op == BroadcastOp::basic
+                           ? grid.holds<T>(most)
+                           : grid.times(grid).times(quarter).template holds<T>(most) && grid.holds<T>(4 * largest);
+    if (exact) {
+      out.scale.clear();
+      out.offset.clear();
+    }
+  }
+  return list_of(std::move(out));
 }
 
 template std::vector<ExpectedField> LaneBroadcast::reference(Input<float, Kokkos::HostSpace> const&);

@@ -101,7 +101,7 @@ std::vector<ExpectedField> floating_reference(LayernormLinear::Input<T, Kokkos::
           known[i] && scale <= largest ? scale + static_cast<double>(hidden) * denormal : infinity;
     }
   }
-  return {y};
+  return list_of(std::move(y));
 }
 
 }  // namespace

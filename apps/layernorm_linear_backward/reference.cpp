@@ -7,22 +7,22 @@
 ///
 ///     |error of xhat|   <= g X,  |error of inv_std| <= g I             (verify/normalised_rows.hpp)
 ///     |error of ln|     <= g L,  L = |gamma| (X + |xhat|) + |beta|
-///     |error of dbias|  <= g sum_r |G|
+///     |error of dbias|  <= g sum_r |G|                             (0 where verify/grid.hpp proves all sums exact)
 ///     |error of dw|     <= g sum_r |G| (L + |ln|)
 ///     |error of q|      <= g Q,  Q = sum_o |G w|, at least |q|
 ///     |error of dbeta|  <= g sum_r (Q + |q|)
-///     |error of dgamma| <= g sum_r (C + |q xhat|),  C = Q (|xhat| + 2 X)
+///     |error of dgamma| <= g sum_r (C + |q xhat|),  C = |q| X + Q (|xhat| + m X)
 ///     |error of p|      <= g P,  P = |gamma| (Q + |q|)
 ///     |error of mean p| <= g A,  A = mean_h(P + |p|)
-///     |error of mean(p xhat)| <= g B,  B = mean_h(|gamma| C + P |xhat| + 2 |p xhat|)
-///     |error of dx|     <= g (inv_std D + I (D + N)),  N = |p| + |mean p| + |xhat mean(p xhat)|,
-///                          D = P + A + |xhat| B + X (|mean(p xhat)| + B) + 4 N
+///     |error of mean(p xhat)| <= g B,  B = mean_h(|p| X + P (|xhat| + m X) + 2 |p xhat|)
+///     |error of dx|     <= g (inv_std D + I (|dx| / inv_std + m D)),  N = |p| + |mean p| + |xhat mean(p xhat)|,
+///                          D = P + A + |xhat| B + X (|mean(p xhat)| + m B) + 4 N
 ///
+/// with m the g of the longest chain that any variant has, so that products of two errors, g^2, are at most g m. This holds
 /// since s counts the steps of each chain, and (1 + a)(1 + b) - 1 bounds errors a and then b (Higham, Accuracy and
-/// Stability of Numerical Algorithms, 3.1); products of two errors are g^2, at most g as long as g <= 1: beyond that
-/// nothing is asked. A product that underflows loses a denormal: added to Q, C, D and the sums, in units of u. Nothing
-/// can be asked of an element whose magnitudes pass the dtype's range, which depends on a row that is not known, or on
-/// an infinity times a number whose sign is not known.
+/// Stability of Numerical Algorithms, 3.1). Where m is above 1 nothing is asked. A product that underflows loses a denormal:
+/// added to Q, C, D and the sums, in units of u. Nothing can be asked of an element whose magnitudes pass the dtype's range,
+/// which depends on a row that is not known, or on an infinity times a number whose sign is not known.
 
 #include <algorithm>
 #include <cmath>
@@ -33,6 +33,7 @@
 
 #include "problem.hpp"
 
+#include <tessera/verify/grid.hpp>
 #include <tessera/verify/normalised_rows.hpp>
 #include <tessera/verify/product_sums.hpp>
 
@@ -105,6 +106,7 @@ class Oracle {
           transposed.set(o * count + r, value, magnitude_of(value));
           dbias_[o].value += static_cast<long double>(value);
           dbias_[o].scale += magnitude_of(value);
+          grad_grid_.add(value);
           has_infinite_grad_ = has_infinite_grad_ || std::isinf(value);
         }
       }
@@ -160,7 +162,7 @@ class Oracle {
       auto const q = static_cast<long double>(sums.value(r * hidden_ + h));
       double const of_q = magnitude_of_wide(q);
       double const q_scale = sums.scale(r * hidden_ + h) + static_cast<double>(outputs_) * denormal_;
-      double const c = q_scale * (of_xhat + 2 * x_scale) + denormal_;
+      double const c = of_q * x_scale + q_scale * (of_xhat + growth_ * x_scale) + denormal_;
       bool const known_q = q_scale <= largest_;
       dbeta_[h].value += q;
       dbeta_[h].scale += q_scale + of_q;
@@ -175,7 +177,8 @@ class Oracle {
       mean_p += p;
       mean_px += p * xhat;
       a += p_scale + of_p;
-      b += of_gamma * c + p_scale * of_xhat + 2 * magnitude_of_wide(p * xhat) + denormal_;
+      b += of_p * x_scale + p_scale * (of_xhat + growth_ * x_scale) + 2 * magnitude_of_wide(p * xhat) +
+           (1 + of_gamma) * denormal_;
       known = known && known_q && (is_sure(static_cast<double>(q), q_scale) || !std::isinf(gamma)) &&
               (sure_xhat || !std::isinf(p));
     }
@@ -193,9 +196,11 @@ class Oracle {
       long double const p = q * gamma;
       double const p_scale = magnitude_of_wide(gamma) * (q_scale + magnitude_of_wide(q)) + denormal_;
       double const n = magnitude_of_wide(p) + magnitude_of_wide(mean_p) + magnitude_of_wide(xhat * mean_px);
-      double const d = p_scale + a + magnitude_of_wide(xhat) * b + row_.scale[h] * (magnitude_of_wide(mean_px) + b) +
-                       4 * n + denormal_;
-      double const scale = magnitude_of(inv_std) * d + magnitude_of(row_.inv_std_scale) * (d + n) + denormal_;
+      double const d = p_scale + a + magnitude_of_wide(xhat) * b +
+                       row_.scale[h] * (magnitude_of_wide(mean_px) + growth_ * b) + 4 * n + denormal_;
+      double const of_difference = magnitude_of_wide(p - mean_p - xhat * mean_px);
+      double const scale =
+          magnitude_of(inv_std) * d + magnitude_of(row_.inv_std_scale) * (of_difference + growth_ * d) + denormal_;
       std::size_t const i = row * hidden_ + h;
       dx_.value[i] = static_cast<double>(row_.inv_std * (p - mean_p - xhat * mean_px));
       bool const sure = row_.sign_is_known(h) || !std::isinf(mean_px);
@@ -225,8 +230,13 @@ class Oracle {
       dw.value[i] = dw_.value(i);
       dw.scale[i] = known ? scale + lost : infinity;
     }
-    return {dx_, field_of_columns("dgamma", dgamma_), field_of_columns("dbeta", dbeta_), dw,
-            field_of_columns("dbias", dbias_)};
+    ExpectedField dbias = field_of_columns("dbias", dbias_);
+    double most = 0;
+    for (Column const& column : dbias_) most = std::max(most, column.scale);
+    if (grad_grid_.holds<T>(most)) dbias.scale.clear();
+    dx_.terms = static_cast<double>(std::max(hidden_, outputs_));
+    return list_of(std::move(dx_), field_of_columns("dgamma", dgamma_), field_of_columns("dbeta", dbeta_),
+                   std::move(dw), std::move(dbias));
   }
 
   Input const& in_;
@@ -244,6 +254,7 @@ class Oracle {
   std::vector<char> known_ln_;       // of each column
   std::vector<char> sign_known_ln_;  // of each column
   bool has_infinite_grad_ = false;
+  verify::Grid grad_grid_;
 };
 
 }  // namespace

@@ -26,6 +26,8 @@ struct Parameters {
 struct Map : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "map", .summary = "out[i] = a[i] + c"};
 
+  static constexpr std::array data = data_kinds;
+
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   /// a [n].

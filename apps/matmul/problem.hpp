@@ -31,6 +31,8 @@ struct Matmul {
   };
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
+  static constexpr std::array data = data_kinds;
+
   /// a [M, K], b [K, N].
   template <class T, class Memory>
   struct Input {
@@ -58,9 +60,14 @@ struct Matmul {
   /// Throws UserError if the inner extents differ.
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&);
 
+  /// Exact: positive whole numbers, up to 16 in b.
   template <class T>
-  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
-    return random_value<T>(seed, field, index);
+  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
+    if (draw.data != DataKind::exact) return drawn<T>(draw);
+    if (draw.field == 1) return static_cast<T>(Sparsity{1, 16}.dense(draw.seed, draw.field, 0, draw.index));
+    std::size_t const inner = draw.shapes->at(0)[1];
+    Sparsity const sparsity = Sparsity::of(draw.terms, 16);
+    return static_cast<T>(sparsity.value(draw.seed, draw.field, draw.index / inner, draw.index % inner));
   }
 
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {

@@ -1,7 +1,11 @@
 /// \file
 /// The serial oracle of matmul: loops over blocks of columns and of k, rows, k, columns, in double.
 ///
-/// Error bound. A variant makes K products and K - 1 additions for an element, fused or not, in some order: with s the
+/// Where the products of all elements lie on one grid (the product of both inputs' grids), and the sum of magnitudes of
+/// each element within the dtype's precision of it, every partial sum is exact in any order, fused or not
+/// (verify/grid.hpp): results must be equal, and there is no scale.
+///
+/// Error bound otherwise. A variant makes K products and K - 1 additions for an element, fused or not, in some order: with s the
 /// longest chain of roundings and u the unit roundoff its error is at most ((1 + u)^s - 1) * sum_k |a_ik b_kj| (Higham,
 /// Accuracy and Stability of Numerical Algorithms, 3.5). So the scale is that sum; s is the variant's. Of float the
 /// products are exact in double and their sum's error is 2^-29 of the bound; of double, products and sums are taken in
@@ -18,6 +22,8 @@
 #include <type_traits>
 
 #include "problem.hpp"
+
+#include <tessera/verify/grid.hpp>
 
 namespace tessera::matmul {
 
@@ -105,12 +111,14 @@ ExpectedField floating_product(T const* a, T const* b, std::size_t m, std::size_
     }
   }
   double const lost = static_cast<double>(k) * static_cast<double>(std::numeric_limits<T>::denorm_min());
+  double const most = m * n == 0 ? 0 : *std::max_element(c.scale.begin(), c.scale.end());
   for (std::size_t i = 0; i < m * n; ++i) {
     if (twice && std::isfinite(c.value[i])) c.value[i] += low[i];
     bool const may_overflow = !(c.scale[i] <= static_cast<double>(std::numeric_limits<T>::max()));
     c.scale[i] =
         may_overflow ? std::numeric_limits<double>::infinity() : c.scale[i] + lost / unit_roundoff(dtype_of<T>);
   }
+  if (verify::grid_of(a, m * k).times(verify::grid_of(b, k * n)).template holds<T>(most)) c.scale.clear();
   return c;
 }
 
@@ -137,9 +145,9 @@ std::vector<ExpectedField> Matmul::reference(Input<T, Kokkos::HostSpace> const& 
   std::size_t const n = input.b.extent(1);
   std::size_t const k = input.a.extent(1);
   if constexpr (std::is_integral_v<T>) {
-    return {integer_product(input.a.data(), input.b.data(), m, n, k)};
+    return list_of(integer_product(input.a.data(), input.b.data(), m, n, k));
   } else {
-    return {floating_product(input.a.data(), input.b.data(), m, n, k)};
+    return list_of(floating_product(input.a.data(), input.b.data(), m, n, k));
   }
 }
 

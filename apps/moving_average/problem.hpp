@@ -15,6 +15,14 @@ struct MovingAverage : StencilProblem {
   static constexpr AppInfo info{.name = "moving_average",
                                 .summary = "out[i] = mean of in[i .. i + 2] inside the segment"};
 
+  static constexpr std::array data = data_kinds;
+
+  /// Exact: whole numbers of 21 bits, of which three have an exact sum.
+  template <class T>
+  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
+    return draw.data == DataKind::exact ? whole_value<T>(draw, 21) : drawn<T>(draw);
+  }
+
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
     double const n = static_cast<double>(count_of(input[0]));
     return {.bytes = 2 * n * static_cast<double>(size_of(dtype)), .flops = 3 * n};

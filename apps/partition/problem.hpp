@@ -38,6 +38,8 @@ struct Partition : ArrayProblem<Parameters> {
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
+  static constexpr std::array data = data_kinds;
+
   /// values [n], left_count [segments]: how many of each segment's elements are less than the pivot.
   template <class T, class Memory>
   struct Output {

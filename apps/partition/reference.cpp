@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "problem.hpp"
 
@@ -38,7 +39,7 @@ std::vector<ExpectedField> Partition::reference(Input<T, Kokkos::HostSpace> cons
       right += 1 - is_left;
     }
   }
-  return {values, counts};
+  return list_of(std::move(values), std::move(counts));
 }
 
 template std::vector<ExpectedField> Partition::reference(Input<float, Kokkos::HostSpace> const&);

@@ -35,6 +35,8 @@ struct Pooling : ArrayProblem<Parameters> {
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
+  static constexpr std::array data = data_kinds;
+
   /// a [n].
   template <class T, class Memory>
   struct Input {
@@ -47,6 +49,16 @@ struct Pooling : ArrayProblem<Parameters> {
 
   /// Throws UserError for means of integers.
   static void check(Parameters const& parameters, DType dtype);
+
+  /// Exact: positive whole numbers, sparse in wide windows; of maxima 24 random bits.
+  template <class T>
+  [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters) {
+    if (draw.data != DataKind::exact || parameters.op == PoolingOp::max) return drawn<T>(draw);
+    return static_cast<T>(Sparsity::of(draw.terms).value(draw.seed, draw.field, 0, draw.index));
+  }
+  [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const& parameters) {
+    return std::min(static_cast<std::uint64_t>(parameters.window), static_cast<std::uint64_t>(count_of(input[0])));
+  }
 
   /// No more than three operations an element are needed, whatever the window (van Herk; Gil and Werman).
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {

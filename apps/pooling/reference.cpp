@@ -5,7 +5,11 @@
 /// begin of the other, and nothing is ever subtracted, so that NaN and infinities last no longer than they should and
 /// nothing cancels.
 ///
-/// Error bound. A window of m elements is summed in a tree of at most m - 1 additions on the longest way, so the error
+/// Where all elements lie on one grid, and the sum of magnitudes of each window within the dtype's precision of it, every
+/// sum is exact in any order (verify/grid.hpp), and a mean is the correctly rounded quotient of two exact numbers (as long
+/// as the number of elements is one of the dtype): results must be equal, and there is no scale.
+///
+/// Error bound otherwise. A window of m elements is summed in a tree of at most m - 1 additions on the longest way, so the error
 /// is at most ((1 + u)^(m-1) - 1) * sum |a[j]| (Higham, Accuracy and Stability of Numerical Algorithms, 4.2): the scale
 /// is that sum, of the variant's order only the longest way matters. A mean is divided by m, which is one rounding more
 /// (and another if m itself is rounded, from 2^24 on in float), so its scale is the sum of magnitudes divided by m. A
@@ -17,10 +21,12 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "problem.hpp"
 
 #include <tessera/verify/exact_sum.hpp>
+#include <tessera/verify/grid.hpp>
 
 namespace tessera::pooling {
 
@@ -99,15 +105,21 @@ std::vector<ExpectedField> Pooling::reference(Input<T, Kokkos::HostSpace> const&
       out.value[i] = static_cast<double>(static_cast<std::int32_t>(sum.sum));
     });
   } else {
+    verify::Grid grid;
+    for (std::size_t i = 0; i < n; ++i) grid.add(static_cast<double>(a[i]));
+    double most = 0;
     bool const mean = input.parameters.op == PoolingOp::mean;
     for_each_window<WideSum>(a, n, window, [&](std::size_t i, WideSum const& sum) {
       double const divisor = mean ? static_cast<double>(std::min(i + 1, window)) : 1.0;
+      most = std::max(most, sum.magnitude);
       bool const may_overflow = !(sum.magnitude <= static_cast<double>(std::numeric_limits<T>::max()));
       out.value[i] = sum.sum.value() / divisor;
       out.scale[i] = may_overflow ? std::numeric_limits<double>::infinity() : sum.magnitude / divisor;
     });
+    bool const divisors_fit = !mean || static_cast<double>(window) <= 1 / unit_roundoff(dtype_of<T>);
+    if (divisors_fit && grid.holds<T>(most)) out.scale.clear();
   }
-  return {out};
+  return list_of(std::move(out));
 }
 
 template std::vector<ExpectedField> Pooling::reference(Input<float, Kokkos::HostSpace> const&);

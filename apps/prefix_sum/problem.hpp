@@ -2,6 +2,7 @@
 /// \file
 /// prefix_sum: out[i] = in[0] + ... + in[i], or its exclusive, segmented, max and min forms.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -9,6 +10,7 @@
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -29,6 +31,23 @@ struct PrefixSum : ArrayProblem<Parameters> {
                                 .summary = "out[i] = in[0] + ... + in[i] (or max, min; exclusive; by segments)"};
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
+
+  static constexpr std::array data = data_kinds;
+
+  /// Exact: whole numbers from -64 to 64, whose sums are a random walk: of 2^32 steps it spans about 2^22, so that the sum
+  /// of any range is a float (the reference proves it). For max and min numbers that rise and fall by 2^23 in all, 2^10
+  /// to and fro: the extreme changes to the end.
+  template <class T>
+  [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters) {
+    if (draw.data != DataKind::exact) return drawn<T>(draw);
+    std::uint64_t const bits = random_bits(draw.seed, draw.field, draw.index) >> 32;
+    if (parameters.op == collective::OperatorKind::sum) {
+      return static_cast<T>(static_cast<std::int32_t>((bits * 129) >> 32) - 64);
+    }
+    double const way = static_cast<double>(draw.index) / static_cast<double>(draw.terms);
+    auto const rise = static_cast<std::int32_t>(way * 0x1p23) + static_cast<std::int32_t>(bits % 1024);
+    return static_cast<T>(parameters.op == collective::OperatorKind::max ? rise : -rise);
+  }
 
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
     double const n = static_cast<double>(count_of(input[0]));

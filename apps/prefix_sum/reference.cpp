@@ -1,12 +1,17 @@
 /// \file
 /// The serial oracle of prefix_sum: one loop, a sum in twice double precision.
 ///
-/// Error bound. A variant computes each output as a tree of additions of in[begin..i]. With k the longest chain of
+/// Where all elements lie on one grid, and in no segment the largest prefix is further above the smallest than the dtype
+/// is precise, the sum of every contiguous range is exact: no variant rounds anything, and results must be equal
+/// (verify/grid.hpp). Then there is no scale at all.
+///
+/// Error bound otherwise. A variant computes each output as a tree of additions of in[begin..i]. With k the longest chain of
 /// additions in it and u the unit roundoff, the error is at most ((1 + u)^k - 1) * sum |in[j]| (Higham, Accuracy and
 /// Stability of Numerical Algorithms, 4.2). So the scale of an element is the sum of magnitudes up to it; k is the
 /// variant's. Where that sum exceeds the dtype's range, a partial result may overflow in one order and not in another:
 /// nothing can be asked (scale infinity). max and min round nothing: scale 0.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -16,16 +21,11 @@
 #include "problem.hpp"
 
 #include <tessera/verify/exact_sum.hpp>
+#include <tessera/verify/grid.hpp>
 
 namespace tessera::prefix_sum {
 
 namespace {
-
-template <class T>
-struct Accumulated {
-  double value;
-  double scale;
-};
 
 template <class T>
 class SumOracle {
@@ -35,22 +35,19 @@ class SumOracle {
       wrapped_ += static_cast<std::uint32_t>(value);
     } else {
       sum_.add(static_cast<double>(value));
-      if (std::isfinite(value)) magnitude_ += std::abs(static_cast<double>(value));
     }
   }
-  [[nodiscard]] Accumulated<T> result() const {
+  [[nodiscard]] double result() const {
     if constexpr (std::is_integral_v<T>) {
-      return {static_cast<double>(static_cast<std::int32_t>(wrapped_)), 0.0};
+      return static_cast<double>(static_cast<std::int32_t>(wrapped_));
     } else {
-      bool const may_overflow = magnitude_ > static_cast<double>(std::numeric_limits<T>::max());
-      return {sum_.value(), may_overflow ? std::numeric_limits<double>::infinity() : magnitude_};
+      return sum_.value();
     }
   }
 
  private:
   std::uint32_t wrapped_ = 0;
   verify::ExactSum sum_;
-  double magnitude_ = 0;
 };
 
 // Largest (sign +1) or smallest (sign -1) so far; a NaN stays.
@@ -68,34 +65,72 @@ class ExtremeOracle {
     if (std::isnan(extreme_)) return;
     if (std::isnan(wide) || sign_ * wide > sign_ * extreme_) extreme_ = wide;
   }
-  [[nodiscard]] Accumulated<T> result() const { return {extreme_, 0.0}; }
+  [[nodiscard]] double result() const { return extreme_; }
 
  private:
   int sign_;
   double extreme_;
 };
 
-template <class T, class Oracle>
-ExpectedField scan(PrefixSum::Input<T, Kokkos::HostSpace> const& input, Oracle const& fresh) {
+std::size_t segment_of(PrefixSum::Parameters const& parameters, std::size_t n) {
+  return parameters.segment == 0 ? n : parameters.segment;
+}
+
+// The values alone; `watch(i, value)` sees each prefix with its last element.
+template <class T, class Oracle, class Watch>
+ExpectedField scan(PrefixSum::Input<T, Kokkos::HostSpace> const& input, Oracle const& fresh, Watch const& watch) {
   std::size_t const n = input.in.extent(0);
-  ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = std::vector<double>(n)};
-  std::size_t const segment = input.parameters.segment == 0 ? n : input.parameters.segment;
+  ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}};
+  std::size_t const segment = segment_of(input.parameters, n);
   Oracle oracle = fresh;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (i % segment == 0) oracle = fresh;
-    if (input.parameters.exclusive) {
-      Accumulated<T> const before = oracle.result();
-      out.value[i] = before.value;
-      out.scale[i] = before.scale;
-    }
-    oracle.add(input.in(i));
-    if (!input.parameters.exclusive) {
-      Accumulated<T> const through = oracle.result();
-      out.value[i] = through.value;
-      out.scale[i] = through.scale;
+  for (std::size_t begin = 0; begin < n; begin += std::min(segment, n - begin)) {
+    std::size_t const end = begin + std::min(segment, n - begin);
+    oracle = fresh;
+    for (std::size_t i = begin; i < end; ++i) {
+      if (input.parameters.exclusive) out.value[i] = oracle.result();
+      oracle.add(input.in(i));
+      double const through = oracle.result();
+      if (!input.parameters.exclusive) out.value[i] = through;
+      watch(i, i == begin, through);
     }
   }
   return out;
+}
+
+// The sums of magnitudes.
+template <class T>
+std::vector<double> scales(PrefixSum::Input<T, Kokkos::HostSpace> const& input) {
+  std::size_t const n = input.in.extent(0);
+  std::size_t const segment = segment_of(input.parameters, n);
+  std::vector<double> scale(n);
+  double magnitude = 0;
+  auto const known = [&] {
+    bool const may_overflow = magnitude > static_cast<double>(std::numeric_limits<T>::max());
+    return may_overflow ? std::numeric_limits<double>::infinity() : magnitude;
+  };
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i % segment == 0) magnitude = 0;
+    if (input.parameters.exclusive) scale[i] = known();
+    auto const value = static_cast<double>(input.in(i));
+    if (std::isfinite(value)) magnitude += std::abs(value);
+    if (!input.parameters.exclusive) scale[i] = known();
+  }
+  return scale;
+}
+
+template <class T>
+ExpectedField sums(PrefixSum::Input<T, Kokkos::HostSpace> const& input) {
+  if constexpr (std::is_integral_v<T>) {
+    return scan(input, SumOracle<T>(), [](std::size_t, bool, double) {});
+  } else {
+    verify::ScanProof proof;
+    ExpectedField out = scan(input, SumOracle<T>(), [&](std::size_t i, bool first, double prefix) {
+      if (first) proof.begin();
+      proof.add(static_cast<double>(input.in(i)), prefix);
+    });
+    if (!proof.holds<T>()) out.scale = scales(input);
+    return out;
+  }
 }
 
 }  // namespace
@@ -103,9 +138,9 @@ ExpectedField scan(PrefixSum::Input<T, Kokkos::HostSpace> const& input, Oracle c
 template <class T>
 std::vector<ExpectedField> PrefixSum::reference(Input<T, Kokkos::HostSpace> const& input) {
   switch (input.parameters.op) {
-    case collective::OperatorKind::max: return {scan(input, ExtremeOracle<T>(+1))};
-    case collective::OperatorKind::min: return {scan(input, ExtremeOracle<T>(-1))};
-    default: return {scan(input, SumOracle<T>())};
+    case collective::OperatorKind::max: return {scan(input, ExtremeOracle<T>(+1), [](std::size_t, bool, double) {})};
+    case collective::OperatorKind::min: return {scan(input, ExtremeOracle<T>(-1), [](std::size_t, bool, double) {})};
+    default: return {sums(input)};
   }
 }
 

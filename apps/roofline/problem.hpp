@@ -32,6 +32,8 @@ struct Roofline : PairProblem<Parameters> {
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
+  static constexpr std::array data = data_kinds;
+
   /// copied [n], triad [n], sum [], chains [min(n, 2^19)], launched []. Each variant writes one of them.
   template <class T, class Memory>
   struct Output {
@@ -53,6 +55,18 @@ struct Roofline : PairProblem<Parameters> {
 
   /// Throws UserError if s is no number of the dtype.
   static void check(Parameters const& parameters, DType dtype);
+
+  /// Exact: a positive and sparse, as a long sum wants it, b of 16 bits.
+  template <class T>
+  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
+    if (draw.data != DataKind::exact) return drawn<T>(draw);
+    if (draw.field == 1) return whole_value<T>(draw, 16);
+    return static_cast<T>(Sparsity::of(draw.terms).value(draw.seed, draw.field, 0, draw.index));
+  }
+  /// Of the sum.
+  [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) {
+    return count_of(input[0]);
+  }
 
   /// Of triad, the only one that moves and computes; each variant says its own.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {

@@ -3,7 +3,8 @@
 ///
 /// Error bounds. copied, launched and chains are exact: a chain of multiply-adds by one counts its iterations, and
 /// 255 + iterations stays below 2^24. triad is a product and a sum, each rounded once or both at once: at most
-/// ((1 + u)^2 - 1) * (|a| + |s b|). sum is a tree of additions, see dot: ((1 + u)^k - 1) * sum |a|, k the variant's.
+/// ((1 + u)^2 - 1) * (|a| + |s b|); where s b is a number of the dtype, only the sum is rounded, and in one way (scale 0). sum is a tree of additions, see dot: ((1 + u)^k - 1) * sum |a|, k the variant's; exact in any
+/// order where verify/grid.hpp proves it (scale 0).
 
 #include <cmath>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include "problem.hpp"
 
 #include <tessera/verify/exact_sum.hpp>
+#include <tessera/verify/grid.hpp>
 
 namespace tessera::roofline {
 
@@ -41,6 +43,7 @@ std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const
   std::size_t const n = input.a.extent(0);
   double const largest = static_cast<double>(std::numeric_limits<T>::max());
   verify::ExactSum total;
+  verify::SumProof proof;
   std::int64_t count = 0;
   for (std::size_t i = 0; i < n; ++i) {
     copied.value[i] = static_cast<double>(input.a(i));
@@ -53,10 +56,12 @@ std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const
       double const product = static_cast<double>(static_cast<T>(input.parameters.s)) * static_cast<double>(input.b(i));
       triad.value[i] = a + product;
       double const magnitude = std::abs(a) + std::abs(product);
-      triad.scale[i] = !std::isfinite(a) || !std::isfinite(product) ? 0
-                       : magnitude <= largest                       ? magnitude
-                                                                    : std::numeric_limits<double>::infinity();
-      total.add_product(a, 1);
+      bool const rounded_once = verify::is_exact_product(static_cast<T>(input.parameters.s), input.b(i));
+      triad.scale[i] = rounded_once || !std::isfinite(a) || !std::isfinite(product) ? 0
+                       : magnitude <= largest                                       ? magnitude
+                                              : std::numeric_limits<double>::infinity();
+      total.add(a);
+      proof.add(a);
       if (std::isfinite(a)) sum.scale[0] += std::abs(a);
     }
   }
@@ -64,7 +69,11 @@ std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const
     sum.value[0] = static_cast<double>(count);
   } else {
     sum.value[0] = total.value();
-    if (!(sum.scale[0] <= largest)) sum.scale[0] = std::numeric_limits<double>::infinity();
+    if (proof.holds<T>()) {
+      sum.scale.clear();
+    } else if (!(sum.scale[0] <= largest)) {
+      sum.scale[0] = std::numeric_limits<double>::infinity();
+    }
   }
   for (std::size_t i = 0; i < chains.value.size(); ++i) {
     chains.value[i] = static_cast<double>(i % 256) + static_cast<double>(input.parameters.iterations);

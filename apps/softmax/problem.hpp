@@ -62,10 +62,18 @@ struct Softmax {
     return {input[0]};
   }
 
-  /// In [-8, 8): e^-16 is far below a rounding error of 1, and far above the smallest number.
+  static constexpr std::array data = data_kinds;
+
+  /// Random: in [-8, 8), e^-16 is far below a rounding error of 1, and far above the smallest number. Exact: of each block
+  /// of a group one element is 0, the others are so low that their exponentials, all together, are absorbed by a single
+  /// 1 (the reference proves it): a sum is the number of zeros, in any order.
   template <class T>
-  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
-    return T(8) * random_value<T>(seed, field, index);
+  [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters);
+
+  /// Elements of a group.
+  [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const& parameters) {
+    Shape const& x = input[0];
+    return parameters.axis == Axis::all ? count_of(x) : x[parameters.axis == Axis::rows ? 1 : 0];
   }
 
   /// An exponential counts as one operation, besides a comparison, a subtraction, an addition and a product.

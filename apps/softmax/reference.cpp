@@ -19,6 +19,13 @@
 /// The reference's own rounding in double is of no account beside float; beside double the same analysis holds for it,
 /// with the exact sum: |d| is rounded once more, which d's rest (two-sum) takes back, and 6 u are added.
 ///
+/// Exact sums. Where every other element is so far below the maximum that the exponentials of all of them sum up to less
+/// than 2^-24 of half an ulp of 1, and the maximum occurs m times, m a number of the dtype, every sum is m: a partial sum
+/// that holds a 1 is a whole number, nothing but ones changes it, and one that holds none is absorbed (the 2^-24 leave room
+/// for its own errors, and for those of a common maximum that it is brought to). Then no chain counts (scale 0), nor the
+/// errors of other elements' exponentials: the offset is u y_i (|d_i| + 12), and for the maximum, whose exponential is
+/// exactly 1, that of the quotient alone: 3 u y_i.
+///
 /// A group with a NaN or +infinity, and one of nothing but -infinities (whose maximum is -infinity), is NaN everywhere,
 /// as in SciPy: infinity - infinity is in its sum. -infinity among finite elements gives 0.
 
@@ -27,6 +34,7 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "problem.hpp"
 
@@ -41,6 +49,8 @@ struct GroupSums {
   bool has_nan = false;
   std::conditional_t<std::is_same_v<T, double>, verify::ExactSum, double> sum{};
   double weighted = 0;  // sum e_j |d_j|
+  double ones = 0;      // elements that are the maximum
+  double rest = 0;      // sum of the others' e_j
 
   void see(double x) {
     has_nan = has_nan || std::isnan(x);
@@ -66,6 +76,17 @@ struct GroupSums {
       sum += e;
     }
     if (e > 0) weighted += e * (max - x);
+    if (x == max) {
+      ++ones;
+    } else {
+      rest += e;
+    }
+  }
+
+  /// See above.
+  [[nodiscard]] bool is_exact() const {
+    double const unit = unit_roundoff(dtype_of<T>);
+    return ones * unit <= 1 && rest <= 0x1p-24 * unit;
   }
 
   [[nodiscard]] double total() const {
@@ -86,7 +107,8 @@ std::vector<ExpectedField> Softmax::reference(Input<T, Kokkos::HostSpace> const&
                   .shape = {rows, cols},
                   .value = std::vector<double>(n),
                   .scale = std::vector<double>(n),
-                  .offset = std::vector<double>(n)};
+                  .offset = std::vector<double>(n),
+                  .each_sees_all = input.parameters.axis == Axis::all};
   Axis const axis = input.parameters.axis;
   std::vector<GroupSums<T>> groups(axis == Axis::all ? 1 : axis == Axis::rows ? rows : cols);
   auto const group_of = [&](std::size_t row, std::size_t col) -> GroupSums<T>& {
@@ -115,10 +137,15 @@ std::vector<ExpectedField> Softmax::reference(Input<T, Kokkos::HostSpace> const&
     double const value = group.exponential(x) / total;
     double const distance = value > 0 ? group.max - x : 0;
     y.value[i] = value;
+    if (group.is_exact()) {
+      double const errors = x == group.max ? 3 : distance + 12;
+      y.offset[i] = u * value * (errors + own_error) + denormals;
+      return;
+    }
     y.scale[i] = value;
     y.offset[i] = u * value * (distance + group.weighted / total + 12 + own_error) + denormals;
   });
-  return {y};
+  return list_of(std::move(y));
 }
 
 template std::vector<ExpectedField> Softmax::reference(Input<float, Kokkos::HostSpace> const&);

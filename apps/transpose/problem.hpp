@@ -24,6 +24,8 @@ struct Transpose : MatrixProblem<Parameters> {
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
+  static constexpr std::array data = data_kinds;
+
   /// out [cols, rows].
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
     return {{input[0][1], input[0][0]}};

@@ -4,6 +4,7 @@
 /// Error bound. Nothing is computed, so nothing is rounded: every element must come out as it went in (scale 0: exact).
 
 #include <cstdint>
+#include <utility>
 
 #include "problem.hpp"
 
@@ -17,7 +18,7 @@ std::vector<ExpectedField> Transpose::reference(Input<T, Kokkos::HostSpace> cons
   for (std::size_t r = 0; r < rows; ++r) {
     for (std::size_t c = 0; c < cols; ++c) out.value[c * rows + r] = static_cast<double>(input.a(r, c));
   }
-  return {out};
+  return list_of(std::move(out));
 }
 
 template std::vector<ExpectedField> Transpose::reference(Input<float, Kokkos::HostSpace> const&);

@@ -28,6 +28,8 @@ struct Zip : PairProblem<Parameters> {
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
+  static constexpr std::array data = data_kinds;
+
   /// out [n].
   template <class T, class Memory>
   struct Output {

@@ -105,6 +105,34 @@ TEST_P(Rows, Parameters) {
   }
 }
 
+// What the generator makes, of each kind. Exact data must be proved to be so, unless the mini-app rounds whatever the data.
+TEST_P(Rows, KindsOfData) {
+  for (DType const dtype : dtypes_of_this_build()) {
+    if (!takes(app(), dtype, base_, 1 << 17)) continue;
+    for (DataKind const kind : app().data) {
+      for (std::size_t const size :
+           {std::size_t{0}, std::size_t{1}, std::size_t{33}, std::size_t{1025}, std::size_t{70001}}) {
+        auto const problem_case = app().generate_data(dtype, size, 42, kind, with_defaults(app(), base_));
+        std::vector<ExpectedField> const expected = problem_case->reference();
+        std::string const what = std::string(tessera::name_of(kind)) + " data of " + std::to_string(size);
+        for (Row const& row : app().rows) {
+          if (row.dtype != dtype || !is_wanted(row)) continue;
+          std::string const outcome = run_row(row, *problem_case, expected, 1);
+          if (outcome.starts_with("skipped: ")) continue;
+          EXPECT_EQ(outcome, "") << name_of(app(), row) << " on " << what;
+        }
+        bool const rounds = app().info.name == "softmax" || app().info.name == "attention" ||
+                            app().info.name == "moving_average" || app().info.name == "roofline";
+        if (kind != DataKind::exact || rounds) continue;
+        for (ExpectedField const& field : expected) {
+          EXPECT_TRUE(std::ranges::all_of(field.scale, [](double scale) { return scale == 0; }))
+              << field.name << " of " << what;
+        }
+      }
+    }
+  }
+}
+
 // Shapes and parameters drawn at random: windows wider than the input, one row, one column, nothing at all.
 TEST_P(Rows, RandomShapes) {
   int drawn = 0;

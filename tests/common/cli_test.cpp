@@ -243,7 +243,7 @@ TEST_F(Parsing, unknown_names_get_the_nearest) {
   EXPECT_TRUE(has(fails({"-size", "3"}), "did you mean `--size`?"));
   EXPECT_TRUE(has(fails({"--vari"}), "did you mean `--variant`?"));
   EXPECT_TRUE(has(fails({"--zzz"}), "see fake --help"));
-  EXPECT_TRUE(has(fails({"--inputs", "dir"}), "did you mean `--input`"));
+  EXPECT_TRUE(has(fails({"--imputs", "dir"}), "did you mean `--inputs`"));
   EXPECT_TRUE(
       has(fails({"--variant", "god"}),
           "unknown variant `god` (there are good, honest, float_only, openmp_only, absent) did you mean `good`?"));
@@ -270,6 +270,9 @@ TEST_F(Parsing, bad_values) {
   EXPECT_TRUE(has(fails({"--samples", "2000000000"}), "bad value `2000000000` for --samples"));
   EXPECT_TRUE(has(fails({"--samples", "ten"}), "bad value `ten`"));
   EXPECT_TRUE(has(fails({"--warmup", "-1"}), "bad value `-1` for --warmup"));
+  EXPECT_TRUE(has(fails({"--verify", "last"}), "bad value `last` for --verify (not every, first or sample:N)"));
+  EXPECT_TRUE(has(fails({"--verify", "sample"}), "bad value `sample` for --verify"));
+  EXPECT_TRUE(has(fails({"--verify", "sample:0"}), "bad value `0` for --verify sample:"));
   EXPECT_TRUE(has(fails({"--min-time", "nan"}), "bad value `nan` for --min-time"));
   EXPECT_TRUE(has(fails({"--min-time", "-1"}), "bad value `-1` for --min-time"));
   EXPECT_TRUE(has(fails({"--c", "ten"}), "bad value `ten` for --c (not a number"));
@@ -285,8 +288,19 @@ TEST_F(Parsing, bad_values) {
 }
 
 TEST_F(Parsing, conflicts) {
-  EXPECT_TRUE(has(fails({"--input", "a.h5", "--size", "4"}), "conflicting options --input and --size"));
   EXPECT_TRUE(has(fails({"--input", "a.h5", "--seed", "4"}), "conflicting options --input and --seed"));
+  EXPECT_TRUE(has(fails({"--inputs", "in", "--seed", "4"}), "conflicting options --inputs and --seed"));
+  EXPECT_TRUE(has(fails({"--inputs", "in", "--input", "a.h5"}), "conflicting options --input and --inputs"));
+}
+
+TEST_F(Parsing, files_and_sizes_go_together) {
+  Options const both = parse({"--inputs", "in", "--size", "4", "--seed", "7"});
+  EXPECT_EQ(both.inputs_directory, "in");
+  EXPECT_EQ(both.sizes, (std::vector<std::size_t>{4}));
+  EXPECT_EQ(both.seed, 7u);
+  EXPECT_EQ(parse({"--input", "a.h5", "--size", "4"}).sizes.size(), 1u);
+  EXPECT_TRUE(parse({"--inputs", "in"}).sizes.empty());
+  EXPECT_EQ(parse({}).sizes.size(), 1u);
 }
 
 TEST_F(Parsing, selection_of_what_is_not_compiled) {
@@ -313,7 +327,7 @@ TEST_F(Parsing, selection_of_what_is_not_compiled) {
 TEST_F(Parsing, help_shows_everything_and_fits_the_page) {
   std::string const text = help_text({"fake", {&app}, false});
   for (std::string const part : {"out[i] = a[i] + c",
-                                 "usage: fake [--size N,N,...|A:B | --input FILE...] [options]",
+                                 "usage: fake [--size N,N,...|A:B | --input FILE... | --inputs DIR] [options]",
                                  "--seed N",
                                  "options of fake",
                                  "--c X",
@@ -338,7 +352,6 @@ TEST_F(Parsing, help_shows_everything_and_fits_the_page) {
                                  "2^10"}) {
     EXPECT_TRUE(has(text, part));
   }
-  EXPECT_EQ(text.find("--inputs"), std::string::npos);
   for (std::size_t begin = 0; begin < text.size();) {
     std::size_t const end = text.find('\n', begin);
     EXPECT_LE(end - begin, 100u) << text.substr(begin, end - begin);
@@ -360,6 +373,22 @@ TEST_F(Parsing, list_is_in_columns) {
             "dtype    float\n"
             "dtype    double\n"
             "dtype    int32\n");
+}
+
+TEST_F(Parsing, brackets_are_literal) {
+  EXPECT_EQ(parse({"--json", "[a.json]"}).json, "[a.json]");
+  EXPECT_EQ(parse({"--json=[[aabb]]"}).json, "[[aabb]]");
+  EXPECT_EQ(parse({"--input", "[a,b].h5", "[c,d]", "[]"}).inputs, (Names{"[a,b].h5", "[c,d]", "[]"}));
+  for (std::string const text : {"[10]", "[10,20]", "[]", "{}", "\"10\"", "'10'"}) {
+    EXPECT_TRUE(has(fails({"--size", text}), "`" + text + "`")) << text;
+    EXPECT_TRUE(has(fails({"--size=" + text}), "`" + text + "`")) << text;
+  }
+  EXPECT_TRUE(has(fails({"[x]"}), "unexpected argument `[x]`"));
+}
+
+TEST(OneLine, control_characters_are_shown) {
+  EXPECT_EQ(one_line("a\nb\tc\x1b[0m\x7f"), "a\\nb\\tc\\x1b[0m\\x7f");
+  EXPECT_EQ(one_line("grün"), "grün");
 }
 
 }  // namespace

@@ -17,7 +17,30 @@ Counts& counts() {
   return the_counts;
 }
 
+std::map<std::string, std::function<void()>>& hooks() {
+  static std::map<std::string, std::function<void()>> the_hooks;
+  return the_hooks;
+}
+
+double& work_factor() {
+  static double factor = 1;
+  return factor;
+}
+
+bool& as_matrix() {
+  static bool flag = false;
+  return flag;
+}
+
 namespace {
+
+Shape shape_of(std::size_t n) { return as_matrix() ? Shape{1, n} : Shape{n}; }
+
+FieldSpec spec_of(std::string const& name, DType dtype) { return {name, as_matrix() ? 2 : 1, dtype, as_matrix()}; }
+
+void call_hook(std::string const& where) {
+  if (auto const found = hooks().find(where); found != hooks().end()) found->second();
+}
 
 void expect_runtime() {
   if (!machine().running) counts().without_runtime = true;
@@ -40,17 +63,18 @@ class FakeCase final : public Case {
   [[nodiscard]] DType dtype() const override { return dtype_of<T>; }
   [[nodiscard]] ParameterMap const& parameters() const override { return parameters_; }
   [[nodiscard]] std::vector<HostField> input() const override {
-    return {{"a", dtype_of<T>, {a_.size()}, std::shared_ptr<void const>(std::shared_ptr<void>(), a_.data())}};
+    return {{"a", dtype_of<T>, shape_of(a_.size()), std::shared_ptr<void const>(std::shared_ptr<void>(), a_.data())}};
   }
   [[nodiscard]] std::vector<HostField> output_shapes() const override {
-    return {{"out", dtype_of<T>, {a_.size()}, nullptr}, {"half", DType::int64, {1}, nullptr}};
+    return {{"out", dtype_of<T>, shape_of(a_.size()), nullptr}, {"half", DType::int64, {1}, nullptr}};
   }
   [[nodiscard]] Work work() const override {
     double const n = static_cast<double>(a_.size());
-    return {2 * n * sizeof(T), n};
+    return {2 * n * sizeof(T), work_factor() * n};
   }
   [[nodiscard]] std::vector<ExpectedField> reference() const override {
-    ExpectedField expected{"out", {a_.size()}, {}, {}};
+    call_hook("reference");
+    ExpectedField expected{"out", shape_of(a_.size()), {}, {}};
     for (T const value : a_) {
       expected.value.push_back(static_cast<double>(value) + c());
       expected.scale.push_back(std::abs(static_cast<double>(value)) + std::abs(c()));
@@ -82,6 +106,7 @@ class FakeRun final : public RowRun {
 
   void poison() override { std::ranges::fill(out_, poison_value<T>); }
   void enqueue() override {
+    call_hook("launch");
     ++counts().launches;
     ++launches_;
     if (kind_ == "interrupts" && launches_ == 6) std::raise(SIGINT);
@@ -102,10 +127,11 @@ class FakeRun final : public RowRun {
   void fence() override {}
   void evict_cache() override { ++counts().evictions; }
   [[nodiscard]] std::vector<HostField> fetch() override {
+    call_hook("fetch");
     if (kind_ == "past_end") throw std::runtime_error("wrote 4 bytes past the end of out");
     auto const copy = std::make_shared<std::vector<T>>(out_);
     auto const half = std::make_shared<std::int64_t>(out_.size() / 2);
-    return {{"out", dtype_of<T>, {out_.size()}, std::shared_ptr<void const>(copy, copy->data())},
+    return {{"out", dtype_of<T>, shape_of(out_.size()), std::shared_ptr<void const>(copy, copy->data())},
             {"half", DType::int64, {1}, half}};
   }
   [[nodiscard]] std::vector<WrittenField> outputs() const override {
@@ -113,7 +139,10 @@ class FakeRun final : public RowRun {
     if (kind_ == "miscounts") return {{.field = "out", .count_field = "out"}};
     return {{.field = "out"}};
   }
-  [[nodiscard]] double rounding_steps() const override { return std::is_integral_v<T> ? 0 : 2; }
+  [[nodiscard]] double rounding_steps() const override {
+    if (kind_ == "vague") return 1e9;
+    return std::is_integral_v<T> ? 0 : 2;
+  }
   [[nodiscard]] std::string note() const override { return "tiles of 64"; }
 
  private:
@@ -146,16 +175,17 @@ auto with_type(DType dtype, Body const& body) {
   return body(std::int32_t{});
 }
 
-Footprint footprint_of(DType dtype, double n) {
+Footprint footprint_of(DType dtype, std::size_t size) {
+  auto const n = static_cast<double>(size);
   double const bytes = n * static_cast<double>(size_of(dtype));
-  return {bytes, bytes, n};
+  return {bytes, bytes, n, {shape_of(size), {1}}};
 }
 
-constexpr std::array<std::string_view, 22> kinds{
+constexpr std::array<std::string_view, 23> kinds{
     "good",         "wrong_middle", "wrong_later",   "works_once", "nan",        "nothing",
     "throws_start", "throws_later", "throws_odd",    "skips",      "past_end",   "lying",
     "honest",       "float_only",   "openmp_only",   "absent",     "interrupts", "stale",
-    "first_half",   "past_half",    "short_of_half", "miscounts"};
+    "first_half",   "past_half",    "short_of_half", "miscounts",  "vague"};
 
 // Row::start is a plain function: one for each kind.
 template <std::size_t Kind>
@@ -198,22 +228,24 @@ App fake_app(FakeOptions const& options) {
       }
     }
   }
-  app.input_fields = [](DType dtype) { return std::vector<FieldSpec>{{"a", 1, dtype}}; };
-  app.output_fields = [](DType dtype) { return std::vector<FieldSpec>{{"out", 1, dtype}, {"half", 1, DType::int64}}; };
+  app.input_fields = [](DType dtype) { return std::vector<FieldSpec>{spec_of("a", dtype)}; };
+  app.output_fields = [](DType dtype) {
+    return std::vector<FieldSpec>{spec_of("out", dtype), {"half", 1, DType::int64}};
+  };
   app.check_parameters = [](ParameterMap const& map) {
     if (std::get<bool>(map.at("exclusive")) && std::get<std::string>(map.at("op")) != "sum") {
       throw UserError("--exclusive with --op max (no such case) leave out one of them");
     }
   };
-  app.footprint_of_size = [](DType dtype, std::size_t size, ParameterMap const&) {
-    return footprint_of(dtype, static_cast<double>(size));
-  };
+  app.footprint_of_size = [](DType dtype, std::size_t size, ParameterMap const&) { return footprint_of(dtype, size); };
   app.footprint_of_source = [](DType dtype, FieldSource const& source, ParameterMap const&) {
-    return footprint_of(dtype, static_cast<double>(count_of(source.shape({"a", 1, dtype}))));
+    return footprint_of(dtype, count_of(source.shape(spec_of("a", dtype))));
   };
-  app.generate = [](DType dtype, std::size_t size, std::uint64_t seed, ParameterMap const& map) {
+  app.data = {DataKind::exact, DataKind::random};
+  app.generate_data = [](DType dtype, std::size_t size, std::uint64_t seed, DataKind, ParameterMap const& map) {
     return with_type(dtype, [&](auto zero) -> std::unique_ptr<Case> {
       using T = decltype(zero);
+      call_hook("generate");
       std::vector<T> a(size);
       for (std::size_t i = 0; i < size; ++i) a[i] = static_cast<T>((seed + 7 * i) % 101);
       return std::make_unique<FakeCase<T>>(std::move(a), map);
@@ -222,7 +254,7 @@ App fake_app(FakeOptions const& options) {
   app.read = [](DType dtype, FieldSource const& source, ParameterMap const& map) {
     return with_type(dtype, [&](auto zero) -> std::unique_ptr<Case> {
       using T = decltype(zero);
-      FieldSpec const field{"a", 1, dtype};
+      FieldSpec const field = spec_of("a", dtype);
       std::vector<T> a(count_of(source.shape(field)));
       source.read(field, a.data());
       return std::make_unique<FakeCase<T>>(std::move(a), map);

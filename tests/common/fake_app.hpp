@@ -1,6 +1,8 @@
 #pragma once
 // A mini-app with hand-written rows, `out[i] = a[i] + c`, good and bad ones, without Kokkos.
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,7 @@ namespace tessera::fake {
 /// interrupts      raises SIGINT in its sixth launch
 /// first_half      writes the first half of out, and says so: as many elements as the field `half` holds
 /// past_half, short_of_half   say the same, and write one more, one less
+/// vague           right, and claims a chain so long that nothing could be wrong
 /// miscounts       counts by a field that is no count
 ///
 /// The output field `half` is always right; only first_half and its like say that they write it.
@@ -49,5 +52,14 @@ struct Counts {
   bool without_runtime = false;  ///< something ran while Kokkos was not running
 };
 Counts& counts();
+
+/// Called where a run is: "generate", "reference", "launch", "fetch". Empty ones are not.
+std::map<std::string, std::function<void()>>& hooks();
+
+/// What a case's work is multiplied by.
+double& work_factor();
+
+/// True: `a` and `out` are matrices [1, n], which a file may hold as vectors.
+bool& as_matrix();
 
 }  // namespace tessera::fake

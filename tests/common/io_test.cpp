@@ -2,13 +2,17 @@
 
 #include <tessera/io/case_file.hpp>
 #include <tessera/io/hdf5.hpp>
+#include <tessera/io/whole_file.hpp>
 
 #include <gtest/gtest.h>
 #include <hdf5.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -36,6 +40,7 @@ using tessera::ParameterSpec;
 using tessera::ParameterValue;
 using tessera::Shape;
 using tessera::UserError;
+using tessera::WholeFile;
 
 template <class T>
 HostField make_field(std::string name, Shape shape, std::vector<T> const& values) {
@@ -787,16 +792,14 @@ TEST_F(Io, OutputIsAValidInputAgain) {
   std::string const path = at("out.h5");
   {
     OutputFile file(path);
-    EXPECT_FALSE(fs::exists(path));  // nothing under the final name before the first commit
+    EXPECT_FALSE(fs::exists(path));  // nothing under the final name before the commit
     file.write_input({make_field<float>("a", {3}, {1, 2, 3}), make_field<float>("b", {3}, {4, 5, 6})},
                      {{"c", 2.5}, {"exclusive", true}});
     file.write("team_tree", "serial", {make_field<float>("out", {}, {32})});
+    file.write("team_tree", "openmp", {make_field<float>("out", {}, {33}), make_field<float>("empty", {0}, {})});
+    EXPECT_FALSE(fs::exists(path));
     file.commit();
     ASSERT_TRUE(fs::exists(path));
-    EXPECT_EQ(CaseFile(path).run_dtype(make_app()), DType::float32);  // readable while the run goes on
-    file.write("team_tree", "openmp", {make_field<float>("out", {}, {33}), make_field<float>("empty", {0}, {})});
-    file.commit();
-    file.commit();  // nothing new: harmless
   }
   CaseFile const again(path);
   EXPECT_EQ(again.run_dtype(make_app()), DType::float32);
@@ -862,7 +865,7 @@ TEST_F(Io, OutputThatCannotBeWritten) {
   expect_says(user_error_of([&] { OutputFile file(missing); }), {missing, "there is no directory", "make it first"});
   expect_says(user_error_of([&] { OutputFile file("/dev/null"); }), {"/dev/null", "not a regular file"});
   if (fs::exists("/proc/self")) {  // a directory that takes no files, not even from root
-    expect_says(user_error_of([&] { OutputFile file("/proc/out.h5"); }), {"/proc/out.h5", "cannot be written"});
+    expect_says(user_error_of([&] { OutputFile file("/proc/out.h5"); }), {"/proc/out.h5", "cannot write --output"});
   }
   EXPECT_TRUE(listing().empty());
 }
@@ -872,10 +875,10 @@ TEST_F(Io, OutputWithoutPermission) {
   std::string const path = at("out.h5");
   write_bytes(path, "precious");
   fs::permissions(path, fs::perms::owner_read);
-  expect_says(user_error_of([&] { OutputFile file(path); }), {path, "cannot be written"});
+  expect_says(user_error_of([&] { OutputFile file(path); }), {path, "cannot write --output"});
   fs::remove(path);
   fs::permissions(directory, fs::perms::owner_read | fs::perms::owner_exec);
-  expect_says(user_error_of([&] { OutputFile file(path); }), {path, "cannot be written"});
+  expect_says(user_error_of([&] { OutputFile file(path); }), {path, "cannot write --output"});
   fs::permissions(directory, fs::perms::owner_all);
 }
 
@@ -886,28 +889,295 @@ TEST_F(Io, AFieldIsWrittenOnce) {
   EXPECT_THROW(file.write("range", "serial", {out}), std::runtime_error);
 }
 
-TEST_F(Io, ARunThatDiesKeepsWhatWasCommitted) {
-  std::string const path = at("out.h5");
-  auto const large = make_field<double>("out", {1 << 16}, iota<double>(1 << 16));
+// ------------------------------------------------------------------------------------------------- whole files
+
+/// Runs `body` in a child; returns how it ended, as the shell would say.
+template <class Body>
+int in_child(Body const& body) {
   pid_t const child = fork();
-  ASSERT_GE(child, 0);
   if (child == 0) {
-    OutputFile file(path);
-    file.write_input({make_field<double>("a", {1}, {1})}, {});
-    file.write("range", "serial", {large});
-    file.commit();
-    file.write("pointer", "serial", {large});
-    _exit(0);  // no destructors, no flush: as after a signal
+    body();
+    _exit(0);  // no destructors, no flush: as after SIGKILL
   }
   int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_EQ(status, 0);
-  EXPECT_NO_THROW(CaseFile{path});
-  hdf5::File const file(path, hdf5::File::Mode::read);
-  std::vector<double> values(1 << 16);
-  file.root().open_group("output").open_group("range").open_group("serial").open_dataset("out").read(values.data(),
-                                                                                                     DType::float64);
-  EXPECT_EQ(values, iota<double>(1 << 16));
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+TEST_F(Io, ARunThatDiesLeavesTheOlderFileAndTheNextRemovesWhatItLeft) {
+  std::string const path = at("out.h5");
+  write_bytes(path, "precious");
+  auto const large = make_field<double>("out", {1 << 16}, iota<double>(1 << 16));
+  EXPECT_EQ(in_child([&] {
+              auto* const file = new OutputFile(path);
+              file->write_input({make_field<double>("a", {1}, {1})}, {});
+              file->write("range", "serial", {large});
+            }),
+            0);
+  EXPECT_EQ(read_bytes(path), "precious");
+  EXPECT_EQ(listing().size(), 3U);  // the lock and the unfinished file
+  write_bytes(at("out.h5.partial-x"), "a name of somebody else's");
+  {
+    OutputFile file(path);
+    file.write("range", "serial", {large});
+    file.commit();
+  }
+  EXPECT_EQ(listing().size(), 2U);
+  EXPECT_NO_THROW((hdf5::File{path, hdf5::File::Mode::read}));
+}
+
+/// What a limit of the size of files does to --output: the message, and the files that are left.
+std::string write_within(std::size_t limit, std::string const& path, HostField const& field) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  struct rlimit const bytes{limit, limit};
+  setrlimit(RLIMIT_FSIZE, &bytes);
+  try {
+    OutputFile file(path);
+    file.write_input({field}, {{"c", 2.5}});
+    file.write("range", "serial", {field});
+    file.commit();
+    return "";
+  } catch (std::runtime_error const& error) {
+    return error.what();
+  }
+}
+
+TEST_F(Io, AFullDiskIsAMessageAndTheOlderFileStays) {
+  auto const field = make_field<double>("out", {3000}, iota<double>(3000));  // 24 KB, twice
+  std::string const path = at("out.h5");
+  int failed = 0;
+  for (std::size_t limit = 0; limit < 256000; limit += 4000) {
+    write_bytes(path, "precious");
+    // std::exit runs HDF5's own end, too.
+    int const code = in_child([&] {
+      std::string const message = write_within(limit, path, field);
+      std::exit(message.empty() ? 0 : message.find("cannot write --output " + path) == 0 ? 1 : 3);
+    });
+    ASSERT_TRUE(code == 0 || code == 1) << limit << ": " << code;
+    if (code == 1) {
+      ++failed;
+      EXPECT_EQ(read_bytes(path), "precious") << limit;
+    } else {
+      std::vector<double> values(3000);
+      hdf5::File const file(path, hdf5::File::Mode::read);
+      file.root().open_group("output/range/serial").open_dataset("out").read(values.data(), DType::float64);
+      EXPECT_EQ(values, iota<double>(3000)) << limit;
+    }
+    EXPECT_EQ(listing().size(), 1U) << limit;
+  }
+  EXPECT_GT(failed, 20);
+  EXPECT_LT(failed, 60);
+}
+
+TEST_F(Io, ADirectoryThatVanishes) {
+  fs::create_directory(at("gone"));
+  OutputFile file(at("gone/out.h5"));
+  file.write_input({}, {});
+  fs::remove_all(at("gone"));
+  EXPECT_THROW(file.commit(), std::runtime_error);
+  EXPECT_EQ(in_child([&] {
+              fs::create_directory(at("gone"));
+              OutputFile other(at("gone/out.h5"));
+              fs::remove_all(at("gone"));
+              try {
+                other.write_input({}, {});
+              } catch (std::runtime_error const&) {
+                std::exit(1);
+              }
+            }),
+            1);
+}
+
+TEST_F(Io, WholeFileReplacesAFileAtOnce) {
+  std::string const path = at("a.json");
+  write_bytes(path, "old");
+  WholeFile file("--json", path);
+  EXPECT_EQ(read_bytes(path), "old");
+  file.replace("new");
+  EXPECT_EQ(read_bytes(path), "new");
+  file.replace("newer");
+  EXPECT_EQ(read_bytes(path), "newer");
+  EXPECT_EQ(in_child([&] {
+              std::signal(SIGXFSZ, SIG_IGN);
+              struct rlimit const bytes{2, 2};
+              setrlimit(RLIMIT_FSIZE, &bytes);
+              try {
+                file.replace("newest");
+              } catch (std::runtime_error const& error) {
+                std::exit(std::string(error.what()).find("cannot write --json " + path) == 0 ? 1 : 2);
+              }
+            }),
+            1);
+  EXPECT_EQ(read_bytes(path), "newer");
+}
+
+TEST_F(Io, OneWriterAtATime) {
+  std::string const path = at("a.json");
+  fs::create_symlink("a.json", at("link.json"));  // to nothing yet
+  {
+    WholeFile const file("--json", path);
+    for (std::string const& name : {path, at("./a.json"), at("link.json")}) {
+      expect_says(user_error_of([&] { WholeFile("--output", name); }),
+                  {"cannot write --output " + name, "process " + std::to_string(getpid()), "is writing it"});
+      EXPECT_EQ(in_child([&] {
+                  try {
+                    WholeFile const second("--json", name);
+                  } catch (UserError const&) {
+                    _exit(2);
+                  }
+                }),
+                2);
+    }
+  }
+  EXPECT_NO_THROW(WholeFile("--json", path));  // it is free again
+  // Neither who was killed nor who never was holds it.
+  EXPECT_EQ(in_child([&] { new WholeFile("--json", path); }), 0);
+  EXPECT_TRUE(fs::exists(path + ".lock"));
+  EXPECT_NO_THROW(WholeFile("--json", path));
+  EXPECT_EQ(listing(), std::vector<std::string>{"link.json"});
+  // What is no lock is not overwritten.
+  write_bytes(path + ".lock", "my notes\n");
+  expect_says(user_error_of([&] { WholeFile("--json", path); }), {path + ".lock", "not a lock"});
+  EXPECT_EQ(read_bytes(path + ".lock"), "my notes\n");
+}
+
+TEST_F(Io, WhatIsNoRegularFileIsNeverReplaced) {
+  ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
+  fs::create_symlink("/dev/null", at("null"));
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  for (std::string const& path : {at("pipe"), at("null"), std::string("/dev/null"), std::string("/dev/full"),
+                                  "/proc/self/fd/" + std::to_string(ends[1])}) {
+    expect_says(user_error_of([&] { WholeFile("--json", path); }), {"not a regular file"});
+  }
+  close(ends[0]);
+  close(ends[1]);
+  EXPECT_TRUE(fs::is_fifo(at("pipe")));
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(Io, IdentityIsOfTheFileAndNotOfItsName) {
+  write_bytes(at("a"), "");
+  fs::create_symlink("a", at("link"));
+  fs::create_hard_link(at("a"), at("hard"));
+  fs::create_symlink("new", at("dangling"));
+  fs::create_directory(at("folder"));
+  auto const a = tessera::identity_of(at("a"));
+  ASSERT_TRUE(a);
+  for (std::string const name : {"link", "hard", "./a", "folder/../a"}) EXPECT_EQ(tessera::identity_of(at(name)), a);
+  EXPECT_NE(tessera::identity_of(at("new")), a);
+  EXPECT_EQ(tessera::identity_of(at("dangling")), tessera::identity_of(at("new")));
+  EXPECT_EQ(tessera::identity_of(at("folder/../new")), tessera::identity_of(at("new")));
+  EXPECT_NE(tessera::identity_of(at("folder/new")), tessera::identity_of(at("new")));
+  EXPECT_FALSE(tessera::identity_of(at("none/new")));
+}
+
+TEST_F(Io, SignalsRemoveWhatIsUnfinished) {
+  std::string const path = at("a.json");
+  EXPECT_EQ(in_child([&] {
+              auto* const file = new WholeFile("--json", path);
+              write_bytes(file->temporary(), "half");
+              tessera::remove_unfinished_files();
+            }),
+            0);
+  EXPECT_TRUE(listing().empty());
+}
+
+// ------------------------------------------------------------------------------------------------- what is not read
+
+TEST_F(Io, GivenExpectedValuesAreNeverPassedOver) {
+  App app = make_app();
+  app.parameters = make_specs();
+  auto const refused = [&](std::string const& path, std::vector<std::string> const& parts) {
+    expect_says(user_error_of([&] { CaseFile(path).check_unread(app); }), parts);
+  };
+  auto const misplaced = [&](auto const& change, std::vector<std::string> const& parts) {
+    std::string const path = write_dot_case();
+    {
+      hdf5::File file(path, hdf5::File::Mode::modify);
+      {
+        hdf5::Group root = file.root();
+        change(root);
+      }
+      file.close();
+    }
+    refused(path, parts);
+  };
+  auto const dataset = [](hdf5::Group& group, std::string const& name) {
+    (void)group.create_dataset(name, DType::float32, {});
+  };
+  misplaced([&](hdf5::Group& root) { dataset(root, "expected"); }, {"case.h5", "/expected is no group"});
+  for (std::string const name : {"Expected", "expect", "EXPECTED", "out", "results"}) {
+    misplaced([&](hdf5::Group& root) { dataset(root, name); }, {"unknown /" + name, "/expected"});
+    misplaced([&](hdf5::Group& root) { (void)root.require_group(name); }, {"unknown /" + name});
+  }
+  misplaced([&](hdf5::Group& root) { (void)root.require_group("input").require_group("expected"); },
+            {"unknown /input/expected", "stand in a group /expected"});
+  misplaced(
+      [&](hdf5::Group& root) {
+        hdf5::Group input = root.open_group("input");
+        dataset(input, "d");
+      },
+      {"unknown /input/d", "reads a and b"});
+  std::string const linked = write_dot_case();
+  hid_t file = H5Fopen(linked.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  H5Lcreate_soft("/nowhere", file, "expected", H5P_DEFAULT, H5P_DEFAULT);
+  H5Fclose(file);
+  refused(linked, {"/expected is no group"});
+  file = H5Fopen(linked.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  H5Ldelete(file, "expected", H5P_DEFAULT);
+  H5Lcreate_external("none.h5", "/x", file, "expected", H5P_DEFAULT, H5P_DEFAULT);
+  H5Fclose(file);
+  refused(linked, {"case.h5"});
+  misplaced([&](hdf5::Group& root) { root.write_attribute("window", std::int64_t{3}); },
+            {"attribute window of the file is not read", "move it"});
+  // Notes may be anywhere.
+  std::string const path = write_dot_case();
+  {
+    hdf5::File noted(path, hdf5::File::Mode::modify);
+    {
+      hdf5::Group root = noted.root();
+      dataset(root, "_note");
+      (void)root.require_group("output");
+      root.write_attribute("units", std::string("m"));
+      hdf5::Group input = root.open_group("input");
+      dataset(input, "_note");
+    }
+    noted.close();
+  }
+  EXPECT_NO_THROW(CaseFile(path).check_unread(app));
+}
+
+TEST_F(Io, AnEmptyGroupOfExpectedValues) {
+  std::string const path = write_dot_case();
+  add_expected(path, {});
+  expect_says(user_error_of([&] { (void)CaseFile(path).expected_shapes({{"out", 0, DType::float32}}); }),
+              {"nothing in /expected"});
+}
+
+TEST_F(Io, ExpectedShapesNeedNoData) {
+  std::string const path = write_dot_case();
+  {
+    hdf5::File file(path, hdf5::File::Mode::modify);
+    {
+      hdf5::Group expected = file.root().require_group("expected");
+      (void)expected.create_dataset("out", DType::float32, {std::size_t{1} << 40});
+    }
+    file.close();
+  }
+  auto const fields = CaseFile(path).expected_shapes({{"out", 1, DType::float32}});
+  EXPECT_EQ(fields.at(0).shape, (Shape{std::size_t{1} << 40}));
+  EXPECT_EQ(fields.at(0).data, nullptr);
+}
+
+TEST_F(Io, DriversOfHDF5ThatItWouldFallOver) {
+  std::string const path = write_dot_case();
+  for (std::string const variable : {"HDF5_DRIVER", "HDF5_VOL_CONNECTOR"}) {
+    setenv(variable.c_str(), "nonsense", 1);
+    expect_says(user_error_of([&] { CaseFile{path}; }), {"bad value `nonsense` for " + variable, "unset it"});
+    expect_says(user_error_of([&] { OutputFile{at("o.h5")}; }), {"bad value `nonsense` for " + variable});
+    unsetenv(variable.c_str());
+  }
 }
 
 }  // namespace

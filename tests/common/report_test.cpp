@@ -2,16 +2,22 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
+#include <tessera/report/digest.hpp>
 #include <tessera/report/machine_file.hpp>
 #include <tessera/report/report.hpp>
 #include <tessera/report/table.hpp>
@@ -57,6 +63,7 @@ CaseReport a_case() {
   report.parameters = {{"c", 10.0}, {"op", std::string("sum")}, {"exclusive", false}, {"tile", std::int64_t{8}}};
   report.bytes = 32768;
   report.flops = 4096;
+  report.data = DataKind::exact;
   report.reference_seconds = 0.5;
   return report;
 }
@@ -80,6 +87,7 @@ RowReport a_row(Status status = Status::passed) {
     row.roofs.peak_operations_per_second[0] = 4096 / 2.5e-6 / 0.1;
     row.rounding_steps = 2;
     row.worst_error_in_bounds = 0.25;
+    row.checked_relative_error = 2.4e-7;
   } else {
     row.reason = "because";
   }
@@ -120,6 +128,7 @@ TEST_F(InDirectory, document_has_the_keys_and_units) {
   EXPECT_TRUE(input["file"].is_null());
   EXPECT_EQ(input["size"], 4096);
   EXPECT_EQ(input["seed"], 42);
+  EXPECT_EQ(input["data"], "exact");
   EXPECT_EQ(input["input_shapes"]["a"], json::array({4096}));
   EXPECT_EQ(input["output_shapes"]["out"], json::array({64, 64}));
   EXPECT_EQ(input["parameters"]["c"], 10.0);
@@ -152,7 +161,7 @@ TEST_F(InDirectory, document_has_the_keys_and_units) {
 
   report.finish();
   EXPECT_TRUE(read(path("r.json"))["system"]["finished"].is_string());
-  EXPECT_EQ(files(), 1u);  // no temporary file is left
+  EXPECT_EQ(files(), 2u);  // the report and its lock: no temporary file is left
 }
 
 TEST_F(InDirectory, what_is_not_finite_is_null) {
@@ -210,7 +219,10 @@ TEST_F(InDirectory, machine_file_is_read_as_it_was_written) {
                  .launch_seconds = 1e-6,
                  .launch_and_fence_seconds = 2e-6,
                  .working_set_bytes = 5e8};
-  write_machine_file(path("m.json"), {space}, {{"compiler", "x"}}, {{"host", "here"}});
+  {
+    WholeFile file("--save-machine", path("m.json"));
+    write_machine_file(file, {space}, {{"compiler", "x"}}, {{"host", "here"}});
+  }
   EXPECT_EQ(files(), 1u);
   EXPECT_EQ(read(path("m.json"))["system"]["host"], "here");
   auto const spaces = read_machine_file(path("m.json"));
@@ -248,19 +260,23 @@ TEST_F(InDirectory, machine_files_that_are_none_are_refused) {
   EXPECT_TRUE(has(refused(head + R"({"device": "x"}}})"), "no copy_bytes_per_second"));
   EXPECT_TRUE(has(refused(head + R"({"device": "x", "copy_bytes_per_second": -1}}})"), "no positive number"));
   EXPECT_TRUE(has(refused(head + R"({"device": "x", "copy_bytes_per_second": "fast"}}})"), "no positive number"));
-  EXPECT_THROW((void)writable_machine_file(path("no/such/m.json")), UserError);
+  EXPECT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  for (std::string const& none : {path("pipe"), path("."), std::string("/dev/null")}) {
+    EXPECT_THROW((void)read_machine_file(none), UserError) << none;  // and waits for nobody
+  }
 }
 
 TEST_F(InDirectory, counts_and_last_line) {
   Report report;
-  EXPECT_EQ(report.last_line(), "TESSERA rows=0 passed=0 failed=0 skipped=0");
+  EXPECT_EQ(report.last_line(), "TESSERA rows=0 passed=0 failed=0 skipped=0 weak=0");
   EXPECT_EQ(json::parse(report.document())["rows"], json::array());
   for (int i = 0; i < 3; ++i) report.add_row(a_row());
   report.add_row(a_row(Status::skipped));
   report.add_row(a_row(Status::skipped));
   report.add_row(a_row(Status::failed));
-  EXPECT_EQ(report.last_line(), "TESSERA rows=6 passed=3 failed=1 skipped=2");
-  EXPECT_EQ(json::parse(report.document())["rows"].size(), 6u);
+  report.add_row(a_row(Status::weak));
+  EXPECT_EQ(report.last_line(), "TESSERA rows=7 passed=3 failed=1 skipped=2 weak=1");
+  EXPECT_EQ(json::parse(report.document())["rows"].size(), 7u);
 }
 
 TEST_F(InDirectory, an_old_report_stays_until_there_is_a_row) {
@@ -273,6 +289,67 @@ TEST_F(InDirectory, an_old_report_stays_until_there_is_a_row) {
   EXPECT_EQ(read(path("r.json"))["rows"].size(), 1u);
 }
 
+TEST_F(InDirectory, writing_takes_a_twentieth_of_the_time_however_many_rows) {
+  double time = 0;
+  Report report(path("r.json"), [&time] { return time += 0.5; });  // a writing takes 0.5, a row 0.5
+  report.add_row(a_row());
+  EXPECT_EQ(read(path("r.json"))["rows"].size(), 1u);  // the first at once
+  for (int i = 0; i < 19; ++i) report.add_row(a_row());
+  EXPECT_EQ(report.writings(), 1u);
+  report.add_row(a_row());
+  EXPECT_EQ(report.writings(), 2u);
+  EXPECT_EQ(read(path("r.json"))["rows"].size(), 21u);
+  report.add_row(a_row());
+  time += 10;  // a long row is written when it is done
+  report.add_row(a_row());
+  EXPECT_EQ(read(path("r.json"))["rows"].size(), 23u);
+  report.add_row(a_row());
+  report.flush();
+  EXPECT_EQ(read(path("r.json"))["rows"].size(), 24u);
+  EXPECT_EQ(report.writings(), 4u);
+  report.flush();
+  EXPECT_EQ(report.writings(), 4u);  // nothing new
+  report.add_row(a_row());
+  report.finish();
+  EXPECT_EQ(read(path("r.json"))["rows"].size(), 25u);
+}
+
+TEST_F(InDirectory, rows_that_were_not_written_are_when_the_report_goes) {
+  {
+    Report report(path("r.json"), [] { return 0.0; });
+    for (int i = 0; i < 3; ++i) report.add_row(a_row());
+  }
+  EXPECT_EQ(read(path("r.json"))["rows"].size(), 3u);
+  EXPECT_TRUE(read(path("r.json"))["system"]["finished"].is_null());
+}
+
+TEST_F(InDirectory, three_thousand_rows_are_written_a_few_times) {
+  Report report(path("r.json"));
+  for (int i = 0; i < 3000; ++i) report.add_row(a_row());
+  report.finish();
+  EXPECT_LT(report.writings(), 600u);
+  EXPECT_EQ(read(path("r.json"))["rows"].size(), 3000u);
+}
+
+TEST_F(InDirectory, a_crash_at_any_moment_leaves_a_report_that_can_be_read) {
+  for (int round = 0; round < 10; ++round) {
+    fs::remove(path("r.json"));
+    pid_t const child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      Report report(path("r.json"));
+      for (;;) report.add_row(a_row());
+    }
+    while (!fs::exists(path("r.json"))) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(7 * round));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    json const document = read(path("r.json"));
+    EXPECT_GE(document["rows"].size(), 1u);
+    EXPECT_TRUE(document["system"]["finished"].is_null());
+  }
+}
+
 std::string refused(std::string const& path) {
   try {
     Report const report(path);
@@ -283,13 +360,13 @@ std::string refused(std::string const& path) {
 }
 
 TEST_F(InDirectory, refuses_what_cannot_be_written) {
-  EXPECT_TRUE(has(refused(path("missing/r.json")), "No such file or directory"));
+  EXPECT_TRUE(has(refused(path("missing/r.json")), "there is no directory"));
   EXPECT_TRUE(has(refused(directory.string()), "it is a directory"));
   EXPECT_TRUE(has(refused(path("")), "it is a directory"));
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
-  EXPECT_TRUE(has(refused(path("pipe")), "it is no regular file"));
-  EXPECT_TRUE(has(refused("/dev/null"), "it is no regular file"));  // renaming would replace the device
-  EXPECT_TRUE(has(refused(path("pipe") + "/r.json"), "Not a directory"));
+  EXPECT_TRUE(has(refused(path("pipe")), "it is not a regular file"));
+  EXPECT_TRUE(has(refused("/dev/null"), "it is not a regular file"));  // renaming would replace the device
+  EXPECT_TRUE(has(refused(path("pipe") + "/r.json"), "there is no directory"));
   EXPECT_EQ(files(), 1u);
 }
 
@@ -360,34 +437,71 @@ TEST(table, lines_up_and_shows_reasons) {
   failed.level = Level::device;
   failed.worst_error_in_bounds = inf;
   failed.note = "tiles of 64";
+  failed.checked_relative_error = 0;
   failed.unchecked = 3;
   table.add_row(failed);
   CaseReport file = a_case();
   file.source = "inputs/fake/p01.h5";
+  file.data = {};
   table.begin_case(file, 1, 2);
   table.add_row(a_row(Status::skipped));
+  table.end_app();
   EXPECT_EQ(
       out.str(),
       "\n"
       "fake: out[i] = a[i] + c\n"
-      "  variant         level    space   status       time     GB/s  % copy  GFLOP/s  % roof  error/bound  note\n"
-      "case 1/2: generated, size 4096 (2^12), seed 42, float a [4096], c=10, exclusive=false, op=sum, tile=8, "
-      "moves 32.0 KiB\n"
-      "  good            range    openmp  passed    2.50 us     13.1    75.0     1.64    75.0        0.250\n"
-      "  two_phase_scan  device   openmp  FAILED          -        -       -        -       -          inf  "
-      "3 unchecked; tiles of 64\n"
+      "  variant         level    space   status       time     GB/s  % copy  GFLOP/s  % roof  checked  error/bound  note\n"
+      "case 1/2: generated, size 4096 (2^12), exact data, seed 42, float a [4096], c=10, exclusive=false, op=sum, tile=8,\n"
+      "    moves 32.0 KiB\n"
+      "  good            range    openmp  passed    2.50 us     13.1    75.0     1.64    75.0  2.4e-07        0.250\n"
+      "  two_phase_scan  device   openmp  FAILED          -        -       -        -       -    exact          inf  "
+      "3 unchecked; ti...\n"
       "    why: because\n"
       "case 2/2: inputs/fake/p01.h5, float a [4096], c=10, exclusive=false, op=sum, tile=8, moves 32.0 KiB\n"
-      "  good            range    openmp  skipped         -        -       -        -       -            -  because\n");
+      "  skipped in case 2: good\n"
+      "    why: because\n");
 }
 
-TEST(table, a_long_reason_has_a_line_of_its_own) {
+TEST(table, reasons_that_differ_in_numbers_are_of_one_kind) {
+  EXPECT_EQ(reason_kind("12 rows of 4096 elements (2^31 - 1)"), "N rows of N elements (N^N - N)");
+  EXPECT_EQ(reason_kind("it holds int32"), "it holds int32");
+  EXPECT_EQ(reason_kind(""), "");
+}
+
+TEST(table, a_reason_of_skips_is_said_once_for_an_app) {
+  App app;
+  app.info = {"fake", "a sum"};
+  Row const good{{"good", Level::range, "", true}, "openmp", DType::float32, nullptr};
+  Row const other{{"other", Level::range, "", true}, "openmp", DType::float32, nullptr};
   std::ostringstream out;
   Table table(out);
-  RowReport row = a_row(Status::skipped);
-  row.reason = std::string(100, 'r');
-  table.add_row(row);
-  EXPECT_TRUE(has(out.str(), "-\n    why: " + row.reason + "\n"));
+  table.begin_app(app, {&good, &other});
+  for (std::size_t i = 0; i < 9; ++i) {
+    table.begin_case(a_case(), i, 20);
+    RowReport row = a_row(Status::skipped);
+    row.reason = "built without it";
+    table.add_row(row);
+    row.variant = "other";
+    table.add_row(row);
+    row.variant = "long";
+    row.reason = "rows of " + std::to_string(1000 + i) + " elements (lanes hold 64)";
+    if (i % 4 == 0) table.add_row(row);
+    row.variant = "seldom";
+    row.reason = "odd";
+    if (i != 4) table.add_row(row);
+  }
+  std::string const before = out.str();
+  EXPECT_EQ(before.find("skipped"), std::string::npos);
+  table.end_app();
+  EXPECT_EQ(out.str().substr(before.size()),
+            "  skipped: good, other\n"
+            "    why: built without it\n"
+            "  skipped in cases 1, 5, 9: long\n"
+            "    why: rows of 1000 elements (lanes hold 64), and the like\n"
+            "  skipped in 8 of 9 cases: seldom\n"
+            "    why: odd\n");
+  table.begin_app(app, {&good});  // the next one does not say it again
+  EXPECT_EQ(out.str().find("skipped: good"), out.str().rfind("skipped: good"));
 }
 
 TEST(table, a_new_heading_where_the_columns_change) {
@@ -426,6 +540,215 @@ TEST(table, has_no_flops_column_without_flops_and_cuts_long_notes) {
   EXPECT_EQ(last.size(), 129u);
   EXPECT_TRUE(has(last, "xxx...\n"));
   EXPECT_TRUE(has(out.str(), "op=sum,\n    tile=8, moves"));  // a long line is broken
+}
+
+// A mini-app of the digest: one with that name and these rows' names.
+App named_app(std::string_view name) {
+  App app;
+  app.info = {name, "out[i] = a[i] + c"};
+  return app;
+}
+
+CaseReport large_case() {
+  CaseReport report = a_case();
+  report.bytes = 0x1p26;
+  report.flops = 0x1p24;
+  return report;
+}
+
+// A row of large_case that reaches that share of copy bandwidth.
+RowReport large_row(std::string const& variant, double share, std::string const& space = "openmp") {
+  RowReport row = a_row();
+  row.variant = variant;
+  row.space = space;
+  row.bytes = 0x1p26;
+  row.flops = 0x1p24;
+  row.roofs = {};
+  row.samples.seconds = {1e-4 / share};
+  row.roofs.copy_bytes_per_second = 0x1p26 / 1e-4;
+  return row;
+}
+
+std::size_t longest_line(std::string const& text) {
+  std::istringstream lines(text);
+  std::size_t longest = 0;
+  for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
+  return longest;
+}
+
+struct DigestOf {
+  explicit DigestOf(std::size_t spaces = 1, std::size_t dtypes = 1)
+      : digest(out, {"fake", "prefix_sum"}, spaces, dtypes) {}
+  std::string end(DigestEnd const& how = {}) {
+    digest.finish(how);
+    return out.str();
+  }
+  std::ostringstream out;
+  Digest digest;
+  Row const good{{"good", Level::range, "", true}, "openmp", DType::float32, nullptr};
+  Row const other{{"other", Level::range, "", true}, "openmp", DType::float32, nullptr};
+};
+
+TEST(digest, a_line_says_what_was_verified_and_the_best_of_the_largest_case) {
+  DigestOf of;
+  App const app = named_app("fake");
+  of.digest.begin_app(app, 2, {&of.good, &of.other, &of.good, &of.other});
+  of.digest.begin_case(large_case(), "size 2^24");
+  of.digest.add_row(large_row("good", 0.25), "");
+  of.digest.add_row(large_row("other", 0.5), "");
+  // Faster, and in a cache: small cases say nothing about speed.
+  of.digest.begin_case(a_case(), "small.h5");
+  RowReport small = a_row();
+  small.case_index = 1;
+  of.digest.add_row(small, "");
+  EXPECT_EQ(of.out.str(), "");
+  of.digest.end_app();
+  EXPECT_EQ(of.out.str(), "fake         2 variants   2 cases verified  best other 50% of copy\n");
+  EXPECT_EQ(of.digest.slowest().first, "fake");
+}
+
+TEST(digest, small_cases_alone_have_no_best) {
+  DigestOf of;
+  App const app = named_app("fake");
+  of.digest.begin_app(app, 1, {&of.good});
+  of.digest.begin_case(a_case(), "small.h5");
+  of.digest.add_row(a_row(), "");
+  EXPECT_EQ(of.end(),
+            "fake         1 variant    1 case verified\n\n"
+            "verified: every variant's result compared with a serial reference\n\n");
+}
+
+TEST(digest, where_operations_bind_the_share_is_of_the_roof) {
+  RowReport row = large_row("good", 0.5);
+  EXPECT_EQ(share_text(row), "50% of copy");
+  row.roofs.peak_operations_per_second[0] = row.flops / row.seconds() / 0.75;
+  EXPECT_EQ(share_text(row), "75% of roof");
+  row.roofs = {};
+  EXPECT_EQ(share_text(row), "");
+  EXPECT_EQ(share_text(large_row("good", 0.0312)), "3.1% of copy");
+}
+
+TEST(digest, rows_that_measure_different_things_have_no_best) {
+  DigestOf of;
+  App const app = named_app("fake");
+  of.digest.begin_app(app, 1, {&of.good});
+  of.digest.begin_case(large_case(), "x");
+  RowReport own = large_row("own", 0.9);
+  own.bytes *= 2;
+  of.digest.add_row(own, "");
+  of.digest.add_row(large_row("good", 0.5), "");
+  EXPECT_TRUE(has(of.out.str() + of.end(), "best good 50%"));  // one with work of its own does not compete
+  DigestOf roofline;
+  roofline.digest.begin_app(app, 1, {&of.good});
+  roofline.digest.begin_case(large_case(), "x");
+  roofline.digest.add_row(own, "");
+  roofline.digest.add_row(own, "");
+  roofline.digest.add_row(large_row("good", 0.5), "");
+  EXPECT_EQ(roofline.end().find("best"), std::string::npos);
+}
+
+TEST(digest, each_space_has_its_best) {
+  DigestOf of(2, 2);
+  App const app = named_app("fake");
+  of.digest.begin_app(app, 1, {&of.good});
+  of.digest.begin_case(large_case(), "x");
+  of.digest.add_row(large_row("good", 0.5, "serial"), "");
+  of.digest.add_row(large_row("other", 0.25, "openmp"), "");
+  EXPECT_TRUE(has(of.end(), "best good 50% of copy in float on serial, other 25% of copy in float on openmp\n"));
+}
+
+TEST(digest, failures_are_in_full_with_the_command_that_repeats_them) {
+  DigestOf of;
+  App const app = named_app("fake");
+  of.digest.begin_app(app, 3, {&of.good});
+  for (int i = 0; i < 2; ++i) {
+    of.digest.begin_case(large_case(), "size " + std::to_string(i) + " of fake");
+    for (int variant = 0; variant < 6; ++variant) {
+      RowReport row = a_row(Status::failed);
+      row.variant = "bad" + std::to_string(variant);
+      of.digest.add_row(row, "fake --variant bad" + std::to_string(variant));
+    }
+  }
+  of.digest.begin_case(large_case(), "fine");
+  of.digest.add_row(a_row(), "");
+  DigestEnd end;
+  end.log = "tables.txt";
+  std::string const text = of.end(end);
+  EXPECT_TRUE(has(text, "1 of 3 cases verified, 12 rows FAILED"));
+  EXPECT_TRUE(has(text,
+                  "\nFAILED bad0 of fake on openmp: size 0 of fake (and in 1 more case)\n"
+                  "    why: because\n"
+                  "    repeat: fake --variant bad0\n"));
+  EXPECT_TRUE(has(text, "FAILED bad3"));
+  EXPECT_EQ(text.find("FAILED bad4"), std::string::npos);
+  EXPECT_TRUE(has(text, "\nand 4 more rows that failed in tables.txt\n"));
+}
+
+TEST(digest, weak_rows_stand_below_failures_with_their_reason) {
+  DigestOf of;
+  App const app = named_app("fake");
+  of.digest.begin_app(app, 1, {&of.good});
+  of.digest.begin_case(large_case(), "size 8 of fake");
+  RowReport weak = a_row(Status::weak);
+  weak.variant = "long_chain";
+  of.digest.add_row(weak, "fake --variant long_chain");
+  of.digest.add_row(a_row(Status::failed), "fake --variant good");
+  std::string const text = of.end();
+  EXPECT_TRUE(has(text, "0 of 1 case verified, 1 row FAILED, 1 row weak"));
+  std::size_t const at =
+      text.find("\nweak long_chain of fake on openmp: size 8 of fake\n    why: because\n    repeat: fake");
+  ASSERT_NE(at, std::string::npos) << text;
+  EXPECT_LT(text.find("\nFAILED good of fake"), at);
+}
+
+TEST(digest, skips_are_counted_by_reason_on_one_line) {
+  DigestOf of;
+  App const app = named_app("fake");
+  of.digest.begin_app(app, 1, {&of.good});
+  of.digest.begin_case(a_case(), "x");
+  for (std::string const reason :
+       {"built without it", "rows of 12 elements (lanes hold 4)", "built without it",
+        "rows of 13 elements (lanes hold 4)", "built without it", "bad is for --axis cols"}) {
+    RowReport row = a_row(Status::skipped);
+    row.variant = "bad";
+    row.reason = reason;
+    of.digest.add_row(row, "");
+  }
+  for (char letter = 'a'; letter < 'k'; ++letter) of.digest.leave_out_file(std::string(20, letter));
+  std::string const text = of.end();
+  EXPECT_TRUE(has(text, "0 of 1 case verified\n"));
+  EXPECT_TRUE(has(text, "\nrows skipped (6): built without it (3), rows of N elements (2), is for --axis cols (1)\n"));
+  EXPECT_TRUE(has(text, "(1), 8 other reasons (8)\n"));
+  EXPECT_LE(longest_line(text), digest_width);
+}
+
+TEST(digest, twenty_four_mini_apps_fit_on_one_screen) {
+  std::vector<std::string> names{"layernorm_linear_backward"};
+  for (int i = 1; i < 24; ++i) names.push_back("mini_app_" + std::to_string(i));
+  std::ostringstream out;
+  Digest digest(out, names, 1, 1);
+  Row const row{{"good", Level::range, "", true}, "openmp", DType::float32, nullptr};
+  for (std::string const& name : names) {
+    App const app = named_app(name);
+    digest.begin_app(app, 43, {&row});
+    for (int i = 0; i < 43; ++i) {
+      digest.begin_case(large_case(), "x");
+      digest.add_row(large_row("reduce_then_scatter", 1.234), "");
+      digest.add_row(a_row(Status::skipped), "");
+    }
+  }
+  digest.leave_out_file("it holds double, for which no row is selected");
+  DigestEnd end;
+  end.warnings = {std::string(90, 'w')};
+  end.roofs = {"100% copy on openmp is 23.1 GB/s (Intel(R) Xeon(R) Processor, 2 threads), float peak 123 GFLOP/s"};
+  end.files = {{"tables", "build/debian-release/demo.txt"}, {"report", "build/debian-release/demo.json"}};
+  end.to_try = {{std::string(60, 'c'), "what it is"}, {"short", "what"}, {"third", "what"}};
+  end.log = "build/debian-release/demo.txt";
+  digest.finish(end);
+  out << "TESSERA rows=1 passed=1 failed=0 skipped=0\n";
+  std::string const text = out.str();
+  EXPECT_LE(std::ranges::count(text, '\n'), 40) << text;
+  EXPECT_LE(longest_line(text), digest_width) << text;
 }
 
 }  // namespace

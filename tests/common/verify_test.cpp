@@ -1,9 +1,11 @@
 // The verifier fed right and wrong answers. Each rule of verify.hpp has a test that fails without it.
 
+#include <tessera/verify/sample.hpp>
 #include <tessera/verify/verify.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -99,6 +101,132 @@ TYPED_TEST(Verify, only_the_first_elements_are_compared_and_the_rest_must_be_unt
       verify_against_file(field(sequence.right<TypeParam>()), sequence.expected(), field(values), exact, 6).passed);
 }
 
+// More elements than one thread takes at a time: the verdict is that of one loop from the first to the last.
+TYPED_TEST(Verify, LargeFieldsAreComparedInBlocks) {
+  std::size_t const block = std::size_t{1} << 18;
+  std::size_t const count = 3 * block + 5;
+  std::vector<double> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<double>(i % 1000);
+  ExpectedField const expected = reference(values);
+  std::vector<TypeParam> const right(values.begin(), values.end());
+  EXPECT_TRUE(verify(expected, field(right), exact).passed);
+  EXPECT_TRUE(same_bits(field(right), field(right)));
+  std::vector<std::size_t> const places{0, block - 1, block, 2 * block + 17, 3 * block, count - 1};
+  for (std::size_t first = 0; first < places.size(); ++first) {
+    auto wrong = right;
+    for (std::size_t p = first; p < places.size(); ++p) wrong[places[p]] += TypeParam(1 + p);
+    Verdict const verdict = verify(expected, field(wrong), exact);
+    EXPECT_FALSE(verdict.passed);
+    EXPECT_EQ(verdict.count, count);
+    EXPECT_EQ(verdict.wrong, places.size() - first);
+    EXPECT_EQ(verdict.first_wrong, places[first]);
+    EXPECT_EQ(verdict.expected, values[places[first]]);
+    EXPECT_EQ(verdict.actual, values[places[first]] + 1 + static_cast<double>(first));
+    auto one = right;
+    one[places[first]] += TypeParam(1);
+    EXPECT_FALSE(same_bits(field(right), field(one)));
+  }
+  // Nothing is expected of what follows the first block but that it is untouched.
+  auto begun = right;
+  std::fill(begun.begin() + static_cast<std::ptrdiff_t>(block), begun.end(), tessera::poison_value<TypeParam>);
+  EXPECT_TRUE(verify(expected, field(begun), exact, block).passed);
+  begun[2 * block + 17] = begun[count - 1] = TypeParam(1);
+  Verdict const touched = verify(expected, field(begun), exact, block);
+  EXPECT_EQ(touched.wrong, 2U);
+  EXPECT_EQ(touched.first_wrong, 2 * block + 17);
+}
+
+// The same verdicts with values as floats as with values as doubles.
+TYPED_TEST(Verify, NarrowValuesGiveTheSameVerdict) {
+  std::size_t const count = (std::size_t{1} << 18) + 77;
+  std::vector<double> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<double>(i);
+  std::vector<TypeParam> right(values.begin(), values.end());
+  for (double const scale : {0.0, 1e8}) {
+    ExpectedField const wide = reference(values, std::vector<double>(count, scale));
+    ExpectedField narrow = wide;
+    make_narrow(narrow, tessera::dtype_of<TypeParam>);
+    EXPECT_NE(narrow.narrow, nullptr);
+    EXPECT_TRUE(narrow.value.empty());
+    EXPECT_EQ(narrow.scale.empty(), scale == 0);
+    for (TypeParam const added : {TypeParam(0), TypeParam(1), TypeParam(1000)}) {
+      auto got = right;
+      got[count - 3] += added;
+      Verdict const by_wide = verify(wide, field(got), 1);
+      Verdict const by_narrow = verify(narrow, field(got), 1);
+      EXPECT_EQ(by_narrow.passed, by_wide.passed);
+      EXPECT_EQ(by_narrow.message, by_wide.message);
+      EXPECT_EQ(by_narrow.worst, by_wide.worst);
+      EXPECT_EQ(by_narrow.passed, added == 0 || (scale > 0 && std::is_same_v<TypeParam, float> && added <= 1));
+    }
+  }
+}
+
+TEST(Narrow, ValuesThatAreNoFloatsStay) {
+  std::size_t const count = (std::size_t{1} << 18) + 77;
+  std::vector<double> values(count, 1.0);
+  values[count - 2] = 1 + 0x1p-30;
+  std::vector<double> scale(count, 0.0);
+  ExpectedField of_double = reference(values, scale);
+  make_narrow(of_double, tessera::DType::float64);
+  EXPECT_EQ(of_double.value, values);
+  EXPECT_TRUE(of_double.scale.empty());
+  ExpectedField of_float = reference(values, scale);
+  make_narrow(of_float, tessera::DType::float32);  // compared with the value rounded
+  EXPECT_TRUE(of_float.value.empty());
+  scale[0] = 1;
+  ExpectedField bounded = reference(values, scale);
+  make_narrow(bounded, tessera::DType::float32);
+  EXPECT_EQ(bounded.value, values);
+  EXPECT_EQ(bounded.scale, scale);
+  ExpectedField counts = reference(std::vector{7.0}, {0.0});  // small: others look into it
+  make_narrow(counts, tessera::DType::int64);
+  EXPECT_EQ(counts.value, std::vector{7.0});
+}
+
+TEST(Sample, HasTheEndsThePowersOfTwoAndAboutSoManyElements) {
+  for (std::size_t const count : {0UL, 1UL, 31UL, 64UL, 65UL, 1000UL, (1UL << 20) + 3, (1UL << 32) + 5}) {
+    for (std::size_t const elements : {1UL, 1000UL, 100000UL}) {
+      std::vector<tessera::Stretch> const sample = tessera::sample_of(count, elements, 42);
+      std::vector<std::size_t> wanted;
+      if (count > 0) wanted = {0, count - 1};
+      for (std::size_t power = 64; power < count; power *= 2) wanted.insert(wanted.end(), {power - 1, power});
+      for (std::size_t const place : wanted) {
+        EXPECT_TRUE(std::ranges::any_of(sample, [&](auto const& one) { return one.begin <= place && place < one.end; }))
+            << place << " of " << count;
+      }
+      for (std::size_t i = 0; i < sample.size(); ++i) {
+        EXPECT_LT(sample[i].begin, sample[i].end);
+        EXPECT_LE(sample[i].end, count);
+        if (i > 0) {
+          EXPECT_GT(sample[i].begin, sample[i - 1].end);
+        }
+      }
+      EXPECT_LE(count_of(sample), std::max(elements, std::size_t{40 * 64}) + 64);
+      if (count > 10 * elements) {
+        EXPECT_GE(count_of(sample), elements / 2);
+      }
+    }
+  }
+}
+
+TEST(Sample, GathersValuesWithTheirBounds) {
+  Sequence const sequence(200);
+  std::vector<tessera::Stretch> const stretches{{0, 2}, {7, 8}, {198, 200}};
+  ExpectedField expected = sequence.expected();
+  expected.offset = sequence.values;
+  ExpectedField const part = gather(expected, stretches);
+  std::vector<double> const values{1, 2, 8, 199, 200};
+  EXPECT_EQ(part.value, values);
+  EXPECT_EQ(part.scale, values);
+  EXPECT_EQ(part.offset, values);
+  EXPECT_EQ(part.shape, Shape{5});
+  auto result = sequence.right<float>();
+  EXPECT_TRUE(verify(part, gather(field(result), stretches), exact).passed);
+  result[7] = -1;
+  EXPECT_FALSE(verify(part, gather(field(result), stretches), 0).passed);
+}
+
 template <class T>
 class VerifyFloat : public testing::Test {
  protected:
@@ -106,6 +234,20 @@ class VerifyFloat : public testing::Test {
 };
 using FloatDtypes = testing::Types<float, double>;
 TYPED_TEST_SUITE(VerifyFloat, FloatDtypes);
+
+TYPED_TEST(VerifyFloat, TheWorstErrorOfAllBlocksIsReported) {
+  std::size_t const block = std::size_t{1} << 18;
+  std::vector<double> const ones(2 * block + 1, 1.0);
+  for (std::size_t const worst : {std::size_t{3}, block + 3, 2 * block}) {
+    std::vector<TypeParam> values(ones.begin(), ones.end());
+    for (std::size_t const i : {std::size_t{1}, block + 1, 2 * block - 1}) values[i] = next(values[i]);
+    values[worst] = next(next(values[worst]));
+    Verdict const verdict = verify(reference(ones, ones), field(values), 8);
+    EXPECT_TRUE(verdict.passed);
+    EXPECT_EQ(verdict.worst_index, worst);
+    EXPECT_EQ(verdict.worst, verify(reference(1, 1), field<TypeParam>({values[worst]}), 8).worst);
+  }
+}
 
 // ------------------------------------------------------------------------------------- any dtype: right and wrong
 
@@ -614,6 +756,59 @@ TEST(SameBits, TellsZerosApartAndDtypes) {
   EXPECT_FALSE(same_bits(field<float>({0.0F}), field<std::int32_t>({0})));
   float const nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_TRUE(same_bits(field<float>({nan}), field<float>({nan})));
+}
+
+// What one element must be off by, in units of the field's root mean square.
+TEST(Sensitivity, is_the_widest_bound_over_the_size_of_the_values) {
+  // 3 and 4 have the root mean square 5 / sqrt(2).
+  ExpectedField const expected = reference({3, -4}, {3, 100});
+  Verdict const verdict = verify(expected, field<float>({3, -4}), 1000);
+  EXPECT_TRUE(verdict.passed);
+  EXPECT_NEAR(verdict.sensitivity, 1000 * 0x1p-24 * 100 / (5 / std::sqrt(2.0)), 1e-4);
+  EXPECT_NEAR(verdict.sharpest, 1000 * 0x1p-24, 1e-6);
+  EXPECT_EQ(verify(reference({3, -4}), field<float>({3, -4}), 1000).sensitivity, 0);
+  EXPECT_EQ(verify(reference({3, -4}, {3, 0}), field<float>({3, -4}), 1000).sharpest, 0);
+  EXPECT_EQ(verify(expected, field<std::int32_t>({3, -4}), 1000).sensitivity, 0);
+  EXPECT_EQ(verify(reference({0, 0}, {1, 1}), field<float>({0, 0}), 1000).sensitivity, infinity);
+  EXPECT_EQ(verify(reference({0, 0}, {1, 1}), field<float>({0, 0}), 1000).sharpest, infinity);
+  // Squares that leave the range must not make a wide bound look like none.
+  EXPECT_NEAR(verify(reference({1e300, 1e300}, {1e300, 1e300}), field<double>({1e300, 1e300}), 1e6).sensitivity,
+              1e6 * 0x1p-53 * std::sqrt(2.0), 1e-10);
+}
+
+TEST(Sensitivity, of_a_sample_is_judged_like_that_of_all) {
+  ExpectedField expected = reference(std::vector<double>(100, 1.0), std::vector<double>(100, 1.0));
+  expected.terms = 7;
+  expected.each_sees_all = true;
+  ExpectedField const part = tessera::gather(expected, tessera::sample_of(100, 10, 1));
+  EXPECT_EQ(part.terms, 7);
+  EXPECT_TRUE(part.each_sees_all);
+}
+
+TEST(Sensitivity, is_measured_beside_the_terms_where_they_cancel) {
+  Verdict const verdict = verify(reference({0, 1}, {1000, 1000}), field<float>({0, 1}), 100);
+  EXPECT_GT(verdict.sensitivity, 1e-3);
+  EXPECT_NEAR(verdict.of_terms, 100 * 0x1p-24, 1e-8);
+}
+
+TEST(Growth, of_random_data_grows_with_the_root) {
+  double const u = 0x1p-24;
+  EXPECT_EQ(tessera::growth_of(64, u, true), tessera::growth_of(64, u, false));
+  EXPECT_NEAR(tessera::growth_of(1 << 20, u, true), 8 * 1024 * u, 1e-6);
+  EXPECT_NEAR(tessera::growth_of(1 << 20, u, false), std::expm1(0x1p-4), 1e-12);
+  ExpectedField const expected = reference(1, 1);
+  EXPECT_TRUE(verify(expected, field<float>({1.001F}), {1 << 20, false}).passed);
+  EXPECT_FALSE(verify(expected, field<float>({1.001F}), {1 << 20, true}).passed);
+}
+
+TEST(Underflow, of_atomics_that_flush_is_a_normal_number_a_step) {
+  ExpectedField const expected = reference(0x1p-130, 0x1p-130);
+  EXPECT_FALSE(verify(expected, field<float>({0.0F}), {3, false, false}).passed);
+  EXPECT_TRUE(verify(expected, field<float>({0.0F}), {3, false, true}).passed);
+  EXPECT_FALSE(verify(reference(0x1p-120, 0x1p-120), field<float>({0.0F}), {3, false, true}).passed);
+  EXPECT_FALSE(verify(reference(1, 0), field<float>({next(1.0F)}), {3, false, true}).passed);  // exact stays exact
+  EXPECT_TRUE(verify(reference(0x1p-130, 0), field<float>({0.0F}), {3, false, true}).passed);
+  EXPECT_FALSE(verify(reference(0x1p-130, 0), field<float>({0.0F}), {3, false, false}).passed);
 }
 
 }  // namespace

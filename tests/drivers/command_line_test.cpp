@@ -2,16 +2,20 @@
 //
 // TESSERA_BIN_DIR is where prefix_sum, dot, map and tessera are. Which spaces they have is asked of --list.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <sstream>
 #include <stdexcept>
@@ -48,13 +52,23 @@ struct Result {
   }
 };
 
-// A program that runs, with its stdout and stderr as pipes.
+// Both ends of a terminal: what is written to the second is read from the first.
+bool open_terminal(int (&ends)[2]) {
+  ends[0] = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (ends[0] < 0 || ::grantpt(ends[0]) != 0 || ::unlockpt(ends[0]) != 0) return false;
+  ends[1] = ::open(::ptsname(ends[0]), O_RDWR | O_NOCTTY);
+  return ends[1] >= 0;
+}
+
+// A program that runs, with its stdout and stderr as pipes; or with a terminal as stderr.
 class Process {
  public:
-  Process(std::string const& program, Names const& arguments, std::string const& directory) {
+  /// `environment`: NAME=value.
+  Process(std::string const& program, Names const& arguments, std::string const& directory,
+          Names const& environment = {}, bool terminal = false) {
     int out[2];
     int err[2];
-    if (::pipe(out) != 0 || ::pipe(err) != 0) throw std::runtime_error("no pipe");
+    if (::pipe(out) != 0 || !(terminal ? open_terminal(err) : ::pipe(err) == 0)) throw std::runtime_error("no pipe");
     std::string const path = std::string(TESSERA_BIN_DIR) + "/" + program;
     Names words{path};
     words.insert(words.end(), arguments.begin(), arguments.end());
@@ -69,7 +83,11 @@ class Process {
       for (int const end : {out[0], out[1], err[0], err[1]}) ::close(end);
       ::setenv("OMP_PROC_BIND", "false", 1);  // Kokkos says a word on stderr where it is not set
       ::setenv("OMP_NUM_THREADS", "2", 1);
+      ::setenv("TERM", "xterm", 1);
       ::setenv("OMP_WAIT_POLICY", "passive", 1);  // other tests may have the cores
+      for (std::string const& entry : environment) {
+        ::setenv(entry.substr(0, entry.find('=')).c_str(), entry.c_str() + entry.find('=') + 1, 1);
+      }
       if (::chdir(directory.c_str()) == 0) ::execv(path.c_str(), argv.data());
       ::_exit(127);
     }
@@ -95,7 +113,8 @@ class Process {
     }
     return true;
   }
-  void interrupt() const { ::kill(child_, SIGINT); }
+  void interrupt() const { send(SIGINT); }
+  void send(int signal) const { ::kill(child_, signal); }
 
   Result finish() {
     while (read_some()) {
@@ -371,15 +390,14 @@ TEST_F(CommandLine, files_with_the_wrong_content) {
 TEST_F(CommandLine, paths_that_cannot_be_written) {
   expect_mistake("map", {"--size", "4", "--json", "missing/r.json"}, "cannot write --json missing/r.json");
   expect_mistake("map", {"--size", "4", "--json", "."}, "it is a directory");
-  expect_mistake("map", {"--size", "4", "--json", "/dev/null"}, "it is no regular file");
-  expect_mistake("map", {"--size", "4", "--output", "missing/out.h5"}, "missing/out.h5: cannot be written");
-  expect_mistake("map", {"--size", "4", "--output", "."}, "cannot be written (it is a directory)");
-  expect_mistake("map", {"--size", "4", "--output", "/dev/null"}, "cannot be written");
+  expect_mistake("map", {"--size", "4", "--json", "/dev/null"}, "it is not a regular file");
+  expect_mistake("map", {"--size", "4", "--output", "missing/out.h5"}, "cannot write --output missing/out.h5");
+  expect_mistake("map", {"--size", "4", "--output", "."}, "cannot write --output . (it is a directory)");
+  expect_mistake("map", {"--size", "4", "--output", "/dev/null"}, "it is not a regular file");
 }
 
 TEST_F(CommandLine, conflicts) {
   write_map_case<float>("good.h5", {0, 1, 2, 3});
-  expect_mistake("map", {"--input", "good.h5", "--size", "4"}, "conflicting options --input and --size");
   expect_mistake("map", {"--input", "good.h5", "--seed", "4"}, "conflicting options --input and --seed");
   expect_mistake("map", {"--size", "4", "--output", "x", "--json", "x"}, "conflicting options --output and --json");
   expect_mistake("map", {"--input", "good.h5", "--json", "good.h5"}, "conflicting options --input and --json");
@@ -402,7 +420,7 @@ TEST_F(CommandLine, a_run_and_its_report) {
   EXPECT_EQ(document["input"].size(), 3u);
   ASSERT_EQ(document["rows"].size(), rows);
   EXPECT_EQ(result.last_line(),
-            "TESSERA rows=" + std::to_string(rows) + " passed=" + std::to_string(rows) + " failed=0 skipped=0");
+            "TESSERA rows=" + std::to_string(rows) + " passed=" + std::to_string(rows) + " failed=0 skipped=0 weak=0");
   for (std::string const fact :
        {"version", "git_commit", "compiler", "flags", "build_type", "kokkos_version", "kokkos_configuration"}) {
     EXPECT_TRUE(document["build"].contains(fact)) << fact;
@@ -415,6 +433,47 @@ TEST_F(CommandLine, a_run_and_its_report) {
     EXPECT_TRUE(document["system"]["spaces"].contains(row["space"].get<std::string>()));
   }
   EXPECT_EQ(files(), Names{"r.json"});
+}
+
+TEST_F(CommandLine, a_digest_of_files_and_generated_cases) {
+  Names const arguments{"run",        "map,dot", "--inputs",  TESSERA_SOURCE_DIR "/inputs",
+                        "--size",     "2^22",    "--samples", "1",
+                        "--min-time", "0",       "--digest",  "--log",
+                        "t.txt"};
+  Result const result = run("tessera", arguments);
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.err, "");  // it is no terminal
+  EXPECT_EQ(result.out.find("map   5 variants"), 0u) << result.out;
+  EXPECT_TRUE(has(result.out, "\ndot   6 variants"));
+  EXPECT_TRUE(has(result.out, " cases verified  best "));
+  EXPECT_LE(std::ranges::count(result.out, '\n'), 20) << result.out;
+  std::ifstream log(path("t.txt"));
+  std::string const tables{std::istreambuf_iterator<char>(log), {}};
+  EXPECT_TRUE(has(tables, "error/bound"));
+  EXPECT_TRUE(has(tables, "\n" + result.last_line().substr(0, 13)));
+}
+
+TEST_F(CommandLine, progress_on_a_terminal) {
+  Result const result =
+      Process("map", {"--size", "1000,2000", "--min-time", "0", "--digest"}, directory.string(), {}, true).finish();
+  EXPECT_EQ(result.code, 0);
+  EXPECT_TRUE(has(result.err, "[case 1/2, "));
+  EXPECT_TRUE(has(result.err, " rows left] size 1000 of map in float: input"));
+  EXPECT_TRUE(has(result.err, " left, about "));
+  EXPECT_TRUE(result.err.ends_with("\r\033[K")) << result.err;  // nothing of it stays
+  EXPECT_EQ(result.out.find("[case"), std::string::npos);
+}
+
+TEST_F(CommandLine, a_sample_is_fetched_from_every_space) {
+  Result const result =
+      run("map", {"--size", "2^20", "--min-time", "0", "--verify", "sample:1000", "--json", "r.json"});
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  json const written = report();  // the loop refers into it
+  ASSERT_FALSE(written["rows"].empty());
+  for (json const& row : written["rows"]) {
+    EXPECT_GE(row["elements"], 900);
+    EXPECT_LE(row["elements"], 4000);
+  }
 }
 
 TEST_F(CommandLine, a_nan_in_the_input_is_data) {
@@ -478,7 +537,7 @@ TEST_F(CommandLine, ctrl_c_leaves_the_report_of_the_rows_that_were_done) {
   process.interrupt();
   Result const none = process.finish();
   EXPECT_EQ(none.code, 130) << none.err;
-  EXPECT_EQ(none.last_line(), "TESSERA rows=0 passed=0 failed=0 skipped=0");
+  EXPECT_EQ(none.last_line(), "TESSERA rows=0 passed=0 failed=0 skipped=0 weak=0");
   EXPECT_TRUE(files().empty());  // no row, no report
 }
 
@@ -503,6 +562,77 @@ TEST_F(CommandLine, a_second_ctrl_c_kills) {
   process.interrupt();
   int const code = process.finish().code;
   EXPECT_EQ(code, 130);  // 128 + SIGINT, whether it ended itself first or was killed
+}
+
+// What is slow and has no place to stop at: the reference of 2^28 elements, making them, the roofs.
+TEST_F(CommandLine, one_signal_ends_a_run_within_two_seconds) {
+  for (int const signal : {SIGINT, SIGTERM, SIGHUP}) {
+    for (int const after_ms : {100, 700}) {
+      Process process("map", {"--size", "2^26", "--json", "r.json", "--output", "o.h5"}, directory.string());
+      ::usleep(static_cast<useconds_t>(after_ms) * 1000);
+      process.send(signal);
+      auto const start = std::chrono::steady_clock::now();
+      Result const result = process.finish();
+      EXPECT_EQ(result.code, 128 + signal) << result.err;
+      // Two seconds, and what a loaded machine takes.
+      EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 4.0);
+      EXPECT_TRUE(files().empty());
+    }
+  }
+}
+
+TEST_F(CommandLine, words_of_kokkos_and_hdf5_that_they_would_fall_over) {
+  for (std::string const word : {"num-threads=abc", "num-threads=-1", "num-threads=0", "num-threads=100000",
+                                 "device-id=x", "map-device-id-by=x", "disable-warnings=x"}) {
+    expect_mistake("map", {"--size", "4", "--kokkos-" + word, "--output", "o.h5"}, "--kokkos-");
+  }
+  for (std::string const entry :
+       {"KOKKOS_NUM_THREADS=abc", "KOKKOS_NUM_THREADS=100000", "KOKKOS_DEVICE_ID=x", "KOKKOS_MAP_DEVICE_ID_BY=x",
+        "KOKKOS_DISABLE_WARNINGS=x", "KOKKOS_TOOLS_LIBS=libc.so.6", "HDF5_DRIVER=nonsense",
+        "HDF5_VOL_CONNECTOR=nonsense", "OMP_NUM_THREADS=100000"}) {
+    Result const result = Process("map", {"--size", "4", "--output", "o.h5"}, directory.string(), {entry}).finish();
+    EXPECT_EQ(result.code, 2) << entry;
+    EXPECT_TRUE(has(result.err, entry.substr(0, entry.find('=')))) << entry;
+    EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
+    EXPECT_TRUE(files().empty()) << entry;
+  }
+}
+
+TEST_F(CommandLine, two_runs_of_one_report) {
+  Process first("map", {"--size", "2^10", "--min-time", "60", "--json", "r.json"}, directory.string());
+  ASSERT_TRUE(first.read_until("case"));
+  Result const second = run("map", {"--size", "4", "--min-time", "0", "--json", "./r.json"});
+  EXPECT_EQ(second.code, 2);
+  EXPECT_TRUE(has(second.err, "is writing it"));
+  EXPECT_EQ(second.out, "");
+  first.send(SIGKILL);
+  EXPECT_EQ(first.finish().code, 128 + SIGKILL);
+  EXPECT_EQ(run("map", {"--size", "4", "--min-time", "0", "--json", "./r.json"}).code, 0);
+  EXPECT_EQ(files(), Names{"r.json"});
+}
+
+TEST_F(CommandLine, a_stdout_that_cannot_be_written) {
+  std::string const bin = TESSERA_BIN_DIR;
+  for (std::string const command : {"/map --help", "/map --list", "/tessera list", "/tessera --help",
+                                    "/map --size 4 --min-time 0 --variant range"}) {
+    std::string const line = "OMP_NUM_THREADS=2 OMP_PROC_BIND=false " + bin + command + " 2> " + path("err");
+    for (std::string const out : {" > /dev/full", " >&-"}) {
+      EXPECT_EQ(WEXITSTATUS(std::system((line + out).c_str())), 1) << command << out;
+      std::ostringstream text;
+      text << std::ifstream(path("err")).rdbuf();
+      EXPECT_TRUE(has(text.str(), "cannot write to stdout")) << command << out;
+    }
+  }
+}
+
+TEST_F(CommandLine, devices_are_never_replaced) {
+  for (std::string const option : {"--json", "--output", "--save-machine", "--log"}) {
+    for (std::string const device : {"/dev/stdout", "/dev/stderr", "/dev/null", "/dev/full", "/dev/fd/1"}) {
+      expect_mistake("map", {"--size", "4", option, device}, "it is not a regular file");
+    }
+  }
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  EXPECT_TRUE(fs::is_symlink("/dev/stdout"));
 }
 
 TEST_F(CommandLine, kokkos_options_pass_through) {

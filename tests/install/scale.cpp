@@ -60,8 +60,8 @@ struct Scale {
   static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) { return {input[0]}; }
 
   template <class T>
-  static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
-    return tessera::random_value<T>(seed, field, index);
+  static T element(tessera::Draw const& draw, Parameters const&) {
+    return tessera::drawn<T>(draw);
   }
 
   static tessera::Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {

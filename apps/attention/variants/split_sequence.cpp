@@ -83,10 +83,12 @@ struct SplitSequence {
     using Numbers = Kokkos::View<T*, typename Exec::memory_space>;
 
     template <int Share, int Columns, int Queries, class Body>
-    void choose_width(int width, Body const& body) const {
+    void choose_width([[maybe_unused]] int width, Body const& body) const {
       constexpr int widest = std::min(Columns, collective::pack_width<T>);
-      if (width > 1) return body.template operator()<KeyStream<Exec, T, Share, Columns, Queries, widest>>();
-      body.template operator()<KeyStream<Exec, T, Share, Columns, Queries, 1>>();
+      if constexpr (is_gpu<Exec>) {
+        if (width == 1) return body.template operator()<KeyStream<Exec, T, Share, Columns, Queries, 1>>();
+      }
+      body.template operator()<KeyStream<Exec, T, Share, Columns, Queries, widest>>();
     }
 
     /// Calls body.operator()<Kernel>() with the kernel for rows of this length and so many queries. A lane of a GPU

@@ -96,21 +96,19 @@ struct RegisterTile {
       if (league_ == 0) return;
       auto const of = convolution(input, output);
       constexpr int pack = collective::pack_width<Sum>;
-      if (of.cols % pack == 0 && collective::is_aligned_for_packs<pack>(of.in) &&
-          collective::is_aligned_for_packs<pack>(of.out)) {
-        enqueue<true>(exec, of);
+      bool const aligned = of.cols % pack == 0 && collective::is_aligned_for_packs<pack>(of.in) &&
+                           collective::is_aligned_for_packs<pack>(of.out);
+      if constexpr (is_gpu<Exec>) {
+        aligned ? enqueue<true>(exec, of, false) : enqueue<false>(exec, of, false);
       } else {
-        enqueue<false>(exec, of);
+        enqueue<false>(exec, of, aligned && collective::streams<Exec>(of.rows * of.cols * sizeof(Sum)));
       }
     }
 
     template <bool Aligned>
-    void enqueue(Exec const& exec, Convolution<Sum> const& of) const {
+    void enqueue(Exec const& exec, Convolution<Sum> const& of, bool streaming) const {
       using Kernel = StripKernel<Exec, Sum, Aligned>;
-      Kernel const kernel{.of = of,
-                          .tiles = tiles_,
-                          .reach = Kernel::Sums::reach(of.tap_cols),
-                          .streaming = Aligned && collective::streams<Exec>(of.rows * of.cols * sizeof(Sum))};
+      Kernel const kernel{.of = of, .tiles = tiles_, .reach = Kernel::Sums::reach(of.tap_cols), .streaming = streaming};
       Kokkos::parallel_for("tessera::conv2d::register_tile::sum", typename Kernel::Policy(exec, league_, threads_),
                            kernel);
     }

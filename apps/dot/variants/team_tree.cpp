@@ -22,6 +22,8 @@ struct TeamTree {
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:
+    static constexpr bool atomic_sums = true;
+
     using Policy = Kokkos::TeamPolicy<Exec>;
     using Sum = Accumulator<T>;
     using Sums = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;

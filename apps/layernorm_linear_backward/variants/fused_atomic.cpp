@@ -24,6 +24,8 @@ struct FusedAtomic {
     requires std::is_floating_point_v<T>
   class Plan {
    public:
+    static constexpr bool atomic_sums = true;
+
     Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input)
         : row_gradients_(exec, input),
           product_q_(exec, input.rows(), input.hidden(), input.outputs(), is_gpu<Exec> ? 0 : input.parameters.team),

@@ -30,10 +30,9 @@ struct LanesPerRow {
 
    private:
     Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input, GroupRows const& of)
-        : softmax_((needs_rows(input.parameters, info.name), exec), of.rows, of.cols, input.parameters.team,
-                   device::SoftmaxMethod::lanes) {}
+        : softmax_((needs_rows(input.parameters, info.name), exec), of.rows, of.cols, input.parameters.team) {}
 
-    device::RowSoftmax<Exec, T> softmax_;
+    device::RowSoftmax<Exec, T, device::SoftmaxMethod::lanes> softmax_;
   };
 };
 

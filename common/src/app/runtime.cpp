@@ -4,17 +4,26 @@
 
 #include <unistd.h>
 
+#ifdef KOKKOS_ENABLE_OPENMP
+#include <omp.h>
+#endif
+
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <tessera/app/build_facts.hpp>
 #include <tessera/core/config.hpp>
+#include <tessera/core/host_threads.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
+
+#include "host_memory.hpp"
 
 namespace tessera {
 
@@ -31,24 +40,11 @@ std::string value_in(char const* path, std::string const& key) {
   return {};
 }
 
-// A control group's number, or infinity where it says "max" or there is no such file.
-double group_bytes(char const* path) {
-  std::ifstream file(path);
-  double bytes = 0;
-  return file >> bytes ? bytes : std::numeric_limits<double>::infinity();
-}
-
 double free_host_bytes() {
   double available = std::numeric_limits<double>::infinity();
   std::istringstream(value_in("/proc/meminfo", "MemAvailable")) >> available;
   available *= 1024;  // the kernel counts in KiB
-  double const v2 = group_bytes("/sys/fs/cgroup/memory.max") - group_bytes("/sys/fs/cgroup/memory.current");
-  double const v1 = group_bytes("/sys/fs/cgroup/memory/memory.limit_in_bytes") -
-                    group_bytes("/sys/fs/cgroup/memory/memory.usage_in_bytes");
-  for (double const group : {v2, v1}) {
-    if (group == group) available = std::min(available, group);  // inf - inf where there is no group
-  }
-  return available;
+  return std::min(available, control_group_free_bytes());
 }
 
 std::string host_name() {
@@ -56,9 +52,58 @@ std::string host_name() {
   return model.empty() ? "host processor" : model;
 }
 
+// OMP_PROC_BIND has bound this thread to one processor before main() began; OpenMP's places are all that there are.
+void find_processors() {
+#ifdef KOKKOS_ENABLE_OPENMP
+  cpu_set_t processors;
+  CPU_ZERO(&processors);
+  for (int place = 0; place < omp_get_num_places(); ++place) {
+    std::vector<int> ids(static_cast<std::size_t>(omp_get_place_num_procs(place)));
+    omp_get_place_proc_ids(place, ids.data());
+    for (int const id : ids) CPU_SET(id, &processors);
+  }
+  if (CPU_COUNT(&processors) > CPU_COUNT(&host_processors())) use_processors(processors);
+#endif
+}
+
 }  // namespace
 
-Runtime::Runtime(int& argc, char** argv) : ranks_(argc, argv) { Kokkos::initialize(argc, argv); }
+namespace {
+
+// Kokkos aborts where there is no GPU of the number that was asked for, or none at all.
+void check_devices([[maybe_unused]] int argc, [[maybe_unused]] char** argv) {
+#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
+  int count = 0;
+#if defined(KOKKOS_ENABLE_CUDA)
+  if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
+#else
+  if (hipGetDeviceCount(&count) != hipSuccess) count = 0;
+#endif
+  if (count == 0) throw std::runtime_error("no GPU is to be seen");
+  auto const check = [&](std::string const& word, std::string const& value) {
+    if (std::stol(value) >= count)
+      throw std::runtime_error(word + "=" + value + " of " + std::to_string(count) + " GPUs");
+  };
+  std::string const option = "--kokkos-device-id=";
+  bool given = false;
+  for (int i = 1; i < argc; ++i) {
+    std::string const argument = argv[i];
+    if (!argument.starts_with(option)) continue;
+    given = true;
+    check("--kokkos-device-id", argument.substr(option.size()));
+  }
+  char const* const variable = std::getenv("KOKKOS_DEVICE_ID");  // NOLINT(concurrency-mt-unsafe)
+  if (!given && variable != nullptr) check("KOKKOS_DEVICE_ID", variable);
+#endif
+}
+
+}  // namespace
+
+Runtime::Runtime(int& argc, char** argv) : ranks_(argc, argv) {
+  find_processors();
+  check_devices(argc, argv);
+  Kokkos::initialize(argc, argv);
+}
 
 Runtime::~Runtime() { Kokkos::finalize(); }
 

@@ -13,6 +13,19 @@ namespace tessera {
 
 namespace cli {
 
+namespace {
+
+std::vector<std::string> data_names(Command const& command) {
+  std::vector<std::string> names;
+  for (DataKind const kind : data_kinds) {
+    bool const there = std::ranges::any_of(command.apps, [&](App const* app) { return app->has(kind); });
+    if (there) names.emplace_back(name_of(kind));
+  }
+  return names;
+}
+
+}  // namespace
+
 std::vector<OptionEntry> option_table(Command const& command) {
   std::string const input = "what to run on";
   std::string const rows = "what to run";
@@ -25,14 +38,17 @@ std::vector<OptionEntry> option_table(Command const& command) {
   sizes += "or 2^n; A:B doubles from A to B (default 2^24)";
   table.push_back({input, "--size", "N,N,...|A:B", sizes});
   table.push_back({input, "--seed", "N", "seed of the generated data (default 42)"});
+  std::string kinds = "generated data: exact (all sums are numbers of the dtype: results must be equal), random or ";
+  kinds += "adversarial (default ";
+  kinds += command.apps.size() == 1 ? name_of(command.apps.front()->data.front()) : "exact, where a mini-app has it";
+  table.push_back({input, "--data", join(data_names(command), "|"), kinds + ")"});
   if (command.apps.size() == 1) {
-    std::string files = "read cases from HDF5 files instead; a file decides dtype and size, its attributes are ";
-    files += "the defaults of the options below, its /expected is checked";
+    std::string files = "read cases from HDF5 files, beside --size or instead of it; a file decides dtype and size, ";
+    files += "its attributes are the defaults of the options below, its /expected is checked";
     table.push_back({input, "--input", "FILE...", files, "", true});
   }
-  if (command.in_suite) {
-    table.push_back({input, "--inputs", "DIR", "read the cases DIR/<app>/*.h5 of each mini-app, sorted by name"});
-  }
+  table.push_back(
+      {input, "--inputs", "DIR", "read the cases DIR/<app>/*.h5, sorted by name, beside --size or instead of it"});
 
   if (command.apps.size() == 1) {
     App const& app = *command.apps.front();
@@ -66,12 +82,23 @@ std::vector<OptionEntry> option_table(Command const& command) {
   table.push_back({measure, "--warmup", "N", "launches before the first sample, not counted (default 3)"});
   table.push_back({measure, "--cold", "", "evict the caches before each sample"});
 
+  table.push_back({measure, "--verify", "every|first|sample:N",
+                   "check the first and the last launch of a row, only the first, or about N elements of each field of "
+                   "both (default every)"});
+
   table.push_back({measure, "--machine", "FILE", "take the machine's roofs from this file instead of measuring them"});
   table.push_back({results, "--save-machine", "FILE", "write the roofs that this run measured, for --machine"});
-  table.push_back({results, "--json", "FILE",
-                   "write the report with all samples, renewed after each row, so that a crash loses nothing"});
+  table.push_back({results, "--strict", "", "exit with 1 also if a row is weak: its check could not see a lost tile"});
+  table.push_back(
+      {results, "--json", "FILE",
+       "write the report with all samples; it is renewed as rows are done, and complete in itself at any moment"});
   table.push_back(
       {results, "--output", "FILE", "write the input and each verified row's output to an HDF5 file (one case only)"});
+
+  table.push_back({results, "--digest", "",
+                   "instead of the tables a line a mini-app, failures with the command that repeats them, what to try "
+                   "next"});
+  table.push_back({results, "--log", "FILE", "write the tables to this file, with --digest or beside stdout"});
 
   table.push_back({other, "--list", "", "print variants, spaces and dtypes of this build and stop"});
   table.push_back({other, "--help", "", "print this text and stop", "-h"});
@@ -170,7 +197,7 @@ std::string help_text(Command const& command) {
   }
   std::vector<cli::OptionEntry> const table = cli::option_table(command);
   text += "usage: " + command.program + " [--size N,N,...|A:B" + (app != nullptr ? " | --input FILE..." : "") +
-          (command.in_suite ? " | --inputs DIR" : "") + "] [options]\n";
+          " | --inputs DIR] [options]\n";
   std::string group;
   for (cli::OptionEntry const& entry : table) {
     if (entry.group != group) text += "\n" + entry.group + "\n";
@@ -190,7 +217,7 @@ std::string help_text(Command const& command) {
             " --samples 50 --cold\n";
     text += "  " + command.program + " --input case.h5 --output results.h5\n";
   }
-  if (command.in_suite) text += "  " + command.program + " --inputs inputs\n";
+  text += "  " + command.program + " --inputs inputs --size 2^24 --digest --log tables.txt\n";
   text +=
       "\nexit codes\n"
       "  0  every row verified (a skipped row says why)\n"

@@ -59,6 +59,24 @@ std::string join(std::vector<std::string> const& words, std::string_view separat
   return text;
 }
 
+std::string one_line(std::string_view text) {
+  std::string result;
+  for (char const letter : text) {
+    auto const code = static_cast<unsigned char>(letter);
+    if (letter == '\n') {
+      result += "\\n";
+    } else if (letter == '\t') {
+      result += "\\t";
+    } else if (code < 0x20 || code == 0x7f) {
+      constexpr std::string_view digits = "0123456789abcdef";
+      result += {'\\', 'x', digits[code / 16], digits[code % 16]};
+    } else {
+      result += letter;
+    }
+  }
+  return result;
+}
+
 std::string did_you_mean(std::string_view word, std::vector<std::string> const& names, std::string_view otherwise,
                          std::string_view prefix) {
   std::string text;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -50,6 +51,17 @@ std::size_t count_value(std::string const& option, std::string const& text, std:
               "write for example " + option + " 20");
   }
   return *value;
+}
+
+VerifyOptions verify_value(std::string const& text) {
+  using Kind = VerifyOptions::Kind;
+  if (text == "every") return {.kind = Kind::every};
+  if (text == "first") return {.kind = Kind::first};
+  std::string const sample = "sample:";
+  if (!text.starts_with(sample)) {
+    bad_value("--verify", text, "not every, first or sample:N", "write for example --verify sample:100000");
+  }
+  return {.kind = Kind::sample, .elements = count_value("--verify sample:", text.substr(sample.size()), 1)};
 }
 
 Selection selection(std::string const& kind, std::string const& text, std::vector<std::string> const& names,
@@ -118,6 +130,23 @@ void check_values(std::vector<std::string> const& arguments, std::vector<OptionE
                   did_you_mean(bare, names, "see " + command.program + " --help", "--"));
 }
 
+// CLI11 takes [a,b] for a list. A mark before the bracket keeps it from that, and is taken away afterwards.
+constexpr char literal_mark = '\x01';
+
+std::string marked(std::string argument) {
+  std::size_t const at = argument.starts_with("--") ? argument.find('=') + 1 : 0;  // 0 also where there is none
+  if (at < argument.size() && (argument[at] == '[' || argument[at] == literal_mark)) {
+    argument.insert(at, 1, literal_mark);
+  }
+  return argument;
+}
+
+std::string unmarked(std::string argument) {
+  std::size_t const at = argument.starts_with("--") ? argument.find('=') + 1 : 0;
+  if (at < argument.size() && argument[at] == literal_mark) argument.erase(at, 1);
+  return argument;
+}
+
 // What CLI11 finds: the values of each option that was given; a flag has the value "true".
 using Given = std::map<std::string, std::vector<std::string>, std::less<>>;
 
@@ -140,13 +169,16 @@ Given read_arguments(Command const& command, std::vector<std::string> const& arg
     }
   }
   check_values(arguments, table);
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
+  std::vector<std::string> reversed;  // as CLI11 wants them
+  std::transform(arguments.rbegin(), arguments.rend(), std::back_inserter(reversed), marked);
   try {
     parser.parse(reversed);
   } catch (CLI::ParseError const& error) {
     throw UserError("bad command line (" + std::string(error.what()) + ") see " + command.program + " --help");
   }
-  std::vector<std::string> const remaining = parser.remaining();
+  for (auto& [name, values] : given) std::ranges::transform(values, values.begin(), unmarked);
+  std::vector<std::string> remaining = parser.remaining();
+  std::ranges::transform(remaining, remaining.begin(), unmarked);
   for (std::string const& argument : remaining) {
     if (argument.starts_with('-')) unknown_argument(argument, command, table);
   }
@@ -185,6 +217,21 @@ ParameterMap read_parameters(Command const& command, Given const& given) {
     }
   }
   return values;
+}
+
+DataKind data_value(Command const& command, std::string const& text) {
+  std::vector<std::string> names;
+  for (DataKind const kind : data_kinds) {
+    bool const there = std::ranges::any_of(command.apps, [&](App const* app) { return app->has(kind); });
+    if (there) names.emplace_back(name_of(kind));
+    if (there && text == name_of(kind)) return kind;
+  }
+  bool const known = std::ranges::any_of(data_kinds, [&](DataKind kind) { return text == name_of(kind); });
+  if (known) {
+    throw UserError("no " + text + " data (" + command.program + " has " + join(names) +
+                    "; see its README) choose one of these");
+  }
+  throw UserError(unknown_name("kind of data", text, names, "there are"));
 }
 
 bool has_row(App const& app, Options const& options, DType dtype, std::string_view variant, std::string_view space) {
@@ -292,13 +339,14 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
   }
   auto const text = [&](std::string const& name) { return given.at(name).front(); };
 
-  std::string const in_file = "a file decides it";
   for (std::string const file : {"--input", "--inputs"}) {
-    refuse_both(given, file, "--size", in_file);
-    refuse_both(given, file, "--seed", "nothing is generated when a file is read");
+    if (!given.contains("--size")) {
+      refuse_both(given, file, "--seed", "nothing is generated where files are read and no --size is given");
+      refuse_both(given, file, "--data", "nothing is generated where files are read and no --size is given");
+    }
   }
   refuse_both(given, "--input", "--inputs", "both say what to read");
-  for (std::string const name : {"--input", "--inputs", "--output", "--json", "--machine", "--save-machine"}) {
+  for (std::string const name : {"--input", "--inputs", "--output", "--json", "--log", "--machine", "--save-machine"}) {
     if (given.contains(name) && std::ranges::count(given.at(name), std::string{}) > 0) {
       bad_value(name, "", "an empty path", "write a path");
     }
@@ -307,6 +355,8 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
   if (given.contains("--inputs")) options.inputs_directory = text("--inputs");
   if (given.contains("--output")) options.output = text("--output");
   if (given.contains("--json")) options.json = text("--json");
+  if (given.contains("--log")) options.log = text("--log");
+  options.digest = given.contains("--digest");
   refuse_both(given, "--machine", "--save-machine", "the one reads the roofs that the other measures");
   if (given.contains("--machine")) options.machine = text("--machine");
   if (given.contains("--save-machine")) options.save_machine = text("--save-machine");
@@ -322,6 +372,7 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
       bad_value("--seed", text("--seed"), "not a whole number from 0 to 2^64-1", "write for example --seed 42");
     options.seed = *seed;
   }
+  if (given.contains("--data")) options.data = data_value(command, text("--data"));
   options.parameters = read_parameters(command, given);
 
   if (given.contains("--variant")) {
@@ -342,6 +393,9 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
     options.sampling.min_time = *seconds;
   }
   options.sampling.cold = given.contains("--cold");
+  if (given.contains("--verify")) options.verify = verify_value(text("--verify"));
+  options.verify.seed = options.seed;
+  options.strict = given.contains("--strict");
   return options;
 }
 

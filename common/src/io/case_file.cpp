@@ -1,13 +1,13 @@
 #include <tessera/io/case_file.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -105,7 +105,20 @@ void check_readable(std::string const& path) {
   }
 }
 
+/// HDF5 falls over a driver or connector that it does not know, and some keep a file in several. One file is one here.
+void check_hdf5_words() {
+  constexpr std::array<std::pair<char const*, std::string_view>, 2> words{
+      {{"HDF5_DRIVER", "sec2"}, {"HDF5_VOL_CONNECTOR", "native"}}};
+  for (auto const& [variable, usual] : words) {
+    char const* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nobody sets it
+    if (value == nullptr || *value == '\0' || value == usual) continue;
+    throw UserError("bad value `" + std::string(value) + "` for " + variable + " (only " + std::string(usual) +
+                    " works here) unset it");
+  }
+}
+
 hdf5::File open_for_reading(std::string const& path) {
+  check_hdf5_words();
   check_readable(path);
   try {
     return hdf5::File(path, hdf5::File::Mode::read);
@@ -219,7 +232,21 @@ CaseFile::CaseFile(std::string path) : path_(std::move(path)), file_(open_for_re
                             ") store the input's datasets and parameters in a group of this name");
     }
     input_ = root.open_group("input");
-    if (root.member("expected") == hdf5::Group::Member::group) expected_ = root.open_group("expected");
+    // Whoever gives expected values must hear if they are not looked at: nothing here is passed over in silence.
+    for (std::string const& name : root.names()) {
+      if (name == "input" || name == "output" || name.starts_with('_')) continue;
+      if (name != "expected") {
+        user_error(path_, "unknown /" + name +
+                              " (a case file holds /input, and may hold /expected and /output) rename or remove it, or "
+                              "start its name with _ if it is a note");
+      }
+      if (root.member(name) != hdf5::Group::Member::group) {
+        user_error(path_,
+                   "/expected is no group (it is a dataset, or a link to nothing) store one dataset for each "
+                   "output field in a group of this name");
+      }
+      expected_ = root.open_group(name);
+    }
   });
 }
 
@@ -307,7 +334,36 @@ void CaseFile::read(FieldSpec const& field, void* destination) const {
           [&] { open_field(path_, "/input", input_, field).read(destination, field.dtype); });
 }
 
-std::vector<HostField> CaseFile::expected(std::vector<FieldSpec> const& output) const {
+bool CaseFile::is_vector(FieldSpec const& field) const {
+  return reading(path_, "/input/" + field.name,
+                 [&] { return field.vector_as_row && open_field(path_, "/input", input_, field).shape().size() == 1; });
+}
+
+void CaseFile::check_unread(App const& app) const {
+  reading(path_, "what is beside the input", [&] {
+    std::vector<std::string> const fields =
+        names_of(app.input_fields(app.rows.empty() ? DType::float32 : app.rows.front().dtype));
+    for (std::string const& name : input_.names()) {
+      if (name.starts_with('_') || std::find(fields.begin(), fields.end(), name) != fields.end()) continue;
+      user_error(path_, "unknown /input/" + name + " (" + std::string(app.info.name) + " reads " + list(fields) +
+                            (name == "expected" ? "; expected results stand in a group /expected" : "") +
+                            ") rename or remove it, or start its name with _ if it is a note");
+    }
+    auto const check = [&](hdf5::Group const& group, std::string const& member, std::string const& shown) {
+      for (std::string const& name : group.attribute_names(member)) {
+        auto const is_it = [&](ParameterSpec const& spec) { return spec.name == name; };
+        if (std::none_of(app.parameters.begin(), app.parameters.end(), is_it)) continue;
+        user_error(path_, "attribute " + name + " of " + shown +
+                              " is not read (parameters are attributes of /input) move it there, or remove it");
+      }
+    };
+    check(file_.root(), ".", "the file");
+    for (std::string const& name : fields) check(input_, name, "/input/" + name);
+    if (has_expected()) check(expected_, ".", "/expected");
+  });
+}
+
+std::vector<HostField> CaseFile::expected_shapes(std::vector<FieldSpec> const& output) const {
   if (!has_expected()) return {};
   return reading(path_, "/expected", [&] {
     std::vector<std::string> const names = expected_.names();
@@ -322,11 +378,23 @@ std::vector<HostField> CaseFile::expected(std::vector<FieldSpec> const& output) 
     for (FieldSpec const& field : output) {
       if (std::find(names.begin(), names.end(), field.name) == names.end()) continue;
       hdf5::Dataset const dataset = open_field(path_, "/expected", expected_, field);
-      HostField host{field.name, field.dtype, shape_as(field, dataset.shape()), nullptr};
-      std::shared_ptr<std::byte[]> data(new std::byte[host.bytes()]);
-      dataset.read(data.get(), field.dtype);
-      host.data = std::shared_ptr<void const>(data, data.get());
-      fields.push_back(std::move(host));
+      fields.push_back({field.name, field.dtype, shape_as(field, dataset.shape()), nullptr});
+    }
+    if (fields.empty()) {
+      user_error(path_, "nothing in /expected (the app writes " + list(names_of(output)) +
+                            ") store what is to be checked there, or remove the group");
+    }
+    return fields;
+  });
+}
+
+std::vector<HostField> CaseFile::expected(std::vector<FieldSpec> const& output) const {
+  std::vector<HostField> fields = expected_shapes(output);
+  return reading(path_, "/expected", [&] {
+    for (HostField& field : fields) {
+      std::shared_ptr<std::byte[]> data(new std::byte[field.bytes()]);
+      expected_.open_dataset(field.name).read(data.get(), field.dtype);
+      field.data = std::shared_ptr<void const>(data, data.get());
     }
     return fields;
   });
@@ -348,47 +416,6 @@ void check_expected_shapes(std::vector<HostField> const& expected, std::vector<H
   }
 }
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
-  auto const refuse = [&](std::string const& why, std::string const& what_to_do) {
-    user_error(path_, "cannot be written (" + why + ") " + what_to_do);
-  };
-  if (path_.empty()) refuse("the path of --output is empty", "name a file");
-  std::error_code error;
-  fs::file_status const status = fs::status(path_, error);
-  if (status.type() == fs::file_type::directory) refuse("it is a directory", "name a file in it");
-  bool const exists = status.type() != fs::file_type::not_found && status.type() != fs::file_type::none;
-  if (exists && status.type() != fs::file_type::regular) refuse("it is not a regular file", "name a file on disk");
-  if (exists && access(path_.c_str(), W_OK) != 0) {
-    refuse("the file is there and " + std::generic_category().message(errno), "remove it or choose another name");
-  }
-  fs::path const resolved = fs::weakly_canonical(path_, error);
-  final_path_ = error ? path_ : resolved.string();
-  fs::path const parent = fs::path(final_path_).parent_path();
-  fs::path const directory = parent.empty() ? fs::path(".") : parent;
-  if (!fs::is_directory(directory, error)) refuse("there is no directory " + directory.string(), "make it first");
-  if (access(directory.c_str(), W_OK | X_OK) != 0) {
-    refuse(directory.string() + ": " + std::generic_category().message(errno), "choose a directory you may write");
-  }
-  temporary_path_ = final_path_ + ".partial-" + std::to_string(getpid());
-  try {
-    file_ = hdf5::File(temporary_path_, hdf5::File::Mode::create);
-  } catch (hdf5::Error const& why) {
-    std::error_code ignored;
-    fs::remove(temporary_path_, ignored);
-    refuse(why.what(), "choose another place");
-  }
-}
-
-OutputFile::~OutputFile() {
-  file_ = {};
-  std::error_code ignored;
-  if (!temporary_path_.empty()) fs::remove(temporary_path_, ignored);
-}
-
-void OutputFile::open() {
-  if (!file_.is_open()) file_ = hdf5::File(final_path_, hdf5::File::Mode::modify);
-}
-
 namespace {
 
 void write_fields(hdf5::Group& group, std::vector<HostField> const& fields) {
@@ -397,45 +424,89 @@ void write_fields(hdf5::Group& group, std::vector<HostField> const& fields) {
   }
 }
 
-/// Runs `action`; what HDF5 refuses becomes a message that names the file. Not the user's mistake: the run goes on.
-template <class Action>
-void writing(std::string const& path, std::string const& what, Action&& action) {
-  try {
-    action();
-  } catch (hdf5::Error const& error) {
-    throw std::runtime_error(path + ": cannot write " + what + " (" + error.what() + ") check the disk's free space");
-  }
+/// The group that a path of names ends in.
+hdf5::Group open_path(hdf5::File const& file, std::string const& path) {
+  return file.root().open_group(path.substr(1));
+}
+
+/// Whether the dataset holds the field's very bytes.
+bool holds(hdf5::Dataset const& dataset, HostField const& field) {
+  if (dataset.shape() != field.shape) return false;
+  bool same = true;
+  auto const* next = static_cast<std::byte const*>(field.data.get());
+  std::vector<std::byte> slab;
+  hdf5::for_each_slab(field.shape, size_of(field.dtype), hdf5::Dataset::default_slab_bytes,
+                      [&](Shape const& offset, Shape const& count) {
+                        std::size_t const bytes = count_of(count) * size_of(field.dtype);
+                        slab.resize(bytes);
+                        dataset.read(slab.data(), field.dtype, offset, count);
+                        same = same && std::memcmp(slab.data(), next, bytes) == 0;
+                        next += bytes;
+                      });
+  return same;
 }
 
 }  // namespace
 
+OutputFile::OutputFile(std::string path) : file_("--output", std::move(path)) { check_hdf5_words(); }
+
+void OutputFile::add(std::string const& group, std::vector<HostField> const& fields, ParameterMap const& parameters) {
+  // HDF5 aborts where a write fails. So it gets space that is there already, on a file that was made without it.
+  std::size_t bytes = std::size_t{64} << 10;
+  for (HostField const& field : fields) bytes += field.bytes() + (std::size_t{8} << 10);
+  try {
+    if (!exists_) file_.write(hdf5::empty_file());
+    exists_ = true;
+    file_.reserve(bytes);
+    hdf5::File file(file_.temporary(), hdf5::File::Mode::modify);
+    {
+      hdf5::Group target = file.root();
+      for (std::size_t begin = 1; begin < group.size();) {
+        std::size_t const end = std::min(group.find('/', begin), group.size());
+        target = target.require_group(group.substr(begin, end - begin));
+        begin = end + 1;
+      }
+      for (auto const& [name, value] : parameters) target.write_attribute(name, value);
+      write_fields(target, fields);
+    }
+    file.close();
+    file_.flush();
+    // Reads back while the values are at hand: a write that failed in silence would leave others.
+    hdf5::File const again(file_.temporary(), hdf5::File::Mode::read);
+    hdf5::Group const source = open_path(again, group);
+    for (HostField const& field : fields) {
+      if (!holds(source.open_dataset(field.name), field))
+        file_.fail(group + "/" + field.name + " reads back otherwise");
+      written_.push_back({group, field.name, field.shape});
+    }
+  } catch (hdf5::Error const& error) {
+    file_.discard();
+    file_.fail(std::string(error.what()) + " while writing " + group);
+  }
+}
+
 void OutputFile::write_input(std::vector<HostField> const& fields, ParameterMap const& parameters) {
-  writing(path_, "/input", [&] {
-    open();
-    hdf5::Group input = file_.root().require_group("input");
-    for (auto const& [name, value] : parameters) input.write_attribute(name, value);
-    write_fields(input, fields);
-  });
+  add("/input", fields, parameters);
 }
 
 void OutputFile::write(std::string const& variant, std::string const& space, std::vector<HostField> const& fields) {
-  writing(path_, "/output/" + variant + "/" + space, [&] {
-    open();
-    hdf5::Group group = file_.root().require_group("output").require_group(variant).require_group(space);
-    write_fields(group, fields);
-  });
+  add("/output/" + variant + "/" + space, fields, {});
 }
 
 void OutputFile::commit() {
-  writing(path_, "the file", [&] { file_.close(); });
-  if (temporary_path_.empty()) return;
-  std::error_code error;
-  fs::rename(temporary_path_, final_path_, error);
-  if (error) {
-    throw std::runtime_error(path_ + ": cannot be written (" + error.message() + ") the results are in " +
-                             std::exchange(temporary_path_, {}));
+  try {
+    hdf5::File const file(file_.temporary(), hdf5::File::Mode::read);
+    for (Written const& written : written_) {
+      hdf5::Group const group = open_path(file, written.group);
+      if (group.open_dataset(written.field).shape() != written.shape) {
+        file_.fail(written.group + "/" + written.field + " reads back otherwise");
+      }
+    }
+  } catch (hdf5::Error const& error) {
+    file_.discard();
+    file_.fail(error.what());
   }
-  temporary_path_.clear();
+  file_.publish();
 }
 
 }  // namespace tessera

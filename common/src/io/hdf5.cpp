@@ -343,14 +343,15 @@ Dataset Group::create_dataset(std::string const& name, DType dtype, Shape const&
       "dataset " + name + " cannot be made"));
 }
 
-std::vector<std::string> Group::attribute_names() const {
+std::vector<std::string> Group::attribute_names(std::string const& member) const {
   std::vector<std::string> names;
   auto const collect = [](hid_t, char const* name, H5A_info_t const*, void* out) -> herr_t {
     static_cast<std::vector<std::string>*>(out)->emplace_back(name);
     return 0;
   };
   hsize_t index = 0;
-  checked(H5Aiterate2(handle_.id(), H5_INDEX_NAME, H5_ITER_INC, &index, collect, &names),
+  checked(H5Aiterate_by_name(handle_.id(), member.c_str(), H5_INDEX_NAME, H5_ITER_INC, &index, collect, &names,
+                             H5P_DEFAULT),
           "the attributes cannot be listed");
   std::sort(names.begin(), names.end());
   return names;
@@ -394,6 +395,17 @@ File::File(std::string const& path, Mode mode) {
       handle_ = opened(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), "HDF5 cannot create it");
       break;
   }
+}
+
+std::string empty_file() {
+  Handle const access = opened(H5Pcreate(H5P_FILE_ACCESS), "no property list");
+  checked(H5Pset_fapl_core(access.id(), 4096, false), "no file in memory");
+  Handle const file = opened(H5Fcreate("empty", H5F_ACC_TRUNC, H5P_DEFAULT, access.id()), "no file in memory");
+  checked(H5Fflush(file.id(), H5F_SCOPE_GLOBAL), "no file in memory");
+  std::string bytes(static_cast<std::size_t>(checked(H5Fget_file_image(file.id(), nullptr, 0), "no file in memory")),
+                    '\0');
+  checked(H5Fget_file_image(file.id(), bytes.data(), bytes.size()), "no file in memory");
+  return bytes;
 }
 
 Group File::root() const {

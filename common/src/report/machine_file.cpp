@@ -1,7 +1,9 @@
 #include <tessera/report/machine_file.hpp>
 
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <system_error>
 
 #include "json.hpp"
 
@@ -50,6 +52,10 @@ SpaceReport space_of(std::string const& path, std::string const& name, Json cons
 }  // namespace
 
 std::map<std::string, SpaceReport> read_machine_file(std::string const& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
+    refuse(path, "it is not a regular file");
+  }
   std::ifstream file(path);
   if (!file) refuse(path, "there is no such file, or it cannot be read");
   Json const json = Json::parse(file, nullptr, false);
@@ -66,9 +72,7 @@ std::map<std::string, SpaceReport> read_machine_file(std::string const& path) {
   return spaces;
 }
 
-std::string writable_machine_file(std::string const& path) { return report::writable_path("--save-machine", path); }
-
-void write_machine_file(std::string const& path, std::vector<SpaceReport> const& spaces, Facts const& build,
+void write_machine_file(WholeFile& file, std::vector<SpaceReport> const& spaces, Facts const& build,
                         Facts const& system) {
   Json json;
   json["schema"] = schema;
@@ -76,7 +80,7 @@ void write_machine_file(std::string const& path, std::vector<SpaceReport> const&
   json["system"] = system;
   json["spaces"] = Json::object();
   for (SpaceReport const& space : spaces) json["spaces"][space.name] = report::space_json(space);
-  report::write_file("--save-machine", path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  file.replace(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace tessera

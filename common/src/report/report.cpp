@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <exception>
 
 #include "json.hpp"
 
@@ -44,6 +45,7 @@ Json case_json(CaseReport const& report) {
   json["dtype"] = name_of(report.dtype);
   json["size"] = report.size ? Json(*report.size) : Json(nullptr);
   json["seed"] = report.seed ? Json(*report.seed) : Json(nullptr);
+  json["data"] = report.data ? Json(name_of(*report.data)) : Json(nullptr);
   json["input_shapes"] = shapes_json(report.input);
   json["output_shapes"] = shapes_json(report.output);
   json["parameters"] = parameters_json(report.parameters);
@@ -85,6 +87,7 @@ Json row_json(RowReport const& row) {
   json["elements"] = row.elements;
   json["unchecked_elements"] = row.unchecked;
   json["rounding_steps"] = number(row.rounding_steps);
+  json["checked_relative_error"] = number(row.checked_relative_error);
   json["worst_error_in_bounds"] = number(row.worst_error_in_bounds);
   json["cold"] = row.cold;
   json["warmup_launches"] = row.samples.warmups;
@@ -112,9 +115,16 @@ std::string joined_lines(std::vector<std::string> const& lines) {
 
 double RowReport::seconds() const { return samples.seconds.empty() ? unknown : statistics(samples.seconds).median; }
 
-Report::Report(std::string path) : path_(std::move(path)) {
+Report::Report(std::string path, Clock now) : now_(std::move(now)) {
   system["started"] = now_utc();
-  if (!path_.empty()) path_ = report::writable_path("--json", path_);
+  if (!path.empty()) file_ = std::make_unique<WholeFile>("--json", std::move(path));
+}
+
+Report::~Report() {
+  try {
+    flush();
+  } catch (std::exception const&) {  // NOLINT(bugprone-empty-catch): who wants to know calls flush or finish
+  }
 }
 
 std::size_t Report::add_case(CaseReport const& report) {
@@ -130,8 +140,14 @@ void Report::add_row(RowReport const& report) {
     case Status::passed: ++passed_; break;
     case Status::failed: ++failed_; break;
     case Status::skipped: ++skipped_; break;
+    case Status::weak: ++weak_; break;
   }
-  write();
+  all_written_ = false;
+  if (writings_ == 0 || now_() - written_at_ >= 20 * write_seconds_) write();
+}
+
+void Report::flush() {
+  if (!all_written_) write();
 }
 
 void Report::finish() {
@@ -141,7 +157,8 @@ void Report::finish() {
 
 std::string Report::last_line() const {
   return "TESSERA rows=" + std::to_string(rows()) + " passed=" + std::to_string(passed_) +
-         " failed=" + std::to_string(failed_) + " skipped=" + std::to_string(skipped_);
+         " failed=" + std::to_string(failed_) + " skipped=" + std::to_string(skipped_) +
+         " weak=" + std::to_string(weak_);
 }
 
 std::string Report::document() const {
@@ -159,8 +176,20 @@ std::string Report::document() const {
          joined_lines(rows_) + "]\n}\n";
 }
 
-void Report::write() const {
-  if (!path_.empty()) report::write_file("--json", path_, document());
+void Report::write() {
+  if (!file_) return;
+  double const start = now_();
+  ++writings_;
+  std::exception_ptr error;
+  try {
+    file_->replace(document());
+    all_written_ = true;
+  } catch (std::exception const&) {
+    error = std::current_exception();
+  }
+  written_at_ = now_();
+  write_seconds_ = written_at_ - start;
+  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <string_view>
@@ -69,6 +70,19 @@ std::string format_size(std::size_t size) {
   return text + " (2^" + std::to_string(std::bit_width(size) - 1) + ")";
 }
 
+namespace {
+
+// How closely a row was checked: "exact", or the relative error that would have been noticed, in two digits.
+std::string checked(double relative_error) {
+  if (relative_error == 0) return "exact";
+  if (!std::isfinite(relative_error)) return "-";
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.1e", relative_error);
+  return buffer;
+}
+
+}  // namespace
+
 std::string format_number(double value) {
   if (std::isnan(value)) return "-";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
@@ -82,7 +96,28 @@ std::string format_number(double value) {
   return three_digits(value);
 }
 
+std::string reason_kind(std::string const& reason) {
+  auto const is_digit = [](char letter) { return std::isdigit(static_cast<unsigned char>(letter)) != 0; };
+  std::string kind;
+  for (std::size_t begin = 0; begin < reason.size();) {
+    std::size_t end = begin;
+    while (end < reason.size() && is_digit(reason[end])) ++end;
+    if (end == begin) {
+      kind += reason[begin++];
+    } else {
+      // Digits of a name stay: int32.
+      bool const of_a_name = begin > 0 && std::isalpha(static_cast<unsigned char>(reason[begin - 1])) != 0;
+      kind += of_a_name ? reason.substr(begin, end - begin) : "N";
+      begin = end;
+    }
+  }
+  return kind;
+}
+
 void Table::begin_app(App const& app, std::vector<Row const*> const& rows) {
+  end_app();
+  cases_of_app_ = 0;
+  several_spaces_ = std::ranges::any_of(rows, [&](Row const* row) { return row->space != rows.front()->space; });
   variant_width_ = std::string_view("variant").size();
   space_width_ = std::string_view("space").size();
   for (Row const* row : rows) {
@@ -94,10 +129,13 @@ void Table::begin_app(App const& app, std::vector<Row const*> const& rows) {
 }
 
 void Table::begin_case(CaseReport const& report, std::size_t index, std::size_t count) {
+  case_ = index + 1;
+  ++cases_of_app_;
   std::vector<std::string> parts;
   std::string const which = count > 1 ? "case " + std::to_string(index + 1) + "/" + std::to_string(count) : "case";
   if (report.source.empty()) {
     parts.push_back(which + ": generated, size " + format_size(report.size.value_or(0)));
+    if (report.data) parts.push_back(std::string(name_of(*report.data)) + " data");
     if (report.seed) parts.push_back("seed " + std::to_string(*report.seed));
   } else {
     parts.push_back(which + ": " + report.source);
@@ -113,7 +151,7 @@ void Table::begin_case(CaseReport const& report, std::size_t index, std::size_t 
     *out_ << "  " << left("variant", variant_width_) << "  " << left("level", 7) << "  " << left("space", space_width_)
           << "  " << left("status", 7) << "  " << right("time", 8) << "  " << right("GB/s", 7) << "  "
           << right("% copy", 6) << (with_flops_ ? "  " + right("GFLOP/s", 7) + "  " + right("% roof", 6) : "") << "  "
-          << right("error/bound", 11) << "  note\n";
+          << right("checked", 7) << "  " << right("error/bound", 11) << "  note\n";
   }
   std::size_t column = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -125,6 +163,15 @@ void Table::begin_case(CaseReport const& report, std::size_t index, std::size_t 
 }
 
 void Table::add_row(RowReport const& row) {
+  if (row.status == Status::skipped) {
+    std::string const name = row.variant + (several_spaces_ ? " on " + row.space : "");
+    std::string const kind = reason_kind(row.reason);
+    auto known = std::ranges::find_if(skipped_, [&](auto const& one) { return one.row == name && one.kind == kind; });
+    if (known == skipped_.end()) known = skipped_.insert(skipped_.end(), {name, kind, row.reason, false, {}});
+    known->others = known->others || known->reason != row.reason;
+    known->cases.push_back(case_);
+    return;
+  }
   std::string line = "  " + left(row.variant, variant_width_) + "  " + left(name_of(row.level), 7) + "  " +
                      left(row.space, space_width_) + "  " +
                      left(row.status == Status::failed ? "FAILED" : name_of(row.status), 7) + "  " +
@@ -134,20 +181,40 @@ void Table::add_row(RowReport const& row) {
                      (with_flops_ ? "  " + right(row.flops > 0 ? format_number(row.flops_per_second() / 1e9) : "-", 7) +
                                         "  " + right(percent(row.share_of_roof()), 6)
                                   : "") +
-                     "  " + right(format_number(row.worst_error_in_bounds), 11) + "  ";
+                     "  " + right(checked(row.checked_relative_error), 7) + "  " +
+                     right(format_number(row.worst_error_in_bounds), 11) + "  ";
   std::vector<std::string> notes;
   if (row.unchecked > 0) notes.push_back(std::to_string(row.unchecked) + " unchecked");
   if (!row.note.empty()) notes.push_back(row.note);
   line += join(notes, "; ");
-  // A short reason of a skip stays on the line; why a row failed stands out on its own.
-  std::string reason = row.reason;
-  if (row.status == Status::skipped && notes.empty() && line.size() + reason.size() <= page_width) {
-    line += std::exchange(reason, {});
-  }
   if (line.size() > page_width) line = line.substr(0, page_width - 3) + "...";
   line.erase(line.find_last_not_of(' ') + 1);
   *out_ << line << "\n";
-  if (!reason.empty()) *out_ << "    why: " << reason << "\n";
+  if (!row.reason.empty()) *out_ << "    why: " << row.reason << "\n";
+  out_->flush();
+}
+
+void Table::end_app() {
+  std::size_t const named = 6;
+  while (!skipped_.empty()) {
+    Skipped const first = skipped_.front();
+    std::vector<std::string> rows;
+    std::erase_if(skipped_, [&](Skipped const& one) {
+      bool const same = one.kind == first.kind && one.cases == first.cases;
+      if (same) rows.push_back(one.row);
+      return same;
+    });
+    *out_ << "  skipped";
+    if (first.cases.size() < cases_of_app_) {
+      if (first.cases.size() > named) {
+        *out_ << " in " << first.cases.size() << " of " << cases_of_app_ << " cases";
+      } else {
+        *out_ << (first.cases.size() > 1 ? " in cases " : " in case ");
+        for (std::size_t i = 0; i < first.cases.size(); ++i) *out_ << (i == 0 ? "" : ", ") << first.cases[i];
+      }
+    }
+    *out_ << ": " << join(rows) << "\n    why: " << first.reason << (first.others ? ", and the like" : "") << "\n";
+  }
   out_->flush();
 }
 

@@ -1,6 +1,7 @@
 #include <tessera/verify/verify.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -9,6 +10,9 @@
 #include <limits>
 #include <type_traits>
 #include <utility>
+#include <vector>
+
+#include <tessera/core/host_threads.hpp>
 
 namespace tessera {
 
@@ -34,6 +38,7 @@ double half_ulp(double value) {
 struct Tolerance {
   double growth = 0;     ///< relative to the scale: expm1(steps * u)
   double underflow = 0;  ///< absolute: steps * denorm_min
+  double flushed = 0;    ///< the same of a row whose atomics flush denormals, where it is exact
   double half_ulps = 1;  ///< of the expected value
 };
 
@@ -52,7 +57,10 @@ Error error_of(double expected, double scale, double offset, double actual, Tole
     if (std::isnan(expected)) return {std::isnan(actual) ? 0 : infinity, 0};
     if ((scale == 0 || tolerance.growth == 0) && offset == 0) {
       auto const rounded = static_cast<double>(static_cast<T>(expected));
-      return {actual == rounded ? 0 : std::abs(actual - rounded), 0};
+      // Exact sums of denormals are below 2^p times the smallest number that is none.
+      constexpr double smallest = static_cast<double>(std::numeric_limits<T>::min()) / unit_roundoff(dtype_of<T>);
+      bool const may_be_flushed = tolerance.flushed > 0 && std::abs(expected) <= smallest;
+      return {actual == rounded ? 0 : std::abs(actual - rounded), may_be_flushed ? tolerance.flushed : 0};
     }
 
     double const bound = tolerance.growth * scale + offset + tolerance.underflow;
@@ -71,35 +79,124 @@ Error error_of(double expected, double scale, double offset, double actual, Tole
   }
 }
 
-/// The loop. `scale` may be null: exact everywhere; `offset` may be null: none.
+/// What a part of a field's elements came to. Parts are merged in the order of their elements.
+struct Tally {
+  std::size_t wrong = 0;
+  std::size_t unchecked = 0;
+  std::size_t first_wrong = 0;
+  double expected = 0;  // at first_wrong
+  double actual = 0;
+  double worst = 0;
+  std::size_t worst_index = 0;
+  double largest_bound = 0;
+  double sharpest = infinity;
+  double squares = 0;  // of finite expected values
+  double term_squares = 0;
+  double largest = 0;  // of them
+  std::size_t finite = 0;
+
+  void merge(Tally const& later) {
+    if (wrong == 0) {
+      first_wrong = later.first_wrong;
+      expected = later.expected;
+      actual = later.actual;
+    }
+    wrong += later.wrong;
+    unchecked += later.unchecked;
+    if (later.worst > worst) {
+      worst = later.worst;
+      worst_index = later.worst_index;
+    }
+    largest_bound = std::max(largest_bound, later.largest_bound);
+    sharpest = std::min(sharpest, later.sharpest);
+    squares += later.squares;
+    term_squares += later.term_squares;
+    largest = std::max(largest, later.largest);
+    finite += later.finite;
+  }
+};
+
+/// Compares elements begin .. end - 1. `scale` may be null: exact everywhere; `offset` may be null: none.
 template <class T, class Value>
-void compare(Value const* expected, double const* scale, double const* offset, T const* actual,
-             Tolerance const& tolerance, Verdict& verdict) {
-  for (std::size_t i = 0; i < verdict.count; ++i) {
+Tally compare(Value const* expected, double const* scale, double const* offset, T const* actual,
+              Tolerance const& tolerance, std::size_t begin, std::size_t end) {
+  Tally tally;
+  for (std::size_t i = begin; i < end; ++i) {
     double const element_scale = scale == nullptr ? 0 : scale[i];
     double const element_offset = offset == nullptr ? 0 : offset[i];
     if (element_scale == infinity || element_offset == infinity) {
-      ++verdict.unchecked;
+      ++tally.unchecked;
       continue;
     }
     auto const wanted = static_cast<double>(expected[i]);
     auto const found = static_cast<double>(actual[i]);
     Error const error = error_of<T>(wanted, element_scale, element_offset, found, tolerance);
     if (!(error.size <= error.bound)) {  // so that NaN fails
-      if (verdict.wrong == 0) {
-        verdict.first_wrong = i;
-        verdict.expected = wanted;
-        verdict.actual = found;
+      if (tally.wrong == 0) {
+        tally.first_wrong = i;
+        tally.expected = wanted;
+        tally.actual = found;
       }
-      ++verdict.wrong;
+      ++tally.wrong;
     }
     // The division only where there is a new worst.
-    if (verdict.worst < infinity && !(error.size <= verdict.worst * error.bound)) {
+    if (tally.worst < infinity && !(error.size <= tally.worst * error.bound)) {
       double const ratio = error.size / error.bound;
-      verdict.worst = std::isnan(ratio) ? infinity : ratio;
-      verdict.worst_index = i;
+      tally.worst = std::isnan(ratio) ? infinity : ratio;
+      tally.worst_index = i;
+    }
+    double const magnitude = std::abs(wanted);
+    if (magnitude < infinity) {
+      tally.squares += magnitude * magnitude;
+      double const of_terms = std::max(magnitude, element_scale);
+      tally.term_squares += of_terms * of_terms;
+      tally.largest = std::max(tally.largest, magnitude);
+      ++tally.finite;
+      tally.largest_bound = std::max(tally.largest_bound, error.bound);
+      if (error.bound == 0) tally.sharpest = 0;
+      if (error.bound < tally.sharpest * magnitude) tally.sharpest = error.bound / magnitude;
     }
   }
+  return tally;
+}
+
+Verdict verdict_of(Tally const& tally, std::size_t count) {
+  Verdict verdict;
+  verdict.passed = tally.wrong == 0;
+  verdict.count = count;
+  verdict.wrong = tally.wrong;
+  verdict.unchecked = tally.unchecked;
+  verdict.first_wrong = tally.first_wrong;
+  verdict.expected = tally.expected;
+  verdict.actual = tally.actual;
+  verdict.worst = tally.worst;
+  verdict.worst_index = tally.worst_index;
+  // A bound that is not 0 beside values that all are: infinitely far.
+  if (tally.largest_bound > 0) {
+    // Where squares leave the range, one element stands for all.
+    double const root = tally.squares < infinity ? std::sqrt(tally.squares) : tally.largest;
+    double const root_of_count = std::sqrt(static_cast<double>(tally.finite));
+    verdict.sensitivity = tally.largest_bound / root * root_of_count;
+    verdict.of_terms = tally.largest_bound / std::max(root, std::sqrt(tally.term_squares)) * root_of_count;
+  }
+  verdict.sharpest = tally.finite == 0 ? 0 : tally.sharpest;
+  return verdict;
+}
+
+/// Elements that one thread compares at a time: some hundred microseconds of work.
+constexpr std::size_t compared_at_once = std::size_t{1} << 18;
+
+/// compare() of `count` elements on all cores, with the result of a serial loop.
+template <class T, class Value>
+Tally compare_all(Value const* expected, double const* scale, double const* offset, T const* actual,
+                  Tolerance const& tolerance, std::size_t count) {
+  std::vector<Tally> parts(blocks_in(count, compared_at_once));
+  for_blocks(count, compared_at_once, [&](std::size_t block, std::size_t begin, std::size_t end) {
+    parts[block] = compare(expected, scale, offset, actual, tolerance, begin, end);
+  });
+  Tally all;
+  for (Tally const& part : parts) all.merge(part);
+  return all;
 }
 
 std::string format(double value, int digits) {
@@ -140,18 +237,20 @@ std::string mismatch(std::string const& name, Shape const& shape, HostField cons
 
 template <class T, class Value>
 Verdict compare_fields(Value const* expected, ExpectedField const& reference, HostField const& actual,
-                       double rounding_steps, double half_ulps, std::string const& source, std::size_t written) {
-  Verdict verdict;
-  verdict.count = std::min(actual.count(), written);
+                       Chain const& chain, double half_ulps, std::string const& source, std::size_t written) {
+  std::size_t const count = std::min(actual.count(), written);
   Tolerance tolerance{.half_ulps = half_ulps};
   if constexpr (std::is_floating_point_v<T>) {
-    tolerance.growth = std::expm1(rounding_steps * unit_roundoff(dtype_of<T>));
-    tolerance.underflow = rounding_steps * static_cast<double>(std::numeric_limits<T>::denorm_min());
+    using Limits = std::numeric_limits<T>;
+    tolerance.growth = growth_of(chain.rounding_steps, unit_roundoff(dtype_of<T>), chain.statistical);
+    tolerance.underflow =
+        chain.rounding_steps * static_cast<double>(chain.flushes_denormals ? Limits::min() : Limits::denorm_min());
+    if (chain.flushes_denormals) tolerance.flushed = tolerance.underflow;
   }
-  compare(expected, reference.scale.empty() ? nullptr : reference.scale.data(),
-          reference.offset.empty() ? nullptr : reference.offset.data(), static_cast<T const*>(actual.data.get()),
-          tolerance, verdict);
-  verdict.passed = verdict.wrong == 0;
+  Tally const tally = compare_all(expected, reference.scale.empty() ? nullptr : reference.scale.data(),
+                                  reference.offset.empty() ? nullptr : reference.offset.data(),
+                                  static_cast<T const*>(actual.data.get()), tolerance, count);
+  Verdict verdict = verdict_of(tally, count);
   if (!verdict.passed) verdict.message = describe(verdict, actual, source);
   return verdict;
 }
@@ -163,13 +262,18 @@ Verdict with_rest_untouched(Verdict verdict, HostField const& actual, std::size_
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   auto const* const data = static_cast<T const*>(actual.data.get());
   auto const poison = std::bit_cast<Bits>(poison_value<T>);
-  std::size_t touched = 0;
-  std::size_t first = 0;
-  for (std::size_t i = written; i < actual.count(); ++i) {
-    if (std::bit_cast<Bits>(data[i]) == poison) continue;
-    if (touched++ == 0) first = i;
-  }
-  if (touched == 0 || !verdict.passed) return verdict;
+  if (!verdict.passed || written >= actual.count()) return verdict;
+  std::atomic<std::size_t> touched = 0;
+  std::atomic<std::size_t> first = actual.count();
+  for_blocks(actual.count() - written, compared_at_once, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t i = written + begin; i < written + end; ++i) {
+      if (std::bit_cast<Bits>(data[i]) == poison) continue;
+      ++touched;
+      for (std::size_t known = first; i < known && !first.compare_exchange_weak(known, i);) {
+      }
+    }
+  });
+  if (touched == 0) return verdict;
   verdict.passed = false;
   verdict.wrong = touched;
   verdict.first_wrong = first;
@@ -210,22 +314,31 @@ Verdict with_type(DType dtype, Function const& function) {
 
 }  // namespace
 
-Verdict verify(ExpectedField const& expected, HostField const& actual, double rounding_steps, std::size_t written) {
+double growth_of(double steps, double unit, bool statistical) {
+  double exponent = steps * unit;
+  if (statistical) exponent = std::min(exponent, 8 * std::sqrt(steps) * unit + steps * unit * unit / (1 - unit));
+  return std::expm1(exponent);
+}
+
+Verdict verify(ExpectedField const& expected, HostField const& actual, Chain const& chain, std::size_t written) {
   std::string const difference = mismatch(expected.name, expected.shape, actual);
   if (!difference.empty()) return failed(difference);
-  if (expected.value.size() != actual.count() || !has_bounds_for(expected, actual.count())) {
+  bool const narrow = expected.narrow != nullptr;
+  if ((!narrow && expected.value.size() != actual.count()) || !has_bounds_for(expected, actual.count())) {
     return failed(expected.name + ": the reference holds " + std::to_string(expected.value.size()) + " values, " +
                   sizes_of_bounds(expected) + " for shape " + to_string(expected.shape));
   }
   return with_type(actual.dtype, [&]<class T>(T) {
-    return with_rest_untouched<T>(
-        compare_fields<T>(expected.value.data(), expected, actual, rounding_steps, 1, "expected", written), actual,
-        written);
+    auto const compared_with = [&](auto const* values) {
+      return compare_fields<T>(values, expected, actual, chain, 1, "expected", written);
+    };
+    return with_rest_untouched<T>(narrow ? compared_with(expected.narrow.get()) : compared_with(expected.value.data()),
+                                  actual, written);
   });
 }
 
 Verdict verify_against_file(HostField const& file_expected, ExpectedField const& scale, HostField const& actual,
-                            double rounding_steps, std::size_t written) {
+                            Chain const& chain, std::size_t written) {
   std::string const difference = mismatch(file_expected.name, file_expected.shape, actual);
   if (!difference.empty()) return failed("/expected: " + difference);
   if (file_expected.dtype != actual.dtype) {
@@ -240,15 +353,51 @@ Verdict verify_against_file(HostField const& file_expected, ExpectedField const&
                   to_string(actual.shape));
   }
   return with_type(actual.dtype, [&]<class T>(T) {
-    return compare_fields<T>(static_cast<T const*>(file_expected.data.get()), scale, actual, rounding_steps, 2,
+    return compare_fields<T>(static_cast<T const*>(file_expected.data.get()), scale, actual, chain, 2,
                              "expected (from the file)", written);
   });
+}
+
+void make_narrow(ExpectedField& expected, DType dtype) {
+  std::size_t const count = expected.value.size();
+  if (count <= compared_at_once || expected.narrow != nullptr) return;
+  std::atomic<bool> exact = true;
+  for_blocks(expected.scale.size(), compared_at_once, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end && exact; ++i) {
+      if (expected.scale[i] != 0) exact = false;
+    }
+  });
+  if (exact) expected.scale = std::vector<double>();
+  bool const rounded = exact && expected.offset.empty() && dtype == DType::float32;
+
+  std::atomic<bool> lossless = true;
+  std::shared_ptr<float[]> const narrow(new float[count]);
+  float* const floats = narrow.get();
+  for_blocks(count, compared_at_once, [&](std::size_t, std::size_t begin, std::size_t end) {
+    bool all = true;
+    for (std::size_t i = begin; i < end && lossless; ++i) {
+      double const value = expected.value[i];
+      floats[i] = static_cast<float>(value);
+      all = all && (rounded || static_cast<double>(floats[i]) == value || std::isnan(value));
+    }
+    if (!all) lossless = false;
+  });
+  if (!lossless) return;
+  expected.narrow = narrow;
+  expected.value = std::vector<double>();
 }
 
 bool same_bits(HostField const& a, HostField const& b) {
   if (a.dtype != b.dtype || a.shape != b.shape) return false;
   if (a.bytes() == 0) return true;
-  return a.data != nullptr && b.data != nullptr && std::memcmp(a.data.get(), b.data.get(), a.bytes()) == 0;
+  if (a.data == nullptr || b.data == nullptr) return false;
+  std::atomic<bool> same = true;
+  for_blocks(a.bytes(), sizeof(double) * compared_at_once, [&](std::size_t, std::size_t begin, std::size_t end) {
+    auto const* const bytes = static_cast<unsigned char const*>(a.data.get());
+    auto const* const others = static_cast<unsigned char const*>(b.data.get());
+    if (same && std::memcmp(bytes + begin, others + begin, end - begin) != 0) same = false;
+  });
+  return same;
 }
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 /// The table outside: a mini-app as the driver sees it. Each variant x execution space x dtype is one Row of plain data
 /// with one function; no Kokkos and no template reaches the driver.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include <tessera/core/info.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/verify/sample.hpp>
 
 namespace tessera {
 
@@ -48,10 +50,19 @@ class RowRun {
   virtual void evict_cache() = 0;
   /// Copies the output to the host. Throws std::runtime_error if a guard zone was written ("wrote N bytes past ...").
   [[nodiscard]] virtual std::vector<HostField> fetch() = 0;
+  /// The same of those elements alone that `choose` says of a field of so many: see gather().
+  using Choose = std::function<std::vector<Stretch>(std::size_t count)>;
+  [[nodiscard]] virtual std::vector<HostField> fetch_sample(Choose const& choose) {
+    std::vector<HostField> fields = fetch();
+    for (HostField& field : fields) field = gather(field, choose(field.count()));
+    return fields;
+  }
   /// Longest chain of roundings that leads to an output element (see ExpectedField).
   [[nodiscard]] virtual double rounding_steps() const = 0;
   /// The least work of this row, where it is another than its case's: the measurements of roofline.
   [[nodiscard]] virtual std::optional<Work> work() const { return std::nullopt; }
+  /// True if the row adds floats by hardware's atomics that flush denormals to 0 (see verify.hpp).
+  [[nodiscard]] virtual bool flushes_denormals() const { return false; }
   /// The output fields that the row writes; empty: all of them, to their ends.
   [[nodiscard]] virtual std::vector<WrittenField> outputs() const { return {}; }
   /// What the variant says about this run ("vendor BLAS", "tiles of 6144"); may be empty.
@@ -73,6 +84,8 @@ class Case {
   /// Names and shapes of the output's fields (no data).
   [[nodiscard]] virtual std::vector<HostField> output_shapes() const = 0;
   [[nodiscard]] virtual Work work() const = 0;
+  /// Terms in the longest sum that an output element is.
+  [[nodiscard]] virtual double terms() const { return 1; }
   /// Runs the serial reference. Not cached: the caller keeps it.
   [[nodiscard]] virtual std::vector<ExpectedField> reference() const = 0;
   /// Frees the device copies of the input.
@@ -105,6 +118,7 @@ struct Footprint {
   double input_bytes = 0;
   double output_bytes = 0;
   double output_elements = 0;
+  std::vector<Shape> output_shapes = {};  ///< in the order of output_fields
 };
 
 /// One mini-app: everything the driver needs.
@@ -121,8 +135,17 @@ struct App {
   std::vector<Shape> (*input_shapes)(std::size_t size, ParameterMap const&) = nullptr;
   Footprint (*footprint_of_size)(DType, std::size_t size, ParameterMap const&) = nullptr;
   Footprint (*footprint_of_source)(DType, FieldSource const&, ParameterMap const&) = nullptr;
-  std::unique_ptr<Case> (*generate)(DType, std::size_t size, std::uint64_t seed, ParameterMap const&) = nullptr;
+  std::vector<DataKind> data{DataKind::random};  ///< kinds of data that it generates, the default first
+  std::unique_ptr<Case> (*generate_data)(DType, std::size_t size, std::uint64_t seed, DataKind,
+                                         ParameterMap const&) = nullptr;
   std::unique_ptr<Case> (*read)(DType, FieldSource const&, ParameterMap const&) = nullptr;
+
+  [[nodiscard]] bool has(DataKind kind) const { return std::ranges::find(data, kind) != data.end(); }
+  /// A case of the default kind of data.
+  [[nodiscard]] std::unique_ptr<Case> generate(DType dtype, std::size_t size, std::uint64_t seed,
+                                               ParameterMap const& map) const {
+    return generate_data(dtype, size, seed, data.front(), map);
+  }
 };
 
 /// Runs one mini-app's command line; returns the exit code (0 verified, 1 a row failed, 2 the user's mistake).

@@ -31,6 +31,8 @@ void check_memory(std::string const& what, MemoryNeed const& need, std::vector<s
 struct Oracle {
   std::vector<ExpectedField> reference;
   std::vector<HostField> from_file;  ///< /expected of the file; may lack fields, or be empty
+  VerifyOptions verify = {};
+  bool random_data = false;  ///< the case was drawn at random: bounds may be statistical
 };
 
 /// Compares the reference with the file's /expected. Returns what is wrong: one of the two is, so that no row can be

@@ -4,16 +4,16 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <any>
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <typeindex>
 #include <utility>
 #include <vector>
 
 #include <tessera/app/app.hpp>
+#include <tessera/app/row_memory.hpp>
 #include <tessera/core/config.hpp>
 #include <tessera/core/fields.hpp>
 #include <tessera/core/problem.hpp>
@@ -36,20 +36,20 @@ class TypedCase final : public Case {
   using HostInput = typename Problem::template Input<T, Kokkos::HostSpace>;
   using HostOutput = typename Problem::template Output<T, Kokkos::HostSpace>;
 
-  TypedCase(HostInput input, ParameterMap parameters) : input_(std::move(input)), parameters_(std::move(parameters)) {}
+  /// `memory`: what the input's views lie over, a field each.
+  TypedCase(HostInput input, std::vector<std::shared_ptr<unsigned char>> memory, ParameterMap parameters)
+      : input_(std::move(input)), memory_(std::move(memory)), parameters_(std::move(parameters)) {}
 
   [[nodiscard]] DType dtype() const override { return dtype_of<T>; }
   [[nodiscard]] ParameterMap const& parameters() const override { return parameters_; }
-  [[nodiscard]] std::vector<HostField> input() const override { return host_fields(input_); }
+  [[nodiscard]] std::vector<HostField> input() const override {
+    return named_fields(describe<HostInput>(), shapes_of(input_), memory_);
+  }
   [[nodiscard]] std::vector<HostField> output_shapes() const override {
-    std::vector<HostField> result;
-    std::vector<Shape> const shapes = Problem::output_shapes(shapes_of(input_), input_.parameters);
-    std::vector<FieldSpec> const specs = describe<HostOutput>();
-    for (std::size_t i = 0; i < specs.size(); ++i)
-      result.push_back({specs[i].name, specs[i].dtype, shapes[i], nullptr});
-    return result;
+    return named_fields(describe<HostOutput>(), Problem::output_shapes(shapes_of(input_), input_.parameters), {});
   }
   [[nodiscard]] Work work() const override { return Problem::work(shapes_of(input_), input_.parameters, dtype_of<T>); }
+  [[nodiscard]] double terms() const override { return terms_of<Problem>(shapes_of(input_), input_.parameters); }
   [[nodiscard]] std::vector<ExpectedField> reference() const override { return Problem::template reference<T>(input_); }
   void release_device_input() override { on_device_.clear(); }
 
@@ -57,21 +57,30 @@ class TypedCase final : public Case {
 
   /// The input in that space's memory, copied once.
   template <class Exec>
-  [[nodiscard]] InputOn<Problem, Exec, T> const& on() {
+  [[nodiscard]] InputOn<Problem, Exec, T> on() {
     using DeviceInput = InputOn<Problem, Exec, T>;
     if constexpr (std::is_same_v<DeviceInput, HostInput>) {
       return input_;
     } else {
-      std::any& slot = on_device_[std::type_index(typeid(DeviceInput))];
-      if (!slot.has_value()) slot = copied<DeviceInput>(input_);
-      return *std::any_cast<DeviceInput>(&slot);
+      std::string const space(space_name<Exec>());
+      auto& memory = on_device_[space];
+      if (memory.empty()) memory = copies_in(space, input());
+      DeviceInput copy{};
+      copy.parameters = input_.parameters;
+      std::vector<unsigned char*> fields;
+      for (auto const& field : memory) fields.push_back(field.get());
+      wrap_fields(copy, shapes_of(input_), fields);
+      return copy;
     }
   }
+  [[nodiscard]] HostBuffers& buffers() { return buffers_; }
 
  private:
   HostInput input_;
+  std::vector<std::shared_ptr<unsigned char>> memory_;
   ParameterMap parameters_;
-  std::map<std::type_index, std::any> on_device_;
+  std::map<std::string, std::vector<std::shared_ptr<unsigned char>>> on_device_;  // by space
+  HostBuffers buffers_;
 };
 
 template <class Problem, class Variant, class Exec, class T>
@@ -81,19 +90,26 @@ class TypedRun final : public RowRun {
   using Output = OutputOn<Problem, Exec, T>;
 
   explicit TypedRun(TypedCase<Problem, T>& problem_case)
-      : input_(problem_case.template on<Exec>()),
+      : buffers_(problem_case.buffers()),
+        input_(problem_case.template on<Exec>()),
         steps_(Problem::rounding_steps(shapes_of(problem_case.host_input()), input_.parameters)),
         plan_(exec_, input_),
-        output_(Problem::output_shapes(shapes_of(problem_case.host_input()), input_.parameters)) {}
-
-  void poison() override {
-    output_.poison();
-    Kokkos::fence("tessera: poisoned");
+        memory_(space_name<Exec>(), describe<Output>(),
+                Problem::output_shapes(shapes_of(problem_case.host_input()), input_.parameters)) {
+    std::vector<void*> fields;
+    std::vector<Shape> const shapes = Problem::output_shapes(shapes_of(problem_case.host_input()), input_.parameters);
+    for (std::size_t i = 0; i < shapes.size(); ++i) fields.push_back(memory_.data(i));
+    wrap_fields(output_, shapes, fields);
   }
-  void enqueue() override { plan_(exec_, input_, output_.output()); }
+
+  void poison() override { memory_.poison(); }
+  void enqueue() override { plan_(exec_, input_, output_); }
   void fence() override { exec_.fence("tessera: sample"); }
   void evict_cache() override { measure::evict_cache(space_name<Exec>()); }
-  [[nodiscard]] std::vector<HostField> fetch() override { return output_.fetch(); }
+  [[nodiscard]] std::vector<HostField> fetch() override { return memory_.fetch(buffers_); }
+  [[nodiscard]] std::vector<HostField> fetch_sample(Choose const& choose) override {
+    return memory_.fetch_sample(choose);
+  }
   [[nodiscard]] double rounding_steps() const override {
     if constexpr (requires { plan_.rounding_steps(); }) {
       return plan_.rounding_steps();
@@ -106,6 +122,15 @@ class TypedRun final : public RowRun {
       return plan_.work();
     } else {
       return std::nullopt;
+    }
+  }
+  [[nodiscard]] bool flushes_denormals() const override {
+    // CUDA C++ Programming Guide, atomicAdd: of 32-bit floats it works in flush-to-zero mode, on global memory. Of
+    // doubles, and of other operations than atomics, nothing is flushed unless the compiler is asked to.
+    if constexpr (requires { Plan::atomic_sums; }) {
+      return Plan::atomic_sums && std::is_same_v<T, float> && space_name<Exec>() == "cuda";
+    } else {
+      return false;
     }
   }
   [[nodiscard]] std::vector<WrittenField> outputs() const override {
@@ -124,11 +149,13 @@ class TypedRun final : public RowRun {
   }
 
  private:
+  HostBuffers& buffers_;
   Exec exec_{};
   InputOn<Problem, Exec, T> input_;
   double steps_;
   Plan plan_;  // before the output: a Skip must not cost its allocation
-  GuardedOutput<Output> output_;
+  GuardedFields memory_;
+  Output output_{};  // over that memory
 };
 
 template <class Problem, class Variant, class Exec, class T>
@@ -155,6 +182,7 @@ template <class Problem, class T>
     for (std::size_t const extent : shape) count *= static_cast<double>(extent);
     result.output_elements += count;
   }
+  result.output_shapes = outputs;
   return result;
 }
 
@@ -167,36 +195,44 @@ template <class Problem, class T>
   return parameters;
 }
 
-/// Reads every field of the input from a source, or generates it, into host memory touched first by the threads that
-/// will use it.
+/// A case whose input fields are filled by fill(field, data), in host memory that nobody has touched yet.
 template <class Problem, class T, class Fill>
-[[nodiscard]] typename Problem::template Input<T, Kokkos::HostSpace> host_input(
-    std::vector<Shape> const& shapes, typename Problem::Parameters const& parameters, Fill&& fill) {
-  typename Problem::template Input<T, Kokkos::HostSpace> input{};
+[[nodiscard]] std::unique_ptr<Case> filled_case(std::vector<Shape> const& shapes,
+                                                typename Problem::Parameters const& parameters, ParameterMap const& map,
+                                                Fill&& fill) {
+  using Input = typename Problem::template Input<T, Kokkos::HostSpace>;
+  auto memory = host_memory_of(describe<Input>(), shapes);
+  std::vector<unsigned char*> fields;
+  for (auto const& field : memory) fields.push_back(field.get());
+  Input input{};
   input.parameters = parameters;
-  for_each_field(input, [&]<class View>(std::size_t i, View& view) {
-    auto const writable = allocate<View>(std::string(input.names[i]), shapes.at(i));
-    fill(i, writable);
-    view = writable;
+  wrap_fields(input, shapes, fields);
+  for_each_field(input, [&]<class View>(std::size_t i, View&) {
+    fill(i, reinterpret_cast<typename View::non_const_value_type*>(fields[i]));
   });
-  return input;
+  return std::make_unique<TypedCase<Problem, T>>(std::move(input), std::move(memory), map);
 }
 
 template <class Problem, class T>
-[[nodiscard]] std::unique_ptr<Case> generate(std::size_t size, std::uint64_t seed, ParameterMap const& map) {
+[[nodiscard]] std::unique_ptr<Case> generate(std::size_t size, std::uint64_t seed, DataKind data,
+                                             ParameterMap const& map) {
   auto const parameters = checked_parameters<Problem, T>(map);
   std::vector<Shape> const shapes = Problem::input_shapes(size, parameters);
   (void)Problem::output_shapes(shapes, parameters);  // throws if the shapes do not go together
-  using Host = Kokkos::DefaultHostExecutionSpace;
-  auto input = host_input<Problem, T>(shapes, parameters, [&]<class View>(std::size_t field, View const& view) {
-    using Value = typename View::value_type;
-    Value* const data = view.data();
-    Kokkos::parallel_for("tessera::generate", Kokkos::RangePolicy<Host>(0, view.size()), [=](std::size_t i) {
-      data[i] = static_cast<Value>(Problem::template element<T>(field, i, seed, parameters));
+  Draw const of_case{.seed = seed,
+                     .data = data,
+                     .terms = static_cast<std::uint64_t>(std::max(1.0, terms_of<Problem>(shapes, parameters))),
+                     .shapes = &shapes};
+  return filled_case<Problem, T>(shapes, parameters, map, [&]<class Value>(std::size_t field, Value* values) {
+    for_host_ranges(count_of(shapes[field]), [&](std::size_t begin, std::size_t end) {
+      Draw draw = of_case;
+      draw.field = field;
+      for (std::size_t i = begin; i < end; ++i) {
+        draw.index = i;
+        values[i] = static_cast<Value>(Problem::template element<T>(draw, parameters));
+      }
     });
-    Host().fence("tessera: generated");
   });
-  return std::make_unique<TypedCase<Problem, T>>(std::move(input), map);
 }
 
 template <class Problem, class T>
@@ -214,9 +250,8 @@ template <class Problem, class T>
   std::vector<Shape> const shapes = shapes_from<Problem, T>(source);
   (void)Problem::output_shapes(shapes, parameters);
   auto const specs = describe<typename Problem::template Input<T, Kokkos::HostSpace>>();
-  auto input = host_input<Problem, T>(
-      shapes, parameters, [&](std::size_t field, auto const& view) { source.read(specs[field], view.data()); });
-  return std::make_unique<TypedCase<Problem, T>>(std::move(input), map);
+  return filled_case<Problem, T>(shapes, parameters, map,
+                                 [&](std::size_t field, auto* data) { source.read(specs[field], data); });
 }
 
 /// Calls `body.template operator()<T>()` for the enabled dtype; throws UserError if this build has no such dtype.
@@ -299,8 +334,9 @@ template <class Problem>
                                            detail::checked_parameters<Problem, T>(map));
     });
   };
-  app.generate = [](DType dtype, std::size_t size, std::uint64_t seed, ParameterMap const& map) {
-    return detail::with_dtype(dtype, [&]<class T>() { return detail::generate<Problem, T>(size, seed, map); });
+  app.data = data_kinds_of<Problem>();
+  app.generate_data = [](DType dtype, std::size_t size, std::uint64_t seed, DataKind data, ParameterMap const& map) {
+    return detail::with_dtype(dtype, [&]<class T>() { return detail::generate<Problem, T>(size, seed, data, map); });
   };
   app.read = [](DType dtype, FieldSource const& source, ParameterMap const& map) {
     return detail::with_dtype(dtype, [&]<class T>() { return detail::read<Problem, T>(source, map); });

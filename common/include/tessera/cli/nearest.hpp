@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// "Did you mean": the names nearest to a word that is not one of them.
+/// The words of messages; "did you mean": the names nearest to a word that is not one of them.
 
 #include <string>
 #include <string_view>
@@ -19,6 +19,9 @@ namespace tessera {
 
 /// "a, b, c".
 [[nodiscard]] std::string join(std::vector<std::string> const& words, std::string_view separator = ", ");
+
+/// The text with control characters as \n, \t, \x1b: a message that quotes what a user wrote stays one line.
+[[nodiscard]] std::string one_line(std::string_view text);
 
 /// "unknown variant `x` (there are a, b, c) did you mean `b`?", for a UserError. `who_has` may say "this build has".
 [[nodiscard]] std::string unknown_name(std::string_view kind, std::string_view word,

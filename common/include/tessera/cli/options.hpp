@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <tessera/app/app.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/measure/sampling.hpp>
+#include <tessera/verify/sample.hpp>
 
 namespace tessera {
 
@@ -26,18 +28,23 @@ struct Selection {
 /// What a command line asks for.
 struct Options {
   std::vector<std::string> inputs;  ///< --input
-  std::string inputs_directory;     ///< --inputs, in the umbrella only
-  std::vector<std::size_t> sizes;   ///< --size, or the default size
+  std::string inputs_directory;     ///< --inputs
+  std::vector<std::size_t> sizes;   ///< --size; where nothing is read from files, the default size
   std::uint64_t seed = 42;
-  ParameterMap parameters;  ///< the app's own options that were given
-  Selection dtypes;         ///< not given: one dtype, see dtypes_of
+  std::optional<DataKind> data;  ///< --data; not given: the mini-app's default
+  ParameterMap parameters;       ///< the app's own options that were given
+  Selection dtypes;              ///< not given: one dtype, see dtypes_of
   Selection variants;
   Selection spaces;
   SamplingOptions sampling;
+  VerifyOptions verify;
   std::string output;        ///< --output, or empty
   std::string json;          ///< --json, or empty
+  std::string log;           ///< --log, or empty
+  bool digest = false;       ///< --digest
   std::string machine;       ///< --machine, or empty: measure
   std::string save_machine;  ///< --save-machine, or empty
+  bool strict = false;       ///< --strict: a weak row makes the exit code 1
   bool list = false;
   bool help = false;
   bool version = false;
@@ -54,9 +61,10 @@ inline constexpr std::size_t fewest_samples = 10;
 
 /// Whose command line it is.
 struct Command {
-  std::string program;           ///< as the user typed it: "map", "tessera run map"
+  std::string program;           ///< for messages: "map", "tessera run map"
   std::vector<App const*> apps;  ///< one, or several in `tessera run all`
-  bool in_suite = false;         ///< --inputs DIR is an option
+  bool in_suite = false;         ///< of the umbrella program
+  std::string typed = program;   ///< argv[0]: the program as the user called it
 };
 
 /// Reads a command line. Throws UserError for every mistake that can be seen without files, Runtime and data. With

@@ -2,6 +2,7 @@
 /// \file
 /// What is said about mini-apps, variants and parameters: plain data for --help, --list and the reports. No Kokkos.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -25,6 +26,25 @@ enum class Level : std::uint8_t { range, team, lane, device, library };
     case Level::lane: return "lane";
     case Level::device: return "device";
     case Level::library: return "library";
+  }
+  return "unknown";
+}
+
+/// What generated data are like. A Problem says which of them it has; the first is what a run takes where nothing is
+/// said.
+enum class DataKind : std::uint8_t {
+  exact,        ///< on a grid, so small and sparse that every sum a variant may form is a number of the dtype
+  random,       ///< uniform: sums are rounded, and checked against a bound
+  adversarial,  ///< zeros of both signs, denormals, magnitudes from 2^-40 to 2^40, cancellation; integers that wrap
+};
+
+inline constexpr std::array data_kinds{DataKind::exact, DataKind::random, DataKind::adversarial};
+
+[[nodiscard]] constexpr std::string_view name_of(DataKind kind) {
+  switch (kind) {
+    case DataKind::exact: return "exact";
+    case DataKind::random: return "random";
+    case DataKind::adversarial: return "adversarial";
   }
   return "unknown";
 }

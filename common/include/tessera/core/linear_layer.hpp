@@ -4,6 +4,7 @@
 /// w [outputs, hidden] share.
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -156,13 +157,23 @@ struct LinearLayerProblem {
   /// Throws UserError for integers, and for an eps that the dtype cannot hold.
   static void check(Parameters const& parameters, DType dtype) { needs_dtype(parameters, dtype); }
 
-  /// Rows with a mean of 2, a gamma around 1.
+  /// A normalised row has roots and quotients: no data are exact.
+  static constexpr std::array data{DataKind::random, DataKind::adversarial};
+
+  /// Rows with a mean of 2, a gamma around 1, a bias or gradients of 8 bits.
   template <class T>
-  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
-    T const value = random_value<T>(seed, field, index);
-    if (field == 0) return T(2) + value;
-    if (field == 1) return T(1) + value / T(2);
+  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
+    T const value = drawn<T>(draw);
+    if (draw.data != DataKind::random) return value;
+    if (draw.field == 0) return T(2) + value;
+    if (draw.field == 4) return whole_value<T>(draw, 8) / T(128);  // the last of either: sums over rows are exact
+    if (draw.field == 1) return T(1) + value / T(2);
     return value;
+  }
+
+  /// The longest sum: over a row, over the outputs or over the rows.
+  [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) {
+    return std::max({input[0][0], input[0][1], input[3][0]});
   }
 };
 

@@ -46,8 +46,8 @@ struct MatrixProblem {
   }
 
   template <class T>
-  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
-    return random_value<T>(seed, field, index);
+  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
+    return drawn<T>(draw);
   }
 };
 

@@ -35,8 +35,8 @@ struct PairProblem {
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const&) { return {{size}, {size}}; }
 
   template <class T>
-  [[nodiscard]] static T element(std::size_t field, std::size_t index, std::uint64_t seed, Parameters const&) {
-    return random_value<T>(seed, field, index);
+  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
+    return drawn<T>(draw);
   }
 
  protected:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <tessera/core/info.hpp>
+#include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 
 namespace tessera {
@@ -37,8 +38,11 @@ concept Fields = requires(F& fields) {
 ///   vector_as_row = true` a file may hold each matrix among them as a vector [n], which is read as one row [1, n].
 /// - `input_shapes(size, parameters)`: shapes that `--size` stands for; `output_shapes(shapes, parameters)`: throws
 ///   UserError, naming both shapes, if the input's do not go together.
-/// - `element<T>(field, index, seed, parameters)`: the generated value at a flat index, a pure function, so that any
-///   rank and any thread can make its slice.
+/// - `element<T>(draw, parameters)`: the generated value of an element, a pure function of the Draw (core/random.hpp), so
+///   that any rank and any thread can make its slice; `data`, an array of the DataKinds that it tells apart, the default
+///   first. Without `data` it is random alone.
+/// - `terms(shapes, parameters)`, optional: terms in an output's longest sum, where that is not rounding_steps. A row
+///   whose check could not see one tile of so many terms lost is `weak`.
 /// - `work(shapes, parameters, dtype)`, `rounding_steps(shapes, parameters)`: least work; longest chain of roundings of
 ///   any variant that does not say better.
 /// - `reference<T>(input)`: the serial oracle.
@@ -47,17 +51,37 @@ concept ProblemFor =
     Fields<typename P::template Input<T, Kokkos::HostSpace>> &&
     Fields<typename P::template Output<T, Kokkos::HostSpace>> &&
     requires(ParameterMap const& map, typename P::Parameters const& parameters, std::vector<Shape> const& shapes,
-             typename P::template Input<T, Kokkos::HostSpace> const& input, std::size_t size, std::uint64_t seed) {
+             typename P::template Input<T, Kokkos::HostSpace> const& input, std::size_t size, Draw const& draw) {
       { P::info } -> std::convertible_to<AppInfo>;
       { P::parameters() } -> std::same_as<std::vector<ParameterSpec>>;
       { P::Parameters::from(map) } -> std::same_as<typename P::Parameters>;
       { P::input_shapes(size, parameters) } -> std::same_as<std::vector<Shape>>;
       { P::output_shapes(shapes, parameters) } -> std::same_as<std::vector<Shape>>;
-      { P::template element<T>(size, size, seed, parameters) } -> std::convertible_to<double>;
+      { P::template element<T>(draw, parameters) } -> std::convertible_to<double>;
       { P::work(shapes, parameters, DType::float32) } -> std::same_as<Work>;
       { P::rounding_steps(shapes, parameters) } -> std::same_as<double>;
       { P::template reference<T>(input) } -> std::same_as<std::vector<ExpectedField>>;
     };
+
+/// The kinds of data that a Problem can generate, the default first.
+template <class P>
+[[nodiscard]] std::vector<DataKind> data_kinds_of() {
+  if constexpr (requires { P::data; }) {
+    return {P::data.begin(), P::data.end()};
+  } else {
+    return {DataKind::random};
+  }
+}
+
+/// Terms in the longest sum that an output is.
+template <class P>
+[[nodiscard]] double terms_of(std::vector<Shape> const& shapes, typename P::Parameters const& parameters) {
+  if constexpr (requires { P::terms(shapes, parameters); }) {
+    return static_cast<double>(P::terms(shapes, parameters));
+  } else {
+    return P::rounding_steps(shapes, parameters);
+  }
+}
 
 /// True where a variant declares that it applies: the `requires` clause of its Plan, or none.
 template <class V, class Exec, class T>

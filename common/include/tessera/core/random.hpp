@@ -5,11 +5,29 @@
 /// Source: the mixing function is SplitMix64's (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
 /// 2014).
 
-#include <concepts>
+#include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
+#include <vector>
+
+#include <tessera/core/info.hpp>
+#include <tessera/core/types.hpp>
 
 namespace tessera {
+
+/// Which element is to be generated: all that it may depend on, so that it is a pure function and any rank can make its
+/// slice.
+struct Draw {
+  std::size_t field = 0;  ///< of the Input
+  std::size_t index = 0;  ///< flat, in C order
+  std::uint64_t seed = 0;
+  DataKind data = DataKind::random;
+  std::uint64_t terms = 1;                     ///< of an output's longest sum: the Problem's terms()
+  std::vector<Shape> const* shapes = nullptr;  ///< of all input fields
+};
 
 /// 64 well-mixed bits for (seed, stream, index).
 [[nodiscard]] constexpr std::uint64_t random_bits(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
@@ -32,5 +50,95 @@ template <class T>
     return static_cast<T>(static_cast<std::int32_t>((bits >> 32) % 201) - 100);
   }
 }
+
+/// One of the element numbers that a kernel may stumble over: zeros of both signs, denormals, magnitudes from 2^-40 to
+/// 2^40, neighbours that cancel but for their last bits; of integers 0, 1 and -1, the ends of the range and anything.
+/// Sums of 2^32 of them, and of products of two of them, stay in the range of float.
+template <class T>
+[[nodiscard]] constexpr T adversarial_value(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
+  std::uint64_t const bits = random_bits(seed, stream, index);
+  auto const kind = static_cast<unsigned>(bits % 8);
+  bool const negative = (bits >> 3) % 2 != 0;
+  if constexpr (std::is_floating_point_v<T>) {
+    T const uniform = random_value<T>(seed, stream, index);
+    switch (kind) {
+      case 0: return negative ? -T(0) : T(0);
+      case 1: return std::numeric_limits<T>::denorm_min() * static_cast<T>(static_cast<int>((bits >> 4) % 1001) - 500);
+      case 2: return negative ? T(-1) : T(1);
+      case 3:
+      case 4: {  // the neighbour before has the other sign
+        T const own = random_value<T>(seed, stream, index / 2) * static_cast<T>(1 << 20);
+        return index % 2 == 0 ? own : -own + uniform;
+      }
+      default:
+        return uniform * static_cast<T>(std::uint64_t{1} << ((bits >> 4) % 41)) /
+               static_cast<T>(std::uint64_t{1} << ((bits >> 10) % 41));
+    }
+  } else {
+    switch (kind) {
+      case 0: return T(0);
+      case 1: return negative ? T(-1) : T(1);
+      case 2: return std::numeric_limits<T>::max();
+      case 3: return std::numeric_limits<T>::min();
+      default: return static_cast<T>(static_cast<std::uint32_t>(bits >> 16));
+    }
+  }
+}
+
+/// The element where nothing is to be summed, or the data are not exact: random_value, or adversarial_value. Of exact
+/// data these are 24 random bits, and one rounded operation on them has one right result.
+template <class T>
+[[nodiscard]] constexpr T drawn(Draw const& draw) {
+  return draw.data == DataKind::adversarial ? adversarial_value<T>(draw.seed, draw.field, draw.index)
+                                            : random_value<T>(draw.seed, draw.field, draw.index);
+}
+
+/// A whole number of so many random bits, from -2^(bits - 1) up.
+template <class T>
+[[nodiscard]] constexpr T whole_value(Draw const& draw, unsigned bits) {
+  auto const whole = static_cast<std::int32_t>(random_bits(draw.seed, draw.field, draw.index) >> (64 - bits));
+  return static_cast<T>(whole - (std::int32_t{1} << (bits - 1)));
+}
+
+/// Where the elements of a sum differ from 0, and how large they are, so that the sum of all `terms` of them (or of
+/// their products with factors up to `factor`) stays within 2^23, and with it every sum of some of them: exact in float
+/// in any order. They are positive, so that no loss cancels.
+///
+/// Of each `block` consecutive terms one is not 0, at a random place: of any 2 * block - 1 consecutive terms that are
+/// lost at least one counts.
+///
+/// Example: 2^12 terms -> every one, up to 256; 2^24 terms -> one of 8, up to 4; 2^32 -> one of 2^11, up to 4.
+struct Sparsity {
+  std::uint64_t block;    ///< a power of two; 1: every term counts
+  std::uint64_t largest;  ///< a power of two: values are 1 .. largest
+
+  [[nodiscard]] static constexpr Sparsity of(std::uint64_t terms, std::uint64_t factor = 1) {
+    std::uint64_t const product = std::bit_ceil(std::max<std::uint64_t>(1, terms)) * std::bit_ceil(factor);
+    std::uint64_t const budget = std::uint64_t{1} << 23;
+    if (4 * product <= budget) return {1, std::min<std::uint64_t>(256, budget / product)};
+    return {4 * product / budget, 4};
+  }
+
+  /// The value of the term at `position` of sum number `line`, 0 or 1 .. largest.
+  [[nodiscard]] constexpr std::uint64_t value(std::uint64_t seed, std::uint64_t stream, std::uint64_t line,
+                                              std::uint64_t position) const {
+    if (!counts(seed, stream, line, position)) return 0;
+    return dense(seed, stream, line, position);
+  }
+
+  /// True if that term is not 0.
+  [[nodiscard]] constexpr bool counts(std::uint64_t seed, std::uint64_t stream, std::uint64_t line,
+                                      std::uint64_t position) const {
+    if (block == 1) return true;
+    std::uint64_t const place = random_bits(seed + 1, stream, (line << 36) + position / block) & (block - 1);
+    return (position & (block - 1)) == place;
+  }
+
+  /// 1 .. largest, wherever it stands.
+  [[nodiscard]] constexpr std::uint64_t dense(std::uint64_t seed, std::uint64_t stream, std::uint64_t line,
+                                              std::uint64_t position) const {
+    return 1 + ((random_bits(seed, stream, (line << 36) + position) >> 32) & (largest - 1));
+  }
+};
 
 }  // namespace tessera

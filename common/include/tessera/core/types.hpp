@@ -4,6 +4,7 @@
 /// driver, the reports and their tests compile in seconds.
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -12,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -116,17 +118,33 @@ struct HostField {
 ///
 /// The error a variant may make at element i is `steps * unit_roundoff * scale[i] + offset[i]` (plus the smallest
 /// denormal a step), where `steps` is the longest chain of roundings in that variant. `scale` is the sum of the
-/// magnitudes that enter the element; 0 asks for exact equality; infinity says that an intermediate may overflow in any
-/// order of operations, so nothing can be said of the element. An empty `scale` means exact everywhere. `offset` is the
-/// error that every variant may make, whatever the order of its operations (an exponential of a rounded argument): in
-/// the element's unit, not negative; empty where there is none.
+/// magnitudes that enter the element; 0 asks for equality with the value rounded to the dtype, and says so where the
+/// reference has proved that no variant rounds more than once (see verify/grid.hpp); infinity says that an intermediate
+/// may overflow in any order of operations, so nothing can be said of the element. An empty `scale` means exact
+/// everywhere. `offset` is the error that every variant may make, whatever the order of its operations (an exponential of
+/// a rounded argument): in the element's unit, not negative; empty where there is none.
 struct ExpectedField {
   std::string name;
   Shape shape;
   std::vector<double> value;
   std::vector<double> scale;
   std::vector<double> offset = {};
+  /// What make_narrow() (verify/verify.hpp) puts in the place of `value`.
+  std::shared_ptr<float const[]> narrow = {};
+  /// Of an element's longest sum; 0: as the Problem says.
+  double terms = 0;
+  /// Every element depends on all terms of the sums: one that is checked closely is enough.
+  bool each_sees_all = false;
 };
+
+/// Fields as a list, moved into it: a list in braces would copy every value.
+template <std::same_as<ExpectedField>... Field>
+[[nodiscard]] std::vector<ExpectedField> list_of(Field&&... fields) {
+  std::vector<ExpectedField> list;
+  list.reserve(sizeof...(fields));
+  (list.push_back(std::move(fields)), ...);
+  return list;
+}
 
 /// The user's mistake: reported as one message, exit code 2, nothing run. The text reads `problem (why) what to do`.
 class UserError : public std::runtime_error {

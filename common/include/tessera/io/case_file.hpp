@@ -15,6 +15,7 @@
 #include <tessera/core/info.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/io/hdf5.hpp>
+#include <tessera/io/whole_file.hpp>
 
 namespace tessera {
 
@@ -22,7 +23,8 @@ namespace tessera {
 /// out to be damaged half-way.
 class CaseFile final : public FieldSource {
  public:
-  /// Throws UserError for a file that is missing, a directory, not readable, not HDF5, truncated, or without /input.
+  /// Throws UserError for a file that is missing, a directory, not readable, not HDF5, truncated, without /input, or
+  /// with something beside /input, /expected and /output (whose names may be misspelt).
   explicit CaseFile(std::string path);
 
   [[nodiscard]] std::string const& path() const { return path_; }
@@ -39,13 +41,20 @@ class CaseFile final : public FieldSource {
   [[nodiscard]] ParameterMap parameters(std::vector<ParameterSpec> const& specs) const;
 
   [[nodiscard]] Shape shape(FieldSpec const& field) const override;
+  /// True if the file holds the field as a vector that is read as a matrix of one row.
+  [[nodiscard]] bool is_vector(FieldSpec const& field) const;
+  /// Throws UserError for what looks like part of the case and is not read: other datasets in /input, parameters that
+  /// are attributes of the file or of a dataset. What begins with '_' is a note.
+  void check_unread(App const& app) const;
   /// Reads by hyperslabs of at most 64 MiB.
   void read(FieldSpec const& field, void* destination) const override;
 
   /// True if there is a group /expected.
   [[nodiscard]] bool has_expected() const { return expected_.is_open(); }
-  /// The fields of /expected that the file has, in the order of `output`; each may be left out. Throws UserError if one
-  /// has another dtype or rank, or for a name that the app does not write.
+  /// Names and shapes of the fields of /expected that the file has, in the order of `output`; each may be left out.
+  /// Throws UserError if one has another dtype or rank, or for a name that the app does not write.
+  [[nodiscard]] std::vector<HostField> expected_shapes(std::vector<FieldSpec> const& output) const;
+  /// The same with the data.
   [[nodiscard]] std::vector<HostField> expected(std::vector<FieldSpec> const& output) const;
 
  private:
@@ -60,33 +69,33 @@ class CaseFile final : public FieldSource {
 void check_expected_shapes(std::vector<HostField> const& expected, std::vector<HostField> const& output_shapes,
                            std::string const& path);
 
-/// The file of --output. Everything goes to a temporary file beside `path` until the first commit() gives it its name;
-/// an object destroyed before that leaves nothing. After a commit the file is closed and complete, and later writes add
-/// to it in place: a run that dies between a write and its commit loses that row and no other.
+/// The file of --output: written to a temporary file beside its path, which commit() gives the name to.
 class OutputFile {
  public:
-  /// Throws UserError at once if `path` cannot be written: its directory is missing, no permission, or what is there is
-  /// no regular file. An existing file is replaced by the first commit().
+  /// Throws UserError if `path` cannot be written: see WholeFile.
   explicit OutputFile(std::string path);
-  OutputFile(OutputFile const&) = delete;
-  OutputFile& operator=(OutputFile const&) = delete;
-  ~OutputFile();
 
   /// Writes /input, so that the file is a valid input again: the fields and the parameters as attributes.
   void write_input(std::vector<HostField> const& fields, ParameterMap const& parameters);
   /// Writes /output/<variant>/<space>/<field> for each field. Throws std::runtime_error when a field is there already
   /// and when the file cannot be written (disk full).
   void write(std::string const& variant, std::string const& space, std::vector<HostField> const& fields);
-  /// Writes everything to the file and gives it its name. May be called after every row. Throws std::runtime_error.
+  /// Gives the file its name, after a look at all that was written; an older file is replaced. Nothing is written after
+  /// that. Throws std::runtime_error.
   void commit();
 
  private:
-  void open();
+  struct Written {
+    std::string group;
+    std::string field;
+    Shape shape;
+  };
 
-  std::string path_;            ///< as the user wrote it, for messages
-  std::string final_path_;      ///< links resolved, so that the rename replaces the file and not a link to it
-  std::string temporary_path_;  ///< empty after the first commit
-  hdf5::File file_;             ///< open between a write and the next commit
+  void add(std::string const& group, std::vector<HostField> const& fields, ParameterMap const& parameters);
+
+  WholeFile file_;
+  std::vector<Written> written_;
+  bool exists_ = false;  ///< there is a temporary file
 };
 
 }  // namespace tessera

@@ -123,8 +123,8 @@ class Group {
   /// A new dataset without data. Throws Error if the name is taken.
   [[nodiscard]] Dataset create_dataset(std::string const& name, DType dtype, Shape const& shape);
 
-  /// Names of the attributes, sorted.
-  [[nodiscard]] std::vector<std::string> attribute_names() const;
+  /// Names of the attributes of the group, sorted; or of a member.
+  [[nodiscard]] std::vector<std::string> attribute_names(std::string const& member = ".") const;
   [[nodiscard]] Attribute open_attribute(std::string const& name) const;
   /// A new scalar attribute, typed as h5py does: bool as an enum of int8, str as UTF-8 of variable length.
   void write_attribute(std::string const& name, ParameterValue const& value);
@@ -132,6 +132,9 @@ class Group {
  private:
   Handle handle_;
 };
+
+/// The bytes of a file that holds nothing, made in memory.
+[[nodiscard]] std::string empty_file();
 
 class File {
  public:

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <tessera/io/whole_file.hpp>
 #include <tessera/report/report.hpp>
 
 namespace tessera {
@@ -17,11 +18,8 @@ namespace tessera {
 /// missing or no positive number).
 [[nodiscard]] std::map<std::string, SpaceReport> read_machine_file(std::string const& path);
 
-/// Where it will be written, links followed. Throws UserError if it cannot be.
-[[nodiscard]] std::string writable_machine_file(std::string const& path);
-
-/// Writes one, to a temporary name that is then renamed. Throws std::runtime_error if that fails.
-void write_machine_file(std::string const& path, std::vector<SpaceReport> const& spaces, Facts const& build,
+/// Writes one. Throws std::runtime_error if that fails.
+void write_machine_file(WholeFile& file, std::vector<SpaceReport> const& spaces, Facts const& build,
                         Facts const& system);
 
 }  // namespace tessera

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What a run leaves behind: plain structs, and one JSON document of them that is complete after every row.
+/// What a run leaves behind: plain structs, and one JSON document of them that can be read at any moment of the run.
 ///
 /// The document (schema "tessera-report/1") has the keys `schema`, `input` (the cases), `build`, `system`, `rows`; a
 /// row points to its case by index. Units are in the keys. What is unknown or not finite is null.
@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,18 +17,21 @@
 
 #include <tessera/core/info.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/io/whole_file.hpp>
 #include <tessera/measure/roofs.hpp>
 #include <tessera/measure/sampling.hpp>
 
 namespace tessera {
 
-enum class Status : std::uint8_t { passed, failed, skipped };
+/// `weak`: nothing wrong was found, but the check was so wide that it could not have seen one tile lost.
+enum class Status : std::uint8_t { passed, failed, skipped, weak };
 
 [[nodiscard]] constexpr std::string_view name_of(Status status) {
   switch (status) {
     case Status::passed: return "passed";
     case Status::failed: return "failed";
     case Status::skipped: return "skipped";
+    case Status::weak: return "weak";
   }
   return "unknown";
 }
@@ -43,7 +47,7 @@ struct RowReport {
   bool deterministic = true;  ///< what the variant claims
 
   Status status = Status::failed;
-  std::string reason;  ///< why it failed or was skipped
+  std::string reason;  ///< why it failed, was skipped or is weak
 
   Samples samples;  ///< empty where nothing was timed
   bool cold = false;
@@ -53,6 +57,9 @@ struct RowReport {
 
   double rounding_steps = unknown;
   double worst_error_in_bounds = unknown;
+  /// The largest bound over the root mean square of its field: what an element must be off by to be noticed for sure; 0
+  /// where all had to be exact.
+  double checked_relative_error = unknown;
   std::size_t elements = 0;   ///< of the output, verified twice: after the first launch and after the last
   std::size_t unchecked = 0;  ///< of these, elements of which the reference cannot say anything
   std::string note;
@@ -79,6 +86,7 @@ struct CaseReport {
   std::string source;               ///< path of the file; empty if generated
   std::optional<std::size_t> size;  ///< --size of a generated case
   std::optional<std::uint64_t> seed;
+  std::optional<DataKind> data;  ///< of a generated case
   DType dtype = DType::float32;
   std::vector<std::pair<std::string, Shape>> input;  ///< name and shape of each field
   std::vector<std::pair<std::string, Shape>> output;
@@ -106,7 +114,11 @@ class Report {
  public:
   /// `path` is --json, or empty for no file. Throws UserError if it cannot be written: no such directory, no
   /// permission, or what is there is no regular file. Leaves nothing behind until the first row.
-  explicit Report(std::string path = {});
+  explicit Report(std::string path = {}, Clock now = steady_seconds);
+  Report(Report const&) = delete;
+  Report& operator=(Report const&) = delete;
+  /// Writes what is not written yet; an error is silent.
+  ~Report();
 
   Facts build;
   Facts system;
@@ -114,31 +126,44 @@ class Report {
   /// Returns the case's index.
   std::size_t add_case(CaseReport const& report);
   void add_space(SpaceReport const& report);
-  /// Takes a row, and writes the file anew: to a temporary name beside it, which is then renamed. Throws
-  /// std::runtime_error if that fails; the row is kept.
+  /// Takes a row. Writes the file anew, to a temporary name beside it, which is then renamed, unless less than 20 times
+  /// of what the last writing took has gone by since: so writing takes at most a twentieth of a run's time however
+  /// many rows there are, and a crash loses at most the rows of that while. Throws std::runtime_error if writing fails;
+  /// the row is kept.
   void add_row(RowReport const& report);
-  /// Writes the file with `system["finished"]` set, if there is a row.
+  /// Writes the file if there are rows that it lacks. Throws as add_row.
+  void flush();
+  /// Writes the file with `system["finished"]` set, if there is a row. Throws as add_row.
   void finish();
 
-  [[nodiscard]] std::size_t rows() const { return passed_ + failed_ + skipped_; }
+  /// How often the file was written, or tried.
+  [[nodiscard]] std::size_t writings() const { return writings_; }
+  [[nodiscard]] std::size_t rows() const { return passed_ + failed_ + skipped_ + weak_; }
   [[nodiscard]] std::size_t failed() const { return failed_; }
+  [[nodiscard]] std::size_t weak() const { return weak_; }
 
-  /// "TESSERA rows=12 passed=12 failed=0 skipped=0": the last line of stdout, for scripts.
+  /// "TESSERA rows=12 passed=12 failed=0 skipped=0 weak=0": the last line of stdout, for scripts.
   [[nodiscard]] std::string last_line() const;
   /// The JSON document.
   [[nodiscard]] std::string document() const;
 
  private:
-  void write() const;
+  void write();
 
-  std::string path_;
-  // Already as JSON text, one line each: a document of a thousand rows is renewed a thousand times.
+  std::unique_ptr<WholeFile> file_;  ///< of --json, if asked for
+  Clock now_;
+  std::size_t writings_ = 0;
+  double written_at_ = 0;     // when the last writing ended
+  double write_seconds_ = 0;  // what it took
+  bool all_written_ = true;
+  // Already as JSON text, one line each: the document is renewed many times.
   std::vector<std::string> cases_;
   std::vector<std::string> rows_;
   std::vector<SpaceReport> spaces_;
   std::size_t passed_ = 0;
   std::size_t failed_ = 0;
   std::size_t skipped_ = 0;
+  std::size_t weak_ = 0;
 };
 
 }  // namespace tessera

@@ -21,24 +21,42 @@ namespace tessera {
 /// Three to four digits: "0.0012", "12.3", "4312"; "-" if unknown.
 [[nodiscard]] std::string format_number(double value);
 
+/// A reason without its numbers: "rows of 4096 elements" becomes "rows of N elements". Reasons that agree in it are one.
+[[nodiscard]] std::string reason_kind(std::string const& reason);
+
 /// Prints cases and rows. Column widths come from what will run, so that rows can be printed while the run goes on and
-/// still line up.
+/// still line up. Rows that were skipped stand below the mini-app's last case, once for each reason.
 class Table {
  public:
   explicit Table(std::ostream& out) : out_(&out) {}
 
-  /// A mini-app begins; `rows` are those that will be printed for it.
+  /// A mini-app begins; `rows` are those that will be printed for it. Ends the one before.
   void begin_app(App const& app, std::vector<Row const*> const& rows);
   /// A case begins. `index` counts from 0.
   void begin_case(CaseReport const& report, std::size_t index, std::size_t count);
-  void add_row(RowReport const& report);
+  void add_row(RowReport const& row);
+  /// Says which rows were skipped, and why.
+  void end_app();
 
  private:
+  // A row's skips for one reason, whatever the numbers in it.
+  struct Skipped {
+    std::string row;                 // "kernels", or "kernels on openmp" where there are several spaces
+    std::string kind;                // reason_kind of the reasons
+    std::string reason;              // the first
+    bool others = false;             // reasons with other numbers
+    std::vector<std::size_t> cases;  // counted from 1
+  };
+
   std::ostream* out_;
   std::size_t variant_width_ = 0;
   std::size_t space_width_ = 0;
   bool with_flops_ = false;
   bool heading_printed_ = false;
+  bool several_spaces_ = false;
+  std::size_t case_ = 0;          // counted from 1
+  std::size_t cases_of_app_ = 0;  // that began
+  std::vector<Skipped> skipped_;
 };
 
 }  // namespace tessera

@@ -11,6 +11,18 @@
 /// range loses at most denorm_min a step instead; and half an ulp is there because v itself, which is wider than the
 /// dtype, has no exact counterpart in it. The offset is the part of the error that no order of operations changes.
 ///
+/// Of random data (`statistical`) `steps * u` is no more than
+///
+///     8 sqrt(steps) u + steps u^2 / (1 - u),
+///
+/// which is less from 64 steps on: roundings of random data are as good as independent and of mean 0, and then their
+/// product leaves 1 by more than that with a probability below 2 exp(-32) = 2.6e-14 (N. Higham, T. Mary, A new approach
+/// to probabilistic rounding error analysis, SIAM J. Sci. Comput. 41, 2019, theorem 2.4 with lambda = 8). Data that
+/// somebody gave may be anything, also constant: they keep the bound that always holds.
+///
+/// A row that adds by atomics which flush denormals loses the smallest normal number a step instead of denorm_min
+/// (`flushes_denormals`), also where it is exact but so small that its sums may be denormal; nothing else grows.
+///
 /// - Exact comparison (integers; or no offset, and scale empty or 0 or no rounding_steps): `actual` must equal v rounded
 ///   to the dtype; +0 equals -0.
 /// - NaN needs NaN, an infinity needs the same infinity.
@@ -26,6 +38,20 @@
 
 namespace tessera {
 
+/// What of a row, besides its results, makes its bounds.
+struct Chain {
+  // A number of steps is a chain.
+  Chain(double steps, bool of_random_data = false, bool by_flushing_atomics = false)
+      : rounding_steps(steps), statistical(of_random_data), flushes_denormals(by_flushing_atomics) {}
+
+  double rounding_steps;   ///< the longest chain of roundings that leads to an element
+  bool statistical;        ///< the data are random
+  bool flushes_denormals;  ///< sums by atomics that do
+};
+
+/// What ((1 + u)^steps - 1) is at most, see above.
+[[nodiscard]] double growth_of(double steps, double unit, bool statistical);
+
 struct Verdict {
   bool passed = false;
   std::size_t count = 0;      ///< elements compared, with the unchecked ones
@@ -36,6 +62,9 @@ struct Verdict {
   double actual = 0;    ///< at first_wrong
   double worst = 0;     ///< largest error in units of its bound: 0 if all are exact, infinity where the bound is 0
   std::size_t worst_index = 0;
+  double sensitivity = 0;  ///< largest bound over the root mean square of the expected values: 0 if all must be exact
+  double of_terms = 0;  ///< the same over that of the terms' magnitudes, where these are larger: for sums that cancel
+  double sharpest = 0;  ///< smallest bound over the value it belongs to, of all elements: 0 if one must be exact
   std::string message;  ///< empty when passed, else one line
 };
 
@@ -43,16 +72,21 @@ struct Verdict {
 inline constexpr std::size_t all_elements = std::numeric_limits<std::size_t>::max();
 
 /// Compares `actual` with the reference. A name, shape or size that differs is a failed verdict with a message.
-/// `rounding_steps` is the longest chain of roundings that leads to an element in the variant. Of a field of which a row
+/// Of a field of which a row
 /// writes only the first `written` elements these are compared, and those after them must hold `poison_value` still.
-[[nodiscard]] Verdict verify(ExpectedField const& expected, HostField const& actual, double rounding_steps,
+[[nodiscard]] Verdict verify(ExpectedField const& expected, HostField const& actual, Chain const& chain,
                              std::size_t written = all_elements);
 
 /// Compares `actual` with values from a file, which were rounded to the dtype when they were stored: the bound grows by
 /// one more half ulp. Only the bounds of `scale` are used. `written` as above; what follows is not looked at.
 [[nodiscard]] Verdict verify_against_file(HostField const& file_expected, ExpectedField const& scale,
-                                          HostField const& actual, double rounding_steps,
+                                          HostField const& actual, Chain const& chain,
                                           std::size_t written = all_elements);
+
+/// Frees what the comparison with results of `dtype` can do without: a scale that is 0 everywhere; and the values of a
+/// large field, where it holds as many floats instead because each value is one, or is rounded to one before anything is
+/// compared. No verdict changes.
+void make_narrow(ExpectedField& expected, DType dtype);
 
 /// True if dtype, shape and every bit agree (so -0 differs from +0 and NaN equals the same NaN). Names may differ.
 [[nodiscard]] bool same_bits(HostField const& a, HostField const& b);

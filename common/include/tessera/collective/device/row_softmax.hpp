@@ -331,7 +331,9 @@ enum class SoftmaxMethod : std::uint8_t { automatic, lanes, team };
 
 /// The softmax of each row of x into y, both [rows, cols] in C order; x == y is allowed. Chooses the kernel once; a
 /// call only enqueues. There is no memory of its own: calls may overlap.
-template <ExecutionSpace Exec, class T>
+///
+/// \tparam Method how; `automatic`: on a GPU by the length of the rows, on a host always `team`
+template <ExecutionSpace Exec, class T, SoftmaxMethod Method = SoftmaxMethod::automatic>
 class RowSoftmax {
   static constexpr int pack = collective::pack_width<T>;
 
@@ -341,14 +343,9 @@ class RowSoftmax {
 
   /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many, and with method `lanes` if
   /// rows are too long for the registers of one thread's lanes.
-  RowSoftmax(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team,
-             SoftmaxMethod method = SoftmaxMethod::automatic)
-      : rows_(rows), cols_(cols), team_(team), method_(method) {
-    if (method_ == SoftmaxMethod::automatic) {
-      bool const short_rows = cols <= most_for_lanes;
-      method_ = is_gpu<Exec> && short_rows ? SoftmaxMethod::lanes : SoftmaxMethod::team;
-    }
-    if (method_ == SoftmaxMethod::lanes && cols > most_for_lanes) {
+  RowSoftmax(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team)
+      : rows_(rows), cols_(cols), team_(team) {
+    if (Method == SoftmaxMethod::lanes && cols > most_for_lanes) {
       throw Skip("rows of " + std::to_string(cols) + " elements (the registers of one thread's lanes hold " +
                  std::to_string(most_for_lanes) + ")");
     }
@@ -375,13 +372,20 @@ class RowSoftmax {
  private:
   /// Calls body.operator()<Kernel>(threads) with the kernel for rows of this length.
   template <class Body>
-  void with_kernel(Exec const& exec, bool in_packs, Body const& body) const {
-    if (method_ == SoftmaxMethod::lanes) {
+  void with_kernel(Exec const& exec, [[maybe_unused]] bool in_packs, Body const& body) const {
+    // What this method never takes on this space is not compiled.
+    if constexpr (Method == SoftmaxMethod::lanes) {
       in_packs ? with_lanes<pack>(exec, body) : with_lanes<1>(exec, body);
-    } else if constexpr (is_gpu<Exec>) {
-      in_packs ? with_team<pack, 4, 8>(exec, body) : with_team<1, 4 * pack, 8 * pack>(exec, body);
-    } else {
+    } else if constexpr (!is_gpu<Exec>) {
       body.template operator()<detail::LoopRowSoftmax<Exec, T>>(team_size(exec, team_));
+    } else {
+      if constexpr (Method == SoftmaxMethod::automatic) {
+        if (cols_ <= most_for_lanes) {
+          in_packs ? with_lanes<pack>(exec, body) : with_lanes<1>(exec, body);
+          return;
+        }
+      }
+      in_packs ? with_team<pack, 4, 8>(exec, body) : with_team<1, 4 * pack, 8 * pack>(exec, body);
     }
   }
 
@@ -421,7 +425,6 @@ class RowSoftmax {
   std::size_t rows_;
   std::size_t cols_;
   std::int64_t team_;
-  SoftmaxMethod method_;
   double steps_ = 0;
 };
 

@@ -1,0 +1,127 @@
+#pragma once
+/// \file
+/// The report for people who want one screen: a line a mini-app as it is done, and at the end what they need to go on.
+
+#include <cstddef>
+#include <map>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <tessera/app/app.hpp>
+#include <tessera/report/report.hpp>
+
+namespace tessera {
+
+/// Lines of the digest are no longer, save for commands, which are there to be copied.
+inline constexpr std::size_t digest_width = 100;
+
+/// Only a case of that much work says something about speed.
+[[nodiscard]] constexpr bool tells_speed(double bytes, double flops) { return bytes >= 0x1p24 || flops >= 0x1p24; }
+
+/// "48% of copy", "0.4% of roof": of the roof where operations bind, of copy bandwidth otherwise. Empty if unknown.
+[[nodiscard]] std::string share_text(RowReport const& row);
+
+/// `text` in lines of the digest's width, each but the first indented.
+[[nodiscard]] std::string wrapped(std::string const& text, std::size_t indent);
+
+/// Things counted by why they were left out.
+class Reasons {
+ public:
+  void add(std::string const& reason);
+  [[nodiscard]] bool empty() const { return reasons_.empty(); }
+  [[nodiscard]] std::size_t count() const;
+  /// "built without Kokkos Kernels (60), rows of N elements (4), 3 other reasons (12)": as many reasons as fit.
+  [[nodiscard]] std::string text(std::size_t width) const;
+
+ private:
+  std::vector<std::pair<std::string, std::size_t>> reasons_;  // in the order of the first
+};
+
+/// What the digest says after the mini-apps.
+struct DigestEnd {
+  std::vector<std::string> warnings;
+  std::vector<std::string> roofs;                           ///< a line a space
+  std::vector<std::pair<std::string, std::string>> files;   ///< what it is, path
+  std::vector<std::pair<std::string, std::string>> to_try;  ///< a command, what it shows
+  std::string log;                                          ///< --log, or empty
+};
+
+/// Prints the digest.
+class Digest {
+ public:
+  /// `apps` and `spaces` are the names of those that will run.
+  Digest(std::ostream& out, std::vector<std::string> const& apps, std::size_t spaces, std::size_t dtypes);
+
+  /// A mini-app begins, with so many cases and these rows in all of them together.
+  void begin_app(App const& app, std::size_t cases, std::vector<Row const*> const& rows);
+  void begin_case(CaseReport const& report, std::string const& description);
+  /// `repeat` is the command that runs this row alone.
+  void add_row(RowReport const& row, std::string const& repeat);
+  void leave_out_file(std::string const& reason);
+  void leave_out_app(std::string const& reason);
+  /// Prints the line of the mini-app that began last, unless it is printed.
+  void end_app();
+  void finish(DigestEnd const& end);
+
+  /// The mini-app whose best row is furthest below its roof, with "4.9% of roof"; empty if no speed is known.
+  [[nodiscard]] std::pair<std::string, std::string> const& slowest() const { return slowest_; }
+
+ private:
+  // The fastest row of the case that moves most, on one space.
+  struct Best {
+    double bytes = 0;
+    std::size_t case_index = 0;
+    double seconds = 0;
+    double share = unknown;
+    std::string variant;
+    DType dtype = DType::float32;
+    std::string text;  // "48% of copy"
+  };
+  // All rows of a variant on a space that failed, or that are weak: the first in full.
+  struct Failure {
+    Status status = Status::failed;
+    std::string title;
+    std::string reason;
+    std::string repeat;
+    std::size_t more = 0;
+  };
+  struct AppState {
+    std::string name;
+    std::size_t cases = 0;
+    std::size_t variants = 0;
+    std::size_t verified = 0;
+    std::map<Status, std::size_t> rows;
+    std::size_t competing = 0;      // rows that could be the best
+    std::size_t with_own_work = 0;  // rows that could not, since their work is another than their case's
+    std::vector<std::pair<std::string, Best>> best;  // by space, in the order of the run
+  };
+
+  void end_case();
+  void print_failures(std::string const& log);
+  [[nodiscard]] std::string best_text() const;
+
+  std::ostream* out_;
+  std::size_t name_width_ = 0;
+  bool several_spaces_;
+  bool several_dtypes_;
+
+  AppState app_;
+  bool app_open_ = false;
+  std::map<Status, std::size_t> case_rows_;
+  double case_bytes_ = 0;
+  double case_flops_ = 0;
+  std::string case_description_;
+
+  std::vector<std::pair<std::string, Failure>> failures_;  // by status, app, variant and space
+  bool has_best_ = false;                                  // a line named one
+  Reasons skipped_;
+  Reasons files_left_out_;
+  Reasons apps_left_out_;
+  std::pair<std::string, std::string> slowest_;
+  double slowest_share_ = unknown;
+};
+
+}  // namespace tessera

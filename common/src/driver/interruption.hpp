@@ -1,0 +1,51 @@
+#pragma once
+// Interruption: the first signal asks for an end after the current sample, and gets one within two seconds; the second
+// kills.
+
+#include <array>
+#include <csignal>
+#include <functional>
+#include <thread>
+
+namespace tessera {
+
+/// From construction to destruction: catches SIGINT, SIGTERM (what batch systems send at a job's time limit), SIGHUP
+/// and SIGXCPU; and lets writes fail, as on a full disk, that would raise SIGXFSZ or SIGPIPE. One at a time.
+class SignalGuard {
+ public:
+  SignalGuard();
+  ~SignalGuard();
+  SignalGuard(SignalGuard const&) = delete;
+  SignalGuard& operator=(SignalGuard const&) = delete;
+
+ private:
+  static constexpr std::array caught{SIGINT, SIGTERM, SIGHUP, SIGXCPU};
+  static constexpr std::array ignored{SIGXFSZ, SIGPIPE};
+  std::array<struct sigaction, caught.size()> old_caught_{};
+  std::array<struct sigaction, ignored.size()> old_ignored_{};
+};
+
+/// The signal that was caught since the SignalGuard was constructed; 0: none.
+[[nodiscard]] int caught_signal();
+
+[[nodiscard]] inline bool interrupted() { return caught_signal() != 0; }
+
+/// Ends the process where it goes on after a signal: a reference, a kernel, the roofs have no place to stop at. Lives
+/// within a SignalGuard.
+class Watchdog {
+ public:
+  /// A second after a signal calls `last_words` from a thread of its own, removes unfinished files and ends the process
+  /// with 128 + signal, unless it is destroyed before that. Kokkos is not finalized: its threads may be at work.
+  explicit Watchdog(std::function<void()> last_words);
+  ~Watchdog();
+  Watchdog(Watchdog const&) = delete;
+  Watchdog& operator=(Watchdog const&) = delete;
+
+ private:
+  void watch();
+
+  std::function<void()> last_words_;
+  std::thread thread_;
+};
+
+}  // namespace tessera

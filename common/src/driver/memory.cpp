@@ -1,0 +1,41 @@
+// The memory that a case needs, and whether it is there.
+
+#include <tessera/app/driver.hpp>
+#include <tessera/app/runtime.hpp>
+#include <tessera/report/table.hpp>
+
+namespace tessera {
+
+MemoryNeed memory_need(Footprint const& footprint, bool has_expected) {
+  double const oracle = 16 * footprint.output_elements;
+  double const results = (has_expected ? 3 : 2) * footprint.output_bytes;
+  double const row = 2 * footprint.output_bytes;
+  return {.host = footprint.input_bytes + oracle + results, .row = row, .device = footprint.input_bytes + row};
+}
+
+void check_memory(std::string const& what, MemoryNeed const& need, std::vector<std::string> const& spaces,
+                  std::string const& advice) {
+  auto const check = [&](std::string const& where, double needed, double free) {
+    // Written so that an amount that is not known passes.
+    if (needed > free) {
+      throw UserError("not enough memory for " + what + " (it needs " + format_bytes(needed) + " of " + where +
+                      " memory, " + format_bytes(free) + " are free) " + advice);
+    }
+  };
+  // Any host space tells how much host memory is free.
+  std::string host;
+  for (std::string const& space : enabled_spaces()) {
+    if (is_host_space(space)) host = space;
+  }
+  double const host_free = host.empty() ? unknown : free_memory_bytes(host);
+  check("host", need.host, host_free);
+  for (std::string const& space : spaces) {
+    if (is_host_space(space)) {
+      check("host", need.host + need.row, host_free);
+    } else {
+      check(space + " device", need.device, free_memory_bytes(space));
+    }
+  }
+}
+
+}  // namespace tessera

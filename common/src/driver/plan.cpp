@@ -1,0 +1,241 @@
+#include "plan.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include <tessera/cli/nearest.hpp>
+#include <tessera/io/case_file.hpp>
+
+#include "files.hpp"
+#include "kokkos_words.hpp"
+
+namespace tessera {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Defaults, then what the file says, then what the command line says.
+ParameterMap complete_parameters(App const& app, ParameterMap const& from_file, ParameterMap const& from_options) {
+  ParameterMap parameters = from_options;
+  parameters.insert(from_file.begin(), from_file.end());
+  for (ParameterSpec const& spec : app.parameters) parameters.try_emplace(spec.name, spec.default_value);
+  return parameters;
+}
+
+// Those that a file may have: its shapes are what they are.
+std::vector<ParameterSpec> parameters_of_files(App const& app) {
+  std::vector<ParameterSpec> specs;
+  std::ranges::copy_if(app.parameters, std::back_inserter(specs), [](auto const& s) { return !s.shapes_generated; });
+  return specs;
+}
+
+PlannedCase plan_file(App const& app, Options const& options, std::string const& path) {
+  CaseFile const file(path);
+  PlannedCase planned;
+  planned.app = &app;
+  planned.path = path;
+  planned.dtype = file.run_dtype(app);
+  for (ParameterSpec const& spec : app.parameters) {
+    if (spec.shapes_generated && options.parameters.contains(spec.name) && options.sizes.empty()) {
+      throw UserError("conflicting options --" + spec.name + " and --input (the shapes are those of " + path +
+                      ") leave out one of them");
+    }
+  }
+  planned.parameters =
+      without_shaping(app, complete_parameters(app, file.parameters(parameters_of_files(app)), options.parameters));
+  app.check_parameters(planned.parameters);
+  for (FieldSpec const& field : app.input_fields(planned.dtype)) {
+    (void)file.shape(field);
+    planned.from_vector = planned.from_vector || file.is_vector(field);
+  }
+  file.check_unread(app);
+  planned.footprint = app.footprint_of_source(planned.dtype, file, planned.parameters);
+  planned.has_expected = file.has_expected();
+  // Shapes before any data: a small file can declare what no memory holds.
+  std::vector<FieldSpec> const outputs = app.output_fields(planned.dtype);
+  std::vector<HostField> shapes;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    shapes.push_back({outputs[i].name, outputs[i].dtype, planned.footprint.output_shapes.at(i), nullptr});
+  }
+  check_expected_shapes(file.expected_shapes(outputs), shapes, path);
+  return planned;
+}
+
+void plan_generated(App const& app, Options const& options, Plan& plan) {
+  ParameterMap const parameters = complete_parameters(app, {}, options.parameters);
+  app.check_parameters(parameters);
+  for (DType const dtype : dtypes_of(app, options)) {
+    for (std::size_t const size : options.sizes) {
+      PlannedCase planned;
+      planned.app = &app;
+      planned.size = size;
+      planned.data = options.data.value_or(app.data.front());
+      planned.dtype = dtype;
+      planned.parameters = parameters;
+      planned.footprint = app.footprint_of_size(dtype, size, parameters);
+      planned.rows = select_rows(app, options, dtype);
+      if (!planned.rows.empty()) plan.cases.push_back(std::move(planned));
+    }
+  }
+}
+
+void plan_files(App const& app, Options const& options, std::vector<std::string> const& paths, Plan& plan) {
+  for (std::string const& path : paths) {
+    PlannedCase planned = plan_file(app, options, path);
+    std::string const dtype(name_of(planned.dtype));
+    if (!options.dtypes.has(dtype)) {
+      throw UserError(path + ": holds " + dtype + " (--dtype asks for " + join(options.dtypes.names) +
+                      "; nothing is converted) leave out --dtype: the file decides");
+    }
+    Options without_dtype = options;  // checked just now, for this file
+    without_dtype.dtypes = {};
+    check_selection(app, without_dtype, {planned.dtype});
+    planned.rows = select_rows(app, options, planned.dtype);
+    plan.cases.push_back(std::move(planned));
+  }
+}
+
+// The dtype of a run that this build lacks but that the file is for, if that is what is the matter with it. A build
+// for float alone should run the float cases of a directory and say what it leaves out.
+std::optional<DType> missing_dtype(App const& app, std::string const& path) {
+  CaseFile const file(path);
+  for (DType const dtype : run_dtypes) {
+    if (std::ranges::any_of(app.rows, [&](Row const& row) { return row.dtype == dtype; })) continue;
+    bool fits = true;
+    DType const known = app.rows.front().dtype;
+    for (FieldSpec field : app.input_fields(known)) {
+      if (field.dtype == known) field.dtype = dtype;
+      try {
+        (void)file.shape(field);
+      } catch (UserError const&) {
+        fits = false;
+      }
+    }
+    if (fits) return dtype;
+  }
+  return std::nullopt;
+}
+
+void plan_directory(App const& app, Options const& options, Plan& plan) {
+  std::string const name(app.info.name);
+  std::vector<std::string> const paths = case_files(options.inputs_directory, name);
+  if (paths.empty() && options.sizes.empty()) {
+    plan.left_out.push_back(
+        {name, "there is no " + (fs::path(options.inputs_directory) / name / "*.h5").string(), false});
+  }
+  for (std::string const& path : paths) {
+    std::optional<DType> left_out;
+    try {
+      PlannedCase planned = plan_file(app, options, path);
+      planned.rows = select_rows(app, options, planned.dtype);
+      if (!options.dtypes.has(name_of(planned.dtype)) || planned.rows.empty()) {
+        left_out = planned.dtype;
+      } else {
+        plan.cases.push_back(std::move(planned));
+      }
+    } catch (UserError const&) {
+      left_out = app.rows.empty() ? std::nullopt : missing_dtype(app, path);
+      if (!left_out) throw;
+    }
+    if (left_out) {
+      plan.left_out.push_back(
+          {path, "it holds " + std::string(name_of(*left_out)) + ", for which no row is selected", true});
+    }
+  }
+}
+
+void check_output(Options const& options, Plan const& plan) {
+  if (!options.output.empty() && plan.cases.size() > 1) {
+    throw UserError("conflicting options: --output with " + std::to_string(plan.cases.size()) +
+                    " cases (the file has room for the rows of one) choose one size or file, and one dtype");
+  }
+}
+
+// Each variant, space and dtype that was named must occur somewhere.
+void check_named(Options const& options, Plan const& plan) {
+  auto const check = [&](std::string const& kind, Selection const& selection, auto const& name_in) {
+    for (std::string const& name : selection.names) {
+      bool const found = std::ranges::any_of(plan.cases, [&](PlannedCase const& planned) {
+        return std::ranges::any_of(planned.rows, [&](Row const* row) { return name_in(*row) == name; });
+      });
+      if (!found) {
+        throw UserError("nothing to run for " + kind + " " + name +
+                        " (no selected row or case has it in this build) see --list");
+      }
+    }
+  };
+  check("variant", options.variants, [](Row const& row) { return row.info.name; });
+  check("space", options.spaces, [](Row const& row) { return row.space; });
+  check("dtype", options.dtypes, [](Row const& row) { return name_of(row.dtype); });
+}
+
+}  // namespace
+
+ParameterMap without_shaping(App const& app, ParameterMap parameters) {
+  for (ParameterSpec const& spec : app.parameters) {
+    if (spec.shapes_generated) parameters.erase(spec.name);
+  }
+  return parameters;
+}
+
+std::vector<std::string> to_lines(std::vector<LeftOut> const& left_out) {
+  std::size_t const named = 3;
+  std::vector<std::string> lines;
+  std::vector<LeftOut> rest = left_out;
+  while (!rest.empty()) {
+    std::string const why = rest.front().why;
+    auto const others = std::ranges::stable_partition(rest, [&](LeftOut const& one) { return one.why == why; });
+    auto const count = static_cast<std::size_t>(others.begin() - rest.begin());
+    std::string line;
+    for (std::size_t i = 0; i < count && i < named; ++i) line += (i == 0 ? "" : ", ") + rest[i].what;
+    if (count > named) line += " and " + std::to_string(count - named) + " more";
+    lines.push_back(line + ": skipped (" + why + ")");
+    rest.erase(rest.begin(), others.begin());
+  }
+  return lines;
+}
+
+std::string describe(PlannedCase const& planned) {
+  std::string const what = planned.path.empty() ? "size " + std::to_string(planned.size) : planned.path;
+  return what + " of " + std::string(planned.app->info.name) + " in " + std::string(name_of(planned.dtype));
+}
+
+Plan make_plan(Command const& command, Options const& options) {
+  Plan plan;
+  check_kokkos_words(options.kokkos_arguments);
+  check_files(command, options);
+  // Among several apps or files, one that the selection leaves without a row is not a mistake.
+  bool const several = command.apps.size() > 1;
+  for (App const* app : command.apps) {
+    if (!options.inputs_directory.empty()) plan_directory(*app, options, plan);
+    if (!options.inputs.empty()) plan_files(*app, options, options.inputs, plan);
+    if (!options.sizes.empty()) {
+      if (!several) check_selection(*app, options, dtypes_of(*app, options));
+      if (options.data && !app->has(*options.data)) {  // of one app parse_options has said so
+        plan.left_out.push_back(
+            {std::string(app->info.name), "it has no " + std::string(name_of(*options.data)) + " data", false});
+        continue;
+      }
+      std::size_t const before = plan.cases.size();
+      plan_generated(*app, options, plan);
+      if (plan.cases.size() == before) {
+        plan.left_out.push_back({std::string(app->info.name), "no row is selected", false});
+      }
+    }
+  }
+  if (plan.cases.empty()) {
+    throw UserError("nothing to run (" +
+                    (plan.left_out.empty() ? "no case is selected" : join(to_lines(plan.left_out), "; ")) + ") see " +
+                    command.program + " --list");
+  }
+  check_named(options, plan);
+  check_output(options, plan);
+  return plan;
+}
+
+}  // namespace tessera

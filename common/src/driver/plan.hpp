@@ -1,0 +1,49 @@
+#pragma once
+// Planning: everything that can be the user's mistake, before anything runs.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <tessera/app/app.hpp>
+#include <tessera/cli/options.hpp>
+
+namespace tessera {
+
+struct PlannedCase {
+  App const* app = nullptr;
+  std::string path;  // of its file; empty if generated
+  std::size_t size = 0;
+  DataKind data = DataKind::random;  // of generated cases
+  DType dtype = DType::float32;
+  ParameterMap parameters;
+  Footprint footprint;
+  bool has_expected = false;
+  bool from_vector = false;  // the file holds a vector [n] where the app reads a matrix [1, n]
+  std::vector<Row const*> rows;
+};
+
+struct LeftOut {
+  std::string what;  // a path, or the name of a mini-app
+  std::string why;
+  bool is_file = false;
+};
+
+struct Plan {
+  std::vector<PlannedCase> cases;
+  std::vector<LeftOut> left_out;
+};
+
+/// A line for each reason: "a.h5, b.h5 and 7 more: skipped (it holds int32, ...)".
+[[nodiscard]] std::vector<std::string> to_lines(std::vector<LeftOut> const& left_out);
+
+/// Reads what must be known of files, and checks everything that can be checked before Kokkos starts. Throws UserError.
+[[nodiscard]] Plan make_plan(Command const& command, Options const& options);
+
+/// What a size needs, in words: "size 1024 of map in float".
+[[nodiscard]] std::string describe(PlannedCase const& planned);
+
+/// The parameters without those that only shape generated input.
+[[nodiscard]] ParameterMap without_shaping(App const& app, ParameterMap parameters);
+
+}  // namespace tessera

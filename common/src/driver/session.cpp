@@ -1,0 +1,647 @@
+#include "session.hpp"
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <deque>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include <tessera/app/driver.hpp>
+#include <tessera/app/runtime.hpp>
+#include <tessera/cli/nearest.hpp>
+#include <tessera/core/host_threads.hpp>
+#include <tessera/io/case_file.hpp>
+#include <tessera/io/whole_file.hpp>
+#include <tessera/report/digest.hpp>
+#include <tessera/report/machine_file.hpp>
+#include <tessera/report/table.hpp>
+#include <tessera/verify/verify.hpp>
+
+#include "../report/json.hpp"
+#include "../report/tee.hpp"
+#include "commands.hpp"
+#include "interruption.hpp"
+#include "plan.hpp"
+#include "progress.hpp"
+
+namespace tessera {
+
+namespace {
+
+std::unique_ptr<Case> build(PlannedCase const& planned, Options const& options) {
+  App const& app = *planned.app;
+  try {
+    if (planned.path.empty()) {
+      return app.generate_data(planned.dtype, planned.size, options.seed, planned.data, planned.parameters);
+    }
+    return app.read(planned.dtype, CaseFile(planned.path), planned.parameters);
+  } catch (UserError const&) {
+    throw;
+  } catch (std::exception const& error) {  // memory: what else there is to it was checked before
+    throw UserError("not enough memory for " + describe(planned) + " (" + error.what() + ") choose a smaller size");
+  }
+}
+
+// About how long the serial reference takes. On two busy cores those of map, prefix_sum and dot were measured at 0.05 to
+// 0.65 GB/s; a Gflop a second is assumed where there is more to compute.
+double reference_seconds(Work const& work) { return std::max(work.flops / 1e9, work.bytes / 0.2e9); }
+constexpr double long_reference = 10;
+
+std::vector<HostField> expected_of(PlannedCase const& planned, Case const& problem_case) {
+  if (!planned.has_expected) return {};
+  std::vector<HostField> fields = CaseFile(planned.path).expected(planned.app->output_fields(planned.dtype));
+  check_expected_shapes(fields, problem_case.output_shapes(), planned.path);
+  return fields;
+}
+
+void check_memory(PlannedCase const& planned) {
+  std::vector<std::string> spaces;
+  for (Row const* row : planned.rows) {
+    if (std::ranges::find(spaces, row->space) == spaces.end()) spaces.push_back(row->space);
+  }
+  check_memory(describe(planned), memory_need(planned.footprint, planned.has_expected), spaces,
+               planned.path.empty() ? "choose a smaller --size" : "use a machine with more memory");
+}
+
+// As the file has them: a vector that was read as a matrix of one row is a vector again, and so is what comes of it.
+std::vector<HostField> as_given(PlannedCase const& planned, std::vector<HostField> fields) {
+  if (!planned.from_vector) return fields;
+  std::vector<FieldSpec> specs = planned.app->input_fields(planned.dtype);
+  std::ranges::copy(planned.app->output_fields(planned.dtype), std::back_inserter(specs));
+  for (HostField& field : fields) {
+    auto const is_row = [&](FieldSpec const& spec) { return spec.name == field.name && spec.vector_as_row; };
+    if (std::ranges::any_of(specs, is_row) && field.shape.size() == 2 && field.shape[0] == 1) {
+      field.shape.erase(field.shape.begin());
+    }
+  }
+  return fields;
+}
+
+std::vector<std::pair<std::string, Shape>> shapes_of(std::vector<HostField> const& fields) {
+  std::vector<std::pair<std::string, Shape>> shapes;
+  for (HostField const& field : fields) shapes.emplace_back(field.name, field.shape);
+  return shapes;
+}
+
+// "100% copy on openmp is 23.5 GB/s, ..."
+std::string roofs_text(SpaceReport const& space) {
+  Roofs const& roofs = space.roofs;
+  std::string text = "100% copy on " + space.name + " is " + format_number(roofs.copy_bytes_per_second / 1e9) + " GB/s";
+  text += " (" + space.device + ")";
+  for (DType const dtype : run_dtypes) {
+    if (std::isfinite(roofs.peak(dtype))) {
+      text += ", " + std::string(name_of(dtype)) + " peak " + format_number(roofs.peak(dtype) / 1e9) + " GFLOP/s";
+    }
+  }
+  return text + (space.machine_file.empty() ? "" : ", from " + space.machine_file);
+}
+
+// How many different ones there are.
+template <class Of>
+std::size_t different(Plan const& plan, Of const& of) {
+  std::set<std::string> values;
+  for (PlannedCase const& planned : plan.cases) {
+    for (Row const* row : planned.rows) values.insert(std::string(of(*row)));
+  }
+  return values.size();
+}
+
+// What a row may cost beside others: by the bytes of its case, and a part that does not depend on them.
+double row_cost(PlannedCase const& planned) {
+  return planned.footprint.input_bytes + planned.footprint.output_bytes + 0x1p22;
+}
+
+std::vector<std::string> app_names(Plan const& plan) {
+  std::vector<std::string> names;
+  for (PlannedCase const& planned : plan.cases) names.emplace_back(planned.app->info.name);
+  return names;
+}
+
+// Each field for results of its dtype.
+void make_narrow(Oracle& oracle, std::vector<HostField> const& outputs) {
+  for (std::size_t i = 0; i < std::min(outputs.size(), oracle.reference.size()); ++i) {
+    make_narrow(oracle.reference[i], outputs[i].dtype);
+  }
+}
+
+// Any of them tells how much host memory is free.
+std::string host_space() {
+  std::vector<std::string> const spaces = enabled_spaces();
+  auto const found = std::ranges::find_if(spaces, is_host_space);
+  return found == spaces.end() ? std::string() : *found;
+}
+
+// A case with its input and what its rows are checked against; or why there is none.
+struct PreparedCase {
+  CaseReport report;
+  std::unique_ptr<Case> problem_case;
+  Oracle oracle;
+  std::string fault;
+  std::exception_ptr mistake;  // the user's, if that is the fault
+};
+
+// Does one step of preparing a case, with its exceptions as the case's fault.
+template <class Step>
+void prepare(PreparedCase& prepared, Step const& step) {
+  try {
+    step();
+  } catch (UserError const& error) {
+    prepared.mistake = std::current_exception();
+    prepared.fault = error.what();
+  } catch (std::bad_alloc const&) {
+    prepared.fault = "out of memory (the input or the reference did not fit) choose a smaller size";
+  } catch (std::exception const& error) {
+    prepared.fault = std::string("the case could not be prepared: ") + error.what();
+  }
+}
+
+class Session {
+ public:
+  Session(Command const& command, Options const& options, Plan const& plan, std::vector<std::string> const& arguments)
+      : command_(command),
+        options_(options),
+        plan_(plan),
+        arguments_(arguments),
+        report_(options.json),
+        text_(&sinks_),
+        table_(text_) {
+    if (options.digest) {
+      digest_.emplace(std::cout, app_names(plan), different(plan, [](Row const& row) { return row.space; }),
+                      different(plan, [](Row const& row) { return name_of(row.dtype); }));
+    } else {
+      sinks_.add(std::cout);
+    }
+    if (!options.log.empty()) log_file_ = std::make_unique<WholeFile>("--log", options.log);
+    if (!options.save_machine.empty()) {
+      machine_file_ = std::make_unique<WholeFile>("--save-machine", options.save_machine);
+    }
+    if (!options.output.empty()) output_ = std::make_unique<OutputFile>(options.output);
+  }
+
+  int run() {
+    describe_machine();
+    if (!options_.machine.empty()) read_machine();
+    std::size_t rows = 0;
+    double cost = 0;
+    for (PlannedCase const& planned : plan_.cases) {
+      rows += planned.rows.size();
+      cost += static_cast<double>(planned.rows.size()) * row_cost(planned);
+    }
+    progress_.plan(plan_.cases.size(), rows, cost);
+    for (std::size_t begin = 0; begin < plan_.cases.size() && !interrupted();) begin = run_group(begin);
+    progress_.clear();
+    std::lock_guard const lock(state_);
+    return finish();
+  }
+
+  /// The end in the middle of a step, from another thread: what was done is printed and kept.
+  void end_now() noexcept try {
+    std::unique_lock const lock(state_, std::chrono::milliseconds(300));
+    if (!lock || ended_) return;
+    progress_.clear();
+    (void)finish();
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the process ends in any case
+  }
+
+ private:
+  void describe_machine() {
+    report_.build = build_facts();
+    report_.system["command"] = command_.program + (arguments_.empty() ? "" : " ") + join(arguments_, " ");
+    struct utsname machine{};
+    if (::uname(&machine) == 0) {
+      report_.system["host"] = machine.nodename;
+      report_.system["kernel"] = std::string(machine.sysname) + " " + machine.release + " " + machine.machine;
+    }
+    auto const type = report_.build.find("build_type");
+    if (type != report_.build.end() && type->second != "Release") {
+      warn("this is a " + (type->second.empty() ? std::string("build without a type") : type->second + " build") +
+           ", not a Release build: its times say little");
+    }
+    if (options_.verify.kind == VerifyOptions::Kind::first) {
+      warn("--verify first: only the first launch of each row is checked");
+    }
+    if (options_.verify.kind == VerifyOptions::Kind::sample) {
+      warn("--verify sample:" + std::to_string(options_.verify.elements) +
+           ": only so many elements of each field are checked");
+    }
+    if (options_.sampling.samples < fewest_samples) {
+      warn("only " + std::to_string(options_.sampling.samples) + " samples a row: fewer than " +
+           std::to_string(fewest_samples) + " say little about the spread");
+    }
+  }
+
+  // Roofs of another machine would be worse than none.
+  void read_machine() {
+    machine_ = read_machine_file(options_.machine);
+    for (PlannedCase const& planned : plan_.cases) {
+      for (Row const* row : planned.rows) {
+        auto const found = machine_.find(row->space);
+        if (found == machine_.end()) {
+          throw UserError("cannot use --machine " + options_.machine + " (it has no roofs of " + row->space +
+                          ") write one with roofline --save-machine FILE, or choose a --space");
+        }
+        if (std::string const here = device_name(row->space); found->second.device != here) {
+          throw UserError("cannot use --machine " + options_.machine + " (its " + row->space + " is " +
+                          found->second.device + ", here it is " + here +
+                          ") write one with roofline --save-machine FILE");
+        }
+      }
+    }
+  }
+
+  // For people, and for those who read the report later.
+  void warn(std::string const& text) {
+    warnings_.push_back(text);
+    std::string& all = report_.system["warnings"];
+    all += (all.empty() ? "" : "; ") + text;
+  }
+
+  // What stands above the rows of an app. Printed as late as that, so that a mistake found in the first case has
+  // stdout empty, and an old log as it was.
+  void announce(App const& app) {
+    if (announced_ == nullptr) {
+      open_log();
+      for (std::string const& line : to_lines(plan_.left_out)) text_ << one_line(line) << "\n";
+      if (digest_) {
+        for (LeftOut const& one : plan_.left_out) {
+          one.is_file ? digest_->leave_out_file(one.why) : digest_->leave_out_app(one.why);
+        }
+      }
+    }
+    print_warnings();
+    if (announced_ == &app) return;
+    announced_ = &app;
+    std::size_t cases = 0;
+    std::vector<Row const*> rows;
+    for (PlannedCase const& planned : plan_.cases) {
+      if (planned.app != &app) continue;
+      ++cases;
+      rows.insert(rows.end(), planned.rows.begin(), planned.rows.end());
+    }
+    table_.begin_app(app, rows);
+    if (digest_) digest_->begin_app(app, cases, rows);
+  }
+
+  void open_log() {
+    if (!log_file_) return;
+    log_.open(log_file_->path(), std::ios::binary);
+    sinks_.add(log_);
+  }
+
+  void print_warnings() {
+    for (; warnings_printed_ < warnings_.size(); ++warnings_printed_) {
+      text_ << "warning: " << warnings_[warnings_printed_] << "\n";
+    }
+  }
+
+  // Cases from `begin` on that are prepared together: their references are serial loops, and what is timed must not run
+  // beside them. As many as there are threads, and as fit in half of the memory. Returns the first one after them.
+  std::size_t run_group(std::size_t begin) {
+    case_clock_ = steady_seconds();
+    std::size_t end = begin;
+    double bytes = 0;
+    do {
+      bytes += memory_need(plan_.cases[end].footprint, plan_.cases[end].has_expected).host;
+      ++end;
+    } while (end < plan_.cases.size() && end - begin < host_threads() &&
+             2 * (bytes + memory_need(plan_.cases[end].footprint, plan_.cases[end].has_expected).host) <
+                 free_memory_bytes(host_space()));
+    std::vector<PreparedCase> group(end - begin);
+    for (std::size_t i = 0; i < group.size() && !interrupted(); ++i) {
+      progress_.begin_case(begin + i);
+      progress_.show(describe(plan_.cases[begin + i]) + ": input");
+      make_input(plan_.cases[begin + i], group[i]);
+    }
+    progress_.show(group.size() == 1 ? describe(plan_.cases[begin]) + ": reference"
+                                     : "references of cases " + std::to_string(begin + 1) + " to " +
+                                           std::to_string(end) + " of " + std::to_string(plan_.cases.size()));
+    for_blocks(group.size(), 1, [&](std::size_t i, std::size_t, std::size_t) {
+      if (group[i].fault.empty() && !interrupted()) find_reference(group[i]);
+    });
+    for (std::size_t i = 0; i < group.size() && !interrupted(); ++i) {
+      PreparedCase prepared = std::move(group[i]);  // freed with its last row
+      run_case(plan_.cases[begin + i], begin + i, prepared);
+    }
+    return end;
+  }
+
+  void make_input(PlannedCase const& planned, PreparedCase& prepared) {
+    CaseReport& report = prepared.report;
+    report.app = planned.app->info.name;
+    report.source = planned.path;
+    if (planned.path.empty()) {
+      report.size = planned.size;
+      report.seed = options_.seed;
+      report.data = planned.data;
+    }
+    report.dtype = planned.dtype;
+    report.parameters = planned.parameters;
+    report.has_expected = planned.has_expected;
+    prepare(prepared, [&] {
+      prepared.problem_case = build(planned, options_);
+      Case const& problem_case = *prepared.problem_case;
+      prepared.oracle.random_data = planned.path.empty() && planned.data == DataKind::random;
+      prepared.oracle.verify = options_.verify;
+      prepared.oracle.from_file = expected_of(planned, problem_case);
+      report.input = shapes_of(as_given(planned, problem_case.input()));
+      report.output = shapes_of(as_given(planned, problem_case.output_shapes()));
+      Work const work = problem_case.work();
+      report.bytes = work.bytes;
+      report.flops = work.flops;
+      if (double const seconds = reference_seconds(work); seconds > long_reference) {
+        progress_.clear();
+        std::cerr << command_.program << ": the reference of " << one_line(describe(planned)) << " may take "
+                  << std::llround(seconds) << " s (it is serial, and " << format_number(work.flops / 1e9)
+                  << " Gflop) interrupt it if that is too long" << std::endl;
+      }
+    });
+  }
+
+  static void find_reference(PreparedCase& prepared) {
+    prepare(prepared, [&] {
+      double const start = steady_seconds();
+      prepared.oracle.reference = prepared.problem_case->reference();
+      prepared.report.reference_seconds = steady_seconds() - start;
+      prepared.fault = disagreement(prepared.oracle);
+    });
+  }
+
+  void run_case(PlannedCase const& planned, std::size_t index, PreparedCase& prepared) {
+    // As long as nothing has run it is a mistake like any other.
+    if (prepared.mistake && report_.rows() == 0) std::rethrow_exception(prepared.mistake);
+    auto& [report, problem_case, oracle, fault, mistake] = prepared;
+    if (fault.empty()) make_narrow(oracle, problem_case->output_shapes());
+    progress_.begin_case(index);
+
+    std::size_t case_index = 0;
+    {
+      std::lock_guard const lock(state_);
+      case_index = report_.add_case(report);
+      progress_.clear();
+      announce(*planned.app);
+      table_.begin_case(report, index, plan_.cases.size());
+      if (digest_) digest_->begin_case(report, describe(planned));
+    }
+    if (problem_case) {
+      write_output([&] {
+        output_->write_input(as_given(planned, problem_case->input()),
+                             without_shaping(*planned.app, planned.parameters));
+      });
+    }
+    std::string space;
+    for (std::size_t i = 0; i < planned.rows.size() && !interrupted(); ++i) {
+      Row const& row = *planned.rows[i];
+      if (row.space != space && !space.empty() && problem_case) problem_case->release_device_input();
+      space = row.space;
+      RowReport start;
+      start.app = report.app;
+      start.case_index = case_index;
+      start.bytes = report.bytes;
+      start.flops = report.flops;
+      if (!fault.empty()) {
+        start.variant = row.info.name;
+        start.space = row.space;
+        start.dtype = row.dtype;
+        start.level = row.info.level;
+        start.deterministic = row.info.deterministic;
+        start.cold = options_.sampling.cold;
+        start.reason = fault;
+        record(start, planned, row);
+        continue;
+      }
+      start.roofs = roofs_of(space);
+      if (interrupted()) return;
+      progress_.show(describe(planned) + ": " + std::string(row.info.name) + " on " + row.space);
+      TakeOutput const take_output =
+          !output_ ? TakeOutput() : [&](Row const& done, std::vector<HostField> const& fields) {
+            write_output([&] {
+              output_->write(std::string(done.info.name), done.space, as_given(planned, fields));
+              output_has_rows_ = true;
+            });
+          };
+      std::optional<RowReport> done =
+          run_row(row, *problem_case, oracle, options_.sampling, start, interrupted, take_output);
+      progress_.clear();
+      if (!done) return;
+      record(*done, planned, row);
+    }
+  }
+
+  // The table's row first: it must not depend on a file.
+  void record(RowReport const& report, PlannedCase const& planned, Row const& row) {
+    std::lock_guard const lock(state_);
+    double const now = steady_seconds();
+    progress_.row_done(row_cost(planned), now - std::exchange(case_clock_, now));
+    table_.add_row(report);
+    if (digest_) {
+      bool const to_repeat = report.status == Status::failed || report.status == Status::weak;
+      digest_->add_row(report,
+                       to_repeat ? repeat_command(command_, options_, arguments_, planned, row) : std::string());
+    }
+    try {
+      report_.add_row(report);
+    } catch (std::runtime_error const& error) {
+      complain(error.what());
+    }
+  }
+
+  template <class Write>
+  void write_output(Write const& write) {
+    std::lock_guard const lock(output_in_use_);
+    if (!output_) return;
+    try {
+      write();
+    } catch (std::runtime_error const& error) {
+      output_.reset();
+      std::lock_guard const lock_state(state_);
+      complain(error.what());
+    }
+  }
+
+  // The results get their name once, at the end: until then an older file stays.
+  void commit_output() {
+    std::unique_lock const lock(output_in_use_, std::try_to_lock);
+    if (!lock) {
+      complain("cannot write --output " + options_.output + " (the run was ended while it wrote) run it again");
+      return;
+    }
+    if (!output_ || !output_has_rows_) return;
+    try {
+      output_->commit();
+    } catch (std::runtime_error const& error) {
+      complain(error.what());
+    }
+    output_.reset();
+  }
+
+  // A file that cannot be written (a full disk) does not end the run, but it does not end well either.
+  void complain(std::string const& text) {
+    file_failed_ = true;
+    if (complaints_.insert(text).second) std::cerr << command_.program << ": " << one_line(text) << std::endl;
+  }
+
+  // The roofs of a space: from the machine file, or measured, once in a run.
+  Roofs const& roofs_of(std::string const& space) {
+    for (SpaceReport const& known : spaces_) {
+      if (known.name == space) return known.roofs;
+    }
+    SpaceReport report;
+    report.name = space;
+    report.device = device_name(space);
+    report.concurrency = concurrency(space);
+    if (options_.machine.empty()) {
+      double const start = steady_seconds();
+      measure(report);
+      case_clock_ += steady_seconds() - start;  // it is not the row's
+    } else {
+      report.machine_file = options_.machine;
+      report.roofs = machine_.at(space).roofs;
+    }
+    std::lock_guard const lock(state_);
+    report_.add_space(report);
+    return spaces_.emplace_back(report).roofs;
+  }
+
+  void measure(SpaceReport& report) {
+    progress_.show("roofs of " + report.name);
+    // Beyond any last-level cache, and on a GPU long enough that a launch is nothing; within a quarter of what is free.
+    double const bytes = std::min(is_host_space(report.name) ? 0x1p28 : 0x1p30,
+                                  std::floor(free_memory_bytes(report.name) / 8 / 256) * 256);
+    try {
+      if (bytes > 0) report.roofs = measure_roofs(report.name, static_cast<std::size_t>(bytes), 7);
+    } catch (std::exception const& error) {
+      std::lock_guard const lock(state_);
+      progress_.clear();
+      warn("no roofs of " + report.name + ": " + error.what());
+    }
+  }
+
+  // With state_ locked.
+  int finish() {
+    ended_ = true;
+    commit_output();
+    table_.end_app();
+    if (!spaces_.empty()) text_ << "\n";
+    for (SpaceReport const& space : spaces_) text_ << roofs_text(space) << "\n";
+    int const signal = caught_signal();
+    try {
+      if (signal == 0) {
+        report_.finish();
+        if (machine_file_) {
+          write_machine_file(*machine_file_, {spaces_.begin(), spaces_.end()}, report_.build, report_.system);
+        }
+      } else {
+        report_.flush();
+      }
+    } catch (std::runtime_error const& error) {
+      complain(error.what());
+    }
+    if (signal != 0) text_ << "interrupted: these are the rows that were done\n";
+    print_warnings();
+    text_ << report_.last_line() << std::endl;
+    if (log_.is_open() && !log_)
+      complain("cannot write --log " + log_file_->path() + " (it is not complete) free some space");
+    if (digest_) {
+      finish_digest();
+      if (signal != 0) std::cout << "interrupted: these are the rows that were done\n";
+      std::cout << report_.last_line() << std::endl;
+    }
+    if (signal != 0) return 128 + signal;
+    bool const too_weak = options_.strict && report_.weak() > 0;
+    return report_.failed() > 0 || too_weak || file_failed_ ? 1 : 0;
+  }
+
+  void finish_digest() {
+    DigestEnd end;
+    end.warnings = warnings_;
+    for (SpaceReport const& space : spaces_) end.roofs.push_back(roofs_text(space));
+    std::pair<char const*, std::string const&> const files[] = {{"tables", options_.log},
+                                                                {"report", options_.json},
+                                                                {"results", options_.output},
+                                                                {"machine file", options_.save_machine}};
+    for (auto const& [what, path] : files) {
+      if (!path.empty()) end.files.emplace_back(what, path);
+    }
+    end.log = options_.log;
+    if (!digest_) return;
+    end.to_try = commands_to_try(command_, options_, plan_, digest_->slowest());
+    digest_->finish(end);
+  }
+
+  Command const& command_;
+  Options const& options_;
+  Plan const& plan_;
+  std::vector<std::string> const& arguments_;
+  Report report_;
+  std::ofstream log_;
+  std::unique_ptr<WholeFile> log_file_;  // its lock: the log itself grows in place
+  Tee sinks_;                            // stdout, unless it has the digest, and --log
+  std::ostream text_;                    // the tables and what stands around them
+  Table table_;
+  std::optional<Digest> digest_;
+  Progress progress_;
+  std::unique_ptr<OutputFile> output_;
+  std::map<std::string, SpaceReport> machine_;  // what --machine says
+  std::unique_ptr<WholeFile> machine_file_;     // of --save-machine
+  std::deque<SpaceReport> spaces_;              // in the order of their first rows; references to them are kept
+  std::set<std::string> complaints_;
+  std::vector<std::string> warnings_;
+  std::size_t warnings_printed_ = 0;
+  App const* announced_ = nullptr;
+  double case_clock_ = 0;  // when the last row ended, or its group of cases began
+  bool file_failed_ = false;
+  // Between the run and end_now(): what was done so far is held while it changes, never while something is computed.
+  std::timed_mutex state_;
+  std::mutex output_in_use_;
+  bool output_has_rows_ = false;
+  bool ended_ = false;
+};
+
+// Input files are read once more than needed where there are several: what is wrong with the last must be said before
+// the first has run.
+void check_all_files(Plan const& plan, Options const& options) {
+  if (plan.cases.size() < 2) return;
+  for (PlannedCase const& planned : plan.cases) {
+    if (!planned.path.empty() && !interrupted()) (void)expected_of(planned, *build(planned, options));
+  }
+}
+
+}  // namespace
+
+int run_plan(Command const& command, Options const& options, std::vector<std::string> const& arguments) {
+  Plan const plan = make_plan(command, options);
+  SignalGuard const guard;
+  Session session(command, options, plan, arguments);
+  Watchdog const watchdog([&] { session.end_now(); });
+
+  std::vector<std::string> kokkos{command.program};
+  kokkos.insert(kokkos.end(), options.kokkos_arguments.begin(), options.kokkos_arguments.end());
+  std::vector<char*> pointers;
+  for (std::string& text : kokkos) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  int count = static_cast<int>(kokkos.size());
+  std::unique_ptr<Runtime> runtime;
+  try {
+    runtime = std::make_unique<Runtime>(count, pointers.data());
+  } catch (std::exception const& error) {
+    throw UserError("Kokkos cannot start (" + std::string(error.what()) +
+                    ") check the --kokkos-* options and that this machine has what the build is for");
+  }
+  for (PlannedCase const& planned : plan.cases) check_memory(planned);
+  check_all_files(plan, options);
+  return session.run();
+}
+
+}  // namespace tessera

@@ -1,0 +1,192 @@
+// The command lines of one mini-app and of the umbrella program.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <new>
+#include <stdexcept>
+
+#include <tessera/app/app.hpp>
+#include <tessera/cli/nearest.hpp>
+#include <tessera/cli/options.hpp>
+
+#include "session.hpp"
+
+namespace tessera {
+
+namespace {
+
+int run_command(Command const& command, std::vector<std::string> const& arguments) {
+  Options const options = parse_options(command, arguments);
+  if (options.help) {
+    std::cout << help_text(command) << std::flush;
+  } else if (options.version) {
+    std::cout << version_text(command.program) << std::flush;
+  } else if (options.list) {
+    std::cout << list_text(command.apps) << std::flush;
+  } else {
+    return run_plan(command, options, arguments);
+  }
+  return 0;
+}
+
+// A run that is started without them would open its own files as stdin, stdout or stderr.
+void occupy_standard_streams() {
+  for (int const descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // Read-only, so that writing to a closed stdout fails as it should. Stays open to the end.
+    if (::fcntl(descriptor, F_GETFD) < 0) (void)::open("/dev/null", O_RDONLY);
+  }
+}
+
+// Turns what ends a run into one message and an exit code.
+template <class Body>
+int guarded(std::string const& program, Body const& body) {
+  occupy_standard_streams();
+  int code = 0;
+  std::string complaint;
+  try {
+    code = body();
+  } catch (UserError const& error) {
+    code = 2;
+    complaint = error.what();
+  } catch (std::bad_alloc const&) {
+    code = 1;
+    complaint = "out of memory (an allocation failed) choose a smaller size";
+  } catch (std::exception const& error) {
+    code = 1;
+    complaint = "unexpected error (" + std::string(error.what()) + ") please report it with the command line";
+  }
+  if (!complaint.empty()) std::cerr << program << ": " << one_line(complaint) << std::endl;
+  std::cout.flush();
+  if (!std::cout) {
+    std::cout.clear();  // so that it is said once, also where a program goes on
+    std::cerr << program
+              << ": cannot write to stdout (the disk is full, or nobody reads it: what was printed is not complete) "
+                 "send it elsewhere"
+              << std::endl;
+    if (code == 0) code = 1;
+  }
+  return code;
+}
+
+std::string suite_help() {
+  return "tessera: a suite of Kokkos mini-apps\n"
+         "\n"
+         "usage\n"
+         "  tessera list                        the mini-apps\n"
+         "  tessera help APP                    one mini-app: its options and variants\n"
+         "  tessera run APP [options]           run one; its own options are those of `tessera help APP`\n"
+         "  tessera run all [options]           run every mini-app; also APP,APP\n"
+         "  tessera run all --inputs DIR        run each on the cases DIR/<app>/*.h5\n"
+         "  tessera run all --digest            one screen instead of the tables\n"
+         "  tessera --help | --version\n"
+         "\n"
+         "examples\n"
+         "  tessera run all --inputs inputs --json report.json\n"
+         "  tessera run all --inputs inputs --size 2^24 --digest --log tables.txt\n"
+         "  tessera run all --help              the options common to all mini-apps\n"
+         "\n"
+         "exit codes\n"
+         "  0  every row verified, 1  a row failed, 2  a mistake and nothing ran, 130  interrupted\n";
+}
+
+std::string suite_list(std::vector<App> const& apps) {
+  std::size_t width = 0;
+  for (App const& app : apps) width = std::max(width, app.info.name.size());
+  std::string text;
+  for (App const& app : apps) {
+    std::string name(app.info.name);
+    name.resize(width, ' ');
+    std::string const count = std::to_string(app.variants.size());
+    text += name + "  " + std::string(2 - std::min<std::size_t>(2, count.size()), ' ') + count + " variants  " +
+            std::string(app.info.summary) + "\n";
+  }
+  return text;
+}
+
+std::vector<App const*> find_apps(std::vector<App> const& apps, std::string const& text) {
+  std::vector<App const*> found;
+  std::vector<std::string> names;
+  for (App const& app : apps) {
+    names.emplace_back(app.info.name);
+    found.push_back(&app);
+  }
+  if (text == "all") return found;
+  found.clear();
+  for (std::size_t begin = 0; begin <= text.size();) {
+    std::size_t const comma = std::min(text.find(',', begin), text.size());
+    std::string const name = text.substr(begin, comma - begin);
+    begin = comma + 1;
+    auto const at = std::ranges::find(names, name);
+    if (at == names.end()) throw UserError(unknown_name("mini-app", name, names));
+    App const* const app = &apps[static_cast<std::size_t>(at - names.begin())];
+    if (std::ranges::find(found, app) == found.end()) found.push_back(app);
+  }
+  return found;
+}
+
+int run_suite_command(std::vector<App> const& apps, std::vector<std::string> const& arguments,
+                      std::string const& typed) {
+  if (arguments.empty()) throw UserError("no command (there are list, run, help) see tessera --help");
+  std::string const& command = arguments[0];
+  auto const expect_end = [&](std::size_t count) {
+    if (arguments.size() > count) {
+      throw UserError("unexpected argument `" + arguments[count] + "` (tessera " + command + " takes no more) see " +
+                      "tessera --help");
+    }
+  };
+  if (command == "--help" || command == "-h" || (command == "help" && arguments.size() == 1)) {
+    std::cout << suite_help() << std::flush;
+    return 0;
+  }
+  if (command == "--version") {
+    expect_end(1);
+    std::cout << version_text("tessera") << std::flush;
+    return 0;
+  }
+  if (command == "list" || command == "--list") {
+    expect_end(1);
+    std::cout << suite_list(apps) << std::flush;
+    return 0;
+  }
+  if (command == "help") {
+    expect_end(2);
+    std::cout << help_text({"tessera run " + arguments[1], find_apps(apps, arguments[1]), true}) << std::flush;
+    return 0;
+  }
+  if (command != "run") throw UserError(unknown_name("command", command, {"list", "run", "help"}));
+  if (arguments.size() < 2 || arguments[1].starts_with('-')) {
+    if (arguments.size() > 1 && (arguments[1] == "--help" || arguments[1] == "-h")) {
+      std::cout << suite_help() << std::flush;
+      return 0;
+    }
+    throw UserError(
+        "no mini-app after `tessera run` (its name comes before the options) write `tessera run all` or "
+        "one of those that `tessera list` shows");
+  }
+  return run_command({"tessera run " + arguments[1], find_apps(apps, arguments[1]), true, typed},
+                     std::vector<std::string>(arguments.begin() + 2, arguments.end()));
+}
+
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  return std::vector<std::string>(argv + std::min(argc, 1), argv + argc);
+}
+
+std::string typed(int argc, char** argv, std::string const& name) { return argc > 0 ? argv[0] : name; }
+
+}  // namespace
+
+int run_app(App const& app, int argc, char** argv) {
+  std::string const name(app.info.name);
+  return guarded(name,
+                 [&] { return run_command({name, {&app}, false, typed(argc, argv, name)}, arguments_of(argc, argv)); });
+}
+
+int run_suite(std::vector<App> const& apps, int argc, char** argv) {
+  return guarded("tessera",
+                 [&] { return run_suite_command(apps, arguments_of(argc, argv), typed(argc, argv, "tessera")); });
+}
+
+}  // namespace tessera

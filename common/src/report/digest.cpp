@@ -1,0 +1,285 @@
+#include <tessera/report/digest.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <set>
+
+#include <tessera/report/table.hpp>
+
+namespace tessera {
+
+namespace {
+
+constexpr std::size_t failures_in_full = 4;
+
+std::string counted(std::size_t count, std::string const& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string padded(std::string text, std::size_t width) {
+  text.resize(std::max(width, text.size()), ' ');
+  return text;
+}
+
+// What a reason says besides its numbers and what explains them: "segments of N" of "segments of 4096 (lanes hold 64)".
+std::string short_kind(std::string const& reason) {
+  return reason_kind(reason.substr(0, std::min(reason.find(" ("), reason.find(", "))));
+}
+
+}  // namespace
+
+std::string share_text(RowReport const& row) {
+  bool const computes = row.roofs.compute_bound(row.bytes, row.flops, row.dtype);
+  double const percent = 100 * (computes ? row.share_of_roof() : row.share_of_copy());
+  if (!std::isfinite(percent)) return {};
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, percent < 9.95 ? "%.1f" : "%.0f", percent);
+  return std::string(buffer) + "% of " + (computes ? "roof" : "copy");
+}
+
+std::string wrapped(std::string const& text, std::size_t indent) {
+  std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
+  std::string result;
+  std::string line = text.substr(0, begin);
+  bool empty = true;
+  while (begin < text.size()) {
+    std::size_t const end = std::min(text.find(' ', begin), text.size());
+    std::string const word = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (!empty && line.size() + 1 + word.size() > digest_width) {
+      result += line + "\n";
+      line = std::string(indent, ' ') + word;
+    } else {
+      line += (empty ? "" : " ") + word;
+    }
+    empty = false;
+  }
+  return result + line;
+}
+
+void Reasons::add(std::string const& reason) {
+  auto const known = std::ranges::find(reasons_, reason, &std::pair<std::string, std::size_t>::first);
+  if (known == reasons_.end()) {
+    reasons_.emplace_back(reason, 1);
+  } else {
+    ++known->second;
+  }
+}
+
+std::size_t Reasons::count() const {
+  std::size_t count = 0;
+  for (auto const& [reason, times] : reasons_) count += times;
+  return count;
+}
+
+std::string Reasons::text(std::size_t width) const {
+  using Entry = std::pair<std::string, std::size_t>;
+  std::vector<Entry> sorted = reasons_;
+  std::ranges::stable_sort(sorted, std::greater<>{}, &Entry::second);
+  // Room for the last words, where there are more.
+  std::size_t const last_words = std::string(", 10 other reasons (1000)").size();
+  std::string text;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    std::string const part = (i == 0 ? "" : ", ") + sorted[i].first + " (" + std::to_string(sorted[i].second) + ")";
+    bool const last = i + 1 == sorted.size();
+    if (i > 0 && text.size() + part.size() + (last ? 0 : last_words) > width) {
+      std::size_t rest = 0;
+      for (std::size_t j = i; j < sorted.size(); ++j) rest += sorted[j].second;
+      return text + ", " + counted(sorted.size() - i, "other reason") + " (" + std::to_string(rest) + ")";
+    }
+    text += part;
+  }
+  return text;
+}
+
+Digest::Digest(std::ostream& out, std::vector<std::string> const& apps, std::size_t spaces, std::size_t dtypes)
+    : out_(&out), several_spaces_(spaces > 1), several_dtypes_(dtypes > 1) {
+  for (std::string const& app : apps) name_width_ = std::max(name_width_, app.size());
+  // The few names that are longer push their line to the right, so that two spaces fit beside the others.
+  if (several_spaces_) name_width_ = std::min<std::size_t>(name_width_, 17);
+}
+
+void Digest::begin_app(App const& app, std::size_t cases, std::vector<Row const*> const& rows) {
+  end_app();
+  std::set<std::string_view> variants;
+  for (Row const* row : rows) variants.insert(row->info.name);
+  app_ = {};
+  app_.name = app.info.name;
+  app_.cases = cases;
+  app_.variants = variants.size();
+  app_open_ = true;
+}
+
+void Digest::begin_case(CaseReport const& report, std::string const& description) {
+  end_case();
+  case_bytes_ = report.bytes;
+  case_flops_ = report.flops;
+  case_description_ = description;
+}
+
+void Digest::add_row(RowReport const& row, std::string const& repeat) {
+  ++case_rows_[row.status];
+  ++app_.rows[row.status];
+  if (row.status == Status::skipped) {
+    // "columns is for --axis cols" is said for other variants, too.
+    bool const named = row.reason.starts_with(row.variant + " ");
+    skipped_.add(short_kind(named ? row.reason.substr(row.variant.size() + 1) : row.reason));
+  }
+  if (row.status == Status::failed || row.status == Status::weak) {
+    std::string const title =
+        (row.status == Status::failed ? "FAILED " : "weak ") + row.variant + " of " + row.app + " on " + row.space;
+    auto const known = std::ranges::find(failures_, title, &std::pair<std::string, Failure>::first);
+    if (known == failures_.end()) {
+      failures_.emplace_back(title, Failure{row.status, title + ": " + case_description_, row.reason, repeat});
+    } else {
+      ++known->second.more;
+    }
+  }
+  if (row.status != Status::passed || !tells_speed(case_bytes_, case_flops_)) return;
+  // A row with work of its own does not compete with the others.
+  if (row.bytes != case_bytes_ || row.flops != case_flops_) {
+    ++app_.with_own_work;
+    return;
+  }
+  ++app_.competing;
+  Best candidate{
+      .bytes = row.bytes,
+      .case_index = row.case_index,
+      .seconds = row.seconds(),
+      .share = row.roofs.compute_bound(row.bytes, row.flops, row.dtype) ? row.share_of_roof() : row.share_of_copy(),
+      .variant = row.variant,
+      .dtype = row.dtype,
+      .text = share_text(row)};
+  auto const known = std::ranges::find(app_.best, row.space, &std::pair<std::string, Best>::first);
+  if (known == app_.best.end()) {
+    app_.best.emplace_back(row.space, std::move(candidate));
+  } else if (Best& best = known->second; candidate.bytes > best.bytes || (candidate.case_index == best.case_index &&
+                                                                          candidate.seconds < best.seconds)) {
+    best = std::move(candidate);
+  }
+}
+
+void Digest::leave_out_file(std::string const& reason) { files_left_out_.add(short_kind(reason)); }
+void Digest::leave_out_app(std::string const& reason) { apps_left_out_.add(short_kind(reason)); }
+
+void Digest::end_case() {
+  // Verified: something passed, and nothing is worse than skipped.
+  std::size_t others = 0;
+  for (auto const& [status, count] : case_rows_) {
+    if (status != Status::passed && status != Status::skipped) others += count;
+  }
+  if (others == 0 && case_rows_[Status::passed] > 0) ++app_.verified;
+  case_rows_.clear();
+}
+
+std::string Digest::best_text() const {
+  std::string text;
+  for (auto const& [space, best] : app_.best) {
+    text +=
+        (text.empty() ? "best " : ", ") + best.variant + " " + (best.text.empty() ? "(no roof is known)" : best.text);
+    if (several_dtypes_) text += " in " + std::string(name_of(best.dtype));
+    if (several_spaces_) text += " on " + space;
+  }
+  return text;
+}
+
+void Digest::end_app() {
+  if (!app_open_) return;
+  end_case();
+  app_open_ = false;
+  if (app_.with_own_work > app_.competing) app_.best.clear();  // roofline: its rows measure different things
+  for (auto const& [space, best] : app_.best) {
+    if (std::isfinite(best.share) && !(best.share >= slowest_share_)) {
+      slowest_ = {app_.name, best.text};
+      slowest_share_ = best.share;
+    }
+  }
+  std::string verdict = app_.verified == app_.cases
+                            ? counted(app_.cases, "case")
+                            : std::to_string(app_.verified) + " of " + counted(app_.cases, "case");
+  verdict += " verified";
+  for (auto const& [status, count] : app_.rows) {
+    if (status == Status::passed || status == Status::skipped) continue;
+    verdict += ", " + counted(count, "row") + " " +
+               (status == Status::failed ? std::string("FAILED") : std::string(name_of(status)));
+  }
+  std::string const variants = counted(app_.variants, "variant");
+  std::string const number = app_.variants < 10 ? " " : "";
+  std::string line = padded(app_.name, name_width_) + "  " + number + padded(variants, 11 - number.size()) + "  " +
+                     (app_.cases < 10 ? " " : "") + padded(verdict, 17 - (app_.cases < 10 ? 1 : 0));
+  std::string const best = best_text();
+  if (!best.empty()) {
+    line += "  " + best;
+    has_best_ = true;
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  // Columns are kept where the line fits; where not, the best rows stand below.
+  if (line.size() > digest_width && !best.empty()) {
+    line = line.substr(0, line.size() - best.size());
+    line.erase(line.find_last_not_of(' ') + 1);
+    line += "\n" + wrapped(std::string(4, ' ') + best, 4);
+  }
+  *out_ << line << std::endl;
+}
+
+void Digest::print_failures(std::string const& log) {
+  std::size_t rest = 0;
+  std::ranges::stable_sort(failures_, {}, [](auto const& one) { return one.second.status != Status::failed; });
+  for (std::size_t i = 0; i < failures_.size(); ++i) {
+    Failure const& failure = failures_[i].second;
+    if (i >= failures_in_full) {
+      rest += 1 + failure.more;
+      continue;
+    }
+    std::string const more = failure.more > 0 ? " (and in " + counted(failure.more, "more case") + ")" : "";
+    *out_ << "\n" << wrapped(failure.title + more, 4) << "\n";
+    *out_ << wrapped("    why: " + failure.reason, 4) << "\n    repeat: " << failure.repeat << "\n";
+  }
+  if (rest > 0) {
+    *out_ << "\nand " << counted(rest, "more row")
+          << (failures_.back().second.status == Status::failed ? " that failed" : " that failed or are weak")
+          << (log.empty() ? " (--log FILE keeps the tables, with each of them)" : " in " + log) << "\n";
+  }
+}
+
+void Digest::finish(DigestEnd const& end) {
+  end_app();
+  print_failures(end.log);
+  *out_ << "\n";
+  auto const counts = [&](std::string const& head, Reasons const& reasons) {
+    if (reasons.empty()) return;
+    std::string const start = head + " (" + std::to_string(reasons.count()) + "): ";
+    *out_ << start << reasons.text(digest_width - start.size()) << "\n";
+  };
+  *out_ << wrapped(std::string("verified: every variant's result compared with a serial reference") +
+                       (has_best_ ? "; best: the fastest on the case that moves most. % of copy: of the bandwidth of a "
+                                    "copy in memory, measured here (caches allow more than 100); % of roof: of what "
+                                    "copy and the peak of arithmetic allow"
+                                  : ""),
+                   4)
+        << "\n";
+  counts("rows skipped", skipped_);
+  counts("files left out", files_left_out_);
+  counts("mini-apps left out", apps_left_out_);
+  for (std::string const& warning : end.warnings) *out_ << wrapped("warning: " + warning, 4) << "\n";
+  for (std::string const& roof : end.roofs) *out_ << wrapped(roof, 4) << "\n";
+  std::string files;
+  for (auto const& [what, path] : end.files) files += (files.empty() ? "" : ", ") + what + " in " + path;
+  if (!files.empty()) *out_ << wrapped(files, 4) << "\n";
+  if (!end.to_try.empty()) {
+    *out_ << "\nto try next:\n";
+    std::size_t width = 0;
+    for (auto const& [command, what] : end.to_try) width = std::max(width, command.size());
+    bool const in_columns = std::ranges::all_of(
+        end.to_try, [&](auto const& entry) { return 2 + width + 4 + entry.second.size() <= digest_width; });
+    for (auto const& [command, what] : end.to_try) {
+      // A comment of the shell: the line can be copied as it is.
+      *out_ << "  " << (in_columns ? padded(command, width) : command) << "  # " << what << "\n";
+    }
+  }
+  *out_ << "\n";
+}
+
+}  // namespace tessera

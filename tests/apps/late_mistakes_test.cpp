@@ -1,0 +1,562 @@
+// Mistakes that come late: what a carry lost at tile 9000, a tile left out of a long sum or an index that wraps does to
+// the result of a right variant, at full size, in float, with the default options and data. Every row must fail of every
+// mistake, and pass without.
+//
+// TESSERA_TEST_LATE_SIZE=268435456 (or any other number of elements) makes them larger than 2^24: on a GPU 2^28, and
+// 2147483653 (2^31 + 5) where the app has room for it.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "all_apps.hpp"
+#include "harness.hpp"
+
+#include <tessera/app/driver.hpp>
+#include <tessera/app/runtime.hpp>
+
+namespace tessera::testing {
+namespace {
+
+std::size_t late_size() {
+  char const* const text = std::getenv("TESSERA_TEST_LATE_SIZE");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : std::size_t{1} << 24;
+}
+
+/// A field of floats, and its shape.
+template <class T>
+struct Span {
+  T* data;
+  Shape shape;
+  std::size_t size;
+
+  T& operator[](std::size_t i) const { return data[i]; }
+};
+
+/// What a mistake works on: the input, and a right result that it spoils.
+class Scene {
+ public:
+  Scene(std::vector<HostField> const& input, std::vector<HostField>& output) : input_(input), output_(output) {}
+
+  [[nodiscard]] Span<float const> in(std::string const& name) const { return span<float const>(find(input_, name)); }
+  template <class T = float>
+  [[nodiscard]] Span<T> out(std::string const& name) const {
+    return span<T>(find(output_, name));
+  }
+
+ private:
+  static HostField const& find(std::vector<HostField> const& fields, std::string const& name) {
+    auto const found = std::ranges::find(fields, name, &HostField::name);
+    if (found == fields.end()) throw std::runtime_error("the test knows no field " + name);
+    return *found;
+  }
+  template <class T>
+  static Span<T> span(HostField const& field) {
+    // Fetched for this row alone: nobody else has it.
+    return {static_cast<T*>(const_cast<void*>(field.data.get())), field.shape, field.count()};
+  }
+
+  std::vector<HostField> const& input_;
+  std::vector<HostField>& output_;
+};
+
+using Damage = std::function<void(Scene const&)>;
+
+struct Mistake {
+  std::string app;
+  std::string name;
+  Damage damage;
+  std::string variant = {};     ///< of the row; empty: the first that is not skipped
+  bool later_launches = false;  ///< only from the second launch on
+  ParameterMap parameters = {};
+};
+
+// The row that runs is a right one; its results are spoilt on their way to the verifier.
+struct Planted {
+  Row const* row = nullptr;
+  Damage damage;
+  bool later_launches = false;
+  std::vector<HostField> input;
+};
+Planted planted;
+
+class DamagedRun final : public RowRun {
+ public:
+  explicit DamagedRun(std::unique_ptr<RowRun> run) : run_(std::move(run)) {}
+
+  void poison() override { run_->poison(); }
+  void enqueue() override { run_->enqueue(); }
+  void fence() override { run_->fence(); }
+  void evict_cache() override { run_->evict_cache(); }
+  [[nodiscard]] std::vector<HostField> fetch() override {
+    std::vector<HostField> fields = run_->fetch();
+    bool const first = std::exchange(first_, false);
+    if (planted.damage && !(first && planted.later_launches)) planted.damage(Scene(planted.input, fields));
+    return fields;
+  }
+  [[nodiscard]] double rounding_steps() const override { return run_->rounding_steps(); }
+  [[nodiscard]] bool flushes_denormals() const override { return run_->flushes_denormals(); }
+  [[nodiscard]] std::vector<WrittenField> outputs() const override { return run_->outputs(); }
+  [[nodiscard]] std::string note() const override { return run_->note(); }
+
+ private:
+  std::unique_ptr<RowRun> run_;
+  bool first_ = true;
+};
+
+/// One mini-app's case with its reference; the last one is kept for the next mistake.
+struct Prepared {
+  App app;
+  ParameterMap parameters;
+  std::unique_ptr<Case> problem_case;
+  Oracle oracle;
+};
+
+std::unique_ptr<Prepared> last;
+
+Prepared& prepared(std::string const& name, ParameterMap const& parameters) {
+  if (last && last->app.info.name == name && last->parameters == parameters) return *last;
+  last.reset();
+  for (App& app : all_apps()) {
+    if (app.info.name != name) continue;
+    auto next = std::make_unique<Prepared>();
+    next->app = app;
+    next->parameters = parameters;
+    next->problem_case = app.generate(DType::float32, late_size(), 42, with_defaults(app, parameters));
+    next->oracle.reference = next->problem_case->reference();
+    next->oracle.random_data = app.data.front() == DataKind::random;
+    last = std::move(next);
+    return *last;
+  }
+  throw std::runtime_error("no such mini-app: " + name);
+}
+
+/// The rows of the space that a user would look at first.
+std::vector<Row const*> rows_of(App const& app, std::string const& variant) {
+  std::vector<Row const*> rows;
+  for (Row const& row : app.rows) {
+    if (row.dtype == DType::float32 && is_wanted(row) && (rows.empty() || row.space == rows.front()->space) &&
+        (variant.empty() || row.info.name == variant)) {
+      rows.push_back(&row);
+    }
+  }
+  return rows;
+}
+
+// Through the driver, as a program does it; nothing if the row is skipped.
+std::optional<RowReport> judged(Prepared& at, Row const& row, Damage const& damage, bool later_launches) {
+  planted = {&row, damage, later_launches, at.problem_case->input()};
+  Row spoilt = row;
+  spoilt.start = [](Case& problem_case) -> std::unique_ptr<RowRun> {
+    return std::make_unique<DamagedRun>(planted.row->start(problem_case));
+  };
+  SamplingOptions const once{.warmup = 0, .samples = 1, .min_time = 0};
+  std::optional<RowReport> const report =
+      tessera::run_row(spoilt, *at.problem_case, at.oracle, once, RowReport{}, [] { return false; }, {});
+  if (!report || report->status == Status::skipped) return std::nullopt;
+  return report;
+}
+
+// ---- what mistakes do
+
+constexpr std::size_t tile = 1024;
+
+/// Begin of a late tile: number 9000 of 16384, or as far in.
+std::size_t late_tile(std::size_t n) {
+  return static_cast<std::size_t>(static_cast<double>(n) * 9000 / 16384) / tile * tile;
+}
+
+float one_up(float value) { return std::nextafter(value, std::numeric_limits<float>::infinity()); }
+
+Damage tile_not_written(std::string const& field) {
+  return [=](Scene const& scene) {
+    auto const out = scene.out(field);
+    std::size_t const begin = late_tile(out.size);
+    for (std::size_t i = begin; i < std::min(begin + tile, out.size); ++i) out[i] = poison_value<float>;
+  };
+}
+/// By the last bit.
+Damage last_element_wrong(std::string const& field) {
+  return [=](Scene const& scene) {
+    auto const out = scene.out(field);
+    out[out.size - 1] = one_up(out[out.size - 1]);
+  };
+}
+Damage neighbours_exchanged(std::string const& field) {
+  return [=](Scene const& scene) {
+    auto const out = scene.out(field);
+    std::size_t const begin = late_tile(out.size);
+    std::size_t i = begin + 1;
+    while (i + 1 < out.size && out[i] == out[begin]) ++i;
+    std::swap(out[begin], out[i]);
+  };
+}
+/// From there on elements hold what stands as far before: an index that wraps at 2^31, or a byte offset at 2^32; in
+/// smaller cases at the half.
+Damage index_wraps(std::string const& field, std::size_t at) {
+  return [=](Scene const& scene) {
+    auto const out = scene.out(field);
+    std::size_t const period = std::min(at, out.size / 2);
+    for (std::size_t i = out.size - std::min(out.size / 4, tile); i < out.size; ++i) out[i] = out[i - period];
+  };
+}
+/// The tile's own elements once more: what an atomic that is retried does.
+Damage tile_twice(std::string const& field) {
+  return [=](Scene const& scene) {
+    auto const out = scene.out(field);
+    std::size_t const begin = late_tile(out.size);
+    for (std::size_t i = begin; i < std::min(begin + tile, out.size); ++i) out[i] += out[i];
+  };
+}
+
+double sum_of(Span<float const> const& a, std::size_t begin, std::size_t count, std::size_t stride = 1) {
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += static_cast<double>(a[begin + i * stride]);
+  return sum;
+}
+
+void add_to(float& value, double what) { value = static_cast<float>(static_cast<double>(value) + what); }
+
+/// Of a scan: from a late tile on the sum of `count` elements is missing (factor -1) or there twice (+1).
+Damage carry_off(double factor, std::size_t count) {
+  return [=](Scene const& scene) {
+    auto const in = scene.in("in");
+    auto const out = scene.out("out");
+    std::size_t const begin = late_tile(out.size);
+    double lost = sum_of(in, begin, count);
+    for (std::size_t more = count; lost == 0; ++more) lost = sum_of(in, begin, more);  // a walk that came back
+    for (std::size_t i = begin + count; i < out.size; ++i) add_to(out[i], factor * lost);
+  };
+}
+
+Damage dot_off(double factor, std::size_t count) {
+  return [=](Scene const& scene) {
+    auto const a = scene.in("a");
+    auto const b = scene.in("b");
+    std::size_t const begin = late_tile(a.size);
+    double lost = 0;
+    for (std::size_t i = begin; i < begin + count || lost == 0; ++i) {
+      lost += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+    }
+    add_to(scene.out("out")[0], factor * lost);
+  };
+}
+
+/// One of the sums of a matrix lacks a tile: of a late row, or of a late column.
+Damage axis_sum_off(bool along_rows, double factor) {
+  return [=](Scene const& scene) {
+    auto const a = scene.in("a");
+    auto const out = scene.out("out");
+    std::size_t const cols = a.shape[1];
+    std::size_t const line = out.size - 2;
+    std::size_t const terms = along_rows ? cols : a.shape[0];
+    std::size_t const from = terms / 2;
+    std::size_t const count = std::min<std::size_t>(256, terms - from);
+    double const lost = along_rows ? sum_of(a, line * cols + from, count) : sum_of(a, from * cols + line, count, cols);
+    add_to(out[line], factor * lost);
+  };
+}
+
+/// A sum lacks one product or element: out[i] -= a[i + shift] * k[tap].
+Damage window_lacks(std::string const& of, std::string const& kernel) {
+  return [=](Scene const& scene) {
+    auto const a = scene.in(of);
+    auto const out = scene.out("out");
+    std::size_t const i = late_tile(out.size) + 7;
+    double const factor = kernel.empty() ? 1 : static_cast<double>(scene.in(kernel)[0]);
+    add_to(out[i], -static_cast<double>(a[i]) * factor);
+  };
+}
+
+/// One product of the last element of the last row.
+Damage product_lost(std::size_t count) {
+  return [=](Scene const& scene) {
+    auto const a = scene.in("a");
+    auto const b = scene.in("b");
+    auto const c = scene.out("c");
+    std::size_t const k = a.shape[1];
+    std::size_t const n = b.shape[1];
+    double lost = 0;
+    for (std::size_t kk = k - std::min(k, count); kk < k; ++kk) {
+      lost += static_cast<double>(a[(a.shape[0] - 1) * k + kk]) * static_cast<double>(b[kk * n + n - 1]);
+    }
+    add_to(c[c.size - 1], -lost);
+  };
+}
+
+/// 256 late elements are missing in the sum that all results are divided by, or counted twice.
+Damage softmax_sum_off(double factor) {
+  return [=](Scene const& scene) {
+    auto const y = scene.out("y");
+    std::size_t const begin = late_tile(y.size);
+    double share = 0;
+    for (std::size_t i = begin; i < begin + 256; ++i) share += static_cast<double>(y[i]);
+    for (std::size_t i = 0; i < y.size; ++i)
+      y[i] = static_cast<float>(static_cast<double>(y[i]) / (1 + factor * share));
+  };
+}
+
+/// The result of each query without one key.
+Damage key_left_out(std::size_t from_end) {
+  return [=](Scene const& scene) {
+    auto const q = scene.in("q");
+    auto const k = scene.in("k");
+    auto const v = scene.in("v");
+    auto const out = scene.out("out");
+    std::size_t const d = q.shape[1];
+    std::size_t const n = k.shape[0];
+    std::size_t const left_out = n - from_end;
+    std::vector<double> score(n);
+    for (std::size_t b = 0; b < q.shape[0]; ++b) {
+      for (std::size_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (std::size_t c = 0; c < d; ++c)
+          sum += static_cast<double>(q[b * d + c]) * static_cast<double>(k[j * d + c]);
+        score[j] = sum;
+      }
+      double const most = *std::ranges::max_element(score);
+      double total = 0;
+      for (double& s : score) total += s = std::exp(s - most);
+      double const p = score[left_out] / total;
+      for (std::size_t c = 0; c < d; ++c) {
+        double const value = static_cast<double>(v[left_out * d + c]);
+        double const whole = static_cast<double>(out[b * d + c]);
+        out[b * d + c] = static_cast<float>((whole - p * value) / (1 - p));
+      }
+    }
+  };
+}
+
+/// A normalised row, in double.
+struct NormalisedRow {
+  double mean = 0;
+  double inv_std = 0;
+  std::vector<double> xhat;
+
+  NormalisedRow(Span<float const> const& x, std::size_t row) {
+    std::size_t const hidden = x.shape[1];
+    for (std::size_t h = 0; h < hidden; ++h) mean += static_cast<double>(x[row * hidden + h]);
+    mean /= static_cast<double>(hidden);
+    double squares = 0;
+    for (std::size_t h = 0; h < hidden; ++h) {
+      xhat.push_back(static_cast<double>(x[row * hidden + h]) - mean);
+      squares += xhat.back() * xhat.back();
+    }
+    inv_std = 1 / std::sqrt(squares / static_cast<double>(hidden) + 1e-5);
+    for (double& value : xhat) value *= inv_std;
+  }
+};
+
+/// The last row but one is normalised with the mean of the one before.
+void neighbours_mean(Scene const& scene) {
+  auto const x = scene.in("x");
+  auto const gamma = scene.in("gamma");
+  auto const w = scene.in("w");
+  auto const y = scene.out("y");
+  std::size_t const row = x.shape[0] - 2;
+  NormalisedRow const own(x, row);
+  NormalisedRow const neighbour(x, row - 1);
+  double const shift = (own.mean - neighbour.mean) * own.inv_std;
+  std::size_t const hidden = x.shape[1];
+  for (std::size_t o = 0; o < w.shape[0]; ++o) {
+    double change = 0;
+    for (std::size_t h = 0; h < hidden; ++h) {
+      change += static_cast<double>(w[o * hidden + h]) * static_cast<double>(gamma[h]) * shift;
+    }
+    add_to(y[row * w.shape[0] + o], change);
+  }
+}
+
+/// The gradients lack what a late row adds to them.
+void row_lost_in_sums(Scene const& scene, std::string const& field) {
+  auto const x = scene.in("x");
+  auto const w = scene.in("w");
+  auto const gamma = scene.in("gamma");
+  auto const beta = scene.in("beta");
+  auto const grad = scene.in("grad_y");
+  auto const out = scene.out(field);
+  std::size_t const row = x.shape[0] - 2;
+  std::size_t const hidden = x.shape[1];
+  std::size_t const outputs = w.shape[0];
+  NormalisedRow const own(x, row);
+  auto const grad_at = [&](std::size_t o) { return static_cast<double>(grad[row * outputs + o]); };
+  for (std::size_t o = 0; field == "dbias" && o < outputs; ++o) add_to(out[o], -grad_at(o));
+  for (std::size_t h = 0; h < hidden; ++h) {
+    double q = 0;
+    double const ln = own.xhat[h] * static_cast<double>(gamma[h]) + static_cast<double>(beta[h]);
+    for (std::size_t o = 0; o < outputs; ++o) {
+      q += grad_at(o) * static_cast<double>(w[o * hidden + h]);
+      if (field == "dw") add_to(out[o * hidden + h], -grad_at(o) * ln);
+    }
+    if (field == "dgamma") add_to(out[h], -q * own.xhat[h]);
+    if (field == "dbeta") add_to(out[h], -q);
+  }
+}
+
+/// A late row's dx comes from its neighbour's.
+void rows_of_dx_exchanged(Scene const& scene) {
+  auto const dx = scene.out("dx");
+  std::size_t const hidden = dx.shape[1];
+  float* const last = dx.data + (dx.shape[0] - 1) * hidden;
+  std::swap_ranges(last, last + hidden, last - hidden);
+}
+
+Damage bin_off(std::int64_t by) {
+  return [=](Scene const& scene) {
+    auto const counts = scene.out<std::int64_t>("counts");
+    counts[counts.size - 1] += by;
+  };
+}
+
+// ---- which, in which mini-app
+
+std::vector<Mistake> mistakes() {
+  std::size_t const elements_31 = std::size_t{1} << 31;
+  std::size_t const bytes_32 = std::size_t{1} << 30;  // floats
+  std::vector<Mistake> list;
+  // Each element for itself.
+  for (auto const& [app, field] : std::vector<std::pair<std::string, std::string>>{{"map", "out"},
+                                                                                   {"map_2d", "out"},
+                                                                                   {"zip", "out"},
+                                                                                   {"broadcast_add", "out"},
+                                                                                   {"transpose", "out"},
+                                                                                   {"embedding", "out"},
+                                                                                   {"butterfly", "out"},
+                                                                                   {"lane_broadcast", "out"},
+                                                                                   {"finite_difference", "out"},
+                                                                                   {"moving_average", "out"},
+                                                                                   {"pooling", "out"},
+                                                                                   {"conv1d", "out"},
+                                                                                   {"conv2d", "out"},
+                                                                                   {"partition", "values"},
+                                                                                   {"prefix_sum", "out"}}) {
+    // partition's first row writes only the elements that go left.
+    std::string const row = app == "partition" ? "scan_scatter" : "";
+    list.push_back({app, "tile_not_written", tile_not_written(field), row});
+    list.push_back({app, "tile_of_the_launch_before", tile_not_written(field), row, true});
+    // The mean of three is rounded twice: one bit off is allowed there.
+    if (app != "moving_average") list.push_back({app, "last_element_off_by_a_bit", last_element_wrong(field), row});
+    list.push_back({app, "neighbours_exchanged", neighbours_exchanged(field), row});
+    list.push_back({app, "tile_twice", tile_twice(field), row});
+    list.push_back({app, "index_wraps_at_2_31", index_wraps(field, elements_31), row});
+    list.push_back({app, "bytes_wrap_at_2_32", index_wraps(field, bytes_32), row});
+  }
+  list.push_back({"prefix_sum", "carry_of_a_tile_lost", carry_off(-1, tile)});
+  list.push_back({"prefix_sum", "carry_of_a_tile_twice", carry_off(1, tile)});
+  list.push_back({"prefix_sum", "one_element_lost", carry_off(-1, 1)});
+  ParameterMap const maximum{{"op", std::string("max")}};
+  list.push_back({"prefix_sum", "carry_of_a_maximum_lost",
+                  [](Scene const& scene) {
+                    auto const in = scene.in("in");
+                    auto const out = scene.out("out");
+                    float largest = -std::numeric_limits<float>::infinity();
+                    std::size_t const begin = late_tile(out.size);
+                    for (std::size_t i = begin; i < out.size; ++i) out[i] = largest = std::max(largest, in[i]);
+                  },
+                  "", false, maximum});
+  for (std::size_t const count : {std::size_t{256}, std::size_t{1}}) {
+    std::string const what = count == 1 ? "pair" : "tile";
+    list.push_back({"dot", what + "_lost", dot_off(-1, count)});
+    list.push_back({"dot", what + "_twice", dot_off(1, count)});
+    list.push_back({"matmul", what + "_of_k_lost", product_lost(count)});
+  }
+  list.push_back({"matmul", "tile_not_written", tile_not_written("c")});
+  list.push_back({"matmul", "last_element_off_by_a_bit", last_element_wrong("c")});
+  list.push_back({"axis_sum", "tile_of_a_row_lost", axis_sum_off(true, -1)});
+  list.push_back({"axis_sum", "tile_of_a_row_twice", axis_sum_off(true, 1)});
+  ParameterMap const axis_0{{"axis", std::int64_t{0}}};
+  list.push_back({"axis_sum", "tile_of_a_column_lost", axis_sum_off(false, -1), "", false, axis_0});
+  list.push_back({"pooling", "element_lost_in_a_window", window_lacks("a", "")});
+  list.push_back({"conv1d", "tap_lost", window_lacks("a", "k")});
+  list.push_back({"conv2d", "tap_lost", window_lacks("in", "k")});
+  list.push_back({"histogram", "element_lost", bin_off(-1)});
+  list.push_back({"histogram", "elements_twice", bin_off(3)});
+  list.push_back({"partition", "count_off", [](Scene const& scene) { ++scene.out<std::int64_t>("left_count")[0]; }});
+  list.push_back({"roofline", "tile_lost_in_the_sum",
+                  [](Scene const& scene) {
+                    auto const a = scene.in("a");
+                    add_to(scene.out("sum")[0], -sum_of(a, late_tile(a.size), 256));
+                  },
+                  "read"});
+  list.push_back({"roofline", "last_element_off_by_a_bit", last_element_wrong("triad"), "triad"});
+  for (std::string const app : {"softmax"}) {
+    list.push_back({app, "tile_lost_in_the_sum", softmax_sum_off(-1), "*"});
+    list.push_back({app, "tile_twice_in_the_sum", softmax_sum_off(1), "*"});
+    list.push_back({app, "tile_not_written", tile_not_written("y")});
+  }
+  list.push_back({"attention", "last_key_left_out", key_left_out(1), "*"});
+  list.push_back({"attention", "late_key_left_out", key_left_out(1000), "*"});
+  list.push_back({"layernorm_linear", "neighbours_mean", neighbours_mean, "*"});
+  list.push_back({"layernorm_linear", "tile_not_written", tile_not_written("y")});
+  for (std::string const field : {"dbias", "dbeta", "dgamma", "dw"}) {
+    list.push_back({"layernorm_linear_backward", "row_lost_in_" + field,
+                    [=](Scene const& scene) { row_lost_in_sums(scene, field); }, "*"});
+  }
+  list.push_back({"layernorm_linear_backward", "rows_of_dx_exchanged", rows_of_dx_exchanged, "*"});
+
+  // Only mini-apps of this build, one after the other, so that each case is made once.
+  std::vector<std::string> names;
+  for (App const& app : all_apps()) names.emplace_back(app.info.name);
+  std::erase_if(list, [&](Mistake const& mistake) { return std::ranges::find(names, mistake.app) == names.end(); });
+  std::ranges::stable_sort(list, [](Mistake const& a, Mistake const& b) {
+    return a.app != b.app ? a.app < b.app : a.parameters.size() < b.parameters.size();
+  });
+  return list;
+}
+
+std::vector<Mistake> const& all_mistakes() {
+  static std::vector<Mistake> const list = mistakes();
+  return list;
+}
+
+class LateMistakes : public ::testing::TestWithParam<std::size_t> {
+ protected:
+  static void TearDownTestSuite() {  // Kokkos still runs: device memory cannot wait for the end of the program
+    last.reset();
+    planted = {};
+  }
+};
+
+TEST_P(LateMistakes, Fail) {
+  std::vector<std::string> const dtypes = enabled_dtypes();
+  if (std::ranges::find(dtypes, "float") == dtypes.end()) GTEST_SKIP() << "no float in this build";
+  Mistake const& mistake = all_mistakes().at(GetParam());
+  Prepared& at = prepared(mistake.app, mistake.parameters);
+  bool const every_row = mistake.variant == "*";
+  int tried = 0;
+  for (Row const* row : rows_of(at.app, every_row ? "" : mistake.variant)) {
+    std::optional<RowReport> const wrong = judged(at, *row, mistake.damage, mistake.later_launches);
+    if (!wrong) continue;
+    ++tried;
+    EXPECT_EQ(wrong->status, Status::failed)
+        << name_of(at.app, *row) << " was checked to " << wrong->checked_relative_error << " " << wrong->reason;
+    static std::set<std::string> known_right;
+    bool const is_new = known_right.insert(name_of(at.app, *row) + std::to_string(at.parameters.size())).second;
+    if (is_new) {  // and without the mistake all is well
+      std::optional<RowReport> const right = judged(at, *row, {}, false);
+      ASSERT_TRUE(right);
+      EXPECT_EQ(right->status, Status::passed) << name_of(at.app, *row) << ": " << right->reason;
+    }
+    if (!every_row) break;
+  }
+  EXPECT_GT(tried, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(App, LateMistakes, ::testing::Range(std::size_t{0}, all_mistakes().size()),
+                         [](::testing::TestParamInfo<std::size_t> const& info) {
+                           Mistake const& mistake = all_mistakes().at(info.param);
+                           return mistake.app + "_" + mistake.name;
+                         });
+
+}  // namespace
+}  // namespace tessera::testing

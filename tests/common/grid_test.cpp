@@ -1,0 +1,198 @@
+// The proofs of exact sums: never said of sums that are rounded in some order, said of the generator's.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include <tessera/core/random.hpp>
+#include <tessera/verify/grid.hpp>
+
+namespace tessera::verify {
+namespace {
+
+template <class T>
+bool sum_is_exact(std::vector<T> const& terms) {
+  SumProof proof;
+  for (T const term : terms) proof.add(static_cast<double>(term));
+  return proof.holds<T>();
+}
+
+template <class T>
+bool scan_is_exact(std::vector<T> const& terms) {
+  ScanProof proof;
+  proof.begin();
+  double prefix = 0;
+  for (T const term : terms) {
+    prefix += static_cast<double>(term);
+    proof.add(static_cast<double>(term), prefix);
+  }
+  return proof.holds<T>();
+}
+
+TEST(SumProof, HoldsUpToThePrecision) {
+  EXPECT_TRUE(sum_is_exact<float>({}));
+  EXPECT_TRUE(sum_is_exact<float>({0.0F, -0.0F}));
+  EXPECT_TRUE(sum_is_exact<float>({0x1p23F, 0x1p23F - 1}));
+  EXPECT_FALSE(sum_is_exact<float>({0x1p24F, 1.0F}));             // 2^24 + 1 is no float
+  EXPECT_FALSE(sum_is_exact<float>({0x1p24F, -0x1p24F, 1.0F}));   // in some order
+  EXPECT_TRUE(sum_is_exact<float>({0x1p24F, 0x1p25F, 0x1p47F}));  // multiples of 2^24
+  EXPECT_FALSE(sum_is_exact<float>({0x1p24F, 0x1p25F, 0x1p48F}));
+  EXPECT_FALSE(sum_is_exact<float>({0x1p22F, 0.25F}));
+  EXPECT_TRUE(sum_is_exact<float>({0x1p21F, 0.25F}));
+  EXPECT_TRUE(sum_is_exact<double>({0x1p24, 1.0}));
+  EXPECT_FALSE(sum_is_exact<double>({0x1p53, 1.0}));
+  EXPECT_FALSE(sum_is_exact<double>(std::vector<double>(4, 0x1p53 - 1)));  // the sum of magnitudes is rounded itself
+}
+
+TEST(SumProof, EndsOfTheRange) {
+  EXPECT_TRUE(sum_is_exact<float>({0x1p-126F, 0x1p-149F}));  // additions of denormals are exact
+  EXPECT_FALSE(sum_is_exact<float>({0x1p-125F, 0x1p-149F}));
+  EXPECT_TRUE(sum_is_exact<double>({0x1p-1074, 0x1p-1022}));
+  SumProof products;
+  products.add_product(0x1p-100F, 0x1p-50F);  // no float
+  EXPECT_FALSE(products.holds<float>());
+  EXPECT_FALSE(sum_is_exact<float>({0x1.fffffep127F, 0x1p104F}));  // may overflow
+  EXPECT_FALSE(sum_is_exact<float>({1.0F, std::nanf("")}));
+  EXPECT_FALSE(sum_is_exact<float>({1.0F, HUGE_VALF}));
+}
+
+TEST(SumProof, ProductsOfTwo) {
+  SumProof of_float;
+  of_float.add_product(3.0F, 0.5F);
+  EXPECT_TRUE(of_float.holds<float>());
+  of_float.add_product(0x1.000002p0F, 0x1.000002p0F);  // needs 47 bits
+  EXPECT_FALSE(of_float.holds<float>());
+  EXPECT_TRUE(is_exact_product(3.0F, 0.5F));
+  EXPECT_FALSE(is_exact_product(0x1.000002p0F, 0x1.000002p0F));
+  EXPECT_FALSE(is_exact_product(0x1p-149F, 0.5F));
+  EXPECT_TRUE(is_exact_product(3.0, 0.5));
+  EXPECT_FALSE(is_exact_product(0x1p-1074, 0.5));  // what is lost is lost without a trace
+  EXPECT_TRUE(is_exact_product(0.0, 0x1p-1074));
+  SumProof of_double;
+  of_double.add_product(3.0, 0.5);
+  EXPECT_TRUE(of_double.holds<double>());
+  of_double.add_product(1 + 0x1p-52, 1 + 0x1p-52);  // rounded here: its grid is unknown
+  EXPECT_FALSE(of_double.holds<double>());
+  EXPECT_FALSE(of_double.holds<float>());
+}
+
+// Whatever is said to be exact is so: sums in many orders, rounded to float at each step, against double.
+TEST(SumProof, SaysItOnlyOfExactSums) {
+  int said = 0;
+  for (std::uint64_t draw = 0; draw < 4000; ++draw) {
+    std::vector<float> terms;
+    std::uint64_t const shape = random_bits(1, 0, draw);
+    for (std::uint64_t i = 0; i < 2 + shape % 9; ++i) {
+      auto const whole =
+          static_cast<float>(static_cast<std::int64_t>(random_bits(draw, 1, i) >> (36 + (shape >> 8) % 16)) -
+                             static_cast<std::int64_t>(1 + (shape >> 20) % 1000));
+      terms.push_back(std::ldexp(whole, static_cast<int>(random_bits(draw, 2, i) % 6)));
+    }
+    if (!sum_is_exact(terms)) continue;
+    ++said;
+    double exact = 0;
+    for (float const term : terms) exact += static_cast<double>(term);
+    for (std::size_t first = 0; first < terms.size(); ++first) {
+      float sum = 0;
+      for (std::size_t i = 0; i < terms.size(); ++i) sum += terms[(first + i * (1 + draw % 2)) % terms.size()];
+      if (draw % 2 == 0 || terms.size() % 2 != 0) {
+        EXPECT_EQ(static_cast<double>(sum), exact) << draw;
+      }
+    }
+  }
+  EXPECT_GT(said, 500);
+  EXPECT_LT(said, 3800);
+}
+
+TEST(ScanProof, LooksAtTheSpanOfPrefixes) {
+  EXPECT_TRUE(scan_is_exact<float>({}));
+  // Magnitudes of 2^26 in all, prefixes within 2^23: no range is larger.
+  std::vector<float> walk;
+  for (int i = 0; i < 8; ++i) walk.push_back(i % 2 == 0 ? 0x1p23F : -0x1p23F);
+  walk.push_back(1.0F);
+  EXPECT_TRUE(scan_is_exact(walk));
+  EXPECT_FALSE(sum_is_exact(walk));
+  walk.push_back(0x1p23F);
+  walk.push_back(0x1p23F);
+  EXPECT_FALSE(scan_is_exact(walk));
+  // The span counts, not the largest prefix.
+  EXPECT_TRUE(scan_is_exact<float>({0x1p23F, -0x1p23F, -0x1p22F, 1.0F}));
+  EXPECT_FALSE(scan_is_exact<float>({0x1p23F, -0x1p23F, -0x1p23F, 1.0F}));
+}
+
+TEST(ScanProof, SegmentsBeginAnew) {
+  ScanProof proof;
+  for (int segment = 0; segment < 3; ++segment) {
+    proof.begin();
+    proof.add(0x1p23, 0x1p23);
+    proof.add(1, 0x1p23 + 1);
+  }
+  EXPECT_TRUE(proof.holds<float>());
+  proof.begin();
+  proof.add(0x1p24, 0x1p24);
+  proof.begin();
+  EXPECT_FALSE(proof.holds<float>());  // the widest of all
+}
+
+TEST(Sparsity, SumsStayFloats) {
+  for (int power = 0; power <= 32; ++power) {
+    for (std::uint64_t const factor : {1, 4, 16}) {
+      std::uint64_t const terms = (std::uint64_t{1} << power) + (power > 2 ? 3 : 0);
+      Sparsity const sparsity = Sparsity::of(terms, factor);
+      EXPECT_GE(sparsity.largest, 4U);
+      double const most = (std::ceil(static_cast<double>(terms) / static_cast<double>(sparsity.block)) + 1) *
+                          static_cast<double>(sparsity.largest * factor);
+      EXPECT_LE(most, 0x1p24) << power << " " << factor;
+    }
+  }
+}
+
+TEST(Sparsity, OneOfEachBlock) {
+  Sparsity const sparsity = Sparsity::of(std::uint64_t{1} << 26);
+  ASSERT_EQ(sparsity.block, 32U);
+  std::vector<int> places(32);
+  for (std::uint64_t block = 0; block < 1000; ++block) {
+    int nonzero = 0;
+    for (std::uint64_t i = 0; i < 32; ++i) {
+      std::uint64_t const value = sparsity.value(42, 0, 5, block * 32 + i);
+      EXPECT_LE(value, sparsity.largest);
+      if (value == 0) continue;
+      ++nonzero;
+      ++places[i];
+    }
+    EXPECT_EQ(nonzero, 1) << block;
+  }
+  for (int const count : places) EXPECT_GT(count, 0);
+}
+
+// The walk of prefix_sum: the proof holds far beyond what a test can wait for.
+TEST(ScanProof, HoldsForAWalkOfSmallSteps) {
+  ScanProof proof;
+  proof.begin();
+  double prefix = 0;
+  for (std::uint64_t i = 0; i < (1U << 22); ++i) {
+    auto const step = static_cast<double>(random_bits(42, 0, i) % 129) - 64;
+    prefix += step;
+    proof.add(step, prefix);
+  }
+  EXPECT_TRUE(proof.holds<float>());
+}
+
+// Values that somebody might divide by, add up or square: none is infinite, and neither are 2^32 of them.
+TEST(AdversarialValues, StayInRange) {
+  int zeros = 0;
+  int denormals = 0;
+  for (std::uint64_t i = 0; i < 100000; ++i) {
+    float const value = adversarial_value<float>(42, 0, i);
+    EXPECT_LE(std::abs(value), 0x1p40F);
+    zeros += value == 0 ? 1 : 0;
+    denormals += std::fpclassify(value) == FP_SUBNORMAL ? 1 : 0;
+  }
+  EXPECT_GT(zeros, 1000);
+  EXPECT_GT(denormals, 1000);
+}
+
+}  // namespace
+}  // namespace tessera::verify

@@ -1,0 +1,72 @@
+// The driver's own threads: every element once, whatever the sizes; exceptions; processors that OpenMP took away.
+
+#include <tessera/core/host_threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using tessera::blocks_in;
+using tessera::for_blocks;
+
+TEST(HostThreads, EachElementIsInOneBlock) {
+  for (std::size_t const count : {0U, 1U, 7U, 8U, 9U, 64U, 1000U}) {
+    for (std::size_t const block : {1U, 8U, 1000U, 5000U}) {
+      std::vector<std::atomic<int>> seen(count);
+      std::vector<std::atomic<int>> indices(blocks_in(count, block));
+      for_blocks(count, block, [&](std::size_t index, std::size_t begin, std::size_t end) {
+        EXPECT_EQ(begin, index * block);
+        EXPECT_LE(end, count);
+        ++indices.at(index);
+        for (std::size_t i = begin; i < end; ++i) ++seen[i];
+      });
+      for (auto const& times : seen) EXPECT_EQ(times, 1);
+      for (auto const& times : indices) EXPECT_EQ(times, 1);
+    }
+  }
+}
+
+TEST(HostThreads, AnExceptionIsThrownOn) {
+  for (std::size_t const thrower : {0U, 5U, 99U}) {
+    auto const body = [&](std::size_t index, std::size_t, std::size_t) {
+      if (index == thrower) throw std::runtime_error("of the body");
+    };
+    EXPECT_THROW(for_blocks(100, 1, body), std::runtime_error) << thrower;
+  }
+}
+
+// OpenMP binds the main thread to one processor: the threads that it starts must not share that one.
+TEST(HostThreads, AreNotBoundToTheProcessorOfTheirCaller) {
+  if (tessera::host_threads() < 2) GTEST_SKIP() << "this machine has a single processor";
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu) {
+    if (CPU_ISSET(cpu, &tessera::host_processors())) CPU_SET(cpu, &one);
+  }
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  std::atomic<bool> caller_waits = true;
+  std::atomic<int> free_threads = 0;
+  for_blocks(2, 1, [&](std::size_t, std::size_t, std::size_t) {
+    cpu_set_t mine;
+    CPU_ZERO(&mine);
+    ASSERT_EQ(::sched_getaffinity(0, sizeof mine, &mine), 0);
+    if (CPU_EQUAL(&mine, &one)) {
+      // So that the other block is another thread's.
+      auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+      while (caller_waits && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    } else {
+      if (CPU_EQUAL(&mine, &tessera::host_processors())) ++free_threads;
+      caller_waits = false;
+    }
+  });
+  EXPECT_GT(free_threads.load(), 0);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &tessera::host_processors()), 0);
+}
+
+}  // namespace

@@ -1,0 +1,66 @@
+# What a GPU must pass: `ctest -L gpu` in a build with CUDA or HIP (`./run gpu` makes one). Every test's name begins with
+# gpu_. What runs on the host in a build without them is not repeated here.
+
+if(Kokkos_ENABLE_CUDA)
+  set(space cuda)
+else()
+  set(space hip)
+endif()
+
+# tessera_add_gpu_test(name COMMAND ... [ENVIRONMENT ...] [TIMEOUT seconds])
+function(tessera_add_gpu_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT" "COMMAND;ENVIRONMENT")
+  if(NOT test_TIMEOUT)
+    set(test_TIMEOUT 600)
+  endif()
+  add_test(NAME gpu_${name} COMMAND ${test_COMMAND})
+  # Tests run side by side: few threads each, that sleep while they wait.
+  set_tests_properties(gpu_${name} PROPERTIES LABELS gpu TIMEOUT ${test_TIMEOUT}
+    ENVIRONMENT "TESSERA_TEST_SPACE=${space};OMP_NUM_THREADS=2;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;${test_ENVIRONMENT}")
+endfunction()
+
+# Each layer of the collectives: each look-back is launched 200 times.
+tessera_add_gpu_test(collectives COMMAND collective_tests)
+
+# Every row of every mini-app, its variants that are wrong on purpose, and many runs of what may depend on the order in
+# which tiles arrive.
+foreach(program IN LISTS app_test_programs)
+  string(REPLACE app_tests rows name ${program})
+  tessera_add_gpu_test(${name} COMMAND ${program} --gtest_filter=-*RepeatedRuns*:*LateMistakes* TIMEOUT 1800)
+  string(REPLACE app_tests repeats name ${program})
+  tessera_add_gpu_test(${name} COMMAND ${program} --gtest_filter=*RepeatedRuns* ENVIRONMENT TESSERA_TEST_REPEATS=100)
+  # Mistakes that come late, at the size of a GPU's runs: alone, for the memory.
+  string(REPLACE app_tests late name ${program})
+  tessera_add_gpu_test(${name} COMMAND ${program} --gtest_filter=*LateMistakes*
+    ENVIRONMENT TESSERA_TEST_LATE_SIZE=268435456)
+  set_tests_properties(gpu_${name} PROPERTIES RUN_SERIAL ON)
+endforeach()
+
+# One measurement of the roofs for all that follow.
+set(quickly --space ${space} --samples 1 --min-time 0 --warmup 0)
+if(TARGET roofline)
+  set(machine_file ${PROJECT_BINARY_DIR}/gpu_machine.json)
+  tessera_add_gpu_test(machine COMMAND roofline ${quickly} --save-machine ${machine_file})
+  set_tests_properties(gpu_machine PROPERTIES FIXTURES_SETUP gpu_machine)
+  list(APPEND quickly --machine ${machine_file})
+endif()
+
+# Every row on every input that ships.
+tessera_add_gpu_test(inputs COMMAND tessera run all --inputs ${PROJECT_SOURCE_DIR}/inputs ${quickly})
+set_tests_properties(gpu_inputs PROPERTIES FIXTURES_REQUIRED gpu_machine)
+
+# Accesses out of bounds and races in scratch memory, on sizes that fill no tile.
+find_program(TESSERA_COMPUTE_SANITIZER compute-sanitizer
+  HINTS ${CUDAToolkit_BIN_DIR} ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
+if(Kokkos_ENABLE_CUDA AND TESSERA_COMPUTE_SANITIZER)
+  foreach(app IN LISTS apps)
+    foreach(tool memcheck racecheck)
+      tessera_add_gpu_test(${tool}_${app}
+        COMMAND ${TESSERA_COMPUTE_SANITIZER} --tool ${tool} --error-exitcode 9 --print-limit 20
+                $<TARGET_FILE:${app}> --size 5003 ${quickly})
+      set_tests_properties(gpu_${tool}_${app} PROPERTIES FIXTURES_REQUIRED gpu_machine)
+    endforeach()
+  endforeach()
+elseif(Kokkos_ENABLE_CUDA)
+  message(STATUS "compute-sanitizer was not found: no tests gpu_memcheck_*, gpu_racecheck_*")
+endif()
