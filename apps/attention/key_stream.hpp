@@ -21,12 +21,12 @@
 
 #include "partial.hpp"
 
-#include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::attention {
 
@@ -83,12 +83,11 @@ struct KeyStream {
   [[nodiscard]] static int most_threads() {
     return std::max(1, 2 * ((1 << 14) / (slot * static_cast<int>(sizeof(T)))));
   }
-  [[nodiscard]] int query_groups() const { return device::league_of(device::tiles_of(task.queries, Queries)); }
+  [[nodiscard]] int query_groups() const { return league_of(tiles_of(task.queries, Queries)); }
 
   void enqueue(std::string const& label, Exec const& exec, int threads) const {
     if (task.queries == 0) return;
-    Policy policy(exec, device::league_of(static_cast<std::size_t>(query_groups()) * task.chunks), threads,
-                  vector_length);
+    Policy policy(exec, league_of(static_cast<std::size_t>(query_groups()) * task.chunks), threads, vector_length);
     policy.set_scratch_size(
         scratch_level,
         Kokkos::PerTeam(static_cast<int>(View::shmem_size(slot * std::max(1, threads / 2)) +

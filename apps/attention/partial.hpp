@@ -19,12 +19,12 @@
 
 #include "problem.hpp"
 
-#include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/exponential.hpp>
 #include <tessera/collective/online_sum.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/team/tree_reduce.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::attention {
 
@@ -136,7 +136,7 @@ struct MergePieces {
   /// \param team threads of a host's team (0: choose); a GPU's is as large as it can be
   MergePieces(Exec const& exec, Task<T> const& given, std::int64_t team)
       : task(given),
-        threads(device::team_size(exec, is_gpu<Exec> ? 512 : team)),
+        threads(kernels::team_size(exec, is_gpu<Exec> ? 512 : team)),
         parts(std::min(given.chunks, threads)),
         pack(given.dim % collective::pack_width<T> == 0 ? collective::pack_width<T> : 1),
         across(std::clamp(given.dim, 1, most_across)),
@@ -146,7 +146,7 @@ struct MergePieces {
   static void enqueue(std::string const& label, Exec const& exec, Task<T> const& task, std::int64_t team) {
     if (task.chunks == 1 || task.queries == 0) return;
     MergePieces const kernel(exec, task, team);
-    Policy policy(exec, device::league_of(task.queries * kernel.teams), kernel.threads);
+    Policy policy(exec, league_of(task.queries * kernel.teams), kernel.threads);
     policy.set_scratch_size(
         0, Kokkos::PerTeam(static_cast<int>(OnlineView::shmem_size(kernel.parts) + View::shmem_size(task.chunks) +
                                             View::shmem_size(kernel.slices * kernel.across))));

@@ -23,12 +23,12 @@
 
 #include "partial.hpp"
 
-#include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::attention {
 
@@ -89,17 +89,17 @@ struct QueryTile {
       }
       return gpu_threads;
     } else {
-      return device::team_size(exec, requested);
+      return kernels::team_size(exec, requested);
     }
   }
   [[nodiscard]] static int groups(Task<T> const& task, int threads) {
-    return device::league_of(device::tiles_of(task.queries, static_cast<std::size_t>(threads) * rows));
+    return league_of(tiles_of(task.queries, static_cast<std::size_t>(threads) * rows));
   }
 
   void enqueue(std::string const& label, Exec const& exec, int threads) const {
     if (task.queries == 0) return;
     auto const teams = static_cast<std::size_t>(groups(task, threads)) * task.chunks;
-    Policy policy(exec, device::league_of(teams), threads, vector_length);
+    Policy policy(exec, league_of(teams), threads, vector_length);
     auto const here =
         static_cast<int>(Scratch::shmem_size(tile_packs) + Scratch::shmem_size(threads * weights_of_thread));
     auto const of_queries = static_cast<int>(Scratch::shmem_size(threads * rows * packs));

@@ -10,10 +10,10 @@
 
 #include "problem.hpp"
 
-#include <tessera/app/runtime.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/table/runtime.hpp>
 
 namespace tessera::attention {
 

@@ -14,8 +14,8 @@
 #include <cstdint>
 
 #include <tessera/collective/accumulator.hpp>
-#include <tessera/collective/device/chunks.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/kernels/chunks.hpp>
 
 namespace tessera::axis_sum {
 
@@ -36,7 +36,7 @@ struct ColumnLanes {
   int across;
   int down;
   std::size_t tiles;  // of columns
-  device::Chunks chunks;
+  kernels::Chunks chunks;
   bool atomic;
 
   /// Chooses everything but the pointers. `split`: into as many chunks of rows as fill the machine, else into one.
@@ -44,17 +44,17 @@ struct ColumnLanes {
     ColumnLanes kernel{};
     std::size_t const packs = std::max<std::size_t>(1, cols / N);
     auto const widest = static_cast<int>(std::bit_floor(static_cast<unsigned>(lanes)));
-    std::size_t const fill = device::teams_that_fill(exec, lanes);
+    std::size_t const fill = kernels::teams_that_fill(exec, lanes);
     // Columns alone are enough for all teams: no row needs another team or lane. Else pieces of rows of up to 1 KB, and
     // chunks of rows as long as that leaves them; in one chunk, pieces of 128 bytes, the least that memory gives.
-    int const wanted = device::tiles_of(packs, widest) >= fill ? widest : split ? 64 : 8;
+    int const wanted = tiles_of(packs, widest) >= fill ? widest : split ? 64 : 8;
     kernel.across = static_cast<int>(
         std::min<std::size_t>(static_cast<std::size_t>(std::min(wanted, widest)), std::bit_ceil(packs)));
     kernel.down = lanes / kernel.across;
     kernel.cols = cols;
-    kernel.tiles = device::tiles_of(packs, static_cast<std::size_t>(kernel.across));
-    kernel.chunks = device::split(rows, static_cast<std::size_t>(kernel.down) * in_flight,
-                                  split ? std::max<std::size_t>(1, fill / kernel.tiles) : 1);
+    kernel.tiles = tiles_of(packs, static_cast<std::size_t>(kernel.across));
+    kernel.chunks = kernels::split(rows, static_cast<std::size_t>(kernel.down) * in_flight,
+                                   split ? std::max<std::size_t>(1, fill / kernel.tiles) : 1);
     return kernel;
   }
 
@@ -155,7 +155,7 @@ class LaneColumns {
 
   /// \param a where the matrix begins: packs need it, and whole packs in a row. \param split into chunks of rows, or not
   LaneColumns(Exec const& exec, std::int64_t team, T const* a, std::size_t rows, std::size_t cols, bool split)
-      : lanes_(device::team_size(exec, team)),
+      : lanes_(kernels::team_size(exec, team)),
         in_packs_(cols % pack == 0 && collective::is_aligned_for_packs<pack>(a)),
         packs_(ColumnLanes<Exec, T, pack>::shape(exec, lanes_, rows, cols, split)),
         single_(ColumnLanes<Exec, T, 1>::shape(exec, lanes_, rows, cols, split)) {}

@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include <tessera/collective/accumulator.hpp>
-#include <tessera/collective/device/chunks.hpp>
+#include <tessera/kernels/chunks.hpp>
 
 namespace tessera::axis_sum {
 
@@ -33,7 +33,7 @@ struct ColumnTiles {
   int width;          // columns of a tile
   int down;           // rows that lie in the tile behind each other, a power of two
   std::size_t tiles;  // of columns
-  device::Chunks chunks;
+  kernels::Chunks chunks;
   bool atomic;
 
   [[nodiscard]] static ColumnTiles shape(Exec const& exec, int threads, std::size_t rows, std::size_t cols,
@@ -41,14 +41,14 @@ struct ColumnTiles {
     ColumnTiles kernel{};
     kernel.cols = cols;
     // Tiles of about equal width, in whole cache lines.
-    kernel.tiles = std::max<std::size_t>(1, device::tiles_of(cols, tile));
-    std::size_t const width = device::tiles_of(std::max<std::size_t>(1, cols), kernel.tiles);
-    kernel.width = static_cast<int>(kernel.tiles == 1 ? width : device::tiles_of(width, 16) * 16);
-    kernel.tiles = std::max<std::size_t>(1, device::tiles_of(cols, static_cast<std::size_t>(kernel.width)));
+    kernel.tiles = std::max<std::size_t>(1, tiles_of(cols, tile));
+    std::size_t const width = tiles_of(std::max<std::size_t>(1, cols), kernel.tiles);
+    kernel.width = static_cast<int>(kernel.tiles == 1 ? width : tiles_of(width, 16) * 16);
+    kernel.tiles = std::max<std::size_t>(1, tiles_of(cols, static_cast<std::size_t>(kernel.width)));
     kernel.down = kernel.tiles == 1 ? static_cast<int>(std::bit_floor(static_cast<unsigned>(tile / kernel.width))) : 1;
-    std::size_t const fill = device::teams_that_fill(exec, threads);
-    kernel.chunks = device::split(rows, static_cast<std::size_t>(kernel.down) * at_once,
-                                  split ? device::tiles_of(fill, kernel.tiles) : 1);
+    std::size_t const fill = kernels::teams_that_fill(exec, threads);
+    kernel.chunks =
+        kernels::split(rows, static_cast<std::size_t>(kernel.down) * at_once, split ? tiles_of(fill, kernel.tiles) : 1);
     return kernel;
   }
 
@@ -136,7 +136,7 @@ class TileColumns {
   using Sum = collective::Accumulator<T>;
 
   TileColumns(Exec const& exec, std::int64_t team, T const*, std::size_t rows, std::size_t cols, bool split)
-      : threads_(device::team_size(exec, team)),
+      : threads_(kernels::team_size(exec, team)),
         kernel_(ColumnTiles<Exec, T>::shape(exec, threads_, rows, cols, split)) {}
 
   [[nodiscard]] int chunks() const { return kernel_.chunks.count; }

@@ -7,11 +7,11 @@
 #include <cstdint>
 
 #include <tessera/collective/accumulator.hpp>
-#include <tessera/collective/device/chunks.hpp>
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/thread/reduce.hpp>
+#include <tessera/kernels/chunks.hpp>
 
 namespace tessera::axis_sum {
 
@@ -30,14 +30,14 @@ struct LaneRows {
   T const* a;
   Sum* out;
   std::size_t cols;
-  device::Chunks chunks;  // of rows
+  kernels::Chunks chunks;  // of rows
 
   static void enqueue(Exec const& exec, std::int64_t team, T const* a, Sum* out, std::size_t rows, std::size_t cols) {
-    int const threads = device::team_size(exec, team, vector_length);
+    int const threads = kernels::team_size(exec, team, vector_length);
     std::size_t const tile = static_cast<std::size_t>(threads) * InFlight;
     // On a GPU a team for each tile of rows, up to what a league can have; on hosts a chunk of rows for each thread.
-    std::size_t const teams = is_gpu<Exec> ? std::size_t{1} << 30 : device::teams_that_fill(exec, threads);
-    LaneRows const kernel{a, out, cols, device::split(rows, tile, teams)};
+    std::size_t const teams = is_gpu<Exec> ? std::size_t{1} << 30 : kernels::teams_that_fill(exec, threads);
+    LaneRows const kernel{a, out, cols, kernels::split(rows, tile, teams)};
     Kokkos::parallel_for("tessera::axis_sum::lanes_per_row::sum",
                          Policy(exec, kernel.chunks.count, threads, vector_length), kernel);
   }

@@ -17,10 +17,10 @@
 #include "piece_sum.hpp"
 
 #include <tessera/collective/accumulator.hpp>
-#include <tessera/collective/device/chunks.hpp>
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/team/lane_scan.hpp>
+#include <tessera/kernels/chunks.hpp>
 
 namespace tessera::axis_sum {
 
@@ -40,14 +40,14 @@ struct TeamRows {
   T const* a;
   Sum* out;
   std::size_t rows;
-  device::Chunks chunks;  // of one row
+  kernels::Chunks chunks;  // of one row
   Sum* partial;
   std::uint32_t* finished;
   int batch = 1;
 
   /// Threads of a team that has no idle ones on `count` elements.
   [[nodiscard]] static int threads_for(Exec const& exec, std::int64_t requested, std::size_t count) {
-    int const most = device::team_size(exec, requested, vector_length);
+    int const most = kernels::team_size(exec, requested, vector_length);
     if (requested > 0) return most;
     int threads = 1;
     while (2 * threads <= most && static_cast<std::size_t>(2 * threads) * part <= count) threads *= 2;
@@ -57,7 +57,7 @@ struct TeamRows {
   /// Rows that a team folds together: several where that leaves the machine busy.
   [[nodiscard]] int batch_for(Exec const& exec, int threads) const {
     if (chunks.count > 1) return 1;
-    std::size_t const teams = device::teams_that_fill(exec, threads * vector_length);
+    std::size_t const teams = kernels::teams_that_fill(exec, threads * vector_length);
     return static_cast<int>(std::clamp<std::size_t>(rows / (4 * teams), 1, 16));
   }
 
@@ -66,16 +66,15 @@ struct TeamRows {
     TeamRows kernel = *this;
     kernel.batch = batch_for(exec, threads);
     // Teams go from row to row: a league as large as the number of short rows would spend its time on starting teams.
-    std::size_t const most = 32 * device::teams_that_fill(exec, threads * vector_length);
-    std::size_t const teams =
-        chunks.count > 1 ? rows * chunks.count : std::min(device::tiles_of(rows, kernel.batch), most);
+    std::size_t const most = 32 * kernels::teams_that_fill(exec, threads * vector_length);
+    std::size_t const teams = chunks.count > 1 ? rows * chunks.count : std::min(tiles_of(rows, kernel.batch), most);
     Policy policy(exec, static_cast<int>(teams), threads, vector_length);
     auto const scratch = static_cast<int>(SumsView::shmem_size(2 * kernel.batch * threads) + LastView::shmem_size());
     Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerTeam(scratch)), kernel);
   }
 
   /// A thread's share of a chunk, the threads; the same over the chunks of a row.
-  [[nodiscard]] static double rounding_steps(device::Chunks const& chunks, int threads) {
+  [[nodiscard]] static double rounding_steps(kernels::Chunks const& chunks, int threads) {
     double const of_threads = std::ceil(static_cast<double>(threads) / Lanes::width) + std::log2(Lanes::width);
     double const of_chunk = Piece::rounding_steps(static_cast<double>(chunks.size), threads) + of_threads;
     double const lanes = static_cast<double>(threads) * Lanes::width;

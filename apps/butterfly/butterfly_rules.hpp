@@ -7,11 +7,11 @@
 
 #include "problem.hpp"
 
-#include <tessera/collective/device/segment_lanes.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/segment_rule.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/kernels/segment_lanes.hpp>
 
 namespace tessera::butterfly {
 
@@ -116,7 +116,7 @@ class ButterflyPlan {
           "segment 0 (segments are folded where they are held, and the whole array is held nowhere) use "
           "--variant reduce_broadcast");
     }
-    device::SegmentShape const shape{.n = input.in.extent(0), .segment = parameters.segment, .team = parameters.team};
+    kernels::SegmentShape const shape{.n = input.in.extent(0), .segment = parameters.segment, .team = parameters.team};
     return with_rule<T>(parameters.op, [&]<class Rule>(Rule const&) -> AnyRule { return OfRule<Rule>{{exec, shape}}; });
   }
 

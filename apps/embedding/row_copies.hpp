@@ -7,9 +7,9 @@
 
 #include "problem.hpp"
 
-#include <tessera/collective/device/chunks.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/streaming_store.hpp>
+#include <tessera/kernels/chunks.hpp>
 
 namespace tessera::embedding {
 
@@ -22,16 +22,16 @@ struct RowCopies {
   using Pack = collective::Pack<T, N>;
 
   Lookup<T> of;
-  device::Chunks chunks;  // of positions
-  bool streaming;         // the output passes a host's caches by
+  kernels::Chunks chunks;  // of positions
+  bool streaming;          // the output passes a host's caches by
 
   /// \param lanes vector lanes of a thread
   static void enqueue(Exec const& exec, Lookup<T> const& of, int threads, int lanes) {
     std::size_t const tile = static_cast<std::size_t>(threads) * Rows;
     // On a GPU a team for each tile of rows, up to what a league can have; on hosts a chunk of rows for each thread.
-    std::size_t const teams = is_gpu<Exec> ? std::size_t{1} << 30 : device::teams_that_fill(exec, threads);
+    std::size_t const teams = is_gpu<Exec> ? std::size_t{1} << 30 : kernels::teams_that_fill(exec, threads);
     bool const streaming = N * sizeof(T) == 16 && collective::streams<Exec>(of.positions * of.width * sizeof(T));
-    RowCopies const kernel{of, device::split(of.positions, tile, teams), streaming};
+    RowCopies const kernel{of, kernels::split(of.positions, tile, teams), streaming};
     Kokkos::parallel_for("tessera::embedding::row_vector::copy", Policy(exec, kernel.chunks.count, threads, lanes),
                          kernel);
   }

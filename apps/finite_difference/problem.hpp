@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include <tessera/app/stencil_problem.hpp>
 #include <tessera/collective/accumulator.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/stencil_problem.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera::finite_difference {

@@ -39,7 +39,7 @@ struct LaneCounts {
   T const* in;
   Result result;
   Bins<T> bins;
-  device::Chunks chunks;
+  kernels::Chunks chunks;
 
   /// Bytes of scratch for one team.
   [[nodiscard]] static std::size_t scratch_bytes(int bins, int threads) {
@@ -99,7 +99,7 @@ class LaneCounting {
     std::size_t const period = Kernel::parts_between_flushes * team_part;
     if (parameters.tile == 0 && chunks_.size > period) {
       chunks_.size -= chunks_.size % period;
-      chunks_.count = device::league_of(device::tiles_of(n, chunks_.size));
+      chunks_.count = league_of(tiles_of(n, chunks_.size));
     }
   }
 
@@ -121,7 +121,7 @@ class LaneCounting {
   // What was asked for, or on a GPU as many warps, up to 4, as fit: with 256 bins 4 take 34 KB, and 6 such teams share
   // a multiprocessor of an H200.
   [[nodiscard]] static int threads_of(Exec const& exec, Histogram::Parameters const& parameters) {
-    int const wanted = device::team_size(exec, parameters.team, Kernel::vector_length);
+    int const wanted = kernels::team_size(exec, parameters.team, Kernel::vector_length);
     auto const bins = static_cast<int>(parameters.bins);
     auto const most = static_cast<std::size_t>(typename Kernel::Policy(exec, 1, 1).scratch_size_max(0));
     int threads = parameters.team > 0 ? wanted : std::min(wanted, 4);
@@ -136,7 +136,7 @@ class LaneCounting {
 
   Bins<T> bins_;
   int threads_;
-  device::Chunks chunks_;
+  kernels::Chunks chunks_;
 };
 
 }  // namespace tessera::histogram

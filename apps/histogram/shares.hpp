@@ -10,8 +10,8 @@
 
 #include "problem.hpp"
 
-#include <tessera/collective/device/chunks.hpp>
-#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::histogram {
 
@@ -61,18 +61,18 @@ void set_to_zero(std::string const& label, Exec const& exec, Result const& resul
 ///
 /// \param part elements that a team takes at a time; \param lanes of a team
 template <ExecutionSpace Exec>
-[[nodiscard]] device::Chunks shares(Exec const& exec, std::size_t n, Histogram::Parameters const& parameters,
-                                    std::size_t part, int lanes) {
+[[nodiscard]] kernels::Chunks shares(Exec const& exec, std::size_t n, Histogram::Parameters const& parameters,
+                                     std::size_t part, int lanes) {
   if (parameters.tile > 0) {
     auto const tile = static_cast<std::size_t>(parameters.tile);
-    return {.n = n, .size = tile, .count = device::league_of(std::max<std::size_t>(1, device::tiles_of(n, tile)))};
+    return {.n = n, .size = tile, .count = league_of(std::max<std::size_t>(1, tiles_of(n, tile)))};
   }
   // On a GPU more teams than chunks usually are: scratch lets few of them run at once, and the last ones to start are
   // waited for.
-  std::size_t const fill = device::teams_that_fill(exec, lanes) * (is_gpu<Exec> ? 2 : 1);
+  std::size_t const fill = kernels::teams_that_fill(exec, lanes) * (is_gpu<Exec> ? 2 : 1);
   std::size_t const worthwhile = std::max<std::size_t>(1, n / (4 * static_cast<std::size_t>(parameters.bins)));
-  std::size_t const necessary = device::tiles_of(n, std::size_t{1} << 30);
-  return device::split(n, part, std::max(std::min(fill, worthwhile), necessary));
+  std::size_t const necessary = tiles_of(n, std::size_t{1} << 30);
+  return kernels::split(n, part, std::max(std::min(fill, worthwhile), necessary));
 }
 
 }  // namespace tessera::histogram

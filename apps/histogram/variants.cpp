@@ -12,9 +12,9 @@
 
 #include "problem.hpp"
 
-#include <tessera/app/make_app.hpp>
 #include <tessera/core/parameters.hpp>
 #include <tessera/core/random.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::histogram {
 

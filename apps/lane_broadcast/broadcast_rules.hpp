@@ -9,11 +9,11 @@
 #include "problem.hpp"
 
 #include <tessera/collective/accumulator.hpp>
-#include <tessera/collective/device/segment_lanes.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/segment_rule.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/kernels/segment_lanes.hpp>
 
 namespace tessera::lane_broadcast {
 
@@ -108,7 +108,7 @@ class BroadcastPlan {
   using AnyRule = std::variant<OfRule<BasicRule<T>>, OfRule<ConditionalRule<T>>, OfRule<ShuffleRule<T>>>;
 
   [[nodiscard]] static AnyRule chosen(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input) {
-    device::SegmentShape const shape{
+    kernels::SegmentShape const shape{
         .n = input.in.extent(0), .segment = input.parameters.segment, .team = input.parameters.team};
     switch (input.parameters.op) {
       case BroadcastOp::conditional: return OfRule<ConditionalRule<T>>{{exec, shape}};

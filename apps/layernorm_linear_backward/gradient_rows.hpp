@@ -3,7 +3,7 @@
 /// The row-wise part of the backward step in one sweep: statistics of a row of x, dx, ln, and what the row adds to
 /// dgamma and dbeta.
 ///
-/// A few lanes a row, as in collective/device/layer_norm.hpp. A thread's lanes go through rows of one chunk, and keep
+/// A few lanes a row, as in kernels/layer_norm.hpp. A thread's lanes go through rows of one chunk, and keep
 /// its sums of columns beside them: in registers where a row fits into these, else in memory of their own.
 
 #include <Kokkos_Core.hpp>
@@ -15,12 +15,12 @@
 
 #include "problem.hpp"
 
-#include <tessera/collective/device/chunks.hpp>
-#include <tessera/collective/device/layer_norm.hpp>
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/core/problem.hpp>
+#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/layer_norm.hpp>
 
 namespace tessera::layernorm_linear_backward {
 
@@ -45,7 +45,7 @@ struct RowArrays {
 template <class Exec, class T, int W, int N, int Packs>
 class GradientRows {
  public:
-  using Normal = device::LayerNormRows<Exec, T, W, N, Packs>;
+  using Normal = kernels::LayerNormRows<Exec, T, W, N, Packs>;
   using Lanes = typename Normal::Lanes;
   using Held = typename Normal::Held;
   using HeldByLanes = typename Normal::HeldByLanes;
@@ -60,17 +60,17 @@ class GradientRows {
   RowArrays<T> of;
   std::size_t cols;
   T eps;
-  device::Chunks chunks;  // of rows, one a team
+  kernels::Chunks chunks;  // of rows, one a team
 
   [[nodiscard]] static int threads_of(Exec const& exec, std::int64_t team) {
-    int const threads = device::team_size(exec, team, vector_length);
+    int const threads = kernels::team_size(exec, team, vector_length);
     return is_gpu<Exec> ? std::min(threads, most_lanes / vector_length) : threads;
   }
   /// Chunks that fill the machine, but of 16 rows a thread at least: its sums are worth two.
-  [[nodiscard]] static device::Chunks chunks_of(Exec const& exec, int threads, std::size_t rows) {
+  [[nodiscard]] static kernels::Chunks chunks_of(Exec const& exec, int threads, std::size_t rows) {
     std::size_t const most = std::max<std::size_t>(1, rows / (16 * static_cast<std::size_t>(threads)));
-    return device::split(rows, static_cast<std::size_t>(threads),
-                         std::min(most, device::teams_that_fill(exec, threads * vector_length)));
+    return kernels::split(rows, static_cast<std::size_t>(threads),
+                          std::min(most, kernels::teams_that_fill(exec, threads * vector_length)));
   }
 
   void enqueue(std::string const& label, Exec const& exec, int threads) const {
@@ -99,7 +99,7 @@ class GradientRows {
     auto x_held = lanes.template fill<Held>(Held{});
     auto q_held = lanes.template fill<Held>(Held{});
     if (cols <= part) Normal::load(lanes, q, static_cast<int>(cols), q_held);  // on its way meanwhile
-    device::NormalisedRow<T> const normalised = Normal::statistics_of(lanes, x, cols, eps, x_held);
+    kernels::NormalisedRow<T> const normalised = Normal::statistics_of(lanes, x, cols, eps, x_held);
     auto sums = lanes.template fill<Pack>(Pack{});       // of g = q * gamma
     auto sums_of_x = lanes.template fill<Pack>(Pack{});  // of g * xhat
     for (std::size_t first = 0; first < cols; first += part) {
@@ -226,14 +226,14 @@ class RowGradients {
         eps_(static_cast<T>(input.parameters.eps)),
         team_(input.parameters.team) {
     for (bool const aligned : {false, true}) {
-      device::with_row_lanes<Exec, T>(cols_, aligned, [&]<int W, int N, int Packs>() {
+      kernels::with_row_lanes<Exec, T>(cols_, aligned, [&]<int W, int N, int Packs>() {
         using Kernel = GradientRows<Exec, T, W, N, Packs>;
         int const threads = Kernel::threads_of(exec, team_);
-        device::Chunks const chunks = Kernel::chunks_of(exec, threads, rows_);
+        kernels::Chunks const chunks = Kernel::chunks_of(exec, threads, rows_);
         threads_ = std::max(threads_, static_cast<std::size_t>(chunks.count) * static_cast<std::size_t>(threads));
         sum_steps_ = std::max(sum_steps_, Kernel::Normal::sum_steps(cols_));
-        column_steps_ = std::max(column_steps_,
-                                 static_cast<double>(device::tiles_of(chunks.size, static_cast<std::size_t>(threads))));
+        column_steps_ =
+            std::max(column_steps_, static_cast<double>(tiles_of(chunks.size, static_cast<std::size_t>(threads))));
       });
     }
     sums_ = Kokkos::View<T*, typename Exec::memory_space>(
@@ -257,7 +257,7 @@ class RowGradients {
     for (T const* const array : all_arrays) {
       aligned = aligned && collective::is_aligned_for_packs<pack>(array);
     }
-    device::with_row_lanes<Exec, T>(cols_, aligned, [&]<int W, int N, int Packs>() {
+    kernels::with_row_lanes<Exec, T>(cols_, aligned, [&]<int W, int N, int Packs>() {
       using Kernel = GradientRows<Exec, T, W, N, Packs>;
       int const threads = Kernel::threads_of(exec, team_);
       Kernel const kernel{arrays, cols_, eps_, Kernel::chunks_of(exec, threads, rows_)};

@@ -1,4 +1,5 @@
-#include <tessera/app/app.hpp>
+#include <tessera/driver/run.hpp>
+#include <tessera/table/app.hpp>
 
 namespace tessera::map {
 App app();

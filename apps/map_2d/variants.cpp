@@ -6,9 +6,9 @@
 
 #include "problem.hpp"
 
-#include <tessera/app/make_app.hpp>
 #include <tessera/core/constant.hpp>
 #include <tessera/core/parameters.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::map_2d {
 

@@ -14,10 +14,10 @@
 
 #include "problem.hpp"
 
-#include <tessera/collective/device/matrix_tiles.hpp>
-#include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/team/matrix_tile.hpp>
+#include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::matmul {
 
@@ -45,7 +45,7 @@ template <class Exec, class T>
   return edge;
 }
 
-[[nodiscard]] inline device::MatrixTiles tiles_of_product(std::size_t m, std::size_t n, int edge) {
+[[nodiscard]] inline collective::MatrixTiles tiles_of_product(std::size_t m, std::size_t n, int edge) {
   return {.rows = m, .cols = n, .tile_rows = edge, .tile_cols = edge};
 }
 
@@ -58,7 +58,7 @@ struct SquareTiles {
   using Scratch = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
   Operands<Sum> of;
-  device::MatrixTiles tiles;
+  collective::MatrixTiles tiles;
   int edge;
 
   SquareTiles(Operands<Sum> const& operands, int tile_edge)
@@ -70,7 +70,7 @@ struct SquareTiles {
   }
 
   /// The tiles of a and b with the k from `k` on.
-  KOKKOS_FUNCTION void load(Member const& team, device::MatrixTiles::Place const& place, std::size_t k, Sum* a,
+  KOKKOS_FUNCTION void load(Member const& team, collective::MatrixTiles::Place const& place, std::size_t k, Sum* a,
                             Sum* b) const {
     team::load_tile(team, team::Matrix<Sum const>{of.a, of.m, of.k}, place.row, k, edge, edge, Sum(0), a, edge);
     team::load_tile(team, team::Matrix<Sum const>{of.b, of.k, of.n}, k, place.col, edge, edge, Sum(0), b, edge);
@@ -101,7 +101,7 @@ struct SquareTiles {
     }
   }
 
-  KOKKOS_FUNCTION void store(Member const& team, device::MatrixTiles::Place const& place, Sum const* sums) const {
+  KOKKOS_FUNCTION void store(Member const& team, collective::MatrixTiles::Place const& place, Sum const* sums) const {
     for_each(team, [&](int row, int col) {
       if (row < place.row_count && col < place.col_count) {
         of.c[(place.row + row) * of.n + place.col + col] = sums[row * edge + col];

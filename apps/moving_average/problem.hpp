@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include <tessera/app/stencil_problem.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/stencil_problem.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera::moving_average {

@@ -11,8 +11,8 @@
 
 #include "tile.hpp"
 
-#include <tessera/collective/device/chunks.hpp>
 #include <tessera/collective/thread/reduce.hpp>
+#include <tessera/kernels/chunks.hpp>
 
 namespace tessera::partition {
 
@@ -48,7 +48,7 @@ struct ChunkKernels {
   T* values;
   std::int64_t* left_count;
   std::int64_t* chunk_counts;
-  device::Chunks chunks;
+  kernels::Chunks chunks;
   std::size_t tile;
   int part;
   bool is_one_tile;  // whose count is that of all: there was no first launch
@@ -159,7 +159,7 @@ class ChunkedPartition {
 
   ChunkedPartition(Exec const& exec, std::size_t n, Partition::Parameters const& parameters)
       : shape_(exec, parameters),
-        chunks_(device::chunks_of(exec, n, shape_.tile, shape_.threads * Kernels::Shape::vector_length)),
+        chunks_(kernels::chunks_of(exec, n, shape_.tile, shape_.threads * Kernels::Shape::vector_length)),
         chunk_counts_(
             Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::partition::reduce_then_scatter::chunk_counts"),
             chunks_.count) {}
@@ -189,7 +189,7 @@ class ChunkedPartition {
   }
 
   typename Kernels::Shape shape_;
-  device::Chunks chunks_;
+  kernels::Chunks chunks_;
   Kokkos::View<std::int64_t*, typename Exec::memory_space> chunk_counts_;
 };
 

@@ -14,9 +14,9 @@
 #include "predicate.hpp"
 #include "problem.hpp"
 
-#include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/thread/split_rows.hpp>
+#include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::partition {
 
@@ -175,9 +175,9 @@ class LaneSegments {
   LaneSegments(Exec const& exec, std::size_t n, Partition::Parameters const& parameters)
       : n_(n), segments_(parameters.segments(n)), length_(length(n, parameters)) {
     per_row_ = length_ <= width ? width / length_ : 0;
-    threads_ = device::team_size(exec, parameters.team, vector_length);
+    threads_ = kernels::team_size(exec, parameters.team, vector_length);
     std::size_t const of_thread = static_cast<std::size_t>(groups) * (per_row_ > 0 ? Kernel::rows * per_row_ : 1);
-    league_ = device::league_of(device::tiles_of(segments_, threads_ * of_thread));
+    league_ = league_of(tiles_of(segments_, threads_ * of_thread));
   }
 
   void operator()(Exec const& exec, LessThanPivot<T> const& is_left, T const* in, T* values,

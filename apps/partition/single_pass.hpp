@@ -12,8 +12,8 @@
 
 #include "tile.hpp"
 
-#include <tessera/collective/device/chunks.hpp>
-#include <tessera/collective/device/look_back.hpp>
+#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/look_back_workspace.hpp>
 
 namespace tessera::partition {
 
@@ -43,7 +43,7 @@ struct SinglePassKernel {
   std::size_t tiles;
   std::size_t tile_size;
   int part;
-  device::LookBackHandle<Count> look_back;
+  collective::LookBackHandle<Count> look_back;
 
   [[nodiscard]] static std::size_t scratch_bytes(Shape const& shape) {
     return Scratch<Shared>::shmem_size(1) + Scratch<int>::shmem_size(shape.threads) +
@@ -68,13 +68,13 @@ struct SinglePassKernel {
     Tile<Shape, T> tile;
     auto const counts = tile.load(team, in + begin, part, count, is_left, totals.data());
     auto const lefts = static_cast<Count>(counts.lefts);
-    if (team.team_rank() == 0 && number > 0) publish(team, number, device::TileState::partial, lefts);
+    if (team.team_rank() == 0 && number > 0) publish(team, number, collective::TileState::partial, lefts);
     tile.template exchange<with_rights>(is_left, counts, exchange.data());
 
     // 3. What lies before it.
     if (team.team_rank() == 0) {
       Count const before = number > 0 ? look_back.before(lanes, number, add) : add.identity();
-      publish(team, number, device::TileState::inclusive, add(before, lefts));
+      publish(team, number, collective::TileState::inclusive, add(before, lefts));
       Kokkos::single(Kokkos::PerThread(team), [&] {
         shared(0).before = before;
         if (number + 1 == tiles) left_count[0] = static_cast<std::int64_t>(add(before, lefts));
@@ -91,7 +91,7 @@ struct SinglePassKernel {
   }
 
  private:
-  KOKKOS_FUNCTION void publish(Member const& team, std::size_t tile, device::TileState state, Count value) const {
+  KOKKOS_FUNCTION void publish(Member const& team, std::size_t tile, collective::TileState state, Count value) const {
     Kokkos::single(Kokkos::PerThread(team), [&] { look_back.publish(tile, state, value); });
   }
 };
@@ -189,10 +189,10 @@ class SinglePass {
         shape_(exec, parameters),
         n_(n),
         // One tile even of nothing: it writes the count.
-        tiles_(std::max<std::size_t>(1, device::tiles_of(n, shape_.tile))),
-        league_(device::league_of(tiles_)),
-        movers_(device::league_of(
-            std::min(device::teams_that_fill(exec, shape_.threads * Kernel::Shape::vector_length), tiles_))),
+        tiles_(std::max<std::size_t>(1, tiles_of(n, shape_.tile))),
+        league_(league_of(tiles_)),
+        movers_(
+            league_of(std::min(kernels::teams_that_fill(exec, shape_.threads * Kernel::Shape::vector_length), tiles_))),
         look_back_(label, tiles_),
         rights_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::rights"), with_rights ? n : 0) {}
 
@@ -219,7 +219,7 @@ class SinglePass {
   std::size_t tiles_;
   int league_;
   int movers_;
-  device::LookBack<Exec, Count> look_back_;
+  kernels::LookBackWorkspace<Exec, Count> look_back_;
   Kokkos::View<T*, typename Exec::memory_space> rights_;
 };
 

@@ -11,13 +11,13 @@
 #include "predicate.hpp"
 #include "problem.hpp"
 
-#include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/team/lane_scan.hpp>
 #include <tessera/collective/thread/split_rows.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::partition {
 
@@ -37,7 +37,7 @@ struct TileShape {
 
   /// Throws Skip if the space has no such team, or too little scratch for it.
   TileShape(Exec const& exec, Partition::Parameters const& parameters)
-      : threads(device::team_size(exec, parameters.team, vector_length)) {
+      : threads(kernels::team_size(exec, parameters.team, vector_length)) {
     // What remains of a team's scratch beside some numbers a thread. A large team shares the tile of a usual one.
     int const there = Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0) - 2048 - 24 * threads;
     auto const elements = std::clamp(there, 0, 32 << 10) / static_cast<int>(sizeof(T));

@@ -8,10 +8,10 @@
 
 #include "problem.hpp"
 
-#include <tessera/collective/device/scan_elements.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/kernels/scan_elements.hpp>
 
 namespace tessera::prefix_sum {
 
@@ -38,19 +38,19 @@ class ScanPlan {
 
  private:
   template <class Op>
-  using Plain = Scan<Exec, device::PlainElements<T, Op>>;
-  using Segmented = Scan<Exec, device::SegmentedElements<T>>;
+  using Plain = Scan<Exec, kernels::PlainElements<T, Op>>;
+  using Segmented = Scan<Exec, kernels::SegmentedElements<T>>;
   using AnyScan =
       std::variant<Plain<collective::Sum<T>>, Plain<collective::Max<T>>, Plain<collective::Min<T>>, Segmented>;
 
   [[nodiscard]] static AnyScan chosen(Exec const& exec, std::size_t n, PrefixSum::Parameters const& parameters) {
     auto const plain = [&]<class Op>(Op const& op) -> AnyScan {
-      return AnyScan(std::in_place_type<Plain<Op>>, exec, device::PlainElements<T, Op>{op, parameters.exclusive}, n,
+      return AnyScan(std::in_place_type<Plain<Op>>, exec, kernels::PlainElements<T, Op>{op, parameters.exclusive}, n,
                      parameters);
     };
     if (parameters.segment != 0) {
       return AnyScan(std::in_place_type<Segmented>, exec,
-                     device::SegmentedElements<T>{{{parameters.op}}, parameters.exclusive, parameters.segment}, n,
+                     kernels::SegmentedElements<T>{{{parameters.op}}, parameters.exclusive, parameters.segment}, n,
                      parameters);
     }
     switch (parameters.op) {

@@ -7,8 +7,8 @@
 
 #include "problem.hpp"
 
-#include <tessera/app/make_app.hpp>
 #include <tessera/core/parameters.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::prefix_sum {
 

@@ -9,7 +9,7 @@
 #include "column_lanes.hpp"
 #include "column_loops.hpp"
 
-#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::softmax {
 
@@ -18,7 +18,7 @@ template <class Exec, class T, class Kernel>
 class ChunkedColumns {
  public:
   ChunkedColumns(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team)
-      : threads_(device::team_size(exec, team)),
+      : threads_(kernels::team_size(exec, team)),
         kernel_(Kernel::shape(exec, threads_, rows, cols)),
         partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::softmax::columns::partial"),
                  kernel_.chunks.count == 1 ? 0 : static_cast<std::size_t>(kernel_.chunks.count) * cols) {}

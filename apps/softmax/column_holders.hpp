@@ -25,9 +25,9 @@
 
 #include "column_part.hpp"
 
-#include <tessera/collective/device/look_back.hpp>
-#include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/online_sum.hpp>
+#include <tessera/collective/shared_word.hpp>
+#include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::softmax {
 
@@ -129,7 +129,7 @@ struct ColumnHolders {
       team.team_barrier();
       Kokkos::single(Kokkos::PerTeam(team), [&] {
         Kokkos::atomic_inc(finished + band);
-        while (device::detail::load_word(finished + band) != complete) device::detail::back_off(0);
+        while (collective::load_word(finished + band) != complete) collective::back_off(0);
       });
       team.team_barrier();
       Kokkos::memory_fence();  // the sums must not be read before the count
@@ -253,7 +253,7 @@ class HeldColumns {
 
   /// Throws Skip if the teams that run at once cannot hold a band's rows.
   HeldColumns(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team)
-      : lanes_(std::min(device::team_size(exec, team), 256)), rows_(rows), cols_(cols) {
+      : lanes_(std::min(kernels::team_size(exec, team), 256)), rows_(rows), cols_(cols) {
     constexpr std::size_t line = 128;
     auto const widest = std::bit_floor(static_cast<unsigned>(lanes_));
     std::size_t const packs = std::max<std::size_t>(1, cols / N);
@@ -263,13 +263,13 @@ class HeldColumns {
     std::size_t const at_once = std::max(1, exec.concurrency() / (is_gpu<Exec> ? 2048 : lanes_));
     std::size_t const held = static_cast<std::size_t>(down_) * Kernel::packs;
     league_ = (is_gpu<Exec> ? std::max(1, 512 / lanes_) : 1) * at_once;  // as many as have registers
-    teams_ = std::max<std::size_t>(1, device::tiles_of(rows, held));
+    teams_ = std::max<std::size_t>(1, tiles_of(rows, held));
     if (teams_ > at_once) {
       throw Skip(std::to_string(rows) + " rows (the teams that run at once hold " + std::to_string(at_once * held) +
                  " in registers and scratch)");
     }
-    bands_ = device::tiles_of(packs, static_cast<std::size_t>(across_));
-    (void)device::league_of(bands_ * teams_);
+    bands_ = tiles_of(packs, static_cast<std::size_t>(across_));
+    (void)league_of(bands_ * teams_);
     partial_ = Partial(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::softmax::register_columns::partial"),
                        teams_ > 1 ? teams_ * cols : 0);
     counter_ = Counter("tessera::softmax::register_columns::counter");

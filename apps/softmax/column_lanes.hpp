@@ -16,8 +16,8 @@
 #include "column_part.hpp"
 #include "column_steps.hpp"
 
-#include <tessera/collective/device/chunks.hpp>
 #include <tessera/collective/online_sum.hpp>
+#include <tessera/kernels/chunks.hpp>
 
 namespace tessera::softmax {
 
@@ -40,26 +40,26 @@ struct ColumnLanes {
   int across;
   int down;
   std::size_t tiles;  // of columns
-  device::Chunks chunks;
+  kernels::Chunks chunks;
 
   /// Chooses everything but the pointers and the step.
   [[nodiscard]] static ColumnLanes shape(Exec const& exec, int lanes, std::size_t rows, std::size_t cols) {
     ColumnLanes kernel{};
     std::size_t const packs = std::max<std::size_t>(1, cols / N);
     auto const widest = static_cast<int>(std::bit_floor(static_cast<unsigned>(lanes)));
-    std::size_t const fill = device::teams_that_fill(exec, lanes);
+    std::size_t const fill = kernels::teams_that_fill(exec, lanes);
     // Pieces of rows of up to 1 KB, and chunks of rows as long as fill the machine.
     kernel.across = static_cast<int>(std::min<std::size_t>(std::min(64, widest), std::bit_ceil(packs)));
     kernel.down = lanes / kernel.across;
     kernel.cols = cols;
-    kernel.tiles = device::tiles_of(packs, static_cast<std::size_t>(kernel.across));
-    kernel.chunks = device::split(rows, static_cast<std::size_t>(kernel.down) * in_flight,
-                                  std::max<std::size_t>(1, fill / kernel.tiles));
+    kernel.tiles = tiles_of(packs, static_cast<std::size_t>(kernel.across));
+    kernel.chunks = kernels::split(rows, static_cast<std::size_t>(kernel.down) * in_flight,
+                                   std::max<std::size_t>(1, fill / kernel.tiles));
     return kernel;
   }
 
   void enqueue(Exec const& exec, char const* label, int lanes) const {
-    Policy policy(exec, device::league_of(tiles * static_cast<std::size_t>(chunks.count)), lanes);
+    Policy policy(exec, league_of(tiles * static_cast<std::size_t>(chunks.count)), lanes);
     auto const scratch = static_cast<int>(Scratch::shmem_size(lanes));
     Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerTeam(scratch)), *this);
   }

@@ -14,10 +14,10 @@
 
 #include "column_steps.hpp"
 
-#include <tessera/collective/device/chunks.hpp>
 #include <tessera/collective/online_sum.hpp>
 #include <tessera/collective/thread/softmax_piece.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/kernels/chunks.hpp>
 
 namespace tessera::softmax {
 
@@ -40,7 +40,7 @@ struct ColumnLoops {
   ColumnStep step;
   std::size_t width;  // columns of a tile
   std::size_t tiles;
-  device::Chunks chunks;  // of rows
+  kernels::Chunks chunks;  // of rows
 
   [[nodiscard]] static ColumnLoops shape(Exec const& exec, int threads, std::size_t rows, std::size_t cols) {
     ColumnLoops kernel{};
@@ -52,17 +52,17 @@ struct ColumnLoops {
       throw Skip("tiles of columns for so many threads (they do not fit into a team's scratch)");
     std::size_t const widest = (of_thread - spare) / line * (line / sizeof(T));
     // Of about equal width, in whole cache lines.
-    kernel.tiles = std::max<std::size_t>(1, device::tiles_of(cols, widest));
-    std::size_t const width = device::tiles_of(std::max<std::size_t>(1, cols), kernel.tiles);
-    kernel.width = kernel.tiles == 1 ? width : device::tiles_of(width, line / sizeof(T)) * (line / sizeof(T));
-    kernel.tiles = std::max<std::size_t>(1, device::tiles_of(cols, kernel.width));
-    std::size_t const fill = device::teams_that_fill(exec, threads) * threads;
-    kernel.chunks = device::split(rows, 64, kernel.tiles >= fill ? 1 : device::tiles_of(fill, kernel.tiles));
+    kernel.tiles = std::max<std::size_t>(1, tiles_of(cols, widest));
+    std::size_t const width = tiles_of(std::max<std::size_t>(1, cols), kernel.tiles);
+    kernel.width = kernel.tiles == 1 ? width : tiles_of(width, line / sizeof(T)) * (line / sizeof(T));
+    kernel.tiles = std::max<std::size_t>(1, tiles_of(cols, kernel.width));
+    std::size_t const fill = kernels::teams_that_fill(exec, threads) * threads;
+    kernel.chunks = kernels::split(rows, 64, kernel.tiles >= fill ? 1 : tiles_of(fill, kernel.tiles));
     return kernel;
   }
 
   void enqueue(Exec const& exec, char const* label, int threads) const {
-    Policy policy(exec, device::league_of(device::tiles_of(tiles * chunks.count, threads)), threads);
+    Policy policy(exec, league_of(tiles_of(tiles * chunks.count, threads)), threads);
     auto const scratch = static_cast<int>(2 * Scratch::shmem_size(width));
     Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerThread(scratch)), *this);
   }

@@ -10,11 +10,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <tessera/collective/device/chunks.hpp>
-#include <tessera/collective/device/row_softmax.hpp>
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/online_sum.hpp>
 #include <tessera/collective/thread/softmax_piece.hpp>
+#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/row_softmax.hpp>
 
 namespace tessera::softmax {
 
@@ -82,26 +82,25 @@ struct RowChunks {
   using Scratch = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   static constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
 
-  device::SoftmaxRows<T> of;
-  device::Chunks chunks;  // of one row
-  Sum* partial;           // one a chunk: [rows, chunks.count]
-  bool writes = false;    // the second launch
+  kernels::SoftmaxRows<T> of;
+  kernels::Chunks chunks;  // of one row
+  Sum* partial;            // one a chunk: [rows, chunks.count]
+  bool writes = false;     // the second launch
 
   /// Chunks of a row that fill the machine, together with those of all other rows.
-  [[nodiscard]] static device::Chunks chunks_of(Exec const& exec, int threads, std::size_t rows, std::size_t cols) {
-    std::size_t const teams = device::teams_that_fill(exec, threads * vector_length);
-    return device::split(cols, static_cast<std::size_t>(threads) * Share::part,
-                         rows == 0 ? 1 : device::tiles_of(teams, rows));
+  [[nodiscard]] static kernels::Chunks chunks_of(Exec const& exec, int threads, std::size_t rows, std::size_t cols) {
+    std::size_t const teams = kernels::teams_that_fill(exec, threads * vector_length);
+    return kernels::split(cols, static_cast<std::size_t>(threads) * Share::part, rows == 0 ? 1 : tiles_of(teams, rows));
   }
 
   void enqueue(Exec const& exec, char const* label, int threads) const {
-    Policy policy(exec, device::league_of(of.rows * chunks.count), threads, vector_length);
+    Policy policy(exec, league_of(of.rows * chunks.count), threads, vector_length);
     auto const scratch = static_cast<int>(Scratch::shmem_size(threads));
     Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerTeam(scratch)), *this);
   }
 
   /// A chunk, its threads; the chunks of a row, dealt out to all lanes, and folded like them.
-  [[nodiscard]] static double rounding_steps(device::Chunks const& chunks, int threads) {
+  [[nodiscard]] static double rounding_steps(kernels::Chunks const& chunks, int threads) {
     double const of_lanes = std::log2(Lanes::width);
     double const of_threads = std::ceil(static_cast<double>(threads) / Lanes::width) + of_lanes;
     double const dealt = std::ceil(static_cast<double>(chunks.count) / (static_cast<double>(threads) * Lanes::width));
@@ -120,7 +119,7 @@ struct RowChunks {
     std::size_t const at = row * of.cols + begin;
     std::size_t const count = chunks.end(chunk) - begin;
     Sum const own = writes ? of_chunks(team, lanes, partial + row * chunks.count) : share.sum(of.x + at, count);
-    Sum const sum = device::fold_threads(team, lanes, own, scratch.data(), Sum{}, Merge{});
+    Sum const sum = kernels::fold_threads(team, lanes, own, scratch.data(), Sum{}, Merge{});
     if (writes) {
       share.write(of.x + at, of.y + at, count, sum.max, sum.inverse());
     } else {
@@ -152,10 +151,10 @@ class ChunkedRows {
 
   ChunkedRows(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team)
       : rows_(rows),
-        threads_(device::team_size(exec, team, Kernel::vector_length)),
+        threads_(kernels::team_size(exec, team, Kernel::vector_length)),
         chunks_(Kernel::chunks_of(exec, threads_, rows, cols)),
         partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::softmax::buffer_reduction::partial"),
-                 static_cast<std::size_t>(device::league_of(rows * chunks_.count))) {}
+                 static_cast<std::size_t>(league_of(rows * chunks_.count))) {}
 
   void operator()(Exec const& exec, T const* x, T* y) const {
     if (rows_ == 0 || chunks_.n == 0) return;
@@ -171,7 +170,7 @@ class ChunkedRows {
  private:
   std::size_t rows_;
   int threads_;
-  device::Chunks chunks_;
+  kernels::Chunks chunks_;
   Kokkos::View<collective::OnlineSum<T>*, typename Exec::memory_space> partial_;
 };
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include <tessera/app/app.hpp>
+#include <tessera/table/app.hpp>
 
 namespace tessera {
 

@@ -12,8 +12,8 @@
 
 #include "problem.hpp"
 
-#include <tessera/collective/device/matrix_tiles.hpp>
-#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/collective/matrix_tiles.hpp>
+#include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::transpose {
 
@@ -29,11 +29,11 @@ struct ElementTiles {
 
   T const* a;
   T* out;
-  device::MatrixTiles tiles;
+  collective::MatrixTiles tiles;
   int stride;
 
-  [[nodiscard]] static device::MatrixTiles tiles_of(std::size_t rows, std::size_t cols) {
-    return device::fitted_tiles(rows, cols, 32, 32);
+  [[nodiscard]] static collective::MatrixTiles tiles_of(std::size_t rows, std::size_t cols) {
+    return collective::fitted_tiles(rows, cols, 32, 32);
   }
 
   void enqueue(std::string const& label, Exec const& exec, int threads) const {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tessera/app/app.hpp>
+#include <tessera/table/app.hpp>
 
 namespace tessera::testing {
 

@@ -11,7 +11,7 @@
 #include "../../apps/attention/partial.hpp"
 #include "../../apps/attention/problem.hpp"
 
-#include <tessera/collective/device/chunks.hpp>
+#include <tessera/kernels/chunks.hpp>
 
 namespace tessera::attention {
 namespace {
@@ -116,7 +116,7 @@ struct InGroups {
     int threads;
 
     Plan(Exec const& exec, InputOn<Attention, Exec, T> const& in)
-        : task(task_of(in)), threads(device::team_size(exec, in.parameters.team, Kernel::vector_length)) {
+        : task(task_of(in)), threads(kernels::team_size(exec, in.parameters.team, Kernel::vector_length)) {
       if (task.dim > share * columns || task.dim % pack != 0) throw Skip("rows that the kernel does not take");
     }
     void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& in,
@@ -200,7 +200,7 @@ struct Merged {
     Numbers total;
 
     Plan(Exec const&, InputOn<Attention, Exec, T> const& in) : task(task_of(in)), team(in.parameters.team) {
-      auto const pieces = device::split(task.keys, 1, static_cast<std::size_t>(in.parameters.chunks));
+      auto const pieces = kernels::split(task.keys, 1, static_cast<std::size_t>(in.parameters.chunks));
       if (pieces.count < 2) throw Skip("one piece");
       task.chunk = pieces.size;
       task.chunks = pieces.count;

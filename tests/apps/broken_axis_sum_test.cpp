@@ -134,7 +134,7 @@ struct RowsByLanes {
     using Kernel = LaneRows<Exec, T, W, in_packs ? collective::pack_width<T> : 1, InFlight>;
 
     Plan(Exec const& exec, InputOn<AxisSum, Exec, T> const& in) : steps(Kernel::rounding_steps(in.a.extent(1))) {
-      (void)device::team_size(exec, in.parameters.team, Kernel::vector_length);
+      (void)kernels::team_size(exec, in.parameters.team, Kernel::vector_length);
     }
     void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
                     OutputOn<AxisSum, Exec, T> const& out) const {

@@ -73,7 +73,7 @@ struct CopiedRows {
     int threads;
 
     Plan(Exec const& exec, InputOn<Embedding, Exec, T> const& in)
-        : threads(device::team_size(exec, in.parameters.team)) {}
+        : threads(kernels::team_size(exec, in.parameters.team)) {}
     void operator()(Exec const& exec, InputOn<Embedding, Exec, T> const& in,
                     OutputOn<Embedding, Exec, T> const& out) const {
       if (out.out.size() == 0) return;

@@ -13,8 +13,8 @@
 #include "../../apps/layernorm_linear_backward/gradient_rows.hpp"
 #include "../../apps/layernorm_linear_backward/problem.hpp"
 
-#include <tessera/collective/device/column_sums.hpp>
-#include <tessera/collective/device/matrix_product.hpp>
+#include <tessera/kernels/column_sums.hpp>
+#include <tessera/kernels/matrix_product.hpp>
 
 namespace tessera::layernorm_linear_backward {
 namespace {
@@ -221,23 +221,23 @@ struct ByLanes {
         Kernel{arrays, hidden, static_cast<T>(in.parameters.eps), chunks}.enqueue("tessera::tests::rows", exec,
                                                                                   threads);
         if (!atomic) {
-          device::ColumnSums<Exec, T, device::PartialSums<T>, 32, 8>(
+          kernels::ColumnSums<Exec, T, kernels::PartialSums<T>, 32, 8>(
               sums.data(), static_cast<std::size_t>(chunks.count * threads), 2 * hidden, 1, {both.data(), 2 * hidden})
               .enqueue("tessera::tests::columns", exec, in.parameters.team);
           Kokkos::deep_copy(exec, out.dgamma, Kokkos::subview(both, Kokkos::make_pair(std::size_t{0}, hidden)));
           Kokkos::deep_copy(exec, out.dbeta, Kokkos::subview(both, Kokkos::make_pair(hidden, 2 * hidden)));
         }
       }
-      device::ColumnSums<Exec, T, device::PartialSums<T>, 32, 8>(in.grad_y.data(), in.rows(), in.outputs(), 1,
-                                                                 {out.dbias.data(), in.outputs()})
+      kernels::ColumnSums<Exec, T, kernels::PartialSums<T>, 32, 8>(in.grad_y.data(), in.rows(), in.outputs(), 1,
+                                                                   {out.dbias.data(), in.outputs()})
           .enqueue("tessera::tests::bias", exec, in.parameters.team);
       product_dw("tessera::tests::dw", exec, in.grad_y.data(), ln.data(), out.dw.data());
     }
 
-    device::MatrixProduct<Exec, T> product_q;
-    device::MatrixProduct<Exec, T, collective::ProductForm<true, false>> product_dw;
+    kernels::MatrixProduct<Exec, T> product_q;
+    kernels::MatrixProduct<Exec, T, collective::ProductForm<true, false>> product_dw;
     int threads;
-    device::Chunks chunks;
+    kernels::Chunks chunks;
     Kokkos::View<T*, typename Exec::memory_space> q;
     Kokkos::View<T*, typename Exec::memory_space> ln;
     Kokkos::View<T*, typename Exec::memory_space> sums;

@@ -11,8 +11,8 @@
 
 #include "../../apps/layernorm_linear/problem.hpp"
 
-#include <tessera/collective/device/layer_norm.hpp>
-#include <tessera/collective/device/matrix_product.hpp>
+#include <tessera/kernels/layer_norm.hpp>
+#include <tessera/kernels/matrix_product.hpp>
 
 namespace tessera::layernorm_linear {
 namespace {
@@ -196,7 +196,7 @@ struct ByLanes {
     requires std::is_floating_point_v<T>
   struct Plan {
     static constexpr int pack = in_packs ? collective::pack_width<T> : 1;
-    using Kernel = device::LayerNormRows<Exec, T, W, pack, Packs>;
+    using Kernel = kernels::LayerNormRows<Exec, T, W, pack, Packs>;
 
     Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& in)
         : product(exec, in.rows(), in.outputs(), in.hidden()),
@@ -221,8 +221,8 @@ struct ByLanes {
     }
     [[nodiscard]] double rounding_steps() const { return steps; }
 
-    device::MatrixProduct<Exec, T,
-                          collective::ProductForm<false, true, collective::AsStored, collective::SumAndBias<T>>>
+    kernels::MatrixProduct<Exec, T,
+                           collective::ProductForm<false, true, collective::AsStored, collective::SumAndBias<T>>>
         product;
     Kokkos::View<T*, typename Exec::memory_space> ln;
     Kokkos::View<T*, typename Exec::memory_space> mean;

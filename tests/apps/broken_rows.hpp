@@ -8,8 +8,8 @@
 
 #include "harness.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/app/runtime.hpp>
+#include <tessera/table/make_app.hpp>
+#include <tessera/table/runtime.hpp>
 
 namespace tessera::testing {
 

@@ -12,7 +12,7 @@
 #include "../../apps/softmax/problem.hpp"
 #include "../../apps/softmax/row_chunks.hpp"
 
-#include <tessera/collective/device/row_softmax.hpp>
+#include <tessera/kernels/row_softmax.hpp>
 
 namespace tessera::softmax {
 namespace {
@@ -155,7 +155,7 @@ struct OneKernel {
     double steps;
 
     Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& in)
-        : threads(device::team_size(exec, in.parameters.team, Kernel::vector_length)),
+        : threads(kernels::team_size(exec, in.parameters.team, Kernel::vector_length)),
           steps(Kernel::rounding_steps(in.x.extent(1), threads)) {
       if (in.x.extent(1) > Choice<Exec, T>::most(threads)) throw Skip("too long");
       if (in.x.extent(1) % Choice<Exec, T>::pack != 0) throw Skip("no whole packs");
@@ -164,7 +164,8 @@ struct OneKernel {
                     OutputOn<Softmax, Exec, T> const& out) const {
       if (in.x.size() == 0) return;
       Kernel::enqueue("tessera::tests::one_kernel", exec,
-                      device::SoftmaxRows<T>{in.x.data(), out.y.data(), in.x.extent(0), in.x.extent(1), T(1)}, threads);
+                      kernels::SoftmaxRows<T>{in.x.data(), out.y.data(), in.x.extent(0), in.x.extent(1), T(1)},
+                      threads);
     }
     [[nodiscard]] double rounding_steps() const { return steps; }
   };
@@ -175,7 +176,7 @@ struct TeamChoice {
   template <class Exec, class T>
   struct On {
     static constexpr int pack = in_packs ? collective::pack_width<T> : 1;
-    using type = device::detail::TeamSoftmax<Exec, T, Packs, pack>;
+    using type = kernels::detail::TeamSoftmax<Exec, T, Packs, pack>;
     static std::size_t most(int threads) { return static_cast<std::size_t>(threads) * type::of_thread; }
   };
 };
@@ -185,7 +186,7 @@ struct LanesChoice {
   template <class Exec, class T>
   struct On {
     static constexpr int pack = in_packs ? collective::pack_width<T> : 1;
-    using type = device::detail::LanesSoftmax<Exec, T, W, Packs, pack, InFlight>;
+    using type = kernels::detail::LanesSoftmax<Exec, T, W, Packs, pack, InFlight>;
     static std::size_t most(int) { return type::most_cols; }
   };
 };
@@ -195,7 +196,7 @@ struct SweepChoice {
   template <class Exec, class T>
   struct On {
     static constexpr int pack = in_packs ? collective::pack_width<T> : 1;
-    using type = device::detail::SweepSoftmax<Exec, T, pack>;
+    using type = kernels::detail::SweepSoftmax<Exec, T, pack>;
     static std::size_t most(int) { return std::numeric_limits<std::size_t>::max(); }
   };
 };
@@ -423,17 +424,17 @@ TEST(OnlineSum, MergesWhatIsThere) {
 TEST(Softmax, FactorAndInPlace) {
   using Exec = Kokkos::DefaultHostExecutionSpace;
   Exec const exec;
-  auto const try_method = [&]<device::SoftmaxMethod method>() {
+  auto const try_method = [&]<kernels::SoftmaxMethod method>() {
     Kokkos::View<float*, Kokkos::HostSpace> const x("x", 8);
     for (int i = 0; i < 8; ++i) x(i) = static_cast<float>(i % 4) * 2;
-    device::RowSoftmax<Exec, float, method> const softmax(exec, 2, 4, 0);
+    kernels::RowSoftmax<Exec, float, method> const softmax(exec, 2, 4, 0);
     softmax("tessera::tests::softmax", exec, x.data(), x.data(), 0.5f);
     exec.fence();
     double const wanted[] = {0.0320586, 0.08714432, 0.2368828, 0.6439143};
     for (int i = 0; i < 8; ++i) EXPECT_NEAR(x(i), wanted[i % 4], 1e-7);
   };
-  try_method.operator()<device::SoftmaxMethod::automatic>();
-  try_method.operator()<device::SoftmaxMethod::lanes>();
+  try_method.operator()<kernels::SoftmaxMethod::automatic>();
+  try_method.operator()<kernels::SoftmaxMethod::lanes>();
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <limits>
 #include <type_traits>
 
-#include <tessera/app/runtime.hpp>
 #include <tessera/core/random.hpp>
+#include <tessera/table/runtime.hpp>
 #include <tessera/verify/verify.hpp>
 
 namespace tessera::testing {

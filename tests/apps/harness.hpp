@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <tessera/app/app.hpp>
+#include <tessera/table/app.hpp>
 
 namespace tessera::testing {
 

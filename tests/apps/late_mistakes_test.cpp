@@ -22,8 +22,8 @@
 #include "all_apps.hpp"
 #include "harness.hpp"
 
-#include <tessera/app/driver.hpp>
-#include <tessera/app/runtime.hpp>
+#include <tessera/driver/driver.hpp>
+#include <tessera/table/runtime.hpp>
 
 namespace tessera::testing {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tessera/app/runtime.hpp>
+#include <tessera/table/runtime.hpp>
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);

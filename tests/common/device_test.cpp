@@ -11,13 +11,13 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <tessera/collective/device/chunks.hpp>
-#include <tessera/collective/device/scan_elements.hpp>
-#include <tessera/collective/device/team_shape.hpp>
-#include <tessera/collective/device/two_level_scan.hpp>
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/scan_elements.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/two_level_scan.hpp>
 
 #include "adversarial_league.hpp"
 #include "adversarial_team.hpp"
@@ -33,7 +33,7 @@ namespace {
 struct HillisSteeleTile {
   [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int tile) const { return 2 * tile; }
   template <class M, class T, class Op>
-  [[nodiscard]] KOKKOS_FUNCTION device::ScannedTile<T> run(M const& team, T* data, int n, Op const& op) const {
+  [[nodiscard]] KOKKOS_FUNCTION kernels::ScannedTile<T> run(M const& team, T* data, int n, Op const& op) const {
     return {team::hillis_steele(team, data, data + n, n, op), true, op.identity()};
   }
 };
@@ -41,7 +41,7 @@ struct HillisSteeleTile {
 struct BlellochTile {
   [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int tile) const { return team::blelloch_padded(tile) + 1; }
   template <class M, class T, class Op>
-  [[nodiscard]] KOKKOS_FUNCTION device::ScannedTile<T> run(M const& team, T* data, int n, Op const& op) const {
+  [[nodiscard]] KOKKOS_FUNCTION kernels::ScannedTile<T> run(M const& team, T* data, int n, Op const& op) const {
     T const total = team::blelloch(team, data, n, op);
     return {data, false, total};
   }
@@ -53,7 +53,7 @@ struct LaneTile {
 
   [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int tile) const { return tile + threads; }
   template <class M, class T, class Op>
-  [[nodiscard]] KOKKOS_FUNCTION device::ScannedTile<T> run(M const& team, T* data, int n, Op const& op) const {
+  [[nodiscard]] KOKKOS_FUNCTION kernels::ScannedTile<T> run(M const& team, T* data, int n, Op const& op) const {
     team::lane_scan(team, L{}, data, data + n, n, op);
     return {data, true, op.identity()};
   }
@@ -64,15 +64,15 @@ struct RunTile {
 
   [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int tile) const { return tile + 2 * ((tile + length - 1) / length); }
   template <class M, class T, class Op>
-  [[nodiscard]] KOKKOS_FUNCTION device::ScannedTile<T> run(M const& team, T* data, int n, Op const& op) const {
+  [[nodiscard]] KOKKOS_FUNCTION kernels::ScannedTile<T> run(M const& team, T* data, int n, Op const& op) const {
     team::run_scan(team, data, data + n, n, length, op);
     return {data, true, op.identity()};
   }
 };
 
 using Op = Compose<std::uint32_t>;
-using Maps = device::PlainElements<Op::Value, Op>;
-using Segments = device::SegmentedElements<std::int32_t>;
+using Maps = kernels::PlainElements<Op::Value, Op>;
+using Segments = kernels::SegmentedElements<std::int32_t>;
 
 [[nodiscard]] std::vector<Op::Value> expected_scan(Maps const& elements, std::vector<Op::Value> const& in) {
   return elements.exclusive ? serial_exclusive(in, Op{}) : serial_inclusive(in, Op{});
@@ -103,13 +103,13 @@ using Segments = device::SegmentedElements<std::int32_t>;
 // Every team of the league, one after the other in the same scratch, in every order of threads.
 template <class Elements, class TileScan>
 void expect_tiles_in_any_order(Elements const& elements, TileScan const& tile_scan, int threads, int tile) {
-  using Kernel = device::ScanTiles<AdversarialSpace, Elements, TileScan>;
+  using Kernel = kernels::ScanTiles<AdversarialSpace, Elements, TileScan>;
   using T = typename Elements::Scalar;
   using Value = typename Elements::Value;
   AdversarialTeam team(threads);
   for (std::size_t n = 1; n <= 3 * static_cast<std::size_t>(tile) + 1; ++n) {
     auto const in = input_for(elements, n, n);
-    auto const tiles = static_cast<int>(device::tiles_of(n, static_cast<std::size_t>(tile)));
+    auto const tiles = static_cast<int>(tiles_of(n, static_cast<std::size_t>(tile)));
     // Each tile by itself.
     std::vector<T> expected(n);
     std::vector<Value> expected_totals;
@@ -147,9 +147,9 @@ void expect_tiles_in_any_order(Elements const& elements, TileScan const& tile_sc
 
 TEST(ScanTiles, ReadsInclusiveAndExclusiveScans) {
   int const inclusive[] = {3, 4, 8};
-  device::ScannedTile<int> const including{inclusive, true, -1};
+  kernels::ScannedTile<int> const including{inclusive, true, -1};
   int const exclusive[] = {0, 3, 4, -2};  // what follows is somebody else's
-  device::ScannedTile<int> const excluding{exclusive, false, 8};
+  kernels::ScannedTile<int> const excluding{exclusive, false, 8};
   for (auto const& tile : {including, excluding}) {
     for (int i = 0; i < 3; ++i) {
       EXPECT_EQ(tile.before(i, 0), exclusive[i]);
@@ -187,8 +187,8 @@ void expect_levels(Elements const& elements, TileScan const& tile_scan, int tile
   using View = Kokkos::View<T*, typename Exec::memory_space>;
   Exec const exec;
   for (std::size_t const n : sizes_around_powers(static_cast<std::size_t>(tile), most)) {
-    device::TwoLevelScan<Exec, Elements, TileScan> const scan("scan", elements, tile_scan, n, tile, threads,
-                                                              lane::vector_length<Exec>(width));
+    kernels::TwoLevelScan<Exec, Elements, TileScan> const scan("scan", elements, tile_scan, n, tile, threads,
+                                                               lane::vector_length<Exec>(width));
     int levels = 0;
     for (std::size_t reach = static_cast<std::size_t>(tile); reach < n; reach *= static_cast<std::size_t>(tile))
       ++levels;
@@ -258,7 +258,7 @@ TEST(TwoLevelScan, KeepsSegmentsApart) {
 
 TEST(TwoLevelScan, RefusesTilesThatNeverBecomeOne) {
   for_each_type(EnabledSpaces{}, []<class Exec>() {
-    using Scan = device::TwoLevelScan<Exec, Maps, BlellochTile>;
+    using Scan = kernels::TwoLevelScan<Exec, Maps, BlellochTile>;
     EXPECT_THROW((Scan("scan", Maps{}, BlellochTile{}, 10, 1, 1, 1)), Skip);
   });
 }
@@ -271,7 +271,7 @@ TEST(Chunks, CoverEveryElementOnce) {
     for (std::size_t const tile : {1, 2, 7, 32, 1000}) {
       for (std::size_t const n : {0, 1, 2, 3, 6, 7, 8, 31, 32, 33, 63, 64, 65, 999, 1000, 1001, 12345, 1 << 20}) {
         for (int const lanes : {1, 4, 256}) {
-          auto const chunks = device::chunks_of(exec, n, tile, lanes);
+          auto const chunks = kernels::chunks_of(exec, n, tile, lanes);
           ASSERT_GE(chunks.count, 1);
           ASSERT_EQ(chunks.n, n);
           ASSERT_EQ(chunks.size % tile, 0u);
@@ -297,11 +297,11 @@ TEST(TeamShape, GivesWhatIsAskedForOrSkips) {
   for_each_type(EnabledSpaces{}, []<class Exec>() {
     Exec const exec;
     int const most = is_gpu<Exec> ? 512 : exec.concurrency();
-    EXPECT_GE(device::team_size(exec, 0), 1);
-    EXPECT_EQ(device::team_size(exec, 1), 1);
-    EXPECT_EQ(device::team_size(exec, most), most);
-    EXPECT_THROW((void)device::team_size(exec, most + 1), Skip);
-    EXPECT_THROW((void)device::team_size(exec, std::int64_t{1} << 40), Skip);
+    EXPECT_GE(kernels::team_size(exec, 0), 1);
+    EXPECT_EQ(kernels::team_size(exec, 1), 1);
+    EXPECT_EQ(kernels::team_size(exec, most), most);
+    EXPECT_THROW((void)kernels::team_size(exec, most + 1), Skip);
+    EXPECT_THROW((void)kernels::team_size(exec, std::int64_t{1} << 40), Skip);
   });
 }
 
@@ -309,22 +309,22 @@ TEST(TeamShape, TilesFitIntoScratch) {
   for_each_type(EnabledSpaces{}, []<class Exec>() {
     auto const most = static_cast<std::size_t>(Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0));
     for (std::size_t const bytes : {1, 4, 8, 24, 1000}) {
-      int const tile = device::scratch_tile<Exec>(0, bytes, 100);
+      int const tile = kernels::scratch_tile<Exec>(0, bytes, 100);
       EXPECT_GE(tile, 1);
       EXPECT_EQ(tile & (tile - 1), 0);
       EXPECT_LE(tile * bytes, most);
     }
-    EXPECT_EQ(device::scratch_tile<Exec>(7, 4, 0), 7);
-    EXPECT_THROW((void)device::scratch_tile<Exec>(static_cast<std::int64_t>(most), 4, 0), Skip);
-    EXPECT_THROW((void)device::scratch_tile<Exec>(std::int64_t{1} << 62, 8, 0), Skip);
+    EXPECT_EQ(kernels::scratch_tile<Exec>(7, 4, 0), 7);
+    EXPECT_THROW((void)kernels::scratch_tile<Exec>(static_cast<std::int64_t>(most), 4, 0), Skip);
+    EXPECT_THROW((void)kernels::scratch_tile<Exec>(std::int64_t{1} << 62, 8, 0), Skip);
   });
 }
 
 TEST(TeamShape, CountsTiles) {
-  EXPECT_EQ(device::tiles_of(0, 4), 0u);
-  EXPECT_EQ(device::tiles_of(1, 4), 1u);
-  EXPECT_EQ(device::tiles_of(4, 4), 1u);
-  EXPECT_EQ(device::tiles_of(5, 4), 2u);
+  EXPECT_EQ(tiles_of(0, 4), 0u);
+  EXPECT_EQ(tiles_of(1, 4), 1u);
+  EXPECT_EQ(tiles_of(4, 4), 1u);
+  EXPECT_EQ(tiles_of(5, 4), 2u);
 }
 
 }  // namespace

@@ -24,14 +24,15 @@
 
 #include <nlohmann/json.hpp>
 
-#include <tessera/app/app.hpp>
-#include <tessera/app/driver.hpp>
 #include <tessera/core/host_threads.hpp>
+#include <tessera/driver/driver.hpp>
+#include <tessera/driver/run.hpp>
 #include <tessera/io/case_file.hpp>
 #include <tessera/io/whole_file.hpp>
+#include <tessera/table/app.hpp>
 
-#include "../../common/src/app/host_memory.hpp"
 #include "../../common/src/driver/progress.hpp"
+#include "../../common/src/table/host_memory.hpp"
 #include "fake_app.hpp"
 #include "fake_runtime.hpp"
 

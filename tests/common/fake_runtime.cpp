@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include <tessera/app/runtime.hpp>
+#include <tessera/table/runtime.hpp>
 
 namespace tessera {
 

@@ -14,9 +14,9 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <tessera/collective/device/look_back.hpp>
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/kernels/look_back_workspace.hpp>
 
 #include "lane_checks.hpp"
 #include "operators_for_tests.hpp"
@@ -24,7 +24,7 @@
 namespace tessera::test {
 namespace {
 
-using device::TileState;
+using collective::TileState;
 
 // ---- Look-back, one step at a time: lanes that let something happen elsewhere each time they vote.
 
@@ -55,7 +55,7 @@ struct HostLookBack {
     poison(inclusive, 2);
   }
 
-  [[nodiscard]] device::LookBackHandle<V> handle(std::uint32_t epoch) {
+  [[nodiscard]] collective::LookBackHandle<V> handle(std::uint32_t epoch) {
     return {words.data(), partial.data(), inclusive.data(), &counter, 0, epoch};
   }
 
@@ -72,7 +72,7 @@ class Publishers final : public Elsewhere {
  public:
   using V = typename Op::Value;
 
-  Publishers(device::LookBackHandle<V> const& handle, std::vector<V> const& values, std::uint64_t seed)
+  Publishers(collective::LookBackHandle<V> const& handle, std::vector<V> const& values, std::uint64_t seed)
       : handle_(handle) {
     auto const inclusive = serial_inclusive(values, Op{});
     for (std::size_t tile = 0; tile < values.size(); ++tile) {
@@ -113,7 +113,7 @@ class Publishers final : public Elsewhere {
   };
   void publish(Event const& event) { handle_.publish(event.tile, event.state, event.value); }
 
-  device::LookBackHandle<V> handle_;
+  collective::LookBackHandle<V> handle_;
   std::vector<Event> first_;
   std::vector<Event> later_;
   std::size_t next_ = 0;
@@ -202,7 +202,7 @@ TEST(LookBack, PollSeesOnlyThisLaunch) {
 
 TEST(LookBack, TicketsGoOnWhenTheCounterWraps) {
   std::uint32_t counter = 0xfffffffeu;
-  device::LookBackHandle<int> const handle(nullptr, nullptr, nullptr, &counter, 0xfffffffeu, 1);
+  collective::LookBackHandle<int> const handle(nullptr, nullptr, nullptr, &counter, 0xfffffffeu, 1);
   for (std::uint32_t i = 0; i < 5; ++i) EXPECT_EQ(handle.next_tile(), i);
 }
 
@@ -231,7 +231,7 @@ struct LookBackKernel {
   DeviceView<V> values;
   DeviceView<V> before;
   DeviceView<int> drawn;
-  device::LookBackHandle<V> look_back;
+  collective::LookBackHandle<V> look_back;
   std::uint64_t seed;
 
   KOKKOS_FUNCTION void operator()(typename Kokkos::TeamPolicy<Exec>::member_type const& team) const {
@@ -321,7 +321,7 @@ class RepeatedLookBack {
   using View = typename Kernel::template DeviceView<V>;
 
   std::size_t tiles_;
-  device::LookBack<Exec, V> look_back_;
+  kernels::LookBackWorkspace<Exec, V> look_back_;
 };
 
 template <class Op>
@@ -352,7 +352,7 @@ TEST(LookBack, WideValuesInKernels) { expect_repeated_look_back<Multiply>(); }
 // Every tile publishes, or counts as present if it has.
 template <class Exec, class V>
 struct PublishOrCount {
-  device::LookBackHandle<V> look_back;
+  collective::LookBackHandle<V> look_back;
   bool publish;
 
   KOKKOS_FUNCTION void operator()(int tile, int& present) const {
@@ -362,7 +362,7 @@ struct PublishOrCount {
 };
 
 template <class Exec, class V>
-[[nodiscard]] int present(device::LookBackHandle<V> const& look_back, int tiles, bool publish) {
+[[nodiscard]] int present(collective::LookBackHandle<V> const& look_back, int tiles, bool publish) {
   int count = 0;
   Kokkos::parallel_reduce("present", Kokkos::RangePolicy<Exec>(0, tiles), PublishOrCount<Exec, V>{look_back, publish},
                           count);
@@ -377,7 +377,7 @@ TEST(LookBack, EpochsBeginAnew) {
   for_each_type(EnabledSpaces{}, []<class Exec>() {
     constexpr int tiles = 64;
     Exec const exec;
-    device::LookBack<Exec, int> look_back("look_back", tiles);
+    kernels::LookBackWorkspace<Exec, int> look_back("look_back", tiles);
     auto const first = look_back.next_launch(exec);
     EXPECT_EQ((present<Exec>(first, tiles, true)), tiles);
     EXPECT_EQ((present<Exec>(look_back.next_launch(exec), tiles, false)), 0);

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tessera/collective/device/matrix_tiles.hpp>
+#include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/team/matrix_tile.hpp>
 
 #include "guarded_array.hpp"
@@ -16,7 +16,7 @@
 namespace tessera::test {
 namespace {
 
-using device::MatrixTiles;
+using collective::MatrixTiles;
 
 std::string text_of(MatrixTiles const& tiles) {
   return std::to_string(tiles.rows) + " x " + std::to_string(tiles.cols) + " in " + std::to_string(tiles.tile_rows) +
@@ -50,8 +50,8 @@ TEST(MatrixTiles, CoverEachElementOnce) {
         expect_each_element_once({.rows = rows, .cols = cols, .tile_rows = 4, .tile_cols = 3, .band = band});
         expect_each_element_once({.rows = rows, .cols = cols, .tile_rows = 1, .tile_cols = 8, .band = band});
       }
-      expect_each_element_once(device::fitted_tiles(rows, cols, 4, 4));
-      expect_each_element_once(device::fitted_tiles(rows, cols, 8, 32));
+      expect_each_element_once(collective::fitted_tiles(rows, cols, 4, 4));
+      expect_each_element_once(collective::fitted_tiles(rows, cols, 8, 32));
     }
   }
 }
@@ -72,7 +72,7 @@ TEST(MatrixTiles, OrderOfTiles) {
 
 TEST(MatrixTiles, FittedTilesKeepTheirElements) {
   auto const expect_shape = [](std::size_t rows, std::size_t cols, int height, int width) {
-    MatrixTiles const tiles = device::fitted_tiles(rows, cols, 32, 32);
+    MatrixTiles const tiles = collective::fitted_tiles(rows, cols, 32, 32);
     EXPECT_EQ(tiles.tile_rows, height) << rows << " x " << cols;
     EXPECT_EQ(tiles.tile_cols, width) << rows << " x " << cols;
   };

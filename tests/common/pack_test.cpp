@@ -9,10 +9,10 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <tessera/collective/device/for_each_pack.hpp>
-#include <tessera/collective/device/row_tiles.hpp>
 #include <tessera/collective/divider.hpp>
 #include <tessera/collective/streaming_store.hpp>
+#include <tessera/kernels/for_each_pack.hpp>
+#include <tessera/kernels/row_tiles.hpp>
 
 namespace tessera::test {
 
@@ -45,7 +45,7 @@ struct CountCalls {
   int* calls;
   int* packs;
   template <int N>
-  KOKKOS_FUNCTION void operator()(device::Width<N>, std::size_t begin) const {
+  KOKKOS_FUNCTION void operator()(kernels::Width<N>, std::size_t begin) const {
     for (int e = 0; e < N; ++e) Kokkos::atomic_inc(&calls[begin + e]);
     if (N > 1) Kokkos::atomic_inc(packs);
   }
@@ -56,7 +56,7 @@ TEST(ForEachPack, TakesEveryElementOnce) {
     for (bool const aligned : {true, false}) {
       std::vector<int> calls(n + 8);
       int packs = 0;
-      device::for_each_pack<4>("tessera::tests::for_each_pack", Host(), n, aligned, CountCalls{calls.data(), &packs});
+      kernels::for_each_pack<4>("tessera::tests::for_each_pack", Host(), n, aligned, CountCalls{calls.data(), &packs});
       Host().fence();
       EXPECT_EQ(packs, aligned ? static_cast<int>(n / 4) : 0) << n;
       EXPECT_TRUE(std::all_of(calls.begin(), calls.begin() + n, [](int count) { return count == 1; })) << n;
@@ -89,7 +89,7 @@ TEST(RowTiles, CoverTheMatrixOnce) {
   std::size_t const extents[] = {0, 1, 2, 3, 31, 32, 33, 63, 64, 65, 100, 129, 130, 1000};
   for (std::size_t const rows : extents) {
     for (std::size_t const cols : extents) {
-      auto const tiles = device::row_tiles(rows, cols, 64);
+      auto const tiles = kernels::row_tiles(rows, cols, 64);
       EXPECT_LE(tiles.tile_rows * tiles.tile_cols, 64);
       EXPECT_TRUE(rows == 0 || tiles.across() <= 1 || tiles.tile_cols % 32 == 0) << cols;
       std::vector<int> covered(rows * cols);
@@ -107,20 +107,20 @@ TEST(RowTiles, CoverTheMatrixOnce) {
 }
 
 TEST(RowTiles, AreOfEqualWidth) {
-  EXPECT_EQ(device::row_tiles(100, 10, 64).tile_rows, 6);
-  EXPECT_EQ(device::row_tiles(2, 10, 64).tile_rows, 2);
-  EXPECT_EQ(device::row_tiles(100, 130, 64).tile_cols, 64);
+  EXPECT_EQ(kernels::row_tiles(100, 10, 64).tile_rows, 6);
+  EXPECT_EQ(kernels::row_tiles(2, 10, 64).tile_rows, 2);
+  EXPECT_EQ(kernels::row_tiles(100, 130, 64).tile_cols, 64);
   // Not 8192 and 8.
-  EXPECT_EQ(device::row_tiles(1, 8200, 8192).tile_cols, 4128);
+  EXPECT_EQ(kernels::row_tiles(1, 8200, 8192).tile_cols, 4128);
 }
 
 /// A team of one thread writes each piece's number of columns to where it begins.
 struct MarkPieces {
-  device::MatrixTiles tiles;
+  collective::MatrixTiles tiles;
   int piece;
   int* marks;
   KOKKOS_FUNCTION void operator()(Kokkos::TeamPolicy<Host>::member_type const& team) const {
-    device::for_each_row_piece(
+    kernels::for_each_row_piece(
         team, tiles.place(team.league_rank()), piece,
         [&](std::size_t row, std::size_t col, int count) { marks[row * tiles.cols + col] += count; });
   }
@@ -129,7 +129,7 @@ struct MarkPieces {
 TEST(RowTiles, FallIntoPieces) {
   std::vector<int> marks(10);
   Kokkos::parallel_for("tessera::tests::pieces", Kokkos::TeamPolicy<Host>(1, 1),
-                       MarkPieces{device::row_tiles(2, 5, 32), 3, marks.data()});
+                       MarkPieces{kernels::row_tiles(2, 5, 32), 3, marks.data()});
   Host().fence();
   EXPECT_EQ(marks, (std::vector<int>{3, 0, 0, 2, 0, 3, 0, 0, 2, 0}));
 }

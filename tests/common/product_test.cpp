@@ -14,9 +14,9 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <tessera/collective/device/matrix_product.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/team/product_block.hpp>
+#include <tessera/kernels/matrix_product.hpp>
 
 #include "adversarial_league.hpp"
 #include "adversarial_team.hpp"
@@ -266,11 +266,11 @@ TEST(ProductBlock, PartsOfK) {
 using Host = Kokkos::DefaultHostExecutionSpace;
 
 template <class T, class Form = collective::PlainProduct>
-void expect_product(Extents const& e, std::int64_t threads, device::SplitK split = device::SplitK::never,
+void expect_product(Extents const& e, std::int64_t threads, kernels::SplitK split = kernels::SplitK::never,
                     std::size_t parts = 0) {
   Product<T, Form> product(e);
   Host const exec;
-  device::MatrixProduct<Host, T, Form> const multiply(exec, e.m, e.n, e.k, threads, split, parts);
+  kernels::MatrixProduct<Host, T, Form> const multiply(exec, e.m, e.n, e.k, threads, split, parts);
   for (int run = 0; run < 2; ++run) {
     product.renew();
     multiply("tessera::tests::product", exec, product.a, product.b, product.c, product.form());
@@ -300,7 +300,7 @@ TEST(MatrixProduct, OnHosts) {
 }
 
 TEST(MatrixProduct, PartsOfKAddUp) {
-  using enum device::SplitK;
+  using enum kernels::SplitK;
   for (Extents const& e : {Extents{5, 7, 511},
                            {5, 7, 512},
                            {16, 32, 513},
@@ -319,14 +319,16 @@ TEST(MatrixProduct, PartsOfKAddUp) {
 }
 
 TEST(MatrixProduct, StatesItsChainOfRoundings) {
-  auto const steps = [](std::size_t k) { return device::MatrixProduct<Host, float>(Host(), 3, 3, k).rounding_steps(); };
+  auto const steps = [](std::size_t k) {
+    return kernels::MatrixProduct<Host, float>(Host(), 3, 3, k).rounding_steps();
+  };
   EXPECT_EQ(steps(0), 0);
   EXPECT_EQ(steps(1), 1);
   EXPECT_EQ(steps(256), 256);
   EXPECT_EQ(steps(257), 257);
   EXPECT_EQ(steps(512), 257);
   auto const split = [](std::size_t parts) {
-    return device::MatrixProduct<Host, float>(Host(), 3, 3, 2048, 0, device::SplitK::where_it_helps, parts);
+    return kernels::MatrixProduct<Host, float>(Host(), 3, 3, 2048, 0, kernels::SplitK::where_it_helps, parts);
   };
   EXPECT_EQ(split(2).parts(), 2);
   EXPECT_EQ(split(2).rounding_steps(), 256 + 3 + 1);

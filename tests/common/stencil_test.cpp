@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tessera/collective/device/forward_stencil.hpp>
+#include <tessera/kernels/forward_stencil.hpp>
 
 #include "adversarial_league.hpp"
 #include "guarded_array.hpp"
@@ -119,7 +119,7 @@ TEST(ForwardStencil, OnRows) {
 // Every team of the league, one after the other in the same scratch, in every order of threads.
 template <int Reach, int N>
 void expect_tiles_in_any_order(int threads, int tile) {
-  using Kernel = device::detail::ScratchKernel<AdversarialSpace, std::int32_t, Seen<Reach>, N>;
+  using Kernel = kernels::detail::ScratchKernel<AdversarialSpace, std::int32_t, Seen<Reach>, N>;
   AdversarialTeam team(threads);
   GuardedArray<std::int32_t> in_memory(256);
   GuardedArray<std::int32_t> out_memory(256);

@@ -13,12 +13,12 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <tessera/collective/device/scan_elements.hpp>
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/team/lane_scan.hpp>
 #include <tessera/collective/team/register_tile.hpp>
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/kernels/scan_elements.hpp>
 
 #include "adversarial_team.hpp"
 #include "guarded_array.hpp"
@@ -191,8 +191,8 @@ void expect_register_tile(Elements const& elements, typename Elements::Value con
 
 using Op = Compose<std::uint16_t>;
 // Scalar{} is the map to 0, not the identity: if it stood past the end, nothing of the total would be left.
-using Maps = device::PlainElements<Affine<std::uint16_t>, Op>;
-using Segments = device::SegmentedElements<std::int32_t>;
+using Maps = kernels::PlainElements<Affine<std::uint16_t>, Op>;
+using Segments = kernels::SegmentedElements<std::int32_t>;
 
 [[nodiscard]] Segments segments(std::size_t segment, bool exclusive) {
   return {{{collective::OperatorKind::sum}}, exclusive, segment};
@@ -225,7 +225,7 @@ TEST(RegisterTile, ScansSegmentsOfEveryLength) {
 }
 
 TEST(RegisterTile, DocumentedExample) {
-  using Elements = device::PlainElements<int, collective::Sum<int>>;
+  using Elements = kernels::PlainElements<int, collective::Sum<int>>;
   lane::Emulated<2> const lanes;
   alignas(16) int data[8] = {3, 1, 4, 1, 5, 9, 2, 6};
   team::RegisterTile<lane::Emulated<2>, Elements, 2, 2> tile;

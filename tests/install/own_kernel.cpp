@@ -6,18 +6,18 @@
 #include <cstdint>
 #include <cstdio>
 
-#include <tessera/collective/device/look_back.hpp>
-#include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/team/lane_scan.hpp>
 #include <tessera/collective/team/tree_reduce.hpp>
 #include <tessera/collective/thread/scan.hpp>
+#include <tessera/kernels/look_back_workspace.hpp>
+#include <tessera/kernels/team_shape.hpp>
 
 namespace {
 
 namespace collective = tessera::collective;
-namespace device = tessera::device;
+namespace kernels = tessera::kernels;
 namespace lane = tessera::lane;
 namespace team = tessera::team;
 namespace thread = tessera::thread;
@@ -30,7 +30,7 @@ using Scratch = Kokkos::View<std::int32_t*, Exec::scratch_memory_space, Kokkos::
 
 // The sum of all values by one team: each thread's share, then the tree.
 void sum(Exec const& exec, Values const& values, Kokkos::View<std::int32_t, Exec> const& result) {
-  int const threads = device::team_size(exec, 0);
+  int const threads = kernels::team_size(exec, 0);
   int const n = static_cast<int>(values.extent(0));
   Kokkos::parallel_for(
       "consumer::sum", Policy(exec, 1, threads).set_scratch_size(0, Kokkos::PerTeam(Scratch::shmem_size(threads))),
@@ -57,10 +57,10 @@ void prefix_sum(Exec const& exec, Values const& values) {
   using Op = collective::Sum<std::int32_t>;
 
   constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
-  int const threads = device::team_size(exec, 0, vector_length);
+  int const threads = kernels::team_size(exec, 0, vector_length);
   auto const n = values.extent(0);
-  auto const tiles = device::tiles_of(n, static_cast<std::size_t>(threads) * Lanes::width);
-  device::LookBack<Exec, std::int32_t> look_back("consumer::look_back", tiles);
+  auto const tiles = tiles_of(n, static_cast<std::size_t>(threads) * Lanes::width);
+  kernels::LookBackWorkspace<Exec, std::int32_t> look_back("consumer::look_back", tiles);
   auto const handle = look_back.next_launch(exec);
   auto const scratch = SharedView::shmem_size() + Scratch::shmem_size(threads);
   Kokkos::parallel_for(
@@ -81,15 +81,15 @@ void prefix_sum(Exec const& exec, Values const& values) {
         auto const total = lanes.read<std::int32_t>(own, Lanes::width - 1);
         auto const in_team = team::scan_threads(member, lanes, total, totals.data(), Op{});
         if (member.team_rank() == 0) {
-          auto const publish = [&](device::TileState state, std::int32_t value) {
+          auto const publish = [&](collective::TileState state, std::int32_t value) {
             Kokkos::single(Kokkos::PerThread(member), [&] { handle.publish(tile, state, value); });
           };
           std::int32_t before = 0;
           if (tile > 0) {
-            publish(device::TileState::partial, in_team.total);
+            publish(collective::TileState::partial, in_team.total);
             before = handle.before(lanes, tile, Op{});
           }
-          publish(device::TileState::inclusive, before + in_team.total);
+          publish(collective::TileState::inclusive, before + in_team.total);
           Kokkos::single(Kokkos::PerThread(member), [&] { shared().before = before; });
         }
         member.team_barrier();

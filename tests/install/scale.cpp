@@ -9,9 +9,10 @@
 #include <variant>
 #include <vector>
 
-#include <tessera/app/app.hpp>
-#include <tessera/app/make_app.hpp>
 #include <tessera/core/random.hpp>
+#include <tessera/driver/run.hpp>
+#include <tessera/table/app.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace {
 

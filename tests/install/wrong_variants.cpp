@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include <tessera/app/make_app.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace {
 

@@ -7,10 +7,10 @@
 #include "../problem.hpp"
 #include "../scores.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/matrix_product.hpp>
-#include <tessera/collective/device/row_softmax.hpp>
-#include <tessera/collective/device/transposition.hpp>
+#include <tessera/kernels/matrix_product.hpp>
+#include <tessera/kernels/row_softmax.hpp>
+#include <tessera/kernels/transposition.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::attention {
 
@@ -72,10 +72,10 @@ struct Composed {
       return is_gpu<Exec> ? 0 : input.parameters.team;
     }
 
-    device::Transposition<Exec, T> turn_;
-    device::MatrixProduct<Exec, T, ScaledProduct> to_scores_;
-    device::RowSoftmax<Exec, T> softmax_;
-    device::MatrixProduct<Exec, T> to_output_;
+    kernels::Transposition<Exec, T> turn_;
+    kernels::MatrixProduct<Exec, T, ScaledProduct> to_scores_;
+    kernels::RowSoftmax<Exec, T> softmax_;
+    kernels::MatrixProduct<Exec, T> to_output_;
     Scores<Exec, T> scores_;
     Kokkos::View<T*, typename Exec::memory_space> turned_;
   };

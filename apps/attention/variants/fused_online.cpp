@@ -5,7 +5,7 @@
 #include "../problem.hpp"
 #include "../query_tile.hpp"
 
-#include <tessera/app/make_app.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::attention {
 

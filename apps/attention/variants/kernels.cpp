@@ -7,11 +7,11 @@
 #include "../problem.hpp"
 #include "../scores.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/row_softmax.hpp>
+#include <tessera/kernels/row_softmax.hpp>
+#include <tessera/table/make_app.hpp>
 
 #ifdef TESSERA_HAVE_KOKKOS_KERNELS
-#include <tessera/app/kokkos_gemm.hpp>
+#include <tessera/kernels/kokkos_gemm.hpp>
 #endif
 
 namespace tessera::attention {
@@ -50,7 +50,7 @@ struct Kernels {
     [[nodiscard]] std::string note() const { return whose_gemm<Exec, T>(); }
 
    private:
-    device::RowSoftmax<Exec, T> softmax_;
+    kernels::RowSoftmax<Exec, T> softmax_;
     Scores<Exec, T> scores_;
     double steps_ = 0;
 #else

@@ -5,8 +5,8 @@
 #include "../key_stream.hpp"
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/chunks.hpp>
+#include <tessera/kernels/chunks.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::attention {
 
@@ -24,7 +24,7 @@ struct SplitSequence {
       if (task_.dim > 256) throw Skip("d = " + std::to_string(input.q.extent(1)) + " (lanes hold at most 256 columns)");
       choose(1, [&]<class Kernel>() {
         int const most = Kernel::most_threads();
-        int const threads = device::team_size(exec, input.parameters.team, Kernel::vector_length);
+        int const threads = kernels::team_size(exec, input.parameters.team, Kernel::vector_length);
         if (input.parameters.team > most) {
           throw Skip("a team of " + std::to_string(threads) + " threads (its scratch holds the sums of " +
                      std::to_string(most) + ")");
@@ -36,19 +36,18 @@ struct SplitSequence {
         // queries.
         std::size_t const blocks = task_.queries == 1 ? 16 : 32;
         std::size_t const teams = std::max<std::size_t>(
-            1, device::teams_that_fill(exec, threads_ * Kernel::vector_length) / (is_gpu<Exec> ? 8 : 1));
-        std::size_t const wanted =
-            input.parameters.chunks > 0
-                ? static_cast<std::size_t>(input.parameters.chunks)
-                : std::min<std::size_t>(device::tiles_of(teams, std::max(1, kernel.query_groups())),
-                                        device::tiles_of(task_.keys, blocks * Kernel::block * threads_));
+            1, kernels::teams_that_fill(exec, threads_ * Kernel::vector_length) / (is_gpu<Exec> ? 8 : 1));
+        std::size_t const wanted = input.parameters.chunks > 0
+                                       ? static_cast<std::size_t>(input.parameters.chunks)
+                                       : std::min<std::size_t>(tiles_of(teams, std::max(1, kernel.query_groups())),
+                                                               tiles_of(task_.keys, blocks * Kernel::block * threads_));
         std::size_t const most_pieces = MergePieces<Exec, T>::most_pieces;
-        auto const pieces = device::split(task_.keys, Kernel::block, std::min(wanted, most_pieces));
+        auto const pieces = kernels::split(task_.keys, Kernel::block, std::min(wanted, most_pieces));
         task_.chunk = pieces.size;
         task_.chunks = pieces.count;
         steps_ =
             Kernel::rounding_steps(pieces.size, threads_) + MergePieces<Exec, T>(exec, task_, team_).rounding_steps();
-        (void)device::league_of(static_cast<std::size_t>(kernel.query_groups()) * task_.chunks);
+        (void)league_of(static_cast<std::size_t>(kernel.query_groups()) * task_.chunks);
       });
       if (task_.chunks == 1) return;
       std::size_t const rows = task_.queries * task_.chunks;

@@ -4,7 +4,7 @@
 
 #include "../columns.hpp"
 
-#include <tessera/app/make_app.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::axis_sum {
 

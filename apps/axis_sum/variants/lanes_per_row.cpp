@@ -9,8 +9,8 @@
 #include "../lane_rows.hpp"
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::axis_sum {
 
@@ -28,7 +28,7 @@ struct LanesPerRow {
         : cols_(input.a.extent(1)), team_(input.parameters.team) {
       needs_axis(input.parameters, 1, info.name);
       choose(collective::is_aligned_for_packs<pack>(input.a.data()),
-             [&]<class Kernel>() { (void)device::team_size(exec, team_, Kernel::vector_length); });  // may say Skip
+             [&]<class Kernel>() { (void)kernels::team_size(exec, team_, Kernel::vector_length); });  // may say Skip
       for (bool const aligned : {false, true}) {
         choose(aligned, [&]<class Kernel>() { steps_ = std::max(steps_, Kernel::rounding_steps(cols_)); });
       }

@@ -5,7 +5,7 @@
 #include "../problem.hpp"
 #include "../team_rows.hpp"
 
-#include <tessera/app/make_app.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::axis_sum {
 
@@ -24,9 +24,9 @@ struct SplitRows {
       std::size_t const rows = input.a.extent(0);
       std::size_t const cols = input.a.extent(1);
       threads_ = Kernel::threads_for(exec, input.parameters.team, cols);
-      std::size_t const teams = device::teams_that_fill(exec, threads_ * Kernel::vector_length);
-      chunks_ = device::split(cols, static_cast<std::size_t>(threads_) * Kernel::part,
-                              rows == 0 ? 1 : device::tiles_of(teams, rows));
+      std::size_t const teams = kernels::teams_that_fill(exec, threads_ * Kernel::vector_length);
+      chunks_ = kernels::split(cols, static_cast<std::size_t>(threads_) * Kernel::part,
+                               rows == 0 ? 1 : tiles_of(teams, rows));
       if (chunks_.count > 1) {
         partial_ = Partial(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::axis_sum::split_rows::partial"),
                            rows * chunks_.count);
@@ -51,7 +51,7 @@ struct SplitRows {
     using Counters = Kokkos::View<std::uint32_t*, typename Exec::memory_space>;
 
     int threads_ = 1;
-    device::Chunks chunks_;
+    kernels::Chunks chunks_;
     Partial partial_;
     Counters finished_;
   };

@@ -5,7 +5,7 @@
 #include "../problem.hpp"
 #include "../team_rows.hpp"
 
-#include <tessera/app/make_app.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::axis_sum {
 
@@ -23,7 +23,7 @@ struct TeamPerRow {
       needs_axis(input.parameters, 1, info.name);
       std::size_t const cols = input.a.extent(1);
       threads_ = Kernel::threads_for(exec, input.parameters.team, cols);
-      chunks_ = device::split(cols, Kernel::part, 1);
+      chunks_ = kernels::split(cols, Kernel::part, 1);
     }
 
     void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& input,
@@ -36,7 +36,7 @@ struct TeamPerRow {
 
    private:
     int threads_ = 1;
-    device::Chunks chunks_;
+    kernels::Chunks chunks_;
   };
 };
 

@@ -7,8 +7,8 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/row_tiles.hpp>
+#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::broadcast_add {
 
@@ -20,7 +20,7 @@ struct Mdrange {
   class Plan {
    public:
     Plan(Exec const&, InputOn<BroadcastAdd, Exec, T> const& input)
-        : tiles_(device::mdrange_tiles<Exec>(input.b.extent(0), input.a.extent(0))) {}
+        : tiles_(kernels::mdrange_tiles<Exec>(input.b.extent(0), input.a.extent(0))) {}
 
     void operator()(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& input,
                     OutputOn<BroadcastAdd, Exec, T> const& output) const {
@@ -29,12 +29,12 @@ struct Mdrange {
       auto const b = input.b;
       auto const out = output.out;
       Kokkos::parallel_for(
-          "tessera::broadcast_add::mdrange::add", device::columns_first<std::int64_t>(exec, tiles_),
+          "tessera::broadcast_add::mdrange::add", kernels::columns_first<std::int64_t>(exec, tiles_),
           KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(row, col) = Add<T>{}(a(col), b(row)); });
     }
 
    private:
-    device::MatrixTiles tiles_;
+    collective::MatrixTiles tiles_;
   };
 };
 

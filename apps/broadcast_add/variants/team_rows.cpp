@@ -8,10 +8,10 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/row_tiles.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/streaming_store.hpp>
+#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::broadcast_add {
 
@@ -25,13 +25,13 @@ struct AddRows {
 
   Operands<T> in;
   T* out;
-  device::MatrixTiles tiles;
+  collective::MatrixTiles tiles;
   int piece;
   bool streams;
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     auto const place = tiles.place(team.league_rank());
-    device::for_each_row_piece(team, place, piece, [&](std::size_t row, std::size_t col, int count) {
+    kernels::for_each_row_piece(team, place, piece, [&](std::size_t row, std::size_t col, int count) {
       T const of_row = in.down[row];
       bool const past_caches = streams;
       T const* const from = in.along + col;
@@ -90,12 +90,12 @@ struct TeamRows {
 
    private:
     Plan(Exec const& exec, Operands<T> const& in, std::int64_t team)
-        : tiles_(device::row_tiles(in.rows, in.cols, tile)),
-          lanes_(device::lanes_for<Exec>(in.cols / width)),
-          threads_(device::team_size(exec, team, lanes_)),
+        : tiles_(kernels::row_tiles(in.rows, in.cols, tile)),
+          lanes_(kernels::lanes_for<Exec>(in.cols / width)),
+          threads_(kernels::team_size(exec, team, lanes_)),
           league_(tiles_.league_size()) {}
 
-    device::MatrixTiles tiles_;
+    collective::MatrixTiles tiles_;
     int lanes_;
     int threads_;
     int league_;

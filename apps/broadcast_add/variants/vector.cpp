@@ -5,9 +5,9 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/for_each_pack.hpp>
 #include <tessera/collective/divider.hpp>
+#include <tessera/kernels/for_each_pack.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::broadcast_add {
 
@@ -20,7 +20,7 @@ struct AddPacks {
   collective::Divider row_of;
 
   template <int N>
-  KOKKOS_FUNCTION void operator()(device::Width<N>, std::size_t begin) const {
+  KOKKOS_FUNCTION void operator()(kernels::Width<N>, std::size_t begin) const {
     std::size_t row = row_of(begin);
     std::size_t col = begin - row * in.cols;
     T of_row = in.down[row];
@@ -50,7 +50,7 @@ struct Vector {
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:
-    static constexpr int width = device::natural_pack<Exec, T>;
+    static constexpr int width = kernels::natural_pack<Exec, T>;
 
     Plan(Exec const&, InputOn<BroadcastAdd, Exec, T> const&) {}
 
@@ -59,8 +59,8 @@ struct Vector {
       if (output.out.size() == 0) return;
       auto const in = long_rows(input);
       AddPacks<T> const add{.in = in, .out = output.out.data(), .row_of = collective::Divider(in.cols)};
-      device::for_each_pack<width>("tessera::broadcast_add::vector::add", exec, output.out.size(),
-                                   collective::is_aligned_for_packs<width>(add.out), add);
+      kernels::for_each_pack<width>("tessera::broadcast_add::vector::add", exec, output.out.size(),
+                                    collective::is_aligned_for_packs<width>(add.out), add);
     }
   };
 };

@@ -3,8 +3,8 @@
 
 #include "../butterfly_rules.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/segment_range.hpp>
+#include <tessera/kernels/segment_range.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::butterfly {
 
@@ -16,7 +16,7 @@ struct Direct {
   };
 
   template <ExecutionSpace Exec, class T>
-  using Plan = ButterflyPlan<device::SegmentRange, Label, Exec, T>;
+  using Plan = ButterflyPlan<kernels::SegmentRange, Label, Exec, T>;
 };
 
 VariantRows direct() { return rows<Butterfly, Direct>(); }

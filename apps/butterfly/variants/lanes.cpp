@@ -4,8 +4,8 @@
 
 #include "../butterfly_rules.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/segment_lanes.hpp>
+#include <tessera/kernels/segment_lanes.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::butterfly {
 
@@ -17,7 +17,7 @@ struct Lanes {
   };
 
   template <ExecutionSpace Exec, class T>
-  using Plan = ButterflyPlan<device::SegmentLanes, Label, Exec, T>;
+  using Plan = ButterflyPlan<kernels::SegmentLanes, Label, Exec, T>;
 };
 
 VariantRows lanes() { return rows<Butterfly, Lanes>(); }

@@ -6,10 +6,10 @@
 
 #include "../butterfly_rules.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/fold_broadcast.hpp>
-#include <tessera/collective/device/for_each_pack.hpp>
 #include <tessera/collective/segments.hpp>
+#include <tessera/kernels/fold_broadcast.hpp>
+#include <tessera/kernels/for_each_pack.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::butterfly {
 
@@ -24,7 +24,7 @@ struct SwapPairs {
   bool even;  // segments have an even length: every pack holds whole pairs
 
   template <int N>
-  KOKKOS_FUNCTION void operator()(device::Width<N>, std::size_t begin) const {
+  KOKKOS_FUNCTION void operator()(kernels::Width<N>, std::size_t begin) const {
     collective::Pack<T, N> swapped;
     if constexpr (N > 1) {
       if (even) {
@@ -89,9 +89,9 @@ struct ReduceBroadcast {
         (*minmax_)(exec, MinMaxRule<T>{}, in, out);
       } else {
         constexpr int width = collective::pack_width<T>;
-        device::for_each_pack<width>("tessera::butterfly::reduce_broadcast::swap", exec, input.in.extent(0),
-                                     collective::is_aligned_for_packs<width>(out),
-                                     SwapPairs<T>{in, out, segments_, even_});
+        kernels::for_each_pack<width>("tessera::butterfly::reduce_broadcast::swap", exec, input.in.extent(0),
+                                      collective::is_aligned_for_packs<width>(out),
+                                      SwapPairs<T>{in, out, segments_, even_});
       }
     }
 
@@ -100,8 +100,8 @@ struct ReduceBroadcast {
 
     collective::Segments segments_;
     bool even_ = false;
-    std::optional<device::FoldBroadcast<Exec, MaxRule<T>>> max_;
-    std::optional<device::FoldBroadcast<Exec, MinMaxRule<T>>> minmax_;
+    std::optional<kernels::FoldBroadcast<Exec, MaxRule<T>>> max_;
+    std::optional<kernels::FoldBroadcast<Exec, MinMaxRule<T>>> minmax_;
   };
 };
 

@@ -4,8 +4,8 @@
 
 #include "../butterfly_rules.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/segment_scratch.hpp>
+#include <tessera/kernels/segment_scratch.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::butterfly {
 
@@ -17,7 +17,7 @@ struct Scratch {
   };
 
   template <ExecutionSpace Exec, class T>
-  using Plan = ButterflyPlan<device::SegmentScratch, Label, Exec, T>;
+  using Plan = ButterflyPlan<kernels::SegmentScratch, Label, Exec, T>;
 };
 
 VariantRows scratch() { return rows<Butterfly, Scratch>(); }

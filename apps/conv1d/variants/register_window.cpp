@@ -9,9 +9,9 @@
 #include "../problem.hpp"
 #include "../run_tile.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/for_each_pack.hpp>
-#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/kernels/for_each_pack.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::conv1d {
 
@@ -26,7 +26,7 @@ struct ShortKernelBody {
   int taps;
 
   template <int L>
-  KOKKOS_FUNCTION void operator()(device::Width<L>, std::size_t begin) const {
+  KOKKOS_FUNCTION void operator()(kernels::Width<L>, std::size_t begin) const {
     Accumulator<T> sums[L] = {};
     int const left = clamped_count(n - begin);
     if (!is_gpu<Exec> && taps + L - 1 <= left) {
@@ -113,7 +113,7 @@ struct RegisterWindow {
     using Long = LongKernel<Exec, T>;
 
     Plan(Exec const& exec, InputOn<Conv1d, Exec, T> const& input)
-        : taps_(taps_of(input)), threads_(device::team_size(exec, input.parameters.team)) {
+        : taps_(taps_of(input)), threads_(kernels::team_size(exec, input.parameters.team)) {
       if (taps_ <= most_taps_of_short) return;
       constexpr int pack = collective::pack_width<T>;
       constexpr std::size_t most_taps = (std::size_t{1} << 12) / sizeof(T);
@@ -122,8 +122,8 @@ struct RegisterWindow {
       std::int64_t const chosen = is_gpu<Exec> ? threads_ * Long::length : 4096 / sizeof(T);
       // The tile and its sums; the halo, the taps, and what planes are rounded up by.
       auto const besides = static_cast<std::size_t>(2 * at_once_ + 20 * Long::length);
-      size_ = device::scratch_tile<Exec>(input.parameters.tile > 0 ? input.parameters.tile : chosen, 2 * sizeof(T),
-                                         besides * sizeof(T));
+      size_ = kernels::scratch_tile<Exec>(input.parameters.tile > 0 ? input.parameters.tile : chosen, 2 * sizeof(T),
+                                          besides * sizeof(T));
     }
 
     void operator()(Exec const& exec, InputOn<Conv1d, Exec, T> const& input,
@@ -135,11 +135,11 @@ struct RegisterWindow {
       if (taps_ <= most_taps_of_short) {
         bool const aligned = !is_gpu<Exec> || (collective::is_aligned_for_packs<collective::pack_width<T>>(a) &&
                                                collective::is_aligned_for_packs<collective::pack_width<T>>(out));
-        device::for_each_pack<run_length<Exec, T>>("tessera::conv1d::register_window::short", exec, n, aligned,
-                                                   ShortKernelBody<Exec, T>{a, k, out, n, static_cast<int>(taps_)});
+        kernels::for_each_pack<run_length<Exec, T>>("tessera::conv1d::register_window::short", exec, n, aligned,
+                                                    ShortKernelBody<Exec, T>{a, k, out, n, static_cast<int>(taps_)});
         return;
       }
-      typename Long::Policy policy(exec, static_cast<int>(device::tiles_of(n, size_)), threads_);
+      typename Long::Policy policy(exec, static_cast<int>(tiles_of(n, size_)), threads_);
       auto const bytes = static_cast<int>(Long::scratch_bytes(size_, at_once_));
       Kokkos::parallel_for("tessera::conv1d::register_window::long", policy.set_scratch_size(0, Kokkos::PerTeam(bytes)),
                            Long{a, k, out, n, taps_, size_, at_once_});

@@ -6,9 +6,9 @@
 #include "../correlate.hpp"
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/team/halo_tile.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::conv1d {
 
@@ -98,14 +98,14 @@ struct ScratchHalo {
     using Kernel = ScratchHaloKernel<Exec, T>;
 
     Plan(Exec const& exec, InputOn<Conv1d, Exec, T> const& input)
-        : threads_(device::team_size(exec, input.parameters.team)) {
+        : threads_(kernels::team_size(exec, input.parameters.team)) {
       // A multiple of packs, so that the tiles of later passes are aligned like those of the first.
       constexpr std::size_t most_taps = (std::size_t{1} << 12) / sizeof(T);
       bool const in_one_pass = taps_of(input) <= most_taps;
       std::size_t const at_once = in_one_pass ? std::max<std::size_t>(1, taps_of(input)) : most_taps;
       shape_.right = static_cast<int>(at_once) - 1;
-      shape_.size = device::scratch_tile<Exec>(input.parameters.tile, (in_one_pass ? 1 : 2) * sizeof(T),
-                                               (2 * at_once + 2 * Kernel::length + 8 * Kernel::pack) * sizeof(T));
+      shape_.size = kernels::scratch_tile<Exec>(input.parameters.tile, (in_one_pass ? 1 : 2) * sizeof(T),
+                                                (2 * at_once + 2 * Kernel::length + 8 * Kernel::pack) * sizeof(T));
     }
 
     void operator()(Exec const& exec, InputOn<Conv1d, Exec, T> const& input,
@@ -113,7 +113,7 @@ struct ScratchHalo {
       std::size_t const n = input.a.extent(0);
       if (n == 0) return;
       std::size_t const taps = taps_of(input);
-      typename Kernel::Policy policy(exec, static_cast<int>(device::tiles_of(n, shape_.size)), threads_);
+      typename Kernel::Policy policy(exec, static_cast<int>(tiles_of(n, shape_.size)), threads_);
       auto const bytes = static_cast<int>(Kernel::scratch_bytes(shape_, taps));
       Kokkos::parallel_for("tessera::conv1d::scratch_halo::sum", policy.set_scratch_size(0, Kokkos::PerTeam(bytes)),
                            Kernel{input.a.data(), input.k.data(), output.out.data(), n, taps, shape_});

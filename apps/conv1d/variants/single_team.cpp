@@ -4,9 +4,9 @@
 #include "../correlate.hpp"
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/team/halo_tile.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::conv1d {
 
@@ -58,7 +58,7 @@ struct SingleTeam {
     using Kernel = SingleTeamKernel<Exec, T>;
 
     Plan(Exec const& exec, InputOn<Conv1d, Exec, T> const& input)
-        : threads_(device::team_size(exec, input.parameters.team)) {
+        : threads_(kernels::team_size(exec, input.parameters.team)) {
       auto const most = static_cast<std::size_t>(typename Kernel::Policy(1, 1).scratch_size_max(0));
       // Packs and padding.
       std::size_t const places = most < 512 ? 0 : (most - 512) / sizeof(T);

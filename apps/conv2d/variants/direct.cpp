@@ -4,9 +4,9 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
 #include <tessera/collective/accumulator.hpp>
-#include <tessera/collective/device/row_tiles.hpp>
+#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::conv2d {
 
@@ -18,7 +18,7 @@ struct Direct {
   class Plan {
    public:
     Plan(Exec const&, InputOn<Conv2d, Exec, T> const& input)
-        : tiles_(device::mdrange_tiles<Exec>(input.in.extent(0), input.in.extent(1))) {}
+        : tiles_(kernels::mdrange_tiles<Exec>(input.in.extent(0), input.in.extent(1))) {}
 
     void operator()(Exec const& exec, InputOn<Conv2d, Exec, T> const& input,
                     OutputOn<Conv2d, Exec, T> const& output) const {
@@ -31,7 +31,7 @@ struct Direct {
       auto const tap_rows = static_cast<std::int64_t>(k.extent(0));
       auto const tap_cols = static_cast<std::int64_t>(k.extent(1));
       Kokkos::parallel_for(
-          "tessera::conv2d::direct::sum", device::columns_first<std::int64_t>(exec, tiles_),
+          "tessera::conv2d::direct::sum", kernels::columns_first<std::int64_t>(exec, tiles_),
           KOKKOS_LAMBDA(std::int64_t x, std::int64_t y) {
             std::int64_t const end_y = tap_rows < rows - y ? tap_rows : rows - y;
             std::int64_t const end_x = tap_cols < cols - x ? tap_cols : cols - x;
@@ -44,7 +44,7 @@ struct Direct {
     }
 
    private:
-    device::MatrixTiles tiles_;
+    collective::MatrixTiles tiles_;
   };
 };
 

@@ -9,10 +9,10 @@
 #include "../problem.hpp"
 #include "../strip.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/matrix_tiles.hpp>
-#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/streaming_store.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::conv2d {
 
@@ -26,7 +26,7 @@ struct StripKernel {
   using Sums = Strip<Exec, Sum, Aligned>;
 
   Convolution<Sum> of;
-  device::MatrixTiles tiles;
+  collective::MatrixTiles tiles;
   std::size_t reach;
   bool streaming;
 
@@ -72,18 +72,17 @@ struct RegisterTile {
     static constexpr int across = is_gpu<Exec> ? 32 : 16;
 
     Plan(Exec const& exec, InputOn<Conv2d, Exec, T> const& input)
-        : threads_(device::team_size(exec, input.parameters.team)) {
+        : threads_(kernels::team_size(exec, input.parameters.team)) {
       auto const of = convolution(input);
-      std::size_t const strip_rows = device::tiles_of(of.rows, Sums::rows);
-      std::size_t const strip_cols = device::tiles_of(of.cols, Sums::width);
+      std::size_t const strip_rows = tiles_of(of.rows, Sums::rows);
+      std::size_t const strip_cols = tiles_of(of.cols, Sums::width);
       int down = most_down;
       if constexpr (!is_gpu<Exec>) {
         // Four tiles for each thread, where there are so many rows.
         std::size_t const wanted = 4 * static_cast<std::size_t>(exec.concurrency());
-        while (down > 8 && device::tiles_of(strip_rows, down) * device::tiles_of(strip_cols, across) < wanted)
-          down /= 2;
+        while (down > 8 && tiles_of(strip_rows, down) * tiles_of(strip_cols, across) < wanted) down /= 2;
       }
-      auto const strips = device::fitted_tiles(strip_rows, strip_cols, down, across);
+      auto const strips = collective::fitted_tiles(strip_rows, strip_cols, down, across);
       tiles_ = {.rows = of.rows,
                 .cols = of.cols,
                 .tile_rows = strips.tile_rows * Sums::rows,
@@ -114,7 +113,7 @@ struct RegisterTile {
     }
 
    private:
-    device::MatrixTiles tiles_;
+    collective::MatrixTiles tiles_;
     int threads_;
     int league_;
   };

@@ -8,12 +8,12 @@
 #include "../convolution.hpp"
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/matrix_tiles.hpp>
-#include <tessera/collective/device/row_tiles.hpp>
-#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/team/matrix_tile.hpp>
 #include <tessera/collective/thread/rows.hpp>
+#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::conv2d {
 
@@ -29,7 +29,7 @@ struct ScratchTileKernel {
   static constexpr int most_tap_cols = 32;
 
   Convolution<Sum> of;
-  device::MatrixTiles tiles;
+  collective::MatrixTiles tiles;
 
   [[nodiscard]] KOKKOS_FUNCTION int part_rows() const {
     return of.tap_rows < most_tap_rows ? static_cast<int>(of.tap_rows) : most_tap_rows;
@@ -57,8 +57,8 @@ struct ScratchTileKernel {
   }
 
   // The part of the input and the part of k that begin at (ky, kx).
-  KOKKOS_FUNCTION void load(Member const& team, device::MatrixTiles::Place const& place, std::size_t ky, std::size_t kx,
-                            int rows, int cols, Sum* scratch) const {
+  KOKKOS_FUNCTION void load(Member const& team, collective::MatrixTiles::Place const& place, std::size_t ky,
+                            std::size_t kx, int rows, int cols, Sum* scratch) const {
     team::load_tile(team, team::Matrix<Sum const>{of.in, of.rows, of.cols}, place.row + ky, place.col + kx,
                     tiles.tile_rows + rows - 1, tiles.tile_cols + cols - 1, Sum(0), scratch, stride());
     Sum* const taps = scratch + tile_places();
@@ -68,8 +68,8 @@ struct ScratchTileKernel {
     });
   }
 
-  KOKKOS_FUNCTION void add(Member const& team, device::MatrixTiles::Place const& place, std::size_t ky, std::size_t kx,
-                           int rows, int cols, Sum const* tile) const {
+  KOKKOS_FUNCTION void add(Member const& team, collective::MatrixTiles::Place const& place, std::size_t ky,
+                           std::size_t kx, int rows, int cols, Sum const* tile) const {
     Sum const* const taps = tile + tile_places();
     int const width = stride();
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, place.row_count), [&](int row) {
@@ -102,9 +102,9 @@ struct ScratchTile {
 
     Plan(Exec const& exec, InputOn<Conv2d, Exec, T> const& input) {
       auto const of = convolution(input);
-      tiles_ = device::fitted_tiles(of.rows, of.cols, 16, 64);
-      lanes_ = device::lanes_for<Exec>(static_cast<std::size_t>(tiles_.tile_cols));
-      threads_ = device::team_size(exec, input.parameters.team, lanes_);
+      tiles_ = collective::fitted_tiles(of.rows, of.cols, 16, 64);
+      lanes_ = kernels::lanes_for<Exec>(static_cast<std::size_t>(tiles_.tile_cols));
+      threads_ = kernels::team_size(exec, input.parameters.team, lanes_);
       league_ = tiles_.league_size();
     }
 
@@ -118,7 +118,7 @@ struct ScratchTile {
     }
 
    private:
-    device::MatrixTiles tiles_;
+    collective::MatrixTiles tiles_;
     int lanes_;
     int threads_;
     int league_;

@@ -4,7 +4,7 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
+#include <tessera/table/make_app.hpp>
 
 #ifdef TESSERA_HAVE_KOKKOS_KERNELS
 #include <KokkosKernels_config.h>

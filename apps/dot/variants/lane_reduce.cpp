@@ -5,8 +5,8 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/single_pass_sum.hpp>
+#include <tessera/kernels/single_pass_sum.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::dot {
 
@@ -28,7 +28,7 @@ struct LaneReduce {
     [[nodiscard]] double rounding_steps() const { return sum_.rounding_steps(1); }
 
    private:
-    device::SinglePassSum<Exec, T, 2, Product<T>> sum_;
+    kernels::SinglePassSum<Exec, T, 2, Product<T>> sum_;
   };
 };
 

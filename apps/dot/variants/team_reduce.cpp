@@ -5,8 +5,8 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/chunks.hpp>
+#include <tessera/kernels/chunks.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::dot {
 
@@ -23,8 +23,8 @@ struct TeamReduce {
     using Sum = Accumulator<T>;
 
     Plan(Exec const& exec, InputOn<Dot, Exec, T> const& input)
-        : threads_(device::team_size(exec, input.parameters.team)),
-          chunks_(device::chunks_of(exec, input.a.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)) {}
+        : threads_(kernels::team_size(exec, input.parameters.team)),
+          chunks_(kernels::chunks_of(exec, input.a.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)) {}
 
     void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
       T const* const a = input.a.data();
@@ -46,7 +46,7 @@ struct TeamReduce {
 
    private:
     int threads_;
-    device::Chunks chunks_;
+    kernels::Chunks chunks_;
   };
 };
 

@@ -6,10 +6,10 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/chunks.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/team/tree_reduce.hpp>
+#include <tessera/kernels/chunks.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::dot {
 
@@ -29,8 +29,8 @@ struct TeamTree {
     using Sums = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
     Plan(Exec const& exec, InputOn<Dot, Exec, T> const& input)
-        : threads_(device::team_size(exec, input.parameters.team)),
-          chunks_(device::chunks_of(exec, input.a.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)) {}
+        : threads_(kernels::team_size(exec, input.parameters.team)),
+          chunks_(kernels::chunks_of(exec, input.a.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)) {}
 
     void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
       T const* const a = input.a.data();
@@ -65,7 +65,7 @@ struct TeamTree {
 
    private:
     int threads_;
-    device::Chunks chunks_;
+    kernels::Chunks chunks_;
   };
 };
 

@@ -6,10 +6,10 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/chunks.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/team/tree_reduce.hpp>
+#include <tessera/kernels/chunks.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::dot {
 
@@ -27,8 +27,8 @@ struct TwoStage {
     using Sums = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
     Plan(Exec const& exec, InputOn<Dot, Exec, T> const& input)
-        : threads_(device::team_size(exec, input.parameters.team)),
-          chunks_(device::chunks_of(exec, input.a.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)),
+        : threads_(kernels::team_size(exec, input.parameters.team)),
+          chunks_(kernels::chunks_of(exec, input.a.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)),
           partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::dot::two_stage::partial"), chunks_.count) {
     }
 
@@ -85,7 +85,7 @@ struct TwoStage {
     }
 
     int threads_;
-    device::Chunks chunks_;
+    kernels::Chunks chunks_;
     Kokkos::View<Sum*, typename Exec::memory_space> partial_;
   };
 };

@@ -6,8 +6,8 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
 #include <tessera/collective/divider.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::embedding {
 

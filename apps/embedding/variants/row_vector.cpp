@@ -8,9 +8,9 @@
 #include "../problem.hpp"
 #include "../row_copies.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/row_tiles.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::embedding {
 
@@ -30,8 +30,8 @@ struct RowVector {
         throw Skip("rows of " + std::to_string(width) + " elements (row_vector counts those of a row in 32 bits)");
       }
       in_packs_ = width % pack == 0 && collective::is_aligned_for_packs<pack>(input.w.data());
-      lanes_ = device::lanes_for<Exec>(in_packs_ ? width / pack : width);
-      threads_ = device::team_size(exec, input.parameters.team, lanes_);
+      lanes_ = kernels::lanes_for<Exec>(in_packs_ ? width / pack : width);
+      threads_ = kernels::team_size(exec, input.parameters.team, lanes_);
     }
 
     void operator()(Exec const& exec, InputOn<Embedding, Exec, T> const& input,

@@ -5,8 +5,8 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
 #include <tessera/collective/segments.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::finite_difference {
 

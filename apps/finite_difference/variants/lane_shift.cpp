@@ -3,8 +3,8 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/forward_stencil.hpp>
+#include <tessera/kernels/forward_stencil.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::finite_difference {
 
@@ -26,7 +26,7 @@ struct LaneShift {
     }
 
    private:
-    device::LaneShiftStencil<Exec, T, Difference<T>> stencil_;
+    kernels::LaneShiftStencil<Exec, T, Difference<T>> stencil_;
   };
 };
 

@@ -4,8 +4,8 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/forward_stencil.hpp>
+#include <tessera/kernels/forward_stencil.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::finite_difference {
 
@@ -26,7 +26,7 @@ struct Scratch {
     }
 
    private:
-    device::ScratchStencil<Exec, T, Difference<T>> stencil_;
+    kernels::ScratchStencil<Exec, T, Difference<T>> stencil_;
   };
 };
 

@@ -8,7 +8,7 @@
 #include "../problem.hpp"
 #include "../shares.hpp"
 
-#include <tessera/app/make_app.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::histogram {
 

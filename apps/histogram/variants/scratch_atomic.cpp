@@ -7,12 +7,12 @@
 #include "../problem.hpp"
 #include "../shares.hpp"
 
-#include <tessera/app/make_app.hpp>
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/scratch_add.hpp>
 #include <tessera/collective/thread/for_each_element.hpp>
 #include <tessera/collective/thread/rows.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::histogram {
 
@@ -32,7 +32,7 @@ struct ScratchCounts {
   T const* in;
   Result result;
   Bins<T> bins;
-  device::Chunks chunks;
+  kernels::Chunks chunks;
   int copies;
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
@@ -86,9 +86,9 @@ struct ScratchAtomic {
    public:
     Plan(Exec const& exec, InputOn<Histogram, Exec, T> const& input)
         : bins_(input.parameters),
-          threads_(device::team_size(exec, input.parameters.team, vector_length)),
+          threads_(kernels::team_size(exec, input.parameters.team, vector_length)),
           // As many bins as fit at all; of copies, what leaves room for other teams.
-          copies_(std::clamp(device::scratch_tile<Exec>(0, 4 * (bins_.count + 1), 0), 1, (threads_ + 1) / 2)),
+          copies_(std::clamp(kernels::scratch_tile<Exec>(0, 4 * (bins_.count + 1), 0), 1, (threads_ + 1) / 2)),
           chunks_(shares(exec, input.in.extent(0), input.parameters,
                          static_cast<std::size_t>(threads_) * ScratchCounts<Exec, T>::part, threads_ * vector_length)) {
     }
@@ -115,7 +115,7 @@ struct ScratchAtomic {
     Bins<T> bins_;
     int threads_;
     int copies_;
-    device::Chunks chunks_;
+    kernels::Chunks chunks_;
   };
 };
 

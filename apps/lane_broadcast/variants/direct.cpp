@@ -3,8 +3,8 @@
 
 #include "../broadcast_rules.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/segment_range.hpp>
+#include <tessera/kernels/segment_range.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::lane_broadcast {
 
@@ -16,7 +16,7 @@ struct Direct {
   };
 
   template <ExecutionSpace Exec, class T>
-  using Plan = BroadcastPlan<device::SegmentRange, Label, Exec, T>;
+  using Plan = BroadcastPlan<kernels::SegmentRange, Label, Exec, T>;
 };
 
 VariantRows direct() { return rows<LaneBroadcast, Direct>(); }

@@ -4,8 +4,8 @@
 
 #include "../broadcast_rules.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/segment_lanes.hpp>
+#include <tessera/kernels/segment_lanes.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::lane_broadcast {
 
@@ -18,7 +18,7 @@ struct Lanes {
   };
 
   template <ExecutionSpace Exec, class T>
-  using Plan = BroadcastPlan<device::SegmentLanes, Label, Exec, T>;
+  using Plan = BroadcastPlan<kernels::SegmentLanes, Label, Exec, T>;
 };
 
 VariantRows lanes() { return rows<LaneBroadcast, Lanes>(); }

@@ -3,8 +3,8 @@
 
 #include "../broadcast_rules.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/segment_scratch.hpp>
+#include <tessera/kernels/segment_scratch.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::lane_broadcast {
 
@@ -16,7 +16,7 @@ struct Scratch {
   };
 
   template <ExecutionSpace Exec, class T>
-  using Plan = BroadcastPlan<device::SegmentScratch, Label, Exec, T>;
+  using Plan = BroadcastPlan<kernels::SegmentScratch, Label, Exec, T>;
 };
 
 VariantRows scratch() { return rows<LaneBroadcast, Scratch>(); }

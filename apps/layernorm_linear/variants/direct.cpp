@@ -7,9 +7,9 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/layer_norm.hpp>
-#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/kernels/layer_norm.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear {
 
@@ -22,7 +22,7 @@ struct Direct {
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
-        : threads_(device::team_size(exec, input.parameters.team, lanes)), rows_(device::league_of(input.rows())) {}
+        : threads_(kernels::team_size(exec, input.parameters.team, lanes)), rows_(league_of(input.rows())) {}
 
     void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
                     OutputOn<LayernormLinear, Exec, T> const& output) const {
@@ -44,7 +44,7 @@ struct Direct {
             T const* const of_x = x_data + team.league_rank() * hidden;
             T* const of_y = y_data + team.league_rank() * outputs;
             // Distances from the first element: exact where the mean is large and the variance small.
-            device::NormalisedRow<T> row{of_x[0], T(0), T(0)};
+            kernels::NormalisedRow<T> row{of_x[0], T(0), T(0)};
             T sum = 0;
             Kokkos::parallel_reduce(
                 Kokkos::TeamVectorRange(team, hidden),

@@ -6,9 +6,9 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/layer_norm.hpp>
-#include <tessera/collective/device/matrix_product.hpp>
+#include <tessera/kernels/layer_norm.hpp>
+#include <tessera/kernels/matrix_product.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear {
 
@@ -34,7 +34,7 @@ struct Fused {
     void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
                     OutputOn<LayernormLinear, Exec, T> const& output) const {
       auto const& [x, gamma, beta, w, bias, parameters] = input;
-      device::RowStatistics<T> const statistics{mean_.data(), inv_std_.data()};
+      kernels::RowStatistics<T> const statistics{mean_.data(), inv_std_.data()};
       layer_norm_("tessera::layernorm_linear::fused::statistics", exec, x.data(), gamma.data(), beta.data(), statistics,
                   nullptr);
       product_("tessera::layernorm_linear::fused::product", exec, x.data(), w.data(), output.y.data(),
@@ -47,10 +47,10 @@ struct Fused {
     }
 
    private:
-    using Form = collective::ProductForm<false, true, device::NormaliseOnLoad<T>, collective::SumAndBias<T>>;
+    using Form = collective::ProductForm<false, true, kernels::NormaliseOnLoad<T>, collective::SumAndBias<T>>;
 
-    device::LayerNorm<Exec, T> layer_norm_;
-    device::MatrixProduct<Exec, T, Form> product_;
+    kernels::LayerNorm<Exec, T> layer_norm_;
+    kernels::MatrixProduct<Exec, T, Form> product_;
     Kokkos::View<T*, typename Exec::memory_space> mean_;
     Kokkos::View<T*, typename Exec::memory_space> inv_std_;
   };

@@ -7,11 +7,11 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/layer_norm.hpp>
+#include <tessera/kernels/layer_norm.hpp>
+#include <tessera/table/make_app.hpp>
 
 #ifdef TESSERA_HAVE_KOKKOS_KERNELS
-#include <tessera/app/kokkos_gemm.hpp>
+#include <tessera/kernels/kokkos_gemm.hpp>
 #endif
 
 namespace tessera::layernorm_linear {
@@ -52,7 +52,7 @@ struct Kernels {
     [[nodiscard]] std::string note() const { return whose_gemm<Exec, T>(); }
 
    private:
-    device::LayerNorm<Exec, T> layer_norm_;
+    kernels::LayerNorm<Exec, T> layer_norm_;
     Array<T**, typename Exec::memory_space> ln_;
 #else
     Plan(Exec const&, InputOn<LayernormLinear, Exec, T> const&) { throw Skip("built without Kokkos Kernels"); }

@@ -5,9 +5,9 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/layer_norm.hpp>
-#include <tessera/collective/device/matrix_product.hpp>
+#include <tessera/kernels/layer_norm.hpp>
+#include <tessera/kernels/matrix_product.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear {
 
@@ -42,8 +42,8 @@ struct Unfused {
    private:
     using Form = collective::ProductForm<false, true, collective::AsStored, collective::SumAndBias<T>>;
 
-    device::LayerNorm<Exec, T> layer_norm_;
-    device::MatrixProduct<Exec, T, Form> product_;
+    kernels::LayerNorm<Exec, T> layer_norm_;
+    kernels::MatrixProduct<Exec, T, Form> product_;
     Kokkos::View<T*, typename Exec::memory_space> ln_;
   };
 };

@@ -8,9 +8,9 @@
 #include "../gradient_rows.hpp"
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/column_sums.hpp>
-#include <tessera/collective/device/matrix_product.hpp>
+#include <tessera/kernels/column_sums.hpp>
+#include <tessera/kernels/matrix_product.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear_backward {
 
@@ -30,11 +30,11 @@ struct FusedAtomic {
         : row_gradients_(exec, input),
           product_q_(exec, input.rows(), input.hidden(), input.outputs(), is_gpu<Exec> ? 0 : input.parameters.team),
           product_dw_(exec, input.outputs(), input.hidden(), input.rows(), is_gpu<Exec> ? 0 : input.parameters.team,
-                      device::SplitK::where_it_helps),
+                      kernels::SplitK::where_it_helps),
           chunks_(static_cast<int>(std::clamp<std::size_t>(input.rows() / 32, 1, 256))),
           q_(buffer("q", input.rows() * input.hidden())),
           ln_(buffer("ln", input.rows() * input.hidden())) {
-      int const threads = device::team_size(exec, input.parameters.team, Columns::vector_length);
+      int const threads = kernels::team_size(exec, input.parameters.team, Columns::vector_length);
       double const of_chunk = Columns(nullptr, input.rows(), 1, chunks_, {nullptr}).rounding_steps(threads);
       steps_ = LayernormLinearBackward::chain(
           {.row = row_gradients_.row_steps(),
@@ -66,7 +66,7 @@ struct FusedAtomic {
 
    private:
     using Buffer = Kokkos::View<T*, typename Exec::memory_space>;
-    using Columns = device::ColumnSums<Exec, T, device::AtomicSums<T>>;
+    using Columns = kernels::ColumnSums<Exec, T, kernels::AtomicSums<T>>;
 
     [[nodiscard]] static Buffer buffer(std::string const& name, std::size_t n) {
       return Buffer(
@@ -75,8 +75,8 @@ struct FusedAtomic {
     }
 
     RowGradients<Exec, T> row_gradients_;
-    device::MatrixProduct<Exec, T> product_q_;
-    device::MatrixProduct<Exec, T, collective::ProductForm<true, false>> product_dw_;
+    kernels::MatrixProduct<Exec, T> product_q_;
+    kernels::MatrixProduct<Exec, T, collective::ProductForm<true, false>> product_dw_;
     int chunks_;
     Buffer q_;
     Buffer ln_;

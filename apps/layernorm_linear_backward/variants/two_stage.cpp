@@ -8,9 +8,9 @@
 #include "../gradient_rows.hpp"
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/column_sums.hpp>
-#include <tessera/collective/device/matrix_product.hpp>
+#include <tessera/kernels/column_sums.hpp>
+#include <tessera/kernels/matrix_product.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear_backward {
 
@@ -46,14 +46,14 @@ struct TwoStage {
         : row_gradients_(exec, input),
           product_q_(exec, input.rows(), input.hidden(), input.outputs(), is_gpu<Exec> ? 0 : input.parameters.team),
           product_dw_(exec, input.outputs(), input.hidden(), input.rows(), is_gpu<Exec> ? 0 : input.parameters.team,
-                      device::SplitK::where_it_helps),
+                      kernels::SplitK::where_it_helps),
           chunks_(chunks_of(exec, input)),
           q_(buffer("q", input.rows() * input.hidden())),
           ln_(buffer("ln", input.rows() * input.hidden())),
           parts_(buffer("parts", static_cast<std::size_t>(chunks_) * (2 * input.hidden() + input.outputs()))) {
-      using Columns = device::ColumnSums<Exec, T, device::PartialSums<T>>;
-      int const threads = device::team_size(exec, input.parameters.team, Columns::vector_length);
-      device::PartialSums<T> const nowhere{nullptr, 0};
+      using Columns = kernels::ColumnSums<Exec, T, kernels::PartialSums<T>>;
+      int const threads = kernels::team_size(exec, input.parameters.team, Columns::vector_length);
+      kernels::PartialSums<T> const nowhere{nullptr, 0};
       auto const steps = [&](std::size_t rows, int chunks) {
         return Columns(nullptr, rows, 1, chunks, nowhere).rounding_steps(threads);
       };
@@ -77,13 +77,13 @@ struct TwoStage {
       row_gradients_(
           "tessera::layernorm_linear_backward::two_stage::rows", exec,
           {x.data(), q_.data(), gamma.data(), beta.data(), output.dx.data(), ln_.data(), nullptr, nullptr, nullptr});
-      device::ColumnSums<Exec, T, device::PartialSums<T>>(row_gradients_.sums(), row_gradients_.sum_rows(), 2 * hidden,
-                                                          chunks_, {parts_.data(), cols})
+      kernels::ColumnSums<Exec, T, kernels::PartialSums<T>>(row_gradients_.sums(), row_gradients_.sum_rows(),
+                                                            2 * hidden, chunks_, {parts_.data(), cols})
           .enqueue("tessera::layernorm_linear_backward::two_stage::columns", exec, team);
-      device::ColumnSums<Exec, T, device::PartialSums<T>>(grad_y.data(), input.rows(), input.outputs(), chunks_,
-                                                          {parts_.data(), cols, 2 * hidden})
+      kernels::ColumnSums<Exec, T, kernels::PartialSums<T>>(grad_y.data(), input.rows(), input.outputs(), chunks_,
+                                                            {parts_.data(), cols, 2 * hidden})
           .enqueue("tessera::layernorm_linear_backward::two_stage::bias", exec, team);
-      device::ColumnSums<Exec, T, ThreeGradients<T>>(
+      kernels::ColumnSums<Exec, T, ThreeGradients<T>>(
           parts_.data(), static_cast<std::size_t>(chunks_), cols, 1,
           {output.dgamma.data(), output.dbeta.data(), output.dbias.data(), hidden})
           .enqueue("tessera::layernorm_linear_backward::two_stage::total", exec, team);
@@ -106,16 +106,16 @@ struct TwoStage {
 
     // Chunks that fill the machine over the columns that there are, of 32 rows at least.
     [[nodiscard]] static int chunks_of(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input) {
-      using Columns = device::ColumnSums<Exec, T, device::PartialSums<T>>;
-      std::size_t const across = std::max<std::size_t>(1, device::tiles_of(input.outputs(), Columns::width));
-      std::size_t const teams = device::teams_that_fill(exec, is_gpu<Exec> ? 256 : 1);
+      using Columns = kernels::ColumnSums<Exec, T, kernels::PartialSums<T>>;
+      std::size_t const across = std::max<std::size_t>(1, tiles_of(input.outputs(), Columns::width));
+      std::size_t const teams = kernels::teams_that_fill(exec, is_gpu<Exec> ? 256 : 1);
       std::size_t const most = std::min<std::size_t>(256, input.rows() / 32);
       return static_cast<int>(std::clamp<std::size_t>(teams / across, 1, std::max<std::size_t>(1, most)));
     }
 
     RowGradients<Exec, T> row_gradients_;
-    device::MatrixProduct<Exec, T> product_q_;
-    device::MatrixProduct<Exec, T, collective::ProductForm<true, false>> product_dw_;
+    kernels::MatrixProduct<Exec, T> product_q_;
+    kernels::MatrixProduct<Exec, T, collective::ProductForm<true, false>> product_dw_;
     int chunks_;
     Buffer q_;
     Buffer ln_;

@@ -6,9 +6,9 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/layer_norm.hpp>
-#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/kernels/layer_norm.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear_backward {
 
@@ -22,8 +22,8 @@ struct Unfused {
    public:
     Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input)
         : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team),
-          threads_(device::team_size(exec, input.parameters.team, lanes)),
-          league_(device::league_of(input.rows())),
+          threads_(kernels::team_size(exec, input.parameters.team, lanes)),
+          league_(league_of(input.rows())),
           mean_("tessera::layernorm_linear_backward::unfused::mean", input.rows()),
           inv_std_("tessera::layernorm_linear_backward::unfused::inv_std", input.rows()),
           q_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear_backward::unfused::q"),
@@ -39,7 +39,7 @@ struct Unfused {
       auto const rows = static_cast<std::int64_t>(input.rows());
       auto const hidden = static_cast<std::int64_t>(input.hidden());
       auto const outputs = static_cast<std::int64_t>(input.outputs());
-      device::RowStatistics<T> const statistics{mean_.data(), inv_std_.data()};
+      kernels::RowStatistics<T> const statistics{mean_.data(), inv_std_.data()};
       T const* const x = input.x.data();
       T const* const gamma = input.gamma.data();
       T const* const beta = input.beta.data();
@@ -119,7 +119,7 @@ struct Unfused {
    private:
     static constexpr int lanes = is_gpu<Exec> ? 32 : 1;
 
-    device::LayerNorm<Exec, T> layer_norm_;
+    kernels::LayerNorm<Exec, T> layer_norm_;
     int threads_;
     int league_;
     Kokkos::View<T*, typename Exec::memory_space> mean_;

@@ -4,8 +4,8 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::map {
 
@@ -21,8 +21,8 @@ struct Scratch {
 
     Plan(Exec const& exec, InputOn<Map, Exec, T> const& input)
         : add_{static_cast<T>(input.parameters.c)},
-          threads_(device::team_size(exec, input.parameters.team)),
-          tile_(device::scratch_tile<Exec>(0, sizeof(T), 0)) {}
+          threads_(kernels::team_size(exec, input.parameters.team)),
+          tile_(kernels::scratch_tile<Exec>(0, sizeof(T), 0)) {}
 
     void operator()(Exec const& exec, InputOn<Map, Exec, T> const& input, OutputOn<Map, Exec, T> const& output) const {
       T const* const a = input.a.data();
@@ -30,7 +30,7 @@ struct Scratch {
       std::size_t const n = input.a.extent(0);
       int const tile = tile_;
       auto const add = add_;
-      Policy policy(exec, static_cast<int>(device::tiles_of(n, tile)), threads_);
+      Policy policy(exec, static_cast<int>(tiles_of(n, tile)), threads_);
       policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Tile::shmem_size(tile))));
       Kokkos::parallel_for(
           "tessera::map::scratch::add", policy, KOKKOS_LAMBDA(typename Policy::member_type const& team) {

@@ -4,8 +4,8 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::map {
 
@@ -20,7 +20,7 @@ struct TeamGuarded {
     static constexpr int tile = is_gpu<Exec> ? 1024 : 8192;
 
     Plan(Exec const& exec, InputOn<Map, Exec, T> const& input)
-        : add_{static_cast<T>(input.parameters.c)}, threads_(device::team_size(exec, input.parameters.team)) {}
+        : add_{static_cast<T>(input.parameters.c)}, threads_(kernels::team_size(exec, input.parameters.team)) {}
 
     void operator()(Exec const& exec, InputOn<Map, Exec, T> const& input, OutputOn<Map, Exec, T> const& output) const {
       using Policy = Kokkos::TeamPolicy<Exec>;
@@ -29,7 +29,7 @@ struct TeamGuarded {
       std::size_t const n = input.a.extent(0);
       auto const add = add_;
       Kokkos::parallel_for(
-          "tessera::map::team_guarded::add", Policy(exec, static_cast<int>(device::tiles_of(n, tile)), threads_),
+          "tessera::map::team_guarded::add", Policy(exec, static_cast<int>(tiles_of(n, tile)), threads_),
           KOKKOS_LAMBDA(typename Policy::member_type const& team) {
             std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * tile;
             Kokkos::parallel_for(Kokkos::TeamThreadRange(team, tile), [&](int t) {

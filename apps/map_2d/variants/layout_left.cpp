@@ -4,8 +4,8 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/row_tiles.hpp>
+#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::map_2d {
 
@@ -21,7 +21,7 @@ struct LayoutLeft {
         Kokkos::View<Value**, Kokkos::LayoutLeft, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
     Plan(Exec const&, InputOn<Map2d, Exec, T> const& input)
         : add_{static_cast<T>(input.parameters.c)},
-          tiles_(device::mdrange_tiles<Exec>(input.a.extent(0), input.a.extent(1))) {}
+          tiles_(kernels::mdrange_tiles<Exec>(input.a.extent(0), input.a.extent(1))) {}
 
     void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
                     OutputOn<Map2d, Exec, T> const& output) const {
@@ -30,13 +30,13 @@ struct LayoutLeft {
       View<T> const out(output.out.data(), tiles_.cols, tiles_.rows);
       auto const add = add_;
       Kokkos::parallel_for(
-          "tessera::map_2d::layout_left::add", device::columns_first<std::int64_t>(exec, tiles_),
+          "tessera::map_2d::layout_left::add", kernels::columns_first<std::int64_t>(exec, tiles_),
           KOKKOS_LAMBDA(std::int64_t x, std::int64_t y) { out(x, y) = add(a(x, y)); });
     }
 
    private:
     AddConstant<T> add_;
-    device::MatrixTiles tiles_;
+    collective::MatrixTiles tiles_;
   };
 };
 

@@ -3,8 +3,8 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/row_tiles.hpp>
+#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::map_2d {
 
@@ -17,7 +17,7 @@ struct Pointer {
    public:
     Plan(Exec const&, InputOn<Map2d, Exec, T> const& input)
         : add_{static_cast<T>(input.parameters.c)},
-          tiles_(device::mdrange_tiles<Exec>(input.a.extent(0), input.a.extent(1))) {}
+          tiles_(kernels::mdrange_tiles<Exec>(input.a.extent(0), input.a.extent(1))) {}
 
     void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
                     OutputOn<Map2d, Exec, T> const& output) const {
@@ -35,13 +35,13 @@ struct Pointer {
       auto const cols = static_cast<Index>(tiles_.cols);
       auto const add = add_;
       Kokkos::parallel_for(
-          "tessera::map_2d::pointer::add", device::columns_first<Index>(exec, tiles_),
+          "tessera::map_2d::pointer::add", kernels::columns_first<Index>(exec, tiles_),
           KOKKOS_LAMBDA(Index col, Index row) { out[row * cols + col] = add(a[row * cols + col]); });
     }
 
    private:
     AddConstant<T> add_;
-    device::MatrixTiles tiles_;
+    collective::MatrixTiles tiles_;
   };
 };
 

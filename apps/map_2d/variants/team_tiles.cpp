@@ -4,8 +4,8 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/row_tiles.hpp>
+#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::map_2d {
 
@@ -19,12 +19,12 @@ struct AddTile {
   T const* a;
   T* out;
   AddConstant<T> add;
-  device::MatrixTiles tiles;
+  collective::MatrixTiles tiles;
   int piece;
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     auto const place = tiles.place(team.league_rank());
-    device::for_each_row_piece(team, place, piece, [&](std::size_t row, std::size_t col, int count) {
+    kernels::for_each_row_piece(team, place, piece, [&](std::size_t row, std::size_t col, int count) {
       T const* const from = a + row * tiles.cols + col;
       T* const to = out + row * tiles.cols + col;
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, count), [&](int i) { to[i] = add(from[i]); });
@@ -48,9 +48,9 @@ struct TeamTiles {
 
     Plan(Exec const& exec, InputOn<Map2d, Exec, T> const& input)
         : add_{static_cast<T>(input.parameters.c)},
-          tiles_(device::row_tiles(input.a.extent(0), input.a.extent(1), tile)),
-          lanes_(device::lanes_for<Exec>(input.a.extent(1))),
-          threads_(device::team_size(exec, input.parameters.team, lanes_)),
+          tiles_(kernels::row_tiles(input.a.extent(0), input.a.extent(1), tile)),
+          lanes_(kernels::lanes_for<Exec>(input.a.extent(1))),
+          threads_(kernels::team_size(exec, input.parameters.team, lanes_)),
           league_(tiles_.league_size()) {}
 
     void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
@@ -62,7 +62,7 @@ struct TeamTiles {
 
    private:
     AddConstant<T> add_;
-    device::MatrixTiles tiles_;
+    collective::MatrixTiles tiles_;
     int lanes_;
     int threads_;
     int league_;

@@ -3,8 +3,8 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/for_each_pack.hpp>
+#include <tessera/kernels/for_each_pack.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::map_2d {
 
@@ -17,7 +17,7 @@ struct AddToPacks {
   AddConstant<T> add;
 
   template <int N>
-  KOKKOS_FUNCTION void operator()(device::Width<N>, std::size_t begin) const {
+  KOKKOS_FUNCTION void operator()(kernels::Width<N>, std::size_t begin) const {
     auto values = collective::pack_at<N>(a + begin);
     for (int e = 0; e < N; ++e) values[e] = add(values[e]);
     collective::pack_at<N>(out + begin) = values;
@@ -42,7 +42,7 @@ struct Vector {
       AddToPacks<T> const kernel{.a = input.a.data(), .out = output.out.data(), .add = add_};
       bool const aligned =
           collective::is_aligned_for_packs<width>(kernel.a) && collective::is_aligned_for_packs<width>(kernel.out);
-      device::for_each_pack<width>("tessera::map_2d::vector::add", exec, input.a.size(), aligned, kernel);
+      kernels::for_each_pack<width>("tessera::map_2d::vector::add", exec, input.a.size(), aligned, kernel);
     }
 
    private:

@@ -6,10 +6,10 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
+#include <tessera/table/make_app.hpp>
 
 #ifdef TESSERA_HAVE_KOKKOS_KERNELS
-#include <tessera/app/kokkos_gemm.hpp>
+#include <tessera/kernels/kokkos_gemm.hpp>
 #endif
 
 namespace tessera::matmul {

@@ -1,12 +1,12 @@
 /// \file
 /// Two-dimensional tiles of c in registers: on a GPU 8 x 8 sums a lane, 16-byte accesses, double-buffered scratch; on a
-/// host as many vectors of sums as there are registers, and copied panels. The work is collective/device/
+/// host as many vectors of sums as there are registers, and copied panels. The work is kernels/
 /// matrix_product.hpp's.
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/matrix_product.hpp>
+#include <tessera/kernels/matrix_product.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
 
@@ -30,7 +30,7 @@ struct RegisterTile {
     [[nodiscard]] double rounding_steps() const { return product_.rounding_steps(); }
 
    private:
-    device::MatrixProduct<Exec, Accumulator<T>> product_;
+    kernels::MatrixProduct<Exec, Accumulator<T>> product_;
   };
 };
 

@@ -7,8 +7,8 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
 
@@ -53,7 +53,7 @@ struct Scratch {
     static constexpr int lanes = is_gpu<Exec> ? 32 : 1;
 
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : threads_(device::team_size(exec, input.parameters.team, lanes)) {
+        : threads_(kernels::team_size(exec, input.parameters.team, lanes)) {
       // In double: the product of sizes may be anything. Without inner extent c alone could be too large for an int.
       double const elements = static_cast<double>(input.a.size()) + static_cast<double>(input.b.size());
       double const needed = elements * sizeof(T) + 256;

@@ -5,7 +5,7 @@
 #include "../problem.hpp"
 #include "../square_tiles.hpp"
 
-#include <tessera/app/make_app.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
 
@@ -45,7 +45,7 @@ struct Tiled {
     using Kernel = TiledProduct<Exec, Accumulator<T>>;
 
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : threads_(device::team_size(exec, input.parameters.team, tile_lanes<Exec>)),
+        : threads_(kernels::team_size(exec, input.parameters.team, tile_lanes<Exec>)),
           edge_(tile_edge<Exec, T>(input.parameters.tile, Kernel::tile_count)),
           league_(tiles_of_product(input.a.extent(0), input.b.extent(1), edge_).league_size()) {}
 

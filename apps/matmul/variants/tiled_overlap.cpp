@@ -6,8 +6,8 @@
 #include "../problem.hpp"
 #include "../square_tiles.hpp"
 
-#include <tessera/app/make_app.hpp>
 #include <tessera/collective/lane/lanes.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
 
@@ -18,7 +18,7 @@ struct OverlappedProduct : SquareTiles<Exec, Sum> {
   using Base = SquareTiles<Exec, Sum>;
   using Base::Base;
   using Member = typename Base::Member;
-  using Place = device::MatrixTiles::Place;
+  using Place = collective::MatrixTiles::Place;
   using Lanes = lane::On<Exec, 32>;
   static constexpr int tile_count = 5;
 
@@ -110,7 +110,7 @@ struct TiledOverlap {
     using Kernel = OverlappedProduct<Exec, Accumulator<T>>;
 
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : threads_(device::team_size(exec, input.parameters.team, tile_lanes<Exec>)),
+        : threads_(kernels::team_size(exec, input.parameters.team, tile_lanes<Exec>)),
           edge_(tile_edge<Exec, T>(input.parameters.tile, Kernel::tile_count)),
           league_(tiles_of_product(input.a.extent(0), input.b.extent(1), edge_).league_size()) {}
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <variant>
 
-#include <tessera/app/make_app.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::partition {
 

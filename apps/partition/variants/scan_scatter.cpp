@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <limits>
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/divider.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::partition {
 

@@ -7,8 +7,8 @@
 #include "../problem.hpp"
 #include "../window_run.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/for_each_pack.hpp>
+#include <tessera/kernels/for_each_pack.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::pooling {
 
@@ -23,7 +23,7 @@ struct RunningBody {
   T* out;
 
   template <int L>
-  KOKKOS_FUNCTION void operator()(device::Width<L>, std::size_t begin) const {
+  KOKKOS_FUNCTION void operator()(kernels::Width<L>, std::size_t begin) const {
     T run[L];
     if constexpr (!IsShort) {
       long_window_run<L>(op, a + begin, finish.window, begin, run);
@@ -63,11 +63,11 @@ struct Running {
       with_operator<T>(input.parameters.op, [&]<class Op>(Op const& op) {
         std::size_t const n = input.a.extent(0);
         if (is_short_window<length>(finish_.window)) {
-          device::for_each_pack<length>("tessera::pooling::running::short", exec, n, aligned,
-                                        RunningBody<true, T, Op>{op, finish_, a, out});
+          kernels::for_each_pack<length>("tessera::pooling::running::short", exec, n, aligned,
+                                         RunningBody<true, T, Op>{op, finish_, a, out});
         } else {
-          device::for_each_pack<length>("tessera::pooling::running::long", exec, n, aligned,
-                                        RunningBody<false, T, Op>{op, finish_, a, out});
+          kernels::for_each_pack<length>("tessera::pooling::running::long", exec, n, aligned,
+                                         RunningBody<false, T, Op>{op, finish_, a, out});
         }
       });
     }

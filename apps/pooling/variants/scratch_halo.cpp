@@ -8,9 +8,9 @@
 #include "../problem.hpp"
 #include "../window_run.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/team/halo_tile.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::pooling {
 
@@ -99,15 +99,15 @@ struct ScratchHalo {
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Pooling, Exec, T> const& input)
-        : finish_(finish_of<T>(input)), threads_(device::team_size(exec, input.parameters.team)) {
+        : finish_(finish_of<T>(input)), threads_(kernels::team_size(exec, input.parameters.team)) {
       constexpr int pack = collective::pack_width<T>;
       constexpr std::size_t most_halo = (std::size_t{1} << 13) / sizeof(T);
       bool const in_one_pass = finish_.window <= most_halo;
       // In several passes all but the last begin a multiple of `taps` before the tile: aligned if that is whole packs.
       std::size_t const taps = in_one_pass ? finish_.window : most_halo;
       shape_.left = static_cast<int>(taps) - 1;
-      shape_.size = device::scratch_tile<Exec>(input.parameters.tile, (in_one_pass ? 1 : 2) * sizeof(T),
-                                               (taps + 2 * run_length<Exec, T> + 4 * pack) * sizeof(T));
+      shape_.size = kernels::scratch_tile<Exec>(input.parameters.tile, (in_one_pass ? 1 : 2) * sizeof(T),
+                                                (taps + 2 * run_length<Exec, T> + 4 * pack) * sizeof(T));
     }
 
     void operator()(Exec const& exec, InputOn<Pooling, Exec, T> const& input,
@@ -117,7 +117,7 @@ struct ScratchHalo {
       with_operator<T>(input.parameters.op, [&]<class Op>(Op const& op) {
         using Kernel = ScratchHaloKernel<Exec, T, Op>;
         auto const bytes = static_cast<int>(Kernel::scratch_bytes(shape_, finish_.window));
-        typename Kernel::Policy policy(exec, static_cast<int>(device::tiles_of(n, shape_.size)), threads_);
+        typename Kernel::Policy policy(exec, static_cast<int>(tiles_of(n, shape_.size)), threads_);
         Kokkos::parallel_for("tessera::pooling::scratch_halo::fold", policy.set_scratch_size(0, Kokkos::PerTeam(bytes)),
                              Kernel{op, finish_, input.a.data(), output.out.data(), n, shape_});
       });

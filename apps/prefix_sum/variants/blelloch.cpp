@@ -7,9 +7,9 @@
 
 #include <cmath>
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/two_level_scan.hpp>
 #include <tessera/collective/team/blelloch.hpp>
+#include <tessera/kernels/two_level_scan.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::prefix_sum {
 
@@ -20,8 +20,8 @@ struct BlellochTile {
   [[nodiscard]] KOKKOS_FUNCTION static int scratch_values(int tile) { return team::blelloch_padded(tile) + 1; }
 
   template <class Member, class Value, class Op>
-  [[nodiscard]] KOKKOS_FUNCTION device::ScannedTile<Value> run(Member const& team, Value* data, int n,
-                                                               Op const& op) const {
+  [[nodiscard]] KOKKOS_FUNCTION kernels::ScannedTile<Value> run(Member const& team, Value* data, int n,
+                                                                Op const& op) const {
     Value const total = team::blelloch(team, data, n, op);
     return {data, false, total};
   }
@@ -34,9 +34,9 @@ class BlellochScan {
 
   // Twice the bytes: a user's tile may be just above a power of two.
   BlellochScan(Exec const& exec, Elements const& elements, std::size_t n, PrefixSum::Parameters const& parameters)
-      : tile_(device::scratch_tile<Exec>(parameters.tile, 2 * sizeof(typename Elements::Value), 0)),
+      : tile_(kernels::scratch_tile<Exec>(parameters.tile, 2 * sizeof(typename Elements::Value), 0)),
         scan_("tessera::prefix_sum::blelloch", elements, BlellochTile{}, n, tile_,
-              device::team_size(exec, parameters.team), 1) {}
+              kernels::team_size(exec, parameters.team), 1) {}
 
   void operator()(Exec const& exec, Scalar const* in, Scalar* out) const { scan_(exec, in, out); }
 
@@ -48,7 +48,7 @@ class BlellochScan {
 
  private:
   int tile_;
-  device::TwoLevelScan<Exec, Elements, BlellochTile> scan_;
+  kernels::TwoLevelScan<Exec, Elements, BlellochTile> scan_;
 };
 
 }  // namespace

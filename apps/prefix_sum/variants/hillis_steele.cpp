@@ -6,9 +6,9 @@
 
 #include <cmath>
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/two_level_scan.hpp>
 #include <tessera/collective/team/hillis_steele.hpp>
+#include <tessera/kernels/two_level_scan.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::prefix_sum {
 
@@ -21,8 +21,8 @@ struct HillisSteeleTile {
   int tile;
 
   template <class Member, class Value, class Op>
-  [[nodiscard]] KOKKOS_FUNCTION device::ScannedTile<Value> run(Member const& team, Value* data, int n,
-                                                               Op const& op) const {
+  [[nodiscard]] KOKKOS_FUNCTION kernels::ScannedTile<Value> run(Member const& team, Value* data, int n,
+                                                                Op const& op) const {
     return {team::hillis_steele(team, data, data + tile, n, op), true, op.identity()};
   }
 };
@@ -33,9 +33,9 @@ class HillisSteeleScan {
   using Scalar = typename Elements::Scalar;
 
   HillisSteeleScan(Exec const& exec, Elements const& elements, std::size_t n, PrefixSum::Parameters const& parameters)
-      : tile_(device::scratch_tile<Exec>(parameters.tile, 2 * sizeof(typename Elements::Value), 0)),
+      : tile_(kernels::scratch_tile<Exec>(parameters.tile, 2 * sizeof(typename Elements::Value), 0)),
         scan_("tessera::prefix_sum::hillis_steele", elements, HillisSteeleTile{tile_}, n, tile_,
-              device::team_size(exec, parameters.team), 1) {}
+              kernels::team_size(exec, parameters.team), 1) {}
 
   void operator()(Exec const& exec, Scalar const* in, Scalar* out) const { scan_(exec, in, out); }
 
@@ -47,7 +47,7 @@ class HillisSteeleScan {
 
  private:
   int tile_;
-  device::TwoLevelScan<Exec, Elements, HillisSteeleTile> scan_;
+  kernels::TwoLevelScan<Exec, Elements, HillisSteeleTile> scan_;
 };
 
 }  // namespace

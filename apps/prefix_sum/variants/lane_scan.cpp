@@ -7,9 +7,9 @@
 
 #include <cmath>
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/two_level_scan.hpp>
 #include <tessera/collective/team/lane_scan.hpp>
+#include <tessera/kernels/two_level_scan.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::prefix_sum {
 
@@ -26,8 +26,8 @@ struct LaneTile {
   [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int) const { return tile + threads; }
 
   template <class Member, class Value, class Op>
-  [[nodiscard]] KOKKOS_FUNCTION device::ScannedTile<Value> run(Member const& team, Value* data, int n,
-                                                               Op const& op) const {
+  [[nodiscard]] KOKKOS_FUNCTION kernels::ScannedTile<Value> run(Member const& team, Value* data, int n,
+                                                                Op const& op) const {
     team::lane_scan(team, Lanes{}, data, data + tile, n, op);
     return {data, true, op.identity()};
   }
@@ -41,9 +41,9 @@ class LaneScanOfTiles {
   static constexpr int vector_length = lane::vector_length<Exec>(width);
 
   LaneScanOfTiles(Exec const& exec, Elements const& elements, std::size_t n, PrefixSum::Parameters const& parameters)
-      : threads_(device::team_size(exec, parameters.team, vector_length)),
-        tile_(device::scratch_tile<Exec>(parameters.tile, sizeof(typename Elements::Value),
-                                         threads_ * sizeof(typename Elements::Value))),
+      : threads_(kernels::team_size(exec, parameters.team, vector_length)),
+        tile_(kernels::scratch_tile<Exec>(parameters.tile, sizeof(typename Elements::Value),
+                                          threads_ * sizeof(typename Elements::Value))),
         scan_("tessera::prefix_sum::lane_scan", elements, LaneTile<Exec>{tile_, threads_}, n, tile_, threads_,
               vector_length) {}
 
@@ -64,7 +64,7 @@ class LaneScanOfTiles {
  private:
   int threads_;
   int tile_;
-  device::TwoLevelScan<Exec, Elements, LaneTile<Exec>> scan_;
+  kernels::TwoLevelScan<Exec, Elements, LaneTile<Exec>> scan_;
 };
 
 }  // namespace

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/look_back.hpp>
-#include <tessera/collective/device/natural_tile.hpp>
-#include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/team/lane_scan.hpp>
+#include <tessera/kernels/look_back_workspace.hpp>
+#include <tessera/kernels/natural_tile.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::prefix_sum {
 
@@ -25,7 +25,7 @@ struct LookBackKernel {
   using Member = typename Policy::member_type;
   using Scalar = typename Elements::Scalar;
   using Value = typename Elements::Value;
-  using Natural = device::NaturalTile<Exec, Elements>;
+  using Natural = kernels::NaturalTile<Exec, Elements>;
   using Lanes = typename Natural::Lanes;
   using Tile = typename Natural::type;
 
@@ -43,7 +43,7 @@ struct LookBackKernel {
   std::size_t n;
   std::size_t tile_size;
   int part;  // elements of a tile that are one thread's
-  device::LookBackHandle<Value> look_back;
+  collective::LookBackHandle<Value> look_back;
 
   [[nodiscard]] static std::size_t scratch_bytes(int threads) {
     return SharedView::shmem_size() + TotalsView::shmem_size(threads);
@@ -73,10 +73,10 @@ struct LookBackKernel {
     if (team.team_rank() == 0) {
       Value before = op.identity();
       if (tile > 0) {
-        publish(team, tile, device::TileState::partial, threads.total);
+        publish(team, tile, collective::TileState::partial, threads.total);
         before = look_back.before(lanes, tile, op);
       }
-      publish(team, tile, device::TileState::inclusive, op(before, threads.total));
+      publish(team, tile, collective::TileState::inclusive, op(before, threads.total));
       Kokkos::single(Kokkos::PerThread(team), [&] { shared().before = before; });
     }
     team.team_barrier();
@@ -86,7 +86,7 @@ struct LookBackKernel {
   }
 
  private:
-  KOKKOS_FUNCTION void publish(Member const& team, std::size_t tile, device::TileState state,
+  KOKKOS_FUNCTION void publish(Member const& team, std::size_t tile, collective::TileState state,
                                Value const& value) const {
     Kokkos::single(Kokkos::PerThread(team), [&] { look_back.publish(tile, state, value); });
   }
@@ -103,11 +103,11 @@ class SinglePassScan {
   SinglePassScan(Exec const& exec, Elements const& elements, std::size_t n, PrefixSum::Parameters const& parameters)
       : elements_(elements),
         n_(n),
-        threads_(device::team_size(exec, parameters.team, vector_length)),
+        threads_(kernels::team_size(exec, parameters.team, vector_length)),
         tile_(std::min<std::size_t>(parameters.tile == 0 ? most() : static_cast<std::size_t>(parameters.tile), most())),
         // A smaller tile than fits into registers leaves some of them empty; threads share it evenly.
         part_(static_cast<int>((tile_ + threads_ - 1) / threads_)),
-        tiles_(device::tiles_of(n, tile_)),
+        tiles_(tiles_of(n, tile_)),
         look_back_("tessera::prefix_sum::look_back", tiles_) {}
 
   void operator()(Exec const& exec, Scalar const* in, Scalar* out) {
@@ -135,7 +135,7 @@ class SinglePassScan {
   std::size_t tile_;
   int part_;
   std::size_t tiles_;
-  device::LookBack<Exec, typename Kernel::Value> look_back_;
+  kernels::LookBackWorkspace<Exec, typename Kernel::Value> look_back_;
 };
 
 }  // namespace

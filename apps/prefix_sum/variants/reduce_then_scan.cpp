@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/chunks.hpp>
-#include <tessera/collective/device/natural_tile.hpp>
-#include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/team/lane_scan.hpp>
+#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/natural_tile.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::prefix_sum {
 
@@ -24,7 +24,7 @@ struct ChunkKernels {
   using Member = typename Policy::member_type;
   using Scalar = typename Elements::Scalar;
   using Value = typename Elements::Value;
-  using Natural = device::NaturalTile<Exec, Elements>;
+  using Natural = kernels::NaturalTile<Exec, Elements>;
   using Lanes = typename Natural::Lanes;
   using Tile = typename Natural::type;
   using Scratch = Kokkos::View<Value*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
@@ -37,7 +37,7 @@ struct ChunkKernels {
   Scalar const* in;
   Scalar* out;
   Value* totals;
-  device::Chunks chunks;
+  kernels::Chunks chunks;
   std::size_t tile;  // elements that a team works on at a time
   int part;          // elements of a tile that are one thread's
 
@@ -105,12 +105,12 @@ class ReduceThenScanOfChunks {
 
   ReduceThenScanOfChunks(Exec const& exec, Elements const& elements, std::size_t n,
                          PrefixSum::Parameters const& parameters)
-      : elements_(elements), threads_(device::team_size(exec, parameters.team, vector_length)) {
+      : elements_(elements), threads_(kernels::team_size(exec, parameters.team, vector_length)) {
     auto const most = static_cast<std::size_t>(threads_) * Tile::size;
     tile_ = parameters.tile == 0 ? most : std::min(static_cast<std::size_t>(parameters.tile), most);
     // A smaller tile than fits into registers leaves some of them empty; threads share it evenly.
     part_ = static_cast<int>((tile_ + threads_ - 1) / threads_);
-    chunks_ = device::chunks_of(exec, n, tile_, threads_ * vector_length);
+    chunks_ = kernels::chunks_of(exec, n, tile_, threads_ * vector_length);
     totals_ =
         TotalsView(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::prefix_sum::reduce_then_scan::totals"),
                    chunks_.count);
@@ -153,7 +153,7 @@ class ReduceThenScanOfChunks {
   int threads_;
   int part_ = 0;
   std::size_t tile_ = 0;
-  device::Chunks chunks_;
+  kernels::Chunks chunks_;
   TotalsView totals_;
 };
 

@@ -6,9 +6,9 @@
 
 #include <cmath>
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/two_level_scan.hpp>
 #include <tessera/collective/team/run_scan.hpp>
+#include <tessera/kernels/two_level_scan.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::prefix_sum {
 
@@ -25,8 +25,8 @@ struct RunTile {
   int tile;
 
   template <class Member, class Value, class Op>
-  [[nodiscard]] KOKKOS_FUNCTION device::ScannedTile<Value> run(Member const& team, Value* data, int n,
-                                                               Op const& op) const {
+  [[nodiscard]] KOKKOS_FUNCTION kernels::ScannedTile<Value> run(Member const& team, Value* data, int n,
+                                                                Op const& op) const {
     team::run_scan(team, data, data + tile, n, run_length, op);
     return {data, true, op.identity()};
   }
@@ -38,10 +38,10 @@ class TwoPhaseScan {
   using Scalar = typename Elements::Scalar;
 
   TwoPhaseScan(Exec const& exec, Elements const& elements, std::size_t n, PrefixSum::Parameters const& parameters)
-      : tile_(device::scratch_tile<Exec>(parameters.tile, 2 * sizeof(typename Elements::Value),
-                                         2 * sizeof(typename Elements::Value))),
+      : tile_(kernels::scratch_tile<Exec>(parameters.tile, 2 * sizeof(typename Elements::Value),
+                                          2 * sizeof(typename Elements::Value))),
         scan_("tessera::prefix_sum::two_phase", elements, RunTile{tile_}, n, tile_,
-              device::team_size(exec, parameters.team), 1) {}
+              kernels::team_size(exec, parameters.team), 1) {}
 
   void operator()(Exec const& exec, Scalar const* in, Scalar* out) const { scan_(exec, in, out); }
 
@@ -55,7 +55,7 @@ class TwoPhaseScan {
 
  private:
   int tile_;
-  device::TwoLevelScan<Exec, Elements, RunTile> scan_;
+  kernels::TwoLevelScan<Exec, Elements, RunTile> scan_;
 };
 
 }  // namespace

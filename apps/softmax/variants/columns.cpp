@@ -9,7 +9,7 @@
 #include "../chunked_columns.hpp"
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::softmax {
 

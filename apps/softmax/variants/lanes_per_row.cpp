@@ -4,8 +4,8 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/row_softmax.hpp>
+#include <tessera/kernels/row_softmax.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::softmax {
 
@@ -32,7 +32,7 @@ struct LanesPerRow {
     Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input, GroupRows const& of)
         : softmax_((needs_rows(input.parameters, info.name), exec), of.rows, of.cols, input.parameters.team) {}
 
-    device::RowSoftmax<Exec, T, device::SoftmaxMethod::lanes> softmax_;
+    kernels::RowSoftmax<Exec, T, kernels::SoftmaxMethod::lanes> softmax_;
   };
 };
 

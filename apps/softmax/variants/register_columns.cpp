@@ -8,8 +8,8 @@
 #include "../column_holders.hpp"
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/for_each_pack.hpp>
+#include <tessera/kernels/for_each_pack.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::softmax {
 
@@ -21,7 +21,7 @@ struct RegisterColumns {
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
   class Plan {
-    static constexpr int pack = device::natural_pack<Exec, T>;
+    static constexpr int pack = kernels::natural_pack<Exec, T>;
 
    public:
     Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input) {

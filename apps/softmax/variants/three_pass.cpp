@@ -5,9 +5,9 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/row_tiles.hpp>
-#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::softmax {
 
@@ -96,9 +96,9 @@ struct ThreePass {
 
     Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input)
         : axis_(input.parameters.axis),
-          lanes_(device::lanes_for<Exec>(input.x.extent(1))),
-          threads_(device::team_size(exec, input.parameters.team, lanes_)),
-          league_(device::league_of(axis_ == Axis::rows ? input.x.extent(0) : 0)),
+          lanes_(kernels::lanes_for<Exec>(input.x.extent(1))),
+          threads_(kernels::team_size(exec, input.parameters.team, lanes_)),
+          league_(league_of(axis_ == Axis::rows ? input.x.extent(0) : 0)),
           max_("tessera::softmax::three_pass::max"),
           sum_("tessera::softmax::three_pass::sum") {}
 

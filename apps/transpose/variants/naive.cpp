@@ -5,8 +5,8 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/row_tiles.hpp>
+#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::transpose {
 
@@ -18,7 +18,7 @@ struct Naive {
   class Plan {
    public:
     Plan(Exec const&, InputOn<Transpose, Exec, T> const& input)
-        : tiles_(device::mdrange_tiles<Exec>(input.a.extent(0), input.a.extent(1))) {}
+        : tiles_(kernels::mdrange_tiles<Exec>(input.a.extent(0), input.a.extent(1))) {}
 
     void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& input,
                     OutputOn<Transpose, Exec, T> const& output) const {
@@ -26,12 +26,12 @@ struct Naive {
       auto const a = input.a;
       auto const out = output.out;
       Kokkos::parallel_for(
-          "tessera::transpose::naive::move", device::columns_first<std::int64_t>(exec, tiles_),
+          "tessera::transpose::naive::move", kernels::columns_first<std::int64_t>(exec, tiles_),
           KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(col, row) = a(row, col); });
     }
 
    private:
-    device::MatrixTiles tiles_;
+    collective::MatrixTiles tiles_;
   };
 };
 

@@ -6,7 +6,7 @@
 #include "../element_tiles.hpp"
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::transpose {
 
@@ -21,7 +21,7 @@ struct ScratchTile {
 
     Plan(Exec const& exec, InputOn<Transpose, Exec, T> const& input)
         : tiles_(Kernel::tiles_of(input.a.extent(0), input.a.extent(1))),
-          threads_(device::team_size(exec, input.parameters.team)) {
+          threads_(kernels::team_size(exec, input.parameters.team)) {
       (void)tiles_.league_size();  // may be too many
     }
 
@@ -32,7 +32,7 @@ struct ScratchTile {
     }
 
    private:
-    device::MatrixTiles tiles_;
+    collective::MatrixTiles tiles_;
     int threads_;
   };
 };

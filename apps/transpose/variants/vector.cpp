@@ -3,12 +3,12 @@
 /// under way at once; turns them in registers, so that it holds packs of the output's rows; and puts these into team
 /// scratch. Another lane takes them from there: neighbouring packs of a row of the output, stored by neighbouring
 /// lanes. On a host blocks leave their registers as whole cache lines. The work is
-/// collective/device/transposition.hpp's.
+/// kernels/transposition.hpp's.
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/transposition.hpp>
+#include <tessera/kernels/transposition.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::transpose {
 
@@ -29,7 +29,7 @@ struct Vector {
     }
 
    private:
-    device::Transposition<Exec, T> move_;
+    kernels::Transposition<Exec, T> move_;
   };
 };
 

@@ -6,9 +6,9 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::zip {
 
@@ -54,9 +54,9 @@ struct ManualVector {
 
     // A chunk is whole packs: what the tile asks for, rounded up.
     Plan(Exec const&, InputOn<Zip, Exec, T> const& input)
-        : packs_per_chunk_(input.parameters.tile > 0 ? static_cast<int>(device::tiles_of(
-                                                           static_cast<std::size_t>(input.parameters.tile), width))
-                                                     : (is_gpu<Exec> ? 2 : 4096 / width)) {}
+        : packs_per_chunk_(input.parameters.tile > 0
+                               ? static_cast<int>(tiles_of(static_cast<std::size_t>(input.parameters.tile), width))
+                               : (is_gpu<Exec> ? 2 : 4096 / width)) {}
 
     void operator()(Exec const& exec, InputOn<Zip, Exec, T> const& input, OutputOn<Zip, Exec, T> const& output) const {
       AddChunk<T> const add{.a = input.a.data(),
@@ -67,7 +67,7 @@ struct ManualVector {
                             .aligned = collective::is_aligned_for_packs<width>(input.a.data()) &&
                                        collective::is_aligned_for_packs<width>(input.b.data()) &&
                                        collective::is_aligned_for_packs<width>(output.out.data())};
-      std::size_t const chunks = device::tiles_of(add.n, static_cast<std::size_t>(packs_per_chunk_) * width);
+      std::size_t const chunks = tiles_of(add.n, static_cast<std::size_t>(packs_per_chunk_) * width);
       Kokkos::parallel_for("tessera::zip::manual_vector::add", Kokkos::RangePolicy<Exec>(exec, 0, chunks), add);
     }
 

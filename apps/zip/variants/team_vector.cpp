@@ -4,9 +4,9 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::zip {
 
@@ -61,10 +61,10 @@ struct TeamVector {
 
     // Two packs a lane on a GPU; on a host as much as a team is worth starting for.
     Plan(Exec const& exec, InputOn<Zip, Exec, T> const& input)
-        : threads_(device::team_size(exec, input.parameters.team, lanes)),
+        : threads_(kernels::team_size(exec, input.parameters.team, lanes)),
           tile_(input.parameters.tile > 0 ? static_cast<int>(input.parameters.tile)
                                           : (is_gpu<Exec> ? 2 * width * lanes : 8192)),
-          league_(device::league_of(device::tiles_of(input.a.extent(0), static_cast<std::size_t>(tile_) * threads_))) {}
+          league_(league_of(tiles_of(input.a.extent(0), static_cast<std::size_t>(tile_) * threads_))) {}
 
     void operator()(Exec const& exec, InputOn<Zip, Exec, T> const& input, OutputOn<Zip, Exec, T> const& output) const {
       Kernel const add{.a = input.a.data(),

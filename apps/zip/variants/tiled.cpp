@@ -5,8 +5,8 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/team_shape.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::zip {
 
@@ -27,7 +27,7 @@ struct Tiled {
       std::size_t const n = input.a.extent(0);
       int const tile = tile_;
       Kokkos::parallel_for(
-          "tessera::zip::tiled::add", Kokkos::RangePolicy<Exec>(exec, 0, device::tiles_of(n, tile)),
+          "tessera::zip::tiled::add", Kokkos::RangePolicy<Exec>(exec, 0, tiles_of(n, tile)),
           KOKKOS_LAMBDA(std::size_t t) {
             std::size_t const begin = t * tile;
             int const count = n - begin < static_cast<std::size_t>(tile) ? static_cast<int>(n - begin) : tile;

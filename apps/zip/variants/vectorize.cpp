@@ -4,8 +4,8 @@
 
 #include "../problem.hpp"
 
-#include <tessera/app/make_app.hpp>
-#include <tessera/collective/device/for_each_pack.hpp>
+#include <tessera/kernels/for_each_pack.hpp>
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::zip {
 
@@ -18,7 +18,7 @@ struct AddPacks {
   T* out;
 
   template <int N>
-  KOKKOS_FUNCTION void operator()(device::Width<N>, std::size_t begin) const {
+  KOKKOS_FUNCTION void operator()(kernels::Width<N>, std::size_t begin) const {
     auto x = collective::pack_at<N>(a + begin);
     auto const y = collective::pack_at<N>(b + begin);
     for (int e = 0; e < N; ++e) x[e] = Add<T>{}(x[e], y[e]);
@@ -44,7 +44,7 @@ struct Vectorize {
       bool const aligned = collective::is_aligned_for_packs<width>(add.a) &&
                            collective::is_aligned_for_packs<width>(add.b) &&
                            collective::is_aligned_for_packs<width>(add.out);
-      device::for_each_pack<width>("tessera::zip::vectorize::add", exec, input.a.extent(0), aligned, add);
+      kernels::for_each_pack<width>("tessera::zip::vectorize::add", exec, input.a.extent(0), aligned, add);
     }
   };
 };

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include <tessera/app/runtime.hpp>
 #include <tessera/cli/nearest.hpp>
 #include <tessera/cli/options.hpp>
+#include <tessera/table/runtime.hpp>
 
 #include "option_table.hpp"
 

@@ -10,9 +10,9 @@
 #include <map>
 #include <optional>
 
-#include <tessera/app/runtime.hpp>
 #include <tessera/cli/nearest.hpp>
 #include <tessera/cli/sizes.hpp>
+#include <tessera/table/runtime.hpp>
 
 #include "option_table.hpp"
 

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <string_view>
 
-#include <tessera/app/runtime.hpp>
 #include <tessera/cli/nearest.hpp>
+#include <tessera/table/runtime.hpp>
 
 #include "../cli/option_table.hpp"
 

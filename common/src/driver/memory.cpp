@@ -1,8 +1,8 @@
 // The memory that a case needs, and whether it is there.
 
-#include <tessera/app/driver.hpp>
-#include <tessera/app/runtime.hpp>
+#include <tessera/driver/driver.hpp>
 #include <tessera/report/table.hpp>
+#include <tessera/table/runtime.hpp>
 
 namespace tessera {
 

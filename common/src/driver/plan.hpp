@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <tessera/app/app.hpp>
 #include <tessera/cli/options.hpp>
+#include <tessera/table/app.hpp>
 
 namespace tessera {
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include <tessera/app/driver.hpp>
+#include <tessera/driver/driver.hpp>
 #include <tessera/verify/verify.hpp>
 
 namespace tessera {

@@ -18,15 +18,15 @@
 #include <stdexcept>
 #include <utility>
 
-#include <tessera/app/driver.hpp>
-#include <tessera/app/runtime.hpp>
 #include <tessera/cli/nearest.hpp>
 #include <tessera/core/host_threads.hpp>
+#include <tessera/driver/driver.hpp>
 #include <tessera/io/case_file.hpp>
 #include <tessera/io/whole_file.hpp>
 #include <tessera/report/digest.hpp>
 #include <tessera/report/machine_file.hpp>
 #include <tessera/report/table.hpp>
+#include <tessera/table/runtime.hpp>
 #include <tessera/verify/verify.hpp>
 
 #include "../report/json.hpp"

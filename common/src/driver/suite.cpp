@@ -8,9 +8,10 @@
 #include <new>
 #include <stdexcept>
 
-#include <tessera/app/app.hpp>
 #include <tessera/cli/nearest.hpp>
 #include <tessera/cli/options.hpp>
+#include <tessera/driver/run.hpp>
+#include <tessera/table/app.hpp>
 
 #include "session.hpp"
 

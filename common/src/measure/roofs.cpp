@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include <tessera/app/runtime.hpp>
 #include <tessera/core/config.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/measure/roof_kernels.hpp>
+#include <tessera/table/runtime.hpp>
 
 namespace tessera {
 

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include <tessera/app/app.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/measure/sampling.hpp>
+#include <tessera/table/app.hpp>
 #include <tessera/verify/sample.hpp>
 
 namespace tessera {

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include <tessera/app/app.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/io/hdf5.hpp>
 #include <tessera/io/whole_file.hpp>
+#include <tessera/table/app.hpp>
 
 namespace tessera {
 

@@ -10,11 +10,11 @@
 #include <cstdint>
 
 #include <tessera/collective/accumulator.hpp>
-#include <tessera/collective/device/for_each_pack.hpp>
-#include <tessera/collective/device/single_pass_sum.hpp>
-#include <tessera/collective/device/team_shape.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/kernels/for_each_pack.hpp>
+#include <tessera/kernels/single_pass_sum.hpp>
+#include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::measure {
 
@@ -26,7 +26,7 @@ struct CopyKernel {
   T* out;
 
   template <int N>
-  KOKKOS_FUNCTION void operator()(device::Width<N>, std::size_t begin) const {
+  KOKKOS_FUNCTION void operator()(kernels::Width<N>, std::size_t begin) const {
     collective::pack_at<N>(out + begin) = collective::pack_at<N>(a + begin);
   }
 };
@@ -39,7 +39,7 @@ struct TriadKernel {
   T s;
 
   template <int N>
-  KOKKOS_FUNCTION void operator()(device::Width<N>, std::size_t begin) const {
+  KOKKOS_FUNCTION void operator()(kernels::Width<N>, std::size_t begin) const {
     using Accumulator = collective::Accumulator<T>;
     auto values = collective::pack_at<N>(a + begin);
     auto const others = collective::pack_at<N>(b + begin);
@@ -57,7 +57,7 @@ template <ExecutionSpace Exec, class T>
 void copy(Exec const& exec, T const* a, T* out, std::size_t n) {
   constexpr int width = collective::pack_width<T>;
   bool const aligned = collective::is_aligned_for_packs<width>(a) && collective::is_aligned_for_packs<width>(out);
-  device::for_each_pack<width>("tessera::roofline::copy", exec, n, aligned, detail::CopyKernel<T>{a, out});
+  kernels::for_each_pack<width>("tessera::roofline::copy", exec, n, aligned, detail::CopyKernel<T>{a, out});
 }
 
 /// Enqueues out[i] = a[i] + s * b[i], i < n.
@@ -66,7 +66,7 @@ void triad(Exec const& exec, T const* a, T const* b, T* out, T s, std::size_t n)
   constexpr int width = collective::pack_width<T>;
   bool const aligned = collective::is_aligned_for_packs<width>(a) && collective::is_aligned_for_packs<width>(b) &&
                        collective::is_aligned_for_packs<width>(out);
-  device::for_each_pack<width>("tessera::roofline::triad", exec, n, aligned, detail::TriadKernel<T>{a, b, out, s});
+  kernels::for_each_pack<width>("tessera::roofline::triad", exec, n, aligned, detail::TriadKernel<T>{a, b, out, s});
 }
 
 /// The term of a plain sum.
@@ -79,7 +79,7 @@ struct Value {
 
 /// Reads n elements and leaves their sum.
 template <ExecutionSpace Exec, class T>
-using Read = device::SinglePassSum<Exec, T, 1, Value<T>>;
+using Read = kernels::SinglePassSum<Exec, T, 1, Value<T>>;
 
 /// Chains of multiply-adds: out[i] = f(f(... f(i mod 256))), with f(x) = x * multiplier + addend, `iterations` times.
 /// A thread runs enough independent chains in registers to hide a multiply-add's latency.
@@ -148,7 +148,7 @@ inline constexpr std::int32_t chain_iterations = is_gpu<Exec> ? 1 << 14 : 1 << 9
 template <ExecutionSpace Exec, class T>
 void chains(Exec const& exec, T* out, std::int32_t count, std::int32_t iterations) {
   using Kernel = ChainKernel<Exec, T>;
-  auto const blocks = static_cast<std::int32_t>(device::tiles_of(static_cast<std::size_t>(count), Kernel::width));
+  auto const blocks = static_cast<std::int32_t>(tiles_of(static_cast<std::size_t>(count), Kernel::width));
   Kokkos::parallel_for("tessera::roofline::multiply_add",
                        Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int32_t>>(exec, 0, blocks),
                        Kernel{out, count, iterations, 1, 1});

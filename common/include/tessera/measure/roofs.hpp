@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <string>
 
 #include <tessera/core/types.hpp>
 
@@ -43,5 +44,9 @@ struct Roofs {
     return operations / peak(dtype) > bytes / copy_bytes_per_second;
   }
 };
+
+/// Measures the roofs of a space: each the median of `samples` runs. A copy reads `bytes` and writes as many (the faster
+/// of a Kokkos kernel and Kokkos::deep_copy); triad and read use the same memory, 2 * `bytes` in all.
+[[nodiscard]] Roofs measure_roofs(std::string const& space, std::size_t bytes, int samples);
 
 }  // namespace tessera

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include <tessera/app/app.hpp>
+#include <tessera/table/app.hpp>
 
 namespace tessera {
 

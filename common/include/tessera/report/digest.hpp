@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include <tessera/app/app.hpp>
 #include <tessera/report/report.hpp>
+#include <tessera/table/app.hpp>
 
 namespace tessera {
 

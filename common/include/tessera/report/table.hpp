@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <tessera/app/app.hpp>
 #include <tessera/report/report.hpp>
+#include <tessera/table/app.hpp>
 
 namespace tessera {
 

@@ -17,7 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <tessera/collective/device/matrix_tiles.hpp>
+#include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/product_form.hpp>
 
@@ -118,7 +118,7 @@ class ProductBlock {
 
   [[nodiscard]] static std::size_t scratch_bytes() { return Scratch::shmem_size(2 * half / pack); }
   [[nodiscard]] int league_size() const {
-    return device::league_of(static_cast<std::size_t>(tiles_.league_size()) * static_cast<std::size_t>(k_.count));
+    return league_of(static_cast<std::size_t>(tiles_.league_size()) * static_cast<std::size_t>(k_.count));
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
@@ -271,7 +271,7 @@ class ProductBlock {
     }
   }
 
-  KOKKOS_FUNCTION void store(Lane const& lane, device::MatrixTiles::Place const& block, T* c,
+  KOKKOS_FUNCTION void store(Lane const& lane, collective::MatrixTiles::Place const& block, T* c,
                              T const (&sums)[Shape::lane_rows][Shape::lane_cols]) const {
     T of_col[Shape::lane_cols] = {};
     if constexpr (Store::changes) {
@@ -301,7 +301,7 @@ class ProductBlock {
   T const* b_;
   T* c_;
   collective::KParts k_;
-  device::MatrixTiles tiles_;
+  collective::MatrixTiles tiles_;
   Form form_;
 };
 

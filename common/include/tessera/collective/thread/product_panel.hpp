@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include <tessera/collective/device/matrix_tiles.hpp>
+#include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/product_form.hpp>
 
@@ -46,19 +46,19 @@ class ProductPanel {
   static constexpr int depth = 256;
 
   /// \param tiles of c; their columns are a multiple of `cols`
-  ProductPanel(T const* a, T const* b, T* c, collective::KParts const& k, device::MatrixTiles const& tiles,
+  ProductPanel(T const* a, T const* b, T* c, collective::KParts const& k, collective::MatrixTiles const& tiles,
                Form const& form = {})
       : a_(a), b_(b), c_(c), k_(k), tiles_(tiles), form_(form) {}
 
   [[nodiscard]] std::size_t team_bytes() const { return Scratch::shmem_size(depth * tiles_.tile_cols / width); }
   [[nodiscard]] static std::size_t thread_bytes() { return Scratch::shmem_size(strip_lines); }
   [[nodiscard]] int league_size() const {
-    return device::league_of(static_cast<std::size_t>(tiles_.league_size()) * static_cast<std::size_t>(k_.count));
+    return league_of(static_cast<std::size_t>(tiles_.league_size()) * static_cast<std::size_t>(k_.count));
   }
 
   /// Longest chain of roundings for an element: a step's products, then the steps.
   [[nodiscard]] static double rounding_steps(std::size_t k) {
-    return static_cast<double>(std::min<std::size_t>(k, depth) + device::tiles_of(k, depth)) - (k > 0 ? 1 : 0);
+    return static_cast<double>(std::min<std::size_t>(k, depth) + tiles_of(k, depth)) - (k > 0 ? 1 : 0);
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const { KOKKOS_IF_ON_HOST((run(team);)) }
@@ -68,7 +68,7 @@ class ProductPanel {
     T at[width];
   };
   using Scratch = Kokkos::View<Line*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  using Place = device::MatrixTiles::Place;
+  using Place = collective::MatrixTiles::Place;
   using Load = typename Form::Load;
   using Store = typename Form::Store;
   static constexpr int strip_lines = (depth * rows + width - 1) / width;
@@ -196,7 +196,7 @@ class ProductPanel {
   T const* b_;
   T* c_;
   collective::KParts k_;
-  device::MatrixTiles tiles_;
+  collective::MatrixTiles tiles_;
   Form form_;
 };
 

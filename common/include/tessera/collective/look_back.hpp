@@ -1,0 +1,177 @@
+#pragma once
+/// \file
+/// Decoupled look-back: how the tiles of a single pass learn what lies before them.
+/// Source: Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back (NVIDIA NVR-2016-002).
+///
+/// Each tile publishes its own total (partial), then, once it knows what lies before it, the total of everything up to
+/// its end (inclusive). A tile looks back over its predecessors, W at a time, until one is inclusive.
+///
+/// Progress: a tile's number is a ticket drawn from a counter, so that whoever is waited for has already started, in
+/// whatever order the hardware starts teams. Nobody waits for a tile that is not yet running.
+///
+/// Launches: no reset between them. Every word carries the number of the launch (its epoch), so what an earlier launch
+/// left behind reads as absent; tickets go on counting.
+///
+/// Visibility: values up to 4 bytes share one 8-byte word with epoch and state, which is read and written whole. Wider
+/// values stand in arrays of their own: value, fence, word on the writing side; word, fence, value on the reading side.
+/// A partial and an inclusive value have separate places, so that none is overwritten while it is read.
+///
+/// Patience: a tile that looks back at once finds few inclusive ones, and walks far over partial ones. Hundreds of teams
+/// that do so all read the same few lines of the cache, and slow down everybody whose data lie behind these. On a GPU
+/// that has more tiles than run at once, a tile waits a while first (see decision page 7).
+///
+/// Example, tiles' totals 3 7 2 5: tile 3 reads tile 2 (partial 2), tile 1 (inclusive 10): before it lie 10 + 2 = 12,
+/// and it publishes inclusive 17.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/operators.hpp>
+#include <tessera/collective/shared_word.hpp>
+#include <tessera/collective/thread/reduce.hpp>
+#include <tessera/core/spaces.hpp>
+
+namespace tessera::collective {
+
+namespace detail {
+
+// The operator for values that stand in reverse order.
+template <class Op>
+struct Reversed {
+  Op op;
+  template <class T>
+  [[nodiscard]] KOKKOS_FUNCTION T operator()(T const& a, T const& b) const {
+    return op(b, a);
+  }
+};
+
+}  // namespace detail
+
+enum class TileState : std::uint32_t { absent = 0, partial = 1, inclusive = 2 };
+
+/// What a tile was found to have published.
+template <class V>
+struct TileReport {
+  TileState state;
+  V value;
+};
+
+/// The part of LookBack that kernels use: pointers and the numbers of this launch. Copied into the kernel.
+template <class V>
+class LookBackHandle {
+ public:
+  static constexpr bool packed = sizeof(V) <= 4;
+  using Word = std::uint64_t;
+
+  LookBackHandle(Word* words, V* partial, V* inclusive, std::uint32_t* counter, std::uint32_t first_ticket,
+                 std::uint32_t epoch, unsigned patience = 0)
+      : words_(words),
+        partial_(partial),
+        inclusive_(inclusive),
+        counter_(counter),
+        first_ticket_(first_ticket),
+        epoch_(epoch),
+        patience_(patience) {}
+
+  /// Draws the next tile's number. Who calls: one lane of one thread of the team.
+  [[nodiscard]] KOKKOS_FUNCTION std::uint32_t next_tile() const {
+    // Unsigned: the difference is right after the counter wrapped around, too.
+    return Kokkos::atomic_fetch_add(counter_, 1u) - first_ticket_;
+  }
+
+  /// Publishes a tile's value. Who calls: one lane of one thread of the team.
+  KOKKOS_FUNCTION void publish(std::size_t tile, TileState state, V const& value) const {
+    if constexpr (packed) {
+      std::uint32_t bits = 0;
+      memcpy(&bits, &value, sizeof(V));
+      store_word(&words_[tile], (Word{tag(state)} << 32) | bits);
+    } else {
+      (state == TileState::partial ? partial_ : inclusive_)[tile] = value;
+      Kokkos::memory_fence();  // the value must be seen by whoever sees the word
+      store_word(&words_[tile], Word{tag(state)} << 32);
+    }
+  }
+
+  /// What a tile has published by now in this launch. Who calls: any lane.
+  [[nodiscard]] KOKKOS_FUNCTION TileReport<V> poll(std::size_t tile) const {
+    Word const word = load_word(&words_[tile]);
+    auto const found = static_cast<std::uint32_t>(word >> 32);
+    TileReport<V> report{};
+    if (found == tag(TileState::partial)) report.state = TileState::partial;
+    if (found == tag(TileState::inclusive)) report.state = TileState::inclusive;
+    if constexpr (packed) {
+      auto const bits = static_cast<std::uint32_t>(word);
+      memcpy(&report.value, &bits, sizeof(V));
+    } else if (report.state != TileState::absent) {
+      Kokkos::memory_fence();  // the value must not be read before the word
+      report.value = (report.state == TileState::partial ? partial_ : inclusive_)[tile];
+    }
+    return report;
+  }
+
+  /// The combination of everything before `tile` (> 0). Who calls: all lanes of one thread of the team, after that team
+  /// published a partial value. Scratch, barriers: none. Operator: associative with identity; the order is kept.
+  template <lane::Lanes L, class Op>
+  [[nodiscard]] KOKKOS_FUNCTION V before(L const& lanes, std::size_t tile, Op const& op) const {
+    V prefix = op.identity();
+    KOKKOS_IF_ON_DEVICE((back_off(patience_);))
+    for (auto latest = static_cast<std::int64_t>(tile) - 1;; latest -= L::width) {
+      // Lane 0 reads the latest predecessor, lane 1 the one before it, and so on. Before the first tile lies nothing.
+      auto reports = lanes.template fill<TileReport<V>>({TileState::absent, op.identity()});
+      std::uint64_t absent = 0;
+      std::uint64_t inclusive = 0;
+      for (bool first_look = true;; first_look = false) {
+        if (!first_look) back_off(patience_ / 8);
+        auto is_absent = lanes.template fill<bool>(false);
+        auto is_inclusive = lanes.template fill<bool>(false);
+        lanes.each(
+            [&](int lane, TileReport<V>& report, bool& lacks, bool& ends) {
+              if (report.state == TileState::absent) {
+                report = latest >= lane ? poll(static_cast<std::size_t>(latest - lane))
+                                        : TileReport<V>{TileState::inclusive, op.identity()};
+              }
+              lacks = report.state == TileState::absent;
+              ends = report.state == TileState::inclusive;
+            },
+            reports, is_absent, is_inclusive);
+        absent = lanes.ballot(is_absent);
+        inclusive = lanes.ballot(is_inclusive);
+        // Enough once there is no gap on the way to the nearest inclusive one: below its bit, nobody is absent.
+        if (absent == 0 || (inclusive != 0 && lowest(inclusive) < lowest(absent))) break;
+      }
+
+      int const last = inclusive != 0 ? lowest(inclusive) : L::width - 1;
+      auto values = lanes.template fill<V>(op.identity());
+      lanes.each(
+          [&](int lane, V& value, TileReport<V> const& report) {
+            if (lane <= last) value = report.value;
+          },
+          values, reports);
+      prefix = op(thread::reduce<V>(lanes, values, detail::Reversed<Op>{op}), prefix);
+      if (inclusive != 0) return prefix;
+    }
+  }
+
+ private:
+  // Not Kokkos' countr_zero: that may be a constant expression, and so is a loop on GPUs.
+  [[nodiscard]] KOKKOS_FUNCTION static int lowest(std::uint64_t bits) {
+    return Kokkos::Experimental::countr_zero_builtin(bits);
+  }
+  [[nodiscard]] KOKKOS_FUNCTION std::uint32_t tag(TileState state) const {
+    return (epoch_ << 2) | static_cast<std::uint32_t>(state);
+  }
+
+  Word* words_;
+  V* partial_;
+  V* inclusive_;
+  std::uint32_t* counter_;
+  std::uint32_t first_ticket_;
+  std::uint32_t epoch_;
+  unsigned patience_;  // nanoseconds before the first look
+};
+
+}  // namespace tessera::collective

@@ -1,0 +1,45 @@
+#pragma once
+/// \file
+/// What the mini-apps have in common that apply a stencil to an element and the next few of its segment.
+
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include <tessera/core/array_problem.hpp>
+#include <tessera/core/info.hpp>
+#include <tessera/core/parameters.hpp>
+#include <tessera/core/stencil_shape.hpp>
+
+namespace tessera {
+
+struct StencilParameters {
+  std::size_t segment = 0;  ///< elements; 0: the whole array is one segment
+  std::int64_t tile = 0;    ///< elements; 0: the variant's choice
+  std::int64_t team = 0;    ///< threads; 0: the variant's choice
+
+  [[nodiscard]] static StencilParameters from(ParameterMap const& map) {
+    return {.segment = static_cast<std::size_t>(std::get<std::int64_t>(map.at("segment"))),
+            .tile = std::get<std::int64_t>(map.at("tile")),
+            .team = std::get<std::int64_t>(map.at("team"))};
+  }
+};
+
+/// Base of such a Problem.
+struct StencilProblem : ArrayProblem<StencilParameters> {
+  [[nodiscard]] static std::vector<ParameterSpec> parameters() {
+    return {segment_parameter(), tile_parameter(), team_parameter()};
+  }
+
+  /// The input as the cooperating variants want it.
+  template <class T, class Memory>
+  [[nodiscard]] static StencilShape shape_of(Input<T, Memory> const& input) {
+    return {.n = input.in.extent(0),
+            .segment = input.parameters.segment,
+            .tile = input.parameters.tile,
+            .team = input.parameters.team};
+  }
+};
+
+}  // namespace tessera

@@ -1,0 +1,51 @@
+#pragma once
+/// \file
+/// The steps of a run that are worth testing on their own; run_app and run_suite (driver/run.hpp) put them together.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tessera/cli/options.hpp>
+#include <tessera/report/report.hpp>
+#include <tessera/table/app.hpp>
+
+namespace tessera {
+
+/// Bytes that a case will need at its peak, while one row is alive.
+struct MemoryNeed {
+  double host = 0;    ///< the input, value and scale of each output element, two fetched results, the file's /expected
+  double row = 0;     ///< in the row's own memory: the output, and as much for the variant's temporaries
+  double device = 0;  ///< the same, with a copy of the input: what a row needs on a GPU
+};
+
+[[nodiscard]] MemoryNeed memory_need(Footprint const& footprint, bool has_expected);
+
+/// Throws UserError if a row on one of these spaces would not find the memory it needs. `what` names the case; `advice`
+/// says what its user can do.
+void check_memory(std::string const& what, MemoryNeed const& need, std::vector<std::string> const& spaces,
+                  std::string const& advice);
+
+/// What a case is checked against.
+struct Oracle {
+  std::vector<ExpectedField> reference;
+  std::vector<HostField> from_file;  ///< /expected of the file; may lack fields, or be empty
+  VerifyOptions verify = {};
+  bool random_data = false;  ///< the case was drawn at random: bounds may be statistical
+};
+
+/// Compares the reference with the file's /expected. Returns what is wrong: one of the two is, so that no row can be
+/// judged. Empty if they agree.
+[[nodiscard]] std::string disagreement(Oracle const& oracle);
+
+/// Takes a row's verified output, for --output.
+using TakeOutput = std::function<void(Row const&, std::vector<HostField> const&)>;
+
+/// Constructs, runs, verifies and times one row. Everything that a row can throw ends in the report: Skip as skipped,
+/// the rest as failed. `report` brings what is known of the case. Nothing if interrupted.
+[[nodiscard]] std::optional<RowReport> run_row(Row const& row, Case& problem_case, Oracle const& oracle,
+                                               SamplingOptions const& sampling, RowReport report,
+                                               std::function<bool()> const& interrupted, TakeOutput const& take_output);
+
+}  // namespace tessera

@@ -1,0 +1,60 @@
+#pragma once
+/// \file
+/// The memory of a decoupled look-back (collective/look_back.hpp) from launch to launch.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <tessera/collective/look_back.hpp>
+#include <tessera/core/spaces.hpp>
+
+namespace tessera::kernels {
+
+/// The memory of the look-back of up to `tiles` tiles of values V. One object serves one launch at a time.
+template <ExecutionSpace Exec, class V>
+class LookBackWorkspace {
+ public:
+  using Handle = collective::LookBackHandle<V>;
+
+  LookBackWorkspace(std::string const& label, std::size_t tiles)
+      : tiles_(tiles),
+        words_(label + "::words", tiles),
+        partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"), Handle::packed ? 0 : tiles),
+        inclusive_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::inclusive"), Handle::packed ? 0 : tiles),
+        counter_(label + "::counter") {}
+
+  /// The handle for the next launch, which must draw exactly `tiles` tickets. Enqueues nothing, but once in 2^30
+  /// launches.
+  [[nodiscard]] Handle next_launch(Exec const& exec) {
+    if (++epoch_ == last_epoch) {
+      Kokkos::deep_copy(exec, words_, 0);
+      epoch_ = 1;
+    }
+    std::uint32_t const first = next_ticket_;
+    next_ticket_ += static_cast<std::uint32_t>(tiles_);
+    return Handle(words_.data(), partial_.data(), inclusive_.data(), counter_.data(), first, epoch_, patience(exec));
+  }
+
+ private:
+  // Few tiles all run at once, each waited for by all that follow. On a GPU a team has 256 lanes, more or less.
+  [[nodiscard]] unsigned patience(Exec const& exec) const {
+    return is_gpu<Exec> && tiles_ > static_cast<std::size_t>(exec.concurrency()) / 256 ? 2500 : 0;
+  }
+
+  // Two bits of the tag are the state's.
+  static constexpr std::uint32_t last_epoch = std::uint32_t{1} << 30;
+
+  using Memory = typename Exec::memory_space;
+  std::size_t tiles_;
+  Kokkos::View<std::uint64_t*, Memory> words_;
+  Kokkos::View<V*, Memory> partial_;
+  Kokkos::View<V*, Memory> inclusive_;
+  Kokkos::View<std::uint32_t, Memory> counter_;
+  std::uint32_t epoch_ = 0;
+  std::uint32_t next_ticket_ = 0;
+};
+
+}  // namespace tessera::kernels

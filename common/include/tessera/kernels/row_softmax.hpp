@@ -1,0 +1,431 @@
+#pragma once
+/// \file
+/// The softmax of each row of a matrix, y = e^(x - max) / sum e^(x - max), in one launch.
+///
+/// Short rows: W lanes a row, several rows under way in each thread. Longer ones: a team a row. In both a row is read
+/// once and held in the lanes' registers while its maximum and its sum are found. Rows beyond what a team's registers
+/// hold: a sweep for maximum and sum together, and one that writes, backwards. On hosts, if not told otherwise, a
+/// thread takes a row with loops that become vector instructions.
+///
+/// A row with a NaN or +infinity, and one of nothing but -infinities, becomes NaN, as SciPy's; -infinity among finite
+/// elements gives 0.
+///
+/// Source: Milakov and Gimelshein, Online normalizer calculation for softmax (2018), for the long rows.
+///
+/// Example, one row: 1 2 3 4 -> 0.0320586 0.08714432 0.2368828 0.6439143.
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <tessera/collective/exponential.hpp>
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/online_sum.hpp>
+#include <tessera/collective/operators.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/thread/reduce.hpp>
+#include <tessera/collective/thread/rows.hpp>
+#include <tessera/collective/thread/softmax_piece.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/team_shape.hpp>
+
+namespace tessera::kernels {
+
+/// The rows of x and y [rows, cols], C order; elements count as factor * x.
+template <class T>
+struct SoftmaxRows {
+  T const* x;
+  T* y;
+  std::size_t rows;
+  std::size_t cols;
+  T factor;
+};
+
+/// The combination of one value a thread, in every lane of the team. Who calls: all lanes. `value`: the same in all
+/// lanes of a thread. Scratch: one value a thread, which may be written again after the caller's next barrier.
+/// Barriers: one, or none for a team of one thread. Operator: associative, commutative.
+template <class Member, lane::Lanes L, class V, class Op>
+[[nodiscard]] KOKKOS_FUNCTION V fold_threads(Member const& team, L const& lanes, V const& value, V* scratch,
+                                             V const& identity, Op const& op) {
+  if (team.team_size() == 1) return value;
+  auto of_lane = lanes.template fill<V>(value);
+  lanes.each(
+      [&](int lane, V const& own) {
+        if (lane == 0) scratch[team.team_rank()] = own;
+      },
+      of_lane);
+  team.team_barrier();
+  of_lane = lanes.template fill<V>(identity);
+  for (int first = 0; first < team.team_size(); first += L::width) {
+    lanes.each(
+        [&](int lane, V& own) {
+          if (first + lane < team.team_size()) own = op(own, scratch[first + lane]);
+        },
+        of_lane);
+  }
+  return thread::reduce<V>(lanes, of_lane, op);
+}
+
+namespace detail {
+
+/// A lane's share of a row in registers: what both kernels of rows in registers do with it.
+template <class T, int Packs, int N>
+struct SoftmaxItems {
+  using Items = thread::Rows<T, Packs, N>;
+
+  /// Loads the packs at first, first + apart, ... that lie in the row; the rest is -infinity, which counts as nothing.
+  KOKKOS_FUNCTION static void load(T const* row, int first, int apart, int cols, T factor, Items& items) {
+    for (int k = 0; k < Packs; ++k) {
+      int const at = first + k * apart;
+      if (at < cols) {
+        items.at[k] = collective::pack_at<N>(row + at);
+      } else {
+        for (int e = 0; e < N; ++e) items.at[k][e] = collective::minus_infinity<T>();
+      }
+    }
+    for (int k = 0; k < Packs; ++k) {
+      for (int e = 0; e < N; ++e) items.at[k][e] *= factor;
+    }
+  }
+
+  [[nodiscard]] KOKKOS_FUNCTION static T max(Items const& items) {
+    T result = items.at[0][0];
+    for (int k = 0; k < Packs; ++k) {
+      for (int e = 0; e < N; ++e) result = thread::Larger<T>{}(items.at[k][e], result);
+    }
+    return result;
+  }
+
+  /// Replaces the elements by their exponentials; returns the sum.
+  [[nodiscard]] KOKKOS_FUNCTION static T exponentials(Items& items, T max) {
+    T sum = T(0);
+    for (int k = 0; k < Packs; ++k) {
+      for (int e = 0; e < N; ++e) {
+        items.at[k][e] = collective::exp_nonpositive(items.at[k][e] - max);
+        sum += items.at[k][e];
+      }
+    }
+    return sum;
+  }
+
+  KOKKOS_FUNCTION static void store(T* row, int first, int apart, int cols, T inverse, Items const& items) {
+    for (int k = 0; k < Packs; ++k) {
+      int const at = first + k * apart;
+      if (at < cols) {
+        collective::Pack<T, N> out;
+        for (int e = 0; e < N; ++e) out[e] = items.at[k][e] * inverse;
+        collective::pack_at<N>(row + at) = out;
+      }
+    }
+  }
+};
+
+/// A team a row, the row in registers: Packs packs of N elements in each lane. With N > 1 rows are whole packs and
+/// begin on the boundary of one.
+template <ExecutionSpace Exec, class T, int Packs, int N>
+struct TeamSoftmax {
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<512, 2>>;
+  using Member = typename Policy::member_type;
+  using Lanes = lane::On<Exec, lane::natural_width<Exec>>;
+  using Share = SoftmaxItems<T, Packs, N>;
+  using Items = typename Share::Items;
+  using Scratch = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  static constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
+  static constexpr int of_thread = Lanes::width * Packs * N;  // elements that a thread holds
+
+  SoftmaxRows<T> of;
+
+  static void enqueue(std::string const& label, Exec const& exec, SoftmaxRows<T> const& of, int threads) {
+    // Teams go from row to row: to start one for each short row takes longer than the row.
+    std::size_t const teams = std::min(of.rows, 32 * teams_that_fill(exec, threads * vector_length));
+    Policy policy(exec, static_cast<int>(teams), threads, vector_length);
+    auto const scratch = static_cast<int>(2 * Scratch::shmem_size(threads));
+    Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerTeam(scratch)), TeamSoftmax{of});
+  }
+
+  /// Roundings of the sum: a lane's elements, the lanes, the threads.
+  [[nodiscard]] static double rounding_steps(std::size_t, int threads) {
+    return Packs * N + 2 * std::log2(Lanes::width) + std::ceil(static_cast<double>(threads) / Lanes::width);
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Lanes const lanes;
+    Scratch const maxima(team.team_scratch(0), team.team_size());
+    Scratch const sums(team.team_scratch(0), team.team_size());
+    int const cols = static_cast<int>(of.cols);
+    int const apart = team.team_size() * Lanes::width * N;
+    int const begin = team.team_rank() * Lanes::width * N;
+    for (std::size_t row = team.league_rank(); row < of.rows; row += team.league_size()) {
+      T const* const from = of.x + row * of.cols;
+      T* const to = of.y + row * of.cols;
+      typename Lanes::template Value<Items> items;
+      auto of_lane = lanes.template fill<T>(T(0));
+      lanes.each(
+          [&](int lane, Items& own, T& value) {
+            Share::load(from, begin + lane * N, apart, cols, of.factor, own);
+            value = Share::max(own);
+          },
+          items, of_lane);
+      thread::Larger<T> const larger;
+      // The barrier of each also says that all have read what the other left in its scratch a row before.
+      T const max = fold_threads(team, lanes, thread::reduce<T>(lanes, of_lane, larger), maxima.data(),
+                                 collective::minus_infinity<T>(), larger);
+      lanes.each([&](int, Items& own, T& value) { value = Share::exponentials(own, max); }, items, of_lane);
+      collective::Sum<T> const add;
+      T const sum = fold_threads(team, lanes, thread::reduce<T>(lanes, of_lane, add), sums.data(), T(0), add);
+      T const inverse = collective::OnlineSum<T>{max, sum}.inverse();
+      lanes.each([&](int lane, Items const& own) { Share::store(to, begin + lane * N, apart, cols, inverse, own); },
+                 items);
+    }
+    team.team_barrier();  // hosts go on with another team in the same scratch
+  }
+};
+
+/// W lanes a row, InFlight rows under way in each thread, the rows in registers as above.
+template <ExecutionSpace Exec, class T, int W, int Packs, int N, int InFlight>
+struct LanesSoftmax {
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<512, 2>>;
+  using Member = typename Policy::member_type;
+  using Lanes = lane::On<Exec, W>;
+  using Share = SoftmaxItems<T, Packs, N>;
+  using Items = typename Share::Items;
+  static constexpr int vector_length = lane::vector_length<Exec>(W);
+  static constexpr int most_cols = W * Packs * N;
+
+  SoftmaxRows<T> of;
+  Chunks chunks;  // of rows
+
+  static void enqueue(std::string const& label, Exec const& exec, SoftmaxRows<T> const& of, int threads) {
+    std::size_t const tile = static_cast<std::size_t>(threads) * InFlight;
+    // On a GPU a team for each tile of rows, up to what a league can have; on hosts a chunk of rows for each thread.
+    std::size_t const teams = is_gpu<Exec> ? std::size_t{1} << 30 : teams_that_fill(exec, threads);
+    LanesSoftmax const kernel{of, split(of.rows, tile, teams)};
+    Kokkos::parallel_for(label, Policy(exec, kernel.chunks.count, threads, vector_length), kernel);
+  }
+
+  [[nodiscard]] static double rounding_steps(std::size_t, int) { return Packs * N + std::log2(W); }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Lanes const lanes;
+    int const cols = static_cast<int>(of.cols);
+    auto const threads = static_cast<std::size_t>(team.team_size());
+    std::size_t const end = chunks.end(team.league_rank());
+    for (std::size_t first = chunks.begin(team.league_rank()) + team.team_rank(); first < end;
+         first += threads * InFlight) {
+      // This thread's rows are first, first + threads, ...: a warp's accesses stay together. A row past the end has no
+      // columns: every lane takes part in every exchange.
+      typename Lanes::template Value<Items> items[InFlight];
+      typename Lanes::template Value<T> of_lane[InFlight];
+      for (int r = 0; r < InFlight; ++r) {
+        std::size_t const row = first + r * threads;
+        lanes.each(
+            [&](int lane, Items& own) {
+              Share::load(of.x + row * of.cols, lane * N, W * N, row < end ? cols : 0, of.factor, own);
+            },
+            items[r]);
+      }
+      T max[InFlight];
+      for (int r = 0; r < InFlight; ++r) {
+        lanes.each([&](int, Items const& own, T& value) { value = Share::max(own); }, items[r], of_lane[r]);
+        max[r] = thread::reduce<T>(lanes, of_lane[r], thread::Larger<T>{});
+      }
+      for (int r = 0; r < InFlight; ++r) {
+        std::size_t const row = first + r * threads;
+        lanes.each([&](int, Items& own, T& value) { value = Share::exponentials(own, max[r]); }, items[r], of_lane[r]);
+        T const sum = thread::reduce<T>(lanes, of_lane[r], collective::Sum<T>{});
+        T const inverse = collective::OnlineSum<T>{max[r], sum}.inverse();
+        lanes.each(
+            [&](int lane, Items const& own) {
+              Share::store(of.y + row * of.cols, lane * N, W * N, row < end ? cols : 0, inverse, own);
+            },
+            items[r]);
+      }
+    }
+  }
+};
+
+/// A team a row of any length, which is read twice.
+template <ExecutionSpace Exec, class T, int N>
+struct SweepSoftmax {
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<512, 2>>;
+  using Member = typename Policy::member_type;
+  using Lanes = lane::On<Exec, lane::natural_width<Exec>>;
+  using Piece = thread::LaneSoftmax<T, Lanes, N>;
+  using Sum = collective::OnlineSum<T>;
+  using Merge = collective::MergeOnlineSums<T>;
+  using Scratch = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  static constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
+
+  SoftmaxRows<T> of;
+
+  static void enqueue(std::string const& label, Exec const& exec, SoftmaxRows<T> const& of, int threads) {
+    std::size_t const teams = std::min(of.rows, 32 * teams_that_fill(exec, threads * vector_length));
+    Policy policy(exec, static_cast<int>(teams), threads, vector_length);
+    auto const scratch = static_cast<int>(Scratch::shmem_size(threads));
+    Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerTeam(scratch)), SweepSoftmax{of});
+  }
+
+  [[nodiscard]] static double rounding_steps(std::size_t cols, int threads) {
+    return Piece::rounding_steps(static_cast<double>(cols), threads) +
+           Merge::rounding_steps * (std::ceil(static_cast<double>(threads) / Lanes::width) + std::log2(Lanes::width));
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Lanes const lanes;
+    Scratch const sums(team.team_scratch(0), team.team_size());
+    Piece const piece{lanes, team.team_rank(), team.team_size(), of.factor};
+    for (std::size_t row = team.league_rank(); row < of.rows; row += team.league_size()) {
+      T const* const from = of.x + row * of.cols;
+      Sum const sum = fold_threads(team, lanes, piece.sum(from, of.cols), sums.data(), Sum{}, Merge{});
+      piece.write(from, of.y + row * of.cols, of.cols, sum.max, sum.inverse());
+      team.team_barrier();  // the sums are read: the next row's, or another team's on a host, may come
+    }
+  }
+};
+
+/// A host's thread a row.
+template <ExecutionSpace Exec, class T>
+struct LoopRowSoftmax {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  using Loop = thread::LoopSoftmax<T>;
+  static constexpr std::size_t in_cache = (std::size_t{1} << 18) / sizeof(T);  // elements of a row that stays there
+
+  SoftmaxRows<T> of;
+  Chunks chunks;  // of rows
+
+  static void enqueue(std::string const& label, Exec const& exec, SoftmaxRows<T> const& of, int threads) {
+    LoopRowSoftmax const kernel{of, split(of.rows, threads, teams_that_fill(exec, threads))};
+    Kokkos::parallel_for(label, Policy(exec, kernel.chunks.count, threads), kernel);
+  }
+
+  [[nodiscard]] static double rounding_steps(std::size_t cols, int) {
+    auto const count = static_cast<double>(cols);
+    return cols <= in_cache ? std::ceil(count / Loop::wide) + Loop::wide : Loop::rounding_steps(count);
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Loop const loop{of.factor};
+    std::size_t const end = chunks.end(team.league_rank());
+    for (std::size_t row = chunks.begin(team.league_rank()) + team.team_rank(); row < end; row += team.team_size()) {
+      T const* const from = of.x + row * of.cols;
+      T* const to = of.y + row * of.cols;
+      if (of.cols <= in_cache) {
+        loop.whole(from, to, of.cols);
+      } else {
+        auto const sum = loop.sum(from, of.cols);
+        loop.write(from, to, of.cols, sum.max, sum.inverse());
+      }
+    }
+  }
+};
+
+}  // namespace detail
+
+enum class SoftmaxMethod : std::uint8_t { automatic, lanes, team };
+
+/// The softmax of each row of x into y, both [rows, cols] in C order; x == y is allowed. Chooses the kernel once; a
+/// call only enqueues. There is no memory of its own: calls may overlap.
+///
+/// \tparam Method how; `automatic`: on a GPU by the length of the rows, on a host always `team`
+template <ExecutionSpace Exec, class T, SoftmaxMethod Method = SoftmaxMethod::automatic>
+class RowSoftmax {
+  static constexpr int pack = collective::pack_width<T>;
+
+ public:
+  /// Elements of a row up to which `lanes` applies.
+  static constexpr std::size_t most_for_lanes = 256 * pack;
+
+  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many, and with method `lanes` if
+  /// rows are too long for the registers of one thread's lanes.
+  RowSoftmax(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team)
+      : rows_(rows), cols_(cols), team_(team) {
+    if (Method == SoftmaxMethod::lanes && cols > most_for_lanes) {
+      throw Skip("rows of " + std::to_string(cols) + " elements (the registers of one thread's lanes hold " +
+                 std::to_string(most_for_lanes) + ")");
+    }
+    for (bool const in_packs : {false, true}) {
+      with_kernel(exec, in_packs, [&]<class Kernel>(int threads) {
+        steps_ = std::max(steps_, Kernel::rounding_steps(cols_, threads));
+      });
+    }
+  }
+
+  /// Enqueues y = softmax(factor * x), row by row. \param factor greater than 0
+  void operator()(std::string const& label, Exec const& exec, T const* x, T* y, T factor = T(1)) const {
+    if (rows_ == 0 || cols_ == 0) return;
+    bool const in_packs =
+        cols_ % pack == 0 && collective::is_aligned_for_packs<pack>(x) && collective::is_aligned_for_packs<pack>(y);
+    with_kernel(exec, in_packs, [&]<class Kernel>(int threads) {
+      Kernel::enqueue(label, exec, SoftmaxRows<T>{x, y, rows_, cols_, factor}, threads);
+    });
+  }
+
+  /// Roundings of a row's sum on the longest way. (An element's own are its exponential and its division besides.)
+  [[nodiscard]] double rounding_steps() const { return steps_; }
+
+ private:
+  /// Calls body.operator()<Kernel>(threads) with the kernel for rows of this length.
+  template <class Body>
+  void with_kernel(Exec const& exec, [[maybe_unused]] bool in_packs, Body const& body) const {
+    // What this method never takes on this space is not compiled.
+    if constexpr (Method == SoftmaxMethod::lanes) {
+      in_packs ? with_lanes<pack>(exec, body) : with_lanes<1>(exec, body);
+    } else if constexpr (!is_gpu<Exec>) {
+      body.template operator()<detail::LoopRowSoftmax<Exec, T>>(team_size(exec, team_));
+    } else {
+      if constexpr (Method == SoftmaxMethod::automatic) {
+        if (cols_ <= most_for_lanes) {
+          in_packs ? with_lanes<pack>(exec, body) : with_lanes<1>(exec, body);
+          return;
+        }
+      }
+      in_packs ? with_team<pack, 4, 8>(exec, body) : with_team<1, 4 * pack, 8 * pack>(exec, body);
+    }
+  }
+
+  template <int W, int Packs, int N, int InFlight, class Body>
+  bool try_lanes(Exec const& exec, Body const& body) const {
+    using Kernel = detail::LanesSoftmax<Exec, T, W, Packs, N, InFlight>;
+    if (cols_ > static_cast<std::size_t>(Kernel::most_cols)) return false;
+    body.template operator()<Kernel>(team_size(exec, team_, Kernel::vector_length));
+    return true;
+  }
+
+  template <int N, class Body>
+  void with_lanes(Exec const& exec, Body const& body) const {
+    constexpr int e = pack / N;  // as many elements in registers without packs
+    (void)(try_lanes<1, e, N, 4>(exec, body) || try_lanes<4, e, N, 4>(exec, body) ||
+           try_lanes<16, e, N, 4>(exec, body) || try_lanes<32, 2 * e, N, 2>(exec, body) ||
+           try_lanes<32, 4 * e, N, 1>(exec, body) || try_lanes<32, 8 * e, N, 1>(exec, body));
+  }
+
+  /// Few packs in a lane, and then as many threads as hold the row: more teams run at once.
+  template <int N, int Few, int Many, class Body>
+  void with_team(Exec const& exec, Body const& body) const {
+    using Small = detail::TeamSoftmax<Exec, T, Few, N>;
+    using Large = detail::TeamSoftmax<Exec, T, Many, N>;
+    int const given = team_size(exec, team_, Small::vector_length);  // may say Skip
+    std::size_t const most = team_ > 0 ? given : 512 / Small::vector_length;
+    auto const run = [&]<class Kernel>() {
+      std::size_t const needed = std::max<std::size_t>(1, tiles_of(cols_, Kernel::of_thread));
+      if (needed > most) return false;
+      body.template operator()<Kernel>(team_ > 0 ? given : static_cast<int>(needed));
+      return true;
+    };
+    if (run.template operator()<Small>() || run.template operator()<Large>()) return;
+    body.template operator()<detail::SweepSoftmax<Exec, T, N>>(static_cast<int>(most));
+  }
+
+  std::size_t rows_;
+  std::size_t cols_;
+  std::int64_t team_;
+  double steps_ = 0;
+};
+
+}  // namespace tessera::kernels

@@ -1,0 +1,77 @@
+#pragma once
+/// \file
+/// A matrix cut along its rows: tiles as wide as the rows allow, one a team, and those into pieces of rows, one a
+/// thread. One row of many columns and many rows of one column fill teams alike.
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include <tessera/collective/matrix_tiles.hpp>
+#include <tessera/core/spaces.hpp>
+
+namespace tessera::kernels {
+
+/// Tiles of at most `elements` (a multiple of 32): several whole rows where rows are short; where they are long, parts
+/// of one row, of equal size but for the last, in multiples of 32 columns, so that packs in one row stay aligned.
+///
+/// Example, tiles of 64: 100 x 10 -> 6 x 10; 100 x 65 -> 1 x 64; 100 x 130 -> 1 x 64; 2 x 10 -> 2 x 10.
+[[nodiscard]] inline collective::MatrixTiles row_tiles(std::size_t rows, std::size_t cols, int elements) {
+  if (rows == 0 || cols == 0) return {.rows = rows, .cols = cols};
+  auto const most = static_cast<std::size_t>(elements);
+  std::size_t const across = tiles_of(cols, most);
+  std::size_t const width = across == 1 ? cols : tiles_of(tiles_of(cols, across), 32) * 32;
+  std::size_t const height = std::min(rows, std::max<std::size_t>(1, most / width));
+  return {.rows = rows, .cols = cols, .tile_rows = static_cast<int>(height), .tile_cols = static_cast<int>(width)};
+}
+
+/// The same for an MDRange: a block of 256 threads on a GPU; on hosts what a thread's caches hold.
+template <ExecutionSpace Exec>
+[[nodiscard]] collective::MatrixTiles mdrange_tiles(std::size_t rows, std::size_t cols) {
+  return row_tiles(rows, cols, is_gpu<Exec> ? 256 : 8192);
+}
+
+/// An MDRange of (col, row). The column is the first index: Kokkos lets that run fastest, and neighbouring threads of a
+/// GPU take neighbours of it (Kokkos 4 does so whatever the order of iteration).
+template <ExecutionSpace Exec, class Index>
+using ColumnsFirst = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
+                                           Kokkos::IndexType<Index>>;
+
+/// The policy over such tiles. Index: 32 bits do for up to 2^30 elements (an index may pass the end by a tile before it
+/// is compared).
+template <class Index, ExecutionSpace Exec>
+[[nodiscard]] ColumnsFirst<Exec, Index> columns_first(Exec const& exec, collective::MatrixTiles const& tiles) {
+  using Bounds = typename ColumnsFirst<Exec, Index>::point_type;
+  return ColumnsFirst<Exec, Index>(exec, Bounds{0, 0},
+                                   Bounds{static_cast<std::int64_t>(tiles.cols), static_cast<std::int64_t>(tiles.rows)},
+                                   typename ColumnsFirst<Exec, Index>::tile_type{tiles.tile_cols, tiles.tile_rows});
+}
+
+/// Lanes of a thread that `items` side by side are worth: no more than a warp's, a power of two; 1 on hosts.
+template <ExecutionSpace Exec>
+[[nodiscard]] int lanes_for(std::size_t items) {
+  if (!is_gpu<Exec>) return 1;
+  return static_cast<int>(std::bit_ceil(std::clamp<std::size_t>(items, 1, 32)));
+}
+
+/// Calls `body(row, col, count)` for pieces of `piece` columns (fewer at a row's end) of the rows of a tile.
+///
+/// Who calls: all threads of the team; the body is run by one thread's lanes together. Scratch, barriers: none.
+///
+/// Example, 2 rows of 5 columns, pieces of 3: (0, 0, 3) (0, 3, 2) (1, 0, 3) (1, 3, 2).
+template <class Member, class Body>
+KOKKOS_FUNCTION void for_each_row_piece(Member const& team, collective::MatrixTiles::Place const& place, int piece,
+                                        Body const& body) {
+  int const pieces = (place.col_count + piece - 1) / piece;
+  Kokkos::parallel_for(Kokkos::TeamThreadRange(team, place.row_count * pieces), [&](int i) {
+    int const row = i / pieces;
+    int const col = (i - row * pieces) * piece;
+    int const left = place.col_count - col;
+    body(place.row + row, place.col + col, left < piece ? left : piece);
+  });
+}
+
+}  // namespace tessera::kernels

@@ -1,0 +1,92 @@
+#pragma once
+/// \file
+/// What a device-wide scan is over: how an element of memory becomes a value of the scan, and a value an element again.
+
+#include <Kokkos_Macros.hpp>
+
+#include <cstddef>
+
+#include <tessera/collective/operators.hpp>
+
+namespace tessera::kernels {
+
+/// The scan of all n elements.
+template <class T, class Op>
+struct PlainElements {
+  using Scalar = T;
+  using Value = T;
+  /// Whether a library that assumes so may exchange the operands: the operator has to say it.
+  static constexpr bool commutative = requires { requires Op::commutative; };
+
+  Op combine{};
+  bool exclusive = false;
+
+  [[nodiscard]] KOKKOS_FUNCTION Op const& op() const { return combine; }
+  /// What stands in registers where there is no element.
+  [[nodiscard]] KOKKOS_FUNCTION T fill() const { return combine.identity(); }
+  /// The value of element i.
+  [[nodiscard]] KOKKOS_FUNCTION Value lift(std::size_t, T const& element) const { return element; }
+  /// The same for a place where there may be fill() instead of an element: the identity then.
+  [[nodiscard]] KOKKOS_FUNCTION Value lift_if(bool, std::size_t, T const& element) const { return element; }
+  /// The element to store at i, given the scan without and with element i.
+  [[nodiscard]] KOKKOS_FUNCTION T lower(std::size_t, Value const& before, Value const& through) const {
+    return exclusive ? before : through;
+  }
+  /// Adds what lies before a tile to an element that was stored by a scan of that tile alone.
+  [[nodiscard]] KOKKOS_FUNCTION T add_before(std::size_t, std::size_t, Value const& prefix, T const& local) const {
+    return combine(prefix, local);
+  }
+};
+
+/// The scan of each consecutive segment of `segment` elements, the last of which may be short.
+template <class T>
+struct SegmentedElements {
+  using Scalar = T;
+  using Value = collective::Segmented<T>;
+  using Op = collective::SegmentedOperator<T, collective::AnyOperator<T>>;
+  static constexpr bool commutative = false;
+
+  Op combine{};
+  bool exclusive = false;
+  std::size_t segment = 1;
+
+  [[nodiscard]] KOKKOS_FUNCTION Op const& op() const { return combine; }
+  [[nodiscard]] KOKKOS_FUNCTION T fill() const { return combine.op.identity(); }
+  [[nodiscard]] KOKKOS_FUNCTION Value lift(std::size_t i, T const& element) const {
+    return {element, i % segment == 0 ? 1 : 0};
+  }
+  // The place of an element that there is not may be a segment's head: it must not mark one.
+  [[nodiscard]] KOKKOS_FUNCTION Value lift_if(bool there, std::size_t i, T const& element) const {
+    return there ? lift(i, element) : combine.identity();
+  }
+  [[nodiscard]] KOKKOS_FUNCTION T lower(std::size_t i, Value const& before, Value const& through) const {
+    if (!exclusive) return through.value;
+    return i % segment == 0 ? combine.op.identity() : before.value;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION T add_before(std::size_t i, std::size_t tile_begin, Value const& prefix,
+                                             T const& local) const {
+    // A head between the tile's begin and i stops what comes from before the tile.
+    return i - i % segment >= tile_begin ? local : combine.op(prefix.value, local);
+  }
+};
+
+/// Values that are already values of the scan: the totals of tiles, scanned inclusively.
+template <class V, class Op_>
+struct TotalElements {
+  using Scalar = V;
+  using Value = V;
+  using Op = Op_;
+
+  Op combine{};
+
+  [[nodiscard]] KOKKOS_FUNCTION Op const& op() const { return combine; }
+  [[nodiscard]] KOKKOS_FUNCTION V fill() const { return combine.identity(); }
+  [[nodiscard]] KOKKOS_FUNCTION Value lift(std::size_t, V const& total) const { return total; }
+  [[nodiscard]] KOKKOS_FUNCTION Value lift_if(bool, std::size_t, V const& total) const { return total; }
+  [[nodiscard]] KOKKOS_FUNCTION V lower(std::size_t, Value const&, Value const& through) const { return through; }
+  [[nodiscard]] KOKKOS_FUNCTION V add_before(std::size_t, std::size_t, Value const& prefix, V const& local) const {
+    return combine(prefix, local);
+  }
+};
+
+}  // namespace tessera::kernels

@@ -1,0 +1,192 @@
+#pragma once
+/// \file
+/// The sum of a term over one or several arrays, in one launch: 16-byte accesses with several in flight, lanes and
+/// threads folded without atomics, and the last team to finish folds the teams' sums, in their order: same bits on
+/// every run.
+///
+/// Example, one array, term x, chunks of 4: 3 1 4 1 | 5 9 -> the teams' sums 9 and 14 -> 23.
+
+#include <Kokkos_Core.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <tessera/collective/accumulator.hpp>
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/operators.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/team/lane_scan.hpp>
+#include <tessera/collective/thread/reduce.hpp>
+#include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/team_shape.hpp>
+
+namespace tessera::kernels {
+
+namespace detail {
+
+template <ExecutionSpace Exec, class T, int Arrays, class Term>
+struct SinglePassSumKernel {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  using Lanes = lane::On<Exec, lane::natural_width<Exec>>;
+  using Sum = collective::Accumulator<T>;
+  static constexpr int rows = 4;
+  static constexpr int pack = collective::pack_width<T>;
+  using Items = thread::Rows<T, rows, pack>;
+  static constexpr int part = rows * Lanes::width * pack;  // elements that a thread takes at a time
+  struct Sums {
+    Sum at[rows][pack];
+  };
+
+  // A team's scratch: the threads' sums, and whether this team is the last.
+  using SumsView = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using LastView = Kokkos::View<bool, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  T const* in[Arrays];
+  Sum* out;
+  Sum* partial;             // one sum a team
+  std::uint32_t* finished;  // teams that are done; back at zero after every launch
+  Chunks chunks;
+  Term term;
+
+  [[nodiscard]] static std::size_t scratch_bytes(int threads) {
+    return SumsView::shmem_size(threads) + LastView::shmem_size();
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Lanes const lanes;
+    SumsView const of_threads(team.team_scratch(0), team.team_size());
+    LastView const last(team.team_scratch(0));
+
+    Sum const sum = team_sum(team, lanes, of_threads, chunk_sum(team, lanes));
+    Kokkos::single(Kokkos::PerTeam(team), [&] {
+      partial[team.league_rank()] = sum;
+      Kokkos::memory_fence();  // whoever sees the count sees the sum
+      last() = Kokkos::atomic_fetch_add(finished, 1u) + 1 == static_cast<std::uint32_t>(chunks.count);
+    });
+    team.team_barrier();
+    if (last()) {
+      Kokkos::memory_fence();  // the sums must not be read before the count
+      Sum const total = team_sum(team, lanes, of_threads, partial_sum(team, lanes));
+      Kokkos::single(Kokkos::PerTeam(team), [&] {
+        *out = total;
+        *finished = 0;
+      });
+    }
+    team.team_barrier();  // hosts go on with another chunk in the same scratch
+  }
+
+ private:
+  // The sum over one thread's share of the chunk; every lane has it.
+  KOKKOS_FUNCTION Sum chunk_sum(Member const& team, Lanes const& lanes) const {
+    std::size_t const end = chunks.end(team.league_rank());
+    auto sums = lanes.template fill<Sums>(Sums{});
+    for (std::size_t begin = chunks.begin(team.league_rank()) + static_cast<std::size_t>(team.team_rank()) * part;
+         begin < end; begin += static_cast<std::size_t>(team.team_size()) * part) {
+      typename Lanes::template Value<Items> items[Arrays];
+      int const count = thread::count_before(begin, end, part);
+      for (int array = 0; array < Arrays; ++array) {
+        thread::load_rows(lanes, in[array] + begin, count, T(0), items[array]);
+      }
+      add_terms(lanes, sums, items, std::make_index_sequence<Arrays>{});
+    }
+    auto of_lane = lanes.template fill<Sum>(Sum(0));
+    lanes.each(
+        [](int, Sum& sum, Sums const& own) {
+          for (int row = 0; row < rows; ++row) {
+            for (int e = 0; e < pack; ++e) sum += own.at[row][e];
+          }
+        },
+        of_lane, sums);
+    return thread::reduce<Sum>(lanes, of_lane, collective::Sum<Sum>{});
+  }
+
+  template <std::size_t... Array>
+  KOKKOS_FUNCTION void add_terms(Lanes const& lanes, typename Lanes::template Value<Sums>& sums,
+                                 typename Lanes::template Value<Items> const (&items)[Arrays],
+                                 std::index_sequence<Array...>) const {
+    lanes.each(
+        [&](int, Sums& own, auto const&... of) {
+          for (int row = 0; row < rows; ++row) {
+            for (int e = 0; e < pack; ++e) own.at[row][e] += term(of.at[row][e]...);
+          }
+        },
+        sums, items[Array]...);
+  }
+
+  // The sum over one thread's share of the teams' sums; every lane has it.
+  KOKKOS_FUNCTION Sum partial_sum(Member const& team, Lanes const& lanes) const {
+    auto of_lane = lanes.template fill<Sum>(Sum(0));
+    for (int first = team.team_rank() * Lanes::width; first < chunks.count; first += team.team_size() * Lanes::width) {
+      lanes.each(
+          [&](int lane, Sum& sum) {
+            if (first + lane < chunks.count) sum += partial[first + lane];
+          },
+          of_lane);
+    }
+    return thread::reduce<Sum>(lanes, of_lane, collective::Sum<Sum>{});
+  }
+
+  KOKKOS_FUNCTION static Sum team_sum(Member const& team, Lanes const& lanes, SumsView const& of_threads, Sum sum) {
+    return team::scan_threads(team, lanes, sum, of_threads.data(), collective::Sum<Sum>{}).total;
+  }
+};
+
+}  // namespace detail
+
+/// out = sum over i of term(a0[i], a1[i], ...), for arrays of n elements.
+///
+/// `Term` is a function object for the device, `Accumulator<T> operator()(T const&...) const` with one argument an
+/// array; of zeros it is zero (parts that are not whole are filled with them). What a team is and what it takes is
+/// chosen once, where the scratch memory of the device is allocated; a call only enqueues. Calls of one object must not
+/// run at the same time: they share that memory.
+template <ExecutionSpace Exec, class T, int Arrays, class Term>
+class SinglePassSum {
+  using Kernel = detail::SinglePassSumKernel<Exec, T, Arrays, Term>;
+  static constexpr int vector_length = lane::vector_length<Exec>(Kernel::Lanes::width);
+
+ public:
+  using Sum = collective::Accumulator<T>;
+
+  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
+  SinglePassSum(Exec const& exec, std::size_t n, std::int64_t team, std::string const& label)
+      : label_(label + "::sum"),
+        threads_(team_size(exec, team, vector_length)),
+        chunks_(chunks_of(exec, n, static_cast<std::size_t>(threads_) * Kernel::part, threads_ * vector_length)),
+        partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"), chunks_.count),
+        finished_(label + "::finished") {}
+
+  /// Enqueues the sum of arrays of n elements into `*out`, memory of the space.
+  template <class... Array>
+    requires(sizeof...(Array) == Arrays)
+  void operator()(Exec const& exec, Sum* out, Term const& term, Array const*... in) const {
+    Kernel const kernel{{in...}, out, partial_.data(), finished_.data(), chunks_, term};
+    typename Kernel::Policy policy(exec, chunks_.count, threads_, vector_length);
+    Kokkos::parallel_for(
+        label_, policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes(threads_)))), kernel);
+  }
+
+  /// Roundings on the longest way to the result: of the term, a lane's share of a chunk, its rows and packs, lanes,
+  /// threads; then the same over the teams' sums. \param of_term roundings of one term
+  [[nodiscard]] double rounding_steps(double of_term) const {
+    double const lanes = static_cast<double>(threads_) * Kernel::Lanes::width;
+    double const fold =
+        2 * std::log2(Kernel::Lanes::width) + std::ceil(static_cast<double>(threads_) / Kernel::Lanes::width) + 1;
+    double const rounds = std::ceil(static_cast<double>(chunks_.size) / (static_cast<double>(threads_) * Kernel::part));
+    return of_term + rounds + Kernel::rows * Kernel::pack + fold + std::ceil(chunks_.count / lanes) + fold;
+  }
+
+ private:
+  std::string label_;
+  int threads_;
+  Chunks chunks_;
+  Kokkos::View<Sum*, typename Exec::memory_space> partial_;
+  Kokkos::View<std::uint32_t, typename Exec::memory_space> finished_;
+};
+
+}  // namespace tessera::kernels

@@ -1,0 +1,65 @@
+#pragma once
+/// \file
+/// How many threads a team has on an execution space, and what fits into its scratch.
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <string>
+
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::kernels {
+
+/// Threads of a team: what the user asked for, or 256 lanes' worth on a GPU and one thread on a host, where a core
+/// works through a whole tile and barriers only cost. Throws Skip if the space cannot give so many.
+///
+/// \param requested threads a team (0: choose)
+/// \param lanes vector lanes of each thread
+template <ExecutionSpace Exec>
+[[nodiscard]] int team_size(Exec const& exec, std::int64_t requested, int lanes = 1) {
+  // 512 lanes leave each of them 128 registers, which every kernel here can do with; 1024 do not.
+  int const most = is_gpu<Exec> ? 512 / lanes : exec.concurrency();
+  if (requested > most) {
+    throw Skip("a team of " + std::to_string(requested) + " threads (" + std::string(space_name<Exec>()) +
+               " has at most " + std::to_string(most) + " here)");
+  }
+  if (requested > 0) return static_cast<int>(requested);
+  return is_gpu<Exec> ? std::max(1, 256 / lanes) : 1;
+}
+
+/// Elements of a tile that a team keeps in scratch level 0: what the user asked for, or what 16 KiB hold (so that
+/// several teams share a multiprocessor), a power of two. Throws Skip if the user's tile does not fit.
+///
+/// \param requested elements of a tile (0: choose)
+/// \param bytes_per_element scratch that the method needs for an element
+/// \param fixed_bytes scratch that it needs besides
+template <ExecutionSpace Exec>
+[[nodiscard]] int scratch_tile(std::int64_t requested, std::size_t bytes_per_element, std::size_t fixed_bytes) {
+  // Padding of each scratch array is at most 64 bytes; a handful of arrays.
+  std::size_t const spare = fixed_bytes + 512;
+  auto const most = static_cast<std::size_t>(Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0));
+  if (spare + bytes_per_element > most) {
+    throw Skip("a team's scratch of " + std::to_string(spare + bytes_per_element) + " bytes (there are " +
+               std::to_string(most) + ")");
+  }
+  if (requested > 0) {
+    double const needed =
+        static_cast<double>(requested) * static_cast<double>(bytes_per_element) + static_cast<double>(spare);
+    if (needed > static_cast<double>(most)) {
+      throw Skip("a tile of " + std::to_string(requested) + " elements (a team's scratch holds " +
+                 std::to_string((most - spare) / bytes_per_element) + ")");
+    }
+    return static_cast<int>(requested);
+  }
+  std::size_t const budget = std::min<std::size_t>(most - spare, std::size_t{1} << 14);
+  int tile = 1;
+  while (static_cast<std::size_t>(2 * tile) * bytes_per_element <= budget) tile *= 2;
+  return tile;
+}
+
+}  // namespace tessera::kernels

@@ -1,0 +1,151 @@
+#pragma once
+/// \file
+/// The table outside: a mini-app as the driver sees it. Each variant x execution space x dtype is one Row of plain data
+/// with one function; no Kokkos and no template reaches the driver.
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tessera/core/info.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/verify/sample.hpp>
+
+namespace tessera {
+
+/// An output field that a row writes.
+struct WrittenField {
+  std::string field;
+  /// Where the row writes only the first elements of the field: the output field, of one integer, that holds how many.
+  /// The count of the reference is meant, and what follows must stay untouched.
+  std::string count_field = {};
+};
+
+/// Elements of the field of that name that a row writes: all_elements, where it writes the field to its end; nothing,
+/// where it does not write the field. `written`: RowRun::outputs(). Throws std::runtime_error if the reference has no
+/// such count.
+[[nodiscard]] std::optional<std::size_t> elements_written(std::vector<WrittenField> const& written,
+                                                          std::string const& field,
+                                                          std::vector<ExpectedField> const& reference);
+
+/// One variant, constructed for one input on one execution space: its Plan, its output, its device's input.
+class RowRun {
+ public:
+  RowRun() = default;
+  RowRun(RowRun const&) = delete;
+  RowRun& operator=(RowRun const&) = delete;
+  virtual ~RowRun() = default;
+
+  /// Fills the output with NaN (or the most negative integer), and the guard zones around it with a pattern.
+  virtual void poison() = 0;
+  /// Enqueues the variant once. This and nothing else is timed.
+  virtual void enqueue() = 0;
+  /// Waits for the execution space.
+  virtual void fence() = 0;
+  /// Reads and writes a buffer larger than the last-level cache, so that the next run starts cold.
+  virtual void evict_cache() = 0;
+  /// Copies the output to the host. Throws std::runtime_error if a guard zone was written ("wrote N bytes past ...").
+  [[nodiscard]] virtual std::vector<HostField> fetch() = 0;
+  /// The same of those elements alone that `choose` says of a field of so many: see gather().
+  using Choose = std::function<std::vector<Stretch>(std::size_t count)>;
+  [[nodiscard]] virtual std::vector<HostField> fetch_sample(Choose const& choose) {
+    std::vector<HostField> fields = fetch();
+    for (HostField& field : fields) field = gather(field, choose(field.count()));
+    return fields;
+  }
+  /// Longest chain of roundings that leads to an output element (see ExpectedField).
+  [[nodiscard]] virtual double rounding_steps() const = 0;
+  /// The least work of this row, where it is another than its case's: the measurements of roofline.
+  [[nodiscard]] virtual std::optional<Work> work() const { return std::nullopt; }
+  /// True if the row adds floats by hardware's atomics that flush denormals to 0 (see verify.hpp).
+  [[nodiscard]] virtual bool flushes_denormals() const { return false; }
+  /// The output fields that the row writes; empty: all of them, to their ends.
+  [[nodiscard]] virtual std::vector<WrittenField> outputs() const { return {}; }
+  /// What the variant says about this run ("vendor BLAS", "tiles of 6144"); may be empty.
+  [[nodiscard]] virtual std::string note() const = 0;
+};
+
+/// One input of a mini-app in host memory, with its parameters. Device copies are made on demand, one per memory space.
+class Case {
+ public:
+  Case() = default;
+  Case(Case const&) = delete;
+  Case& operator=(Case const&) = delete;
+  virtual ~Case() = default;
+
+  [[nodiscard]] virtual DType dtype() const = 0;
+  [[nodiscard]] virtual ParameterMap const& parameters() const = 0;
+  /// The input's fields; the data stays owned by the case.
+  [[nodiscard]] virtual std::vector<HostField> input() const = 0;
+  /// Names and shapes of the output's fields (no data).
+  [[nodiscard]] virtual std::vector<HostField> output_shapes() const = 0;
+  [[nodiscard]] virtual Work work() const = 0;
+  /// Terms in the longest sum that an output element is.
+  [[nodiscard]] virtual double terms() const { return 1; }
+  /// Runs the serial reference. Not cached: the caller keeps it.
+  [[nodiscard]] virtual std::vector<ExpectedField> reference() const = 0;
+  /// Frees the device copies of the input.
+  virtual void release_device_input() = 0;
+};
+
+struct Row {
+  VariantInfo info;
+  std::string space;  ///< "serial", "openmp", "threads", "cuda", "hip"
+  DType dtype = DType::float32;
+  /// Constructs the Plan and the output. Throws Skip with a reason, or any exception (a failed row).
+  std::unique_ptr<RowRun> (*start)(Case&) = nullptr;
+};
+
+/// Where a case's fields come from: a file (io) or memory (tests).
+class FieldSource {
+ public:
+  FieldSource() = default;
+  FieldSource(FieldSource const&) = delete;
+  FieldSource& operator=(FieldSource const&) = delete;
+  virtual ~FieldSource() = default;
+  /// Shape of a field. Throws UserError if it is missing or has another rank or dtype than asked for.
+  [[nodiscard]] virtual Shape shape(FieldSpec const&) const = 0;
+  /// Reads the whole field, C order, into `destination` of `count_of(shape)` elements.
+  virtual void read(FieldSpec const&, void* destination) const = 0;
+};
+
+/// Bytes that a case will need, known before anything is allocated.
+struct Footprint {
+  double input_bytes = 0;
+  double output_bytes = 0;
+  double output_elements = 0;
+  std::vector<Shape> output_shapes = {};  ///< in the order of output_fields
+};
+
+/// One mini-app: everything the driver needs.
+struct App {
+  AppInfo info;
+  std::vector<ParameterSpec> parameters;
+  std::vector<VariantInfo> variants;  ///< in the order --list shows
+  std::vector<Row> rows;              ///< variants x spaces x dtypes that were compiled
+  std::vector<FieldSpec> (*input_fields)(DType) = nullptr;
+  std::vector<FieldSpec> (*output_fields)(DType) = nullptr;
+  /// Throws UserError when parameters do not go together.
+  void (*check_parameters)(ParameterMap const&) = nullptr;
+  /// Shapes that a size stands for, in the order of input_fields.
+  std::vector<Shape> (*input_shapes)(std::size_t size, ParameterMap const&) = nullptr;
+  Footprint (*footprint_of_size)(DType, std::size_t size, ParameterMap const&) = nullptr;
+  Footprint (*footprint_of_source)(DType, FieldSource const&, ParameterMap const&) = nullptr;
+  std::vector<DataKind> data{DataKind::random};  ///< kinds of data that it generates, the default first
+  std::unique_ptr<Case> (*generate_data)(DType, std::size_t size, std::uint64_t seed, DataKind,
+                                         ParameterMap const&) = nullptr;
+  std::unique_ptr<Case> (*read)(DType, FieldSource const&, ParameterMap const&) = nullptr;
+
+  [[nodiscard]] bool has(DataKind kind) const { return std::ranges::find(data, kind) != data.end(); }
+  /// A case of the default kind of data.
+  [[nodiscard]] std::unique_ptr<Case> generate(DType dtype, std::size_t size, std::uint64_t seed,
+                                               ParameterMap const& map) const {
+    return generate_data(dtype, size, seed, data.front(), map);
+  }
+};
+
+}  // namespace tessera

@@ -1,0 +1,44 @@
+#include <tessera/table/cache.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include <tessera/core/spaces.hpp>
+
+namespace tessera::measure {
+
+namespace {
+
+std::size_t eviction_bytes(bool host) {
+  // 128 MiB covers every GPU's L2 of today twice; processors with stacked caches say themselves what they have.
+  std::size_t const least = std::size_t{1} << 27;
+  long const last_level = host ? sysconf(_SC_LEVEL3_CACHE_SIZE) : 0;
+  return std::max(least, 2 * static_cast<std::size_t>(std::max(0L, last_level)));
+}
+
+template <class Exec>
+void evict() {
+  using Buffer = Kokkos::View<double*, typename Exec::memory_space>;
+  static Buffer buffer;
+  if (!buffer.is_allocated()) {
+    buffer = Buffer("tessera::evict_cache", eviction_bytes(!is_gpu<Exec>) / sizeof(double));
+    Kokkos::push_finalize_hook([] { buffer = Buffer(); });
+  }
+  Buffer const data = buffer;
+  Kokkos::parallel_for(
+      "tessera::evict_cache", Kokkos::RangePolicy<Exec>(0, data.extent(0)),
+      KOKKOS_LAMBDA(std::size_t i) { data(i) += 1.0; });
+  Exec().fence("tessera: caches evicted");
+}
+
+}  // namespace
+
+void evict_cache(std::string_view space) {
+  with_space(space, []<class Exec>() { evict<Exec>(); });
+}
+
+}  // namespace tessera::measure

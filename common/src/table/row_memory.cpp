@@ -1,0 +1,276 @@
+#include <tessera/table/row_memory.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <type_traits>
+
+#include <tessera/core/host_threads.hpp>
+#include <tessera/core/spaces.hpp>
+
+namespace tessera {
+
+namespace {
+
+constexpr unsigned char guard_pattern = 0xA5;
+
+template <class Memory>
+using Bytes = Kokkos::View<unsigned char*, Memory>;
+template <class Byte, class Memory>
+using Unmanaged = Kokkos::View<Byte*, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+template <class Memory>
+constexpr bool on_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, Memory>::accessible;
+
+template <class Memory>
+std::shared_ptr<unsigned char> allocate(std::size_t bytes, std::string const& label) {
+  auto const owner = std::make_shared<Bytes<Memory>>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), bytes);
+  return {owner, owner->data()};
+}
+
+// Calls body.operator()<Exec>() for the space of that name.
+template <class Body>
+void in_space(std::string_view space, Body const& body) {
+  if (!with_space(space, body)) throw std::runtime_error("no execution space `" + std::string(space) + "`");
+}
+
+// Copies within host memory, by all cores.
+void copy_on_host(void* to, void const* from, std::size_t bytes) {
+  for_blocks(bytes, std::size_t{1} << 22, [&](std::size_t, std::size_t begin, std::size_t end) {
+    std::memcpy(static_cast<unsigned char*>(to) + begin, static_cast<unsigned char const*>(from) + begin, end - begin);
+  });
+}
+
+#ifdef KOKKOS_HAS_SHARED_HOST_PINNED_SPACE
+using Pinned = Bytes<Kokkos::SharedHostPinnedSpace>;
+constexpr std::size_t pinned_bytes = std::size_t{1} << 26;
+
+// Memory that a device copies from and to at the bus' full speed. It costs more to get than to use: one piece, kept to
+// the end.
+Pinned& pinned_block() {
+  static Pinned block;
+  if (block.extent(0) == 0) {
+    block = Pinned(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera: pinned"), pinned_bytes);
+    Kokkos::push_finalize_hook([] { block = Pinned(); });
+  }
+  return block;
+}
+#endif
+
+// Between host memory and memory that the host cannot reach: large copies go through pinned memory, which all cores
+// fill or empty.
+template <bool ToHost, class To, class From>
+void copy_across(To const& to, From const& from) {
+#ifdef KOKKOS_HAS_SHARED_HOST_PINNED_SPACE
+  std::size_t const bytes = to.extent(0);
+  if (bytes > pinned_bytes / 16) {
+    Pinned const pinned = pinned_block();
+    for (std::size_t begin = 0; begin < bytes; begin += pinned_bytes) {
+      std::pair const range(begin, std::min(bytes, begin + pinned_bytes));
+      auto const piece = Kokkos::subview(pinned, std::pair(std::size_t{0}, range.second - range.first));
+      if constexpr (ToHost) {
+        Kokkos::deep_copy(piece, Kokkos::subview(from, range));
+        copy_on_host(to.data() + begin, piece.data(), piece.extent(0));
+      } else {
+        copy_on_host(piece.data(), from.data() + begin, piece.extent(0));
+        Kokkos::deep_copy(Kokkos::subview(to, range), piece);
+      }
+    }
+    return;
+  }
+#endif
+  Kokkos::deep_copy(to, from);
+}
+
+// The guards' pattern before and after, one value between.
+template <class Word>
+struct Poison {
+  Word* block;
+  Word value;
+  Word pattern;
+  std::size_t guard;  // words
+  std::size_t end;    // words, with both guards
+
+  KOKKOS_FUNCTION void operator()(std::size_t i) const { block[i] = i < guard || i >= end - guard ? pattern : value; }
+};
+
+template <class Exec, class Word>
+void poison_block(unsigned char* block, std::size_t bytes, Word value) {
+  constexpr auto pattern = static_cast<Word>(0xA5A5'A5A5'A5A5'A5A5U);
+  std::size_t const end = (bytes + 2 * GuardedFields::guard_bytes) / sizeof(Word);
+  Kokkos::parallel_for(
+      "tessera::poison", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(0, end),
+      Poison<Word>{reinterpret_cast<Word*>(block), value, pattern, GuardedFields::guard_bytes / sizeof(Word), end});
+}
+
+// The bits of the value that marks what was not written.
+std::uint64_t poison_bits(DType dtype) {
+  switch (dtype) {
+    case DType::float32: return std::bit_cast<std::uint32_t>(poison_value<float>);
+    case DType::float64: return std::bit_cast<std::uint64_t>(poison_value<double>);
+    case DType::int32: return std::bit_cast<std::uint32_t>(poison_value<std::int32_t>);
+    case DType::int64: return std::bit_cast<std::uint64_t>(poison_value<std::int64_t>);
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::shared_ptr<unsigned char> allocate_in(std::string_view space, std::size_t bytes, std::string const& label) {
+  std::shared_ptr<unsigned char> memory;
+  in_space(space, [&]<class Exec>() { memory = allocate<typename Exec::memory_space>(bytes, label); });
+  return memory;
+}
+
+std::shared_ptr<unsigned char> allocate_on_host(std::size_t bytes, std::string const& label) {
+  return allocate<Kokkos::HostSpace>(bytes, label);
+}
+
+void copy_from_host(std::string_view space, void* to, void const* from, std::size_t bytes) {
+  in_space(space, [&]<class Exec>() {
+    using Memory = typename Exec::memory_space;
+    if constexpr (on_host<Memory>) {
+      copy_on_host(to, from, bytes);
+    } else {
+      copy_across<false>(
+          Unmanaged<unsigned char, Memory>(static_cast<unsigned char*>(to), bytes),
+          Unmanaged<unsigned char const, Kokkos::HostSpace>(static_cast<unsigned char const*>(from), bytes));
+    }
+  });
+}
+
+void copy_to_host(std::string_view space, void* to, void const* from, std::size_t bytes) {
+  in_space(space, [&]<class Exec>() {
+    using Memory = typename Exec::memory_space;
+    if constexpr (on_host<Memory>) {
+      copy_on_host(to, from, bytes);
+    } else {
+      copy_across<true>(Unmanaged<unsigned char, Kokkos::HostSpace>(static_cast<unsigned char*>(to), bytes),
+                        Unmanaged<unsigned char const, Memory>(static_cast<unsigned char const*>(from), bytes));
+    }
+  });
+}
+
+std::vector<std::shared_ptr<unsigned char>> host_memory_of(std::vector<FieldSpec> const& specs,
+                                                           std::vector<Shape> const& shapes) {
+  std::vector<std::shared_ptr<unsigned char>> memory;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    memory.push_back(allocate_on_host(count_of(shapes.at(i)) * size_of(specs[i].dtype), specs[i].name));
+  }
+  return memory;
+}
+
+std::vector<std::shared_ptr<unsigned char>> copies_in(std::string_view space, std::vector<HostField> const& fields) {
+  std::vector<std::shared_ptr<unsigned char>> memory;
+  for (HostField const& field : fields) {
+    memory.push_back(allocate_in(space, field.bytes(), field.name));
+    copy_from_host(space, memory.back().get(), field.data.get(), field.bytes());
+  }
+  return memory;
+}
+
+std::vector<HostField> named_fields(std::vector<FieldSpec> const& specs, std::vector<Shape> const& shapes,
+                                    std::vector<std::shared_ptr<unsigned char>> const& memory) {
+  std::vector<HostField> fields;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    fields.push_back({specs[i].name, specs[i].dtype, shapes.at(i), nullptr});
+    if (!memory.empty()) fields.back().data = memory.at(i);
+  }
+  return fields;
+}
+
+void for_host_ranges(std::size_t count, std::function<void(std::size_t, std::size_t)> const& body) {
+  using Host = Kokkos::DefaultHostExecutionSpace;
+  std::size_t const block = std::size_t{1} << 18;
+  if (Host().concurrency() == 1) {  // usual beside a GPU
+    for_blocks(count, block, [&](std::size_t, std::size_t begin, std::size_t end) { body(begin, end); });
+    return;
+  }
+  Kokkos::parallel_for("tessera::host_ranges", Kokkos::RangePolicy<Host>(0, blocks_in(count, block)),
+                       [&](std::size_t i) { body(i * block, std::min(count, (i + 1) * block)); });
+  Host().fence("tessera: host ranges");
+}
+
+std::shared_ptr<unsigned char> HostBuffers::take(std::size_t bytes) {
+  for (auto const& [size, memory] : buffers_) {
+    if (size == bytes && memory.use_count() == 1) return memory;
+  }
+  return buffers_.emplace_back(bytes, allocate_on_host(bytes, "tessera: result")).second;
+}
+
+GuardedFields::GuardedFields(std::string_view space, std::vector<FieldSpec> specs, std::vector<Shape> shapes)
+    : space_(space), specs_(std::move(specs)), shapes_(std::move(shapes)) {
+  for (std::size_t i = 0; i < specs_.size(); ++i) {
+    blocks_.push_back(allocate_in(space_, bytes(i) + 2 * guard_bytes, specs_[i].name));
+  }
+}
+
+std::size_t GuardedFields::bytes(std::size_t field) const {
+  return count_of(shapes_.at(field)) * size_of(specs_[field].dtype);
+}
+
+void* GuardedFields::data(std::size_t i) const { return blocks_.at(i).get() + guard_bytes; }
+
+void GuardedFields::poison() {
+  in_space(space_, [&]<class Exec>() {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      DType const dtype = specs_[i].dtype;
+      if (size_of(dtype) == 8) {
+        poison_block<Exec>(blocks_[i].get(), bytes(i), poison_bits(dtype));
+      } else {
+        poison_block<Exec>(blocks_[i].get(), bytes(i), static_cast<std::uint32_t>(poison_bits(dtype)));
+      }
+    }
+  });
+  Kokkos::fence("tessera: poisoned");
+}
+
+std::vector<HostField> GuardedFields::fetch(HostBuffers& buffers) const {
+  std::vector<HostField> result;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) check_guards(i);
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    std::shared_ptr<unsigned char> const to = buffers.take(bytes(i));
+    copy_to_host(space_, to.get(), data(i), bytes(i));
+    result.push_back({specs_[i].name, specs_[i].dtype, shapes_[i], to});
+  }
+  return result;
+}
+
+std::vector<HostField> GuardedFields::fetch_sample(
+    std::function<std::vector<Stretch>(std::size_t)> const& choose) const {
+  std::vector<HostField> result;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) check_guards(i);
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    std::vector<Stretch> const stretches = choose(count_of(shapes_[i]));
+    std::size_t const size = size_of(specs_[i].dtype);
+    std::shared_ptr<unsigned char> const to = allocate_on_host(count_of(stretches) * size, "tessera: sample");
+    std::size_t filled = 0;
+    for (Stretch const& one : stretches) {
+      std::size_t const length = (one.end - one.begin) * size;
+      copy_to_host(space_, to.get() + filled, static_cast<unsigned char const*>(data(i)) + one.begin * size, length);
+      filled += length;
+    }
+    result.push_back({specs_[i].name, specs_[i].dtype, {count_of(stretches)}, to});
+  }
+  return result;
+}
+
+void GuardedFields::check_guards(std::size_t field) const {
+  std::array<unsigned char, guard_bytes> guard{};
+  for (std::size_t const begin : {std::size_t{0}, guard_bytes + bytes(field)}) {
+    copy_to_host(space_, guard.data(), blocks_.at(field).get() + begin, guard_bytes);
+    for (std::size_t i = 0; i < guard_bytes; ++i) {
+      if (guard[i] == guard_pattern) continue;
+      std::string const where = begin == 0 ? std::to_string(guard_bytes - i) + " bytes before the start"
+                                           : std::to_string(i) + " bytes past the end";
+      throw std::runtime_error("wrote outside of '" + specs_[field].name + "': " + where);
+    }
+  }
+}
+
+}  // namespace tessera

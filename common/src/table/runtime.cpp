@@ -1,0 +1,175 @@
+#include <tessera/table/runtime.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <unistd.h>
+
+#ifdef KOKKOS_ENABLE_OPENMP
+#include <omp.h>
+#endif
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <tessera/core/config.hpp>
+#include <tessera/core/host_threads.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/table/build_facts.hpp>
+
+#include "host_memory.hpp"
+
+namespace tessera {
+
+namespace {
+
+// The first line of `path` that starts with `key`, without the key and the white space and colon after it.
+std::string value_in(char const* path, std::string const& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key)) continue;
+    std::size_t const begin = line.find_first_not_of(" \t:", key.size());
+    return begin == std::string::npos ? std::string{} : line.substr(begin);
+  }
+  return {};
+}
+
+double free_host_bytes() {
+  double available = std::numeric_limits<double>::infinity();
+  std::istringstream(value_in("/proc/meminfo", "MemAvailable")) >> available;
+  available *= 1024;  // the kernel counts in KiB
+  return std::min(available, control_group_free_bytes());
+}
+
+std::string host_name() {
+  std::string const model = value_in("/proc/cpuinfo", "model name");
+  return model.empty() ? "host processor" : model;
+}
+
+// OMP_PROC_BIND has bound this thread to one processor before main() began; OpenMP's places are all that there are.
+void find_processors() {
+#ifdef KOKKOS_ENABLE_OPENMP
+  cpu_set_t processors;
+  CPU_ZERO(&processors);
+  for (int place = 0; place < omp_get_num_places(); ++place) {
+    std::vector<int> ids(static_cast<std::size_t>(omp_get_place_num_procs(place)));
+    omp_get_place_proc_ids(place, ids.data());
+    for (int const id : ids) CPU_SET(id, &processors);
+  }
+  if (CPU_COUNT(&processors) > CPU_COUNT(&host_processors())) use_processors(processors);
+#endif
+}
+
+}  // namespace
+
+namespace {
+
+// Kokkos aborts where there is no GPU of the number that was asked for, or none at all.
+void check_devices([[maybe_unused]] int argc, [[maybe_unused]] char** argv) {
+#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
+  int count = 0;
+#if defined(KOKKOS_ENABLE_CUDA)
+  if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
+#else
+  if (hipGetDeviceCount(&count) != hipSuccess) count = 0;
+#endif
+  if (count == 0) throw std::runtime_error("no GPU is to be seen");
+  auto const check = [&](std::string const& word, std::string const& value) {
+    if (std::stol(value) >= count)
+      throw std::runtime_error(word + "=" + value + " of " + std::to_string(count) + " GPUs");
+  };
+  std::string const option = "--kokkos-device-id=";
+  bool given = false;
+  for (int i = 1; i < argc; ++i) {
+    std::string const argument = argv[i];
+    if (!argument.starts_with(option)) continue;
+    given = true;
+    check("--kokkos-device-id", argument.substr(option.size()));
+  }
+  char const* const variable = std::getenv("KOKKOS_DEVICE_ID");  // NOLINT(concurrency-mt-unsafe)
+  if (!given && variable != nullptr) check("KOKKOS_DEVICE_ID", variable);
+#endif
+}
+
+}  // namespace
+
+Runtime::Runtime(int& argc, char** argv) : ranks_(argc, argv) {
+  find_processors();
+  check_devices(argc, argv);
+  Kokkos::initialize(argc, argv);
+}
+
+Runtime::~Runtime() { Kokkos::finalize(); }
+
+std::vector<std::string> enabled_spaces() {
+  std::vector<std::string> names;
+  for_each_type(EnabledSpaces{}, [&]<class Exec>() { names.emplace_back(space_name<Exec>()); });
+  return names;
+}
+
+std::vector<std::string> enabled_dtypes() {
+  std::vector<std::string> names;
+  for_each_type(EnabledDTypes{}, [&]<class T>() { names.emplace_back(name_of(dtype_of<T>)); });
+  return names;
+}
+
+bool is_host_space(std::string const& space) {
+  bool host = true;
+  with_space(space, [&]<class Exec>() { host = !is_gpu<Exec>; });
+  return host;
+}
+
+double free_memory_bytes(std::string const& space) {
+  if (is_host_space(space)) return free_host_bytes();
+  std::size_t free = 0;
+  std::size_t total = 0;
+#if defined(KOKKOS_ENABLE_CUDA)
+  if (cudaMemGetInfo(&free, &total) != cudaSuccess) throw std::runtime_error("cudaMemGetInfo failed");
+#elif defined(KOKKOS_ENABLE_HIP)
+  if (hipMemGetInfo(&free, &total) != hipSuccess) throw std::runtime_error("hipMemGetInfo failed");
+#endif
+  (void)total;
+  return static_cast<double>(free);
+}
+
+std::string device_name(std::string const& space) {
+  if (is_host_space(space)) return host_name() + ", " + std::to_string(concurrency(space)) + " threads";
+#if defined(KOKKOS_ENABLE_CUDA)
+  return Kokkos::Cuda().cuda_device_prop().name;
+#elif defined(KOKKOS_ENABLE_HIP)
+  return Kokkos::HIP::hip_device_prop().name;
+#else
+  return space;
+#endif
+}
+
+int concurrency(std::string const& space) {
+  int result = 1;
+  with_space(space, [&]<class Exec>() { result = Exec().concurrency(); });
+  return result;
+}
+
+std::map<std::string, std::string> build_facts() {
+  std::map<std::string, std::string> facts;
+  facts["version"] = build::version;
+  facts["git_commit"] = build::git_commit;
+  facts["build_type"] = build::type;
+  facts["compiler"] = build::compiler;
+  facts["flags"] = build::flags;
+  facts["kokkos_version"] = std::to_string(KOKKOS_VERSION / 10000) + "." + std::to_string(KOKKOS_VERSION / 100 % 100) +
+                            "." + std::to_string(KOKKOS_VERSION % 100);
+  if (Kokkos::is_initialized()) {
+    std::ostringstream configuration;
+    Kokkos::print_configuration(configuration);
+    facts["kokkos_configuration"] = configuration.str();
+  }
+  return facts;
+}
+
+}  // namespace tessera
