@@ -78,12 +78,6 @@ struct Dot : PairProblem<Parameters> {
 using collective::Accumulator;
 using collective::product;
 
-/// The term of the sum.
-template <class T>
-struct Product {
-  [[nodiscard]] KOKKOS_FUNCTION Accumulator<T> operator()(T const& a, T const& b) const { return product(a, b); }
-};
-
 /// The output's memory as one accumulator.
 template <class T, class Memory>
 [[nodiscard]] Kokkos::View<Accumulator<T>, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>> accumulator_of(

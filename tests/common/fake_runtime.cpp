@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include <tessera/measure/roofs.hpp>
 #include <tessera/table/runtime.hpp>
 
 namespace tessera {

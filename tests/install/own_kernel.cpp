@@ -59,7 +59,7 @@ void prefix_sum(Exec const& exec, Values const& values) {
   constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
   int const threads = kernels::team_size(exec, 0, vector_length);
   auto const n = values.extent(0);
-  auto const tiles = tiles_of(n, static_cast<std::size_t>(threads) * Lanes::width);
+  auto const tiles = tessera::tiles_of(n, static_cast<std::size_t>(threads) * Lanes::width);
   kernels::LookBackWorkspace<Exec, std::int32_t> look_back("consumer::look_back", tiles);
   auto const handle = look_back.next_launch(exec);
   auto const scratch = SharedView::shmem_size() + Scratch::shmem_size(threads);

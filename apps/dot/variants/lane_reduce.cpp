@@ -1,11 +1,11 @@
 /// \file
 /// Lanes, threads, team, device in one launch: 16-byte accesses with several in flight, lanes and threads folded
 /// without atomics, and the last team to finish folds the teams' sums, in their order: same bits on every run. The
-/// kernel is device/single_pass_sum.hpp; its term here is a product.
+/// kernel is kernels/reduce.hpp; its term here is a product.
 
 #include "../problem.hpp"
 
-#include <tessera/kernels/single_pass_sum.hpp>
+#include <tessera/kernels/reduce.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::dot {
@@ -22,13 +22,13 @@ struct LaneReduce {
         : sum_(exec, input.a.extent(0), input.parameters.team, "tessera::dot::lane_reduce") {}
 
     void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
-      sum_(exec, accumulator_of(output.out).data(), Product<T>{}, input.a.data(), input.b.data());
+      sum_(exec, input.a, input.b, output.out);
     }
 
     [[nodiscard]] double rounding_steps() const { return sum_.rounding_steps(1); }
 
    private:
-    kernels::SinglePassSum<Exec, T, 2, Product<T>> sum_;
+    kernels::SinglePassSum<Exec, T, 2, kernels::Times<T>> sum_;
   };
 };
 

@@ -19,8 +19,7 @@ struct Read {
 
     void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& input,
                     OutputOn<Roofline, Exec, T> const& output) const {
-      using Sum = collective::Accumulator<T>;
-      read_(exec, reinterpret_cast<Sum*>(output.sum.data()), measure::Value<T>{}, input.a.data());
+      read_(exec, input.a, output.sum);
     }
 
     [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "sum"}}; }

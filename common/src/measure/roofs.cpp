@@ -10,6 +10,7 @@
 #include <tessera/core/config.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/measure/roof_kernels.hpp>
+#include <tessera/measure/roofs.hpp>
 #include <tessera/table/runtime.hpp>
 
 namespace tessera {
@@ -60,8 +61,7 @@ void measure_bandwidths(Exec const& exec, std::size_t bytes, int samples, Roofs&
 
   Kokkos::View<float, typename Exec::memory_space> const sum("tessera::roofs::sum");
   measure::Read<Exec, float> const read(exec, 2 * n, 0, "tessera::roofline::read");
-  roofs.read_bytes_per_second =
-      rate(2 * n, median_seconds(exec, samples, [&] { read(exec, sum.data(), measure::Value<float>{}, data); }));
+  roofs.read_bytes_per_second = rate(2 * n, median_seconds(exec, samples, [&] { read(exec, buffer, sum); }));
 }
 
 template <class Exec, class T>

@@ -13,7 +13,7 @@
 #include <tessera/collective/pack.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/for_each_pack.hpp>
-#include <tessera/kernels/single_pass_sum.hpp>
+#include <tessera/kernels/reduce.hpp>
 #include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::measure {
@@ -69,17 +69,9 @@ void triad(Exec const& exec, T const* a, T const* b, T* out, T s, std::size_t n)
   kernels::for_each_pack<width>("tessera::roofline::triad", exec, n, aligned, detail::TriadKernel<T>{a, b, out, s});
 }
 
-/// The term of a plain sum.
-template <class T>
-struct Value {
-  [[nodiscard]] KOKKOS_FUNCTION collective::Accumulator<T> operator()(T const& a) const {
-    return static_cast<collective::Accumulator<T>>(a);
-  }
-};
-
 /// Reads n elements and leaves their sum.
 template <ExecutionSpace Exec, class T>
-using Read = kernels::SinglePassSum<Exec, T, 1, Value<T>>;
+using Read = kernels::SinglePassSum<Exec, T, 1, kernels::Itself<T>>;
 
 /// Chains of multiply-adds: out[i] = f(f(... f(i mod 256))), with f(x) = x * multiplier + addend, `iterations` times.
 /// A thread runs enough independent chains in registers to hide a multiply-add's latency.

@@ -2,12 +2,16 @@
 /// \file
 /// The sum of a term over one or several arrays, in one launch: 16-byte accesses with several in flight, lanes and
 /// threads folded without atomics, and the last team to finish folds the teams' sums, in their order: same bits on
-/// every run.
+/// every run. Reads each array once; n elements of each are all its traffic.
 ///
 /// Example, one array, term x, chunks of 4: 3 1 4 1 | 5 9 -> the teams' sums 9 and 14 -> 23.
+///
+/// Use:  sum(exec, in, out);  dot(exec, a, b, out);
+/// or, enqueued many times:  SinglePassSum<Exec, float, 2, Times<float>> dot(exec, n);  dot(exec, a, b, out);
 
 #include <Kokkos_Core.hpp>
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -24,19 +28,44 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/chunks.hpp>
 #include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/views.hpp>
 
 namespace tessera::kernels {
 
+/// What a thread of SinglePassSum has in flight.
+template <ExecutionSpace Exec, class T>
+struct SumTuning {
+  static constexpr int lanes = lane::natural_width<Exec>;
+  static constexpr int rows = 4;                          ///< packs a lane loads before it adds: enough to hide memory
+  static constexpr int pack = collective::pack_width<T>;  ///< elements of a pack: 16 bytes, the widest load there is
+};
+
+/// The term of a plain sum.
+template <class T>
+struct Itself {
+  [[nodiscard]] KOKKOS_FUNCTION collective::Accumulator<T> operator()(T const& a) const {
+    return static_cast<collective::Accumulator<T>>(a);
+  }
+};
+
+/// The term of a scalar product.
+template <class T>
+struct Times {
+  [[nodiscard]] KOKKOS_FUNCTION collective::Accumulator<T> operator()(T const& a, T const& b) const {
+    return collective::product(a, b);
+  }
+};
+
 namespace detail {
 
-template <ExecutionSpace Exec, class T, int Arrays, class Term>
+template <ExecutionSpace Exec, class T, int Arrays, class Term, class Tuning>
 struct SinglePassSumKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
-  using Lanes = lane::On<Exec, lane::natural_width<Exec>>;
+  using Lanes = lane::On<Exec, Tuning::lanes>;
   using Sum = collective::Accumulator<T>;
-  static constexpr int rows = 4;
-  static constexpr int pack = collective::pack_width<T>;
+  static constexpr int rows = Tuning::rows;
+  static constexpr int pack = Tuning::pack;
   using Items = thread::Rows<T, rows, pack>;
   static constexpr int part = rows * Lanes::width * pack;  // elements that a thread takes at a time
   struct Sums {
@@ -48,7 +77,7 @@ struct SinglePassSumKernel {
   using LastView = Kokkos::View<bool, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
   T const* in[Arrays];
-  Sum* out;
+  T* out;
   Sum* partial;             // one sum a team
   std::uint32_t* finished;  // teams that are done; back at zero after every launch
   Chunks chunks;
@@ -74,7 +103,7 @@ struct SinglePassSumKernel {
       Kokkos::memory_fence();  // the sums must not be read before the count
       Sum const total = team_sum(team, lanes, of_threads, partial_sum(team, lanes));
       Kokkos::single(Kokkos::PerTeam(team), [&] {
-        *out = total;
+        *out = static_cast<T>(total);
         *finished = 0;
       });
     }
@@ -142,33 +171,43 @@ struct SinglePassSumKernel {
 /// out = sum over i of term(a0[i], a1[i], ...), for arrays of n elements.
 ///
 /// `Term` is a function object for the device, `Accumulator<T> operator()(T const&...) const` with one argument an
-/// array; of zeros it is zero (parts that are not whole are filled with them). What a team is and what it takes is
-/// chosen once, where the scratch memory of the device is allocated; a call only enqueues. Calls of one object must not
-/// run at the same time: they share that memory.
-template <ExecutionSpace Exec, class T, int Arrays, class Term>
+/// array; of zeros it is zero (parts that are not whole are filled with them). Constructed once: chooses teams and
+/// chunks, allocates one sum a team. Calls only enqueue; those of one object must not run at the same time, since they
+/// share that memory.
+template <ExecutionSpace Exec, class T, int Arrays, class Term, class Tuning = SumTuning<Exec, T>>
 class SinglePassSum {
-  using Kernel = detail::SinglePassSumKernel<Exec, T, Arrays, Term>;
+  using Kernel = detail::SinglePassSumKernel<Exec, T, Arrays, Term, Tuning>;
   static constexpr int vector_length = lane::vector_length<Exec>(Kernel::Lanes::width);
 
  public:
   using Sum = collective::Accumulator<T>;
 
+  /// \param n elements of each array
   /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
-  SinglePassSum(Exec const& exec, std::size_t n, std::int64_t team, std::string const& label)
+  /// \param label what Kokkos' tools call it
+  explicit SinglePassSum(Exec const& exec, std::size_t n, std::int64_t team = 0,
+                         std::string const& label = "tessera::sum", Term const& term = {})
       : label_(label + "::sum"),
+        term_(term),
+        n_(n),
         threads_(team_size(exec, team, vector_length)),
         chunks_(chunks_of(exec, n, static_cast<std::size_t>(threads_) * Kernel::part, threads_ * vector_length)),
         partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"), chunks_.count),
         finished_(label + "::finished") {}
 
-  /// Enqueues the sum of arrays of n elements into `*out`, memory of the space.
-  template <class... Array>
-    requires(sizeof...(Array) == Arrays)
-  void operator()(Exec const& exec, Sum* out, Term const& term, Array const*... in) const {
-    Kernel const kernel{{in...}, out, partial_.data(), finished_.data(), chunks_, term};
-    typename Kernel::Policy policy(exec, chunks_.count, threads_, vector_length);
-    Kokkos::parallel_for(
-        label_, policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes(threads_)))), kernel);
+  /// Enqueues the sum of one array. `in` [n], consecutive elements; `out` one value (rank 0). Throws
+  /// std::invalid_argument if `in` has another length or a stride.
+  template <Readable<Exec, T, 1> In, Writable<Exec, T, 0> Out>
+    requires(Arrays == 1)
+  void operator()(Exec const& exec, In const& in, Out const& out) const {
+    enqueue(exec, {contiguous(in, n_)}, out.data());
+  }
+
+  /// The same of two arrays [n].
+  template <Readable<Exec, T, 1> A, Readable<Exec, T, 1> B, Writable<Exec, T, 0> Out>
+    requires(Arrays == 2)
+  void operator()(Exec const& exec, A const& a, B const& b, Out const& out) const {
+    enqueue(exec, {contiguous(a, n_), contiguous(b, n_)}, out.data());
   }
 
   /// Roundings on the longest way to the result: of the term, a lane's share of a chunk, its rows and packs, lanes,
@@ -182,11 +221,41 @@ class SinglePassSum {
   }
 
  private:
+  void enqueue(Exec const& exec, std::array<T const*, Arrays> const& in, T* out) const {
+    Kernel kernel{{}, out, partial_.data(), finished_.data(), chunks_, term_};
+    for (int array = 0; array < Arrays; ++array) kernel.in[array] = in[array];
+    typename Kernel::Policy policy(exec, chunks_.count, threads_, vector_length);
+    Kokkos::parallel_for(
+        label_, policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes(threads_)))), kernel);
+  }
+
   std::string label_;
+  Term term_;
+  std::size_t n_;
   int threads_;
   Chunks chunks_;
   Kokkos::View<Sum*, typename Exec::memory_space> partial_;
   Kokkos::View<std::uint32_t, typename Exec::memory_space> finished_;
 };
+
+/// out = in[0] + in[1] + ... + in[n-1]. `in` [n], `out` of one element. Integers wrap. For a single
+/// use: it allocates, enqueues, and waits.
+template <ExecutionSpace Exec, class In, class Out>
+void sum(Exec const& exec, In const& in, Out const& out) {
+  using T = typename In::non_const_value_type;
+  SinglePassSum<Exec, T, 1, Itself<T>> const kernel(exec, in.extent(0));
+  kernel(exec, in, out);
+  exec.fence("tessera: sum");  // the kernel's memory is freed at the end of this call
+}
+
+/// out = a[0] * b[0] + ... + a[n-1] * b[n-1]. `a`, `b` [n], `out` of one element. For a single use: it
+/// allocates, enqueues, and waits.
+template <ExecutionSpace Exec, class A, class B, class Out>
+void dot(Exec const& exec, A const& a, B const& b, Out const& out) {
+  using T = typename A::non_const_value_type;
+  SinglePassSum<Exec, T, 2, Times<T>> const kernel(exec, a.extent(0));
+  kernel(exec, a, b, out);
+  exec.fence("tessera: dot");
+}
 
 }  // namespace tessera::kernels

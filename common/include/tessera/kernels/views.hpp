@@ -1,0 +1,73 @@
+#pragma once
+/// \file
+/// What kernels take: Kokkos Views of any memory that the execution space reaches. What a kernel cannot read is a compile
+/// error where the type says it (a matrix by columns, results in const elements, memory out of reach), and
+/// std::invalid_argument where only the run can tell (a stride, a wrong extent): never a wrong result in silence.
+
+#include <Kokkos_Core.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include <tessera/core/spaces.hpp>
+
+namespace tessera::kernels {
+
+/// A View of `rank` dimensions of elements T, which `Exec` can read.
+template <class V, class Exec, class T, int rank>
+concept Readable = Kokkos::is_view_v<V> && V::rank() == rank && std::same_as<typename V::non_const_value_type, T> &&
+                   static_cast<bool>(Kokkos::SpaceAccessibility<Exec, typename V::memory_space>::accessible);
+
+/// The same, which `Exec` can also write.
+template <class V, class Exec, class T, int rank>
+concept Writable = Readable<V, Exec, T, rank> && !std::is_const_v<typename V::value_type>;
+
+namespace detail {
+
+[[noreturn]] inline void refuse(std::string const& label, std::string const& why) {
+  throw std::invalid_argument("View '" + label + "' " + why);
+}
+
+}  // namespace detail
+
+/// The elements of an array, one after the other in memory. `n`: how many there must be. Throws std::invalid_argument if
+/// there are others, or if they are strided.
+template <class V>
+  requires(V::rank() == 1)
+[[nodiscard]] typename V::value_type* contiguous(V const& array, std::size_t n) {
+  if (array.extent(0) != n) {
+    detail::refuse(array.label(), "has " + std::to_string(array.extent(0)) + " elements (the kernel was made for " +
+                                      std::to_string(n) + ")");
+  }
+  if (n > 1 && array.stride(0) != 1) {
+    detail::refuse(array.label(), "has a stride of " + std::to_string(array.stride(0)) +
+                                      " (this kernel reads consecutive elements): copy it first");
+  }
+  return array.data();
+}
+
+/// The elements of a matrix of `rows` x `cols`, row after row in memory: LayoutRight, or a LayoutStride that amounts to
+/// it. Throws std::invalid_argument if its extents are others, or if there are gaps between elements or rows.
+template <class V>
+  requires(V::rank() == 2)
+[[nodiscard]] typename V::value_type* row_major(V const& matrix, std::size_t rows, std::size_t cols) {
+  static_assert(!std::is_same_v<typename V::array_layout, Kokkos::LayoutLeft>,
+                "Tessera: this kernel reads matrices row by row: give it Views of Kokkos::LayoutRight "
+                "(Kokkos::LayoutLeft is the default on GPUs)");
+  if (matrix.extent(0) != rows || matrix.extent(1) != cols) {
+    detail::refuse(matrix.label(), "is " + std::to_string(matrix.extent(0)) + " x " + std::to_string(matrix.extent(1)) +
+                                       " (the kernel was made for " + std::to_string(rows) + " x " +
+                                       std::to_string(cols) + ")");
+  }
+  if ((cols > 1 && matrix.stride(1) != 1) || (rows > 1 && cols > 0 && matrix.stride(0) != cols)) {
+    detail::refuse(matrix.label(), "has strides of " + std::to_string(matrix.stride(0)) + " and " +
+                                       std::to_string(matrix.stride(1)) +
+                                       " (this kernel reads whole rows, one after the other): copy it first");
+  }
+  return matrix.data();
+}
+
+}  // namespace tessera::kernels
