@@ -47,7 +47,8 @@ struct TurnedTiles {
 
   /// Tiles of whole blocks: as many of them in another shape where the matrix is too narrow for a square.
   [[nodiscard]] static collective::MatrixTiles tiles_of(std::size_t rows, std::size_t cols) {
-    auto const in_blocks = collective::fitted_tiles(tiles_of(rows, pack), tiles_of(cols, pack), most_down, most_across);
+    auto const in_blocks =
+        collective::fitted_tiles(tessera::tiles_of(rows, pack), tessera::tiles_of(cols, pack), most_down, most_across);
     return {.rows = rows,
             .cols = cols,
             .tile_rows = in_blocks.tile_rows * pack,
