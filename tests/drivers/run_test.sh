@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+#
+# What ./run promises: exit codes, one clear message, stdout that is the program's alone, and a second try after an
+# interruption. Needs the build directory of `./run test` (what it compiles itself is one program, once more).
+#
+#   tests/drivers/run_test.sh        exit code 1 if something is not as promised
+
+set -euo pipefail
+checkout=$(dirname "$(dirname "$(dirname "$(readlink -f "$0")")")")
+# Elsewhere, and with a space in its name: nothing may depend on where one stands.
+work=$(mktemp -d -t 'run test.XXXXXX')
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+failures=0
+fail() {
+  printf 'FAILED: %s\n' "$*" >&2
+  sed 's/^/    out: /' "$work/out" >&2
+  sed 's/^/    err: /' "$work/err" >&2
+  failures=$((failures + 1))
+}
+
+# expect CODE TEXT ARGS...: ./run ARGS ends with CODE, and says TEXT on stdout or stderr.
+expect() {
+  local code=0 wanted=$1 text=$2
+  shift 2
+  "$checkout/run" "$@" >out 2>err </dev/null || code=$?
+  if ((code != wanted)); then fail "run $*: exit code $code, not $wanted"; fi
+  grep -qF -- "$text" out err || fail "run $*: does not say '$text'"
+}
+
+# A person's mistakes: exit 2, one message, nothing built.
+expect 0 'usage: ./run COMMAND' help
+# shellcheck disable=SC2016  # the backquotes are the message's
+expect 2 'did you mean `test`' tset
+expect 2 'demo takes no arguments' demo now
+expect 2 'unknown mini-app' test no_such_app
+expect 2 'unknown mini-app' build dto
+TESSERA_DEPS=conan expect 2 "TESSERA_DEPS is 'conan'" build
+if ! nvidia-smi -L >/dev/null 2>&1 && ! command -v rocminfo >/dev/null; then expect 2 'no GPU was found' gpu; fi
+
+# A program: its stdout alone, files where one stands, its own exit codes.
+expect 0 'failed=0' dot --size 1000 --samples 1 --min-time 0 --json report.json
+[[ $(tail -n 1 out) == 'TESSERA rows='* ]] || fail "the last line is another"
+[[ -s report.json ]] || fail "no report where the command was given"
+if grep -q 'building\|configuring\|dependencies:' out; then fail "stdout has lines of ./run"; fi
+expect 0 'look_back' prefix_sum --list
+expect 2 'sise' dot --sise 4
+
+# An interruption while it configures or compiles: exit 130, and the same command goes on.
+export TESSERA_BUILD_DIR=$work/build TESSERA_APPS=map TESSERA_DTYPES=float
+for seconds in 1 4; do
+  setsid "$checkout/run" build map >out 2>err </dev/null &
+  sleep "$seconds"
+  code=0
+  kill -TERM -- -$! 2>/dev/null || true  # the whole group, as a terminal does
+  wait $! || code=$?
+  ((code == 130)) || fail "interrupted after $seconds s: exit code $code, not 130"
+  grep -q 'goes on from here' err || fail "interrupted after $seconds s: does not say how to go on"
+done
+expect 0 'programs are in' build map
+expect 0 'failed=0' map --size 1000 --samples 1 --min-time 0
+
+if ((failures)); then echo "run: $failures promises broken"; exit 1; fi
+echo 'run: ok'
