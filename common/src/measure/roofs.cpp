@@ -34,11 +34,21 @@ double median_seconds(Exec const& exec, int samples, Body&& body) {
   return *middle;
 }
 
+// What one run of a kernel may take. A build with sanitizers takes longer, by far, and would spend minutes on figures that say
+// nothing: it measures on little.
+constexpr double most_seconds = 0.3;
+
 // Copy, triad and read, all on one buffer of twice `bytes`.
 template <class Exec>
 void measure_bandwidths(Exec const& exec, std::size_t bytes, int samples, Roofs& roofs) {
   using Buffer = Kokkos::View<float*, typename Exec::memory_space>;
-  std::size_t const n = std::max<std::size_t>(64, bytes / sizeof(float) / 64 * 64);
+  std::size_t n = std::max<std::size_t>(64, bytes / sizeof(float) / 64 * 64);
+  std::size_t const few = std::min<std::size_t>(n, std::size_t{1} << 20);
+  {
+    Buffer const probe("tessera::roofs::probe", 2 * few);
+    double const seconds = median_seconds(exec, 3, [&] { measure::copy(exec, probe.data(), probe.data() + few, few); });
+    if (seconds * static_cast<double>(n / few) > most_seconds) n = few;
+  }
   Buffer const buffer(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::roofs::buffer"), 2 * n);
   float* const data = buffer.data();
   Kokkos::parallel_for(
@@ -67,10 +77,14 @@ void measure_bandwidths(Exec const& exec, std::size_t bytes, int samples, Roofs&
 template <class Exec, class T>
 double peak(Exec const& exec, int samples) {
   constexpr std::int32_t count = measure::most_chains;
-  constexpr std::int32_t iterations = measure::chain_iterations<Exec>;
   Kokkos::View<T*, typename Exec::memory_space> const out("tessera::roofs::chains", count);
-  double const seconds = median_seconds(exec, samples, [&] { measure::chains(exec, out.data(), count, iterations); });
-  return 2.0 * count * iterations / seconds;
+  auto const seconds_of = [&](std::int32_t iterations, int of) {
+    return median_seconds(exec, of, [&] { measure::chains(exec, out.data(), count, iterations); });
+  };
+  constexpr std::int32_t few = measure::chain_iterations<Exec> / 64;
+  bool const slow = 64 * seconds_of(few, 3) > most_seconds;
+  std::int32_t const iterations = slow ? few : measure::chain_iterations<Exec>;
+  return 2.0 * count * iterations / seconds_of(iterations, samples);
 }
 
 template <class Exec>
