@@ -135,10 +135,12 @@ def find_pictures(points, kinds):
 def _drawing():
     try:
         from . import pictures
-    except ImportError as error:
+    except Exception as error:  # a broken installation may fail in any way
+        missing = isinstance(error, ModuleNotFoundError)
+        why = f"{error.name} is missing from" if missing else f"matplotlib does not start, {error}, in"
         raise UserError(
-            f"cannot draw ({error.name or error} is missing from this Python, {sys.executable}); install NumPy and "
-            "matplotlib (Debian: python3-matplotlib; Spack: py-matplotlib; pip: matplotlib)"
+            f"cannot draw ({why} this Python, {sys.executable}); install matplotlib (Debian: python3-matplotlib; "
+            "Spack: py-matplotlib; pip: matplotlib)"
         )
     return pictures
 
