@@ -1,8 +1,10 @@
 """How each picture is drawn. Readable in grey and by colour-blind readers: nothing is told by colour alone."""
 
+import logging
 from math import atan2, degrees
 
-import matplotlib
+logging.getLogger("matplotlib").setLevel(logging.ERROR)  # what it says of caches of fonts is no news to a user
+import matplotlib  # noqa: E402
 
 matplotlib.use("Agg")  # no window, so no display
 
