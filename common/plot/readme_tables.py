@@ -97,10 +97,11 @@ def table(readme, root, folder, options):
     launches = max(point.launches for point in points)
     up = os.path.relpath(results, os.path.dirname(os.path.abspath(readme)))
     copy = f"; copy in the same run: {_rate(copies)} GB/s" if copies else ""
+    medians = "samples" if launches == 1 else f"{launches} launches"
     lines = [
         f"{min(report.started for report in mine)[:10]}, {place.device}, {place.space}, {place.build.compiler}, "
-        f"Kokkos {place.build.kokkos}, {dtype}; GB/s (share of the roof){copy}.",
-        f"Medians of {'samples' if launches == 1 else f'{launches} launches'}; [reports]({up}), commit {place.build.commit}.",
+        f"Kokkos {place.build.kokkos}, commit {place.build.commit}, {dtype}.",
+        f"GB/s (share of the roof){copy}. Medians of {medians} of these [reports]({up}):",
         "",
         "```",
         *dict.fromkeys(f"$ {report.command}" for report in mine),

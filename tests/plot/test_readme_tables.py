@@ -58,9 +58,9 @@ class Tables(unittest.TestCase):
         self.assertEqual(
             text.split("\n"),
             ["# map", "", MARK, "",
-             "2026-11-22, A chip, 8 threads, openmp, GNU 16.2.0, Kokkos 5.2.2, float; GB/s (share of the roof); "
-             "copy in the same run: 100 GB/s.",
-             "Medians of samples; [reports](../../common/results/chip-2026-11-22), commit 0123456789ab.", "",
+             "2026-11-22, A chip, 8 threads, openmp, GNU 16.2.0, Kokkos 5.2.2, commit 0123456789ab, float.",
+             "GB/s (share of the roof); copy in the same run: 100 GB/s. Medians of samples of these "
+             "[reports](../../common/results/chip-2026-11-22):", "",
              "```", "$ tessera run all", "```", "",
              "| variant | 2^20 | 2^24 |", "|---|---:|---:|",
              "| `range` | 50.0 (50%) | 50.0 (50%) |", "| `vector` | 100 (100%) | 100 (100%) |", "",
