@@ -21,6 +21,7 @@ LINES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (8, 2)), (0, (3
 LEVELS = {"range": ("#0072B2", "o"), "team": ("#D55E00", "s"), "lane": ("#009E73", "^"),
           "device": ("#000000", "D"), "library": ("#CC79A7", "P"), "ranks": ("#56B4E9", "v")}  # fmt: skip
 ROOF = {"color": "black", "linestyle": (0, (6, 2)), "linewidth": 1.3, "zorder": 1.5}
+RANGE = {"color": "#999999", "linewidth": 0.7, "zorder": 1.4}
 PEAK = {**ROOF, "linestyle": "-"}
 BELOW, BESIDE = "below", "beside"  # where a legend stands: _caption sees to its room
 PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
@@ -80,12 +81,12 @@ def roofline(picture, names):
             high = max(high, 4 * peak / copy)
         corner = peak / copy if copy and peak else high
         if copy:
-            for bound in {picture.copy[0], picture.copy[2]} - {copy}:
-                axes.plot([low, corner], [bound * low, bound * corner], color="#999999", linewidth=0.7)
+            for bound in _apart(picture.copy):
+                axes.plot([low, corner], [bound * low, bound * corner], **RANGE)
             axes.plot([low, corner], [copy * low, copy * corner], **ROOF)
         if peak:
-            for bound in {picture.peak[0], picture.peak[2]} - {peak}:
-                axes.plot([corner if copy else low, high], [bound, bound], color="#999999", linewidth=0.7)
+            for bound in _apart(picture.peak):
+                axes.plot([corner if copy else low, high], [bound, bound], **RANGE)
             axes.plot([corner if copy else low, high], [peak, peak], **PEAK)
         for number, group in enumerate(picture.groups):
             look = _look(number)
@@ -103,7 +104,8 @@ def roofline(picture, names):
         handles = []
         if copy:
             of = f" (of {_bytes(picture.working_set_bytes)})" if picture.working_set_bytes else ""
-            handles.append(Line2D([], [], **ROOF, label=f"copy in {_memory(picture.place.space)}:\n{_bytes_per_second(copy)}{of}"))
+            label = f"copy in {_memory(picture.place.space)}:\n{_bytes_per_second(copy)}{of}"
+            handles.append(Line2D([], [], label=label, **ROOF))
         if peak:
             handles.append(Line2D([], [], **PEAK, label=f"peak of multiply-adds, {picture.dtype}:\n{_operations(peak)}"))
         handles.append(Line2D([], [], linestyle="none", label="\nfastest variant, share of roof"))
@@ -118,7 +120,7 @@ def roofline(picture, names):
                       borderaxespad=0.2).set_label(BESIDE)  # fmt: skip
         _title(figure, f"Roofline, {picture.dtype}", names[picture.place])
         more = _no_operations(picture.without_operations)
-        if any(ceiling and ceiling[0] != ceiling[2] for ceiling in (picture.copy, picture.peak)):
+        if _apart(picture.copy) or _apart(picture.peak):
             more = "; ".join(filter(None, ("grey: lowest and highest ceiling of the runs", more)))
         _caption(figure, _words(picture.place, _points_of(picture.groups), picture.groups, more))
         # The slope of the copy line on paper is known once the layout is.
@@ -133,6 +135,11 @@ def roofline(picture, names):
         if peak:
             axes.annotate("peak", (high, peak), xytext=(0, 4), textcoords="offset points", ha="right", fontsize=8)
         return figure
+
+
+def _apart(ceiling):
+    """The lowest and the highest ceiling of several runs, as far as they could be seen beside the median."""
+    return [bound for bound in (ceiling[0], ceiling[2]) if abs(bound / ceiling[1] - 1) > 0.05] if ceiling else []
 
 
 def _memory(space):
@@ -211,7 +218,8 @@ def shares(picture, names):
     with plt.rc_context(LOOK):
         columns = _columns(picture.groups)
         lines = max(sum(len(group.points) + 1.4 for group in column) for column in columns)
-        figure, panels = plt.subplots(1, len(columns), squeeze=False, figsize=(3.9 * max(len(columns), 1.7), 0.9 + 0.165 * lines))
+        size = 3.9 * max(len(columns), 1.7), 0.9 + 0.165 * lines
+        figure, panels = plt.subplots(1, len(columns), squeeze=False, figsize=size)
         beyond = any(point.share_of_roof > 1 for group in picture.groups for point in group.points)
         right = 1.25  # a dot beyond it stands at the edge, with its figure
         for axes, column in zip(panels[0], columns, strict=True):
@@ -252,7 +260,7 @@ def shares(picture, names):
         handles.append(Line2D([], [], **ROOF, label="roof"))
         _below(figure, handles, [handle.get_label() for handle in handles], len(handles))
         _title(figure, f"Share of the roof, {picture.dtype}", names[picture.place])
-        more = "beyond 100%: data that fits in a cache; beyond 125%: at the edge, with its figure" if beyond else ""
+        more = "beyond 100%: caches help; beyond 125%: at the edge, with its figure" if beyond else ""
         _caption(figure, _words(picture.place, _points_of(picture.groups), picture.groups, more))
         return figure
 
