@@ -168,12 +168,14 @@ class Scaling(unittest.TestCase):
 class Comparison(unittest.TestCase):
     def test_the_largest_size_that_both_have(self):
         here = report([{"app": "map", "size": size, "seconds": size * 1e-9} for size in (2**20, 2**22)])
-        there = report([{"app": "map", "size": size, "seconds": size * 1e-10} for size in (2**22, 2**28)], device="B chip")
+        there = report([{"app": "map", "size": size, "seconds": size * 1e-10} for size in (2**20, 2**22, 2**28)], device="B chip")
         (picture,) = series.comparisons(points_of(here, there))
         self.assertTrue(picture.variants)
         ((name, size, found),) = picture.rows
         self.assertEqual((name, size), ("map plain", 2**22))
-        self.assertEqual([point.place.device for point in found], ["A chip, 8 threads", "B chip"])
+        self.assertEqual([(point.place.device, point.case.size) for point in found], [("A chip, 8 threads", size), ("B chip", size)])
+        (fastest,) = series.comparisons(points_of(here, there), most_rows=0)
+        self.assertEqual([point.case.size for point in fastest.rows[0][2]], [size, size])
 
     def test_many_rows_become_the_fastest_of_each_mini_app(self):
         rows = [{"app": "map", "variant": f"v{number}", "seconds": 1e-3 + number * 1e-6} for number in range(50)]
