@@ -47,6 +47,25 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
     # Back ends are Kokkos': a back end that Kokkos has is used, asked for here or not.
     variant("openmp", default=True, description="Kokkos with OpenMP")
     variant("serial", default=True, description="Kokkos with Serial")
+    # Kokkos compiles for one GPU: one value, where the build systems' own variants take many.
+    variant(
+        "cuda_arch",
+        default="none",
+        values=("none",) + CudaPackage.cuda_arch_values,
+        multi=False,
+        sticky=True,
+        when="+cuda",
+        description="CUDA architecture",
+    )
+    variant(
+        "amdgpu_target",
+        default="none",
+        values=("none",) + ROCmPackage.amdgpu_targets,
+        multi=False,
+        sticky=True,
+        when="+rocm",
+        description="AMD GPU architecture",
+    )
     variant("kernels", default=False, description="Library variants, with Kokkos Kernels")
     variant("mpi", default=False, description="Several ranks, with MPI")
     variant("plot", default=False, description="What tessera-plot needs: Python and matplotlib")
