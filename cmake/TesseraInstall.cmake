@@ -74,6 +74,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/common/plot/tessera_plot DESTINATION ${C
 # Those of the mini-apps that were built.
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/LICENSE
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/common/results DESTINATION ${CMAKE_INSTALL_DOCDIR}/common)
 foreach(program IN LISTS programs)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/inputs/${program} DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/inputs
           FILES_MATCHING PATTERN "*.h5")
