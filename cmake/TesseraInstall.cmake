@@ -41,22 +41,43 @@ install(FILES ${PROJECT_BINARY_DIR}/common/include/tessera/core/config.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/core)
 
 # --- Programs ---------------------------------------------------------------------------------------------------------
-# They are installed where they are defined. Here: that they find shared libraries, those installed beside them (a fetched
-# Kokkos) and those that they were linked with in other prefixes.
+# They are installed where they are defined: `tessera` to bin, the mini-apps' own ones to libexec/tessera. Here: that they
+# find shared libraries, those installed beside them (a fetched Kokkos) and those that they were linked with in other
+# prefixes.
 get_property(programs GLOBAL PROPERTY TESSERA_APPS_BUILT)
 foreach(program IN LISTS programs ITEMS tessera)
   set_property(TARGET ${program} PROPERTY INSTALL_RPATH_USE_LINK_PATH ON)
   if(NOT CMAKE_INSTALL_RPATH AND NOT APPLE)
-    file(RELATIVE_PATH up /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+    if(program STREQUAL "tessera")
+      file(RELATIVE_PATH up /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+    else()
+      file(RELATIVE_PATH up /${TESSERA_INSTALL_PROGRAMS} /${CMAKE_INSTALL_LIBDIR})
+    endif()
     set_property(TARGET ${program} PROPERTY INSTALL_RPATH "$ORIGIN/${up}")
   endif()
 endforeach()
 
+# --- tessera-plot -----------------------------------------------------------------------------------------------------
+set(modules ${CMAKE_INSTALL_DATADIR}/tessera/plot)
+if(NOT IS_ABSOLUTE ${modules})
+  file(RELATIVE_PATH modules /${CMAKE_INSTALL_BINDIR} /${modules})
+endif()
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/common/plot/tessera-plot)
+file(READ ${PROJECT_SOURCE_DIR}/common/plot/tessera-plot script)
+string(REPLACE "PACKAGE = \".\"" "PACKAGE = \"${modules}\"" script "${script}")
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/package/tessera-plot CONTENT "${script}" @ONLY)
+install(PROGRAMS ${PROJECT_BINARY_DIR}/package/tessera-plot DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/common/plot/tessera_plot DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/plot
+        FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
+
 # --- Inputs and documents ---------------------------------------------------------------------------------------------
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/inputs DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera FILES_MATCHING PATTERN "*.h5")
+# Those of the mini-apps that were built.
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/LICENSE
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/common/results DESTINATION ${CMAKE_INSTALL_DOCDIR}/common)
 foreach(program IN LISTS programs)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/inputs/${program} DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/inputs
+          FILES_MATCHING PATTERN "*.h5")
   install(FILES ${PROJECT_SOURCE_DIR}/apps/${program}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/apps/${program}
           OPTIONAL)
 endforeach()

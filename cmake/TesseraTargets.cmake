@@ -40,6 +40,9 @@ foreach(space IN LISTS TESSERA_SPACES)
   endif()
 endforeach()
 
+# Where the mini-apps' own programs are installed; `tessera` alone goes to bin.
+set(TESSERA_INSTALL_PROGRAMS ${CMAKE_INSTALL_LIBEXECDIR}/tessera)
+
 # tessera_add_app(name VARIANTS v1 v2 ...): the library tessera::app_<name> with the mini-app's table, and its program.
 # One source file a variant; TESSERA_UNITY joins them.
 function(tessera_add_app name)
@@ -70,7 +73,8 @@ function(tessera_add_app name)
 
   add_executable(${name} main.cpp)
   target_link_libraries(${name} PRIVATE tessera_app_${name} tessera_flags)
-  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # Not on the PATH: zip, dot, map and others are names of other people's programs. `tessera run <name>` is the way.
+  install(TARGETS ${name} RUNTIME DESTINATION ${TESSERA_INSTALL_PROGRAMS})
   set_property(GLOBAL APPEND PROPERTY TESSERA_APPS_BUILT ${name})
 endfunction()
 

@@ -1,0 +1,225 @@
+"""Reports as `--json` writes them: read, checked, and turned into a list of measurements."""
+
+import json
+import math
+from dataclasses import dataclass
+
+SCHEMA = "tessera-report/1"
+
+
+class UserError(Exception):
+    """A mistake of the user's: `problem (why); what to do`."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """What a program was made of. Rows of two builds are never mixed in one point."""
+
+    version: str
+    commit: str
+    kokkos: str
+    compiler: str
+    flags: str
+    build_type: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where rows ran. The host's name does not count: nodes of one kind are one machine."""
+
+    space: str
+    device: str
+    build: Build
+
+
+@dataclass(frozen=True)
+class Roofs:
+    """What one run measured of its machine, for one dtype. None where it is not known."""
+
+    copy_bytes_per_second: float | None
+    peak_operations_per_second: float | None
+    launch_seconds: float | None
+    working_set_bytes: float | None
+
+    def least_seconds(self, bytes_, flops):
+        """The time that the roofs allow: the longer of moving and computing. None if neither is known."""
+        times = []
+        if self.copy_bytes_per_second:
+            times.append(bytes_ / self.copy_bytes_per_second)
+        if self.peak_operations_per_second:
+            times.append(flops / self.peak_operations_per_second)
+        return max(times, default=None)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a row worked on. `size` is None for a case that came from a file."""
+
+    app: str
+    dtype: str
+    size: int | None
+    file: str | None
+    parameters: tuple  # of (name, value), sorted by name
+    data: str | None
+    cold: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row that passed, with the run that it is of."""
+
+    place: Place
+    case: Case
+    variant: str
+    level: str
+    ranks: int
+    seconds: float
+    low_seconds: float  # first quartile of the samples
+    high_seconds: float  # third quartile
+    bytes: float
+    flops: float
+    share_of_copy: float | None
+    share_of_roof: float | None
+    roofs: Roofs
+
+
+@dataclass
+class Report:
+    path: str
+    command: str
+    started: str
+    finished: bool
+    cases: list  # of Case
+    rows: list  # of Row: those that passed
+    left_out: dict  # status: number of rows
+
+
+def read(path):
+    """The report in a file."""
+    document = _document(path)
+    try:
+        return _report(path, document)
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+        what = f"it has no {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
+        raise UserError(f"cannot use {path} (it says {SCHEMA} but is not whole: {what}); write it again with --json")
+
+
+def read_all(paths):
+    """The reports in some files; a UserError if nothing passed in any of them."""
+    found = [read(path) for path in paths]
+    if not any(report.rows for report in found):
+        left_out = {}
+        for report in found:
+            for status, number in report.left_out.items():
+                left_out[status] = left_out.get(status, 0) + number
+        why = ", ".join(f"{number} {status}" for status, number in sorted(left_out.items())) or "there are no rows"
+        raise UserError(
+            f"nothing to show in {', '.join(paths)} (no row passed: {why}); see the rows' reasons in the report"
+        )
+    return found
+
+
+def _document(path):
+    what_to_do = "write a report with --json FILE"
+    try:
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+    except OSError as error:
+        raise UserError(f"cannot read {path} ({error.strerror}); name a file that --json wrote")
+    except ValueError:
+        raise UserError(f"cannot use {path} (it is no JSON document); {what_to_do}")
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if not isinstance(schema, str) or not schema.startswith("tessera-"):
+        raise UserError(f"cannot use {path} (it is no report of Tessera's: it has no schema {SCHEMA}); {what_to_do}")
+    if not schema.startswith("tessera-report/"):
+        raise UserError(f"cannot use {path} (it is a {schema}, no report); {what_to_do}")
+    if schema != SCHEMA:
+        raise UserError(
+            f"cannot use {path} (its schema is {schema}, this program reads {SCHEMA}); "
+            "take the tessera-plot of the release that wrote it, or run it again"
+        )
+    return document
+
+
+def _report(path, document):
+    build = Build(
+        **{
+            name: str(document["build"].get(key) or "unknown")
+            for name, key in (
+                ("version", "version"),
+                ("commit", "git_commit"),
+                ("kokkos", "kokkos_version"),
+                ("compiler", "compiler"),
+                ("flags", "flags"),
+                ("build_type", "build_type"),
+            )
+        }
+    )
+    system = document["system"]
+    places = {
+        name: Place(name, _plain(space["device"]), build) for name, space in system["spaces"].items()
+    }
+    inputs = document["input"]
+    report = Report(
+        path=path,
+        command=str(system.get("command") or ""),
+        started=str(system.get("started") or ""),
+        finished=system.get("finished") is not None,
+        cases=[],
+        rows=[],
+        left_out={},
+    )
+    for row in document["rows"]:
+        if row["status"] != "passed" or _number(row["seconds"]) is None:
+            status = row["status"] if row["status"] != "passed" else "not timed"
+            report.left_out[status] = report.left_out.get(status, 0) + 1
+            continue
+        case = _case(inputs[row["case"]], bool(row["cold"]))
+        if case not in report.cases:
+            report.cases.append(case)
+        space = system["spaces"][row["space"]]
+        seconds = float(row["seconds"])
+        report.rows.append(
+            Row(
+                place=places[row["space"]],
+                case=case,
+                variant=row["variant"],
+                level=row["level"],
+                ranks=int(row.get("ranks", 1)),
+                seconds=seconds,
+                low_seconds=_number(row["seconds_first_quartile"]) or seconds,
+                high_seconds=_number(row["seconds_third_quartile"]) or seconds,
+                bytes=_number(row["bytes"]) or 0.0,
+                flops=_number(row["flops"]) or 0.0,
+                share_of_copy=_number(row["share_of_copy"]),
+                share_of_roof=_number(row["share_of_roof"]),
+                roofs=Roofs(
+                    _number(space["copy_bytes_per_second"]),
+                    _number(space["peak_operations_per_second"].get(row["dtype"])),
+                    _number(space["launch_seconds"]),
+                    _number(space["working_set_bytes"]),
+                ),
+            )
+        )
+    return report
+
+
+def _case(item, cold):
+    return Case(
+        app=item["app"],
+        dtype=item["dtype"],
+        size=item["size"] if item["source"] == "generated" else None,
+        file=item["file"],
+        parameters=tuple(sorted(item["parameters"].items())),
+        data=item["data"],
+        cold=cold,
+    )
+
+
+def _number(value):
+    """A finite number, or None."""
+    return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
+
+
+def _plain(device):
+    return " ".join(device.replace("(R)", "").replace("(TM)", "").split())

@@ -1,0 +1,106 @@
+"""The tables that readme_tables.py writes into READMEs."""
+
+import contextlib
+import io
+import os
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "common", "plot")]
+sys.dont_write_bytecode = True
+
+import readme_tables  # noqa: E402
+from made_reports import COPY, report, write  # noqa: E402
+
+MARK = "<!-- figures: chip-2026-11-22 sizes=2^20,2^24 -->"
+
+
+class Tables(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = folder.name
+        self.results = os.path.join(self.root, "common", "results", "chip-2026-11-22")
+        os.makedirs(self.results)
+        os.makedirs(os.path.join(self.root, "apps", "map"))
+        self.readme = os.path.join(self.root, "apps", "map", "README.md")
+        rows = [{"app": "map", "variant": variant, "size": size, "seconds": 8 * size / (share * COPY)}
+                for variant, share in (("range", 0.5), ("vector", 1.0)) for size in (2**20, 2**22, 2**24)]  # fmt: skip
+        write(self.results, "map.json", report(rows))
+
+    def write_readme(self, *between, mark=MARK):
+        write(os.path.dirname(self.readme), "README.md", "\n".join(["# map", "", mark, *between, "<!-- end of figures -->", ""]))
+
+    def run_script(self, *arguments):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = readme_tables.main(["--root", self.root, *arguments])
+        return code, out.getvalue(), err.getvalue()
+
+    def text(self):
+        with open(self.readme, encoding="utf-8") as file:
+            return file.read()
+
+    def refused(self, *words):
+        code, out, err = self.run_script()
+        self.assertEqual((code, out), (2, ""))
+        for word in words:
+            self.assertIn(word, err)
+
+    def test_written_then_the_same(self):
+        self.write_readme("old", "| text |")
+        self.assertEqual(self.run_script("--check")[0], 1)
+        self.assertIn("| text |", self.text())
+        self.assertEqual(self.run_script()[0], 0)
+        text = self.text()
+        self.assertEqual(
+            text.split("\n"),
+            ["# map", "", MARK, "",
+             "2026-11-22, A chip, 8 threads, openmp, GNU 16.2.0, Kokkos 5.2.2, commit 0123456789ab, float.",
+             "GB/s (share of the roof); copy in the same run: 100 GB/s. Medians of samples of these "
+             "[reports](../../common/results/chip-2026-11-22):", "",
+             "```", "$ tessera run all", "```", "",
+             "| variant | 2^20 | 2^24 |", "|---|---:|---:|",
+             "| `range` | 50.0 (50%) | 50.0 (50%) |", "| `vector` | 100 (100%) | 100 (100%) |", "",
+             "<!-- end of figures -->", ""])  # fmt: skip
+        self.assertEqual(self.run_script("--check")[:2], (0, "1 tables, 0 READMEs changed\n"))
+        self.run_script()
+        self.assertEqual(self.text(), text)
+
+    def test_a_typed_figure_is_seen(self):
+        self.write_readme()
+        self.run_script()
+        write(os.path.dirname(self.readme), "README.md", self.text().replace("50.0 (50%)", "51.0 (51%)", 1))
+        code, out, _ = self.run_script("--check")
+        self.assertEqual(code, 1)
+        self.assertIn("-| `range` | 51.0 (51%) | 50.0 (50%) |", out)
+        self.assertIn("+| `range` | 50.0 (50%) | 50.0 (50%) |", out)
+
+    def test_launches_are_joined(self):
+        write(self.results, "b.json", report([{"app": "map", "variant": "range", "size": 2**20, "seconds": 1.0}]))
+        self.write_readme()
+        self.run_script()
+        self.assertIn("Medians of 2 launches", self.text())
+
+    def test_mistakes(self):
+        self.write_readme(mark="<!-- figures: nowhere -->")
+        self.refused("no reports in common/results/nowhere")
+        self.write_readme(mark=MARK.replace("2^24", "2^25"))
+        self.refused("no rows of size 2^25 (there are 2^20, 2^22, 2^24)")
+        self.write_readme(mark=MARK.replace("sizes", "size"))
+        self.refused("size (unknown)")
+        self.write_readme(mark=MARK.replace("2^24", "2^24 space=cuda"))
+        self.refused("spaces: openmp")
+        self.write_readme(mark="<!-- figures -->")
+        self.refused("is no mark of a table")
+        write(os.path.dirname(self.readme), "README.md", MARK)
+        self.refused("does not end")
+        self.write_readme()
+        write(self.results, "b.json", report([{"app": "map", "seconds": 1.0}], git_commit="other"))
+        self.refused("2 places of map")
+
+
+if __name__ == "__main__":
+    unittest.main()
