@@ -11,6 +11,7 @@
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/streaming_store.hpp>
 #include <tessera/kernels/row_tiles.hpp>
+#include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::broadcast_add {

@@ -11,6 +11,7 @@
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/team/matrix_tile.hpp>
 #include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/kernels/row_tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
@@ -23,7 +24,7 @@ template <ExecutionSpace Exec, class Sum>
 struct ScratchTileKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
-  using Scratch = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<Sum*, Exec>;
   // Taps of a part of the kernel. A tile of 1024 elements of 8 bytes with its halo then takes 28 KiB at most.
   static constexpr int most_tap_rows = 16;
   static constexpr int most_tap_cols = 32;
@@ -51,7 +52,7 @@ struct ScratchTileKernel {
         load(team, place, ky, kx, rows, cols, scratch.data());
         team.team_barrier();
         add(team, place, ky, kx, rows, cols, scratch.data());
-        team.team_barrier();  // before the next part, or a host's next tile, is loaded to the same scratch
+        leave_scratch(team);
       }
     }
   }
@@ -112,9 +113,10 @@ struct ScratchTile {
                     OutputOn<Conv2d, Exec, T> const& output) const {
       if (league_ == 0) return;
       Kernel const kernel{.of = convolution(input, output), .tiles = tiles_};
-      typename Kernel::Policy policy(exec, league_, threads_, lanes_);
-      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::Scratch::shmem_size(kernel.places()))));
-      Kokkos::parallel_for("tessera::conv2d::scratch_tile::sum", policy, kernel);
+      Kokkos::parallel_for("tessera::conv2d::scratch_tile::sum",
+                           with_scratch(typename Kernel::Policy(exec, league_, threads_, lanes_),
+                                        Kernel::Scratch::shmem_size(kernel.places())),
+                           kernel);
     }
 
    private:

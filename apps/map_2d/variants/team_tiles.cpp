@@ -5,6 +5,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/row_tiles.hpp>
+#include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::map_2d {
