@@ -372,8 +372,7 @@ class Conv2d {
     auto const of = convolution(in, k, out);
     if (league_ == 0) return;
     constexpr int pack = collective::pack_width<Sum>;
-    bool const aligned = of.cols % pack == 0 && collective::is_aligned_for_packs<pack>(of.in) &&
-                         collective::is_aligned_for_packs<pack>(of.out);
+    bool const aligned = of.cols % pack == 0 && collective::is_aligned_for_packs<pack>(of.in, of.out);
     if constexpr (Tuning::in_registers) {
       aligned ? enqueue<true>(exec, of, false) : enqueue<false>(exec, of, false);
     } else {

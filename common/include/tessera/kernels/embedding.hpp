@@ -145,7 +145,7 @@ class Embedding {
     T const* const rows = row_major(table, rows_, width_);
     T* const to = row_major(out, n_, width_);
     if (out.size() == 0) return;
-    if (in_packs_ && collective::is_aligned_for_packs<pack>(rows) && collective::is_aligned_for_packs<pack>(to)) {
+    if (in_packs_ && collective::is_aligned_for_packs<pack>(rows, to)) {
       enqueue<pack>(exec, from, rows, to);
     } else {
       enqueue<1>(exec, from, rows, to);

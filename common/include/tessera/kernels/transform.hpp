@@ -82,7 +82,7 @@ class Transform {
   template <class In, class Out>
     requires Readable<In, Exec, T, Out::rank()> && Writable<Out, Exec, T, Out::rank()>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
-    enqueue<1>(exec, {detail::elements_beside(in, out)}, out);
+    enqueue(exec, out, detail::elements_beside(in, out));
   }
 
   /// Enqueues out = f(a, b).
@@ -90,18 +90,16 @@ class Transform {
     requires Readable<A, Exec, T, Out::rank()> && Readable<B, Exec, T, Out::rank()> &&
              Writable<Out, Exec, T, Out::rank()>
   void operator()(Exec const& exec, A const& a, B const& b, Out const& out) const {
-    enqueue<2>(exec, {detail::elements_beside(a, out), detail::elements_beside(b, out)}, out);
+    enqueue(exec, out, detail::elements_beside(a, out), detail::elements_beside(b, out));
   }
 
  private:
-  template <std::size_t Arrays, class Out>
-  void enqueue(Exec const& exec, std::array<T const*, Arrays> const& in, Out const& out) const {
+  template <class Out, class... In>
+  void enqueue(Exec const& exec, Out const& out, In const*... in) const {
     constexpr int pack = Tuning::pack;
     T* const to = detail::elements_beside(out, out);
-    bool aligned = collective::is_aligned_for_packs<pack>(to);
-    for (T const* const array : in) aligned = aligned && collective::is_aligned_for_packs<pack>(array);
-    for_each_pack<pack>(label_, exec, out.size(), aligned,
-                        detail::TransformPack<T, Arrays, Function>{.in = in, .out = to, .f = f_});
+    for_each_pack<pack>(label_, exec, out.size(), collective::is_aligned_for_packs<pack>(to, in...),
+                        detail::TransformPack<T, sizeof...(In), Function>{.in = {in...}, .out = to, .f = f_});
   }
 
   Function f_;
