@@ -19,11 +19,11 @@ struct ManualVector {
   class Plan {
    public:
     static constexpr int width = collective::pack_width<T>;
-    static constexpr int chunk = is_gpu<Exec> ? 2 * width : 4096;
+    static constexpr int own_chunk = is_gpu<Exec> ? 2 * width : 4096;
 
     // A chunk is whole packs: what the tile asks for, rounded up.
     Plan(Exec const&, InputOn<Zip, Exec, T> const& input)
-        : packs_per_chunk_(tiles_of(input.parameters.tile > 0 ? input.parameters.tile : chunk, width)) {}
+        : packs_per_chunk_(tiles_of(input.parameters.tile > 0 ? input.parameters.tile : own_chunk, width)) {}
 
     void operator()(Exec const& exec, InputOn<Zip, Exec, T> const& input, OutputOn<Zip, Exec, T> const& output) const {
       auto const a = input.a;

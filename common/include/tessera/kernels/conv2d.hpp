@@ -37,27 +37,25 @@ namespace tessera::kernels {
 /// Strips of lanes that load packs into registers of their own.
 template <class T>
 struct GpuConv2dTuning {
-  static constexpr int rows = 8;                           ///< of a strip: with a row of the input, 128 registers
+  static constexpr int rows = 8;  ///< of a strip: with a row of the input they fill 128 registers
   static constexpr int width = collective::pack_width<T>;  ///< columns of a strip: one 16-byte access
-  static constexpr int part = 4;                ///< taps in registers, each way: what is loaded is used for all of them
-  static constexpr bool in_registers = true;    ///< rows of the input are loaded there, and all loops unrolled
-  static constexpr int down = 8;                ///< strips of a tile below each other: warps that share rows
-  static constexpr int across = 32;             ///< strips of a tile beside each other: a warp
+  static constexpr int part = 4;              ///< taps in registers, each way: what was loaded is used for all of them
+  static constexpr bool in_registers = true;  ///< rows of the input are loaded there, and all loops unrolled
+  static constexpr int down = 8;     ///< strips of a tile below each other: warps that share the rows in between
+  static constexpr int across = 32;  ///< strips of a tile beside each other: a warp
   static constexpr int tiles_per_thread = 0;    ///< tiles stay as high as that
-  using Bounds = Kokkos::LaunchBounds<512, 1>;  ///< lets the compiler use 128 registers, without spilling
+  using Bounds = Kokkos::LaunchBounds<512, 1>;  ///< lets the compiler use 128 registers: nothing spills
 };
 
 /// Strips of threads whose compiler makes vectors of them.
 template <class T>
-struct HostConv2dTuning {
-  static constexpr int rows = 2;                                   ///< of a strip: they share what is loaded
-  static constexpr int width = static_cast<int>(512 / sizeof(T));  ///< columns: what the vector registers hold
-  static constexpr int part = 4;                                   ///< as above
+struct HostConv2dTuning : GpuConv2dTuning<T> {
+  static constexpr int rows = 2;                                   ///< they share what is loaded
+  static constexpr int width = static_cast<int>(512 / sizeof(T));  ///< what the vector registers hold
   static constexpr bool in_registers = false;                      ///< the input comes from the first cache
-  static constexpr int down = 128;  ///< far down: the rows above are in the caches, and few are read by two tiles
+  static constexpr int down = 128;  ///< the rows above are in the caches, and few are read by two tiles
   static constexpr int across = 16;
-  static constexpr int tiles_per_thread = 4;  ///< lower tiles, down to 8 strips, until there are so many
-  using Bounds = Kokkos::LaunchBounds<512, 1>;
+  static constexpr int tiles_per_thread = 4;  ///< tiles are lower, down to 8 strips, until there are so many
 };
 
 template <ExecutionSpace Exec, class T>
@@ -122,6 +120,7 @@ class Strip {
   static constexpr int width = Tuning::width;
   static constexpr int part = Tuning::part;
   static_assert(1 <= part && part <= 4, "Tessera: a part of the taps is 1 to 4 in each direction");
+  static_assert(!Tuning::in_registers || width == collective::pack_width<Sum>, "Tessera: a lane loads single packs");
 
   KOKKOS_FORCEINLINE_FUNCTION Strip() {
     for (int r = 0; r < rows; ++r) {

@@ -11,7 +11,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <array>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -33,7 +32,7 @@ namespace detail {
 
 template <class T, std::size_t Arrays, class Function>
 struct TransformPack {
-  std::array<T const*, Arrays> in;
+  T const* in[Arrays];
   T* out;
   Function f;
 
