@@ -83,24 +83,4 @@ struct BroadcastAdd {
 template <class T>
 using Add = collective::Sum<T>;
 
-/// A kernel's view of the input: out[row * cols + col] = along[col] + down[row].
-template <class T>
-struct Operands {
-  T const* along;
-  T const* down;
-  std::size_t rows;
-  std::size_t cols;
-};
-
-/// The operands of long rows. In memory a single column is a single row: a and b exchange their parts, and what is good
-/// at rows is good at it.
-template <class Input>
-[[nodiscard]] auto long_rows(Input const& input) {
-  using T = typename decltype(input.a)::non_const_value_type;
-  std::size_t const cols = input.a.extent(0);
-  std::size_t const rows = input.b.extent(0);
-  return cols == 1 ? Operands<T>{.along = input.b.data(), .down = input.a.data(), .rows = 1, .cols = rows}
-                   : Operands<T>{.along = input.a.data(), .down = input.b.data(), .rows = rows, .cols = cols};
-}
-
 }  // namespace tessera::broadcast_add

@@ -12,11 +12,12 @@
 namespace tessera::broadcast_add {
 
 VariantRows mdrange();
+VariantRows blocked();
 VariantRows pointer();
 VariantRows team_rows();
 VariantRows vector();
 
-App app() { return make_app<BroadcastAdd>({mdrange(), pointer(), team_rows(), vector()}); }
+App app() { return make_app<BroadcastAdd>({mdrange(), blocked(), pointer(), team_rows(), vector()}); }
 
 std::vector<ParameterSpec> BroadcastAdd::parameters() {
   return {

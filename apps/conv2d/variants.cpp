@@ -15,10 +15,11 @@
 namespace tessera::conv2d {
 
 VariantRows direct();
+VariantRows blocked();
 VariantRows scratch_tile();
 VariantRows register_tile();
 
-App app() { return make_app<Conv2d>({direct(), scratch_tile(), register_tile()}); }
+App app() { return make_app<Conv2d>({direct(), blocked(), scratch_tile(), register_tile()}); }
 
 namespace {
 

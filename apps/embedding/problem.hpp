@@ -96,32 +96,23 @@ struct Embedding {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// The table and what is asked of it, as pointers and extents.
-template <class T>
-struct Lookup {
-  std::int32_t const* idx;
-  T const* w;
-  T* out;
-  std::size_t positions;  ///< B L
-  std::size_t rows;       ///< V
-  std::size_t width;      ///< E
+/// The sequences' indices one after the other, [B L].
+template <class View>
+[[nodiscard]] auto flat_indices(View const& idx) {
+  return Array<std::int32_t const*, typename View::memory_space>(idx.data(), idx.size());
+}
 
-  /// The table's row for a position, or null where there is none.
-  [[nodiscard]] KOKKOS_FUNCTION T const* row_of(std::size_t position) const {
-    std::int32_t const index = idx[position];
-    if (index < 0 || static_cast<std::size_t>(index) >= rows) return nullptr;
-    return w + static_cast<std::size_t>(index) * width;
-  }
-};
+/// The sequences' rows one after the other, [B L, E].
+template <class View>
+[[nodiscard]] auto flat_rows(View const& out) {
+  using Rows = Array<typename View::value_type**, typename View::memory_space>;
+  return Rows(out.data(), out.extent(0) * out.extent(1), out.extent(2));
+}
 
-template <class T, class Memory>
-[[nodiscard]] Lookup<T> lookup(Embedding::Input<T, Memory> const& input, Embedding::Output<T, Memory> const& output) {
-  return {.idx = input.idx.data(),
-          .w = input.w.data(),
-          .out = output.out.data(),
-          .positions = input.idx.size(),
-          .rows = input.w.extent(0),
-          .width = input.w.extent(1)};
+/// True if the table [V, E] has a row of that number.
+template <class View>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION bool has_row(View const& table, std::int32_t index) {
+  return 0 <= index && static_cast<std::size_t>(index) < table.extent(0);
 }
 
 }  // namespace tessera::embedding

@@ -13,12 +13,13 @@
 namespace tessera::map_2d {
 
 VariantRows mdrange();
+VariantRows blocked();
 VariantRows pointer();
 VariantRows team_tiles();
 VariantRows layout_left();
 VariantRows vector();
 
-App app() { return make_app<Map2d>({mdrange(), pointer(), team_tiles(), layout_left(), vector()}); }
+App app() { return make_app<Map2d>({mdrange(), blocked(), pointer(), team_tiles(), layout_left(), vector()}); }
 
 std::vector<ParameterSpec> Map2d::parameters() {
   return {

@@ -1,10 +1,12 @@
-// Wrong convolutions, each by one of the mistakes that the book's solutions and their readers make.
+// Wrong convolutions, each by one of the mistakes that the book's solutions and their readers make; and the kernel as GPUs
+// are tuned, which hosts can run as well.
 
 #include "broken_rows.hpp"
 
 #include "../../apps/conv2d/problem.hpp"
 
 #include <tessera/collective/accumulator.hpp>
+#include <tessera/kernels/conv2d.hpp>
 
 namespace tessera::conv2d {
 namespace {
@@ -70,6 +72,38 @@ TEST(BrokenConv2d, TransposedKernel) { expect_caught<Conv2d, Faulty<Fault::trans
 TEST(BrokenConv2d, FlippedKernel) { expect_caught<Conv2d, Faulty<Fault::flipped_kernel>>(90, shape, "wrong"); }
 TEST(BrokenConv2d, NoHalo) { expect_caught<Conv2d, Faulty<Fault::no_halo>>(90, shape, "wrong"); }
 TEST(BrokenConv2d, LastRowMissing) { expect_caught<Conv2d, Faulty<Fault::last_row_missing>>(90, shape, "[5, 0]"); }
+
+struct GpuTuned {
+  static constexpr VariantInfo info{.name = "gpu_tuned", .summary = "packs in registers, on every space"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    kernels::Conv2d<Exec, T, kernels::GpuConv2dTuning<T>> convolve;
+
+    Plan(Exec const& exec, InputOn<Conv2d, Exec, T> const& in)
+        : convolve(exec, in.in.extent(0), in.in.extent(1), in.parameters.team) {}
+    void operator()(Exec const& exec, InputOn<Conv2d, Exec, T> const& in, OutputOn<Conv2d, Exec, T> const& out) const {
+      convolve(exec, in.in, in.k, out.out);
+    }
+  };
+};
+
+// Rows of whole packs and not; taps of whole parts and not; tiles with and without an edge.
+TEST(Conv2d, PacksInRegisters) {
+  App const app = make_app<Conv2d>({rows<Conv2d, GpuTuned>()});
+  for (Row const& row : app.rows) {
+    if (!testing::is_wanted(row)) continue;
+    for (Shape const& in : {Shape{1, 1}, Shape{1, 260}, Shape{260, 1}, Shape{70, 3}, Shape{75, 133}, Shape{75, 136}}) {
+      for (std::size_t tap_rows : {1, 2, 4, 9}) {
+        for (std::size_t tap_cols : {1, 3, 5, 8}) {
+          testing::PatternSource const source(app, testing::Pattern::random, {in, {tap_rows, tap_cols}});
+          auto const problem_case = app.read(row.dtype, source, testing::with_defaults(app, {}));
+          EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 1), "")
+              << testing::name_of(app, row) << ", " << to_string(in) << " and " << tap_rows << " x " << tap_cols;
+        }
+      }
+    }
+  }
+}
 
 }  // namespace
 }  // namespace tessera::conv2d

@@ -1,39 +1,47 @@
-// Wrong rows of a table; and the kernels that GPUs choose, which hosts can run as well.
+// Wrong rows of a table; and the kernel as GPUs are tuned, which hosts can run as well.
 
 #include <algorithm>
 
 #include "broken_rows.hpp"
 
 #include "../../apps/embedding/problem.hpp"
-#include "../../apps/embedding/row_copies.hpp"
+
+#include <tessera/kernels/embedding.hpp>
 
 namespace tessera::embedding {
 namespace {
 
 enum class Mistake { none, clamps, leaves_out, negative_only, upper_only, off_by_one, misses_tail };
 
-template <class T, Mistake mistake>
+template <Mistake mistake, class Indices, class Table, class Out>
 struct WrongElement {
-  Lookup<T> of;
+  Indices idx;  // [B L]
+  Table w;
+  Out out;  // [B L, E]
 
   KOKKOS_FUNCTION void operator()(std::size_t i) const {
-    std::size_t const position = i / of.width;
-    std::size_t const col = i - position * of.width;
-    auto const rows = static_cast<std::int64_t>(of.rows);
-    std::int64_t index = of.idx[position];
+    std::size_t const position = i / w.extent(1);
+    std::size_t const col = i - position * w.extent(1);
+    auto const rows = static_cast<std::int64_t>(w.extent(0));
+    std::int64_t index = idx(position);
     bool is_there = index >= 0 && index < rows;
     // What lies outside must not be read: the mistakes stay inside of the table.
     std::int64_t const inside = index < 0 ? 0 : rows - 1;
     if (mistake == Mistake::leaves_out && !is_there) return;
-    if (mistake == Mistake::misses_tail && col >= of.width / 4 * 4) return;
+    if (mistake == Mistake::misses_tail && col >= w.extent(1) / 4 * 4) return;
     if (mistake == Mistake::off_by_one && index == rows) is_there = true;
     if (mistake == Mistake::negative_only && index >= rows) is_there = true;
     if (mistake == Mistake::upper_only && index < 0) is_there = true;
     if (mistake == Mistake::clamps) is_there = true;
     if (index < 0 || index >= rows) index = inside;
-    of.out[i] = is_there && rows > 0 ? of.w[static_cast<std::size_t>(index) * of.width + col] : T(0);
+    out(position, col) = is_there && rows > 0 ? w(index, col) : 0;
   }
 };
+
+template <Mistake mistake, class Indices, class Table, class Out>
+auto wrong_element(Indices const& idx, Table const& w, Out const& out) {
+  return WrongElement<mistake, Indices, Table, Out>{idx, w, out};
+}
 
 template <Mistake mistake>
 struct Wrong {
@@ -44,7 +52,7 @@ struct Wrong {
     void operator()(Exec const& exec, InputOn<Embedding, Exec, T> const& in,
                     OutputOn<Embedding, Exec, T> const& out) const {
       Kokkos::parallel_for("tessera::tests::broken_embedding", Kokkos::RangePolicy<Exec>(exec, 0, out.out.size()),
-                           WrongElement<T, mistake>{lookup(in, out)});
+                           wrong_element<mistake>(flat_indices(in.idx), in.w, flat_rows(out.out)));
     }
   };
 };
@@ -63,21 +71,25 @@ TEST(BrokenEmbedding, ChecksTheUpperEndOnly) { expect_mistake<Mistake::upper_onl
 TEST(BrokenEmbedding, OneRowTooMany) { expect_mistake<Mistake::off_by_one>(); }
 TEST(BrokenEmbedding, MissesTail) { expect_mistake<Mistake::misses_tail>(); }
 
-// Rows of whole packs or of any width, so many of them, and parts of them, under way.
-template <bool in_packs, int Rows, int Parts>
-struct CopiedRows {
-  static constexpr VariantInfo info{.name = "copied_rows", .summary = "rows in flight, on every space"};
+// Several packs under way, as on a GPU, in teams for each tile or for the machine.
+template <bool per_tile>
+struct GpuTuned {
+  static constexpr VariantInfo info{.name = "gpu_tuned", .summary = "packs in flight, on every space"};
+  template <class T>
+  struct Tuning {
+    static constexpr int pack = collective::pack_width<T>;
+    static constexpr int in_flight = 8;
+    static constexpr bool team_per_tile = per_tile;
+  };
   template <ExecutionSpace Exec, class T>
   struct Plan {
-    static constexpr int pack = in_packs ? collective::pack_width<T> : 1;
-    int threads;
+    kernels::Embedding<Exec, T, Tuning<T>> copy;
 
     Plan(Exec const& exec, InputOn<Embedding, Exec, T> const& in)
-        : threads(kernels::team_size(exec, in.parameters.team)) {}
+        : copy(exec, in.idx.size(), in.w, in.parameters.team) {}
     void operator()(Exec const& exec, InputOn<Embedding, Exec, T> const& in,
                     OutputOn<Embedding, Exec, T> const& out) const {
-      if (out.out.size() == 0) return;
-      RowCopies<Exec, T, pack, Rows, Parts>::enqueue(exec, lookup(in, out), threads, 1);
+      copy(exec, flat_indices(in.idx), in.w, flat_rows(out.out));
     }
   };
 };
@@ -100,14 +112,10 @@ void run_widths(App const& app, std::vector<std::size_t> const& widths) {
   }
 }
 
+// One, two, four and eight packs of a row for each lane, whole packs and not.
 TEST(Embedding, RowsInFlight) {
-  run_widths(make_app<Embedding>({rows<Embedding, CopiedRows<true, 8, 1>>(), rows<Embedding, CopiedRows<true, 4, 2>>(),
-                                  rows<Embedding, CopiedRows<true, 1, 8>>()}),
-             {4, 16, 132});
-  run_widths(
-      make_app<Embedding>({rows<Embedding, CopiedRows<false, 8, 1>>(), rows<Embedding, CopiedRows<false, 2, 4>>(),
-                           rows<Embedding, CopiedRows<false, 1, 8>>()}),
-      {1, 3, 17, 131});
+  run_widths(make_app<Embedding>({rows<Embedding, GpuTuned<true>>(), rows<Embedding, GpuTuned<false>>()}),
+             {1, 2, 3, 4, 5, 8, 16, 17, 36, 131, 132});
 }
 
 TEST(Embedding, ShapesOfASize) {

@@ -14,7 +14,8 @@ struct CopiesHalf {
     Plan(Exec const&, InputOn<Roofline, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& in,
                     OutputOn<Roofline, Exec, T> const& out) const {
-      measure::copy(exec, in.a.data(), out.copied.data(), in.a.extent(0) / 2);
+      auto const half = Kokkos::make_pair(std::size_t{0}, in.a.extent(0) / 2);
+      measure::copy(exec, Kokkos::subview(in.a, half), Kokkos::subview(out.copied, half));
     }
     [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}}; }
   };
@@ -27,7 +28,7 @@ struct ForgetsFactor {
     Plan(Exec const&, InputOn<Roofline, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& in,
                     OutputOn<Roofline, Exec, T> const& out) const {
-      measure::triad(exec, in.a.data(), in.b.data(), out.triad.data(), T(1), in.a.extent(0));
+      measure::triad(exec, in.a, in.b, out.triad, T(1));
     }
     [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "triad"}}; }
   };
@@ -40,8 +41,7 @@ struct SkipsIteration {
     Plan(Exec const&, InputOn<Roofline, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& in,
                     OutputOn<Roofline, Exec, T> const& out) const {
-      measure::chains(exec, out.chains.data(), static_cast<std::int32_t>(out.chains.extent(0)),
-                      static_cast<std::int32_t>(in.parameters.iterations - 1));
+      measure::chains(exec, out.chains, static_cast<std::int32_t>(in.parameters.iterations - 1));
     }
     [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "chains"}}; }
   };
@@ -65,7 +65,7 @@ struct NamesTooMuch {
     Plan(Exec const&, InputOn<Roofline, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& in,
                     OutputOn<Roofline, Exec, T> const& out) const {
-      measure::copy(exec, in.a.data(), out.copied.data(), in.a.extent(0));
+      measure::copy(exec, in.a, out.copied);
     }
     [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}, {.field = "triad"}}; }
   };

@@ -71,6 +71,8 @@ TEST(Pack, LoadsFromAnywhere) {
     auto const pack = collective::load_pack<4>(data + begin);
     for (int e = 0; e < 4; ++e) EXPECT_EQ(pack[e], static_cast<float>(begin + e));
   }
+  EXPECT_TRUE(collective::is_aligned_for_packs<4>(data, data + 4));
+  EXPECT_FALSE(collective::is_aligned_for_packs<4>(data, data + 1));
 }
 
 TEST(StreamingStore, StoresThePackAndNothingElse) {

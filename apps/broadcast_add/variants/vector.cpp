@@ -1,7 +1,7 @@
 /// \file
-/// One 16-byte pack of the output an index. One division a pack finds its row, and that is a multiplication; a pack
-/// that lies in one row reads a pack of a, one that crosses into the next rows goes on element by element. Any number
-/// of columns is right, multiples of the pack are fastest.
+/// One pack of the output an index. One division a pack finds its row, and that is a multiplication; a pack that lies in
+/// one row reads a pack of a, one that crosses into the next rows goes on element by element. Any number of columns is
+/// right, multiples of the pack are fastest.
 
 #include "../problem.hpp"
 
@@ -13,27 +13,29 @@ namespace tessera::broadcast_add {
 
 namespace {
 
-template <class T>
+template <class Edge, class T>
 struct AddPacks {
-  Operands<T> in;
+  Edge along;  // [cols]
+  Edge down;   // [rows]
   T* out;
   collective::Divider row_of;
 
   template <int N>
   KOKKOS_FUNCTION void operator()(kernels::Width<N>, std::size_t begin) const {
+    std::size_t const cols = along.extent(0);
     std::size_t row = row_of(begin);
-    std::size_t col = begin - row * in.cols;
-    T of_row = in.down[row];
+    std::size_t col = begin - row * cols;
+    T of_row = down(row);
     collective::Pack<T, N> values;
-    if (col + N <= in.cols) {
-      values = collective::load_pack<N>(in.along + col);
+    if (col + N <= cols) {
+      values = collective::load_pack<N>(&along(col));
       for (int e = 0; e < N; ++e) values[e] = Add<T>{}(values[e], of_row);
     } else {
       for (int e = 0; e < N; ++e) {
-        values[e] = Add<T>{}(in.along[col], of_row);
-        if (++col == in.cols && e + 1 < N) {
+        values[e] = Add<T>{}(along(col), of_row);
+        if (++col == cols && e + 1 < N) {
           col = 0;
-          of_row = in.down[++row];
+          of_row = down(++row);
         }
       }
     }
@@ -57,10 +59,14 @@ struct Vector {
     void operator()(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& input,
                     OutputOn<BroadcastAdd, Exec, T> const& output) const {
       if (output.out.size() == 0) return;
-      auto const in = long_rows(input);
-      AddPacks<T> const add{.in = in, .out = output.out.data(), .row_of = collective::Divider(in.cols)};
+      // In memory a single column is a single row: a and b exchange their parts.
+      bool const is_column = input.a.extent(0) == 1;
+      auto const along = is_column ? input.b : input.a;
+      auto const down = is_column ? input.a : input.b;
+      T* const out = output.out.data();
+      AddPacks<decltype(input.a), T> const add{along, down, out, collective::Divider(along.extent(0))};
       kernels::for_each_pack<width>("tessera::broadcast_add::vector::add", exec, output.out.size(),
-                                    collective::is_aligned_for_packs<width>(add.out), add);
+                                    collective::is_aligned_for_packs<width>(out), add);
     }
   };
 };

@@ -1,11 +1,11 @@
 /// \file
-/// The plain Kokkos answer: parallel_for over an MDRange of the output, each element the loops of the formula, bounded
-/// where they would leave the input. Every element of the input is read Ky * Kx times, most of them from a cache.
+/// The plain Kokkos answer: parallel_for over an MDRange of the output, the column first, each element the loops of the
+/// formula, bounded where they would leave the input. Every element of the input is read Ky * Kx times, most of them from
+/// a cache.
 
 #include "../problem.hpp"
 
 #include <tessera/collective/accumulator.hpp>
-#include <tessera/kernels/row_tiles.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::conv2d {
@@ -17,34 +17,26 @@ struct Direct {
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:
-    Plan(Exec const&, InputOn<Conv2d, Exec, T> const& input)
-        : tiles_(kernels::mdrange_tiles<Exec>(input.in.extent(0), input.in.extent(1))) {}
+    Plan(Exec const&, InputOn<Conv2d, Exec, T> const&) {}
 
     void operator()(Exec const& exec, InputOn<Conv2d, Exec, T> const& input,
                     OutputOn<Conv2d, Exec, T> const& output) const {
-      if (input.in.size() == 0) return;
+      using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>>;
       auto const in = input.in;
       auto const k = input.k;
       auto const out = output.out;
-      auto const rows = static_cast<std::int64_t>(in.extent(0));
-      auto const cols = static_cast<std::int64_t>(in.extent(1));
-      auto const tap_rows = static_cast<std::int64_t>(k.extent(0));
-      auto const tap_cols = static_cast<std::int64_t>(k.extent(1));
       Kokkos::parallel_for(
-          "tessera::conv2d::direct::sum", kernels::columns_first<std::int64_t>(exec, tiles_),
-          KOKKOS_LAMBDA(std::int64_t x, std::int64_t y) {
-            std::int64_t const end_y = tap_rows < rows - y ? tap_rows : rows - y;
-            std::int64_t const end_x = tap_cols < cols - x ? tap_cols : cols - x;
+          "tessera::conv2d::direct::sum", Policy(exec, {0, 0}, {in.extent(1), in.extent(0)}),
+          KOKKOS_LAMBDA(std::size_t x, std::size_t y) {
             collective::Accumulator<T> sum = 0;
-            for (std::int64_t ky = 0; ky < end_y; ++ky) {
-              for (std::int64_t kx = 0; kx < end_x; ++kx) sum += collective::product(in(y + ky, x + kx), k(ky, kx));
+            for (std::size_t ky = 0; ky < k.extent(0) && y + ky < in.extent(0); ++ky) {
+              for (std::size_t kx = 0; kx < k.extent(1) && x + kx < in.extent(1); ++kx) {
+                sum += collective::product(in(y + ky, x + kx), k(ky, kx));
+              }
             }
             out(y, x) = static_cast<T>(sum);
           });
     }
-
-   private:
-    collective::MatrixTiles tiles_;
   };
 };
 

@@ -3,14 +3,15 @@
 /// memory once a tile, and Ky * Kx times from scratch. A kernel with more rows or columns than the halo has room for
 /// goes over the tile in parts, which add to the output.
 
-#include <algorithm>
+#include <utility>
 
-#include "../convolution.hpp"
 #include "../problem.hpp"
 
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/team/matrix_tile.hpp>
 #include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/scratch.hpp>
+#include <tessera/kernels/conv2d.hpp>
 #include <tessera/kernels/row_tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
@@ -23,12 +24,12 @@ template <ExecutionSpace Exec, class Sum>
 struct ScratchTileKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
-  using Scratch = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<Sum*, Exec>;
   // Taps of a part of the kernel. A tile of 1024 elements of 8 bytes with its halo then takes 28 KiB at most.
   static constexpr int most_tap_rows = 16;
   static constexpr int most_tap_cols = 32;
 
-  Convolution<Sum> of;
+  kernels::Convolution<Sum> of;
   collective::MatrixTiles tiles;
 
   [[nodiscard]] KOKKOS_FUNCTION int part_rows() const {
@@ -51,7 +52,7 @@ struct ScratchTileKernel {
         load(team, place, ky, kx, rows, cols, scratch.data());
         team.team_barrier();
         add(team, place, ky, kx, rows, cols, scratch.data());
-        team.team_barrier();  // before the next part, or a host's next tile, is loaded to the same scratch
+        leave_scratch(team);
       }
     }
   }
@@ -101,8 +102,10 @@ struct ScratchTile {
     using Kernel = ScratchTileKernel<Exec, collective::Accumulator<T>>;
 
     Plan(Exec const& exec, InputOn<Conv2d, Exec, T> const& input) {
-      auto const of = convolution(input);
-      tiles_ = collective::fitted_tiles(of.rows, of.cols, 16, 64);
+      std::size_t rows = input.in.extent(0);
+      std::size_t cols = input.in.extent(1);
+      if (cols == 1) std::swap(rows, cols);  // as in kernels::convolution
+      tiles_ = collective::fitted_tiles(rows, cols, 16, 64);
       lanes_ = kernels::lanes_for<Exec>(static_cast<std::size_t>(tiles_.tile_cols));
       threads_ = kernels::team_size(exec, input.parameters.team, lanes_);
       league_ = tiles_.league_size();
@@ -111,10 +114,11 @@ struct ScratchTile {
     void operator()(Exec const& exec, InputOn<Conv2d, Exec, T> const& input,
                     OutputOn<Conv2d, Exec, T> const& output) const {
       if (league_ == 0) return;
-      Kernel const kernel{.of = convolution(input, output), .tiles = tiles_};
-      typename Kernel::Policy policy(exec, league_, threads_, lanes_);
-      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::Scratch::shmem_size(kernel.places()))));
-      Kokkos::parallel_for("tessera::conv2d::scratch_tile::sum", policy, kernel);
+      Kernel const kernel{.of = kernels::convolution(input.in, input.k, output.out), .tiles = tiles_};
+      Kokkos::parallel_for("tessera::conv2d::scratch_tile::sum",
+                           with_scratch(typename Kernel::Policy(exec, league_, threads_, lanes_),
+                                        Kernel::Scratch::shmem_size(kernel.places())),
+                           kernel);
     }
 
    private:

@@ -2,39 +2,14 @@
 /// The plain Kokkos answer: one thread an element of out, neighbouring threads on neighbouring columns, so that a warp
 /// reads and writes whole pieces of rows. Every thread reads an index and divides by the width.
 
+#include <cstdint>
 #include <limits>
 
 #include "../problem.hpp"
 
-#include <tessera/collective/divider.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::embedding {
-
-namespace {
-
-// Divides 32-bit numbers as they are; wider ones would take a GPU some hundred instructions.
-struct NarrowDivider {
-  std::uint32_t divisor;
-  explicit NarrowDivider(std::size_t value) : divisor(static_cast<std::uint32_t>(value)) {}
-  [[nodiscard]] KOKKOS_FUNCTION std::size_t operator()(std::size_t i) const {
-    return static_cast<std::uint32_t>(i) / divisor;
-  }
-};
-
-template <class T, class Division>
-struct LookUpElement {
-  Lookup<T> of;
-  Division by_width;
-
-  KOKKOS_FUNCTION void operator()(std::size_t i) const {
-    std::size_t const position = by_width(i);
-    T const* const row = of.row_of(position);
-    of.out[i] = row != nullptr ? row[i - position * of.width] : T(0);
-  }
-};
-
-}  // namespace
 
 struct Flat {
   static constexpr VariantInfo info{
@@ -47,21 +22,26 @@ struct Flat {
 
     void operator()(Exec const& exec, InputOn<Embedding, Exec, T> const& input,
                     OutputOn<Embedding, Exec, T> const& output) const {
-      std::size_t const n = output.out.size();
-      if (n == 0) return;
-      if (n <= std::numeric_limits<std::int32_t>::max()) {
-        run<std::int32_t, NarrowDivider>(exec, n, lookup(input, output));
-      } else {
-        run<std::size_t, collective::Divider>(exec, n, lookup(input, output));
-      }
+      // A GPU divides 64-bit numbers in some hundred instructions.
+      bool const is_narrow = output.out.size() <= std::size_t{std::numeric_limits<std::int32_t>::max()};
+      is_narrow ? enqueue<std::uint32_t>(exec, input, output) : enqueue<std::uint64_t>(exec, input, output);
     }
 
-   private:
-    template <class Index, class Division>
-    static void run(Exec const& exec, std::size_t n, Lookup<T> const& of) {
-      Kokkos::parallel_for("tessera::embedding::flat::look_up",
-                           Kokkos::RangePolicy<Exec, Kokkos::IndexType<Index>>(exec, 0, static_cast<Index>(n)),
-                           LookUpElement<T, Division>{of, Division(of.width)});
+    // Public because a device lambda may not stand in a private function.
+    template <class Index>
+    void enqueue(Exec const& exec, InputOn<Embedding, Exec, T> const& input,
+                 OutputOn<Embedding, Exec, T> const& output) const {
+      auto const idx = flat_indices(input.idx);
+      auto const w = input.w;
+      auto const out = flat_rows(output.out);
+      auto const width = static_cast<Index>(w.extent(1));
+      Kokkos::parallel_for(
+          "tessera::embedding::flat::look_up", Kokkos::RangePolicy<Exec, Kokkos::IndexType<Index>>(exec, 0, out.size()),
+          KOKKOS_LAMBDA(Index i) {
+            Index const position = i / width;
+            Index const col = i - position * width;
+            out(position, col) = has_row(w, idx(position)) ? w(idx(position), col) : T(0);
+          });
     }
   };
 };

@@ -8,20 +8,6 @@
 
 namespace tessera::embedding {
 
-namespace {
-
-template <class T>
-struct LookUpInTile {
-  Lookup<T> of;
-
-  KOKKOS_FUNCTION void operator()(std::int64_t position, std::int64_t col) const {
-    T const* const row = of.row_of(position);
-    of.out[static_cast<std::size_t>(position) * of.width + col] = row != nullptr ? row[col] : T(0);
-  }
-};
-
-}  // namespace
-
 struct Tile2d {
   static constexpr VariantInfo info{.name = "tile_2d",
                                     .level = Level::range,
@@ -37,14 +23,17 @@ struct Tile2d {
 
     void operator()(Exec const& exec, InputOn<Embedding, Exec, T> const& input,
                     OutputOn<Embedding, Exec, T> const& output) const {
-      Lookup<T> const of = lookup(input, output);
-      if (of.positions == 0 || of.width == 0) return;
+      auto const idx = flat_indices(input.idx);
+      auto const w = input.w;
+      auto const out = flat_rows(output.out);
+      if (out.size() == 0) return;
       using Bounds = typename Policy::point_type;
-      Kokkos::parallel_for("tessera::embedding::tile_2d::look_up",
-                           Policy(exec, Bounds{0, 0},
-                                  Bounds{static_cast<std::int64_t>(of.positions), static_cast<std::int64_t>(of.width)},
-                                  typename Policy::tile_type{16, 16}),
-                           LookUpInTile<T>{of});
+      Bounds const end{static_cast<std::int64_t>(out.extent(0)), static_cast<std::int64_t>(out.extent(1))};
+      Kokkos::parallel_for(
+          "tessera::embedding::tile_2d::look_up", Policy(exec, Bounds{0, 0}, end, typename Policy::tile_type{16, 16}),
+          KOKKOS_LAMBDA(std::int64_t position, std::int64_t col) {
+            out(position, col) = has_row(w, idx(position)) ? w(idx(position), col) : T(0);
+          });
     }
   };
 };

@@ -4,6 +4,7 @@
 
 #include "../problem.hpp"
 
+#include <tessera/core/scratch.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
@@ -17,7 +18,7 @@ struct Scratch {
   class Plan {
    public:
     using Policy = Kokkos::TeamPolicy<Exec>;
-    using Tile = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    using Tile = ScratchView<T*, Exec>;
 
     Plan(Exec const& exec, InputOn<Map, Exec, T> const& input)
         : add_{static_cast<T>(input.parameters.c)},
@@ -25,26 +26,24 @@ struct Scratch {
           tile_(kernels::scratch_tile<Exec>(0, sizeof(T), 0)) {}
 
     void operator()(Exec const& exec, InputOn<Map, Exec, T> const& input, OutputOn<Map, Exec, T> const& output) const {
-      T const* const a = input.a.data();
-      T* const out = output.out.data();
-      std::size_t const n = input.a.extent(0);
-      int const tile = tile_;
+      auto const a = input.a;
+      auto const out = output.out;
       auto const add = add_;
-      Policy policy(exec, static_cast<int>(tiles_of(n, tile)), threads_);
-      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Tile::shmem_size(tile))));
+      int const tile = tile_;
+      Policy const policy(exec, static_cast<int>(tiles_of(a.extent(0), tile)), threads_);
       Kokkos::parallel_for(
-          "tessera::map::scratch::add", policy, KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+          "tessera::map::scratch::add", with_scratch(policy, Tile::shmem_size(tile)),
+          KOKKOS_LAMBDA(typename Policy::member_type const& team) {
             Tile const staged(team.team_scratch(0), tile);
             std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * tile;
-            int const count = n - begin < static_cast<std::size_t>(tile) ? static_cast<int>(n - begin) : tile;
-            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int t) { staged(t) = a[begin + t]; });
+            int const count = static_cast<int>(Kokkos::min<std::size_t>(tile, a.extent(0) - begin));
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int t) { staged(t) = a(begin + t); });
             team.team_barrier();
             Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int t) {
               int const mirrored = count - 1 - t;
-              out[begin + mirrored] = add(staged(mirrored));
+              out(begin + mirrored) = add(staged(mirrored));
             });
-            // Hosts go on with the next tile in the same scratch.
-            team.team_barrier();
+            leave_scratch(team);
           });
     }
 

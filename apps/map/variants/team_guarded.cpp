@@ -24,17 +24,16 @@ struct TeamGuarded {
 
     void operator()(Exec const& exec, InputOn<Map, Exec, T> const& input, OutputOn<Map, Exec, T> const& output) const {
       using Policy = Kokkos::TeamPolicy<Exec>;
-      T const* const a = input.a.data();
-      T* const out = output.out.data();
-      std::size_t const n = input.a.extent(0);
+      auto const a = input.a;
+      auto const out = output.out;
       auto const add = add_;
       Kokkos::parallel_for(
-          "tessera::map::team_guarded::add", Policy(exec, static_cast<int>(tiles_of(n, tile)), threads_),
+          "tessera::map::team_guarded::add", Policy(exec, static_cast<int>(tiles_of(a.extent(0), tile)), threads_),
           KOKKOS_LAMBDA(typename Policy::member_type const& team) {
             std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * tile;
             Kokkos::parallel_for(Kokkos::TeamThreadRange(team, tile), [&](int t) {
               std::size_t const i = begin + t;
-              if (i < n) out[i] = add(a[i]);
+              if (i < a.extent(0)) out(i) = add(a(i));
             });
           });
     }

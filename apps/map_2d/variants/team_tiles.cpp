@@ -10,31 +10,6 @@
 
 namespace tessera::map_2d {
 
-namespace {
-
-template <ExecutionSpace Exec, class T>
-struct AddTile {
-  using Policy = Kokkos::TeamPolicy<Exec>;
-  using Member = typename Policy::member_type;
-
-  T const* a;
-  T* out;
-  AddConstant<T> add;
-  collective::MatrixTiles tiles;
-  int piece;
-
-  KOKKOS_FUNCTION void operator()(Member const& team) const {
-    auto const place = tiles.place(team.league_rank());
-    kernels::for_each_row_piece(team, place, piece, [&](std::size_t row, std::size_t col, int count) {
-      T const* const from = a + row * tiles.cols + col;
-      T* const to = out + row * tiles.cols + col;
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, count), [&](int i) { to[i] = add(from[i]); });
-    });
-  }
-};
-
-}  // namespace
-
 struct TeamTiles {
   static constexpr VariantInfo info{
       .name = "team_tiles", .level = Level::team, .summary = "a tile a team, a piece of a row a thread"};
@@ -42,7 +17,7 @@ struct TeamTiles {
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:
-    using Kernel = AddTile<Exec, T>;
+    using Policy = Kokkos::TeamPolicy<Exec>;
     // On a GPU four columns a lane; on a host as much as a team is worth starting for.
     static constexpr int tile = is_gpu<Exec> ? 4096 : 8192;
     static constexpr int piece = is_gpu<Exec> ? 128 : 2048;
@@ -56,9 +31,19 @@ struct TeamTiles {
 
     void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
                     OutputOn<Map2d, Exec, T> const& output) const {
+      auto const a = input.a;
+      auto const out = output.out;
+      auto const add = add_;
+      auto const tiles = tiles_;
       Kokkos::parallel_for(
-          "tessera::map_2d::team_tiles::add", typename Kernel::Policy(exec, league_, threads_, lanes_),
-          Kernel{.a = input.a.data(), .out = output.out.data(), .add = add_, .tiles = tiles_, .piece = piece});
+          "tessera::map_2d::team_tiles::add", Policy(exec, league_, threads_, lanes_),
+          KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+            kernels::for_each_row_piece(
+                team, tiles.place(team.league_rank()), piece, [&](std::size_t row, std::size_t col, int count) {
+                  Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, count),
+                                       [&](int i) { out(row, col + i) = add(a(row, col + i)); });
+                });
+          });
     }
 
    private:

@@ -1,30 +1,13 @@
 /// \file
-/// A map has no use for rows and columns: the matrix is one array, and each index moves one 16-byte pack of it.
+/// A map has no use for rows and columns: the matrix is one array, and each index moves one 16-byte pack of it. The
+/// kernel is kernels/transform.hpp.
 
 #include "../problem.hpp"
 
-#include <tessera/kernels/for_each_pack.hpp>
+#include <tessera/kernels/transform.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::map_2d {
-
-namespace {
-
-template <class T>
-struct AddToPacks {
-  T const* a;
-  T* out;
-  AddConstant<T> add;
-
-  template <int N>
-  KOKKOS_FUNCTION void operator()(kernels::Width<N>, std::size_t begin) const {
-    auto values = collective::pack_at<N>(a + begin);
-    for (int e = 0; e < N; ++e) values[e] = add(values[e]);
-    collective::pack_at<N>(out + begin) = values;
-  }
-};
-
-}  // namespace
 
 struct Vector {
   static constexpr VariantInfo info{
@@ -33,20 +16,16 @@ struct Vector {
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:
-    static constexpr int width = collective::pack_width<T>;
-
-    Plan(Exec const&, InputOn<Map2d, Exec, T> const& input) : add_{static_cast<T>(input.parameters.c)} {}
+    Plan(Exec const&, InputOn<Map2d, Exec, T> const& input)
+        : add_({static_cast<T>(input.parameters.c)}, "tessera::map_2d::vector::add") {}
 
     void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
                     OutputOn<Map2d, Exec, T> const& output) const {
-      AddToPacks<T> const kernel{.a = input.a.data(), .out = output.out.data(), .add = add_};
-      bool const aligned =
-          collective::is_aligned_for_packs<width>(kernel.a) && collective::is_aligned_for_packs<width>(kernel.out);
-      kernels::for_each_pack<width>("tessera::map_2d::vector::add", exec, input.a.size(), aligned, kernel);
+      add_(exec, input.a, output.out);
     }
 
    private:
-    AddConstant<T> add_;
+    kernels::Transform<Exec, T, AddConstant<T>> add_;
   };
 };
 

@@ -19,7 +19,7 @@ struct Copy {
 
     void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& input,
                     OutputOn<Roofline, Exec, T> const& output) const {
-      measure::copy(exec, input.a.data(), output.copied.data(), input.a.extent(0));
+      measure::copy(exec, input.a, output.copied);
     }
 
     [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}}; }

@@ -19,7 +19,7 @@ struct Launch {
     void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& input,
                     OutputOn<Roofline, Exec, T> const& output) const {
       (void)input;
-      measure::mark(exec, output.launched.data());
+      measure::mark(exec, output.launched);
     }
 
     [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "launched"}}; }

@@ -23,7 +23,7 @@ struct MultiplyAdd {
     void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& input,
                     OutputOn<Roofline, Exec, T> const& output) const {
       (void)input;
-      measure::chains(exec, output.chains.data(), count_, iterations_);
+      measure::chains(exec, output.chains, iterations_);
     }
 
     [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "chains"}}; }

@@ -19,7 +19,7 @@ struct Triad {
 
     void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& input,
                     OutputOn<Roofline, Exec, T> const& output) const {
-      measure::triad(exec, input.a.data(), input.b.data(), output.triad.data(), s_, input.a.extent(0));
+      measure::triad(exec, input.a, input.b, output.triad, s_);
     }
 
     [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "triad"}}; }

@@ -18,25 +18,24 @@ struct Tiled {
   class Plan {
    public:
     Plan(Exec const&, InputOn<Zip, Exec, T> const& input)
-        : tile_(input.parameters.tile > 0 ? static_cast<int>(input.parameters.tile) : (is_gpu<Exec> ? 4 : 4096)) {}
+        : tile_(input.parameters.tile > 0 ? input.parameters.tile : (is_gpu<Exec> ? 4 : 4096)) {}
 
     void operator()(Exec const& exec, InputOn<Zip, Exec, T> const& input, OutputOn<Zip, Exec, T> const& output) const {
-      T const* const a = input.a.data();
-      T const* const b = input.b.data();
-      T* const out = output.out.data();
-      std::size_t const n = input.a.extent(0);
-      int const tile = tile_;
+      auto const a = input.a;
+      auto const b = input.b;
+      auto const out = output.out;
+      std::size_t const n = a.extent(0);
+      std::size_t const tile = tile_;
       Kokkos::parallel_for(
           "tessera::zip::tiled::add", Kokkos::RangePolicy<Exec>(exec, 0, tiles_of(n, tile)),
           KOKKOS_LAMBDA(std::size_t t) {
-            std::size_t const begin = t * tile;
-            int const count = n - begin < static_cast<std::size_t>(tile) ? static_cast<int>(n - begin) : tile;
-            for (int i = 0; i < count; ++i) out[begin + i] = Add<T>{}(a[begin + i], b[begin + i]);
+            std::size_t const end = Kokkos::min(n, (t + 1) * tile);
+            for (std::size_t i = t * tile; i < end; ++i) out(i) = Add<T>{}(a(i), b(i));
           });
     }
 
    private:
-    int tile_;
+    std::size_t tile_;
   };
 };
 

@@ -45,29 +45,32 @@ void measure_bandwidths(Exec const& exec, std::size_t bytes, int samples, Roofs&
   std::size_t n = std::max<std::size_t>(64, bytes / sizeof(float) / 64 * 64);
   std::size_t const few = std::min<std::size_t>(n, std::size_t{1} << 20);
   {
-    Buffer const probe("tessera::roofs::probe", 2 * few);
-    double const seconds = median_seconds(exec, 3, [&] { measure::copy(exec, probe.data(), probe.data() + few, few); });
+    Buffer const from("tessera::roofs::probe", few);
+    Buffer const to("tessera::roofs::probe", few);
+    double const seconds = median_seconds(exec, 3, [&] { measure::copy(exec, from, to); });
     if (seconds * static_cast<double>(n / few) > most_seconds) n = few;
   }
   Buffer const buffer(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::roofs::buffer"), 2 * n);
-  float* const data = buffer.data();
   Kokkos::parallel_for(
       "tessera::roofs::first_touch", Kokkos::RangePolicy<Exec>(exec, 0, 2 * n),
-      KOKKOS_LAMBDA(std::size_t i) { data[i] = static_cast<float>(i % 256); });
+      KOKKOS_LAMBDA(std::size_t i) { buffer(i) = static_cast<float>(i % 256); });
   auto const rate = [](std::size_t elements, double seconds) {
     return static_cast<double>(elements * sizeof(float)) / seconds;
   };
   roofs.working_set_bytes = 2 * static_cast<double>(n * sizeof(float));
 
-  double const kernel = median_seconds(exec, samples, [&] { measure::copy(exec, data, data + n, n); });
-  auto const source = Kokkos::subview(buffer, Kokkos::pair<std::size_t, std::size_t>(0, n));
-  auto const target = Kokkos::subview(buffer, Kokkos::pair<std::size_t, std::size_t>(n, 2 * n));
+  auto const part = [&](std::size_t begin, std::size_t end) {
+    return Kokkos::subview(buffer, Kokkos::pair<std::size_t, std::size_t>(begin, end));
+  };
+  auto const source = part(0, n);
+  auto const target = part(n, 2 * n);
+  double const kernel = median_seconds(exec, samples, [&] { measure::copy(exec, source, target); });
   double const library = median_seconds(exec, samples, [&] { Kokkos::deep_copy(exec, target, source); });
   roofs.copy_bytes_per_second = rate(2 * n, std::min(kernel, library));
 
   std::size_t const half = n / 2;  // three of the buffer's four quarters
-  roofs.triad_bytes_per_second = rate(
-      3 * half, median_seconds(exec, samples, [&] { measure::triad(exec, data, data + half, data + n, 0.5F, half); }));
+  auto const triad = [&] { measure::triad(exec, part(0, half), part(half, n), part(n, n + half), 0.5F); };
+  roofs.triad_bytes_per_second = rate(3 * half, median_seconds(exec, samples, triad));
 
   Kokkos::View<float, typename Exec::memory_space> const sum("tessera::roofs::sum");
   measure::Read<Exec, float> const read(exec, 2 * n, 0, "tessera::roofline::read");
@@ -79,7 +82,7 @@ double peak(Exec const& exec, int samples) {
   constexpr std::int32_t count = measure::most_chains;
   Kokkos::View<T*, typename Exec::memory_space> const out("tessera::roofs::chains", count);
   auto const seconds_of = [&](std::int32_t iterations, int of) {
-    return median_seconds(exec, of, [&] { measure::chains(exec, out.data(), count, iterations); });
+    return median_seconds(exec, of, [&] { measure::chains(exec, out, iterations); });
   };
   constexpr std::int32_t few = measure::chain_iterations<Exec> / 64;
   bool const slow = 64 * seconds_of(few, 3) > most_seconds;
@@ -91,10 +94,10 @@ template <class Exec>
 void measure_launches(Exec const& exec, Roofs& roofs) {
   constexpr int batch = 200;
   Kokkos::View<float, typename Exec::memory_space> const out("tessera::roofs::mark");
-  roofs.launch_and_fence_seconds = median_seconds(exec, batch, [&] { measure::mark(exec, out.data()); });
+  roofs.launch_and_fence_seconds = median_seconds(exec, batch, [&] { measure::mark(exec, out); });
   roofs.launch_seconds = median_seconds(exec, 5,
                                         [&] {
-                                          for (int i = 0; i < batch; ++i) measure::mark(exec, out.data());
+                                          for (int i = 0; i < batch; ++i) measure::mark(exec, out);
                                         }) /
                          batch;
 }

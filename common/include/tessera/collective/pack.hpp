@@ -32,10 +32,10 @@ inline constexpr int vector_bytes = 32;
 inline constexpr int vector_bytes = 16;
 #endif
 
-/// True if packs of N elements can be read from or written to `data` directly.
-template <int N, class T>
-[[nodiscard]] KOKKOS_INLINE_FUNCTION bool is_aligned_for_packs(T const* data) {
-  return reinterpret_cast<std::uintptr_t>(data) % (sizeof(T) * N) == 0;
+/// True if packs of N elements can be read from or written to all of these arrays directly.
+template <int N, class... T>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION bool is_aligned_for_packs(T const*... data) {
+  return ((reinterpret_cast<std::uintptr_t>(data) % (sizeof(T) * N) == 0) && ...);
 }
 
 /// The N elements from `data` on as a pack, to be read or written with one access: `data` is aligned for it.

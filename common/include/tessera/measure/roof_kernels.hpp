@@ -12,61 +12,38 @@
 #include <tessera/collective/accumulator.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/core/spaces.hpp>
-#include <tessera/kernels/for_each_pack.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/reduce.hpp>
-#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/transform.hpp>
 
 namespace tessera::measure {
 
-namespace detail {
-
+/// What triad does to a pair of elements; integers wrap.
 template <class T>
-struct CopyKernel {
-  T const* a;
-  T* out;
-
-  template <int N>
-  KOKKOS_FUNCTION void operator()(kernels::Width<N>, std::size_t begin) const {
-    collective::pack_at<N>(out + begin) = collective::pack_at<N>(a + begin);
-  }
-};
-
-template <class T>
-struct TriadKernel {
-  T const* a;
-  T const* b;
-  T* out;
+struct Triad {
   T s;
-
-  template <int N>
-  KOKKOS_FUNCTION void operator()(kernels::Width<N>, std::size_t begin) const {
-    using Accumulator = collective::Accumulator<T>;
-    auto values = collective::pack_at<N>(a + begin);
-    auto const others = collective::pack_at<N>(b + begin);
-    for (int e = 0; e < N; ++e) {
-      values[e] = static_cast<T>(static_cast<Accumulator>(values[e]) + collective::product(s, others[e]));
-    }
-    collective::pack_at<N>(out + begin) = values;
+  [[nodiscard]] KOKKOS_FUNCTION T operator()(T const& a, T const& b) const {
+    return static_cast<T>(static_cast<collective::Accumulator<T>>(a) + collective::product(s, b));
   }
 };
 
-}  // namespace detail
+template <class T>
+struct Same {
+  [[nodiscard]] KOKKOS_FUNCTION T operator()(T const& a) const { return a; }
+};
 
-/// Enqueues out[i] = a[i], i < n.
-template <ExecutionSpace Exec, class T>
-void copy(Exec const& exec, T const* a, T* out, std::size_t n) {
-  constexpr int width = collective::pack_width<T>;
-  bool const aligned = collective::is_aligned_for_packs<width>(a) && collective::is_aligned_for_packs<width>(out);
-  kernels::for_each_pack<width>("tessera::roofline::copy", exec, n, aligned, detail::CopyKernel<T>{a, out});
+/// Enqueues out[i] = a[i].
+template <ExecutionSpace Exec, class A, class Out>
+void copy(Exec const& exec, A const& a, Out const& out) {
+  using T = typename Out::non_const_value_type;
+  kernels::Transform<Exec, T, Same<T>>({}, "tessera::roofline::copy")(exec, a, out);
 }
 
-/// Enqueues out[i] = a[i] + s * b[i], i < n.
-template <ExecutionSpace Exec, class T>
-void triad(Exec const& exec, T const* a, T const* b, T* out, T s, std::size_t n) {
-  constexpr int width = collective::pack_width<T>;
-  bool const aligned = collective::is_aligned_for_packs<width>(a) && collective::is_aligned_for_packs<width>(b) &&
-                       collective::is_aligned_for_packs<width>(out);
-  kernels::for_each_pack<width>("tessera::roofline::triad", exec, n, aligned, detail::TriadKernel<T>{a, b, out, s});
+/// Enqueues out[i] = a[i] + s * b[i].
+template <ExecutionSpace Exec, class A, class B, class Out>
+void triad(Exec const& exec, A const& a, B const& b, Out const& out, typename Out::non_const_value_type s) {
+  using T = typename Out::non_const_value_type;
+  kernels::Transform<Exec, T, Triad<T>>({s}, "tessera::roofline::triad")(exec, a, b, out);
 }
 
 /// Reads n elements and leaves their sum.
@@ -136,28 +113,22 @@ inline constexpr std::int32_t most_chains = 1 << 19;
 template <ExecutionSpace Exec>
 inline constexpr std::int32_t chain_iterations = is_gpu<Exec> ? 1 << 14 : 1 << 9;
 
-/// Enqueues `count` chains into out [count].
-template <ExecutionSpace Exec, class T>
-void chains(Exec const& exec, T* out, std::int32_t count, std::int32_t iterations) {
-  using Kernel = ChainKernel<Exec, T>;
-  auto const blocks = static_cast<std::int32_t>(tiles_of(static_cast<std::size_t>(count), Kernel::width));
+/// Enqueues a chain for each element of `out`, at most most_chains.
+template <ExecutionSpace Exec, class Out>
+void chains(Exec const& exec, Out const& out, std::int32_t iterations) {
+  using Kernel = ChainKernel<Exec, typename Out::non_const_value_type>;
+  auto const blocks = static_cast<std::int32_t>(tiles_of(out.extent(0), Kernel::width));
   Kokkos::parallel_for("tessera::roofline::multiply_add",
                        Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int32_t>>(exec, 0, blocks),
-                       Kernel{out, count, iterations, 1, 1});
+                       Kernel{out.data(), static_cast<std::int32_t>(out.extent(0)), iterations, 1, 1});
 }
 
-/// The smallest kernel that leaves a trace.
-template <class T>
-struct MarkKernel {
-  T* out;
-  KOKKOS_FUNCTION void operator()(int) const { *out = T(1); }
-};
-
-/// Enqueues a launch that writes a one.
-template <ExecutionSpace Exec, class T>
-void mark(Exec const& exec, T* out) {
-  Kokkos::parallel_for("tessera::roofline::launch", Kokkos::RangePolicy<Exec, Kokkos::IndexType<int>>(exec, 0, 1),
-                       MarkKernel<T>{out});
+/// Enqueues a launch that writes a one: the smallest kernel that leaves a trace.
+template <ExecutionSpace Exec, class Out>
+void mark(Exec const& exec, Out const& out) {
+  Kokkos::parallel_for(
+      "tessera::roofline::launch", Kokkos::RangePolicy<Exec, Kokkos::IndexType<int>>(exec, 0, 1),
+      KOKKOS_LAMBDA(int) { out() = 1; });
 }
 
 }  // namespace tessera::measure

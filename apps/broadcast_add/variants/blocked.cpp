@@ -1,0 +1,40 @@
+/// \file
+/// mdrange with tiles of our own, as wide as the rows allow: a block of 256 threads on a GPU, what a thread's caches hold
+/// on a host. Kokkos' default on CUDA has long been 16 x 2, half of it idle where there is one row.
+
+#include "../problem.hpp"
+
+#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::broadcast_add {
+
+struct Blocked {
+  static constexpr VariantInfo info{
+      .name = "blocked", .level = Level::range, .summary = "mdrange with tiles of our own, as wide as the rows allow"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const&, InputOn<BroadcastAdd, Exec, T> const& input)
+        : tiles_(kernels::mdrange_tiles<Exec>(input.b.extent(0), input.a.extent(0))) {}
+
+    void operator()(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& input,
+                    OutputOn<BroadcastAdd, Exec, T> const& output) const {
+      if (output.out.size() == 0) return;
+      auto const a = input.a;
+      auto const b = input.b;
+      auto const out = output.out;
+      Kokkos::parallel_for(
+          "tessera::broadcast_add::blocked::add", kernels::columns_first<std::int64_t>(exec, tiles_),
+          KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(row, col) = Add<T>{}(a(col), b(row)); });
+    }
+
+   private:
+    collective::MatrixTiles tiles_;
+  };
+};
+
+VariantRows blocked() { return rows<BroadcastAdd, Blocked>(); }
+
+}  // namespace tessera::broadcast_add

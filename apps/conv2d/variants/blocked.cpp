@@ -1,0 +1,53 @@
+/// \file
+/// direct with tiles of our own, as wide as the rows allow: a block of 256 threads on a GPU, what a thread's caches hold
+/// on a host.
+
+#include "../problem.hpp"
+
+#include <tessera/collective/accumulator.hpp>
+#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::conv2d {
+
+struct Blocked {
+  static constexpr VariantInfo info{
+      .name = "blocked", .level = Level::range, .summary = "direct with tiles of our own, as wide as the rows allow"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const&, InputOn<Conv2d, Exec, T> const& input)
+        : tiles_(kernels::mdrange_tiles<Exec>(input.in.extent(0), input.in.extent(1))) {}
+
+    void operator()(Exec const& exec, InputOn<Conv2d, Exec, T> const& input,
+                    OutputOn<Conv2d, Exec, T> const& output) const {
+      if (input.in.size() == 0) return;
+      auto const in = input.in;
+      auto const k = input.k;
+      auto const out = output.out;
+      auto const rows = static_cast<std::int64_t>(in.extent(0));
+      auto const cols = static_cast<std::int64_t>(in.extent(1));
+      auto const tap_rows = static_cast<std::int64_t>(k.extent(0));
+      auto const tap_cols = static_cast<std::int64_t>(k.extent(1));
+      Kokkos::parallel_for(
+          "tessera::conv2d::blocked::sum", kernels::columns_first<std::int64_t>(exec, tiles_),
+          KOKKOS_LAMBDA(std::int64_t x, std::int64_t y) {
+            std::int64_t const end_y = tap_rows < rows - y ? tap_rows : rows - y;
+            std::int64_t const end_x = tap_cols < cols - x ? tap_cols : cols - x;
+            collective::Accumulator<T> sum = 0;
+            for (std::int64_t ky = 0; ky < end_y; ++ky) {
+              for (std::int64_t kx = 0; kx < end_x; ++kx) sum += collective::product(in(y + ky, x + kx), k(ky, kx));
+            }
+            out(y, x) = static_cast<T>(sum);
+          });
+    }
+
+   private:
+    collective::MatrixTiles tiles_;
+  };
+};
+
+VariantRows blocked() { return rows<Conv2d, Blocked>(); }
+
+}  // namespace tessera::conv2d

@@ -1,0 +1,147 @@
+#pragma once
+/// \file
+/// A matrix that is a row plus a column, in one launch: out[r, c] = a[c] + b[r]. A thread takes pieces of rows, holds its
+/// row's element of b in a register, and adds to it what its lanes read of a, a 16-byte pack at a time. A team's tile is
+/// several short rows or a part of a long one, so that every shape fills teams. A row may begin anywhere: the elements up
+/// to the first whole pack of the output and after the last one go one by one.
+///
+/// Writes each element once; a and b come from the caches after the first time. On hosts an output that is larger than
+/// the last cache is stored past it.
+///
+/// Example: a = (1 2 3), b = (10 20) -> (11 12 13 | 21 22 23).
+///
+/// Use:  broadcast_add(exec, a, b, out);
+/// or, enqueued many times:  BroadcastAdd<Exec, float> add(exec, rows, cols);  add(exec, a, b, out);
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <tessera/collective/matrix_tiles.hpp>
+#include <tessera/collective/operators.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/streaming_store.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/views.hpp>
+
+namespace tessera::kernels {
+
+/// How BroadcastAdd cuts rows.
+template <ExecutionSpace Exec, class T>
+struct BroadcastAddTuning {
+  static constexpr int pack = collective::pack_width<T>;  ///< elements: 16 bytes, the widest access there is
+  /// Columns of a thread: two packs a lane on a GPU; on a host what keeps a row's overhead small.
+  static constexpr int piece = is_gpu<Exec> ? 2 * 32 * pack : 2048;
+  /// Elements of a team: two pieces a thread on a GPU; on a host as much as a team is worth starting for.
+  static constexpr int tile = is_gpu<Exec> ? 16 * piece : 4 * piece;
+};
+
+namespace detail {
+
+template <ExecutionSpace Exec, class T, class Tuning>
+struct BroadcastAddKernel {
+  static constexpr int width = Tuning::pack;
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  using Add = collective::Sum<T>;  // integers wrap
+
+  T const* along;  // [cols]
+  T const* down;   // [rows]
+  T* out;
+  collective::MatrixTiles tiles;
+  bool streams;
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    auto const place = tiles.place(team.league_rank());
+    for_each_row_piece(team, place, Tuning::piece, [&](std::size_t row, std::size_t col, int count) {
+      T const of_row = down[row];
+      bool const past_caches = streams;
+      T const* const from = along + col;
+      T* const to = out + row * tiles.cols + col;
+      int const past = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / sizeof(T) % width);
+      // Up to the first whole pack; a piece may end before that, and has none.
+      int const before = (width - past) % width;
+      int const packs = count > before ? (count - before) / width : 0;
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, packs), [&](int p) {
+        int const i = before + p * width;
+        auto values = collective::load_pack<width>(from + i);
+        for (int e = 0; e < width; ++e) values[e] = Add{}(values[e], of_row);
+        if (past_caches) {
+          collective::streaming_store(to + i, values);
+        } else {
+          collective::pack_at<width>(to + i) = values;
+        }
+      });
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, count - packs * width), [&](int k) {
+        int const i = k < before ? k : k + packs * width;
+        to[i] = Add{}(from[i], of_row);
+      });
+      if (past_caches) collective::streaming_fence();
+    });
+  }
+};
+
+}  // namespace detail
+
+/// out[r, c] = a[c] + b[r]; integers wrap.
+///
+/// Constructed once, for the extents of `out`: chooses tiles, lanes and teams. Holds no memory: calls may run at the same
+/// time.
+template <ExecutionSpace Exec, class T, class Tuning = BroadcastAddTuning<Exec, T>>
+class BroadcastAdd {
+  using Kernel = detail::BroadcastAddKernel<Exec, T, Tuning>;
+
+ public:
+  /// \param rows,cols extents of `out`
+  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
+  /// \param label what Kokkos' tools call it
+  BroadcastAdd(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
+               std::string const& label = "tessera::broadcast_add")
+      : label_(label + "::add"),
+        rows_(rows),
+        cols_(cols),
+        // In memory a single column is a single row: a and b exchange their parts, and what is good at rows is good at it.
+        tiles_(cols == 1 ? row_tiles(1, rows, Tuning::tile) : row_tiles(rows, cols, Tuning::tile)),
+        lanes_(lanes_for<Exec>(tiles_.cols / Kernel::width)),
+        threads_(team_size(exec, team, lanes_)),
+        league_(tiles_.league_size()) {}
+
+  /// Enqueues. `a` [cols], `b` [rows], `out` [rows, cols]: consecutive elements, rows one after the other; `out` does not
+  /// overlap the others. Throws std::invalid_argument if one has other extents or strides.
+  template <Readable<Exec, T, 1> A, Readable<Exec, T, 1> B, Writable<Exec, T, 2> Out>
+  void operator()(Exec const& exec, A const& a, B const& b, Out const& out) const {
+    T const* along = contiguous(a, cols_);
+    T const* down = contiguous(b, rows_);
+    if (cols_ == 1) std::swap(along, down);
+    Kokkos::parallel_for(label_, typename Kernel::Policy(exec, league_, threads_, lanes_),
+                         Kernel{.along = along,
+                                .down = down,
+                                .out = row_major(out, rows_, cols_),
+                                .tiles = tiles_,
+                                .streams = collective::streams<Exec>(out.size() * sizeof(T))});
+  }
+
+ private:
+  std::string label_;
+  std::size_t rows_;
+  std::size_t cols_;
+  collective::MatrixTiles tiles_;
+  int lanes_;
+  int threads_;
+  int league_;
+};
+
+/// out[r, c] = a[c] + b[r]. `a` [cols], `b` [rows], `out` [rows, cols]. For a single use: it enqueues, and waits.
+template <ExecutionSpace Exec, class A, class B, class Out>
+void broadcast_add(Exec const& exec, A const& a, B const& b, Out const& out) {
+  BroadcastAdd<Exec, typename Out::non_const_value_type> const kernel(exec, out.extent(0), out.extent(1));
+  kernel(exec, a, b, out);
+  exec.fence("tessera: broadcast_add");
+}
+
+}  // namespace tessera::kernels

@@ -1,0 +1,407 @@
+#pragma once
+/// \file
+/// A two-dimensional convolution in one launch: out[y, x] = sum of in[y + ky, x + kx] * k[ky, kx], as far as these are
+/// inside. Every lane makes a strip of neighbouring sums in registers: it walks down the rows of the input, loads each of
+/// them with 16-byte accesses, and adds it to all sums that it is part of. Neighbours' elements and rows come from the
+/// first cache, where the lanes beside and below have brought them.
+///
+/// Reads and writes each element once, if a tile and its halo of Ky - 1 rows fit into the caches. On hosts an output that
+/// is larger than the last cache is stored past it.
+///
+/// Example, k = (1 10): in (1 2 3 | 4 5 6) -> (21 32 3 | 54 65 6).
+///
+/// Use:  conv2d(exec, in, k, out);
+/// or, enqueued many times:  Conv2d<Exec, float> convolve(exec, rows, cols);  convolve(exec, in, k, out);
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <tessera/collective/accumulator.hpp>
+#include <tessera/collective/matrix_tiles.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/streaming_store.hpp>
+#include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/views.hpp>
+
+namespace tessera::kernels {
+
+/// Strips of lanes that load packs into registers of their own.
+template <class T>
+struct GpuConv2dTuning {
+  static constexpr int rows = 8;  ///< of a strip: with a row of the input they fill 128 registers
+  static constexpr int width = collective::pack_width<T>;  ///< columns of a strip: one 16-byte access
+  static constexpr int part = 4;              ///< taps in registers, each way: what was loaded is used for all of them
+  static constexpr bool in_registers = true;  ///< rows of the input are loaded there, and all loops unrolled
+  static constexpr int down = 8;     ///< strips of a tile below each other: warps that share the rows in between
+  static constexpr int across = 32;  ///< strips of a tile beside each other: a warp
+  static constexpr int tiles_per_thread = 0;    ///< tiles stay as high as that
+  using Bounds = Kokkos::LaunchBounds<512, 1>;  ///< lets the compiler use 128 registers: nothing spills
+};
+
+/// Strips of threads whose compiler makes vectors of them.
+template <class T>
+struct HostConv2dTuning : GpuConv2dTuning<T> {
+  static constexpr int rows = 2;                                   ///< they share what is loaded
+  static constexpr int width = static_cast<int>(512 / sizeof(T));  ///< what the vector registers hold
+  static constexpr bool in_registers = false;                      ///< the input comes from the first cache
+  static constexpr int down = 128;  ///< the rows above are in the caches, and few are read by two tiles
+  static constexpr int across = 16;
+  static constexpr int tiles_per_thread = 4;  ///< tiles are lower, down to 8 strips, until there are so many
+};
+
+template <ExecutionSpace Exec, class T>
+using Conv2dTuning = std::conditional_t<is_gpu<Exec>, GpuConv2dTuning<T>, HostConv2dTuning<T>>;
+
+/// A convolution's operands, with what cannot matter left out: taps that reach past the input from its first element on.
+/// A single column is taken for the single row that it is in memory, so that what is fast along rows is fast for it.
+///
+/// Elements are accumulators: integers are unsigned and wrap.
+template <class Sum>
+struct Convolution {
+  Sum const* in;
+  Sum const* k;
+  Sum* out;
+  std::size_t rows;  // of in and out
+  std::size_t cols;
+  std::size_t tap_rows;  // at most rows
+  std::size_t tap_cols;  // at most cols
+  std::size_t tap_row_stride;
+  std::size_t tap_col_stride;
+
+  [[nodiscard]] KOKKOS_FUNCTION Sum tap(std::size_t ky, std::size_t kx) const {
+    return k[ky * tap_row_stride + kx * tap_col_stride];
+  }
+};
+
+/// Of `in` [rows, cols], `k` [Ky, Kx] and `out` [rows, cols], row after row. Throws std::invalid_argument if one has
+/// other extents, or strides.
+template <class In, class K, class Out>
+[[nodiscard]] auto convolution(In const& in, K const& k, Out const& out) {
+  using Sum = collective::Accumulator<typename Out::non_const_value_type>;
+  std::size_t const rows = in.extent(0);
+  std::size_t const cols = in.extent(1);
+  Convolution<Sum> result{.in = reinterpret_cast<Sum const*>(row_major(in, rows, cols)),
+                          .k = reinterpret_cast<Sum const*>(row_major(k, k.extent(0), k.extent(1))),
+                          .out = reinterpret_cast<Sum*>(row_major(out, rows, cols)),
+                          .rows = rows,
+                          .cols = cols,
+                          .tap_rows = std::min<std::size_t>(rows, k.extent(0)),
+                          .tap_cols = std::min<std::size_t>(cols, k.extent(1)),
+                          .tap_row_stride = k.extent(1),
+                          .tap_col_stride = 1};
+  if (cols == 1) {
+    std::swap(result.rows, result.cols);
+    std::swap(result.tap_rows, result.tap_cols);
+    std::swap(result.tap_row_stride, result.tap_col_stride);
+  }
+  return result;
+}
+
+namespace detail {
+
+/// The sums of one lane, `rows` x `width` neighbours: in registers from the first tap to the store.
+///
+/// Who calls: any thread for itself. Scratch, barriers: none.
+///
+/// \tparam Aligned every row of `in` and `out` begins with a whole pack, and is whole packs; asked for if in_registers
+template <class Sum, class Tuning, bool Aligned>
+class Strip {
+ public:
+  static constexpr int rows = Tuning::rows;
+  static constexpr int width = Tuning::width;
+  static constexpr int part = Tuning::part;
+  static_assert(1 <= part && part <= 4, "Tessera: a part of the taps is 1 to 4 in each direction");
+  static_assert(!Tuning::in_registers || width == collective::pack_width<Sum>, "Tessera: a lane loads single packs");
+
+  KOKKOS_FORCEINLINE_FUNCTION Strip() {
+    for (int r = 0; r < rows; ++r) {
+      for (int c = 0; c < width; ++c) sums_[r][c] = 0;
+    }
+  }
+
+  /// Columns that add() may read from the strip's first on.
+  [[nodiscard]] static std::size_t reach(std::size_t tap_cols) {
+    if (tap_cols == 0) return 0;
+    std::size_t const last = (tap_cols - 1) / part * part;
+    return last + window_of(static_cast<int>(tap_cols - last));
+  }
+
+  /// Adds all terms, where none lies beyond an edge: `from` is the element of `in` where the strip begins, with
+  /// `rows` + tap_rows - 1 rows and reach() columns from there on. Taps go in parts, whose extents the compiler knows.
+  KOKKOS_FORCEINLINE_FUNCTION void add(Convolution<Sum> const& of, Sum const* from) {
+    for (std::size_t ky = 0; ky < of.tap_rows; ky += part) {
+      for (std::size_t kx = 0; kx < of.tap_cols; kx += part) {
+        Sum const* const corner = from + ky * of.cols + kx;
+        switch (thread::count_before(ky, of.tap_rows, part)) {
+          case 1: add_part<1>(of, ky, kx, corner); break;
+          case 2: add_part<2>(of, ky, kx, corner); break;
+          case 3: add_part<3>(of, ky, kx, corner); break;
+          default: add_part<part>(of, ky, kx, corner); break;
+        }
+      }
+    }
+  }
+
+  /// The same for a strip at the bottom or right edge: `row_count` rows and `col_count` columns of `in` are left from
+  /// where it begins. Terms beyond are left out rather than multiplied by zero: k may be infinite.
+  KOKKOS_FORCEINLINE_FUNCTION void add_at_edge(Convolution<Sum> const& of, Sum const* from, std::size_t row_count,
+                                               std::size_t col_count) {
+    for (std::size_t ky = 0; ky < of.tap_rows; ++ky) {
+      int const rows_here = thread::count_before(ky, row_count, rows);
+      for (std::size_t kx = 0; kx < of.tap_cols; ++kx) {
+        int const cols_here = thread::count_before(kx, col_count, width);
+        Sum const tap = of.tap(ky, kx);
+        add_tap(of, from + ky * of.cols + kx, tap, rows_here, cols_here, AllRows{});
+      }
+    }
+  }
+
+  /// Stores the first `row_count` x `col_count` sums to `to`, where the strip begins in `out`. `streaming`: past a host's
+  /// caches, where every row of `out` begins with a whole pack, and is whole packs.
+  KOKKOS_FORCEINLINE_FUNCTION void store(Convolution<Sum> const& of, Sum* to, int row_count, int col_count,
+                                         bool streaming) const {
+    for (int r = 0; r < rows; ++r) {
+      if (r < row_count) store_row(sums_[r], to + r * of.cols, col_count, streaming);
+    }
+  }
+
+ private:
+  static constexpr int pack = collective::pack_width<Sum>;
+  // Rows by number, for the compiler: sums whose place is only known at run time do not stay in registers.
+  using AllRows = std::make_integer_sequence<int, rows>;
+  template <int TapRows>
+  using LoadedRows = std::make_integer_sequence<int, rows + TapRows - 1>;
+
+  // Columns of a row that `tap_cols` taps of a part need: whole packs, if these are loaded.
+  [[nodiscard]] KOKKOS_FUNCTION static constexpr int window_of(int tap_cols) {
+    int const needed = width + tap_cols - 1;
+    return Tuning::in_registers && Aligned ? (needed + width - 1) / width * width : needed;
+  }
+
+  // What is loaded of a row; or the row, from which the sums take what they need.
+  template <int Size>
+  struct Loaded {
+    Sum at[Size];
+    KOKKOS_FORCEINLINE_FUNCTION explicit Loaded(Sum const* row) {
+      if constexpr (Aligned) {
+        for (int first = 0; first < Size; first += width) {
+          collective::Pack<Sum, width> const pack = collective::pack_at<width>(row + first);
+          for (int e = 0; e < width; ++e) at[first + e] = pack[e];
+        }
+      } else {
+        for (int e = 0; e < Size; ++e) at[e] = row[e];
+      }
+    }
+    KOKKOS_FORCEINLINE_FUNCTION Sum operator[](int i) const { return at[i]; }
+  };
+  template <int Size>
+  using Window = std::conditional_t<Tuning::in_registers, Loaded<Size>, Sum const*>;
+
+  template <int TapRows>
+  KOKKOS_FORCEINLINE_FUNCTION void add_part(Convolution<Sum> const& of, std::size_t ky, std::size_t kx,
+                                            Sum const* corner) {
+    switch (thread::count_before(kx, of.tap_cols, part)) {
+      case 1: add_taps<TapRows, 1>(of, ky, kx, corner); break;
+      case 2: add_taps<TapRows, 2>(of, ky, kx, corner); break;
+      case 3: add_taps<TapRows, 3>(of, ky, kx, corner); break;
+      default: add_taps<TapRows, part>(of, ky, kx, corner); break;
+    }
+  }
+
+  // Down the rows of the input: each is loaded once, and added to all sums that it is part of.
+  template <int TapRows, int TapCols>
+  KOKKOS_FORCEINLINE_FUNCTION void add_taps(Convolution<Sum> const& of, std::size_t ky, std::size_t kx,
+                                            Sum const* corner) {
+    Sum taps[TapRows][TapCols];
+    for (int i = 0; i < TapRows; ++i) {
+      for (int j = 0; j < TapCols; ++j) taps[i][j] = of.tap(ky + i, kx + j);
+    }
+    add_rows(of, corner, taps, LoadedRows<TapRows>{});
+  }
+
+  template <int TapRows, int TapCols, int... Row>
+  KOKKOS_FORCEINLINE_FUNCTION void add_rows(Convolution<Sum> const& of, Sum const* corner,
+                                            Sum const (&taps)[TapRows][TapCols], std::integer_sequence<int, Row...>) {
+    (add_row<Row>(corner + Row * of.cols, taps), ...);
+  }
+
+  template <int Row, int TapRows, int TapCols>
+  KOKKOS_FORCEINLINE_FUNCTION void add_row(Sum const* from, Sum const (&taps)[TapRows][TapCols]) {
+    Window<window_of(TapCols)> const window(from);
+    for (int i = 0; i < TapRows; ++i) {
+      int const r = Row - i;
+      if (r < 0 || r >= rows) continue;
+      for (int j = 0; j < TapCols; ++j) {
+        for (int c = 0; c < width; ++c) sums_[r][c] += window[c + j] * taps[i][j];
+      }
+    }
+  }
+
+  template <int... Row>
+  KOKKOS_FORCEINLINE_FUNCTION void add_tap(Convolution<Sum> const& of, Sum const* from, Sum tap, int row_count,
+                                           int col_count, std::integer_sequence<int, Row...>) {
+    (add_tap_to_row(sums_[Row], from + Row * of.cols, tap, Row < row_count ? col_count : 0), ...);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION static void add_tap_to_row(Sum (&sums)[width], Sum const* from, Sum tap, int col_count) {
+    if constexpr (Tuning::in_registers) {
+      for (int c = 0; c < width; ++c) {
+        if (c < col_count) sums[c] += from[c] * tap;
+      }
+    } else {
+      for (int c = 0; c < col_count; ++c) sums[c] += from[c] * tap;
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION static void store_row(Sum const (&sums)[width], Sum* to, int col_count, bool streaming) {
+    if constexpr (!Tuning::in_registers) {
+      if (streaming) {
+        store_packs(sums, to, col_count, true);
+      } else {
+        int const count = col_count < width ? col_count : width;
+        for (int c = 0; c < count; ++c) to[c] = sums[c];
+      }
+    } else if constexpr (Aligned) {
+      store_packs(sums, to, col_count, false);
+    } else {
+      for (int c = 0; c < width; ++c) {
+        if (c < col_count) to[c] = sums[c];
+      }
+    }
+  }
+
+  // The columns that are left are whole packs, too.
+  KOKKOS_FORCEINLINE_FUNCTION static void store_packs(Sum const (&sums)[width], Sum* to, int col_count,
+                                                      bool streaming) {
+    for (int first = 0; first < width; first += pack) {
+      collective::Pack<Sum, pack> values;
+      for (int e = 0; e < pack; ++e) values[e] = sums[first + e];
+      if (first >= col_count) continue;
+      if (streaming) {
+        collective::streaming_store(to + first, values);
+      } else {
+        collective::pack_at<pack>(to + first) = values;
+      }
+    }
+  }
+
+  Sum sums_[rows][width];
+};
+
+template <ExecutionSpace Exec, class Sum, class Tuning, bool Aligned>
+struct Conv2dKernel {
+  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
+  using Member = typename Policy::member_type;
+  using Sums = Strip<Sum, Tuning, Aligned>;
+
+  Convolution<Sum> of;
+  collective::MatrixTiles tiles;
+  std::size_t reach;
+  bool streaming;
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    auto const place = tiles.place(team.league_rank());
+    int const across = tiles.tile_cols / Sums::width;  // a power of two
+    int const bits = Kokkos::countr_zero(static_cast<unsigned>(across));
+    int const strips = across * (tiles.tile_rows / Sums::rows);
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, strips), [&](int i) {
+      int const row = (i >> bits) * Sums::rows;
+      int const col = (i & (across - 1)) * Sums::width;
+      if (row >= place.row_count || col >= place.col_count) return;
+      std::size_t const y = place.row + row;
+      std::size_t const x = place.col + col;
+      Sum const* const from = of.in + y * of.cols + x;
+      Sums sums;
+      if (y + Sums::rows + of.tap_rows - 1 <= of.rows && x + reach <= of.cols) {
+        sums.add(of, from);
+      } else {
+        sums.add_at_edge(of, from, of.rows - y, of.cols - x);
+      }
+      sums.store(of, of.out + y * of.cols + x, place.row_count - row, place.col_count - col, streaming);
+    });
+    if (streaming) collective::streaming_fence();
+  }
+};
+
+}  // namespace detail
+
+/// out[y, x] = sum over ky, kx of in[y + ky, x + kx] * k[ky, kx]. Terms beyond the bottom and right edge are left out, and
+/// not multiplied by zero: `k` may be infinite. Integers wrap.
+///
+/// Constructed once, for extents of `in`: chooses tiles and teams. Holds no memory: calls may run at the same time.
+template <ExecutionSpace Exec, class T, class Tuning = Conv2dTuning<Exec, T>>
+class Conv2d {
+  using Sum = collective::Accumulator<T>;
+
+ public:
+  /// \param rows,cols extents of `in` and `out`
+  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
+  /// \param label what Kokkos' tools call it
+  Conv2d(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
+         std::string const& label = "tessera::conv2d")
+      : label_(label + "::sum"), rows_(rows), cols_(cols), threads_(team_size(exec, team)) {
+    if (cols == 1) std::swap(rows, cols);  // as in `convolution`
+    std::size_t const strip_rows = tiles_of(rows, Tuning::rows);
+    std::size_t const strip_cols = tiles_of(cols, Tuning::width);
+    int down = Tuning::down;
+    std::size_t const wanted = Tuning::tiles_per_thread * static_cast<std::size_t>(exec.concurrency());
+    while (down > 8 && tiles_of(strip_rows, down) * tiles_of(strip_cols, Tuning::across) < wanted) down /= 2;
+    auto const strips = collective::fitted_tiles(strip_rows, strip_cols, down, Tuning::across);
+    tiles_ = {.rows = rows,
+              .cols = cols,
+              .tile_rows = strips.tile_rows * Tuning::rows,
+              .tile_cols = strips.tile_cols * Tuning::width};
+    league_ = tiles_.league_size();
+  }
+
+  /// Enqueues. `in` and `out` [rows, cols], which do not overlap, `k` of any extents; all row after row. Throws
+  /// std::invalid_argument if one has other extents or strides.
+  template <Readable<Exec, T, 2> In, Readable<Exec, T, 2> K, Writable<Exec, T, 2> Out>
+  void operator()(Exec const& exec, In const& in, K const& k, Out const& out) const {
+    (void)row_major(in, rows_, cols_);
+    auto const of = convolution(in, k, out);
+    if (league_ == 0) return;
+    constexpr int pack = collective::pack_width<Sum>;
+    bool const aligned = of.cols % pack == 0 && collective::is_aligned_for_packs<pack>(of.in, of.out);
+    if constexpr (Tuning::in_registers) {
+      aligned ? enqueue<true>(exec, of, false) : enqueue<false>(exec, of, false);
+    } else {
+      enqueue<false>(exec, of, aligned && collective::streams<Exec>(of.rows * of.cols * sizeof(Sum)));
+    }
+  }
+
+ private:
+  template <bool Aligned>
+  void enqueue(Exec const& exec, Convolution<Sum> const& of, bool streaming) const {
+    using Kernel = detail::Conv2dKernel<Exec, Sum, Tuning, Aligned>;
+    Kernel const kernel{.of = of, .tiles = tiles_, .reach = Kernel::Sums::reach(of.tap_cols), .streaming = streaming};
+    Kokkos::parallel_for(label_, typename Kernel::Policy(exec, league_, threads_), kernel);
+  }
+
+  std::string label_;
+  std::size_t rows_;
+  std::size_t cols_;
+  int threads_;
+  collective::MatrixTiles tiles_;
+  int league_ = 0;
+};
+
+/// out[y, x] = sum over ky, kx of in[y + ky, x + kx] * k[ky, kx], terms beyond the edges left out. `in`, `out` [rows,
+/// cols], `k` [Ky, Kx]. For a single use: it enqueues, and waits.
+template <ExecutionSpace Exec, class In, class K, class Out>
+void conv2d(Exec const& exec, In const& in, K const& k, Out const& out) {
+  Conv2d<Exec, typename Out::non_const_value_type> const kernel(exec, in.extent(0), in.extent(1));
+  kernel(exec, in, k, out);
+  exec.fence("tessera: conv2d");
+}
+
+}  // namespace tessera::kernels

@@ -1,0 +1,200 @@
+#pragma once
+/// \file
+/// Rows of a table by their numbers, in one launch: out[i, :] = table[index[i], :], zeros where the table has no such
+/// row. A few lanes a row, as many as it has packs: an index is read once a row and lane, a row moves with 16-byte
+/// accesses, and a lane has several packs under way, because a row is a short piece somewhere in the table. Rows that
+/// are no whole number of packs go element by element, neighbouring lanes on neighbouring elements.
+///
+/// Reads each index and each row that is asked for, and writes as much. On hosts what is larger than the last cache is
+/// stored past it.
+///
+/// Example, rows of 2: indices 1 -1 0, table (1 2) (3 4) -> (3 4) (0 0) (1 2).
+///
+/// Use:  embedding(exec, indices, table, out);
+/// or, enqueued many times:  Embedding<Exec, float> look_up(exec, n, table);  look_up(exec, indices, table, out);
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/streaming_store.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/views.hpp>
+
+namespace tessera::kernels {
+
+/// What a lane of Embedding has in flight.
+template <ExecutionSpace Exec, class T>
+struct EmbeddingTuning {
+  static constexpr int pack = collective::pack_width<T>;  ///< elements: 16 bytes, the widest access there is
+  /// Packs under way in a lane, a power of two: of one row, if it is long enough, since that is one piece of memory. On
+  /// hosts one after the other: their prefetchers follow a row.
+  static constexpr int in_flight = is_gpu<Exec> ? 8 : 1;
+  /// A team for each tile of rows, as many as a league can have; or as many teams as fill the machine.
+  static constexpr bool team_per_tile = is_gpu<Exec>;
+};
+
+namespace detail {
+
+/// A thread takes `Rows` rows at a time; its lanes copy them in packs of N, `Parts` packs of each row under way. With N
+/// > 1 table and output begin on the boundary of such a pack, and rows are whole packs.
+template <class Exec, class T, int N, int Rows, int Parts>
+struct EmbeddingKernel {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  using Pack = collective::Pack<T, N>;
+
+  std::int32_t const* indices;
+  T const* table;
+  T* out;
+  std::size_t rows;   // of the table
+  std::size_t width;  // elements of a row
+  Chunks chunks;      // of positions
+  bool streaming;     // the output passes a host's caches by
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    auto const threads = static_cast<std::size_t>(team.team_size());
+    std::size_t const end = chunks.end(team.league_rank());
+    for (std::size_t first = chunks.begin(team.league_rank()) + team.team_rank(); first < end;
+         first += threads * Rows) {
+      // This thread's rows are first, first + threads, ...: a warp's accesses stay together. The row of zeros is none.
+      T const* from[Rows];
+      T* to[Rows];
+      for (int k = 0; k < Rows; ++k) {
+        std::size_t const position = first + k * threads;
+        from[k] = position < end ? row_of(position) : nullptr;
+        to[k] = position < end ? out + position * width : nullptr;
+      }
+      auto const packs = static_cast<std::int32_t>(width / N);
+      std::int32_t const apart = (packs + Parts - 1) / Parts;
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, apart), [&](std::int32_t pack) {
+        Pack values[Rows][Parts];
+        for (int k = 0; k < Rows; ++k) {
+          for (int p = 0; p < Parts; ++p) {
+            std::size_t const at = static_cast<std::size_t>(pack + p * apart) * N;
+            values[k][p] =
+                from[k] != nullptr && pack + p * apart < packs ? collective::pack_at<N>(from[k] + at) : Pack{};
+          }
+        }
+        for (int k = 0; k < Rows; ++k) {
+          for (int p = 0; p < Parts; ++p) {
+            std::size_t const at = static_cast<std::size_t>(pack + p * apart) * N;
+            if (to[k] != nullptr && pack + p * apart < packs) store(to[k] + at, values[k][p]);
+          }
+        }
+      });
+    }
+    if (streaming) collective::streaming_fence();
+  }
+
+ private:
+  // The table's row for a position, or null where there is none.
+  [[nodiscard]] KOKKOS_FUNCTION T const* row_of(std::size_t position) const {
+    std::int32_t const index = indices[position];
+    if (index < 0 || static_cast<std::size_t>(index) >= rows) return nullptr;
+    return table + static_cast<std::size_t>(index) * width;
+  }
+
+  KOKKOS_FUNCTION void store(T* to, Pack const& values) const {
+    if constexpr (N * sizeof(T) == 16) {
+      if (streaming) return collective::streaming_store(to, values);
+    }
+    collective::pack_at<N>(to) = values;
+  }
+};
+
+}  // namespace detail
+
+/// out[i, :] = table[indices[i], :] for n indices of type int32; zeros for those outside of the table.
+///
+/// Constructed once, for a table: chooses packs, lanes and teams. Holds no memory: calls may run at the same time.
+template <ExecutionSpace Exec, class T, class Tuning = EmbeddingTuning<Exec, T>>
+class Embedding {
+  static constexpr int pack = Tuning::pack;
+
+ public:
+  /// \param n indices of a call
+  /// \param table [rows, width]: what calls are given, or one of its extents and alignment
+  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
+  /// \param label what Kokkos' tools call it
+  template <Readable<Exec, T, 2> Table>
+  Embedding(Exec const& exec, std::size_t n, Table const& table, std::int64_t team = 0,
+            std::string const& label = "tessera::embedding")
+      : label_(label + "::copy"), n_(n), rows_(table.extent(0)), width_(table.extent(1)) {
+    if (width_ > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
+      throw Skip("rows of " + std::to_string(width_) + " elements (those of a row are counted in 32 bits)");
+    }
+    in_packs_ = width_ % pack == 0 && collective::is_aligned_for_packs<pack>(table.data());
+    lanes_ = lanes_for<Exec>(in_packs_ ? width_ / pack : width_);
+    threads_ = team_size(exec, team, lanes_);
+  }
+
+  /// Enqueues. `indices` [n], `table` [rows, width], `out` [n, width]: consecutive elements, rows one after the other.
+  /// `out` does not overlap the others. Throws std::invalid_argument if one has other extents or strides.
+  template <Readable<Exec, std::int32_t, 1> Indices, Readable<Exec, T, 2> Table, Writable<Exec, T, 2> Out>
+  void operator()(Exec const& exec, Indices const& indices, Table const& table, Out const& out) const {
+    std::int32_t const* const from = contiguous(indices, n_);
+    T const* const rows = row_major(table, rows_, width_);
+    T* const to = row_major(out, n_, width_);
+    if (out.size() == 0) return;
+    if (in_packs_ && collective::is_aligned_for_packs<pack>(rows, to)) {
+      enqueue<pack>(exec, from, rows, to);
+    } else {
+      enqueue<1>(exec, from, rows, to);
+    }
+  }
+
+  [[nodiscard]] std::string note() const {
+    return std::string(in_packs_ ? "16-byte packs" : "single elements") +
+           (is_gpu<Exec> ? ", " + std::to_string(lanes_) + " lanes a row" : "");
+  }
+
+ private:
+  // As many packs of one row under way as each lane has of it; the others are another row's.
+  template <int N, int Parts = Tuning::in_flight>
+  void enqueue(Exec const& exec, std::int32_t const* indices, T const* table, T* out) const {
+    if constexpr (Parts > 1) {
+      if (width_ / N / static_cast<std::size_t>(lanes_) < Parts) {
+        return enqueue<N, Parts / 2>(exec, indices, table, out);
+      }
+    }
+    constexpr int rows = Tuning::in_flight / Parts;
+    using Kernel = detail::EmbeddingKernel<Exec, T, N, rows, Parts>;
+    std::size_t const teams = Tuning::team_per_tile ? std::size_t{1} << 30 : teams_that_fill(exec, threads_);
+    Kernel const kernel{.indices = indices,
+                        .table = table,
+                        .out = out,
+                        .rows = rows_,
+                        .width = width_,
+                        .chunks = split(n_, static_cast<std::size_t>(threads_) * rows, teams),
+                        .streaming = N * sizeof(T) == 16 && collective::streams<Exec>(n_ * width_ * sizeof(T))};
+    Kokkos::parallel_for(label_, typename Kernel::Policy(exec, kernel.chunks.count, threads_, lanes_), kernel);
+  }
+
+  std::string label_;
+  std::size_t n_;
+  std::size_t rows_;
+  std::size_t width_;
+  bool in_packs_ = false;
+  int lanes_ = 1;
+  int threads_ = 1;
+};
+
+/// out[i, :] = table[indices[i], :], zeros where the table has no such row. `indices` [n], `table` [rows, width], `out`
+/// [n, width]. For a single use: it enqueues, and waits.
+template <ExecutionSpace Exec, class Indices, class Table, class Out>
+void embedding(Exec const& exec, Indices const& indices, Table const& table, Out const& out) {
+  Embedding<Exec, typename Out::non_const_value_type> const kernel(exec, indices.extent(0), table);
+  kernel(exec, indices, table, out);
+  exec.fence("tessera: embedding");
+}
+
+}  // namespace tessera::kernels
