@@ -45,7 +45,7 @@ struct RowArrays {
 template <class Exec, class T, int W, int N, int Packs>
 class GradientRows {
  public:
-  using Normal = kernels::LayerNormRows<Exec, T, W, N, Packs>;
+  using Normal = kernels::LanesOfRow<Exec, T, W, N, Packs>;
   using Lanes = typename Normal::Lanes;
   using Held = typename Normal::Held;
   using HeldByLanes = typename Normal::HeldByLanes;
@@ -226,7 +226,7 @@ class RowGradients {
         eps_(static_cast<T>(input.parameters.eps)),
         team_(input.parameters.team) {
     for (bool const aligned : {false, true}) {
-      kernels::with_row_lanes<Exec, T>(cols_, aligned, [&]<int W, int N, int Packs>() {
+      kernels::LayerNormTuning<Exec, T>::with_lanes(cols_, aligned, [&]<int W, int N, int Packs>() {
         using Kernel = GradientRows<Exec, T, W, N, Packs>;
         int const threads = Kernel::threads_of(exec, team_);
         kernels::Chunks const chunks = Kernel::chunks_of(exec, threads, rows_);
@@ -257,7 +257,7 @@ class RowGradients {
     for (T const* const array : all_arrays) {
       aligned = aligned && collective::is_aligned_for_packs<pack>(array);
     }
-    kernels::with_row_lanes<Exec, T>(cols_, aligned, [&]<int W, int N, int Packs>() {
+    kernels::LayerNormTuning<Exec, T>::with_lanes(cols_, aligned, [&]<int W, int N, int Packs>() {
       using Kernel = GradientRows<Exec, T, W, N, Packs>;
       int const threads = Kernel::threads_of(exec, team_);
       Kernel const kernel{arrays, cols_, eps_, Kernel::chunks_of(exec, threads, rows_)};

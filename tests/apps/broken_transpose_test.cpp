@@ -129,18 +129,9 @@ struct ByLanes {
 
 TEST(Transpose, ByLanes) {
   App const app = make_app<Transpose>({rows<Transpose, ByLanes>()});
-  for (std::int64_t const team : {0, 2}) {
-    for (Shape const& shape : std::vector<Shape>{
-             {0, 3}, {1, 1}, {1, 300}, {300, 1}, {7, 5}, {16, 32}, {64, 68}, {65, 64}, {67, 131}, {200, 100}}) {
-      testing::PatternSource const source(app, testing::Pattern::random, {shape});
-      for (Row const& row : app.rows) {
-        if (!testing::is_wanted(row)) continue;
-        auto const problem_case = app.read(row.dtype, source, testing::with_defaults(app, {{"team", team}}));
-        std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 2);
-        if (outcome.starts_with("skipped: ")) continue;
-        EXPECT_EQ(outcome, "") << testing::name_of(app, row) << " of " << shape[0] << " x " << shape[1];
-      }
-    }
+  for (Shape const& shape : std::vector<Shape>{
+           {0, 3}, {1, 1}, {1, 300}, {300, 1}, {7, 5}, {16, 32}, {64, 68}, {65, 64}, {67, 131}, {200, 100}}) {
+    testing::expect_passes(app, {shape});
   }
 }
 

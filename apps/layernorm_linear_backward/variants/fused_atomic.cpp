@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "../column_sums.hpp"
 #include "../gradient_rows.hpp"
 #include "../problem.hpp"
 
-#include <tessera/kernels/column_sums.hpp>
-#include <tessera/kernels/matrix_product.hpp>
+#include <tessera/kernels/gemm.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear_backward {
@@ -28,12 +28,14 @@ struct FusedAtomic {
 
     Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input)
         : row_gradients_(exec, input),
-          product_q_(exec, input.rows(), input.hidden(), input.outputs(), is_gpu<Exec> ? 0 : input.parameters.team),
-          product_dw_(exec, input.outputs(), input.hidden(), input.rows(), is_gpu<Exec> ? 0 : input.parameters.team,
-                      kernels::SplitK::where_it_helps),
+          product_q_(exec, input.rows(), input.hidden(), input.outputs(), ProductQ::team_if_open(input.parameters.team),
+                     "tessera::layernorm_linear_backward::fused_atomic::q"),
+          product_dw_(exec, input.outputs(), input.hidden(), input.rows(),
+                      ProductDw::team_if_open(input.parameters.team),
+                      "tessera::layernorm_linear_backward::fused_atomic::dw", kernels::SplitK::where_it_helps),
           chunks_(static_cast<int>(std::clamp<std::size_t>(input.rows() / 32, 1, 256))),
-          q_(buffer("q", input.rows() * input.hidden())),
-          ln_(buffer("ln", input.rows() * input.hidden())) {
+          q_(matrix("q", input)),
+          ln_(matrix("ln", input)) {
       int const threads = kernels::team_size(exec, input.parameters.team, Columns::vector_length);
       double const of_chunk = Columns(nullptr, input.rows(), 1, chunks_, {nullptr}).rounding_steps(threads);
       steps_ = LayernormLinearBackward::chain(
@@ -52,34 +54,36 @@ struct FusedAtomic {
       Kokkos::deep_copy(exec, output.dgamma, T(0));
       Kokkos::deep_copy(exec, output.dbeta, T(0));
       Kokkos::deep_copy(exec, output.dbias, T(0));
-      product_q_("tessera::layernorm_linear_backward::fused_atomic::q", exec, grad_y.data(), w.data(), q_.data());
+      product_q_(exec, grad_y, w, q_);
       row_gradients_("tessera::layernorm_linear_backward::fused_atomic::rows", exec,
                      {x.data(), q_.data(), gamma.data(), beta.data(), output.dx.data(), ln_.data(), nullptr,
                       output.dgamma.data(), output.dbeta.data()});
       Columns(grad_y.data(), input.rows(), input.outputs(), chunks_, {output.dbias.data()})
           .enqueue("tessera::layernorm_linear_backward::fused_atomic::bias", exec, parameters.team);
-      product_dw_("tessera::layernorm_linear_backward::fused_atomic::dw", exec, grad_y.data(), ln_.data(),
-                  output.dw.data());
+      product_dw_(exec, grad_y, ln_, output.dw);
     }
 
     [[nodiscard]] double rounding_steps() const { return steps_; }
 
    private:
-    using Buffer = Kokkos::View<T*, typename Exec::memory_space>;
-    using Columns = kernels::ColumnSums<Exec, T, kernels::AtomicSums<T>>;
+    using Matrix = Array<T**, typename Exec::memory_space>;
+    using ProductQ = kernels::Gemm<Exec, T>;
+    using ProductDw = kernels::Gemm<Exec, T, kernels::TransposedA>;
+    using Columns = ColumnSums<Exec, T, AtomicSums<T>>;
 
-    [[nodiscard]] static Buffer buffer(std::string const& name, std::size_t n) {
-      return Buffer(
+    [[nodiscard]] static Matrix matrix(std::string const& name,
+                                       InputOn<LayernormLinearBackward, Exec, T> const& input) {
+      return Matrix(
           Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear_backward::fused_atomic::" + name),
-          n);
+          input.rows(), input.hidden());
     }
 
     RowGradients<Exec, T> row_gradients_;
-    kernels::MatrixProduct<Exec, T> product_q_;
-    kernels::MatrixProduct<Exec, T, collective::ProductForm<true, false>> product_dw_;
+    ProductQ product_q_;
+    ProductDw product_dw_;
     int chunks_;
-    Buffer q_;
-    Buffer ln_;
+    Matrix q_;
+    Matrix ln_;
     double steps_ = 0;
   };
 };
