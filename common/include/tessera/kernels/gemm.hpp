@@ -145,10 +145,11 @@ class Gemm {
   /// is another.
   template <Readable<Exec, T, 2> A, Readable<Exec, T, 2> B, Writable<Exec, T, 2> C>
   void operator()(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) const {
+    Sum* const result = as_sums(row_major(c, m_, n_));
     Matrices const of{
         .a = as_sums(Form::a_transposed ? row_major(a, k_.k, m_) : row_major(a, m_, k_.k)),
         .b = as_sums(Form::b_transposed ? row_major(b, n_, k_.k) : row_major(b, k_.k, n_)),
-        .c = k_.count > 1 ? sums_.data() : as_sums(row_major(c, m_, n_)),
+        .c = k_.count > 1 ? sums_.data() : result,
     };
     if (m_ == 0 || n_ == 0) return;
     if constexpr (Tuning::in_blocks) {
@@ -167,7 +168,6 @@ class Gemm {
     if (k_.count > 1) {
       constexpr int width = natural_pack<Exec, Sum>;
       std::size_t const n = m_ * n_;
-      Sum* const result = as_sums(row_major(c, m_, n_));
       bool const aligned = n % width == 0 && collective::is_aligned_for_packs<width>(of.c) &&
                            collective::is_aligned_for_packs<width>(result);
       for_each_pack<width>(label_ + "::add_parts", exec, n, aligned, detail::AddParts<Sum>{of.c, result, n, k_.count});
