@@ -9,7 +9,6 @@
 #include "../gradient_rows.hpp"
 #include "../problem.hpp"
 
-#include <tessera/kernels/gemm.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear_backward {
@@ -43,15 +42,8 @@ struct TwoStage {
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input)
-        : row_gradients_(exec, input),
-          product_q_(exec, input.rows(), input.hidden(), input.outputs(), ProductQ::team_if_open(input.parameters.team),
-                     "tessera::layernorm_linear_backward::two_stage::q"),
-          product_dw_(exec, input.outputs(), input.hidden(), input.rows(),
-                      ProductDw::team_if_open(input.parameters.team),
-                      "tessera::layernorm_linear_backward::two_stage::dw", kernels::SplitK::where_it_helps),
+        : work_(exec, input, "tessera::layernorm_linear_backward::two_stage"),
           chunks_(chunks_of(exec, input)),
-          q_(matrix("q", input)),
-          ln_(matrix("ln", input)),
           parts_(
               Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear_backward::two_stage::parts"),
               static_cast<std::size_t>(chunks_) * (2 * input.hidden() + input.outputs())) {
@@ -63,11 +55,11 @@ struct TwoStage {
       };
       double const last = steps(static_cast<std::size_t>(chunks_), 1);
       steps_ = LayernormLinearBackward::chain(
-          {.row = row_gradients_.row_steps(),
-           .q = product_q_.rounding_steps(),
-           .means = row_gradients_.mean_steps(),
-           .columns = row_gradients_.column_steps() + steps(row_gradients_.sum_rows(), chunks_) + last,
-           .dw = product_dw_.rounding_steps(),
+          {.row = work_.rows.row_steps(),
+           .q = work_.product_q.rounding_steps(),
+           .means = work_.rows.mean_steps(),
+           .columns = work_.rows.column_steps() + steps(work_.rows.sum_rows(), chunks_) + last,
+           .dw = work_.product_dw.rounding_steps(),
            .dbias = steps(input.rows(), chunks_) + last});
     }
 
@@ -77,11 +69,11 @@ struct TwoStage {
       std::size_t const hidden = input.hidden();
       std::size_t const cols = 2 * hidden + input.outputs();
       std::int64_t const team = parameters.team;
-      product_q_(exec, grad_y, w, q_);
-      row_gradients_(
-          "tessera::layernorm_linear_backward::two_stage::rows", exec,
-          {x.data(), q_.data(), gamma.data(), beta.data(), output.dx.data(), ln_.data(), nullptr, nullptr, nullptr});
-      ColumnSums<Exec, T, PartialSums<T>>(row_gradients_.sums(), row_gradients_.sum_rows(), 2 * hidden, chunks_,
+      work_.product_q(exec, grad_y, w, work_.q);
+      work_.rows("tessera::layernorm_linear_backward::two_stage::rows", exec,
+                 {x.data(), work_.q.data(), gamma.data(), beta.data(), output.dx.data(), work_.ln.data(), nullptr,
+                  nullptr, nullptr});
+      ColumnSums<Exec, T, PartialSums<T>>(work_.rows.sums(), work_.rows.sum_rows(), 2 * hidden, chunks_,
                                           {parts_.data(), cols})
           .enqueue("tessera::layernorm_linear_backward::two_stage::columns", exec, team);
       ColumnSums<Exec, T, PartialSums<T>>(grad_y.data(), input.rows(), input.outputs(), chunks_,
@@ -90,26 +82,16 @@ struct TwoStage {
       ColumnSums<Exec, T, ThreeGradients<T>>(parts_.data(), static_cast<std::size_t>(chunks_), cols, 1,
                                              {output.dgamma.data(), output.dbeta.data(), output.dbias.data(), hidden})
           .enqueue("tessera::layernorm_linear_backward::two_stage::total", exec, team);
-      product_dw_(exec, grad_y, ln_, output.dw);
+      work_.product_dw(exec, grad_y, work_.ln, output.dw);
     }
 
     [[nodiscard]] double rounding_steps() const { return steps_; }
     [[nodiscard]] std::string note() const {
-      return product_dw_.parts() > 1 ? "dw in " + std::to_string(product_dw_.parts()) + " parts of the rows" : "";
+      return work_.product_dw.parts() > 1 ? "dw in " + std::to_string(work_.product_dw.parts()) + " parts of the rows"
+                                          : "";
     }
 
    private:
-    using Matrix = Array<T**, typename Exec::memory_space>;
-    using ProductQ = kernels::Gemm<Exec, T>;
-    using ProductDw = kernels::Gemm<Exec, T, kernels::TransposedA>;
-
-    [[nodiscard]] static Matrix matrix(std::string const& name,
-                                       InputOn<LayernormLinearBackward, Exec, T> const& input) {
-      return Matrix(
-          Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear_backward::two_stage::" + name),
-          input.rows(), input.hidden());
-    }
-
     // Chunks that fill the machine over the columns that there are, of 32 rows at least.
     [[nodiscard]] static int chunks_of(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input) {
       using Columns = ColumnSums<Exec, T, PartialSums<T>>;
@@ -119,12 +101,8 @@ struct TwoStage {
       return static_cast<int>(std::clamp<std::size_t>(teams / across, 1, std::max<std::size_t>(1, most)));
     }
 
-    RowGradients<Exec, T> row_gradients_;
-    ProductQ product_q_;
-    ProductDw product_dw_;
+    ProductsAndRows<Exec, T> work_;
     int chunks_;
-    Matrix q_;
-    Matrix ln_;
     Kokkos::View<T*, typename Exec::memory_space> parts_;
     double steps_ = 0;
   };
