@@ -20,6 +20,7 @@
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/gemm.hpp>
 #include <tessera/kernels/layer_norm.hpp>
 
 namespace tessera::layernorm_linear_backward {
@@ -45,7 +46,7 @@ struct RowArrays {
 template <class Exec, class T, int W, int N, int Packs>
 class GradientRows {
  public:
-  using Normal = kernels::LayerNormRows<Exec, T, W, N, Packs>;
+  using Normal = kernels::LanesOfRow<Exec, T, W, N, Packs>;
   using Lanes = typename Normal::Lanes;
   using Held = typename Normal::Held;
   using HeldByLanes = typename Normal::HeldByLanes;
@@ -226,7 +227,7 @@ class RowGradients {
         eps_(static_cast<T>(input.parameters.eps)),
         team_(input.parameters.team) {
     for (bool const aligned : {false, true}) {
-      kernels::with_row_lanes<Exec, T>(cols_, aligned, [&]<int W, int N, int Packs>() {
+      kernels::LayerNormTuning<Exec, T>::with_lanes(cols_, aligned, [&]<int W, int N, int Packs>() {
         using Kernel = GradientRows<Exec, T, W, N, Packs>;
         int const threads = Kernel::threads_of(exec, team_);
         kernels::Chunks const chunks = Kernel::chunks_of(exec, threads, rows_);
@@ -257,7 +258,7 @@ class RowGradients {
     for (T const* const array : all_arrays) {
       aligned = aligned && collective::is_aligned_for_packs<pack>(array);
     }
-    kernels::with_row_lanes<Exec, T>(cols_, aligned, [&]<int W, int N, int Packs>() {
+    kernels::LayerNormTuning<Exec, T>::with_lanes(cols_, aligned, [&]<int W, int N, int Packs>() {
       using Kernel = GradientRows<Exec, T, W, N, Packs>;
       int const threads = Kernel::threads_of(exec, team_);
       Kernel const kernel{arrays, cols_, eps_, Kernel::chunks_of(exec, threads, rows_)};
@@ -283,6 +284,29 @@ class RowGradients {
   double sum_steps_ = 0;
   double column_steps_ = 0;
   Kokkos::View<T*, typename Exec::memory_space> sums_;
+};
+
+/// The sweep between its two products, q = G w and dw = G^T ln, and the matrices that pass between them.
+template <class Exec, class T>
+struct ProductsAndRows {
+  using Matrix = Array<T**, typename Exec::memory_space>;
+
+  /// \param label of the variant: the products' are label::q and label::dw
+  ProductsAndRows(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input, std::string const& label)
+      : rows(exec, input),
+        product_q(exec, input.rows(), input.hidden(), input.outputs(),
+                  kernels::Gemm<Exec, T>::team_if_open(input.parameters.team), label + "::q"),
+        product_dw(exec, input.outputs(), input.hidden(), input.rows(),
+                   kernels::Gemm<Exec, T>::team_if_open(input.parameters.team), label + "::dw",
+                   kernels::SplitK::where_it_helps),
+        q(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::q"), input.rows(), input.hidden()),
+        ln(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::ln"), input.rows(), input.hidden()) {}
+
+  RowGradients<Exec, T> rows;
+  kernels::Gemm<Exec, T> product_q;
+  kernels::Gemm<Exec, T, kernels::TransposedA> product_dw;
+  Matrix q;
+  Matrix ln;
 };
 
 }  // namespace tessera::layernorm_linear_backward

@@ -1,5 +1,5 @@
 /// \file
-/// The serial oracle of matmul: loops over blocks of columns and of k, rows, k, columns, in double.
+/// The serial oracle of matmul: verify/product_sums.hpp's loops over blocks of rows, columns and k, in double.
 ///
 /// Where the products of all elements lie on one grid (the product of both inputs' grids), and the sum of magnitudes of
 /// each element within the dtype's precision of it, every partial sum is exact in any order, fused or not
@@ -16,107 +16,45 @@
 /// then not finite, and what it must be does not depend on the order.
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 #include "problem.hpp"
 
 #include <tessera/verify/grid.hpp>
+#include <tessera/verify/product_sums.hpp>
 
 namespace tessera::matmul {
 
 namespace {
 
-// A block of b of this many k and columns stays in the cache while all rows of a pass by.
-constexpr std::size_t block_depth = 128;
-constexpr std::size_t block_width = 256;
-
-double magnitude_of(double value) { return std::isfinite(value) ? std::abs(value) : 0.0; }
-
-// What is lost when a * b is rounded to `product`; 0 where that cannot be said.
-double lost_in_product(double a, double b, double product) {
-#ifdef FP_FAST_FMA
-  double const lost = std::fma(a, b, -product);
-#else
-  auto const high = [](double x) {
-    double const wide = 134217729.0 * x;  // 2^27 + 1
-    return wide - (wide - x);
-  };
-  double const a_high = high(a);
-  double const b_high = high(b);
-  double const a_low = a - a_high;
-  double const b_low = b - b_high;
-  double const lost = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low;
-#endif
-  return std::abs(lost) <= std::numeric_limits<double>::max() ? lost : 0.0;
-}
-
-// One row of the result, as far as it has been summed.
-struct Row {
-  double* value;
-  double* scale;
-  double* low;  // of double: what `value` has lost
-};
-
-// Adds a * b[j] for each j.
-template <class T>
-void add_products(double a, double const* b, double const* magnitude, std::size_t count, Row const& row) {
-  double* const value = row.value;
-  double* const scale = row.scale;
-  double* const low = row.low;
-  double const a_magnitude = magnitude_of(a);
-  for (std::size_t j = 0; j < count; ++j) {
-    double const product = a * b[j];
-    if constexpr (std::is_same_v<T, double>) {
-      double const sum = value[j] + product;
-      double const part = sum - value[j];
-      low[j] += ((value[j] - (sum - part)) + (product - part)) + lost_in_product(a, b[j], product);
-      value[j] = sum;
-    } else {
-      value[j] += product;
-    }
-    scale[j] += a_magnitude * magnitude[j];
-  }
-}
-
 template <class T>
 ExpectedField floating_product(T const* a, T const* b, std::size_t m, std::size_t n, std::size_t k) {
-  constexpr bool twice = std::is_same_v<T, double>;
   ExpectedField c{
       .name = "c", .shape = {m, n}, .value = std::vector<double>(m * n), .scale = std::vector<double>(m * n)};
-  std::vector<double> low(twice ? m * n : 0);
-  std::vector<double> block(block_depth * block_width);
-  std::vector<double> magnitude(block_depth * block_width);
-  for (std::size_t j0 = 0; j0 < n; j0 += block_width) {
-    std::size_t const width = std::min(block_width, n - j0);
+  double const lost =
+      static_cast<double>(k) * static_cast<double>(std::numeric_limits<T>::denorm_min()) / unit_roundoff(dtype_of<T>);
+  double most = 0;
+  // Some rows of a and some of b at a time: the factors in double are twice or four times as large as the inputs.
+  constexpr std::size_t block_rows = 256;
+  constexpr std::size_t block_depth = 512;
+  for (std::size_t first = 0; first < m && n > 0; first += block_rows) {
+    std::size_t const rows = std::min(block_rows, m - first);
+    verify::ProductSums sums(rows, n, std::is_same_v<T, double>);
     for (std::size_t k0 = 0; k0 < k; k0 += block_depth) {
       std::size_t const depth = std::min(block_depth, k - k0);
-      for (std::size_t kk = 0; kk < depth; ++kk) {
-        for (std::size_t j = 0; j < width; ++j) {
-          auto const value = static_cast<double>(b[(k0 + kk) * n + j0 + j]);
-          block[kk * block_width + j] = value;
-          magnitude[kk * block_width + j] = magnitude_of(value);
-        }
-      }
-      for (std::size_t i = 0; i < m; ++i) {
-        std::size_t const first = i * n + j0;
-        Row const row{&c.value[first], &c.scale[first], twice ? &low[first] : nullptr};
-        for (std::size_t kk = 0; kk < depth; ++kk) {
-          add_products<T>(static_cast<double>(a[i * k + k0 + kk]), &block[kk * block_width],
-                          &magnitude[kk * block_width], width, row);
-        }
-      }
+      sums.add(verify::factor_of(a + first * k + k0, rows, depth, k), verify::factor_of(b + k0 * n, depth, n, n),
+               depth);
     }
-  }
-  double const lost = static_cast<double>(k) * static_cast<double>(std::numeric_limits<T>::denorm_min());
-  double const most = m * n == 0 ? 0 : *std::max_element(c.scale.begin(), c.scale.end());
-  for (std::size_t i = 0; i < m * n; ++i) {
-    if (twice && std::isfinite(c.value[i])) c.value[i] += low[i];
-    bool const may_overflow = !(c.scale[i] <= static_cast<double>(std::numeric_limits<T>::max()));
-    c.scale[i] =
-        may_overflow ? std::numeric_limits<double>::infinity() : c.scale[i] + lost / unit_roundoff(dtype_of<T>);
+    for (std::size_t i = 0; i < rows * n; ++i) {
+      double const scale = sums.scale(i);
+      bool const may_overflow = !(scale <= static_cast<double>(std::numeric_limits<T>::max()));
+      most = std::max(most, scale);
+      c.value[first * n + i] = sums.value(i);
+      c.scale[first * n + i] = may_overflow ? std::numeric_limits<double>::infinity() : scale + lost;
+    }
   }
   if (verify::grid_of(a, m * k).times(verify::grid_of(b, k * n)).template holds<T>(most)) c.scale.clear();
   return c;

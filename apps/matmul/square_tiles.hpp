@@ -17,6 +17,8 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/team/matrix_tile.hpp>
+#include <tessera/core/problem.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::matmul {
@@ -45,10 +47,6 @@ template <class Exec, class T>
   return edge;
 }
 
-[[nodiscard]] inline collective::MatrixTiles tiles_of_product(std::size_t m, std::size_t n, int edge) {
-  return {.rows = m, .cols = n, .tile_rows = edge, .tile_cols = edge};
-}
-
 /// The steps of a tiled product, for a team with tile_lanes<Exec> vector lanes. Every lane has the same elements of the
 /// sums in all of them, so that no barrier is needed on their account.
 template <class Exec, class Sum>
@@ -62,7 +60,9 @@ struct SquareTiles {
   int edge;
 
   SquareTiles(Operands<Sum> const& operands, int tile_edge)
-      : of(operands), tiles(tiles_of_product(operands.m, operands.n, tile_edge)), edge(tile_edge) {}
+      : of(operands),
+        tiles{.rows = operands.m, .cols = operands.n, .tile_rows = tile_edge, .tile_cols = tile_edge},
+        edge(tile_edge) {}
 
   /// So many tiles in scratch.
   [[nodiscard]] KOKKOS_FUNCTION Sum* in_scratch(Member const& team, int count) const {
@@ -116,6 +116,34 @@ struct SquareTiles {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, edge), [&](int col) { body(row, col); });
     });
   }
+};
+
+/// The Plan of either. `Product<Exec, Sum>`: the kernel, SquareTiles of which so many (`tile_count`) lie in scratch.
+template <ExecutionSpace Exec, class T, template <class, class> class Product>
+class SquareTilesPlan {
+  using Kernel = Product<Exec, Accumulator<T>>;
+
+ public:
+  SquareTilesPlan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
+      : threads_(kernels::team_size(exec, input.parameters.team, tile_lanes<Exec>)),
+        edge_(tile_edge<Exec, T>(input.parameters.tile, Kernel::tile_count)) {
+    auto const edge = static_cast<std::size_t>(edge_);
+    (void)league_of(tiles_of(input.a.extent(0), edge) * tiles_of(input.b.extent(1), edge));  // may be too many
+  }
+
+  void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
+                  OutputOn<Matmul, Exec, T> const& output) const {
+    Kernel const kernel(operands(input, output), edge_);
+    int const league = kernel.tiles.league_size();
+    if (league == 0) return;
+    auto const bytes = static_cast<int>(Kernel::tile_count * Kernel::Scratch::shmem_size(edge_ * edge_));
+    typename Kernel::Policy policy(exec, league, threads_, tile_lanes<Exec>);
+    Kokkos::parallel_for(Kernel::label, policy.set_scratch_size(0, Kokkos::PerTeam(bytes)), kernel);
+  }
+
+ private:
+  int threads_;
+  int edge_;
 };
 
 }  // namespace tessera::matmul

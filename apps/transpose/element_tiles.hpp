@@ -1,18 +1,18 @@
 #pragma once
 /// \file
-/// What scratch_tile and scratch_padded share: a tile of 1024 elements goes through a team's scratch, read along the
-/// rows of the input and written along the rows of the output, one element an access.
+/// What scratch_tile and scratch_padded do: a tile of 1024 elements goes through a team's scratch, read along the rows of
+/// the input and written along the rows of the output, one element an access. They differ in the padding of its rows.
 
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <string>
 
 #include "problem.hpp"
 
 #include <tessera/collective/matrix_tiles.hpp>
+#include <tessera/core/problem.hpp>
 #include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::transpose {
@@ -31,18 +31,6 @@ struct ElementTiles {
   T* out;
   collective::MatrixTiles tiles;
   int stride;
-
-  [[nodiscard]] static collective::MatrixTiles tiles_of(std::size_t rows, std::size_t cols) {
-    return collective::fitted_tiles(rows, cols, 32, 32);
-  }
-
-  void enqueue(std::string const& label, Exec const& exec, int threads) const {
-    int const league = tiles.league_size();
-    if (league == 0) return;
-    Policy policy(exec, league, threads);
-    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Tile::shmem_size(tiles.tile_rows * stride))));
-    Kokkos::parallel_for(label, policy, *this);
-  }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Tile const staged(team.team_scratch(0), tiles.tile_rows * stride);
@@ -76,6 +64,33 @@ struct ElementTiles {
     });
     team.team_barrier();  // hosts go on with the next tile in the same scratch
   }
+};
+
+/// The Plan of either. `padded`: rows of the tile in scratch are longer than the tile is wide, so that an element of a
+/// column lies in another of 32 banks than the others.
+template <ExecutionSpace Exec, class T, bool padded>
+class ElementTilesPlan {
+ public:
+  ElementTilesPlan(Exec const& exec, InputOn<Transpose, Exec, T> const& input)
+      : tiles_(collective::fitted_tiles(input.a.extent(0), input.a.extent(1), 32, 32)),
+        threads_(kernels::team_size(exec, input.parameters.team)),
+        league_(tiles_.league_size()) {}
+
+  void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& input,
+                  OutputOn<Transpose, Exec, T> const& output) const {
+    using Kernel = ElementTiles<Exec, T>;
+    if (league_ == 0) return;
+    int const stride = tiles_.tile_cols + (padded ? std::max(1, 32 / tiles_.tile_rows) : 0);
+    auto const bytes = static_cast<int>(Kernel::Tile::shmem_size(tiles_.tile_rows * stride));
+    Kokkos::parallel_for(padded ? "tessera::transpose::scratch_padded::move" : "tessera::transpose::scratch_tile::move",
+                         typename Kernel::Policy(exec, league_, threads_).set_scratch_size(0, Kokkos::PerTeam(bytes)),
+                         Kernel{.a = input.a.data(), .out = output.out.data(), .tiles = tiles_, .stride = stride});
+  }
+
+ private:
+  collective::MatrixTiles tiles_;
+  int threads_;
+  int league_;
 };
 
 }  // namespace tessera::transpose

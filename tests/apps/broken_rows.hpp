@@ -1,10 +1,13 @@
 #pragma once
 /// \file
-/// Wrong variants must be caught: runs a variant that is not in the table through the same path as those that are.
+/// Wrong variants must be caught: runs a variant that is not in the table through the same path as those that are. And
+/// right ones that are not in the table must pass.
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "harness.hpp"
 
@@ -28,6 +31,23 @@ void expect_caught(std::size_t size, ParameterMap const& given, std::string cons
     std::string const outcome = run_row(row, *problem_case, problem_case->reference(), runs);
     EXPECT_NE(outcome.find(message), std::string::npos)
         << name_of(app, row) << " of " << size << ": " << (outcome.empty() ? "passed" : outcome);
+  }
+}
+
+/// What run_row says of each row of `app` on a random input of these shapes, by teams of the variant's choice, of 2 and of 3:
+/// expected to be nothing. Rows that are not of this run, or are skipped, are left out.
+inline void expect_passes(App const& app, std::vector<Shape> const& shapes) {
+  PatternSource const source(app, Pattern::random, shapes);
+  for (std::int64_t const team : {0, 2, 3}) {
+    for (Row const& row : app.rows) {
+      if (!is_wanted(row)) continue;
+      auto const problem_case = app.read(row.dtype, source, with_defaults(app, {{"team", team}}));
+      std::string const outcome = run_row(row, *problem_case, problem_case->reference(), 2);
+      if (outcome.starts_with("skipped: ")) continue;
+      std::string text;
+      for (Shape const& shape : shapes) text += " " + to_string(shape);
+      EXPECT_EQ(outcome, "") << name_of(app, row) << " of" << text << ", team " << team;
+    }
   }
 }
 

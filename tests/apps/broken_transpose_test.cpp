@@ -1,8 +1,11 @@
-// Wrong transposes, each by one of the mistakes that the book's solutions and their readers make.
+// Wrong transposes, each by one of the mistakes that the book's solutions and their readers make; and the kernel with the
+// tuning of a GPU, which hosts can run as well.
 
 #include "broken_rows.hpp"
 
 #include "../../apps/transpose/problem.hpp"
+
+#include <tessera/kernels/transpose.hpp>
 
 namespace tessera::transpose {
 namespace {
@@ -99,6 +102,37 @@ TEST(BrokenTranspose, MissesPartialTiles) {
 // Needs whole tiles, or it writes elsewhere: 8 rows of 12.
 TEST(BrokenTranspose, LeavesTilesUnturned) {
   expect_caught<Transpose, LeavesTilesUnturned>(96, {{"rows", std::int64_t{8}}}, "wrong");
+}
+
+// As TransposeTuning has them for a GPU, the tiles smaller.
+struct LanesTuning {
+  static constexpr int blocks_down = 4;
+  static constexpr int blocks_across = 8;
+  static constexpr int blocks_in_flight = 2;
+  static constexpr int band = 3;
+  static constexpr bool by_lanes = true;
+};
+
+struct ByLanes {
+  static constexpr VariantInfo info{.name = "by_lanes", .summary = "what a GPU takes, on every space"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const& exec, InputOn<Transpose, Exec, T> const& in)
+        : transpose(exec, in.a.extent(0), in.a.extent(1), in.parameters.team) {}
+    void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& in,
+                    OutputOn<Transpose, Exec, T> const& out) const {
+      transpose(exec, in.a, out.out);
+    }
+    kernels::Transpose<Exec, T, LanesTuning> transpose;
+  };
+};
+
+TEST(Transpose, ByLanes) {
+  App const app = make_app<Transpose>({rows<Transpose, ByLanes>()});
+  for (Shape const& shape : std::vector<Shape>{
+           {0, 3}, {1, 1}, {1, 300}, {300, 1}, {7, 5}, {16, 32}, {64, 68}, {65, 64}, {67, 131}, {200, 100}}) {
+    testing::expect_passes(app, {shape});
+  }
 }
 
 }  // namespace

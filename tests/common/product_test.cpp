@@ -15,8 +15,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <tessera/collective/pack.hpp>
-#include <tessera/collective/team/product_block.hpp>
-#include <tessera/kernels/matrix_product.hpp>
+#include <tessera/kernels/gemm.hpp>
 
 #include "adversarial_league.hpp"
 #include "adversarial_team.hpp"
@@ -62,15 +61,18 @@ struct TimesRowPlusK {
   }
 };
 
-using TransposedA = collective::ProductForm<true, false>;
-using TransposedB = collective::ProductForm<false, true>;
-using TransposedBoth = collective::ProductForm<true, true>;
+using kernels::BlockShape;
+using kernels::PlainProduct;
+using kernels::ProductForm;
+using kernels::TransposedA;
+using kernels::TransposedB;
+using TransposedBoth = ProductForm<true, true>;
 template <class T>
-using Biased = collective::ProductForm<false, true, collective::AsStored, collective::SumAndBias<T>>;
+using Biased = ProductForm<false, true, kernels::AsStored, kernels::SumAndBias<T>>;
 template <class T>
-using Changed = collective::ProductForm<false, true, TimesRowPlusK<T>, collective::SumAndBias<T>>;
+using Changed = ProductForm<false, true, TimesRowPlusK<T>, kernels::SumAndBias<T>>;
 
-template <class T, class Form = collective::PlainProduct>
+template <class T, class Form = PlainProduct>
 class Product {
  public:
   explicit Product(Extents const& e)
@@ -146,9 +148,9 @@ class Product {
   GuardedArray<T> bias_;
 };
 
-template <class T, class Shape, int Width, class Form = collective::PlainProduct>
+template <class T, class Shape, int Width, class Form = PlainProduct>
 void expect_blocks(std::vector<Extents> const& all_extents) {
-  using Kernel = team::ProductBlock<AdversarialSpace, T, Shape, Width, Form>;
+  using Kernel = kernels::detail::ProductBlock<AdversarialSpace, T, Shape, Width, Form>;
   AdversarialTeam team(Shape::lanes);
   std::vector<char> scratch(Kernel::scratch_bytes() + 64);
   for (Extents const& e : all_extents) {
@@ -178,9 +180,9 @@ std::vector<Extents> const packs_extents = {{1, 4, 4},     {1, 4, 0},     {3, 20
                                             {150, 4, 20},  {64, 64, 16},  {65, 60, 12},   {63, 68, 36},
                                             {128, 128, 8}, {127, 132, 4}, {129, 124, 28}, {257, 260, 44}};
 
-using Large = team::BlockShape<128, 128, 8, 8, 8, 2>;
-using LargeOfDouble = team::BlockShape<128, 64, 8, 8, 4, 2>;
-using Small = team::BlockShape<64, 64, 16, 4, 4, 3>;
+using Large = BlockShape<128, 128, 8, 8, 8, 2>;
+using LargeOfDouble = BlockShape<128, 64, 8, 8, 4, 2>;
+using Small = BlockShape<64, 64, 16, 4, 4, 3>;
 
 TEST(ProductBlock, LargeByElements) { expect_blocks<float, Large, 1>(any_extents); }
 TEST(ProductBlock, LargeByPacks) { expect_blocks<float, Large, 4>(packs_extents); }
@@ -232,10 +234,10 @@ TEST(ProductBlock, ChangesWhatItLoadsAndStores) {
 
 // Every part of k gets its own matrix of sums.
 TEST(ProductBlock, PartsOfK) {
-  using Kernel = team::ProductBlock<AdversarialSpace, float, Small, 4, TransposedA>;
+  using Kernel = kernels::detail::ProductBlock<AdversarialSpace, float, Small, 4, TransposedA>;
   Extents const e{68, 132, 40};
   Product<float, TransposedA> const product(e);
-  collective::KParts const k{.k = e.k, .size = 16, .count = 3};
+  kernels::KParts const k{.k = e.k, .size = 16, .count = 3};
   std::vector<float> sums(3 * e.m * e.n + 4, -77.0F);
   float* const first = sums.data() + (16 - reinterpret_cast<std::uintptr_t>(sums.data()) % 16) % 16 / sizeof(float);
   Kernel const kernel(product.a, product.b, first, e.m, e.n, k);
@@ -265,21 +267,28 @@ TEST(ProductBlock, PartsOfK) {
 
 using Host = Kokkos::DefaultHostExecutionSpace;
 
-template <class T, class Form = collective::PlainProduct>
+template <class T>
+[[nodiscard]] auto by_rows(T* data, std::size_t rows, std::size_t cols, bool transposed = false) {
+  using Matrix = Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  return transposed ? Matrix(data, cols, rows) : Matrix(data, rows, cols);
+}
+
+template <class T, class Form = PlainProduct>
 void expect_product(Extents const& e, std::int64_t threads, kernels::SplitK split = kernels::SplitK::never,
                     std::size_t parts = 0) {
   Product<T, Form> product(e);
   Host const exec;
-  kernels::MatrixProduct<Host, T, Form> const multiply(exec, e.m, e.n, e.k, threads, split, parts);
+  kernels::Gemm<Host, T, Form> const multiply(exec, e.m, e.n, e.k, threads, "tessera::tests::product", split, parts);
   for (int run = 0; run < 2; ++run) {
     product.renew();
-    multiply("tessera::tests::product", exec, product.a, product.b, product.c, product.form());
+    multiply(exec, by_rows(product.a, e.m, e.k, Form::a_transposed), by_rows(product.b, e.k, e.n, Form::b_transposed),
+             by_rows(product.c, e.m, e.n), product.form());
     exec.fence();
     product.expect_right(text_of(e) + " by teams of " + std::to_string(threads));
   }
 }
 
-TEST(MatrixProduct, OnHosts) {
+TEST(Gemm, OnHosts) {
   std::vector<Extents> extents = any_extents;
   extents.insert(
       extents.end(),
@@ -299,7 +308,7 @@ TEST(MatrixProduct, OnHosts) {
   }
 }
 
-TEST(MatrixProduct, PartsOfKAddUp) {
+TEST(Gemm, PartsOfKAddUp) {
   using enum kernels::SplitK;
   for (Extents const& e : {Extents{5, 7, 511},
                            {5, 7, 512},
@@ -318,17 +327,16 @@ TEST(MatrixProduct, PartsOfKAddUp) {
   }
 }
 
-TEST(MatrixProduct, StatesItsChainOfRoundings) {
-  auto const steps = [](std::size_t k) {
-    return kernels::MatrixProduct<Host, float>(Host(), 3, 3, k).rounding_steps();
-  };
+TEST(Gemm, StatesItsChainOfRoundings) {
+  auto const steps = [](std::size_t k) { return kernels::Gemm<Host, float>(Host(), 3, 3, k).rounding_steps(); };
   EXPECT_EQ(steps(0), 0);
   EXPECT_EQ(steps(1), 1);
   EXPECT_EQ(steps(256), 256);
   EXPECT_EQ(steps(257), 257);
   EXPECT_EQ(steps(512), 257);
   auto const split = [](std::size_t parts) {
-    return kernels::MatrixProduct<Host, float>(Host(), 3, 3, 2048, 0, kernels::SplitK::where_it_helps, parts);
+    return kernels::Gemm<Host, float>(Host(), 3, 3, 2048, 0, "tessera::tests::product", kernels::SplitK::where_it_helps,
+                                      parts);
   };
   EXPECT_EQ(split(2).parts(), 2);
   EXPECT_EQ(split(2).rounding_steps(), 256 + 3 + 1);

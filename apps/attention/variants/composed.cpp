@@ -7,9 +7,9 @@
 #include "../problem.hpp"
 #include "../scores.hpp"
 
-#include <tessera/kernels/matrix_product.hpp>
+#include <tessera/kernels/gemm.hpp>
 #include <tessera/kernels/row_softmax.hpp>
-#include <tessera/kernels/transposition.hpp>
+#include <tessera/kernels/transpose.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::attention {
@@ -44,40 +44,41 @@ struct Composed {
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input)
-        : turn_(exec, input.k.extent(0), input.k.extent(1), team_of(input)),
-          to_scores_(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), team_of(input)),
+        : turn_(exec, input.k.extent(0), input.k.extent(1), team_of(input), "tessera::attention::composed::transpose"),
+          to_scores_(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), team_of(input),
+                     "tessera::attention::composed::scores"),
           softmax_(exec, input.q.extent(0), input.k.extent(0), input.parameters.team),
-          to_output_(exec, input.q.extent(0), input.q.extent(1), input.k.extent(0), team_of(input)),
+          to_output_(exec, input.q.extent(0), input.q.extent(1), input.k.extent(0), team_of(input),
+                     "tessera::attention::composed::output"),
           scores_(allocate_scores<Exec, T>(input)),
-          turned_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::attention::turned"),
-                  input.k.extent(0) * input.k.extent(1)) {}
+          turned_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::attention::turned"), input.k.extent(1),
+                  input.k.extent(0)) {}
 
     void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& input,
                     OutputOn<Attention, Exec, T> const& output) const {
-      turn_("tessera::attention::composed::transpose", exec, input.k.data(), turned_.data());
-      to_scores_("tessera::attention::composed::scores", exec, input.q.data(), turned_.data(), scores_.data(),
-                 {.load = {static_cast<T>(input.parameters.scale)}, .store = {}});
+      turn_(exec, input.k, turned_);
+      to_scores_(exec, input.q, turned_, scores_, {.load = {static_cast<T>(input.parameters.scale)}, .store = {}});
       softmax_("tessera::attention::composed::softmax", exec, scores_.data(), scores_.data());
-      to_output_("tessera::attention::composed::output", exec, scores_.data(), input.v.data(), output.out.data());
+      to_output_(exec, scores_, input.v, output.out);
     }
 
     /// A row's sum; a weight's exponential and quotient; the product. (The chain of a score is in the offset.)
     [[nodiscard]] double rounding_steps() const { return softmax_.rounding_steps() + 8 + to_output_.rounding_steps(); }
 
    private:
-    using ScaledProduct = collective::ProductForm<false, false, ScaleOnLoad<T>>;
+    using ScaledProduct = kernels::ProductForm<false, false, ScaleOnLoad<T>>;
 
     // A GPU's tiles have a size of their own.
     [[nodiscard]] static std::int64_t team_of(InputOn<Attention, Exec, T> const& input) {
       return is_gpu<Exec> ? 0 : input.parameters.team;
     }
 
-    kernels::Transposition<Exec, T> turn_;
-    kernels::MatrixProduct<Exec, T, ScaledProduct> to_scores_;
+    kernels::Transpose<Exec, T> turn_;
+    kernels::Gemm<Exec, T, ScaledProduct> to_scores_;
     kernels::RowSoftmax<Exec, T> softmax_;
-    kernels::MatrixProduct<Exec, T> to_output_;
+    kernels::Gemm<Exec, T> to_output_;
     Scores<Exec, T> scores_;
-    Kokkos::View<T*, typename Exec::memory_space> turned_;
+    Scores<Exec, T> turned_;
   };
 };
 

@@ -2,12 +2,10 @@
 /// The plain Kokkos answer: a team a row, nested reductions for its mean and variance, then one dot product an output,
 /// which normalises the row again.
 
-#include <cstdint>
 #include <type_traits>
 
 #include "../problem.hpp"
 
-#include <tessera/kernels/layer_norm.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
@@ -21,54 +19,43 @@ struct Direct {
     requires std::is_floating_point_v<T>
   class Plan {
    public:
-    Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
-        : threads_(kernels::team_size(exec, input.parameters.team, lanes)), rows_(league_of(input.rows())) {}
+    Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& in)
+        : rows_(league_of(in.rows())), threads_(kernels::team_size(exec, in.parameters.team, lanes)) {}
 
-    void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
-                    OutputOn<LayernormLinear, Exec, T> const& output) const {
+    void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& in,
+                    OutputOn<LayernormLinear, Exec, T> const& out) const {
       using Policy = Kokkos::TeamPolicy<Exec>;
       if (rows_ == 0) return;
-      auto const& [x, gamma, beta, w, bias, parameters] = input;
-      auto const hidden = static_cast<std::int64_t>(input.hidden());
-      auto const outputs = static_cast<std::int64_t>(input.outputs());
-      auto const eps = static_cast<T>(parameters.eps);
-      T const* const x_data = x.data();
-      T const* const gamma_data = gamma.data();
-      T const* const beta_data = beta.data();
-      T const* const w_data = w.data();
-      T const* const bias_data = bias.data();
-      T* const y_data = output.y.data();
+      auto const count = static_cast<T>(in.hidden());
+      auto const eps = static_cast<T>(in.parameters.eps);
       Kokkos::parallel_for(
           "tessera::layernorm_linear::direct::rows", Policy(exec, rows_, threads_, lanes),
           KOKKOS_LAMBDA(typename Policy::member_type const& team) {
-            T const* const of_x = x_data + team.league_rank() * hidden;
-            T* const of_y = y_data + team.league_rank() * outputs;
-            // Distances from the first element: exact where the mean is large and the variance small.
-            kernels::NormalisedRow<T> row{of_x[0], T(0), T(0)};
+            auto const r = team.league_rank();
+            auto const row = Kokkos::TeamVectorRange(team, in.hidden());
+            T const first = in.x(r, 0);  // distances from it are exact where the mean is large and the variance small
             T sum = 0;
-            Kokkos::parallel_reduce(
-                Kokkos::TeamVectorRange(team, hidden),
-                [&](std::int64_t h, T& partial) { partial += of_x[h] - row.shift; }, sum);
-            row.mean = sum / static_cast<T>(hidden);
+            Kokkos::parallel_reduce(row, [&](std::size_t h, T& part) { part += in.x(r, h) - first; }, sum);
+            T const mean = sum / count;
             T squares = 0;
             Kokkos::parallel_reduce(
-                Kokkos::TeamVectorRange(team, hidden),
-                [&](std::int64_t h, T& partial) {
-                  T const distance = (of_x[h] - row.shift) - row.mean;
-                  partial += distance * distance;
+                row,
+                [&](std::size_t h, T& part) {
+                  T const distance = (in.x(r, h) - first) - mean;
+                  part += distance * distance;
                 },
                 squares);
-            row.inv_std = T(1) / Kokkos::sqrt(squares / static_cast<T>(hidden) + eps);
-            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, outputs), [&](std::int64_t o) {
-              T const* const of_w = w_data + o * hidden;
+            T const inv_std = T(1) / Kokkos::sqrt(squares / count + eps);
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, in.outputs()), [&](std::size_t o) {
               T dot = 0;
               Kokkos::parallel_reduce(
-                  Kokkos::ThreadVectorRange(team, hidden),
-                  [&](std::int64_t h, T& partial) {
-                    partial += of_w[h] * (gamma_data[h] * row(of_x[h]) + beta_data[h]);
+                  Kokkos::ThreadVectorRange(team, in.hidden()),
+                  [&](std::size_t h, T& part) {
+                    T const xhat = ((in.x(r, h) - first) - mean) * inv_std;
+                    part += in.w(o, h) * (in.gamma(h) * xhat + in.beta(h));
                   },
                   dot);
-              Kokkos::single(Kokkos::PerThread(team), [&] { of_y[o] = dot + bias_data[o]; });
+              Kokkos::single(Kokkos::PerThread(team), [&] { out.y(r, o) = dot + in.bias(o); });
             });
           });
     }
@@ -76,8 +63,8 @@ struct Direct {
    private:
     static constexpr int lanes = is_gpu<Exec> ? 32 : 1;
 
-    int threads_;
     int rows_;
+    int threads_;
   };
 };
 

@@ -6,8 +6,8 @@
 
 #include "../problem.hpp"
 
+#include <tessera/kernels/gemm.hpp>
 #include <tessera/kernels/layer_norm.hpp>
-#include <tessera/kernels/matrix_product.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear {
@@ -23,9 +23,10 @@ struct Fused {
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
-        : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team),
-          product_(exec, input.rows(), input.outputs(), input.hidden(),
-                   is_gpu<Exec> ? 0 : input.parameters.team),  // a GPU's blocks have a size of their own
+        : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team,
+                      "tessera::layernorm_linear::fused::statistics"),
+          product_(exec, input.rows(), input.outputs(), input.hidden(), Product::team_if_open(input.parameters.team),
+                   "tessera::layernorm_linear::fused::product"),
           mean_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::fused::mean"),
                 input.rows()),
           inv_std_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::fused::inv_std"),
@@ -34,11 +35,9 @@ struct Fused {
     void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
                     OutputOn<LayernormLinear, Exec, T> const& output) const {
       auto const& [x, gamma, beta, w, bias, parameters] = input;
-      kernels::RowStatistics<T> const statistics{mean_.data(), inv_std_.data()};
-      layer_norm_("tessera::layernorm_linear::fused::statistics", exec, x.data(), gamma.data(), beta.data(), statistics,
-                  nullptr);
-      product_("tessera::layernorm_linear::fused::product", exec, x.data(), w.data(), output.y.data(),
-               {.load = {x.data(), input.hidden(), statistics, gamma.data(), beta.data()}, .store = {bias.data()}});
+      layer_norm_.statistics(exec, x, mean_, inv_std_);
+      product_(exec, x, w, output.y,
+               {.load = layer_norm_.on_load(x, gamma, beta, mean_, inv_std_), .store = {bias.data()}});
     }
 
     /// A row's sum to ln with its 2, the product, the bias.
@@ -47,10 +46,11 @@ struct Fused {
     }
 
    private:
-    using Form = collective::ProductForm<false, true, kernels::NormaliseOnLoad<T>, collective::SumAndBias<T>>;
+    using Form = kernels::ProductForm<false, true, kernels::NormaliseOnLoad<T>, kernels::SumAndBias<T>>;
+    using Product = kernels::Gemm<Exec, T, Form>;
 
     kernels::LayerNorm<Exec, T> layer_norm_;
-    kernels::MatrixProduct<Exec, T, Form> product_;
+    Product product_;
     Kokkos::View<T*, typename Exec::memory_space> mean_;
     Kokkos::View<T*, typename Exec::memory_space> inv_std_;
   };

@@ -28,7 +28,8 @@ struct Kernels {
    public:
 #ifdef TESSERA_HAVE_KOKKOS_KERNELS
     Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
-        : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team),
+        : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team,
+                      "tessera::layernorm_linear::kernels::layernorm"),
           ln_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::kernels::ln"), input.rows(),
               input.hidden()) {
       needs_int_extents({input.rows(), input.hidden(), input.outputs()});
@@ -37,8 +38,7 @@ struct Kernels {
     void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
                     OutputOn<LayernormLinear, Exec, T> const& output) const {
       if (output.y.size() == 0) return;
-      layer_norm_("tessera::layernorm_linear::kernels::layernorm", exec, input.x.data(), input.gamma.data(),
-                  input.beta.data(), {}, ln_.data());
+      layer_norm_(exec, input.x, input.gamma, input.beta, ln_);
       KokkosBlas::gemm(exec, "N", "T", T(1), ln_, input.w, T(0), output.y);
       auto const y = output.y;
       auto const bias = input.bias;

@@ -5,8 +5,8 @@
 
 #include "../problem.hpp"
 
+#include <tessera/kernels/gemm.hpp>
 #include <tessera/kernels/layer_norm.hpp>
-#include <tessera/kernels/matrix_product.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear {
@@ -20,18 +20,17 @@ struct Unfused {
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
-        : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team),
-          product_(exec, input.rows(), input.outputs(), input.hidden(),
-                   is_gpu<Exec> ? 0 : input.parameters.team),  // a GPU's blocks have a size of their own
-          ln_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::unfused::ln"),
-              input.rows() * input.hidden()) {}
+        : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team,
+                      "tessera::layernorm_linear::unfused::layernorm"),
+          product_(exec, input.rows(), input.outputs(), input.hidden(), Product::team_if_open(input.parameters.team),
+                   "tessera::layernorm_linear::unfused::product"),
+          ln_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::unfused::ln"), input.rows(),
+              input.hidden()) {}
 
     void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
                     OutputOn<LayernormLinear, Exec, T> const& output) const {
-      layer_norm_("tessera::layernorm_linear::unfused::layernorm", exec, input.x.data(), input.gamma.data(),
-                  input.beta.data(), {}, ln_.data());
-      product_("tessera::layernorm_linear::unfused::product", exec, ln_.data(), input.w.data(), output.y.data(),
-               {.load = {}, .store = {input.bias.data()}});
+      layer_norm_(exec, input.x, input.gamma, input.beta, ln_);
+      product_(exec, ln_, input.w, output.y, {.load = {}, .store = {input.bias.data()}});
     }
 
     /// A row's sum to ln with its 2, the product, the bias.
@@ -40,11 +39,12 @@ struct Unfused {
     }
 
    private:
-    using Form = collective::ProductForm<false, true, collective::AsStored, collective::SumAndBias<T>>;
+    using Form = kernels::ProductForm<false, true, kernels::AsStored, kernels::SumAndBias<T>>;
+    using Product = kernels::Gemm<Exec, T, Form>;
 
     kernels::LayerNorm<Exec, T> layer_norm_;
-    kernels::MatrixProduct<Exec, T, Form> product_;
-    Kokkos::View<T*, typename Exec::memory_space> ln_;
+    Product product_;
+    Array<T**, typename Exec::memory_space> ln_;
   };
 };
 

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "../column_sums.hpp"
 #include "../gradient_rows.hpp"
 #include "../problem.hpp"
 
-#include <tessera/kernels/column_sums.hpp>
-#include <tessera/kernels/matrix_product.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear_backward {
@@ -27,22 +26,17 @@ struct FusedAtomic {
     static constexpr bool atomic_sums = true;
 
     Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input)
-        : row_gradients_(exec, input),
-          product_q_(exec, input.rows(), input.hidden(), input.outputs(), is_gpu<Exec> ? 0 : input.parameters.team),
-          product_dw_(exec, input.outputs(), input.hidden(), input.rows(), is_gpu<Exec> ? 0 : input.parameters.team,
-                      kernels::SplitK::where_it_helps),
-          chunks_(static_cast<int>(std::clamp<std::size_t>(input.rows() / 32, 1, 256))),
-          q_(buffer("q", input.rows() * input.hidden())),
-          ln_(buffer("ln", input.rows() * input.hidden())) {
+        : work_(exec, input, "tessera::layernorm_linear_backward::fused_atomic"),
+          chunks_(static_cast<int>(std::clamp<std::size_t>(input.rows() / 32, 1, 256))) {
       int const threads = kernels::team_size(exec, input.parameters.team, Columns::vector_length);
       double const of_chunk = Columns(nullptr, input.rows(), 1, chunks_, {nullptr}).rounding_steps(threads);
       steps_ = LayernormLinearBackward::chain(
-          {.row = row_gradients_.row_steps(),
-           .q = product_q_.rounding_steps(),
-           .means = row_gradients_.mean_steps(),
+          {.row = work_.rows.row_steps(),
+           .q = work_.product_q.rounding_steps(),
+           .means = work_.rows.mean_steps(),
            // At worst one thread's, one chunk's sum after the other.
-           .columns = row_gradients_.column_steps() + static_cast<double>(row_gradients_.sum_rows()),
-           .dw = product_dw_.rounding_steps(),
+           .columns = work_.rows.column_steps() + static_cast<double>(work_.rows.sum_rows()),
+           .dw = work_.product_dw.rounding_steps(),
            .dbias = of_chunk + chunks_});
     }
 
@@ -52,34 +46,22 @@ struct FusedAtomic {
       Kokkos::deep_copy(exec, output.dgamma, T(0));
       Kokkos::deep_copy(exec, output.dbeta, T(0));
       Kokkos::deep_copy(exec, output.dbias, T(0));
-      product_q_("tessera::layernorm_linear_backward::fused_atomic::q", exec, grad_y.data(), w.data(), q_.data());
-      row_gradients_("tessera::layernorm_linear_backward::fused_atomic::rows", exec,
-                     {x.data(), q_.data(), gamma.data(), beta.data(), output.dx.data(), ln_.data(), nullptr,
-                      output.dgamma.data(), output.dbeta.data()});
+      work_.product_q(exec, grad_y, w, work_.q);
+      work_.rows("tessera::layernorm_linear_backward::fused_atomic::rows", exec,
+                 {x.data(), work_.q.data(), gamma.data(), beta.data(), output.dx.data(), work_.ln.data(), nullptr,
+                  output.dgamma.data(), output.dbeta.data()});
       Columns(grad_y.data(), input.rows(), input.outputs(), chunks_, {output.dbias.data()})
           .enqueue("tessera::layernorm_linear_backward::fused_atomic::bias", exec, parameters.team);
-      product_dw_("tessera::layernorm_linear_backward::fused_atomic::dw", exec, grad_y.data(), ln_.data(),
-                  output.dw.data());
+      work_.product_dw(exec, grad_y, work_.ln, output.dw);
     }
 
     [[nodiscard]] double rounding_steps() const { return steps_; }
 
    private:
-    using Buffer = Kokkos::View<T*, typename Exec::memory_space>;
-    using Columns = kernels::ColumnSums<Exec, T, kernels::AtomicSums<T>>;
+    using Columns = ColumnSums<Exec, T, AtomicSums<T>>;
 
-    [[nodiscard]] static Buffer buffer(std::string const& name, std::size_t n) {
-      return Buffer(
-          Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear_backward::fused_atomic::" + name),
-          n);
-    }
-
-    RowGradients<Exec, T> row_gradients_;
-    kernels::MatrixProduct<Exec, T> product_q_;
-    kernels::MatrixProduct<Exec, T, collective::ProductForm<true, false>> product_dw_;
+    ProductsAndRows<Exec, T> work_;
     int chunks_;
-    Buffer q_;
-    Buffer ln_;
     double steps_ = 0;
   };
 };

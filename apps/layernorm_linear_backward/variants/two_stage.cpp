@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "../column_sums.hpp"
 #include "../gradient_rows.hpp"
 #include "../problem.hpp"
 
-#include <tessera/kernels/column_sums.hpp>
-#include <tessera/kernels/matrix_product.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear_backward {
@@ -43,27 +42,24 @@ struct TwoStage {
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input)
-        : row_gradients_(exec, input),
-          product_q_(exec, input.rows(), input.hidden(), input.outputs(), is_gpu<Exec> ? 0 : input.parameters.team),
-          product_dw_(exec, input.outputs(), input.hidden(), input.rows(), is_gpu<Exec> ? 0 : input.parameters.team,
-                      kernels::SplitK::where_it_helps),
+        : work_(exec, input, "tessera::layernorm_linear_backward::two_stage"),
           chunks_(chunks_of(exec, input)),
-          q_(buffer("q", input.rows() * input.hidden())),
-          ln_(buffer("ln", input.rows() * input.hidden())),
-          parts_(buffer("parts", static_cast<std::size_t>(chunks_) * (2 * input.hidden() + input.outputs()))) {
-      using Columns = kernels::ColumnSums<Exec, T, kernels::PartialSums<T>>;
+          parts_(
+              Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear_backward::two_stage::parts"),
+              static_cast<std::size_t>(chunks_) * (2 * input.hidden() + input.outputs())) {
+      using Columns = ColumnSums<Exec, T, PartialSums<T>>;
       int const threads = kernels::team_size(exec, input.parameters.team, Columns::vector_length);
-      kernels::PartialSums<T> const nowhere{nullptr, 0};
+      PartialSums<T> const nowhere{nullptr, 0};
       auto const steps = [&](std::size_t rows, int chunks) {
         return Columns(nullptr, rows, 1, chunks, nowhere).rounding_steps(threads);
       };
       double const last = steps(static_cast<std::size_t>(chunks_), 1);
       steps_ = LayernormLinearBackward::chain(
-          {.row = row_gradients_.row_steps(),
-           .q = product_q_.rounding_steps(),
-           .means = row_gradients_.mean_steps(),
-           .columns = row_gradients_.column_steps() + steps(row_gradients_.sum_rows(), chunks_) + last,
-           .dw = product_dw_.rounding_steps(),
+          {.row = work_.rows.row_steps(),
+           .q = work_.product_q.rounding_steps(),
+           .means = work_.rows.mean_steps(),
+           .columns = work_.rows.column_steps() + steps(work_.rows.sum_rows(), chunks_) + last,
+           .dw = work_.product_dw.rounding_steps(),
            .dbias = steps(input.rows(), chunks_) + last});
     }
 
@@ -73,53 +69,41 @@ struct TwoStage {
       std::size_t const hidden = input.hidden();
       std::size_t const cols = 2 * hidden + input.outputs();
       std::int64_t const team = parameters.team;
-      product_q_("tessera::layernorm_linear_backward::two_stage::q", exec, grad_y.data(), w.data(), q_.data());
-      row_gradients_(
-          "tessera::layernorm_linear_backward::two_stage::rows", exec,
-          {x.data(), q_.data(), gamma.data(), beta.data(), output.dx.data(), ln_.data(), nullptr, nullptr, nullptr});
-      kernels::ColumnSums<Exec, T, kernels::PartialSums<T>>(row_gradients_.sums(), row_gradients_.sum_rows(),
-                                                            2 * hidden, chunks_, {parts_.data(), cols})
+      work_.product_q(exec, grad_y, w, work_.q);
+      work_.rows("tessera::layernorm_linear_backward::two_stage::rows", exec,
+                 {x.data(), work_.q.data(), gamma.data(), beta.data(), output.dx.data(), work_.ln.data(), nullptr,
+                  nullptr, nullptr});
+      ColumnSums<Exec, T, PartialSums<T>>(work_.rows.sums(), work_.rows.sum_rows(), 2 * hidden, chunks_,
+                                          {parts_.data(), cols})
           .enqueue("tessera::layernorm_linear_backward::two_stage::columns", exec, team);
-      kernels::ColumnSums<Exec, T, kernels::PartialSums<T>>(grad_y.data(), input.rows(), input.outputs(), chunks_,
-                                                            {parts_.data(), cols, 2 * hidden})
+      ColumnSums<Exec, T, PartialSums<T>>(grad_y.data(), input.rows(), input.outputs(), chunks_,
+                                          {parts_.data(), cols, 2 * hidden})
           .enqueue("tessera::layernorm_linear_backward::two_stage::bias", exec, team);
-      kernels::ColumnSums<Exec, T, ThreeGradients<T>>(
-          parts_.data(), static_cast<std::size_t>(chunks_), cols, 1,
-          {output.dgamma.data(), output.dbeta.data(), output.dbias.data(), hidden})
+      ColumnSums<Exec, T, ThreeGradients<T>>(parts_.data(), static_cast<std::size_t>(chunks_), cols, 1,
+                                             {output.dgamma.data(), output.dbeta.data(), output.dbias.data(), hidden})
           .enqueue("tessera::layernorm_linear_backward::two_stage::total", exec, team);
-      product_dw_("tessera::layernorm_linear_backward::two_stage::dw", exec, grad_y.data(), ln_.data(),
-                  output.dw.data());
+      work_.product_dw(exec, grad_y, work_.ln, output.dw);
     }
 
     [[nodiscard]] double rounding_steps() const { return steps_; }
     [[nodiscard]] std::string note() const {
-      return product_dw_.parts() > 1 ? "dw in " + std::to_string(product_dw_.parts()) + " parts of the rows" : "";
+      return work_.product_dw.parts() > 1 ? "dw in " + std::to_string(work_.product_dw.parts()) + " parts of the rows"
+                                          : "";
     }
 
    private:
-    using Buffer = Kokkos::View<T*, typename Exec::memory_space>;
-
-    [[nodiscard]] static Buffer buffer(std::string const& name, std::size_t n) {
-      return Buffer(
-          Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear_backward::two_stage::" + name), n);
-    }
-
     // Chunks that fill the machine over the columns that there are, of 32 rows at least.
     [[nodiscard]] static int chunks_of(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input) {
-      using Columns = kernels::ColumnSums<Exec, T, kernels::PartialSums<T>>;
+      using Columns = ColumnSums<Exec, T, PartialSums<T>>;
       std::size_t const across = std::max<std::size_t>(1, tiles_of(input.outputs(), Columns::width));
       std::size_t const teams = kernels::teams_that_fill(exec, is_gpu<Exec> ? 256 : 1);
       std::size_t const most = std::min<std::size_t>(256, input.rows() / 32);
       return static_cast<int>(std::clamp<std::size_t>(teams / across, 1, std::max<std::size_t>(1, most)));
     }
 
-    RowGradients<Exec, T> row_gradients_;
-    kernels::MatrixProduct<Exec, T> product_q_;
-    kernels::MatrixProduct<Exec, T, collective::ProductForm<true, false>> product_dw_;
+    ProductsAndRows<Exec, T> work_;
     int chunks_;
-    Buffer q_;
-    Buffer ln_;
-    Buffer parts_;
+    Kokkos::View<T*, typename Exec::memory_space> parts_;
     double steps_ = 0;
   };
 };

@@ -1,5 +1,6 @@
 /// \file
-/// The plain Kokkos answer: a kernel a formula, one element of the result a thread, and a team a row for dx.
+/// The plain Kokkos answer: a kernel a formula, one element of the result a thread, and a team a row for what is summed
+/// over a row.
 
 #include <cstdint>
 #include <type_traits>
@@ -7,10 +8,27 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/layer_norm.hpp>
+#include <tessera/kernels/row_tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear_backward {
+
+namespace {
+
+/// xhat(r, h). Distances from a row's first element are exact where its mean is large and its variance small.
+template <class Exec, class T>
+struct Normalised {
+  Array<T const**, typename Exec::memory_space> x;
+  Array<T*, typename Exec::memory_space> mean;
+  Array<T*, typename Exec::memory_space> inv_std;
+
+  KOKKOS_FUNCTION T operator()(std::int64_t r, std::int64_t h) const {
+    return ((x(r, h) - x(r, 0)) - mean(r)) * inv_std(r);
+  }
+};
+
+}  // namespace
 
 struct Unfused {
   static constexpr VariantInfo info{
@@ -20,98 +38,79 @@ struct Unfused {
     requires std::is_floating_point_v<T>
   class Plan {
    public:
-    Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input)
-        : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team),
-          threads_(kernels::team_size(exec, input.parameters.team, lanes)),
-          league_(league_of(input.rows())),
-          mean_("tessera::layernorm_linear_backward::unfused::mean", input.rows()),
-          inv_std_("tessera::layernorm_linear_backward::unfused::inv_std", input.rows()),
+    Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& in)
+        : statistics_(exec, in.rows(), in.hidden(), in.parameters.eps, in.parameters.team,
+                      "tessera::layernorm_linear_backward::unfused::statistics"),
+          threads_(kernels::team_size(exec, in.parameters.team, lanes)),
+          league_(league_of(in.rows())),
+          mean_("tessera::layernorm_linear_backward::unfused::mean", in.rows()),
+          inv_std_("tessera::layernorm_linear_backward::unfused::inv_std", in.rows()),
           q_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear_backward::unfused::q"),
-             input.rows() * input.hidden()) {}
+             in.rows(), in.hidden()) {}
 
-    void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input,
-                    OutputOn<LayernormLinearBackward, Exec, T> const& output) const {
+    void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& in,
+                    OutputOn<LayernormLinearBackward, Exec, T> const& out) const {
       using Range = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-      // Columns are the first, fastest index: neighbouring threads of a GPU read neighbouring elements.
-      using Grid = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
-                                         Kokkos::IndexType<std::int64_t>>;
-      using Policy = Kokkos::TeamPolicy<Exec>;
-      auto const rows = static_cast<std::int64_t>(input.rows());
-      auto const hidden = static_cast<std::int64_t>(input.hidden());
-      auto const outputs = static_cast<std::int64_t>(input.outputs());
-      kernels::RowStatistics<T> const statistics{mean_.data(), inv_std_.data()};
-      T const* const x = input.x.data();
-      T const* const gamma = input.gamma.data();
-      T const* const beta = input.beta.data();
-      T const* const w = input.w.data();
-      T const* const grad_y = input.grad_y.data();
-      T* const q = q_.data();
-      T* const dx = output.dx.data();
-      T* const dgamma = output.dgamma.data();
-      T* const dbeta = output.dbeta.data();
-      T* const dw = output.dw.data();
-      T* const dbias = output.dbias.data();
+      using Rows = Kokkos::TeamPolicy<Exec>;
+      using Index = std::int64_t;
+      auto const rows = static_cast<Index>(in.rows());
+      auto const hidden = static_cast<Index>(in.hidden());
+      auto const outputs = static_cast<Index>(in.outputs());
+      auto const q = q_;
+      Normalised<Exec, T> const xhat{in.x, mean_, inv_std_};
 
-      layer_norm_("tessera::layernorm_linear_backward::unfused::statistics", exec, x, gamma, beta, statistics, nullptr);
+      statistics_.statistics(exec, in.x, mean_, inv_std_);
       Kokkos::parallel_for(
-          "tessera::layernorm_linear_backward::unfused::dbias", Range(exec, 0, outputs), KOKKOS_LAMBDA(std::int64_t o) {
+          "tessera::layernorm_linear_backward::unfused::dbias", Range(exec, 0, outputs), KOKKOS_LAMBDA(Index o) {
             T sum = 0;
-            for (std::int64_t r = 0; r < rows; ++r) sum += grad_y[r * outputs + o];
-            dbias[o] = sum;
+            for (Index r = 0; r < rows; ++r) sum += in.grad_y(r, o);
+            out.dbias(o) = sum;
           });
       if (outputs > 0) {
         Kokkos::parallel_for(
-            "tessera::layernorm_linear_backward::unfused::dw", Grid(exec, {0, 0}, {hidden, outputs}, {32, 8}),
-            KOKKOS_LAMBDA(std::int64_t h, std::int64_t o) {
+            "tessera::layernorm_linear_backward::unfused::dw", grid(exec, outputs, hidden),
+            KOKKOS_LAMBDA(Index h, Index o) {
               T sum = 0;
-              for (std::int64_t r = 0; r < rows; ++r) {
-                T const xhat = statistics.row(x, hidden, r)(x[r * hidden + h]);
-                sum += grad_y[r * outputs + o] * (gamma[h] * xhat + beta[h]);
-              }
-              dw[o * hidden + h] = sum;
+              for (Index r = 0; r < rows; ++r) sum += in.grad_y(r, o) * (in.gamma(h) * xhat(r, h) + in.beta(h));
+              out.dw(o, h) = sum;
             });
       }
       if (rows > 0) {
         Kokkos::parallel_for(
-            "tessera::layernorm_linear_backward::unfused::q", Grid(exec, {0, 0}, {hidden, rows}, {32, 8}),
-            KOKKOS_LAMBDA(std::int64_t h, std::int64_t r) {
+            "tessera::layernorm_linear_backward::unfused::q", grid(exec, rows, hidden),
+            KOKKOS_LAMBDA(Index h, Index r) {
               T sum = 0;
-              for (std::int64_t o = 0; o < outputs; ++o) sum += grad_y[r * outputs + o] * w[o * hidden + h];
-              q[r * hidden + h] = sum;
+              for (Index o = 0; o < outputs; ++o) sum += in.grad_y(r, o) * in.w(o, h);
+              q(r, h) = sum;
             });
       }
       Kokkos::parallel_for(
-          "tessera::layernorm_linear_backward::unfused::dgamma", Range(exec, 0, hidden), KOKKOS_LAMBDA(std::int64_t h) {
+          "tessera::layernorm_linear_backward::unfused::dgamma", Range(exec, 0, hidden), KOKKOS_LAMBDA(Index h) {
             T sum = 0;
-            for (std::int64_t r = 0; r < rows; ++r) {
-              sum += q[r * hidden + h] * statistics.row(x, hidden, r)(x[r * hidden + h]);
-            }
-            dgamma[h] = sum;
+            for (Index r = 0; r < rows; ++r) sum += q(r, h) * xhat(r, h);
+            out.dgamma(h) = sum;
           });
       Kokkos::parallel_for(
-          "tessera::layernorm_linear_backward::unfused::dbeta", Range(exec, 0, hidden), KOKKOS_LAMBDA(std::int64_t h) {
+          "tessera::layernorm_linear_backward::unfused::dbeta", Range(exec, 0, hidden), KOKKOS_LAMBDA(Index h) {
             T sum = 0;
-            for (std::int64_t r = 0; r < rows; ++r) sum += q[r * hidden + h];
-            dbeta[h] = sum;
+            for (Index r = 0; r < rows; ++r) sum += q(r, h);
+            out.dbeta(h) = sum;
           });
       if (rows == 0) return;
       Kokkos::parallel_for(
-          "tessera::layernorm_linear_backward::unfused::dx", Policy(exec, league_, threads_, lanes),
-          KOKKOS_LAMBDA(typename Policy::member_type const& team) {
-            std::int64_t const first = team.league_rank() * hidden;
-            auto const row = statistics.row(x, hidden, team.league_rank());
+          "tessera::layernorm_linear_backward::unfused::dx", Rows(exec, league_, threads_, lanes),
+          KOKKOS_LAMBDA(typename Rows::member_type const& team) {
+            Index const r = team.league_rank();
+            auto const row = Kokkos::TeamVectorRange(team, hidden);
             T sum = 0;
-            Kokkos::parallel_reduce(
-                Kokkos::TeamVectorRange(team, hidden),
-                [&](std::int64_t h, T& partial) { partial += q[first + h] * gamma[h]; }, sum);
+            Kokkos::parallel_reduce(row, [&](Index h, T& part) { part += q(r, h) * in.gamma(h); }, sum);
             T sum_of_x = 0;
             Kokkos::parallel_reduce(
-                Kokkos::TeamVectorRange(team, hidden),
-                [&](std::int64_t h, T& partial) { partial += q[first + h] * gamma[h] * row(x[first + h]); }, sum_of_x);
+                row, [&](Index h, T& part) { part += q(r, h) * in.gamma(h) * xhat(r, h); }, sum_of_x);
             T const mean = sum / static_cast<T>(hidden);
             T const mean_of_x = sum_of_x / static_cast<T>(hidden);
-            Kokkos::parallel_for(Kokkos::TeamVectorRange(team, hidden), [&](std::int64_t h) {
-              dx[first + h] = row.inv_std * ((q[first + h] * gamma[h] - mean) - row(x[first + h]) * mean_of_x);
+            Kokkos::parallel_for(row, [&](Index h) {
+              out.dx(r, h) = xhat.inv_std(r) * ((q(r, h) * in.gamma(h) - mean) - xhat(r, h) * mean_of_x);
             });
           });
     }
@@ -119,12 +118,20 @@ struct Unfused {
    private:
     static constexpr int lanes = is_gpu<Exec> ? 32 : 1;
 
-    kernels::LayerNorm<Exec, T> layer_norm_;
+    // Columns are the first, fastest index: neighbouring threads of a GPU read neighbouring elements.
+    [[nodiscard]] static auto grid(Exec const& exec, std::int64_t rows, std::int64_t cols) {
+      return kernels::columns_first<std::int64_t>(exec, {.rows = static_cast<std::size_t>(rows),
+                                                         .cols = static_cast<std::size_t>(cols),
+                                                         .tile_rows = 8,
+                                                         .tile_cols = 32});
+    }
+
+    kernels::LayerNorm<Exec, T> statistics_;
     int threads_;
     int league_;
-    Kokkos::View<T*, typename Exec::memory_space> mean_;
-    Kokkos::View<T*, typename Exec::memory_space> inv_std_;
-    Kokkos::View<T*, typename Exec::memory_space> q_;
+    Array<T*, typename Exec::memory_space> mean_;
+    Array<T*, typename Exec::memory_space> inv_std_;
+    Array<T**, typename Exec::memory_space> q_;
   };
 };
 

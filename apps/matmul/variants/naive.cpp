@@ -5,6 +5,7 @@
 
 #include "../problem.hpp"
 
+#include <tessera/kernels/row_tiles.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
@@ -20,23 +21,19 @@ struct Naive {
 
     void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
                     OutputOn<Matmul, Exec, T> const& output) const {
-      using Sum = Accumulator<T>;
+      auto const a = input.a;
+      auto const b = input.b;
+      auto const c = output.c;
+      if (c.size() == 0) return;
       // Columns are the first, fastest index: neighbouring threads of a GPU read neighbouring columns of b.
-      using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
-                                           Kokkos::IndexType<std::int64_t>>;
-      Operands<Sum> const of = operands(input, output);
-      if (of.m == 0 || of.n == 0) return;
-      auto const m = static_cast<std::int64_t>(of.m);
-      auto const n = static_cast<std::int64_t>(of.n);
-      auto const k = static_cast<std::int64_t>(of.k);
       Kokkos::parallel_for(
-          "tessera::matmul::naive::product", Policy(exec, {0, 0}, {n, m}, {32, 8}),
+          "tessera::matmul::naive::product",
+          kernels::columns_first<std::int64_t>(
+              exec, {.rows = c.extent(0), .cols = c.extent(1), .tile_rows = 8, .tile_cols = 32}),
           KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) {
-            Sum const* const a = of.a + row * k;
-            Sum const* const b = of.b + col;
-            Sum sum = 0;
-            for (std::int64_t i = 0; i < k; ++i) sum += a[i] * b[i * n];
-            of.c[row * n + col] = sum;
+            Accumulator<T> sum = 0;
+            for (std::size_t i = 0; i < a.extent(1); ++i) sum += collective::product(a(row, i), b(i, col));
+            c(row, col) = static_cast<T>(sum);
           });
     }
   };

@@ -1,11 +1,10 @@
 /// \file
 /// Two-dimensional tiles of c in registers: on a GPU 8 x 8 sums a lane, 16-byte accesses, double-buffered scratch; on a
-/// host as many vectors of sums as there are registers, and copied panels. The work is kernels/
-/// matrix_product.hpp's.
+/// host as many vectors of sums as there are registers, and copied panels. The kernel is kernels/gemm.hpp.
 
 #include "../problem.hpp"
 
-#include <tessera/kernels/matrix_product.hpp>
+#include <tessera/kernels/gemm.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
@@ -19,18 +18,18 @@ struct RegisterTile {
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : product_(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), input.parameters.team) {}
+        : product_(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), input.parameters.team,
+                   "tessera::matmul::register_tile::product") {}
 
     void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
                     OutputOn<Matmul, Exec, T> const& output) const {
-      auto const of = operands(input, output);
-      product_("tessera::matmul::register_tile::product", exec, of.a, of.b, of.c);
+      product_(exec, input.a, input.b, output.c);
     }
 
     [[nodiscard]] double rounding_steps() const { return product_.rounding_steps(); }
 
    private:
-    kernels::MatrixProduct<Exec, Accumulator<T>> product_;
+    kernels::Gemm<Exec, T> product_;
   };
 };
 

@@ -16,6 +16,7 @@ struct TiledProduct : SquareTiles<Exec, Sum> {
   using Base = SquareTiles<Exec, Sum>;
   using Base::Base;
   static constexpr int tile_count = 3;
+  static constexpr char const* label = "tessera::matmul::tiled::product";
 
   KOKKOS_FUNCTION void operator()(typename Base::Member const& team) const {
     Sum* const a = this->in_scratch(team, 1);
@@ -40,31 +41,7 @@ struct Tiled {
       .name = "tiled", .level = Level::team, .summary = "square tiles of a and b in scratch, zero-filled at the edges"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    using Kernel = TiledProduct<Exec, Accumulator<T>>;
-
-    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : threads_(kernels::team_size(exec, input.parameters.team, tile_lanes<Exec>)),
-          edge_(tile_edge<Exec, T>(input.parameters.tile, Kernel::tile_count)),
-          league_(tiles_of_product(input.a.extent(0), input.b.extent(1), edge_).league_size()) {}
-
-    void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
-                    OutputOn<Matmul, Exec, T> const& output) const {
-      Kernel const kernel(operands(input, output), edge_);
-      if (league_ == 0) return;
-      std::size_t const bytes = Kernel::tile_count * Kernel::Scratch::shmem_size(edge_ * edge_);
-      Kokkos::parallel_for("tessera::matmul::tiled::product",
-                           typename Kernel::Policy(exec, league_, threads_, tile_lanes<Exec>)
-                               .set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes))),
-                           kernel);
-    }
-
-   private:
-    int threads_;
-    int edge_;
-    int league_;
-  };
+  using Plan = SquareTilesPlan<Exec, T, TiledProduct>;
 };
 
 VariantRows tiled() { return rows<Matmul, Tiled>(); }

@@ -21,6 +21,7 @@ struct OverlappedProduct : SquareTiles<Exec, Sum> {
   using Place = collective::MatrixTiles::Place;
   using Lanes = lane::On<Exec, 32>;
   static constexpr int tile_count = 5;
+  static constexpr char const* label = "tessera::matmul::tiled_overlap::product";
 
   // A lane's part of the next pair: one column, these many rows of it.
   static constexpr int held_rows = 4;
@@ -105,31 +106,7 @@ struct TiledOverlap {
                                     .summary = "as tiled, the next tiles loaded while these are multiplied"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    using Kernel = OverlappedProduct<Exec, Accumulator<T>>;
-
-    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : threads_(kernels::team_size(exec, input.parameters.team, tile_lanes<Exec>)),
-          edge_(tile_edge<Exec, T>(input.parameters.tile, Kernel::tile_count)),
-          league_(tiles_of_product(input.a.extent(0), input.b.extent(1), edge_).league_size()) {}
-
-    void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
-                    OutputOn<Matmul, Exec, T> const& output) const {
-      Kernel const kernel(operands(input, output), edge_);
-      if (league_ == 0) return;
-      std::size_t const bytes = Kernel::tile_count * Kernel::Scratch::shmem_size(edge_ * edge_);
-      Kokkos::parallel_for("tessera::matmul::tiled_overlap::product",
-                           typename Kernel::Policy(exec, league_, threads_, tile_lanes<Exec>)
-                               .set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes))),
-                           kernel);
-    }
-
-   private:
-    int threads_;
-    int edge_;
-    int league_;
-  };
+  using Plan = SquareTilesPlan<Exec, T, OverlappedProduct>;
 };
 
 VariantRows tiled_overlap() { return rows<Matmul, TiledOverlap>(); }

@@ -35,6 +35,21 @@ struct Factor {
   }
 };
 
+/// `rows` x `cols` elements as they are given; the rows in memory are `leading` elements apart.
+template <class T>
+[[nodiscard]] Factor factor_of(T const* elements, std::size_t rows, std::size_t cols, std::size_t leading) {
+  Factor factor;
+  factor.resize(rows * cols, false);
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < cols; ++c) {
+      auto const value = static_cast<double>(elements[r * leading + c]);
+      factor.value[r * cols + c] = value;
+      factor.scale[r * cols + c] = magnitude_of(value);
+    }
+  }
+  return factor;
+}
+
 /// Sums of products a b of a [m, k] and b [k, n]; every call of add() goes on from the last.
 class ProductSums {
  public:
@@ -116,9 +131,10 @@ class ProductSums {
     }
   }
 
+  // 0 where that cannot be said: the splitting of a large number overflows.
   static double lost_in_product(double a, double b, double product) {
 #ifdef FP_FAST_FMA
-    return std::fma(a, b, -product);
+    double const lost = std::fma(a, b, -product);
 #else
     auto const high = [](double x) {
       double const wide = 134217729.0 * x;  // 2^27 + 1
@@ -128,8 +144,9 @@ class ProductSums {
     double const b_high = high(b);
     double const a_rest = a - a_high;
     double const b_rest = b - b_high;
-    return ((a_high * b_high - product) + a_high * b_rest + a_rest * b_high) + a_rest * b_rest;
+    double const lost = ((a_high * b_high - product) + a_high * b_rest + a_rest * b_high) + a_rest * b_rest;
 #endif
+    return std::abs(lost) <= std::numeric_limits<double>::max() ? lost : 0.0;
   }
 
   std::size_t m_;

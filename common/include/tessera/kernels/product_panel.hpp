@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// A matrix product on a host: sums in vector registers, factors copied to where the caches like them.
+/// Gemm's kernel on a host (kernels/gemm.hpp): sums in vector registers, factors copied to where the caches like them.
 ///
 /// A team makes one tile of c. For each step of `depth` along k it copies its part of b to scratch, as panels as wide
 /// as the sums; each of its threads then takes strips of a few rows of a, copies the strip, transposed, and runs over
@@ -15,11 +15,9 @@
 
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/pack.hpp>
-#include <tessera/collective/product_form.hpp>
+#include <tessera/kernels/product_form.hpp>
 
-namespace tessera::thread {
-
-using collective::vector_bytes;
+namespace tessera::kernels {
 
 /// How many rows of sums the processor's registers hold, two vectors each.
 #if defined(__AVX512F__) || defined(__ARM_NEON)
@@ -28,25 +26,35 @@ inline constexpr int vector_rows = 12;
 inline constexpr int vector_rows = 6;
 #endif
 
+/// Rows of sums that a thread has in registers, and its steps along k.
+template <int Rows, int Depth>
+struct PanelShape {
+  static constexpr int rows = Rows;
+  static constexpr int depth = Depth;
+};
+
+namespace detail {
+
+using collective::vector_bytes;
+
 /// c = a b for row-major c [m, n], one team a tile of c; a functor for teams of any size with vector length 1, on hosts.
 /// No extent need be a multiple of anything. The form says how a and b are stored, and what happens on the way; with
 /// parts of k, part p's sums go to the p-th of as many matrices [m, n] from c on.
 ///
 /// Scratch level 1: team_bytes() a team, thread_bytes() a thread. Barriers: two each `depth` of k.
-template <class Exec, class T, class Form = collective::PlainProduct>
+template <class Exec, class T, class Shape, class Form = PlainProduct>
 class ProductPanel {
  public:
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
 
-  static constexpr int rows = vector_rows;
+  static constexpr int rows = Shape::rows;
   static constexpr int width = vector_bytes / static_cast<int>(sizeof(T));
   static constexpr int cols = 2 * width;
-  /// Steps along k: a strip of a stays in the first cache, a tile's panels of b in the second.
-  static constexpr int depth = 256;
+  static constexpr int depth = Shape::depth;
 
   /// \param tiles of c; their columns are a multiple of `cols`
-  ProductPanel(T const* a, T const* b, T* c, collective::KParts const& k, collective::MatrixTiles const& tiles,
+  ProductPanel(T const* a, T const* b, T* c, KParts const& k, collective::MatrixTiles const& tiles,
                Form const& form = {})
       : a_(a), b_(b), c_(c), k_(k), tiles_(tiles), form_(form) {}
 
@@ -195,9 +203,10 @@ class ProductPanel {
   T const* a_;
   T const* b_;
   T* c_;
-  collective::KParts k_;
+  KParts k_;
   collective::MatrixTiles tiles_;
   Form form_;
 };
 
-}  // namespace tessera::thread
+}  // namespace detail
+}  // namespace tessera::kernels

@@ -1,19 +1,19 @@
 #pragma once
 /// \file
-/// What a matrix product may do besides c = a b: operands that lie transposed in memory, elements of a that change as
-/// they are loaded, sums that change as they are stored.
+/// What Gemm (kernels/gemm.hpp) may do besides c = a b: operands that lie transposed in memory, elements of a that change
+/// as they are loaded, sums that change as they are stored.
 
 #include <Kokkos_Macros.hpp>
 
 #include <cstddef>
 
-namespace tessera::collective {
+namespace tessera::kernels {
 
 /// Elements of the left operand as memory holds them.
 ///
 /// Another type with `changes = true` gives, for a row r of a,
 /// - `Row row(r) const`: what it wants to keep of that row while k runs;
-/// - `template <int W> void change(Row const&, k, Pack<T, W>&) const`: the new values of a[r, k] .. a[r, k + W - 1];
+/// - `template <int W> void change(Row const&, k, collective::Pack<T, W>&) const`: the new values of a[r, k] .. a[r, k + W - 1];
 /// - `template <int W> bool is_aligned() const`: whether its own arrays can be read W elements at a time.
 /// It is not asked about what lies past the end of k: that stays zero, and adds nothing.
 struct AsStored {
@@ -53,8 +53,10 @@ struct ProductForm {
   Store store{};
 };
 
-/// c = a b, and nothing else.
+/// c = a b, and nothing else; the same with operands of which memory holds the transposed matrix.
 using PlainProduct = ProductForm<>;
+using TransposedA = ProductForm<true, false>;
+using TransposedB = ProductForm<false, true>;
 
 /// The part of k that a team sums up: `count` parts of `size`, the last of which may be short.
 struct KParts {
@@ -69,4 +71,4 @@ struct KParts {
   }
 };
 
-}  // namespace tessera::collective
+}  // namespace tessera::kernels

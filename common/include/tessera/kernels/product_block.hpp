@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// One team's block of a matrix product on a GPU: sums in registers, factors through scratch.
+/// Gemm's kernel on a GPU (kernels/gemm.hpp), one team a block of the product: sums in registers, factors through scratch.
 ///
 /// A lane sums `lane_rows` x `lane_cols` elements of the block, in pieces of one pack (16 bytes) a side that lie as far
 /// apart as the lanes of a warp reach: then a warp's reads of scratch are few, wide and without bank conflicts. Steps
@@ -19,9 +19,9 @@
 
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/pack.hpp>
-#include <tessera/collective/product_form.hpp>
+#include <tessera/kernels/product_form.hpp>
 
-namespace tessera::team {
+namespace tessera::kernels {
 
 /// Extents of a block, of its steps along k, and of a lane's share; teams that are to share a multiprocessor, which
 /// bounds a lane's registers (65536 / lanes / teams).
@@ -91,8 +91,6 @@ struct OperandTile {
   }
 };
 
-}  // namespace detail
-
 /// c = a b for row-major c [m, n], one team a block; a functor for teams of `Shape::lanes` threads with vector length
 /// 1. No extent need be a multiple of anything. The form says how a and b are stored, and what happens on the way; with
 /// parts of k, part p's sums go to the p-th of as many matrices [m, n] from c on.
@@ -101,14 +99,13 @@ struct OperandTile {
 /// are aligned for it.
 /// Scratch level 0: scratch_bytes(). Barriers: one before the first step, one after each but the last.
 /// What lies past the end of k is zero in both factors and adds nothing; sums past the end of m or n are not stored.
-template <class Exec, class T, class Shape, int Width, class Form = collective::PlainProduct>
+template <class Exec, class T, class Shape, int Width, class Form = PlainProduct>
 class ProductBlock {
  public:
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Shape::lanes, Shape::teams>>;
   using Member = typename Policy::member_type;
 
-  ProductBlock(T const* a, T const* b, T* c, std::size_t m, std::size_t n, collective::KParts const& k,
-               Form const& form = {})
+  ProductBlock(T const* a, T const* b, T* c, std::size_t m, std::size_t n, KParts const& k, Form const& form = {})
       : a_(a),
         b_(b),
         c_(c),
@@ -173,8 +170,8 @@ class ProductBlock {
   using Store = typename Form::Store;
   using Row = typename Load::Row;
 
-  using OfA = detail::OperandTile<Shape::rows, Shape::depth, Shape::lanes, Width, pack, !Form::a_transposed>;
-  using OfB = detail::OperandTile<Shape::cols, Shape::depth, Shape::lanes, Width, pack, Form::b_transposed>;
+  using OfA = OperandTile<Shape::rows, Shape::depth, Shape::lanes, Width, pack, !Form::a_transposed>;
+  using OfB = OperandTile<Shape::cols, Shape::depth, Shape::lanes, Width, pack, Form::b_transposed>;
   static constexpr int half = OfA::size + OfB::size;
 
   // A warp's lanes stand 4 x 8, in the order (row / 2, col, row % 2).
@@ -300,9 +297,10 @@ class ProductBlock {
   T const* a_;
   T const* b_;
   T* c_;
-  collective::KParts k_;
+  KParts k_;
   collective::MatrixTiles tiles_;
   Form form_;
 };
 
-}  // namespace tessera::team
+}  // namespace detail
+}  // namespace tessera::kernels

@@ -18,7 +18,7 @@
 #include <tessera/kernels/chunks.hpp>
 #include <tessera/kernels/team_shape.hpp>
 
-namespace tessera::kernels {
+namespace tessera::layernorm_linear_backward {
 
 /// A chunk's sums become a row of `parts`, from `first` on.
 template <class T>
@@ -130,8 +130,8 @@ class ColumnSums {
 
   T const* in_;
   std::size_t cols_;
-  Chunks chunks_;
+  kernels::Chunks chunks_;
   Sink sink_;
 };
 
-}  // namespace tessera::kernels
+}  // namespace tessera::layernorm_linear_backward

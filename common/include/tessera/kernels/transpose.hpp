@@ -1,64 +1,92 @@
 #pragma once
 /// \file
-/// A matrix transposed: tiles that are turned in registers, block by block, on their way through a team's scratch.
+/// A matrix transposed, out(c, r) = in(r, c), in one launch that reads every element once and writes it once, with 16-byte
+/// accesses on both sides of memory.
 ///
-/// On a GPU the packs of a row of the tile are permuted in scratch (pack p of a row of block b lies at p xor b), so
-/// that a quarter of a warp, which scratch serves at once, never meets in one bank: neither when it writes the same
-/// pack of neighbouring blocks, nor when it reads neighbouring packs. No padding, and every pack stays aligned.
+/// A team takes a tile. A lane loads square blocks of it, one pack (16 bytes) from each of their rows, turns them in its
+/// registers, and puts the packs of the output's rows into the team's scratch, from where other lanes store them. On a
+/// GPU the packs of a row of the tile are permuted in scratch (pack p of a row of block b lies at p xor b), so that a
+/// quarter of a warp, which scratch serves at once, never meets in one bank: neither when it writes the same pack of
+/// neighbouring blocks, nor when it reads neighbouring packs. No padding, and every pack stays aligned. On a host a column
+/// of blocks leaves the registers as whole cache lines.
+///
+/// Where the columns of a matrix are no whole packs, that side of memory is accessed element by element.
+///
+/// Example: in = [1 2 3; 4 5 6] -> out = [1 4; 2 5; 3 6].
+///
+/// Use:  transpose(exec, in, out);
+/// or, enqueued many times:  Transpose<Exec, float> transpose(exec, rows, cols);  transpose(exec, in, out);
 
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/streaming_store.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/views.hpp>
 
 namespace tessera::kernels {
 
-/// The kernel of one team and tile; its policy needs scratch for `blocks * pack` packs.
+/// The tile of a team, in blocks of pack x pack elements, and how it is stored. Of a host:
 template <ExecutionSpace Exec, class T>
-struct TurnedTiles {
+struct TransposeTuning {
+  static constexpr int blocks_down = 4;       ///< of a tile, at most: with packs of 16 bytes a cache line of the output
+  static constexpr int blocks_across = 64;    ///< of a tile, at most: rows of the input are long streams, fetched ahead
+  static constexpr int blocks_in_flight = 1;  ///< of a lane
+  static constexpr int band = 32;             ///< rows of tiles that go together: they write 2 KiB of an output's row
+  /// Neighbouring lanes store neighbouring packs. False: a thread stores whole rows, which a compiler makes vectors of.
+  static constexpr bool by_lanes = false;
+};
+
+/// Of a GPU.
+template <ExecutionSpace Exec, class T>
+  requires is_gpu<Exec>
+struct TransposeTuning<Exec, T> {
+  static constexpr int blocks_down = 16;
+  static constexpr int blocks_across = 16;    ///< 64 x 64 floats: 16 KiB of scratch, so that several teams share it
+  static constexpr int blocks_in_flight = 2;  ///< more loads at once hide more of memory's latency
+  static constexpr int band = 8;              ///< 2 KiB again
+  static constexpr bool by_lanes = true;
+};
+
+namespace detail {
+
+template <ExecutionSpace Exec, class T, class Tuning>
+struct TransposeKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
   static constexpr int pack = collective::pack_width<T>;
   using Pack = collective::Pack<T, pack>;
   using Scratch = Kokkos::View<Pack*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  // Blocks of pack x pack elements that a tile has, in each direction. A host reads its rows as long streams, which it
-  // fetches ahead, and writes single cache lines of the output.
-  static constexpr int most_down = is_gpu<Exec> ? 16 : 4;
-  static constexpr int most_across = is_gpu<Exec> ? 16 : 64;
-  static constexpr int blocks = most_down * most_across;
-  // Blocks that a lane has under way.
-  static constexpr int most_together = is_gpu<Exec> ? 2 : 1;
-  // Rows of tiles that go together, and write whole stretches of the output's rows: 2 KiB each.
-  static constexpr int band = is_gpu<Exec> ? 8 : 32;
+  static constexpr int blocks = Tuning::blocks_down * Tuning::blocks_across;
 
-  T const* a;
+  T const* in;
   T* out;
   collective::MatrixTiles tiles;
   bool aligned_in;   // every row of the input begins with a whole pack, and is whole packs
   bool aligned_out;  // as is every row of the output
   bool streaming;    // the output does not stay in a host's caches
 
-  /// Tiles of whole blocks: as many of them in another shape where the matrix is too narrow for a square.
-  [[nodiscard]] static collective::MatrixTiles tiles_of(std::size_t rows, std::size_t cols) {
-    auto const in_blocks =
-        collective::fitted_tiles(tessera::tiles_of(rows, pack), tessera::tiles_of(cols, pack), most_down, most_across);
+  // Tiles of whole blocks: as many of them in another shape where the matrix is too narrow.
+  [[nodiscard]] static collective::MatrixTiles cut(std::size_t rows, std::size_t cols) {
+    auto const in_blocks = collective::fitted_tiles(tiles_of(rows, pack), tiles_of(cols, pack), Tuning::blocks_down,
+                                                    Tuning::blocks_across);
     return {.rows = rows,
             .cols = cols,
             .tile_rows = in_blocks.tile_rows * pack,
             .tile_cols = in_blocks.tile_cols * pack,
-            .band = band};
+            .band = Tuning::band};
   }
 
   // Where pack `down` of row `row` of the turned tile lies in scratch; the row belongs to block `row / pack`.
   [[nodiscard]] KOKKOS_FUNCTION static int slot(int row, int down, int blocks_down) {
-    return row * blocks_down + (is_gpu<Exec> ? down ^ (row / pack & (blocks_down - 1)) : down);
+    return row * blocks_down + (Tuning::by_lanes ? down ^ (row / pack & (blocks_down - 1)) : down);
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
@@ -67,17 +95,18 @@ struct TurnedTiles {
     // Both are powers of two.
     int const blocks_across = tiles.tile_cols / pack;
     int const blocks_down = tiles.tile_rows / pack;
-    T const* const from = a + place.row * tiles.cols + place.col;
+    T const* const from = in + place.row * tiles.cols + place.col;
     T* const to = out + place.col * tiles.rows + place.row;
-    if constexpr (!is_gpu<Exec>) {
-      if (aligned_in && aligned_out && blocks_down == most_down && place.row_count == most_down * pack) {
+    if constexpr (!Tuning::by_lanes) {
+      if (aligned_in && aligned_out && blocks_down == Tuning::blocks_down &&
+          place.row_count == Tuning::blocks_down * pack) {
         turn_lines(team, place, from, to);
         return;
       }
     }
     load(team, place, from, staged.data(), blocks_across, blocks_down);
     team.team_barrier();
-    if constexpr (is_gpu<Exec>) {
+    if constexpr (Tuning::by_lanes) {
       store(team, place, staged.data(), to, blocks_down);
     } else {
       store_rows(team, place, staged.data(), to, blocks_down);
@@ -90,14 +119,14 @@ struct TurnedTiles {
     int const bits = Kokkos::countr_zero(static_cast<unsigned>(blocks_across));
     // Blocks of one call, all of which are under way at once.
     int const count = blocks_across * blocks_down;
-    int const together = count < most_together ? count : most_together;
+    int const together = count < Tuning::blocks_in_flight ? count : Tuning::blocks_in_flight;
     int const calls = count / together;  // powers of two
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, calls), [&](int call) {
-      Pack loaded[most_together][pack] = {};
-      for (int b = 0; b < most_together; ++b) {
+      Pack loaded[Tuning::blocks_in_flight][pack] = {};
+      for (int b = 0; b < Tuning::blocks_in_flight; ++b) {
         if (b < together) load_block(place, from, call + b * calls, bits, loaded[b]);
       }
-      for (int b = 0; b < most_together; ++b) {
+      for (int b = 0; b < Tuning::blocks_in_flight; ++b) {
         if (b < together) turn_block(loaded[b], call + b * calls, bits, staged, blocks_down);
       }
     });
@@ -157,13 +186,13 @@ struct TurnedTiles {
     }
   }
 
-  // A whole tile of a host: a column of blocks is turned in registers, and leaves as whole cache lines of the output.
+  // A whole tile: a column of blocks is turned in registers, and leaves as whole cache lines of the output.
   KOKKOS_FUNCTION void turn_lines(Member const& team, collective::MatrixTiles::Place const& place, T const* from,
                                   T* to) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, place.col_count / pack), [&](int across) {
       T const* const corner = from + across * pack;
-      Pack turned[pack][most_down];
-      for (int down = 0; down < most_down; ++down) {
+      Pack turned[pack][Tuning::blocks_down];
+      for (int down = 0; down < Tuning::blocks_down; ++down) {
         Pack loaded[pack];
         for (int k = 0; k < pack; ++k) loaded[k] = collective::pack_at<pack>(corner + (down * pack + k) * tiles.cols);
         for (int e = 0; e < pack; ++e) {
@@ -172,7 +201,7 @@ struct TurnedTiles {
       }
       for (int e = 0; e < pack; ++e) {
         T* const to_row = to + (across * pack + e) * tiles.rows;
-        for (int down = 0; down < most_down; ++down) {
+        for (int down = 0; down < Tuning::blocks_down; ++down) {
           if (streaming) {
             collective::streaming_store(to_row + down * pack, turned[e][down]);
           } else {
@@ -184,7 +213,7 @@ struct TurnedTiles {
     if (streaming) collective::streaming_fence();
   }
 
-  // A row of the output after the other, in loops that a host's compiler makes vectors of.
+  // One row of the output after the other.
   KOKKOS_FUNCTION void store_rows(Member const& team, collective::MatrixTiles::Place const& place, Pack const* staged,
                                   T* to, int blocks_down) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, place.col_count), [&](int row) {
@@ -201,37 +230,58 @@ struct TurnedTiles {
   }
 };
 
-/// out[c, r] = a[r, c] for row-major a [rows, cols], out [cols, rows], which do not overlap. One launch; none if there
-/// is nothing to move. Who calls: the host; the call only enqueues. Scratch: the teams' own.
-///
-/// Example: a = [1 2 3; 4 5 6] -> out = [1 4; 2 5; 3 6].
-template <ExecutionSpace Exec, class T>
-class Transposition {
- public:
-  /// \param team threads of a team (0: choose). Throws Skip if it cannot be so.
-  Transposition(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0)
-      : tiles_(Kernel::tiles_of(rows, cols)), threads_(team_size(exec, team)), league_(tiles_.league_size()) {}
+}  // namespace detail
 
-  void operator()(std::string const& label, Exec const& exec, T const* a, T* out) const {
+/// out(c, r) = in(r, c) for `in` [rows, cols] and `out` [cols, rows].
+///
+/// Constructed once: chooses tiles and teams, allocates nothing. Calls only enqueue, one launch each (none if there is
+/// nothing to move), and may run at the same time.
+template <ExecutionSpace Exec, class T, class Tuning = TransposeTuning<Exec, T>>
+class Transpose {
+  using Kernel = detail::TransposeKernel<Exec, T, Tuning>;
+
+ public:
+  /// \param rows, cols of the input
+  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
+  /// \param label what Kokkos' tools call it
+  Transpose(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
+            std::string label = "tessera::transpose")
+      : label_(std::move(label)),
+        tiles_(Kernel::cut(rows, cols)),
+        threads_(team_size(exec, team)),
+        league_(tiles_.league_size()) {}
+
+  /// Enqueues. Both are matrices by rows, and do not overlap. Throws std::invalid_argument if an extent or a stride is
+  /// another.
+  template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out>
+  void operator()(Exec const& exec, In const& in, Out const& out) const {
+    T const* const from = row_major(in, tiles_.rows, tiles_.cols);
+    T* const to = row_major(out, tiles_.cols, tiles_.rows);
     if (league_ == 0) return;
     constexpr int pack = Kernel::pack;
-    Kernel const kernel{.a = a,
-                        .out = out,
+    Kernel const kernel{.in = from,
+                        .out = to,
                         .tiles = tiles_,
-                        .aligned_in = tiles_.cols % pack == 0 && collective::is_aligned_for_packs<pack>(a),
-                        .aligned_out = tiles_.rows % pack == 0 && collective::is_aligned_for_packs<pack>(out),
+                        .aligned_in = tiles_.cols % pack == 0 && collective::is_aligned_for_packs<pack>(from),
+                        .aligned_out = tiles_.rows % pack == 0 && collective::is_aligned_for_packs<pack>(to),
                         .streaming = collective::streams<Exec>(tiles_.rows * tiles_.cols * sizeof(T))};
     typename Kernel::Policy policy(exec, league_, threads_);
     policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::Scratch::shmem_size(Kernel::blocks * pack))));
-    Kokkos::parallel_for(label, policy, kernel);
+    Kokkos::parallel_for(label_, policy, kernel);
   }
 
  private:
-  using Kernel = TurnedTiles<Exec, T>;
-
+  std::string label_;
   collective::MatrixTiles tiles_;
   int threads_;
   int league_;
 };
+
+/// out(c, r) = in(r, c). `in` [n, m], `out` [m, n], by rows, not overlapping. For a single use: it enqueues and waits.
+template <ExecutionSpace Exec, class In, class Out>
+void transpose(Exec const& exec, In const& in, Out const& out) {
+  Transpose<Exec, typename In::non_const_value_type>(exec, in.extent(0), in.extent(1))(exec, in, out);
+  exec.fence("tessera: transpose");
+}
 
 }  // namespace tessera::kernels

@@ -1,0 +1,277 @@
+#pragma once
+/// \file
+/// The product of two matrices, c = a b, tiled in registers, scratch and teams: on a GPU a team makes a block of c, with up
+/// to 64 sums a lane and its factors in double-buffered scratch (product_block.hpp); on a host a thread has as many vectors
+/// of sums as there are registers, and copies its factors to where the caches like them (product_panel.hpp). One launch;
+/// where k is split over teams two. Traffic, with blocks of M x N: m n k (1 / M + 1 / N) elements read, m n written.
+///
+/// What is to happen besides (an operand that lies transposed, elements of a that change as they are loaded, a bias) is a
+/// ProductForm (product_form.hpp).
+///
+/// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22].
+///
+/// Use:  gemm(exec, a, b, c);  gemm(exec, a, b, c, TransposedB{});
+/// or, enqueued many times:  Gemm<Exec, float> gemm(exec, m, n, k);  gemm(exec, a, b, c);
+/// Sources: see the headers of the two kernels.
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <tessera/collective/accumulator.hpp>
+#include <tessera/collective/matrix_tiles.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/kernels/for_each_pack.hpp>
+#include <tessera/kernels/product_block.hpp>
+#include <tessera/kernels/product_form.hpp>
+#include <tessera/kernels/product_panel.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/views.hpp>
+
+namespace tessera::kernels {
+
+/// The tiles of c and of k. Of a host, whose threads make panels:
+template <ExecutionSpace Exec, class T>
+struct GemmTuning {
+  static constexpr bool in_blocks = false;
+  /// All registers; steps along k so short that a strip of a stays in the first cache, a tile's panels of b in the second.
+  using Panel = PanelShape<vector_rows, 256>;
+  static constexpr int most_strips = 16;  ///< of a tile of c, each `vector_rows` high: they reuse what b copies
+  static constexpr int least_strips = 4;  ///< where a tile is halved so that every team has two
+  static constexpr int most_panels = 8;   ///< of a tile of c, each two vectors wide
+  static constexpr std::size_t least_part =
+      256;  ///< of k, where it is split: below, adding up costs more than it gains
+};
+
+/// Of a GPU, whose teams make blocks.
+template <ExecutionSpace Exec, class T>
+  requires is_gpu<Exec>
+struct GemmTuning<Exec, T> {
+  static constexpr bool in_blocks = true;
+  /// Where there is work enough: sums in 64 registers of a lane (of 8 bytes: in 32), which move the least.
+  using Large = std::conditional_t<sizeof(T) <= 4, BlockShape<128, 128, 8, 8, 8, 2>, BlockShape<128, 64, 8, 8, 4, 2>>;
+  /// Elsewhere: a quarter or half of that, so that more teams have some.
+  using Small = BlockShape<64, 64, 16, 4, 4, sizeof(T) <= 4 ? 3 : 2>;
+  static constexpr std::size_t lanes_of_multiprocessor = 2048;
+  static constexpr std::size_t least_part = 256;
+};
+
+namespace detail {
+
+/// Adds up `count` matrices of n elements, one after the other.
+template <class T>
+struct AddParts {
+  T const* parts;
+  T* sum;
+  std::size_t n;
+  int count;
+
+  template <int N>
+  KOKKOS_FUNCTION void operator()(Width<N>, std::size_t begin) const {
+    auto total = collective::pack_at<N>(parts + begin);
+    for (int part = 1; part < count; ++part) {
+      auto const next = collective::pack_at<N>(parts + static_cast<std::size_t>(part) * n + begin);
+      for (int e = 0; e < N; ++e) total[e] += next[e];
+    }
+    collective::pack_at<N>(sum + begin) = total;
+  }
+};
+
+}  // namespace detail
+
+/// How teams share a product's k: each takes all of it; or as many parts as fill the machine, where c has few elements.
+enum class SplitK { never, where_it_helps };
+
+/// c = a b for a [m, k], b [k, n] and c [m, n]; with a form that says so a is given as [k, m] or b as [n, k]. Integers wrap.
+///
+/// Constructed once: chooses tiles and teams and, where k is split, allocates a matrix of sums for each part. Calls only
+/// enqueue: one launch, none if c is empty; a second one adds the parts' sums in their order. Calls of one object must not
+/// run at the same time where k is split, since they share those sums. If k is 0, c becomes zeros (changed as the form
+/// says). The bits of the result depend on the extents, the alignment of the memory and the machine only.
+template <ExecutionSpace Exec, class T, class Form = PlainProduct, class Tuning = GemmTuning<Exec, T>>
+class Gemm {
+ public:
+  using Sum = collective::Accumulator<T>;
+
+  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many; a GPU's cannot be chosen.
+  /// \param label what Kokkos' tools call it
+  /// \param split whether k may be split; with a form that changes sums Skip is thrown
+  /// \param parts of k then; 0: choose
+  Gemm(Exec const& exec, std::size_t m, std::size_t n, std::size_t k, std::int64_t team = 0,
+       std::string label = "tessera::gemm", SplitK split = SplitK::never, std::size_t parts = 0)
+      : label_(std::move(label)), m_(m), n_(n), k_{.k = k, .size = k} {
+    bool const may_split = split != SplitK::never && m > 0 && n > 0;
+    auto const concurrency = static_cast<std::size_t>(exec.concurrency());
+    if constexpr (Tuning::in_blocks) {
+      using Large = typename Tuning::Large;
+      using Small = typename Tuning::Small;
+      constexpr std::size_t lanes = Tuning::lanes_of_multiprocessor;
+      if (team != 0 && team != Large::lanes) {
+        throw Skip("a team of " + std::to_string(team) + " threads (a block's shares are cut for " +
+                   std::to_string(Large::lanes) + ")");
+      }
+      // Large blocks move less, but must be enough to keep two on each multiprocessor.
+      std::size_t const multiprocessors = std::max<std::size_t>(1, concurrency / lanes);
+      std::size_t const blocks = tiles_of(m, Large::rows) * tiles_of(n, Large::cols);
+      std::size_t const small_blocks = tiles_of(m, Small::rows) * tiles_of(n, Small::cols);
+      if (may_split) split_k(parts > 0 ? parts : multiprocessors * Large::teams / blocks, Large::depth);
+      large_ = blocks * static_cast<std::size_t>(k_.count) * 2 * lanes >= 3 * concurrency;
+      if (may_split && !large_) {
+        split_k(parts > 0 ? parts : multiprocessors * Small::teams / small_blocks, Small::depth);
+      }
+      (void)league_of(small_blocks * static_cast<std::size_t>(k_.count));
+    } else {
+      threads_ = team_size(exec, team);
+      std::size_t const teams = concurrency / static_cast<std::size_t>(threads_);
+      host_tiles_ = host_tiles(m, n, teams);
+      std::size_t const tiles = host_tiles_.across() * host_tiles_.down();
+      if (may_split) split_k(parts > 0 ? parts : teams / tiles, Panel<>::depth);
+      (void)league_of(tiles * static_cast<std::size_t>(k_.count));
+    }
+    if (k_.count > 1) {
+      sums_ = Kokkos::View<Sum*, typename Exec::memory_space>(
+          Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label_ + "::parts"),
+          static_cast<std::size_t>(k_.count) * m * n);
+    }
+  }
+
+  /// Enqueues. All are matrices by rows; c overlaps neither a nor b. Throws std::invalid_argument if an extent or a stride
+  /// is another.
+  template <Readable<Exec, T, 2> A, Readable<Exec, T, 2> B, Writable<Exec, T, 2> C>
+  void operator()(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) const {
+    Sum* const result = as_sums(row_major(c, m_, n_));
+    Matrices const of{
+        .a = as_sums(Form::a_transposed ? row_major(a, k_.k, m_) : row_major(a, m_, k_.k)),
+        .b = as_sums(Form::b_transposed ? row_major(b, n_, k_.k) : row_major(b, k_.k, n_)),
+        .c = k_.count > 1 ? sums_.data() : result,
+    };
+    if (m_ == 0 || n_ == 0) return;
+    if constexpr (Tuning::in_blocks) {
+      if (large_) {
+        enqueue_blocks<typename Tuning::Large>(exec, of, form);
+      } else {
+        enqueue_blocks<typename Tuning::Small>(exec, of, form);
+      }
+    } else {
+      Panel<> const kernel(of.a, of.b, of.c, k_, host_tiles_, form);
+      typename Panel<>::Policy policy(exec, kernel.league_size(), threads_, 1);
+      policy.set_scratch_size(1, Kokkos::PerTeam(static_cast<int>(kernel.team_bytes())),
+                              Kokkos::PerThread(static_cast<int>(Panel<>::thread_bytes())));
+      Kokkos::parallel_for(label_, policy, kernel);
+    }
+    if (k_.count > 1) {
+      constexpr int width = natural_pack<Exec, Sum>;
+      std::size_t const n = m_ * n_;
+      bool const aligned = n % width == 0 && collective::is_aligned_for_packs<width>(of.c) &&
+                           collective::is_aligned_for_packs<width>(result);
+      for_each_pack<width>(label_ + "::add_parts", exec, n, aligned, detail::AddParts<Sum>{of.c, result, n, k_.count});
+    }
+  }
+
+  /// Longest chain of roundings for an element, without what the form adds.
+  [[nodiscard]] double rounding_steps() const {
+    double of_part = static_cast<double>(k_.size);
+    if constexpr (!Tuning::in_blocks) of_part = Panel<>::rounding_steps(k_.size);
+    return of_part + (k_.count - 1);
+  }
+  /// Parts that k falls into.
+  [[nodiscard]] int parts() const { return k_.count; }
+
+  /// The threads that a user wishes for, where the tuning leaves them open; else 0.
+  [[nodiscard]] static constexpr std::int64_t team_if_open(std::int64_t team) { return Tuning::in_blocks ? 0 : team; }
+
+ private:
+  // The matrices as the kernels have them: their elements as accumulators.
+  struct Matrices {
+    Sum const* a;
+    Sum const* b;
+    Sum* c;
+  };
+  [[nodiscard]] static Sum const* as_sums(T const* elements) { return reinterpret_cast<Sum const*>(elements); }
+  [[nodiscard]] static Sum* as_sums(T* elements) { return reinterpret_cast<Sum*>(elements); }
+
+  // A template, since a tuning in blocks has no panels.
+  template <class Cut = Tuning>
+  using Panel = detail::ProductPanel<Exec, Sum, typename Cut::Panel, Form>;
+
+  // At most that many parts, all but the last as long as each other, in whole steps, and long enough to be worth it.
+  void split_k(std::size_t parts, int step) {
+    if constexpr (!Form::Store::changes) {
+      std::size_t const most = std::max<std::size_t>(1, std::min(parts, k_.k / Tuning::least_part));
+      std::size_t const steps = tiles_of(k_.k, static_cast<std::size_t>(step));
+      k_.size = most == 1 ? k_.k : tiles_of(steps, most) * static_cast<std::size_t>(step);
+      k_.count = most == 1 ? 1 : static_cast<int>(tiles_of(k_.k, k_.size));
+    } else {
+      throw Skip("parts of k (a form that changes sums needs whole ones)");
+    }
+  }
+
+  template <class Shape>
+  void enqueue_blocks(Exec const& exec, Matrices const& of, Form const& form) const {
+    constexpr int width = collective::pack_width<Sum>;
+    std::size_t const contiguous_a = Form::a_transposed ? m_ : k_.k;
+    std::size_t const contiguous_b = Form::b_transposed ? k_.k : n_;
+    bool const aligned = contiguous_a % width == 0 && contiguous_b % width == 0 && n_ % width == 0 &&
+                         collective::is_aligned_for_packs<width>(of.a) &&
+                         collective::is_aligned_for_packs<width>(of.b) &&
+                         collective::is_aligned_for_packs<width>(of.c) && form.load.template is_aligned<width>();
+    if (aligned) {
+      enqueue_block<Shape, width>(exec, of, form);
+    } else {
+      enqueue_block<Shape, 1>(exec, of, form);
+    }
+  }
+
+  template <class Shape, int width>
+  void enqueue_block(Exec const& exec, Matrices const& of, Form const& form) const {
+    using Kernel = detail::ProductBlock<Exec, Sum, Shape, width, Form>;
+    Kernel const kernel(of.a, of.b, of.c, m_, n_, k_, form);
+    typename Kernel::Policy policy(exec, kernel.league_size(), Shape::lanes, 1);
+    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes())));
+    Kokkos::parallel_for(label_, policy, kernel);
+  }
+
+  // Tiles that reuse what they copy, but at least two a team where there is so much work.
+  [[nodiscard]] static collective::MatrixTiles host_tiles(std::size_t m, std::size_t n, std::size_t teams) {
+    constexpr int rows = Panel<>::rows;
+    constexpr int cols = Panel<>::cols;
+    collective::MatrixTiles tiles{
+        .rows = m, .cols = n, .tile_rows = Tuning::most_strips * rows, .tile_cols = Tuning::most_panels * cols};
+    while (tiles.across() * tiles.down() < 2 * teams && tiles.tile_cols > cols) {
+      if (tiles.tile_rows > Tuning::least_strips * rows) {
+        tiles.tile_rows /= 2;
+      } else {
+        tiles.tile_cols /= 2;
+      }
+    }
+    return tiles;
+  }
+
+  std::string label_;
+  std::size_t m_;
+  std::size_t n_;
+  KParts k_;
+  bool large_ = true;
+  int threads_ = 1;
+  collective::MatrixTiles host_tiles_;
+  Kokkos::View<Sum*, typename Exec::memory_space> sums_;
+};
+
+/// c = a b (see Gemm), all by rows, c overlapping neither. For a single use: it allocates, enqueues, and waits.
+template <ExecutionSpace Exec, class A, class B, class C, class Form = PlainProduct>
+void gemm(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) {
+  std::size_t const k = a.extent(Form::a_transposed ? 0 : 1);
+  constexpr SplitK split = Form::Store::changes ? SplitK::never : SplitK::where_it_helps;
+  Gemm<Exec, typename A::non_const_value_type, Form> const product(exec, c.extent(0), c.extent(1), k, 0,
+                                                                   "tessera::gemm", split);
+  product(exec, a, b, c, form);
+  exec.fence("tessera: gemm");  // the parts' memory is freed at the end of this call
+}
+
+}  // namespace tessera::kernels
