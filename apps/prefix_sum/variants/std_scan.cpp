@@ -13,44 +13,44 @@ namespace tessera::prefix_sum {
 
 namespace {
 
-template <class Exec, class Elements>
+template <class Exec, class T, class Op>
 class StdAlgorithmScan {
  public:
-  using Scalar = typename Elements::Scalar;
+  using Elements = kernels::ScanElements<T, Op>;
   using Value = typename Elements::Value;
   using Values = Kokkos::View<Value*, typename Exec::memory_space>;
-  static constexpr bool direct = std::is_same_v<Scalar, Value>;
+  static constexpr bool direct = std::is_same_v<T, Value>;
 
-  StdAlgorithmScan(Exec const&, Elements const& elements, std::size_t n, PrefixSum::Parameters const&)
-      : elements_(elements),
+  StdAlgorithmScan(Exec const&, std::size_t n, Elements const& elements, std::int64_t, std::int64_t,
+                   std::string const& label)
+      : label_(label),
+        elements_(elements),
         n_(n),
-        values_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::prefix_sum::std_scan::values"),
-                direct ? 0 : n),
-        scanned_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::prefix_sum::std_scan::scanned"),
-                 direct ? 0 : n) {}
+        values_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::values"), direct ? 0 : n),
+        scanned_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::scanned"), direct ? 0 : n) {}
 
-  void operator()(Exec const& exec, Scalar const* in, Scalar* out) const {
+  template <class In, class Out>
+  void operator()(Exec const& exec, In const& in, Out const& out) const {
     namespace algorithms = Kokkos::Experimental;
-    constexpr char const* label = "tessera::prefix_sum::std_scan::scan";
+    std::string const label = label_ + "::scan";
+    if (n_ == 0) return;
     if constexpr (direct) {
-      using From = Kokkos::View<Scalar const*, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-      using To = Kokkos::View<Scalar*, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
       if (elements_.exclusive) {
-        algorithms::exclusive_scan(label, exec, From(in, n_), To(out, n_), elements_.op().identity(), elements_.op());
+        algorithms::exclusive_scan(label, exec, in, out, elements_.op().identity(), elements_.op());
       } else {
-        algorithms::inclusive_scan(label, exec, From(in, n_), To(out, n_), elements_.op());
+        algorithms::inclusive_scan(label, exec, in, out, elements_.op());
       }
     } else {
       Elements const elements = elements_;
       Values const values = values_;
       Values const scanned = scanned_;
       Kokkos::parallel_for(
-          "tessera::prefix_sum::std_scan::lift", Kokkos::RangePolicy<Exec>(exec, 0, n_),
-          KOKKOS_LAMBDA(std::size_t i) { values(i) = elements.lift(i, in[i]); });
+          label_ + "::lift", Kokkos::RangePolicy<Exec>(exec, 0, n_),
+          KOKKOS_LAMBDA(std::size_t i) { values(i) = elements.lift(i, in(i)); });
       algorithms::inclusive_scan(label, exec, values, scanned, elements.op());
       Kokkos::parallel_for(
-          "tessera::prefix_sum::std_scan::lower", Kokkos::RangePolicy<Exec>(exec, 0, n_), KOKKOS_LAMBDA(std::size_t i) {
-            out[i] = elements.lower(i, i > 0 ? scanned(i - 1) : elements.op().identity(), scanned(i));
+          label_ + "::lower", Kokkos::RangePolicy<Exec>(exec, 0, n_), KOKKOS_LAMBDA(std::size_t i) {
+            out(i) = elements.lower(i, i > 0 ? scanned(i - 1) : elements.op().identity(), scanned(i));
           });
     }
   }
@@ -60,6 +60,7 @@ class StdAlgorithmScan {
   [[nodiscard]] std::string note() const { return {}; }
 
  private:
+  std::string label_;
   Elements elements_;
   std::size_t n_;
   Values values_;
@@ -76,8 +77,10 @@ struct StdScan {
       // On CUDA Kokkos hands them to Thrust, whose single pass adds in the order of arrival.
       .deterministic = false,
       .ordered_by = "arrival"};
+  template <class Exec, class T, class Op>
+  using Scan = StdAlgorithmScan<Exec, T, Op>;
   template <ExecutionSpace Exec, class T>
-  using Plan = ScanPlan<StdAlgorithmScan, Exec, T>;
+  using Plan = ScanPlan<StdScan, Exec, T>;
 };
 
 VariantRows std_scan() { return rows<PrefixSum, StdScan>(); }
