@@ -32,7 +32,8 @@ class WholeArrayPlan {
  private:
   [[nodiscard]] static std::size_t length(InputOn<Partition, Exec, T> const& input) {
     if (!input.parameters.is_one_segment(input.in.extent(0))) {
-      throw Skip("segments of " + std::to_string(input.parameters.segment) + " (the whole array is partitioned at once)");
+      throw Skip("segments of " + std::to_string(input.parameters.segment) +
+                 " (the whole array is partitioned at once)");
     }
     return input.in.extent(0);
   }

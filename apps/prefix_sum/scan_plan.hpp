@@ -38,8 +38,8 @@ class ScanPlan {
   template <class Op>
   using Scan = typename Variant::template Scan<Exec, T, Op>;
   using SegmentOp = collective::SegmentedOperator<T, collective::AnyOperator<T>>;
-  using AnyScan = std::variant<Scan<collective::Sum<T>>, Scan<collective::Max<T>>, Scan<collective::Min<T>>,
-                               Scan<SegmentOp>>;
+  using AnyScan =
+      std::variant<Scan<collective::Sum<T>>, Scan<collective::Max<T>>, Scan<collective::Min<T>>, Scan<SegmentOp>>;
 
   [[nodiscard]] static AnyScan chosen(Exec const& exec, InputOn<PrefixSum, Exec, T> const& input) {
     auto const& parameters = input.parameters;

@@ -1,4 +1,4 @@
-// Collectives of the whole device: the scan of tiles in levels, chunks, shapes of teams. Look-back: look_back_test.cpp.
+// Kernels of the whole device: the scan of tiles in levels and in registers, chunks, shapes of teams. Look-back: look_back_test.cpp.
 
 #include <algorithm>
 #include <array>
@@ -16,6 +16,7 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/scan.hpp>
 #include <tessera/kernels/scan_elements.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/kernels/two_level_scan.hpp>
@@ -148,8 +149,12 @@ void expect_tiles_in_any_order(Elements const& elements, int threads, int tile) 
       poison(out, 1);
       poison(totals, 2);
       poison(scratch, 3);
-      Kernel const kernel{elements, {in.data(), n}, {out.data(), n}, {totals.data(), totals.size()},
-                          tile,     TileScan::scratch(tile, threads)[0]};
+      Kernel const kernel{elements,
+                          typename Kernel::template Flat<T const>(in.data(), n),
+                          typename Kernel::template Flat<T>(out.data(), n),
+                          typename Kernel::template Flat<Value>(totals.data(), totals.size()),
+                          tile,
+                          TileScan::scratch(tile, threads)[0]};
       auto const problem = team.run(order, n, [&](AdversarialTeam::Member const& member) {
         for (int rank = 0; rank < tiles; ++rank) {
           kernel(LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size() * sizeof(Value))));
@@ -263,7 +268,8 @@ TEST(TwoLevelScan, KeepsSegmentsApart) {
     for (int const tile : {2, 3, 8}) {
       for (std::size_t const segment : {1, 2, 3, 5, 8, 9, 24, 64, 100, 1000}) {
         for (bool const exclusive : {false, true}) {
-          expect_levels<Exec, BlellochTile>(Segments{{{collective::OperatorKind::sum}}, exclusive, segment}, tile, 1, 80);
+          expect_levels<Exec, BlellochTile>(Segments{{{collective::OperatorKind::sum}}, exclusive, segment}, tile, 1,
+                                            80);
         }
         expect_levels<Exec, HillisSteeleTile>(Segments{{{collective::OperatorKind::max}}, true, segment}, tile, 1, 80);
       }
@@ -277,6 +283,57 @@ TEST(TwoLevelScan, RefusesTilesThatNeverBecomeOne) {
     EXPECT_THROW((Scan(Exec(), 10, {}, 1)), Skip);
   });
 }
+
+// ---- The scans of tiles in registers, with tiles so small that there are many.
+
+template <class Exec>
+struct SmallTiles {
+  static constexpr int lanes = 4;
+  static constexpr int rows = 2;
+  static constexpr int pack = 2;
+  using LookBackBounds = Kokkos::LaunchBounds<512, 2>;
+};
+
+template <class Exec, template <class, class, class, class> class Scan, class T, class Op>
+void expect_scans(kernels::ScanElements<T, Op> const& elements, int threads) {
+  using View = Kokkos::View<T*, typename Exec::memory_space>;
+  Exec const exec;
+  for (std::size_t const n : {0, 1, 2, 15, 16, 17, 63, 64, 65, 129, 1000}) {
+    for (int const tile : {0, 1, 7}) {
+      Scan<Exec, T, Op, SmallTiles<Exec>> scan(exec, n, elements, tile, threads);
+      for (std::uint64_t launch = 0; launch < 3; ++launch) {
+        auto const values = input_for(elements, n, 10 * n + launch);
+        View const in("in", n);
+        View const out("out", n);
+        Kokkos::deep_copy(in, Kokkos::View<T const*, Kokkos::HostSpace>(values.data(), n));
+        bool const in_place = launch == 1;
+        scan(exec, in, in_place ? in : out);
+        auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, in_place ? in : out);
+        ASSERT_EQ(difference(std::vector<T>(found.data(), found.data() + n), expected_scan(elements, values)),
+                  std::nullopt)
+            << space_name<Exec>() << ", n = " << n << ", tile " << tile << ", " << threads << " threads, launch "
+            << launch;
+      }
+    }
+  }
+}
+
+template <template <class, class, class, class> class Scan>
+void expect_scans_everywhere() {
+  for_each_type(EnabledSpaces{}, []<class Exec>() {
+    for (int const threads : {1, 3}) {
+      if (!is_gpu<Exec> && threads > Exec().concurrency()) continue;
+      for (bool const exclusive : {false, true}) {
+        expect_scans<Exec, Scan>(Maps{{}, exclusive}, threads);
+        expect_scans<Exec, Scan>(Segments{{{collective::OperatorKind::sum}}, exclusive, 5}, threads);
+        expect_scans<Exec, Scan>(Segments{{{collective::OperatorKind::max}}, exclusive, 100}, threads);
+      }
+    }
+  });
+}
+
+TEST(LookBackScan, JoinsTilesInOrder) { expect_scans_everywhere<kernels::LookBackScan>(); }
+TEST(ReduceThenScan, JoinsChunksInOrder) { expect_scans_everywhere<kernels::ReduceThenScan>(); }
 
 // ---- Shapes.
 

@@ -88,9 +88,10 @@ TEST(ThreadCollectives, CountersOfLanes) {
           counters.set_to_zero(lanes);
           // Twice, with a flush between: what was flushed must not come again.
           for (int round = 0; round < 2; ++round) {
-            kernels::detail::for_each_element<3, 2>(lanes, elements + shift, count, [&]<int N>(int lane, int const(&x)[N]) {
-              for (int k = 0; k < N; ++k) counters.add_one(lane, x[k] % size);
-            });
+            kernels::detail::for_each_element<3, 2>(lanes, elements + shift, count,
+                                                    [&]<int N>(int lane, int const(&x)[N]) {
+                                                      for (int k = 0; k < N; ++k) counters.add_one(lane, x[k] % size);
+                                                    });
             for (int i = 0; i < count; ++i) ++expected[static_cast<std::size_t>(elements[i + shift] % size)];
             counters.flush(lanes, [&](int index, std::uint32_t sum) {
               found.at(static_cast<std::size_t>(index)) += static_cast<int>(sum);

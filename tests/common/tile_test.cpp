@@ -192,7 +192,9 @@ void expect_register_tile(Elements const& elements, typename Elements::Value con
 using Op = Compose<std::uint16_t>;
 // Scalar{} is the map to 0, not the identity: if it stood past the end, nothing of the total would be left.
 using Maps = kernels::ScanElements<Affine<std::uint16_t>, Op>;
-using Segments = kernels::ScanElements<std::int32_t, collective::SegmentedOperator<std::int32_t, collective::AnyOperator<std::int32_t>>>;
+using Segments =
+    kernels::ScanElements<std::int32_t,
+                          collective::SegmentedOperator<std::int32_t, collective::AnyOperator<std::int32_t>>>;
 
 [[nodiscard]] Segments segments(std::size_t segment, bool exclusive) {
   return {{{collective::OperatorKind::sum}}, exclusive, segment};

@@ -38,8 +38,7 @@ struct ScatterView {
       Scatter const scatter = scatter_;
       Kokkos::RangePolicy<Exec> const bins(exec, 0, total.extent(0));
       // The total first: where there is one copy only, it is the same memory; copies are added to what is there.
-      Kokkos::parallel_for(
-          "tessera::histogram::scatter_view::zero", bins, KOKKOS_LAMBDA(int bin) { total(bin) = 0; });
+      Kokkos::parallel_for("tessera::histogram::scatter_view::zero", bins, KOKKOS_LAMBDA(int bin) { total(bin) = 0; });
       scatter_.reset(exec);
       Kokkos::parallel_for(
           "tessera::histogram::scatter_view::count", Kokkos::RangePolicy<Exec>(exec, 0, in.extent(0)),

@@ -42,7 +42,7 @@ struct ScanScatter {
 
       Kokkos::parallel_scan(
           "tessera::partition::scan_scatter::scan", Kokkos::RangePolicy<Exec>(exec, 0, n),
-          KOKKOS_LAMBDA(std::size_t i, std::uint32_t & running, bool final) {
+          KOKKOS_LAMBDA(std::size_t i, std::uint32_t& running, bool final) {
             if (final) before(i) = running;
             running += is_left(in(i)) ? 1 : 0;
             if (final && i + 1 == n) before(n) = running;

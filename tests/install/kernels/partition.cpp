@@ -46,8 +46,7 @@ int check(Exec const& exec) {
     Values const in("in", n);
     Values const out("out", n);
     Kokkos::View<std::int64_t, Exec> const count("count");
-    Kokkos::parallel_for(
-        "fill", Kokkos::RangePolicy<Exec>(exec, 0, n), KOKKOS_LAMBDA(int i) { in(i) = element(i); });
+    Kokkos::parallel_for("fill", Kokkos::RangePolicy<Exec>(exec, 0, n), KOKKOS_LAMBDA(int i) { in(i) = element(i); });
 
     tessera::kernels::partition(exec, in, out, count, IsMultipleOfThree{});
     wrong += compare("partition", out, count, n + 1);

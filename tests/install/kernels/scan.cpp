@@ -56,7 +56,7 @@ int check(Exec const& exec) {
     wrong += check("look-back in place", in, Sum{}, false, whole);
     fill(exec, in);
     tessera::kernels::LookBackScan<Exec, std::int32_t, SumOfSegments> segments(exec, n,
-                                                                              {.exclusive = true, .segment = 100});
+                                                                               {.exclusive = true, .segment = 100});
     segments(exec, in, out);
     exec.fence();
     wrong += check("segments", out, Sum{}, true, 100);
@@ -68,9 +68,8 @@ int check(Exec const& exec) {
 
   Kokkos::View<std::int32_t**, Kokkos::LayoutRight, Exec> const matrix("matrix", 4, 3);
   Values const four("four", 4);
-  wrong += accepts("a strided column", [&] {
-    tessera::kernels::inclusive_scan(exec, Kokkos::subview(matrix, Kokkos::ALL, 1), four);
-  });
+  wrong += accepts("a strided column",
+                   [&] { tessera::kernels::inclusive_scan(exec, Kokkos::subview(matrix, Kokkos::ALL, 1), four); });
   wrong += accepts("a short result", [&] { tessera::kernels::inclusive_scan(exec, four, Values("three", 3)); });
   return wrong;
 }

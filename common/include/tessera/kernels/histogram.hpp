@@ -184,11 +184,11 @@ struct ScratchHistogramKernel {
     for (std::size_t begin = chunks.begin(team.league_rank()) + static_cast<std::size_t>(team.team_rank()) * part;
          begin < end; begin += static_cast<std::size_t>(team.team_size()) * part) {
       for_each_element<rows, pack>(lanes, in + begin, thread::count_before(begin, end, part),
-                                           [&]<int N>(int, T const(&x)[N]) {
-                                             std::int32_t bin[N];
-                                             for (int k = 0; k < N; ++k) bin[k] = bin_of(x[k]);
-                                             for (int k = 0; k < N; ++k) add_one(team, own + bin[k]);
-                                           });
+                                   [&]<int N>(int, T const(&x)[N]) {
+                                     std::int32_t bin[N];
+                                     for (int k = 0; k < N; ++k) bin[k] = bin_of(x[k]);
+                                     for (int k = 0; k < N; ++k) add_one(team, own + bin[k]);
+                                   });
     }
     team.team_barrier();
     result.add(team, [&](int bin) {
@@ -340,11 +340,11 @@ struct LaneHistogramKernel {
         left = parts_between_flushes - 1;
       }
       for_each_element<rows, pack>(lanes, in + begin, thread::count_before(begin, end, part),
-                                           [&]<int N>(int lane, T const(&x)[N]) {
-                                             std::int32_t bin[N];
-                                             for (int k = 0; k < N; ++k) bin[k] = bin_of(x[k]);
-                                             for (int k = 0; k < N; ++k) counters.add_one(lane, bin[k]);
-                                           });
+                                   [&]<int N>(int lane, T const(&x)[N]) {
+                                     std::int32_t bin[N];
+                                     for (int k = 0; k < N; ++k) bin[k] = bin_of(x[k]);
+                                     for (int k = 0; k < N; ++k) counters.add_one(lane, bin[k]);
+                                   });
     }
     counters.flush(lanes, add_to_team);
     team.team_barrier();

@@ -12,7 +12,8 @@ namespace tessera::kernels {
 namespace detail {
 
 inline void check_bins(bool are_right) {
-  if (!are_right) throw std::invalid_argument("the bins are empty (they lie from lo up to hi, and there is one at least)");
+  if (!are_right)
+    throw std::invalid_argument("the bins are empty (they lie from lo up to hi, and there is one at least)");
 }
 
 }  // namespace detail

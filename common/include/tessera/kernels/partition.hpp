@@ -143,7 +143,7 @@ struct ReduceThenScatterKernels {
       upto -= counts.lefts;  // now: to the tile's begin
       store_run<Shape, Tuning>(team, exchange.data(), counts.lefts, values + upto);
       store_run<Shape, Tuning>(team, exchange.data() + counts.lefts, count - counts.lefts,
-                       values + total + (begin - static_cast<std::size_t>(upto)));
+                               values + total + (begin - static_cast<std::size_t>(upto)));
     }
     Kokkos::single(Kokkos::PerTeam(team), [&] {
       if (chunk == 0) left_count[0] = total;
@@ -301,8 +301,10 @@ struct MoveRights {
 
  private:
   [[nodiscard]] KOKKOS_FUNCTION static int tile_of(int threads) {
-    if constexpr (Tuning::warps) return in_flight * Lanes::width * pack * threads;
-    else return Tuning::moved_at_once;
+    if constexpr (Tuning::warps)
+      return in_flight * Lanes::width * pack * threads;
+    else
+      return Tuning::moved_at_once;
   }
 
   // A whole tile, at least a pack before the last element. It begins where a line of the target does, but somewhere in a

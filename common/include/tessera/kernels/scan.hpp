@@ -306,8 +306,9 @@ class ReduceThenScan {
   /// Enqueues the scan. Throws std::invalid_argument if a View has another length than n or a stride.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
-    Kernels const kernels{elements_, contiguous(in, chunks_.n), contiguous(out, chunks_.n), totals_.data(),
-                          chunks_,   shape_.tile,               shape_.part};
+    Kernels const kernels{
+        elements_,  contiguous(in, chunks_.n), contiguous(out, chunks_.n), totals_.data(), chunks_, shape_.tile,
+        shape_.part};
     if (chunks_.n == 0) return;
     if (chunks_.count > 1) {
       launch<typename Kernels::ReduceTag>("::reduce", exec, chunks_.count, kernels);
@@ -352,6 +353,8 @@ namespace detail {
 template <ExecutionSpace Exec, class Op, class In, class Out>
 void scan_once(Exec const& exec, In const& in, Out const& out, Op const& op, bool exclusive) {
   using T = typename In::non_const_value_type;
+  static_assert(std::is_same_v<typename ScanElements<T, Op>::Value, T>,
+                "Tessera: a scan by segments has to be told their length: use LookBackScan or ReduceThenScan");
   using Scan = std::conditional_t<is_gpu<Exec>, LookBackScan<Exec, T, Op>, ReduceThenScan<Exec, T, Op>>;
   Scan scan(exec, in.extent(0), {op, exclusive});
   scan(exec, in, out);

@@ -196,8 +196,7 @@ class TwoLevelScan {
   using TotalsView = Kokkos::View<Value*, typename Exec::memory_space>;
 
   template <class LevelElements>
-  void scan_tiles(Exec const& exec, LevelElements const& elements,
-                  Flat<typename LevelElements::Scalar const> const& in,
+  void scan_tiles(Exec const& exec, LevelElements const& elements, Flat<typename LevelElements::Scalar const> const& in,
                   Flat<typename LevelElements::Scalar> const& out, std::size_t level) const {
     using Kernel = detail::ScanTiles<Exec, LevelElements, TileScan>;
     Flat<Value> const totals = level < totals_.size() ? Flat<Value>(totals_[level]) : Flat<Value>();
@@ -209,9 +208,9 @@ class TwoLevelScan {
 
   template <class LevelElements, class Out>
   void add_totals(Exec const& exec, LevelElements const& elements, Out const& out, TotalsView const& totals) const {
-    Kokkos::parallel_for(label_ + "::add", Kokkos::RangePolicy<Exec>(exec, tile_, out.extent(0)),
-                         detail::AddTotals<LevelElements, Out, TotalsView>{elements, out, totals,
-                                                                           static_cast<std::size_t>(tile_)});
+    Kokkos::parallel_for(
+        label_ + "::add", Kokkos::RangePolicy<Exec>(exec, tile_, out.extent(0)),
+        detail::AddTotals<LevelElements, Out, TotalsView>{elements, out, totals, static_cast<std::size_t>(tile_)});
   }
 
   std::string label_;
