@@ -19,6 +19,9 @@ namespace tessera::prefix_sum {
 /// enqueued with (exec, in, out), Views [n].
 template <class Variant, ExecutionSpace Exec, class T>
 class ScanPlan {
+  template <class Op>
+  using Scan = typename Variant::template Scan<Exec, T, Op>;
+
  public:
   ScanPlan(Exec const& exec, InputOn<PrefixSum, Exec, T> const& input) : scan_(chosen(exec, input)) {}
 
@@ -27,16 +30,19 @@ class ScanPlan {
     std::visit([&](auto& scan) { scan(exec, input.in, output.out); }, scan_);
   }
 
-  [[nodiscard]] double rounding_steps() const {
+  /// Where the scan does not say: the Problem's worst.
+  [[nodiscard]] double rounding_steps() const
+    requires requires(Scan<collective::Sum<T>> const& scan) { scan.rounding_steps(); }
+  {
     return std::visit([](auto const& scan) { return scan.rounding_steps(); }, scan_);
   }
-  [[nodiscard]] std::string note() const {
+  [[nodiscard]] std::string note() const
+    requires requires(Scan<collective::Sum<T>> const& scan) { scan.note(); }
+  {
     return std::visit([](auto const& scan) { return scan.note(); }, scan_);
   }
 
  private:
-  template <class Op>
-  using Scan = typename Variant::template Scan<Exec, T, Op>;
   using SegmentOp = collective::SegmentedOperator<T, collective::AnyOperator<T>>;
   using AnyScan =
       std::variant<Scan<collective::Sum<T>>, Scan<collective::Max<T>>, Scan<collective::Min<T>>, Scan<SegmentOp>>;

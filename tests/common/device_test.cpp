@@ -32,16 +32,11 @@ namespace {
 
 // ---- The scan of tiles in levels.
 
-// What the tests choose themselves: their tiles need not be chosen by what scratch holds.
-template <int Width, int ValuesPerElement>
-struct TileOfTests {
-  static constexpr int lanes = Width;
-  static constexpr int values_per_element = ValuesPerElement;
-  [[nodiscard]] static int values_besides(int threads) { return threads; }
+struct TileOfTests : kernels::TileScanInScratch {
   [[nodiscard]] static double rounding_steps(int, int) { return 0; }
 };
 
-struct HillisSteeleTile : TileOfTests<1, 2> {
+struct HillisSteeleTile : TileOfTests {
   [[nodiscard]] static std::array<int, 2> scratch(int tile, int) { return {tile, tile}; }
   template <class M, class Values, class Op>
   [[nodiscard]] KOKKOS_FUNCTION static kernels::ScannedTile<Values> run(M const& team, Values const& tile, int n,
@@ -51,7 +46,7 @@ struct HillisSteeleTile : TileOfTests<1, 2> {
   }
 };
 
-struct BlellochTile : TileOfTests<1, 2> {
+struct BlellochTile : TileOfTests {
   [[nodiscard]] static std::array<int, 1> scratch(int tile, int) { return {team::blelloch_padded(tile) + 1}; }
   template <class M, class Values, class Op>
   [[nodiscard]] KOKKOS_FUNCTION static kernels::ScannedTile<Values> run(M const& team, Values const& tile, int n,
@@ -62,7 +57,8 @@ struct BlellochTile : TileOfTests<1, 2> {
 };
 
 template <class L>
-struct LaneTile : TileOfTests<L::width, 1> {
+struct LaneTile : TileOfTests {
+  static constexpr int lanes = L::width;
   [[nodiscard]] static std::array<int, 2> scratch(int tile, int threads) { return {tile, threads}; }
   template <class M, class Values, class Op>
   [[nodiscard]] KOKKOS_FUNCTION static kernels::ScannedTile<Values> run(M const& team, Values const& tile, int n,
@@ -73,7 +69,7 @@ struct LaneTile : TileOfTests<L::width, 1> {
   }
 };
 
-struct RunTile : TileOfTests<1, 2> {
+struct RunTile : TileOfTests {
   static constexpr int length = 3;
 
   [[nodiscard]] KOKKOS_FUNCTION static int runs(int tile) { return (tile + length - 1) / length; }

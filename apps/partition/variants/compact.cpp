@@ -2,8 +2,7 @@
 /// Stream compaction: only the left elements are kept. A single pass with decoupled look-back, which reads n elements,
 /// writes the left ones, and nothing more: `values` behind them stays as it is. The kernel is kernels/partition.hpp.
 
-#include "../predicate.hpp"
-#include "../problem.hpp"
+#include "../whole_array_plan.hpp"
 
 #include <tessera/kernels/partition.hpp>
 #include <tessera/table/make_app.hpp>
@@ -14,23 +13,18 @@ struct Compact {
   static constexpr VariantInfo info{.name = "compact",
                                     .level = Level::device,
                                     .summary = "stream compaction in a single pass: writes the left part alone"};
+  template <class Exec, class T, class Predicate>
+  using Kernel = kernels::LookBackCompaction<Exec, T, Predicate>;
   template <ExecutionSpace Exec, class T>
-  class Plan {
+  class Plan : public WholeArrayPlan<Compact, Exec, T> {
    public:
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
-        : kernel_(exec, length(input), LessThanPivot<T>(input.parameters.pivot), input.parameters.tile,
-                  input.parameters.team, "tessera::partition::compact"),
-          work_(work_of(exec, input)) {}
+        : WholeArrayPlan<Compact, Exec, T>(exec, one_segment(input)), work_(work_of(exec, input)) {}
 
-    void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
-                    OutputOn<Partition, Exec, T> const& output) {
-      kernel_(exec, input.in, output.values, Kokkos::subview(output.left_count, 0));
-    }
     [[nodiscard]] std::vector<WrittenField> outputs() const {
       return {{.field = "values", .count_field = "left_count"}, {.field = "left_count"}};
     }
     [[nodiscard]] Work work() const { return work_; }
-    [[nodiscard]] std::string note() const { return kernel_.note(); }
 
     // n elements read, the left ones written: they are counted here, outside of what is timed.
     [[nodiscard]] static Work work_of(Exec const& exec, InputOn<Partition, Exec, T> const& input) {
@@ -45,16 +39,14 @@ struct Compact {
     }
 
    private:
-    [[nodiscard]] static std::size_t length(InputOn<Partition, Exec, T> const& input) {
-      std::size_t const n = input.in.extent(0);
-      std::size_t const segments = input.parameters.segments(n);
+    [[nodiscard]] static InputOn<Partition, Exec, T> const& one_segment(InputOn<Partition, Exec, T> const& input) {
+      std::size_t const segments = input.parameters.segments(input.in.extent(0));
       if (segments != 1) {
         throw Skip(std::to_string(segments) + " segments (the left part of one alone is compacted)");
       }
-      return n;
+      return input;
     }
 
-    kernels::LookBackCompaction<Exec, T, LessThanPivot<T>> kernel_;
     Work work_;
   };
 };

@@ -16,12 +16,8 @@ namespace tessera::prefix_sum {
 
 namespace {
 
-struct BlellochTile {
-  static constexpr int lanes = 1;
-  static constexpr int values_per_element = 2;  // a user's tile may be just above a power of two
-
-  [[nodiscard]] static int values_besides(int) { return 0; }
-  /// A power of two, and the total.
+struct BlellochTile : kernels::TileScanInScratch {
+  /// A power of two, up to twice the tile, and the total.
   [[nodiscard]] static std::array<int, 1> scratch(int tile, int) { return {team::blelloch_padded(tile) + 1}; }
   /// Up and down the tree.
   [[nodiscard]] static double rounding_steps(int tile, int) { return 2 * std::ceil(std::log2(tile)); }

@@ -16,11 +16,8 @@ namespace tessera::prefix_sum {
 
 namespace {
 
-struct HillisSteeleTile {
-  static constexpr int lanes = 1;
-  static constexpr int values_per_element = 2;  // the two Views that the sweeps alternate between
-
-  [[nodiscard]] static int values_besides(int) { return 0; }
+struct HillisSteeleTile : kernels::TileScanInScratch {
+  /// The two Views that the sweeps alternate between.
   [[nodiscard]] static std::array<int, 2> scratch(int tile, int) { return {tile, tile}; }
   /// One addition a sweep.
   [[nodiscard]] static double rounding_steps(int tile, int) { return std::ceil(std::log2(tile)); }

@@ -1,7 +1,7 @@
 /// \file
 /// Kokkos' parallel version of the C++ standard algorithms: inclusive_scan and exclusive_scan over Views. They know
 /// nothing of segments: for those the elements are turned into values that carry a mark, scanned, and turned back
-/// (three launches, and the values are twice as wide).
+/// (three launches, and the values are twice as wide). How long their chains of additions are is not documented.
 
 #include <Kokkos_StdAlgorithms.hpp>
 
@@ -25,7 +25,6 @@ class StdAlgorithmScan {
                    std::string const& label)
       : label_(label),
         elements_(elements),
-        n_(n),
         values_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::values"), direct ? 0 : n),
         scanned_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::scanned"), direct ? 0 : n) {}
 
@@ -33,7 +32,8 @@ class StdAlgorithmScan {
   void operator()(Exec const& exec, In const& in, Out const& out) const {
     namespace algorithms = Kokkos::Experimental;
     std::string const label = label_ + "::scan";
-    if (n_ == 0) return;
+    std::size_t const n = in.extent(0);
+    if (n == 0) return;
     if constexpr (direct) {
       if (elements_.exclusive) {
         algorithms::exclusive_scan(label, exec, in, out, elements_.op().identity(), elements_.op());
@@ -45,24 +45,19 @@ class StdAlgorithmScan {
       Values const values = values_;
       Values const scanned = scanned_;
       Kokkos::parallel_for(
-          label_ + "::lift", Kokkos::RangePolicy<Exec>(exec, 0, n_),
+          label_ + "::lift", Kokkos::RangePolicy<Exec>(exec, 0, n),
           KOKKOS_LAMBDA(std::size_t i) { values(i) = elements.lift(i, in(i)); });
       algorithms::inclusive_scan(label, exec, values, scanned, elements.op());
       Kokkos::parallel_for(
-          label_ + "::lower", Kokkos::RangePolicy<Exec>(exec, 0, n_), KOKKOS_LAMBDA(std::size_t i) {
+          label_ + "::lower", Kokkos::RangePolicy<Exec>(exec, 0, n), KOKKOS_LAMBDA(std::size_t i) {
             out(i) = elements.lower(i, i > 0 ? scanned(i - 1) : elements.op().identity(), scanned(i));
           });
     }
   }
 
-  /// How long the algorithm's chains of additions are is not documented: the worst case.
-  [[nodiscard]] double rounding_steps() const { return static_cast<double>(n_); }
-  [[nodiscard]] std::string note() const { return {}; }
-
  private:
   std::string label_;
   Elements elements_;
-  std::size_t n_;
   Values values_;
   Values scanned_;
 };

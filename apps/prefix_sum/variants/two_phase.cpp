@@ -16,11 +16,9 @@ namespace tessera::prefix_sum {
 
 namespace {
 
-struct RunTile {
+struct RunTile : kernels::TileScanInScratch {
   // Odd, so that threads that walk through neighbouring runs hit different banks of a GPU's scratch memory.
   static constexpr int run_length = 7;
-  static constexpr int lanes = 1;
-  static constexpr int values_per_element = 2;
 
   [[nodiscard]] KOKKOS_FUNCTION static int runs(int tile) { return (tile + run_length - 1) / run_length; }
   [[nodiscard]] static int values_besides(int) { return 2; }

@@ -124,15 +124,12 @@ struct BinCounts {
   }
 };
 
-/// Enqueues zeros for every bin and outside, and gives both as one array.
-template <ExecutionSpace Exec, class Counts, class Outside>
-[[nodiscard]] BinCounts zeros(std::string const& label, Exec const& exec, std::int32_t bins, Counts const& counts,
-                              Outside const& outside) {
-  BinCounts const result{contiguous(counts, static_cast<std::size_t>(bins)), outside.data(), bins};
-  Kokkos::parallel_for(label + "::zero",
-                       Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int32_t>>(exec, 0, result.size()), result);
-  return result;
-}
+/// How teams share an array.
+struct HistogramShape {
+  int threads;
+  int copies;  ///< of the counters in a team's scratch
+  Chunks chunks;
+};
 
 /// The teams' chunks: of the user's `tile`, or enough to fill the machine, but none so small that adding its counts to the
 /// result costs more than counting. A chunk is about 2^30 elements at most: its 32-bit counts cannot overflow.
@@ -169,6 +166,23 @@ struct ScratchHistogramKernel {
   Bins bins;
   Chunks chunks;
   int copies;
+
+  [[nodiscard]] static HistogramShape shape(Exec const& exec, std::size_t n, std::int32_t bins, std::int64_t tile,
+                                            std::int64_t team) {
+    int const threads = team_size(exec, team, vector_length);
+    // As many bins as fit at all; of copies, what leaves room for other teams. Two threads share one.
+    int const fitting = scratch_tile<Exec>(0, 4 * (static_cast<std::size_t>(bins) + 1), 0);
+    return {threads, std::clamp(fitting, 1, (threads + 1) / 2),
+            histogram_chunks<Tuning>(exec, n, bins, tile, static_cast<std::size_t>(threads) * part,
+                                     threads * vector_length)};
+  }
+  [[nodiscard]] static std::size_t scratch_bytes(int bins, int copies) {
+    return Words::shmem_size(copies * (bins + 1));
+  }
+  [[nodiscard]] static std::string note(HistogramShape const& of) {
+    return std::to_string(of.chunks.count) + (of.chunks.count == 1 ? " chunk, " : " chunks, ") +
+           std::to_string(of.copies) + (of.copies == 1 ? " copy" : " copies");
+  }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Lanes const lanes;
@@ -309,10 +323,42 @@ struct LaneHistogramKernel {
   BinCounts result;
   Bins bins;
   Chunks chunks;
+  int copies;  // of the lanes' counters: one a thread
 
-  /// Bytes of scratch for one team.
   [[nodiscard]] static std::size_t scratch_bytes(int bins, int threads) {
     return Words::shmem_size(bins + 1 + threads * Counters::words_for(bins + 1));
+  }
+  [[nodiscard]] static std::size_t scratch_there(Exec const& exec) {
+    return static_cast<std::size_t>(Policy(exec, 1, 1).scratch_size_max(0));
+  }
+  /// Whether a team's scratch holds the counters.
+  [[nodiscard]] static bool fits(Exec const& exec, std::int32_t bins, int threads) {
+    return scratch_bytes(bins, threads) <= scratch_there(exec);
+  }
+  [[nodiscard]] static HistogramShape shape(Exec const& exec, std::size_t n, std::int32_t bins, std::int64_t tile,
+                                            std::int64_t team) {
+    // What was asked for, or as many as fit.
+    int const wanted = team_size(exec, team, vector_length);
+    int threads = team > 0 ? wanted : std::min(wanted, Tuning::threads_of_lane_counters);
+    while (team == 0 && threads > 1 && !fits(exec, bins, threads)) --threads;
+    if (!fits(exec, bins, threads)) {
+      throw Skip("counters of " + std::to_string(scratch_bytes(bins, threads)) + " bytes for " + std::to_string(bins) +
+                 " bins and " + std::to_string(threads * Lanes::width) + " lanes (a team's scratch holds " +
+                 std::to_string(scratch_there(exec)) + ")");
+    }
+    std::size_t const team_part = static_cast<std::size_t>(threads) * part;
+    Chunks chunks = histogram_chunks<Tuning>(exec, n, bins, tile, team_part, threads * vector_length);
+    // A chunk of one part more than the counters hold would be flushed twice.
+    std::size_t const period = parts_between_flushes * team_part;
+    if (tile == 0 && chunks.size > period) {
+      chunks.size -= chunks.size % period;
+      chunks.count = league_of(tiles_of(n, chunks.size));
+    }
+    return {threads, threads, chunks};
+  }
+  [[nodiscard]] static std::string note(HistogramShape const& of) {
+    return std::to_string(of.chunks.count) + (of.chunks.count == 1 ? " chunk of " : " chunks, teams of ") +
+           std::to_string(of.threads * vector_length);
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
@@ -353,124 +399,55 @@ struct LaneHistogramKernel {
   }
 };
 
-}  // namespace detail
-
-/// counts[b] = elements in bin b, outside = elements in none. `in` [n], consecutive elements; `counts` [bins] and
-/// `outside`, one number (rank 0), of std::int64_t.
-///
-/// Bins: the rule, `std::int32_t operator()(T) const` for the device, which gives the bin, or `count` for none; and its
-/// member `count`. Constructed once; allocates nothing. Calls only enqueue; those that write other Views may run at the
-/// same time.
-template <ExecutionSpace Exec, class T, class Bins = EqualBins<T>, class Tuning = HistogramTuning<Exec, T>>
-class ScratchHistogram {
-  using Kernel = detail::ScratchHistogramKernel<Exec, T, Bins, Tuning>;
-
+/// Chooses a kernel's shape once, and enqueues zeros for every bin and outside, then the count.
+template <ExecutionSpace Exec, class T, class Bins, class Kernel>
+class HistogramLaunches {
  public:
   /// \param n elements
   /// \param tile elements that a team counts before it adds to the result; 0: as many as fill the machine
   /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many, or scratch does not hold the
   ///        counts.
   /// \param label what Kokkos' tools call it
-  ScratchHistogram(Exec const& exec, std::size_t n, Bins const& bins, std::int64_t tile = 0, std::int64_t team = 0,
-                   std::string const& label = "tessera::scratch_histogram")
-      : n_(n),
-        bins_(bins),
-        label_(label),
-        threads_(team_size(exec, team, Kernel::vector_length)),
-        // As many bins as fit at all; of copies, what leaves room for other teams. Two threads share one.
-        copies_(std::clamp(scratch_tile<Exec>(0, 4 * (static_cast<std::size_t>(bins.count) + 1), 0), 1,
-                           (threads_ + 1) / 2)),
-        chunks_(detail::histogram_chunks<Tuning>(exec, n, bins.count, tile,
-                                                 static_cast<std::size_t>(threads_) * Kernel::part,
-                                                 threads_ * Kernel::vector_length)) {}
+  HistogramLaunches(Exec const& exec, std::size_t n, Bins const& bins, std::int64_t tile = 0, std::int64_t team = 0,
+                    std::string const& label = "tessera::histogram")
+      : label_(label), bins_(bins), shape_(Kernel::shape(exec, n, bins.count, tile, team)) {}
 
-  /// Enqueues zeros and the count. Throws std::invalid_argument if `in` or `counts` has another length or a stride.
+  /// Enqueues both. Throws std::invalid_argument if `in` or `counts` has another length or a stride.
   template <Readable<Exec, T, 1> In, Writable<Exec, std::int64_t, 1> Counts, Writable<Exec, std::int64_t, 0> Outside>
   void operator()(Exec const& exec, In const& in, Counts const& counts, Outside const& outside) const {
-    Kernel const kernel{contiguous(in, n_), detail::zeros(label_, exec, bins_.count, counts, outside), bins_, chunks_,
-                        copies_};
-    typename Kernel::Policy policy(exec, chunks_.count, threads_, Kernel::vector_length);
-    std::size_t const bytes = Kernel::Words::shmem_size(copies_ * kernel.result.size());
-    Kokkos::parallel_for(label_ + "::count", policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes))),
-                         kernel);
+    T const* const from = contiguous(in, shape_.chunks.n);
+    BinCounts const result{contiguous(counts, static_cast<std::size_t>(bins_.count)), outside.data(), bins_.count};
+    Kokkos::parallel_for(label_ + "::zero",
+                         Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int32_t>>(exec, 0, result.size()), result);
+    typename Kernel::Policy policy(exec, shape_.chunks.count, shape_.threads, Kernel::vector_length);
+    auto const bytes = static_cast<int>(Kernel::scratch_bytes(bins_.count, shape_.copies));
+    Kokkos::parallel_for(label_ + "::count", policy.set_scratch_size(0, Kokkos::PerTeam(bytes)),
+                         Kernel{from, result, bins_, shape_.chunks, shape_.copies});
   }
 
-  [[nodiscard]] std::string note() const {
-    return std::to_string(chunks_.count) + (chunks_.count == 1 ? " chunk, " : " chunks, ") + std::to_string(copies_) +
-           (copies_ == 1 ? " copy" : " copies");
-  }
+  [[nodiscard]] std::string note() const { return Kernel::note(shape_); }
 
  private:
-  std::size_t n_;
-  Bins bins_;
   std::string label_;
-  int threads_;
-  int copies_;
-  Chunks chunks_;
+  Bins bins_;
+  HistogramShape shape_;
 };
 
-/// The same by counters of each lane. Parameters and Views as ScratchHistogram has them.
+}  // namespace detail
+
+/// counts[b] = elements in bin b, outside = elements in none; counted in scratch by atomics. `in` [n], consecutive
+/// elements; `counts` [bins] and `outside`, one number (rank 0), of std::int64_t.
+///
+/// Bins: the rule, `std::int32_t operator()(T) const` for the device, which gives the bin, or `count` for none; and its
+/// member `count`. Constructed once; allocates nothing. Calls only enqueue; those that write other Views may run at the
+/// same time.
 template <ExecutionSpace Exec, class T, class Bins = EqualBins<T>, class Tuning = HistogramTuning<Exec, T>>
-class LaneHistogram {
-  using Kernel = detail::LaneHistogramKernel<Exec, T, Bins, Tuning>;
+using ScratchHistogram =
+    detail::HistogramLaunches<Exec, T, Bins, detail::ScratchHistogramKernel<Exec, T, Bins, Tuning>>;
 
- public:
-  LaneHistogram(Exec const& exec, std::size_t n, Bins const& bins, std::int64_t tile = 0, std::int64_t team = 0,
-                std::string const& label = "tessera::lane_histogram")
-      : n_(n), bins_(bins), label_(label), threads_(threads_of(exec, bins.count, team)) {
-    std::size_t const team_part = static_cast<std::size_t>(threads_) * Kernel::part;
-    chunks_ = detail::histogram_chunks<Tuning>(exec, n, bins.count, tile, team_part, threads_ * Kernel::vector_length);
-    // A chunk of one part more than the counters hold would be flushed twice.
-    std::size_t const period = Kernel::parts_between_flushes * team_part;
-    if (tile == 0 && chunks_.size > period) {
-      chunks_.size -= chunks_.size % period;
-      chunks_.count = league_of(tiles_of(n, chunks_.size));
-    }
-  }
-
-  /// Whether a team's scratch holds the counters.
-  [[nodiscard]] static bool fits(Exec const& exec, std::int32_t bins, int threads = 1) {
-    return Kernel::scratch_bytes(bins, threads) <= scratch_there(exec);
-  }
-
-  template <Readable<Exec, T, 1> In, Writable<Exec, std::int64_t, 1> Counts, Writable<Exec, std::int64_t, 0> Outside>
-  void operator()(Exec const& exec, In const& in, Counts const& counts, Outside const& outside) const {
-    Kernel const kernel{contiguous(in, n_), detail::zeros(label_, exec, bins_.count, counts, outside), bins_, chunks_};
-    typename Kernel::Policy policy(exec, chunks_.count, threads_, Kernel::vector_length);
-    std::size_t const bytes = Kernel::scratch_bytes(bins_.count, threads_);
-    Kokkos::parallel_for(label_ + "::count", policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes))),
-                         kernel);
-  }
-
-  [[nodiscard]] std::string note() const {
-    return std::to_string(chunks_.count) + (chunks_.count == 1 ? " chunk of " : " chunks, teams of ") +
-           std::to_string(threads_ * Kernel::vector_length);
-  }
-
- private:
-  [[nodiscard]] static std::size_t scratch_there(Exec const& exec) {
-    return static_cast<std::size_t>(typename Kernel::Policy(exec, 1, 1).scratch_size_max(0));
-  }
-
-  // What was asked for, or as many as fit.
-  [[nodiscard]] static int threads_of(Exec const& exec, std::int32_t bins, std::int64_t team) {
-    int const wanted = team_size(exec, team, Kernel::vector_length);
-    int threads = team > 0 ? wanted : std::min(wanted, Tuning::threads_of_lane_counters);
-    while (team == 0 && threads > 1 && !fits(exec, bins, threads)) --threads;
-    if (!fits(exec, bins, threads)) {
-      throw Skip("counters of " + std::to_string(Kernel::scratch_bytes(bins, threads)) + " bytes for " +
-                 std::to_string(bins) + " bins and " + std::to_string(threads * Kernel::Lanes::width) +
-                 " lanes (a team's scratch holds " + std::to_string(scratch_there(exec)) + ")");
-    }
-    return threads;
-  }
-
-  std::size_t n_;
-  Bins bins_;
-  std::string label_;
-  int threads_;
-  Chunks chunks_;
-};
+/// The same by counters of each lane.
+template <ExecutionSpace Exec, class T, class Bins = EqualBins<T>, class Tuning = HistogramTuning<Exec, T>>
+using LaneHistogram = detail::HistogramLaunches<Exec, T, Bins, detail::LaneHistogramKernel<Exec, T, Bins, Tuning>>;
 
 /// counts[b] = elements of `in` [n] in bin b of the equal bins over [lo, hi), as many as `counts` has; `outside` = elements
 /// in none. Of integers lo and hi are whole numbers. For a single use: it chooses the kernel, enqueues, and waits. Throws
@@ -479,7 +456,8 @@ template <ExecutionSpace Exec, class In, class Counts, class Outside>
 void histogram(Exec const& exec, In const& in, double lo, double hi, Counts const& counts, Outside const& outside) {
   using T = typename In::non_const_value_type;
   EqualBins<T> const bins(lo, hi, static_cast<std::int64_t>(counts.extent(0)));
-  if (!is_gpu<Exec> && LaneHistogram<Exec, T>::fits(exec, bins.count)) {
+  if (!is_gpu<Exec> &&
+      detail::LaneHistogramKernel<Exec, T, EqualBins<T>, HistogramTuning<Exec, T>>::fits(exec, bins.count, 1)) {
     LaneHistogram<Exec, T>(exec, in.extent(0), bins)(exec, in, counts, outside);
   } else {
     ScratchHistogram<Exec, T>(exec, in.extent(0), bins)(exec, in, counts, outside);

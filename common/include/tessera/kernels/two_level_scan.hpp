@@ -49,6 +49,13 @@ struct ScannedTile {
   }
 };
 
+/// What a TileScan (below) says of itself, if it has no lanes and two values in scratch for each element.
+struct TileScanInScratch {
+  static constexpr int lanes = 1;
+  static constexpr int values_per_element = 2;
+  [[nodiscard]] static int values_besides(int) { return 0; }
+};
+
 namespace detail {
 
 /// One launch: every team scans one tile of `in` in scratch and writes it to `out`, and the tile's total to `totals`
