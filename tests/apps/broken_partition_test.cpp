@@ -223,7 +223,7 @@ struct LanesAsOnGpu {
                     OutputOn<Partition, Exec, T> const& out) const {
       split(exec, in.in, out.values, out.left_count);
     }
-    kernels::SegmentPartition<Exec, T, LessThanPivot<T>, kernels::WarpSegmentPartitionTuning> split;
+    kernels::SegmentPartition<Exec, T, LessThanPivot<T>, kernels::WarpPartitionTuning<T>> split;
   };
 };
 

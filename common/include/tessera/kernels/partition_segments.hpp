@@ -17,7 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <type_traits>
 
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/core/spaces.hpp>
@@ -29,35 +28,13 @@
 
 namespace tessera::kernels {
 
-/// For lanes of a warp.
-struct WarpSegmentPartitionTuning {
-  static constexpr int lanes = 32;
-  static constexpr int longest = 512;  ///< elements of a segment: what the lanes hold in rows
-  static constexpr int groups = 1;     ///< of rows, that a thread takes one after the other
-  /// Rows lie in registers, whose numbers are known to the compiler alone: it goes through all of them.
-  static constexpr bool registers = true;
-};
-
-/// For hosts, whom a team costs more than a few segments do.
-template <ExecutionSpace Exec>
-struct HostSegmentPartitionTuning {
-  static constexpr int lanes = lane::natural_width<Exec>;
-  static constexpr int longest = 512;
-  static constexpr int groups = 16;
-  static constexpr bool registers = false;
-};
-
-template <ExecutionSpace Exec>
-using SegmentPartitionTuning =
-    std::conditional_t<is_gpu<Exec>, WarpSegmentPartitionTuning, HostSegmentPartitionTuning<Exec>>;
-
 namespace detail {
 
 template <ExecutionSpace Exec, class T, class Predicate, class Tuning>
 struct SegmentPartitionKernel {
   using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
   using Lanes = lane::On<Exec, Tuning::lanes>;
-  static constexpr int rows = Tuning::longest / Lanes::width;
+  static constexpr int rows = Tuning::longest_segment / Lanes::width;
   struct Held {
     T at[rows];
   };
@@ -79,8 +56,8 @@ struct SegmentPartitionKernel {
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     std::size_t const thread = static_cast<std::size_t>(team.league_rank()) * team.team_size() + team.team_rank();
-    for (int group = 0; group < Tuning::groups; ++group) {
-      std::size_t const number = thread * Tuning::groups + group;
+    for (int group = 0; group < Tuning::segment_groups; ++group) {
+      std::size_t const number = thread * Tuning::segment_groups + group;
       if (per_row > 0) {
         short_segments(number * rows * per_row);
       } else if (number < segments) {
@@ -138,7 +115,7 @@ struct SegmentPartitionKernel {
     int const count = static_cast<int>(Kokkos::min(n - begin, static_cast<std::size_t>(length)));
     // A GPU's rows lie in registers, whose numbers are known to the compiler alone: it goes through all of them.
     int const used = (count + Lanes::width - 1) / Lanes::width;
-    int const visited = Tuning::registers ? rows : used;
+    int const visited = Tuning::warps ? rows : used;
     auto held = lanes.template fill<Held>({});
     lanes.each(
         [&](int lane, Held& own) {
@@ -201,7 +178,7 @@ struct SegmentPartitionKernel {
 ///
 /// Predicate: `bool operator()(T) const` for the device. Constructed once; allocates nothing. Calls only enqueue, and may
 /// run at the same time.
-template <ExecutionSpace Exec, class T, class Predicate, class Tuning = SegmentPartitionTuning<Exec>>
+template <ExecutionSpace Exec, class T, class Predicate, class Tuning = PartitionTuning<Exec, T>>
 class SegmentPartition {
   using Kernel = detail::SegmentPartitionKernel<Exec, T, Predicate, Tuning>;
   static constexpr int width = Kernel::Lanes::width;
@@ -236,15 +213,15 @@ class SegmentPartition {
 
  private:
   [[nodiscard]] static int length(std::size_t segment) {
-    if (segment > Tuning::longest) {
+    if (segment > Tuning::longest_segment) {
       throw Skip("segments of " + std::to_string(segment) + " (the lanes of a thread hold " +
-                 std::to_string(Tuning::longest) + " here)");
+                 std::to_string(Tuning::longest_segment) + " here)");
     }
     return static_cast<int>(segment);
   }
   // Segments that a thread takes.
   [[nodiscard]] std::size_t held() const {
-    return static_cast<std::size_t>(Tuning::groups) * (per_row_ > 0 ? Kernel::rows * per_row_ : 1);
+    return static_cast<std::size_t>(Tuning::segment_groups) * (per_row_ > 0 ? Kernel::rows * per_row_ : 1);
   }
 
   std::string label_;

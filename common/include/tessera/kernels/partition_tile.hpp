@@ -36,10 +36,13 @@ struct WarpPartitionTuning {
   static constexpr int pack = collective::pack_width<T>;
   static constexpr int tile_bytes = 32 << 10;  ///< of scratch at most
   /// A warp writes lines of 128 bytes with several accesses of a lane under way, elements that are not wanted are left
-  /// out, and the second launch begins with the chunks that the first one left in the caches.
+  /// out, loops over registers are of constant length, and the second launch begins with the chunks that the first one
+  /// left in the caches.
   static constexpr bool warps = true;
-  static constexpr int stores_in_flight = 8;  ///< of a lane, an element each
-  static constexpr int moves_in_flight = 4;   ///< of a lane, a pack each
+  static constexpr int stores_in_flight = 8;   ///< of a lane, an element each
+  static constexpr int moves_in_flight = 4;    ///< of a lane, a pack each
+  static constexpr int longest_segment = 512;  ///< that the lanes of a thread hold in rows
+  static constexpr int segment_groups = 1;     ///< of rows of segments, that a thread takes one after the other
   /// Two teams of the most lanes there are: so no thread takes more than 64 registers, and four teams of 256 lanes share a
   /// multiprocessor. While one asks its predecessors, the others load and store.
   using Bounds = Kokkos::LaunchBounds<512, 2>;
@@ -54,6 +57,7 @@ struct HostPartitionTuning : WarpPartitionTuning<T> {
   static constexpr int pack = 4 * collective::pack_width<T>;
   static constexpr bool warps = false;
   static constexpr int moved_at_once = 8192;  ///< elements
+  static constexpr int segment_groups = 16;   ///< a team costs more than a few segments do
 };
 
 /// What suits the space.
