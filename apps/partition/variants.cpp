@@ -6,6 +6,7 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/parameters.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::partition {
@@ -26,23 +27,9 @@ std::vector<ParameterSpec> Partition::parameters() {
        .choices = {},
        // An infinity splits data, off -inf, which is not less than it, or off +inf; and nothing is less than a NaN.
        .must_be_finite = false},
-      {.name = "segment",
-       .help = "elements of a segment; 0: the whole array is one",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0},
-      {.name = "tile",
-       .help = "elements that a team works on at a time; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 30},
-      {.name = "team",
-       .help = "threads of a team; 0: the variant's choice",
-       .default_value = std::int64_t{0},
-       .choices = {},
-       .minimum = 0,
-       .maximum = 1 << 20},
+      segment_parameter(),
+      tile_parameter(),
+      team_parameter(),
   };
 }
 

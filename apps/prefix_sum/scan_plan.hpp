@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// From run-time parameters to the type of scan: every variant is written once over Elements, and this chooses them.
+/// From run-time parameters to the type of scan: every variant is written once over ScanElements, and this chooses them.
 
 #include <cstddef>
 #include <string>
@@ -15,48 +15,52 @@
 
 namespace tessera::prefix_sum {
 
-/// The Plan of a variant that is `Scan<Exec, Elements>`: constructed from (exec, elements, n, parameters), enqueued
-/// with (exec, in, out), n elements each.
-template <template <class, class> class Scan, ExecutionSpace Exec, class T>
+/// The Plan of a variant that says `template <Exec, T, Op> Scan`: constructed from (exec, n, elements, tile, team, label),
+/// enqueued with (exec, in, out), Views [n].
+template <class Variant, ExecutionSpace Exec, class T>
 class ScanPlan {
+  template <class Op>
+  using Scan = typename Variant::template Scan<Exec, T, Op>;
+
  public:
-  ScanPlan(Exec const& exec, InputOn<PrefixSum, Exec, T> const& input)
-      : scan_(chosen(exec, input.in.extent(0), input.parameters)) {}
+  ScanPlan(Exec const& exec, InputOn<PrefixSum, Exec, T> const& input) : scan_(chosen(exec, input)) {}
 
   void operator()(Exec const& exec, InputOn<PrefixSum, Exec, T> const& input,
                   OutputOn<PrefixSum, Exec, T> const& output) {
-    if (input.in.extent(0) == 0) return;
-    std::visit([&](auto& scan) { scan(exec, input.in.data(), output.out.data()); }, scan_);
+    std::visit([&](auto& scan) { scan(exec, input.in, output.out); }, scan_);
   }
 
-  [[nodiscard]] double rounding_steps() const {
+  /// Where the scan does not say: the Problem's worst.
+  [[nodiscard]] double rounding_steps() const
+    requires requires(Scan<collective::Sum<T>> const& scan) { scan.rounding_steps(); }
+  {
     return std::visit([](auto const& scan) { return scan.rounding_steps(); }, scan_);
   }
-  [[nodiscard]] std::string note() const {
+  [[nodiscard]] std::string note() const
+    requires requires(Scan<collective::Sum<T>> const& scan) { scan.note(); }
+  {
     return std::visit([](auto const& scan) { return scan.note(); }, scan_);
   }
 
  private:
-  template <class Op>
-  using Plain = Scan<Exec, kernels::PlainElements<T, Op>>;
-  using Segmented = Scan<Exec, kernels::SegmentedElements<T>>;
+  using SegmentOp = collective::SegmentedOperator<T, collective::AnyOperator<T>>;
   using AnyScan =
-      std::variant<Plain<collective::Sum<T>>, Plain<collective::Max<T>>, Plain<collective::Min<T>>, Segmented>;
+      std::variant<Scan<collective::Sum<T>>, Scan<collective::Max<T>>, Scan<collective::Min<T>>, Scan<SegmentOp>>;
 
-  [[nodiscard]] static AnyScan chosen(Exec const& exec, std::size_t n, PrefixSum::Parameters const& parameters) {
-    auto const plain = [&]<class Op>(Op const& op) -> AnyScan {
-      return AnyScan(std::in_place_type<Plain<Op>>, exec, kernels::PlainElements<T, Op>{op, parameters.exclusive}, n,
-                     parameters);
+  [[nodiscard]] static AnyScan chosen(Exec const& exec, InputOn<PrefixSum, Exec, T> const& input) {
+    auto const& parameters = input.parameters;
+    auto const scan_of = [&]<class Op>(kernels::ScanElements<T, Op> const& elements) -> AnyScan {
+      return AnyScan(std::in_place_type<Scan<Op>>, exec, input.in.extent(0), elements, parameters.tile, parameters.team,
+                     "tessera::prefix_sum::" + std::string(Variant::info.name));
     };
+    bool const exclusive = parameters.exclusive;
     if (parameters.segment != 0) {
-      return AnyScan(std::in_place_type<Segmented>, exec,
-                     kernels::SegmentedElements<T>{{{parameters.op}}, parameters.exclusive, parameters.segment}, n,
-                     parameters);
+      return scan_of(kernels::ScanElements<T, SegmentOp>{{{parameters.op}}, exclusive, parameters.segment});
     }
     switch (parameters.op) {
-      case collective::OperatorKind::max: return plain(collective::Max<T>{});
-      case collective::OperatorKind::min: return plain(collective::Min<T>{});
-      default: return plain(collective::Sum<T>{});
+      case collective::OperatorKind::max: return scan_of(kernels::ScanElements<T, collective::Max<T>>{{}, exclusive});
+      case collective::OperatorKind::min: return scan_of(kernels::ScanElements<T, collective::Min<T>>{{}, exclusive});
+      default: return scan_of(kernels::ScanElements<T, collective::Sum<T>>{{}, exclusive});
     }
   }
 

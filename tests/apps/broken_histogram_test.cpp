@@ -7,10 +7,10 @@
 
 #include "broken_rows.hpp"
 
-#include "../../apps/histogram/lane_counts.hpp"
+#include "../../apps/histogram/kernel_plan.hpp"
 #include "../../apps/histogram/problem.hpp"
-#include "../../apps/histogram/shares.hpp"
 
+#include <tessera/kernels/histogram.hpp>
 #include <tessera/verify/verify.hpp>
 
 namespace tessera::histogram {
@@ -26,8 +26,8 @@ template <class T>
 struct WrongCounts {
   T const* in;
   std::size_t n;
-  Result result;
-  Bins<T> bins;
+  kernels::detail::BinCounts result;
+  kernels::EqualBins<T> bins;
   T hi;
   Mistake mistake;
 
@@ -60,9 +60,14 @@ struct Wrong {
     Plan(Exec const&, InputOn<Histogram, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<Histogram, Exec, T> const& in,
                     OutputOn<Histogram, Exec, T> const& out) const {
-      Kokkos::parallel_for("tessera::tests::broken_histogram", Kokkos::RangePolicy<Exec>(exec, 0, 1),
-                           WrongCounts<T>{in.in.data(), in.in.extent(0), result_of(out), Bins<T>(in.parameters),
-                                          static_cast<T>(in.parameters.hi), mistake});
+      Kokkos::parallel_for(
+          "tessera::tests::broken_histogram", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+          WrongCounts<T>{in.in.data(),
+                         in.in.extent(0),
+                         {out.counts.data(), out.outside.data(), static_cast<std::int32_t>(in.parameters.bins)},
+                         in.parameters.template rule<T>(),
+                         static_cast<T>(in.parameters.hi),
+                         mistake});
     }
   };
 };
@@ -135,18 +140,17 @@ TEST(BrokenHistogram, CountsOfTooFewBits) {
 }
 
 // Counters of 8 bits overflow where lanes are not flushed after 255 elements.
+template <class Exec, class T>
+struct BytesTuning : kernels::HistogramTuning<Exec, T> {
+  using Counter = std::uint8_t;
+};
+
 struct BytesOfLanes {
   static constexpr VariantInfo info{.name = "bytes_of_lanes", .summary = "lane_private as a GPU has it"};
+  template <class Exec, class T>
+  using Kernel = kernels::LaneHistogram<Exec, T, kernels::EqualBins<T>, BytesTuning<Exec, T>>;
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    LaneCounting<Exec, T, std::uint8_t> counting;
-
-    Plan(Exec const& exec, InputOn<Histogram, Exec, T> const& in) : counting(exec, in.in.extent(0), in.parameters) {}
-    void operator()(Exec const& exec, InputOn<Histogram, Exec, T> const& in,
-                    OutputOn<Histogram, Exec, T> const& out) const {
-      counting(exec, in.in.data(), result_of(out));
-    }
-  };
+  using Plan = KernelPlan<BytesOfLanes, Exec, T>;
 };
 
 TEST(HistogramKernels, BytesOfLanes) {
@@ -170,8 +174,8 @@ TEST(HistogramKernels, BytesOfLanes) {
   }
 }
 
-// Small shares, many for each team of hosts: counts of the one before must not meet those of the next.
-TEST(HistogramKernels, SharesInTheSameScratch) {
+// Small chunks, many for each team of hosts: counts of the one before must not meet those of the next.
+TEST(HistogramKernels, ChunksInTheSameScratch) {
   for (Row const& row : app().rows) {
     if (!testing::is_wanted(row)) continue;
     for (auto const& [bins, tile] : {std::pair<std::int64_t, std::int64_t>{5, 1000}, {1500, 1000}}) {
@@ -202,8 +206,7 @@ TEST(HistogramKernels, ThreadsInTheSameScratch) {
 
 // The rule itself, at the ends of the range and of the dtype.
 TEST(HistogramBins, Ends) {
-  Histogram::Parameters const unit{.bins = 4, .lo = -1, .hi = 1};
-  Bins<float> const of_float(unit);
+  kernels::EqualBins<float> const of_float(-1, 1, 4);
   EXPECT_EQ(of_float(-1.0f), 0);
   EXPECT_EQ(of_float(-0.0f), 2);
   EXPECT_EQ(of_float(std::nextafter(1.0f, 0.0f)), 3);
@@ -221,7 +224,7 @@ TEST(HistogramBins, IntegersExactlyAsByDivision) {
                                std::pair<std::int64_t, std::int64_t>{-3, 95}, std::pair{least + 5, most - 77},
                                std::pair<std::int64_t, std::int64_t>{0, 1000003}}) {
     for (std::int64_t const bins : {1, 2, 3, 7, 255, 256, 257, 65536, 1048575, 1048576}) {
-      Bins<std::int32_t> const of({.bins = bins, .lo = static_cast<double>(lo), .hi = static_cast<double>(hi)});
+      kernels::EqualBins<std::int32_t> const of(static_cast<double>(lo), static_cast<double>(hi), bins);
       auto const expect = [&](std::int64_t x) {
         if (x < least || x > most) return;
         auto const bin = static_cast<std::int32_t>(x < lo || x >= hi ? bins : (x - lo) * bins / (hi - lo));

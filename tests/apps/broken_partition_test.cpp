@@ -5,10 +5,12 @@
 #include <cmath>
 #include <limits>
 
-#include "../../apps/partition/chunked.hpp"
-#include "../../apps/partition/lane_segments.hpp"
+#include "../../apps/partition/predicate.hpp"
 #include "../../apps/partition/problem.hpp"
-#include "../../apps/partition/single_pass.hpp"
+#include "../../apps/partition/whole_array_plan.hpp"
+
+#include <tessera/kernels/partition.hpp>
+#include <tessera/kernels/partition_segments.hpp>
 
 namespace tessera::partition {
 namespace {
@@ -168,48 +170,60 @@ TEST(LessThanPivot, IsTheComparisonInDouble) {
   expect_same_as_in_double<std::int32_t>();
 }
 
-// The pass with counts of Count, and with a GPU's lanes, packs and moves on every space.
-template <class Count, bool with_rights>
+// A GPU's lanes, packs and moves, on every space; and counts of 64 bits, which arrays beyond 2^32 have.
+template <class T>
+struct WarpsAndWideCounts : kernels::WarpPartitionTuning<T> {
+  static constexpr std::size_t most_in_32_bits = 0;
+};
+
 struct PassAsOnGpu {
   static constexpr VariantInfo info{.name = "pass_as_on_gpu", .summary = "a GPU's tiles, on every space"};
+  template <class Exec, class T, class Predicate>
+  using Kernel = kernels::LookBackPartition<Exec, T, Predicate, kernels::WarpPartitionTuning<T>>;
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const& exec, InputOn<Partition, Exec, T> const& in)
-        : pass("tessera::tests::pass", exec, in.in.extent(0), in.parameters) {}
-    void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& in, OutputOn<Partition, Exec, T> const& out) {
-      pass(exec, LessThanPivot<T>(in.parameters.pivot), in.in.data(), out.values.data(), out.left_count.data());
-    }
+  using Plan = WholeArrayPlan<PassAsOnGpu, Exec, T>;
+};
+
+struct PassOfMany {
+  static constexpr VariantInfo info{.name = "pass_of_many", .summary = "the same with wide counts"};
+  template <class Exec, class T, class Predicate>
+  using Kernel = kernels::LookBackPartition<Exec, T, Predicate, WarpsAndWideCounts<T>>;
+  template <ExecutionSpace Exec, class T>
+  using Plan = WholeArrayPlan<PassOfMany, Exec, T>;
+};
+
+struct CompactionOfMany {
+  static constexpr VariantInfo info{.name = "compaction_of_many", .summary = "of the left ones alone"};
+  template <class Exec, class T, class Predicate>
+  using Kernel = kernels::LookBackCompaction<Exec, T, Predicate, WarpsAndWideCounts<T>>;
+  template <ExecutionSpace Exec, class T>
+  struct Plan : WholeArrayPlan<CompactionOfMany, Exec, T> {
+    using WholeArrayPlan<CompactionOfMany, Exec, T>::WholeArrayPlan;
     [[nodiscard]] std::vector<WrittenField> outputs() const {
-      if (with_rights) return {};
       return {{.field = "values", .count_field = "left_count"}, {.field = "left_count"}};
     }
-    SinglePass<Exec, T, Count, with_rights, true> pass;
   };
 };
 
 struct ChunkedAsOnGpu {
   static constexpr VariantInfo info{.name = "chunked_as_on_gpu", .summary = "a GPU's tiles, on every space"};
+  template <class Exec, class T, class Predicate>
+  using Kernel = kernels::ReduceThenScatter<Exec, T, Predicate, kernels::WarpPartitionTuning<T>>;
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const& exec, InputOn<Partition, Exec, T> const& in) : chunked(exec, in.in.extent(0), in.parameters) {}
-    void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& in,
-                    OutputOn<Partition, Exec, T> const& out) const {
-      chunked(exec, LessThanPivot<T>(in.parameters.pivot), in.in.data(), out.values.data(), out.left_count.data());
-    }
-    ChunkedPartition<Exec, T, true> chunked;
-  };
+  using Plan = WholeArrayPlan<ChunkedAsOnGpu, Exec, T>;
 };
 
 struct LanesAsOnGpu {
   static constexpr VariantInfo info{.name = "lanes_as_on_gpu", .summary = "32 lanes, on every space"};
   template <ExecutionSpace Exec, class T>
   struct Plan {
-    Plan(Exec const& exec, InputOn<Partition, Exec, T> const& in) : segments(exec, in.in.extent(0), in.parameters) {}
+    Plan(Exec const& exec, InputOn<Partition, Exec, T> const& in)
+        : split(exec, in.in.extent(0), in.parameters.segment, LessThanPivot<T>(in.parameters.pivot)) {}
     void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& in,
                     OutputOn<Partition, Exec, T> const& out) const {
-      segments(exec, LessThanPivot<T>(in.parameters.pivot), in.in.data(), out.values.data(), out.left_count.data());
+      split(exec, in.in, out.values, out.left_count);
     }
-    LaneSegments<Exec, T, true> segments;
+    kernels::SegmentPartition<Exec, T, LessThanPivot<T>, kernels::WarpPartitionTuning<T>> split;
   };
 };
 
@@ -226,9 +240,9 @@ void expect_right() {
     }
   }
 }
-TEST(PartitionOfGpus, SinglePass) { expect_right<PassAsOnGpu<std::uint32_t, true>>(); }
-TEST(PartitionOfGpus, SinglePassOfMany) { expect_right<PassAsOnGpu<std::uint64_t, true>>(); }
-TEST(PartitionOfGpus, CompactionOfMany) { expect_right<PassAsOnGpu<std::uint64_t, false>>(); }
+TEST(PartitionOfGpus, SinglePass) { expect_right<PassAsOnGpu>(); }
+TEST(PartitionOfGpus, SinglePassOfMany) { expect_right<PassOfMany>(); }
+TEST(PartitionOfGpus, CompactionOfMany) { expect_right<CompactionOfMany>(); }
 TEST(PartitionOfGpus, Lanes) {
   for (std::size_t const size : {0, 1, 31, 32, 33, 511, 513, 5003}) {
     for (std::int64_t const segment : {1, 2, 5, 16, 17, 31, 32, 33, 64, 100, 511, 512}) {

@@ -9,6 +9,7 @@ namespace tessera::test {
 
 /// An "execution space" whose teams are AdversarialTeam's, for kernels that are functors of a TeamPolicy's member.
 struct AdversarialSpace {
+  using memory_space = Kokkos::HostSpace;
   using scratch_memory_space = Kokkos::DefaultHostExecutionSpace::scratch_memory_space;
 };
 

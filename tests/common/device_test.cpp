@@ -1,6 +1,7 @@
-// Collectives of the whole device: the scan of tiles in levels, chunks, shapes of teams. Look-back: look_back_test.cpp.
+// Kernels of the whole device: the scan of tiles in levels and in registers, chunks, shapes of teams. Look-back: look_back_test.cpp.
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,6 +16,7 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/scan.hpp>
 #include <tessera/kernels/scan_elements.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/kernels/two_level_scan.hpp>
@@ -30,49 +32,63 @@ namespace {
 
 // ---- The scan of tiles in levels.
 
-struct HillisSteeleTile {
-  [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int tile) const { return 2 * tile; }
-  template <class M, class T, class Op>
-  [[nodiscard]] KOKKOS_FUNCTION kernels::ScannedTile<T> run(M const& team, T* data, int n, Op const& op) const {
-    return {team::hillis_steele(team, data, data + n, n, op), true, op.identity()};
+struct TileOfTests : kernels::TileScanInScratch {
+  [[nodiscard]] static double rounding_steps(int, int) { return 0; }
+};
+
+struct HillisSteeleTile : TileOfTests {
+  [[nodiscard]] static std::array<int, 2> scratch(int tile, int) { return {tile, tile}; }
+  template <class M, class Values, class Op>
+  [[nodiscard]] KOKKOS_FUNCTION static kernels::ScannedTile<Values> run(M const& team, Values const& tile, int n,
+                                                                        Op const& op) {
+    Values const other(team.team_scratch(0), tile.extent(0));
+    return {team::hillis_steele(team, tile, other, n, op), true, op.identity()};
   }
 };
 
-struct BlellochTile {
-  [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int tile) const { return team::blelloch_padded(tile) + 1; }
-  template <class M, class T, class Op>
-  [[nodiscard]] KOKKOS_FUNCTION kernels::ScannedTile<T> run(M const& team, T* data, int n, Op const& op) const {
-    T const total = team::blelloch(team, data, n, op);
-    return {data, false, total};
+struct BlellochTile : TileOfTests {
+  [[nodiscard]] static std::array<int, 1> scratch(int tile, int) { return {team::blelloch_padded(tile) + 1}; }
+  template <class M, class Values, class Op>
+  [[nodiscard]] KOKKOS_FUNCTION static kernels::ScannedTile<Values> run(M const& team, Values const& tile, int n,
+                                                                        Op const& op) {
+    auto const total = team::blelloch(team, tile, n, op);
+    return {tile, false, total};
   }
 };
 
 template <class L>
-struct LaneTile {
-  int threads;
-
-  [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int tile) const { return tile + threads; }
-  template <class M, class T, class Op>
-  [[nodiscard]] KOKKOS_FUNCTION kernels::ScannedTile<T> run(M const& team, T* data, int n, Op const& op) const {
-    team::lane_scan(team, L{}, data, data + n, n, op);
-    return {data, true, op.identity()};
+struct LaneTile : TileOfTests {
+  static constexpr int lanes = L::width;
+  [[nodiscard]] static std::array<int, 2> scratch(int tile, int threads) { return {tile, threads}; }
+  template <class M, class Values, class Op>
+  [[nodiscard]] KOKKOS_FUNCTION static kernels::ScannedTile<Values> run(M const& team, Values const& tile, int n,
+                                                                        Op const& op) {
+    Values const totals(team.team_scratch(0), team.team_size());
+    team::lane_scan(team, L{}, tile.data(), totals.data(), n, op);
+    return {tile, true, op.identity()};
   }
 };
 
-struct RunTile {
+struct RunTile : TileOfTests {
   static constexpr int length = 3;
 
-  [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int tile) const { return tile + 2 * ((tile + length - 1) / length); }
-  template <class M, class T, class Op>
-  [[nodiscard]] KOKKOS_FUNCTION kernels::ScannedTile<T> run(M const& team, T* data, int n, Op const& op) const {
-    team::run_scan(team, data, data + n, n, length, op);
-    return {data, true, op.identity()};
+  [[nodiscard]] KOKKOS_FUNCTION static int runs(int tile) { return (tile + length - 1) / length; }
+  [[nodiscard]] static std::array<int, 3> scratch(int tile, int) { return {tile, runs(tile), runs(tile)}; }
+  template <class M, class Values, class Op>
+  [[nodiscard]] KOKKOS_FUNCTION static kernels::ScannedTile<Values> run(M const& team, Values const& tile, int n,
+                                                                        Op const& op) {
+    int const count = runs(static_cast<int>(tile.extent(0)));
+    Values const totals(team.team_scratch(0), count);
+    Values const other(team.team_scratch(0), count);
+    team::run_scan(team, tile, totals, other, n, length, op);
+    return {tile, true, op.identity()};
   }
 };
 
 using Op = Compose<std::uint32_t>;
-using Maps = kernels::PlainElements<Op::Value, Op>;
-using Segments = kernels::SegmentedElements<std::int32_t>;
+using Maps = kernels::ScanElements<Op::Value, Op>;
+using SegmentOp = collective::SegmentedOperator<std::int32_t, collective::AnyOperator<std::int32_t>>;
+using Segments = kernels::ScanElements<std::int32_t, SegmentOp>;
 
 [[nodiscard]] std::vector<Op::Value> expected_scan(Maps const& elements, std::vector<Op::Value> const& in) {
   return elements.exclusive ? serial_exclusive(in, Op{}) : serial_inclusive(in, Op{});
@@ -101,9 +117,9 @@ using Segments = kernels::SegmentedElements<std::int32_t>;
 }
 
 // Every team of the league, one after the other in the same scratch, in every order of threads.
-template <class Elements, class TileScan>
-void expect_tiles_in_any_order(Elements const& elements, TileScan const& tile_scan, int threads, int tile) {
-  using Kernel = kernels::ScanTiles<AdversarialSpace, Elements, TileScan>;
+template <class TileScan, class Elements>
+void expect_tiles_in_any_order(Elements const& elements, int threads, int tile) {
+  using Kernel = kernels::detail::ScanTiles<AdversarialSpace, Elements, TileScan>;
   using T = typename Elements::Scalar;
   using Value = typename Elements::Value;
   AdversarialTeam team(threads);
@@ -125,12 +141,16 @@ void expect_tiles_in_any_order(Elements const& elements, TileScan const& tile_sc
     for (Order const order : all_orders) {
       std::vector<T> out(n);
       std::vector<Value> totals(expected_totals.size());
-      // Some room for aligning it.
-      std::vector<Value> scratch(static_cast<std::size_t>(tile_scan.scratch_values(tile)) + 16);
+      std::vector<Value> scratch(Kernel::scratch_bytes(tile, threads) / sizeof(Value) + 16);
       poison(out, 1);
       poison(totals, 2);
       poison(scratch, 3);
-      Kernel const kernel{elements, tile_scan, in.data(), out.data(), totals.data(), n, tile};
+      Kernel const kernel{elements,
+                          typename Kernel::template Flat<T const>(in.data(), n),
+                          typename Kernel::template Flat<T>(out.data(), n),
+                          typename Kernel::template Flat<Value>(totals.data(), totals.size()),
+                          tile,
+                          TileScan::scratch(tile, threads)[0]};
       auto const problem = team.run(order, n, [&](AdversarialTeam::Member const& member) {
         for (int rank = 0; rank < tiles; ++rank) {
           kernel(LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size() * sizeof(Value))));
@@ -147,9 +167,10 @@ void expect_tiles_in_any_order(Elements const& elements, TileScan const& tile_sc
 
 TEST(ScanTiles, ReadsInclusiveAndExclusiveScans) {
   int const inclusive[] = {3, 4, 8};
-  kernels::ScannedTile<int> const including{inclusive, true, -1};
+  using Values = Kokkos::View<int const*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  kernels::ScannedTile<Values> const including{Values(inclusive, 3), true, -1};
   int const exclusive[] = {0, 3, 4, -2};  // what follows is somebody else's
-  kernels::ScannedTile<int> const excluding{exclusive, false, 8};
+  kernels::ScannedTile<Values> const excluding{Values(exclusive, 3), false, 8};
   for (auto const& tile : {including, excluding}) {
     for (int i = 0; i < 3; ++i) {
       EXPECT_EQ(tile.before(i, 0), exclusive[i]);
@@ -162,10 +183,10 @@ TEST(ScanTiles, InAnyOrder) {
   for (int const threads : {1, 2, 3, 4, 7}) {
     for (int const tile : {2, 3, 8, 13}) {
       for (bool const exclusive : {false, true}) {
-        expect_tiles_in_any_order(Maps{{}, exclusive}, HillisSteeleTile{}, threads, tile);
-        expect_tiles_in_any_order(Maps{{}, exclusive}, BlellochTile{}, threads, tile);
-        expect_tiles_in_any_order(Maps{{}, exclusive}, LaneTile<lane::Emulated<2>>{threads}, threads, tile);
-        expect_tiles_in_any_order(Maps{{}, exclusive}, RunTile{}, threads, tile);
+        expect_tiles_in_any_order<HillisSteeleTile>(Maps{{}, exclusive}, threads, tile);
+        expect_tiles_in_any_order<BlellochTile>(Maps{{}, exclusive}, threads, tile);
+        expect_tiles_in_any_order<LaneTile<lane::Emulated<2>>>(Maps{{}, exclusive}, threads, tile);
+        expect_tiles_in_any_order<RunTile>(Maps{{}, exclusive}, threads, tile);
       }
     }
   }
@@ -180,15 +201,12 @@ TEST(ScanTiles, InAnyOrder) {
   return result;
 }
 
-template <class Exec, class Elements, class TileScan>
-void expect_levels(Elements const& elements, TileScan const& tile_scan, int tile, int threads, int width,
-                   std::size_t most) {
-  using T = typename Elements::Scalar;
+template <class Exec, class TileScan, class T, class Op>
+void expect_levels(kernels::ScanElements<T, Op> const& elements, int tile, int threads, std::size_t most) {
   using View = Kokkos::View<T*, typename Exec::memory_space>;
   Exec const exec;
   for (std::size_t const n : sizes_around_powers(static_cast<std::size_t>(tile), most)) {
-    kernels::TwoLevelScan<Exec, Elements, TileScan> const scan("scan", elements, tile_scan, n, tile, threads,
-                                                               lane::vector_length<Exec>(width));
+    kernels::TwoLevelScan<Exec, T, Op, TileScan> const scan(exec, n, elements, tile, threads);
     int levels = 0;
     for (std::size_t reach = static_cast<std::size_t>(tile); reach < n; reach *= static_cast<std::size_t>(tile))
       ++levels;
@@ -199,7 +217,7 @@ void expect_levels(Elements const& elements, TileScan const& tile_scan, int tile
       View const out("out", n);
       Kokkos::deep_copy(in, Kokkos::View<T const*, Kokkos::HostSpace>(values.data(), n));
       bool const in_place = launch == 1;
-      scan(exec, in.data(), in_place ? in.data() : out.data());
+      scan(exec, in, in_place ? in : out);
       auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, in_place ? in : out);
       ASSERT_EQ(difference(std::vector<T>(found.data(), found.data() + n), expected_scan(elements, values)),
                 std::nullopt)
@@ -229,14 +247,14 @@ TEST(TwoLevelScan, JoinsTilesOfEveryLevel) {
   for_each_type(EnabledSpaces{}, []<class Exec>() {
     for_each_team<Exec>(1, [](int threads, std::size_t most) {
       for (int const tile : {2, 3, 8}) {
-        expect_levels<Exec>(Maps{}, HillisSteeleTile{}, tile, threads, 1, most);
-        expect_levels<Exec>(Maps{{}, true}, BlellochTile{}, tile, threads, 1, most);
+        expect_levels<Exec, HillisSteeleTile>(Maps{}, tile, threads, most);
+        expect_levels<Exec, BlellochTile>(Maps{{}, true}, tile, threads, most);
       }
-      expect_levels<Exec>(Maps{{}, true}, RunTile{}, 8, threads, 1, most);
+      expect_levels<Exec, RunTile>(Maps{{}, true}, 8, threads, most);
     });
     constexpr int width = 4;
     for_each_team<Exec>(width, [](int threads, std::size_t most) {
-      expect_levels<Exec>(Maps{}, LaneTile<lane::On<Exec, width>>{threads}, 3, threads, width, most);
+      expect_levels<Exec, LaneTile<lane::On<Exec, width>>>(Maps{}, 3, threads, most);
     });
   });
 }
@@ -246,11 +264,10 @@ TEST(TwoLevelScan, KeepsSegmentsApart) {
     for (int const tile : {2, 3, 8}) {
       for (std::size_t const segment : {1, 2, 3, 5, 8, 9, 24, 64, 100, 1000}) {
         for (bool const exclusive : {false, true}) {
-          expect_levels<Exec>(Segments{{{collective::OperatorKind::sum}}, exclusive, segment}, BlellochTile{}, tile, 1,
-                              1, 80);
+          expect_levels<Exec, BlellochTile>(Segments{{{collective::OperatorKind::sum}}, exclusive, segment}, tile, 1,
+                                            80);
         }
-        expect_levels<Exec>(Segments{{{collective::OperatorKind::max}}, true, segment}, HillisSteeleTile{}, tile, 1, 1,
-                            80);
+        expect_levels<Exec, HillisSteeleTile>(Segments{{{collective::OperatorKind::max}}, true, segment}, tile, 1, 80);
       }
     }
   });
@@ -258,10 +275,61 @@ TEST(TwoLevelScan, KeepsSegmentsApart) {
 
 TEST(TwoLevelScan, RefusesTilesThatNeverBecomeOne) {
   for_each_type(EnabledSpaces{}, []<class Exec>() {
-    using Scan = kernels::TwoLevelScan<Exec, Maps, BlellochTile>;
-    EXPECT_THROW((Scan("scan", Maps{}, BlellochTile{}, 10, 1, 1, 1)), Skip);
+    using Scan = kernels::TwoLevelScan<Exec, Op::Value, Op, BlellochTile>;
+    EXPECT_THROW((Scan(Exec(), 10, {}, 1)), Skip);
   });
 }
+
+// ---- The scans of tiles in registers, with tiles so small that there are many.
+
+template <class Exec>
+struct SmallTiles {
+  static constexpr int lanes = 4;
+  static constexpr int rows = 2;
+  static constexpr int pack = 2;
+  using LookBackBounds = Kokkos::LaunchBounds<512, 2>;
+};
+
+template <class Exec, template <class, class, class, class> class Scan, class T, class Op>
+void expect_scans(kernels::ScanElements<T, Op> const& elements, int threads) {
+  using View = Kokkos::View<T*, typename Exec::memory_space>;
+  Exec const exec;
+  for (std::size_t const n : {0, 1, 2, 15, 16, 17, 63, 64, 65, 129, 1000}) {
+    for (int const tile : {0, 1, 7}) {
+      Scan<Exec, T, Op, SmallTiles<Exec>> scan(exec, n, elements, tile, threads);
+      for (std::uint64_t launch = 0; launch < 3; ++launch) {
+        auto const values = input_for(elements, n, 10 * n + launch);
+        View const in("in", n);
+        View const out("out", n);
+        Kokkos::deep_copy(in, Kokkos::View<T const*, Kokkos::HostSpace>(values.data(), n));
+        bool const in_place = launch == 1;
+        scan(exec, in, in_place ? in : out);
+        auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, in_place ? in : out);
+        ASSERT_EQ(difference(std::vector<T>(found.data(), found.data() + n), expected_scan(elements, values)),
+                  std::nullopt)
+            << space_name<Exec>() << ", n = " << n << ", tile " << tile << ", " << threads << " threads, launch "
+            << launch;
+      }
+    }
+  }
+}
+
+template <template <class, class, class, class> class Scan>
+void expect_scans_everywhere() {
+  for_each_type(EnabledSpaces{}, []<class Exec>() {
+    for (int const threads : {1, 3}) {
+      if (!is_gpu<Exec> && threads > Exec().concurrency()) continue;
+      for (bool const exclusive : {false, true}) {
+        expect_scans<Exec, Scan>(Maps{{}, exclusive}, threads);
+        expect_scans<Exec, Scan>(Segments{{{collective::OperatorKind::sum}}, exclusive, 5}, threads);
+        expect_scans<Exec, Scan>(Segments{{{collective::OperatorKind::max}}, exclusive, 100}, threads);
+      }
+    }
+  });
+}
+
+TEST(LookBackScan, JoinsTilesInOrder) { expect_scans_everywhere<kernels::LookBackScan>(); }
+TEST(ReduceThenScan, JoinsChunksInOrder) { expect_scans_everywhere<kernels::ReduceThenScan>(); }
 
 // ---- Shapes.
 

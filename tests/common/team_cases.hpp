@@ -47,6 +47,10 @@ struct TreeReduceCase {
   [[nodiscard]] std::string name() const { return "tree_reduce"; }
 };
 
+/// n values of scratch, as the collectives take it.
+template <class T>
+using ScratchValues = Kokkos::View<T*, Kokkos::AnonymousSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
 template <class Op>
 struct HillisSteeleCase {
   using Operator = Op;
@@ -56,7 +60,8 @@ struct HillisSteeleCase {
   [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int n, int) const { return 2 * n; }
   template <class M, class L>
   [[nodiscard]] KOKKOS_FUNCTION TileResult<T> run(M const& team, L const&, T* data, int n) const {
-    return {team::hillis_steele(team, data, data + n, n, Op{}), Op{}.identity()};
+    return {team::hillis_steele(team, ScratchValues<T>(data, n), ScratchValues<T>(data + n, n), n, Op{}).data(),
+            Op{}.identity()};
   }
   [[nodiscard]] std::vector<T> expected(std::vector<T> const& in) const {
     auto result = serial_inclusive(in, Op{});
@@ -75,7 +80,7 @@ struct BlellochCase {
   [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int n, int) const { return team::blelloch_padded(n) + 1; }
   template <class M, class L>
   [[nodiscard]] KOKKOS_FUNCTION TileResult<T> run(M const& team, L const&, T* data, int n) const {
-    T const total = team::blelloch(team, data, n, Op{});
+    T const total = team::blelloch(team, ScratchValues<T>(data, scratch_values(n, 0)), n, Op{});
     return {data, total};
   }
   [[nodiscard]] std::vector<T> expected(std::vector<T> const& in) const {
@@ -97,7 +102,9 @@ struct RunScanCase {
   [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int n, int) const { return n + 2 * ((n + length - 1) / length); }
   template <class M, class L>
   [[nodiscard]] KOKKOS_FUNCTION TileResult<T> run(M const& team, L const&, T* data, int n) const {
-    team::run_scan(team, data, data + n, n, length, Op{});
+    int const runs = (n + length - 1) / length;
+    team::run_scan(team, ScratchValues<T>(data, n), ScratchValues<T>(data + n, runs),
+                   ScratchValues<T>(data + n + runs, runs), n, length, Op{});
     return {data, Op{}.identity()};
   }
   [[nodiscard]] std::vector<T> expected(std::vector<T> const& in) const { return HillisSteeleCase<Op>{}.expected(in); }

@@ -6,10 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <tessera/collective/operators.hpp>
-#include <tessera/collective/thread/for_each_element.hpp>
-#include <tessera/collective/thread/lane_counters.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/scan.hpp>
+#include <tessera/kernels/histogram.hpp>
 
 #include "lane_checks.hpp"
 #include "operators_for_tests.hpp"
@@ -75,7 +74,7 @@ TEST(ThreadCollectives, CountersOfLanes) {
   auto const expect_counts = []<class Counter>(Counter) {
     constexpr int width = 4;
     using Lanes = lane::Emulated<width>;
-    using Counters = thread::LaneCounters<Lanes, Counter>;
+    using Counters = kernels::detail::LaneCounters<Lanes, Counter>;
     Lanes const lanes;
     constexpr int part = 3 * width * 2;
     alignas(16) int elements[part + 2] = {};
@@ -89,9 +88,10 @@ TEST(ThreadCollectives, CountersOfLanes) {
           counters.set_to_zero(lanes);
           // Twice, with a flush between: what was flushed must not come again.
           for (int round = 0; round < 2; ++round) {
-            thread::for_each_element<3, 2>(lanes, elements + shift, count, [&]<int N>(int lane, int const(&x)[N]) {
-              for (int k = 0; k < N; ++k) counters.add_one(lane, x[k] % size);
-            });
+            kernels::detail::for_each_element<3, 2>(lanes, elements + shift, count,
+                                                    [&]<int N>(int lane, int const(&x)[N]) {
+                                                      for (int k = 0; k < N; ++k) counters.add_one(lane, x[k] % size);
+                                                    });
             for (int i = 0; i < count; ++i) ++expected[static_cast<std::size_t>(elements[i + shift] % size)];
             counters.flush(lanes, [&](int index, std::uint32_t sum) {
               found.at(static_cast<std::size_t>(index)) += static_cast<int>(sum);

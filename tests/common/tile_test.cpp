@@ -191,8 +191,10 @@ void expect_register_tile(Elements const& elements, typename Elements::Value con
 
 using Op = Compose<std::uint16_t>;
 // Scalar{} is the map to 0, not the identity: if it stood past the end, nothing of the total would be left.
-using Maps = kernels::PlainElements<Affine<std::uint16_t>, Op>;
-using Segments = kernels::SegmentedElements<std::int32_t>;
+using Maps = kernels::ScanElements<Affine<std::uint16_t>, Op>;
+using Segments =
+    kernels::ScanElements<std::int32_t,
+                          collective::SegmentedOperator<std::int32_t, collective::AnyOperator<std::int32_t>>>;
 
 [[nodiscard]] Segments segments(std::size_t segment, bool exclusive) {
   return {{{collective::OperatorKind::sum}}, exclusive, segment};
@@ -225,7 +227,7 @@ TEST(RegisterTile, ScansSegmentsOfEveryLength) {
 }
 
 TEST(RegisterTile, DocumentedExample) {
-  using Elements = kernels::PlainElements<int, collective::Sum<int>>;
+  using Elements = kernels::ScanElements<int, collective::Sum<int>>;
   lane::Emulated<2> const lanes;
   alignas(16) int data[8] = {3, 1, 4, 1, 5, 9, 2, 6};
   team::RegisterTile<lane::Emulated<2>, Elements, 2, 2> tile;

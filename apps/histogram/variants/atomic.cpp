@@ -2,7 +2,6 @@
 /// The plain answer: every element adds to its bin's count in memory, atomically.
 
 #include "../problem.hpp"
-#include "../shares.hpp"
 
 #include <tessera/table/make_app.hpp>
 
@@ -14,23 +13,25 @@ struct Atomic {
                                     .summary = "an atomic for each element on the counts in memory, the baseline"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const&, InputOn<Histogram, Exec, T> const& input) : bins_(input.parameters) {}
+  struct Plan {
+    Plan(Exec const&, InputOn<Histogram, Exec, T> const&) {}
 
     void operator()(Exec const& exec, InputOn<Histogram, Exec, T> const& input,
                     OutputOn<Histogram, Exec, T> const& output) const {
-      T const* const in = input.in.data();
-      Result const result = result_of(output);
-      Bins<T> const bins = bins_;
-      set_to_zero("tessera::histogram::atomic::zero", exec, result);
+      auto const in = input.in;
+      auto const counts = output.counts;
+      auto const outside = output.outside;
+      auto const bin_of = input.parameters.template rule<T>();
       Kokkos::parallel_for(
-          "tessera::histogram::atomic::count", Kokkos::RangePolicy<Exec>(exec, 0, input.in.extent(0)),
-          KOKKOS_LAMBDA(std::size_t i) { Kokkos::atomic_add(&result[bins(in[i])], std::int64_t{1}); });
+          "tessera::histogram::atomic::zero", Kokkos::RangePolicy<Exec>(exec, 0, bin_of.count + 1),
+          KOKKOS_LAMBDA(int bin) { (bin < bin_of.count ? counts(bin) : outside()) = 0; });
+      Kokkos::parallel_for(
+          "tessera::histogram::atomic::count", Kokkos::RangePolicy<Exec>(exec, 0, in.extent(0)),
+          KOKKOS_LAMBDA(std::size_t i) {
+            int const bin = bin_of(in(i));
+            Kokkos::atomic_add(bin < bin_of.count ? &counts(bin) : &outside(), std::int64_t{1});
+          });
     }
-
-   private:
-    Bins<T> bins_;
   };
 };
 

@@ -1,13 +1,9 @@
 /// \file
-/// Every lane counts for itself: no atomics in the loop, whatever the elements are. See lane_counts.hpp; on GPUs
-/// counters of 8 bits, on hosts, where a thread's few lanes only keep additions to one counter apart, of 32.
+/// Every lane counts for itself: no atomics in the loop, whatever the elements are. The kernel is kernels/histogram.hpp.
 
-#include <type_traits>
+#include "../kernel_plan.hpp"
 
-#include "../lane_counts.hpp"
-#include "../problem.hpp"
-#include "../shares.hpp"
-
+#include <tessera/kernels/histogram.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::histogram {
@@ -17,23 +13,10 @@ struct LanePrivate {
       .name = "lane_private",
       .level = Level::lane,
       .summary = "counters for each lane in scratch, no atomics, then teams, then result"};
-
+  template <class Exec, class T>
+  using Kernel = kernels::LaneHistogram<Exec, T>;
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const& exec, InputOn<Histogram, Exec, T> const& input)
-        : counting_(exec, input.in.extent(0), input.parameters) {}
-
-    void operator()(Exec const& exec, InputOn<Histogram, Exec, T> const& input,
-                    OutputOn<Histogram, Exec, T> const& output) const {
-      counting_(exec, input.in.data(), result_of(output));
-    }
-
-    [[nodiscard]] std::string note() const { return counting_.note(); }
-
-   private:
-    LaneCounting<Exec, T, std::conditional_t<is_gpu<Exec>, std::uint8_t, std::uint32_t>> counting_;
-  };
+  using Plan = KernelPlan<LanePrivate, Exec, T>;
 };
 
 VariantRows lane_private() { return rows<Histogram, LanePrivate>(); }

@@ -5,7 +5,6 @@
 #include <Kokkos_ScatterView.hpp>
 
 #include "../problem.hpp"
-#include "../shares.hpp"
 
 #include <tessera/table/make_app.hpp>
 
@@ -24,37 +23,36 @@ struct ScatterView {
     using Total = Kokkos::View<std::int64_t*, Kokkos::LayoutRight, Device>;
     using Scatter = Kokkos::Experimental::ScatterView<std::int64_t*, Kokkos::LayoutRight, Device>;
 
+    // One count more than bins: of what is outside.
     Plan(Exec const& exec, InputOn<Histogram, Exec, T> const& input)
-        : bins_(input.parameters),
-          total_("tessera::histogram::scatter_view::total", static_cast<std::size_t>(bins_.count) + 1),
+        : total_("tessera::histogram::scatter_view::total", static_cast<std::size_t>(input.parameters.bins) + 1),
           scatter_(exec, total_) {}
 
     void operator()(Exec const& exec, InputOn<Histogram, Exec, T> const& input,
                     OutputOn<Histogram, Exec, T> const& output) {
-      T const* const in = input.in.data();
-      Result const result = result_of(output);
-      Bins<T> const bins = bins_;
+      auto const in = input.in;
+      auto const counts = output.counts;
+      auto const outside = output.outside;
+      auto const bin_of = input.parameters.template rule<T>();
       Total total = total_;  // contribute takes no constant
       Scatter const scatter = scatter_;
+      Kokkos::RangePolicy<Exec> const bins(exec, 0, total.extent(0));
       // The total first: where there is one copy only, it is the same memory; copies are added to what is there.
-      set_to_zero("tessera::histogram::scatter_view::zero", exec,
-                  {total.data(), total.data() + bins.count, bins.count});
+      Kokkos::parallel_for("tessera::histogram::scatter_view::zero", bins, KOKKOS_LAMBDA(int bin) { total(bin) = 0; });
       scatter_.reset(exec);
       Kokkos::parallel_for(
-          "tessera::histogram::scatter_view::count", Kokkos::RangePolicy<Exec>(exec, 0, input.in.extent(0)),
+          "tessera::histogram::scatter_view::count", Kokkos::RangePolicy<Exec>(exec, 0, in.extent(0)),
           KOKKOS_LAMBDA(std::size_t i) {
             auto access = scatter.access();
-            access(bins(in[i])) += std::int64_t{1};
+            access(bin_of(in(i))) += std::int64_t{1};
           });
       Kokkos::Experimental::contribute(exec, total, scatter);
       Kokkos::parallel_for(
-          "tessera::histogram::scatter_view::result",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int32_t>>(exec, 0, result.size()),
-          KOKKOS_LAMBDA(std::int32_t bin) { result[bin] = total(bin); });
+          "tessera::histogram::scatter_view::result", bins,
+          KOKKOS_LAMBDA(int bin) { (bin < bin_of.count ? counts(bin) : outside()) = total(bin); });
     }
 
    private:
-    Bins<T> bins_;
     Total total_;
     Scatter scatter_;
   };

@@ -1,86 +1,52 @@
 /// \file
 /// Stream compaction: only the left elements are kept. A single pass with decoupled look-back, which reads n elements,
-/// writes the left ones, and nothing more: `values` behind them stays as it is.
+/// writes the left ones, and nothing more: `values` behind them stays as it is. The kernel is kernels/partition.hpp.
 
-#include "../single_pass.hpp"
+#include "../whole_array_plan.hpp"
 
-#include <limits>
-#include <variant>
-
+#include <tessera/kernels/partition.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::partition {
-
-namespace {
-
-template <class T>
-struct CountLefts {
-  LessThanPivot<T> is_left;
-  T const* in;
-
-  KOKKOS_FUNCTION void operator()(std::size_t i, std::int64_t& lefts) const { lefts += is_left(in[i]) ? 1 : 0; }
-};
-
-}  // namespace
 
 struct Compact {
   static constexpr VariantInfo info{.name = "compact",
                                     .level = Level::device,
                                     .summary = "stream compaction in a single pass: writes the left part alone"};
+  template <class Exec, class T, class Predicate>
+  using Kernel = kernels::LookBackCompaction<Exec, T, Predicate>;
   template <ExecutionSpace Exec, class T>
-  class Plan {
+  class Plan : public WholeArrayPlan<Compact, Exec, T> {
    public:
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
-        : pass_(chosen(exec, input)), work_(work_of(exec, input)) {}
+        : WholeArrayPlan<Compact, Exec, T>(exec, one_segment(input)), work_(work_of(exec, input)) {}
 
-    void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
-                    OutputOn<Partition, Exec, T> const& output) {
-      LessThanPivot<T> const is_left(input.parameters.pivot);
-      std::visit(
-          [&](auto& pass) { pass(exec, is_left, input.in.data(), output.values.data(), output.left_count.data()); },
-          pass_);
-    }
     [[nodiscard]] std::vector<WrittenField> outputs() const {
       return {{.field = "values", .count_field = "left_count"}, {.field = "left_count"}};
     }
     [[nodiscard]] Work work() const { return work_; }
-    [[nodiscard]] std::string note() const {
-      return std::visit([](auto const& pass) { return pass.note(); }, pass_);
-    }
-
-   private:
-    using Narrow = SinglePass<Exec, T, std::uint32_t, false>;
-    using Wide = SinglePass<Exec, T, std::uint64_t, false>;
-    using Pass = std::variant<Narrow, Wide>;
-
-    [[nodiscard]] static Pass chosen(Exec const& exec, InputOn<Partition, Exec, T> const& input) {
-      std::size_t const n = input.in.extent(0);
-      Partition::Parameters const& parameters = input.parameters;
-      if (parameters.segments(n) != 1) {
-        throw Skip(std::to_string(parameters.segments(n)) + " segments (the left part of one alone is compacted)");
-      }
-      constexpr char const* label = "tessera::partition::compact";
-      if (n > std::numeric_limits<std::uint32_t>::max())
-        return Pass(std::in_place_type<Wide>, label, exec, n, parameters);
-      return Pass(std::in_place_type<Narrow>, label, exec, n, parameters);
-    }
 
     // n elements read, the left ones written: they are counted here, outside of what is timed.
     [[nodiscard]] static Work work_of(Exec const& exec, InputOn<Partition, Exec, T> const& input) {
-      auto const n = static_cast<double>(input.in.extent(0));
-      double const moved = n + static_cast<double>(count_lefts(exec, input));
-      return {.bytes = moved * sizeof(T) + sizeof(std::int64_t), .flops = n};
-    }
-
-    [[nodiscard]] static std::int64_t count_lefts(Exec const& exec, InputOn<Partition, Exec, T> const& input) {
+      LessThanPivot<T> const is_left(input.parameters.pivot);
+      auto const in = input.in;
       std::int64_t lefts = 0;
-      Kokkos::parallel_reduce("tessera::partition::compact::work",
-                              Kokkos::RangePolicy<Exec>(exec, 0, input.in.extent(0)),
-                              CountLefts<T>{LessThanPivot<T>(input.parameters.pivot), input.in.data()}, lefts);
-      return lefts;
+      Kokkos::parallel_reduce(
+          "tessera::partition::compact::work", Kokkos::RangePolicy<Exec>(exec, 0, in.extent(0)),
+          KOKKOS_LAMBDA(std::size_t i, std::int64_t& sum) { sum += is_left(in(i)) ? 1 : 0; }, lefts);
+      auto const n = static_cast<double>(in.extent(0));
+      return {.bytes = (n + static_cast<double>(lefts)) * sizeof(T) + sizeof(std::int64_t), .flops = n};
     }
 
-    Pass pass_;
+   private:
+    [[nodiscard]] static InputOn<Partition, Exec, T> const& one_segment(InputOn<Partition, Exec, T> const& input) {
+      std::size_t const segments = input.parameters.segments(input.in.extent(0));
+      if (segments != 1) {
+        throw Skip(std::to_string(segments) + " segments (the left part of one alone is compacted)");
+      }
+      return input;
+    }
+
     Work work_;
   };
 };

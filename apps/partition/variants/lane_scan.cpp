@@ -1,8 +1,11 @@
 /// \file
-/// Segments that the lanes of one thread hold, in one launch without scratch and barriers: 2n traffic.
+/// Segments that the lanes of one thread hold, in one launch without scratch and barriers: 2n traffic. The kernel is
+/// kernels/partition_segments.hpp.
 
-#include "../lane_segments.hpp"
+#include "../predicate.hpp"
+#include "../problem.hpp"
 
+#include <tessera/kernels/partition_segments.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::partition {
@@ -14,17 +17,17 @@ struct LaneScan {
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
-        : segments_(exec, input.in.extent(0), input.parameters) {}
+        : split_(exec, input.in.extent(0), input.parameters.segment, LessThanPivot<T>(input.parameters.pivot),
+                 input.parameters.team, "tessera::partition::lane_scan") {}
 
     void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
                     OutputOn<Partition, Exec, T> const& output) const {
-      segments_(exec, LessThanPivot<T>(input.parameters.pivot), input.in.data(), output.values.data(),
-                output.left_count.data());
+      split_(exec, input.in, output.values, output.left_count);
     }
-    [[nodiscard]] std::string note() const { return segments_.note(); }
+    [[nodiscard]] std::string note() const { return split_.note(); }
 
    private:
-    LaneSegments<Exec, T> segments_;
+    kernels::SegmentPartition<Exec, T, LessThanPivot<T>> split_;
   };
 };
 

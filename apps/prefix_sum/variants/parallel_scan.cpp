@@ -1,6 +1,7 @@
 /// \file
 /// The baseline: Kokkos::parallel_scan over all elements. What Kokkos does with it is Kokkos' affair: on a host one
-/// chain of additions a thread, on a GPU two launches with at least 3n traffic.
+/// chain of additions a thread, on a GPU two launches with at least 3n traffic. How long its chains of additions are is
+/// not documented.
 
 #include "../scan_plan.hpp"
 
@@ -18,67 +19,59 @@ struct Placed {
   std::size_t begin;
 };
 
-template <class Exec, class Elements>
-class KokkosScan {
- public:
-  using Scalar = typename Elements::Scalar;
+// Kokkos finds value_type, init and join by name.
+template <class Elements, class In, class Out>
+struct ScanFunctor {
   using Value = typename Elements::Value;
+  using value_type = std::conditional_t<Elements::commutative, Value, Placed<Value>>;
+  Elements elements;
+  In in;
+  Out out;
 
-  // The identity begins after everything, so that what it is joined with keeps its place.
-  static constexpr std::size_t nowhere = ~std::size_t{0};
-
-  // Kokkos finds value_type, init and join by name.
-  struct Functor {
-    using value_type = std::conditional_t<Elements::commutative, Value, Placed<Value>>;
-    Elements elements;
-    Scalar const* in;
-    Scalar* out;
-
-    KOKKOS_FUNCTION void init(value_type& running) const {
-      if constexpr (Elements::commutative) {
-        running = elements.op().identity();
-      } else {
-        running = {elements.op().identity(), nowhere};
-      }
+  KOKKOS_FUNCTION void init(value_type& running) const {
+    if constexpr (Elements::commutative) {
+      running = elements.op().identity();
+    } else {
+      // It begins after everything, so that what it is joined with keeps its place.
+      running = {elements.op().identity(), ~std::size_t{0}};
     }
-    KOKKOS_FUNCTION void join(value_type& a, value_type const& b) const {
-      auto const op = elements.op();
-      if constexpr (Elements::commutative) {
-        a = op(a, b);
-      } else if (a.begin <= b.begin) {
-        a = {op(a.value, b.value), a.begin};
-      } else {
-        a = {op(b.value, a.value), b.begin};
-      }
+  }
+  KOKKOS_FUNCTION void join(value_type& a, value_type const& b) const {
+    if constexpr (Elements::commutative) {
+      a = elements.op()(a, b);
+    } else if (a.begin <= b.begin) {
+      a = {elements.op()(a.value, b.value), a.begin};
+    } else {
+      a = {elements.op()(b.value, a.value), b.begin};
     }
-    KOKKOS_FUNCTION void operator()(std::size_t i, value_type& running, bool final) const {
-      if constexpr (Elements::commutative) {
-        Value const before = running;
-        running = elements.op()(before, elements.lift(i, in[i]));
-        if (final) out[i] = elements.lower(i, before, running);
-      } else {
-        Value const before = running.value;
-        join(running, {elements.lift(i, in[i]), i});
-        if (final) out[i] = elements.lower(i, before, running.value);
-      }
+  }
+  KOKKOS_FUNCTION void operator()(std::size_t i, value_type& running, bool final) const {
+    if constexpr (Elements::commutative) {
+      Value const before = running;
+      running = elements.op()(before, elements.lift(i, in(i)));
+      if (final) out(i) = elements.lower(i, before, running);
+    } else {
+      Value const before = running.value;
+      join(running, {elements.lift(i, in(i)), i});
+      if (final) out(i) = elements.lower(i, before, running.value);
     }
-  };
+  }
+};
 
-  KokkosScan(Exec const&, Elements const& elements, std::size_t n, PrefixSum::Parameters const&)
-      : elements_(elements), n_(n) {}
+template <class Exec, class T, class Op>
+struct KokkosScan {
+  using Elements = kernels::ScanElements<T, Op>;
 
-  void operator()(Exec const& exec, Scalar const* in, Scalar* out) const {
-    Kokkos::parallel_scan("tessera::prefix_sum::parallel_scan::scan", Kokkos::RangePolicy<Exec>(exec, 0, n_),
-                          Functor{elements_, in, out});
+  KokkosScan(Exec const&, std::size_t, Elements const& all, std::int64_t, std::int64_t, std::string const&)
+      : elements(all) {}
+
+  template <class In, class Out>
+  void operator()(Exec const& exec, In const& in, Out const& out) const {
+    Kokkos::parallel_scan("tessera::prefix_sum::parallel_scan::scan", Kokkos::RangePolicy<Exec>(exec, 0, in.extent(0)),
+                          ScanFunctor<Elements, In, Out>{elements, in, out});
   }
 
-  /// How long Kokkos' chains of additions are is not documented: the worst case.
-  [[nodiscard]] double rounding_steps() const { return static_cast<double>(n_); }
-  [[nodiscard]] std::string note() const { return {}; }
-
- private:
-  Elements elements_;
-  std::size_t n_;
+  Elements elements;
 };
 
 }  // namespace
@@ -86,8 +79,10 @@ class KokkosScan {
 struct ParallelScan {
   static constexpr VariantInfo info{
       .name = "parallel_scan", .level = Level::range, .summary = "Kokkos::parallel_scan, the baseline"};
+  template <class Exec, class T, class Op>
+  using Scan = KokkosScan<Exec, T, Op>;
   template <ExecutionSpace Exec, class T>
-  using Plan = ScanPlan<KokkosScan, Exec, T>;
+  using Plan = ScanPlan<ParallelScan, Exec, T>;
 };
 
 VariantRows parallel_scan() { return rows<PrefixSum, ParallelScan>(); }

@@ -1,7 +1,7 @@
 /// \file
 /// Kokkos' parallel version of the C++ standard algorithms: inclusive_scan and exclusive_scan over Views. They know
 /// nothing of segments: for those the elements are turned into values that carry a mark, scanned, and turned back
-/// (three launches, and the values are twice as wide).
+/// (three launches, and the values are twice as wide). How long their chains of additions are is not documented.
 
 #include <Kokkos_StdAlgorithms.hpp>
 
@@ -13,55 +13,51 @@ namespace tessera::prefix_sum {
 
 namespace {
 
-template <class Exec, class Elements>
+template <class Exec, class T, class Op>
 class StdAlgorithmScan {
  public:
-  using Scalar = typename Elements::Scalar;
+  using Elements = kernels::ScanElements<T, Op>;
   using Value = typename Elements::Value;
   using Values = Kokkos::View<Value*, typename Exec::memory_space>;
-  static constexpr bool direct = std::is_same_v<Scalar, Value>;
+  static constexpr bool direct = std::is_same_v<T, Value>;
 
-  StdAlgorithmScan(Exec const&, Elements const& elements, std::size_t n, PrefixSum::Parameters const&)
-      : elements_(elements),
-        n_(n),
-        values_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::prefix_sum::std_scan::values"),
-                direct ? 0 : n),
-        scanned_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::prefix_sum::std_scan::scanned"),
-                 direct ? 0 : n) {}
+  StdAlgorithmScan(Exec const&, std::size_t n, Elements const& elements, std::int64_t, std::int64_t,
+                   std::string const& label)
+      : label_(label),
+        elements_(elements),
+        values_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::values"), direct ? 0 : n),
+        scanned_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::scanned"), direct ? 0 : n) {}
 
-  void operator()(Exec const& exec, Scalar const* in, Scalar* out) const {
+  template <class In, class Out>
+  void operator()(Exec const& exec, In const& in, Out const& out) const {
     namespace algorithms = Kokkos::Experimental;
-    constexpr char const* label = "tessera::prefix_sum::std_scan::scan";
+    std::string const label = label_ + "::scan";
+    std::size_t const n = in.extent(0);
+    if (n == 0) return;
     if constexpr (direct) {
-      using From = Kokkos::View<Scalar const*, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-      using To = Kokkos::View<Scalar*, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
       if (elements_.exclusive) {
-        algorithms::exclusive_scan(label, exec, From(in, n_), To(out, n_), elements_.op().identity(), elements_.op());
+        algorithms::exclusive_scan(label, exec, in, out, elements_.op().identity(), elements_.op());
       } else {
-        algorithms::inclusive_scan(label, exec, From(in, n_), To(out, n_), elements_.op());
+        algorithms::inclusive_scan(label, exec, in, out, elements_.op());
       }
     } else {
       Elements const elements = elements_;
       Values const values = values_;
       Values const scanned = scanned_;
       Kokkos::parallel_for(
-          "tessera::prefix_sum::std_scan::lift", Kokkos::RangePolicy<Exec>(exec, 0, n_),
-          KOKKOS_LAMBDA(std::size_t i) { values(i) = elements.lift(i, in[i]); });
+          label_ + "::lift", Kokkos::RangePolicy<Exec>(exec, 0, n),
+          KOKKOS_LAMBDA(std::size_t i) { values(i) = elements.lift(i, in(i)); });
       algorithms::inclusive_scan(label, exec, values, scanned, elements.op());
       Kokkos::parallel_for(
-          "tessera::prefix_sum::std_scan::lower", Kokkos::RangePolicy<Exec>(exec, 0, n_), KOKKOS_LAMBDA(std::size_t i) {
-            out[i] = elements.lower(i, i > 0 ? scanned(i - 1) : elements.op().identity(), scanned(i));
+          label_ + "::lower", Kokkos::RangePolicy<Exec>(exec, 0, n), KOKKOS_LAMBDA(std::size_t i) {
+            out(i) = elements.lower(i, i > 0 ? scanned(i - 1) : elements.op().identity(), scanned(i));
           });
     }
   }
 
-  /// How long the algorithm's chains of additions are is not documented: the worst case.
-  [[nodiscard]] double rounding_steps() const { return static_cast<double>(n_); }
-  [[nodiscard]] std::string note() const { return {}; }
-
  private:
+  std::string label_;
   Elements elements_;
-  std::size_t n_;
   Values values_;
   Values scanned_;
 };
@@ -76,8 +72,10 @@ struct StdScan {
       // On CUDA Kokkos hands them to Thrust, whose single pass adds in the order of arrival.
       .deterministic = false,
       .ordered_by = "arrival"};
+  template <class Exec, class T, class Op>
+  using Scan = StdAlgorithmScan<Exec, T, Op>;
   template <ExecutionSpace Exec, class T>
-  using Plan = ScanPlan<StdAlgorithmScan, Exec, T>;
+  using Plan = ScanPlan<StdScan, Exec, T>;
 };
 
 VariantRows std_scan() { return rows<PrefixSum, StdScan>(); }

@@ -1,6 +1,9 @@
 #pragma once
 /// \file
-/// What a device-wide scan is over: how an element of memory becomes a value of the scan, and a value an element again.
+/// What a scan is over: how an element of memory becomes a value of the scan, and a value an element again. Kernels are
+/// written once over these; the operator's type says which they are.
+///
+/// Example, sum, exclusive: 3 1 4 -> 0 3 4; in segments of 2: 3 1 4 -> 0 3 0.
 
 #include <Kokkos_Macros.hpp>
 
@@ -10,16 +13,16 @@
 
 namespace tessera::kernels {
 
-/// The scan of all n elements.
+/// The scan of all n elements. Op: associative with identity; it need not commute.
 template <class T, class Op>
-struct PlainElements {
+struct ScanElements {
   using Scalar = T;
   using Value = T;
   /// Whether a library that assumes so may exchange the operands: the operator has to say it.
   static constexpr bool commutative = requires { requires Op::commutative; };
 
   Op combine{};
-  bool exclusive = false;
+  bool exclusive = false;  ///< leave the element itself out of its result
 
   [[nodiscard]] KOKKOS_FUNCTION Op const& op() const { return combine; }
   /// What stands in registers where there is no element.
@@ -39,18 +42,17 @@ struct PlainElements {
 };
 
 /// The scan of each consecutive segment of `segment` elements, the last of which may be short.
-template <class T>
-struct SegmentedElements {
+template <class T, class Op>
+struct ScanElements<T, collective::SegmentedOperator<T, Op>> {
   using Scalar = T;
   using Value = collective::Segmented<T>;
-  using Op = collective::SegmentedOperator<T, collective::AnyOperator<T>>;
   static constexpr bool commutative = false;
 
-  Op combine{};
+  collective::SegmentedOperator<T, Op> combine{};
   bool exclusive = false;
-  std::size_t segment = 1;
+  std::size_t segment = 1;  ///< elements of a segment, at least 1
 
-  [[nodiscard]] KOKKOS_FUNCTION Op const& op() const { return combine; }
+  [[nodiscard]] KOKKOS_FUNCTION collective::SegmentedOperator<T, Op> const& op() const { return combine; }
   [[nodiscard]] KOKKOS_FUNCTION T fill() const { return combine.op.identity(); }
   [[nodiscard]] KOKKOS_FUNCTION Value lift(std::size_t i, T const& element) const {
     return {element, i % segment == 0 ? 1 : 0};
@@ -67,25 +69,6 @@ struct SegmentedElements {
                                              T const& local) const {
     // A head between the tile's begin and i stops what comes from before the tile.
     return i - i % segment >= tile_begin ? local : combine.op(prefix.value, local);
-  }
-};
-
-/// Values that are already values of the scan: the totals of tiles, scanned inclusively.
-template <class V, class Op_>
-struct TotalElements {
-  using Scalar = V;
-  using Value = V;
-  using Op = Op_;
-
-  Op combine{};
-
-  [[nodiscard]] KOKKOS_FUNCTION Op const& op() const { return combine; }
-  [[nodiscard]] KOKKOS_FUNCTION V fill() const { return combine.identity(); }
-  [[nodiscard]] KOKKOS_FUNCTION Value lift(std::size_t, V const& total) const { return total; }
-  [[nodiscard]] KOKKOS_FUNCTION Value lift_if(bool, std::size_t, V const& total) const { return total; }
-  [[nodiscard]] KOKKOS_FUNCTION V lower(std::size_t, Value const&, Value const& through) const { return through; }
-  [[nodiscard]] KOKKOS_FUNCTION V add_before(std::size_t, std::size_t, Value const& prefix, V const& local) const {
-    return combine(prefix, local);
   }
 };
 

@@ -1,80 +1,102 @@
 #pragma once
 /// \file
-/// Device-wide scan around a team's scan: scan every tile, scan the tiles' totals, add them. The totals are scanned the
-/// same way, level upon level, until one tile holds them, so any number of elements is right: every tile gets the total
-/// of all tiles before it, not of its neighbour only.
+/// A scan of any length around a team's scan of one tile in scratch: scan every tile, scan the tiles' totals, add them.
+/// The totals are scanned the same way, level upon level, until one tile holds them, so any number of elements is right:
+/// every tile gets the total of all tiles before it, not of its neighbour only.
 ///
-/// Traffic: 2n to scan the tiles, 2n to add (n = bytes of the input): twice the least. Launches: 2L + 1 with L levels of
-/// totals, none of them for a single tile.
+/// Traffic: 2n to scan the tiles, 2n to add (n = bytes of the input): twice the least; scan.hpp has faster ones. Launches:
+/// 2L + 1 with L levels of totals, none of them for a single tile.
 ///
 /// Example, tiles of 3, sum: 1 1 1 1 1 1 1 1 -> tiles 1 2 3 | 1 2 3 | 1 2, totals 3 3 2 -> 3 6 8
 /// -> 1 2 3 | 4 5 6 | 7 8.
+///
+/// Use:  TwoLevelScan<Exec, float, collective::Sum<float>, MyTile> scan(exec, n);  scan(exec, in, out);
 
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include <tessera/collective/lane/lanes.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/scan_elements.hpp>
 #include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/views.hpp>
 
 namespace tessera::kernels {
 
 /// Where a scan of a tile in scratch left its result: inclusively or exclusively, and the total.
-template <class V>
+template <class Values>
 struct ScannedTile {
-  V const* data;
+  using V = typename Values::non_const_value_type;
+  Values data;
   bool inclusive;
   V total;  ///< of the whole tile; need only be set if `!inclusive`
 
   /// What lies before element i of the tile.
   [[nodiscard]] KOKKOS_FUNCTION V before(int i, V const& identity) const {
-    if (!inclusive) return data[i];
-    return i > 0 ? data[i - 1] : identity;
+    if (!inclusive) return data(i);
+    return i > 0 ? data(i - 1) : identity;
   }
   /// The scan with element i, of n.
   [[nodiscard]] KOKKOS_FUNCTION V through(int i, int n) const {
-    if (inclusive) return data[i];
-    return i + 1 < n ? data[i + 1] : total;
+    if (inclusive) return data(i);
+    return i + 1 < n ? data(i + 1) : total;
   }
 };
 
+/// What a TileScan (below) says of itself, if it has no lanes and two values in scratch for each element.
+struct TileScanInScratch {
+  static constexpr int lanes = 1;
+  static constexpr int values_per_element = 2;
+  [[nodiscard]] static int values_besides(int) { return 0; }
+};
+
+namespace detail {
+
 /// One launch: every team scans one tile of `in` in scratch and writes it to `out`, and the tile's total to `totals`
-/// (if there is more than one tile). `in` and `out` may be the same.
-///
-/// `TileScan` is a team's scan: `TileScan::scratch_values(tile)` values of scratch, of which the first `tile` are
-/// filled, and `TileScan::run(team, scratch, n, op) -> ScannedTile`, valid for every thread.
+/// (unless it is empty). `in` and `out` may be the same.
 template <class Exec, class Elements, class TileScan>
 struct ScanTiles {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
   using Scalar = typename Elements::Scalar;
   using Value = typename Elements::Value;
+  template <class T>
+  using Flat = Kokkos::View<T*, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   using Scratch = Kokkos::View<Value*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
   Elements elements;
-  TileScan tile_scan;
-  Scalar const* in;
-  Scalar* out;
-  Value* totals;  // null: not wanted
-  std::size_t n;
+  Flat<Scalar const> in;
+  Flat<Scalar> out;
+  Flat<Value> totals;
   int tile;
+  int tile_values;  // of the tile's View in scratch: as many, or more
+
+  [[nodiscard]] static std::size_t scratch_bytes(int tile, int threads) {
+    std::size_t bytes = 0;
+    for (int const values : TileScan::scratch(tile, threads)) bytes += Scratch::shmem_size(values);
+    return bytes;
+  }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     auto const op = elements.op();
     std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * tile;
+    std::size_t const n = in.extent(0);
     int const count = n - begin < static_cast<std::size_t>(tile) ? static_cast<int>(n - begin) : tile;
-    Scratch const scratch(team.team_scratch(0), tile_scan.scratch_values(tile));
-    Value* const data = scratch.data();
-    for (int i = lane_rank(team); i < count; i += lane_count(team)) data[i] = elements.lift(begin + i, in[begin + i]);
-    ScannedTile<Value> const scanned = tile_scan.run(team, data, count, op);
+    Scratch const values(team.team_scratch(0), tile_values);
     for (int i = lane_rank(team); i < count; i += lane_count(team)) {
-      out[begin + i] = elements.lower(begin + i, scanned.before(i, op.identity()), scanned.through(i, count));
+      values(i) = elements.lift(begin + i, in(begin + i));
     }
-    if (totals != nullptr && lane_rank(team) == 0) totals[team.league_rank()] = scanned.through(count - 1, count);
+    ScannedTile<Scratch> const scanned = TileScan::run(team, values, count, op);
+    for (int i = lane_rank(team); i < count; i += lane_count(team)) {
+      out(begin + i) = elements.lower(begin + i, scanned.before(i, op.identity()), scanned.through(i, count));
+    }
+    if (totals.extent(0) > 0 && lane_rank(team) == 0) totals(team.league_rank()) = scanned.through(count - 1, count);
     // The next tile of this team (hosts loop over the league) overwrites the scratch.
     team.team_barrier();
   }
@@ -94,41 +116,54 @@ struct ScanTiles {
 };
 
 /// One launch: adds to every element of every tile but the first what lies before the tile. Index: the element.
-template <class Elements>
+template <class Elements, class Out, class Totals>
 struct AddTotals {
   Elements elements;
-  typename Elements::Scalar* out;
-  typename Elements::Value const* totals;  // inclusively scanned
+  Out out;
+  Totals totals;  // inclusively scanned
   std::size_t tile;
 
   KOKKOS_FUNCTION void operator()(std::size_t i) const {
     std::size_t const own = i / tile;
-    out[i] = elements.add_before(i, own * tile, totals[own - 1], out[i]);
+    out(i) = elements.add_before(i, own * tile, totals(own - 1), out(i));
   }
 };
 
-/// The recursive scheme. Construct once (allocates the levels' totals), enqueue as often as wanted.
-template <class Exec, class Elements, class TileScan>
-class TwoLevelScan {
- public:
-  using Scalar = typename Elements::Scalar;
-  using Value = typename Elements::Value;
-  using Totals = TotalElements<Value, typename std::decay_t<decltype(std::declval<Elements const&>().op())>>;
+}  // namespace detail
 
-  /// \param label kernels are named `label::tiles` and `label::add`
-  /// Throws Skip if the tile is below 2.
-  /// \param team_size threads a team, \param vector_length lanes of each
-  TwoLevelScan(std::string label, Elements const& elements, TileScan const& tile_scan, std::size_t n, int tile,
-               int team_size, int vector_length)
+/// The scheme. `in` and `out` [n], consecutive elements; they may be the same View, but must not overlap otherwise.
+///
+/// TileScan is a team's scan of one tile, a type with
+///   static constexpr int lanes;                                // of a thread
+///   static constexpr int values_per_element;                   // in scratch, by which tiles are chosen
+///   static int values_besides(int threads);                    // in scratch, whatever the tile
+///   static std::array<int, N> scratch(int tile, int threads);  // lengths of its Views in scratch, the tile's first
+///   static double rounding_steps(int tile, int threads);       // on the longest way through one tile
+///   static ScannedTile<Values> run(team, Values tile, int n, op);
+/// `run` scans tile(0) .. tile(n-1), and takes its other Views from the team's scratch; its result is valid for every
+/// thread. It needs a barrier before it reads the tile.
+///
+/// Constructed once: chooses the tile, allocates the levels' totals; throws Skip for tiles of one element and for those
+/// that scratch does not hold. Calls only enqueue; those of one object must not run at the same time. Op, elements, tile
+/// and team as LookBackScan has them (scan.hpp).
+template <ExecutionSpace Exec, class T, class Op, class TileScan>
+class TwoLevelScan {
+  using Elements = ScanElements<T, Op>;
+  using Value = typename Elements::Value;
+  using Totals = ScanElements<Value, Op>;
+  static constexpr int vector_length = lane::vector_length<Exec>(TileScan::lanes);
+
+ public:
+  explicit TwoLevelScan(Exec const& exec, std::size_t n, Elements const& elements = {}, std::int64_t tile = 0,
+                        std::int64_t team = 0, std::string label = "tessera::two_level_scan")
       : label_(std::move(label)),
         elements_(elements),
-        tile_scan_(tile_scan),
         n_(n),
-        tile_(tile),
-        team_size_(team_size),
-        vector_length_(vector_length) {
-    if (tile < 2) throw Skip("tiles of one element (as many totals as elements: they would never become one)");
-    for (std::size_t count = tiles_of(n, tile); count > 1; count = tiles_of(count, tile)) {
+        threads_(team_size(exec, team, vector_length)),
+        tile_(scratch_tile<Exec>(tile, TileScan::values_per_element * sizeof(Value),
+                                 TileScan::values_besides(threads_) * sizeof(Value))) {
+    if (tile_ < 2) throw Skip("tiles of one element (as many totals as elements: they would never become one)");
+    for (std::size_t count = tiles_of(n, tile_); count > 1; count = tiles_of(count, tile_)) {
       totals_.emplace_back(Kokkos::view_alloc(Kokkos::WithoutInitializing, label_ + "::totals"), count);
     }
   }
@@ -136,50 +171,60 @@ class TwoLevelScan {
   /// Levels of totals above the elements.
   [[nodiscard]] int levels() const { return static_cast<int>(totals_.size()); }
 
-  /// Enqueues the scan of in[0, n) to out[0, n).
-  void operator()(Exec const& exec, Scalar const* in, Scalar* out) const {
+  /// Enqueues the scan. Throws std::invalid_argument if a View has another length than n or a stride.
+  template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out>
+  void operator()(Exec const& exec, In const& in, Out const& out) const {
+    Flat<T> const to(contiguous(out, n_), n_);
+    Flat<T const> const from(contiguous(in, n_), n_);
     if (n_ == 0) return;
-    scan_tiles(exec, elements_, in, out, n_, 0);
+    scan_tiles(exec, elements_, from, to, 0);
     Totals const totals{elements_.op()};
     for (std::size_t level = 0; level < totals_.size(); ++level) {
-      Value* const data = totals_[level].data();
-      scan_tiles(exec, totals, data, data, totals_[level].extent(0), level + 1);
+      scan_tiles(exec, totals, totals_[level], totals_[level], level + 1);
     }
     for (std::size_t level = totals_.size(); level-- > 1;) {
-      add_totals(exec, totals, totals_[level - 1].data(), totals_[level - 1].extent(0), totals_[level].data());
+      add_totals(exec, totals, totals_[level - 1], totals_[level]);
     }
-    if (!totals_.empty()) add_totals(exec, elements_, out, n_, totals_[0].data());
+    if (!totals_.empty()) add_totals(exec, elements_, to, totals_[0]);
+  }
+
+  /// Roundings on the longest way to a result: a tile on every level, and one a level to add what lies before.
+  [[nodiscard]] double rounding_steps() const {
+    return (levels() + 1) * TileScan::rounding_steps(tile_, threads_) + levels();
+  }
+  [[nodiscard]] std::string note() const {
+    std::string const tile = "tile " + std::to_string(tile_);
+    return TileScan::lanes == 1 ? tile : tile + ", " + std::to_string(TileScan::lanes) + " lanes";
   }
 
  private:
-  template <class LevelElements>
-  void scan_tiles(Exec const& exec, LevelElements const& elements, typename LevelElements::Scalar const* in,
-                  typename LevelElements::Scalar* out, std::size_t n, std::size_t level) const {
-    using Kernel = ScanTiles<Exec, LevelElements, TileScan>;
-    Kernel const kernel{elements, tile_scan_, in, out, level < totals_.size() ? totals_[level].data() : nullptr,
-                        n,        tile_};
-    std::size_t const scratch = Kernel::Scratch::shmem_size(tile_scan_.scratch_values(tile_));
-    typename Kernel::Policy policy(exec, static_cast<int>(tiles_of(n, tile_)), team_size_, vector_length_);
-    Kokkos::parallel_for(label_ + "::tiles", policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch))),
-                         kernel);
-  }
-
-  template <class LevelElements>
-  void add_totals(Exec const& exec, LevelElements const& elements, typename LevelElements::Scalar* out, std::size_t n,
-                  Value const* totals) const {
-    Kokkos::parallel_for(label_ + "::add", Kokkos::RangePolicy<Exec>(exec, tile_, n),
-                         AddTotals<LevelElements>{elements, out, totals, static_cast<std::size_t>(tile_)});
-  }
-
+  template <class V>
+  using Flat = Kokkos::View<V*, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   using TotalsView = Kokkos::View<Value*, typename Exec::memory_space>;
+
+  template <class LevelElements>
+  void scan_tiles(Exec const& exec, LevelElements const& elements, Flat<typename LevelElements::Scalar const> const& in,
+                  Flat<typename LevelElements::Scalar> const& out, std::size_t level) const {
+    using Kernel = detail::ScanTiles<Exec, LevelElements, TileScan>;
+    Flat<Value> const totals = level < totals_.size() ? Flat<Value>(totals_[level]) : Flat<Value>();
+    Kernel const kernel{elements, in, out, totals, tile_, TileScan::scratch(tile_, threads_)[0]};
+    typename Kernel::Policy policy(exec, static_cast<int>(tiles_of(in.extent(0), tile_)), threads_, vector_length);
+    auto const scratch = static_cast<int>(Kernel::scratch_bytes(tile_, threads_));
+    Kokkos::parallel_for(label_ + "::tiles", policy.set_scratch_size(0, Kokkos::PerTeam(scratch)), kernel);
+  }
+
+  template <class LevelElements, class Out>
+  void add_totals(Exec const& exec, LevelElements const& elements, Out const& out, TotalsView const& totals) const {
+    Kokkos::parallel_for(
+        label_ + "::add", Kokkos::RangePolicy<Exec>(exec, tile_, out.extent(0)),
+        detail::AddTotals<LevelElements, Out, TotalsView>{elements, out, totals, static_cast<std::size_t>(tile_)});
+  }
 
   std::string label_;
   Elements elements_;
-  TileScan tile_scan_;
   std::size_t n_;
+  int threads_;
   int tile_;
-  int team_size_;
-  int vector_length_;
   std::vector<TotalsView> totals_;
 };
 

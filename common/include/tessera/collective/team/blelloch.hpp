@@ -17,40 +17,43 @@ namespace tessera::team {
   return padded;
 }
 
-/// Replaces data[0, n) by its exclusive scan and returns the reduction of all n values.
+/// Replaces tree(0) .. tree(n-1) by their exclusive scan and returns the reduction of all n values.
 ///
-/// Who calls: every thread of the team, vector length 1. Scratch: the caller's `data`, blelloch_padded(n) + 1 values,
-/// of which the first n are filled. Barriers: one before each level (so the caller needs none between filling `data`
-/// and the call) and one after the last: result and data are valid for every thread. Operator: associative with
-/// identity; the order of elements is kept.
+/// Who calls: every thread of the team, vector length 1. Scratch: the caller's `tree`, blelloch_padded(n) + 1 values, of
+/// which the first n are filled. Barriers: one before each level (so the caller needs none between filling `tree` and
+/// the call) and one after the last: result and tree are valid for every thread. Operator: associative with identity; the
+/// order of elements is kept.
 ///
-/// Example, n = 4, sum: 3 1 4 1 -> up 3 4 4 9 -> root cleared 3 4 4 0 -> down 3 0 4 4 -> 0 3 4 8, returns 9.
-template <Team M, class T, class Op>
-[[nodiscard]] KOKKOS_FUNCTION T blelloch(M const& team, T* data, int n, Op const& op) {
+/// Example, n = 4, sum: 3 1 4 1 -> up 3 4 4 5 -> 3 4 4 9 -> root cleared 3 4 4 0 -> down 3 0 4 4 -> 0 3 4 8, returns 9.
+template <Team M, class Values, class Op>
+[[nodiscard]] KOKKOS_FUNCTION auto blelloch(M const& team, Values const& tree, int n, Op const& op) {
+  using T = typename Values::non_const_value_type;
   int const padded = blelloch_padded(n);
-  for (int i = n + team.team_rank(); i < padded; i += team.team_size()) data[i] = op.identity();
+  for (int i = n + team.team_rank(); i < padded; i += team.team_size()) tree(i) = op.identity();
+
+  // Up: every right child becomes the sum of its subtree.
   for (int stride = 1; stride < padded; stride *= 2) {
     team.team_barrier();
     for (int right = 2 * stride * (team.team_rank() + 1) - 1; right < padded; right += 2 * stride * team.team_size()) {
-      data[right] = op(data[right - stride], data[right]);
+      tree(right) = op(tree(right - stride), tree(right));
     }
   }
   team.team_barrier();
   if (team.team_rank() == 0) {
-    data[padded] = data[padded - 1];
-    data[padded - 1] = op.identity();
+    tree(padded) = tree(padded - 1);
+    tree(padded - 1) = op.identity();
   }
+  // Down: the left child gets what lies before the parent, the right one that and the left subtree, in this order.
   for (int stride = padded / 2; stride >= 1; stride /= 2) {
     team.team_barrier();
     for (int right = 2 * stride * (team.team_rank() + 1) - 1; right < padded; right += 2 * stride * team.team_size()) {
-      // The right child's prefix is the parent's followed by the left subtree: in this order.
-      T const left_subtree = data[right - stride];
-      data[right - stride] = data[right];
-      data[right] = op(data[right], left_subtree);
+      T const left_subtree = tree(right - stride);
+      tree(right - stride) = tree(right);
+      tree(right) = op(tree(right), left_subtree);
     }
   }
   team.team_barrier();
-  return data[padded];
+  return T(tree(padded));
 }
 
 }  // namespace tessera::team

@@ -15,7 +15,7 @@ namespace tessera::team {
 
 /// `RowCount` rows of W x N elements of a scan, in the order of thread/rows.hpp.
 ///
-/// `Elements` says how an element of memory becomes a value of the scan and back (see device/scan_elements.hpp).
+/// `Elements` says how an element of memory becomes a value of the scan and back (see kernels/scan_elements.hpp).
 /// Who calls: all lanes of one thread. Scratch: none. Barriers: none. Operator: associative; the order is kept.
 ///
 /// Example, W = 2, N = 2, 2 rows, sum, elements 3 1 4 1 5 9 2 6: lanes' sums 4 5 | 14 8, rows' totals 9 | 22, what lies

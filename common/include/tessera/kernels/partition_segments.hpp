@@ -1,34 +1,40 @@
 #pragma once
 /// \file
-/// Segments in the lanes of one thread: each lane's vote tells all others where left elements stand, and counting bits
-/// of the votes tells each where its own goes. No scratch, no barriers.
+/// The stable partition of each segment of an array, where a segment is so short that the lanes of one thread hold it: each
+/// lane's vote tells all others where left elements stand, and counting bits of the votes tells each where its own goes.
+/// One launch, 2n traffic, no scratch, no barriers.
 ///
 /// Segments of at most W elements, W the lanes of a thread, stand several in a row of lanes; longer ones take several
 /// rows.
+///
+/// Example, left is < 5, segments of 4: 3 7 1 8 | 9 2 -> 3 1 7 8 | 2 9, counts 2 1.
+///
+/// Use:  SegmentPartition<Exec, float, IsNegative> split(exec, n, 100);  split(exec, in, out, counts);
+
+#include <Kokkos_Core.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-#include "predicate.hpp"
-#include "problem.hpp"
-
 #include <tessera/collective/lane/lanes.hpp>
-#include <tessera/collective/thread/split_rows.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/kernels/partition_tile.hpp>
 #include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/views.hpp>
 
-namespace tessera::partition {
+namespace tessera::kernels {
 
-/// Elements of the longest segment: what a thread's lanes hold in rows.
-inline constexpr int longest_lane_segment = 512;
+namespace detail {
 
-/// `as_gpu` is there for tests, which run a GPU's lanes on hosts.
-template <ExecutionSpace Exec, class T, bool as_gpu>
-struct LaneSegmentsKernel {
+template <ExecutionSpace Exec, class T, class Predicate, class Tuning>
+struct SegmentPartitionKernel {
   using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
-  using Lanes = lane::On<Exec, as_gpu ? 32 : lane::natural_width<Exec>>;
-  static constexpr int rows = longest_lane_segment / Lanes::width;
+  using Lanes = lane::On<Exec, Tuning::lanes>;
+  static constexpr int rows = Tuning::longest_segment / Lanes::width;
   struct Held {
     T at[rows];
   };
@@ -39,7 +45,7 @@ struct LaneSegmentsKernel {
     std::uint64_t segment_bits;  // the lanes of its segment
   };
 
-  LessThanPivot<T> is_left;
+  Predicate is_left;
   T const* in;
   T* values;
   std::int64_t* left_count;
@@ -47,12 +53,11 @@ struct LaneSegmentsKernel {
   std::size_t segments;
   int length;   // of a segment
   int per_row;  // segments in a row of lanes; 0: a segment takes several rows
-  int groups;   // groups of rows that a thread takes, one after the other
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     std::size_t const thread = static_cast<std::size_t>(team.league_rank()) * team.team_size() + team.team_rank();
-    for (int group = 0; group < groups; ++group) {
-      std::size_t const number = thread * groups + group;
+    for (int group = 0; group < Tuning::segment_groups; ++group) {
+      std::size_t const number = thread * Tuning::segment_groups + group;
       if (per_row > 0) {
         short_segments(number * rows * per_row);
       } else if (number < segments) {
@@ -97,7 +102,7 @@ struct LaneSegmentsKernel {
             if (i >= count) return;
             int const before = bits_in(of_segment & bits_below(lane));
             int const behind = total + place.position - before;
-            values[begin + (i - place.position) + thread::either(vote ? 1 : 0, before, behind)] = own.at[row];
+            values[begin + (i - place.position) + either(vote ? 1 : 0, before, behind)] = own.at[row];
           },
           places, held, votes);
     }
@@ -110,7 +115,7 @@ struct LaneSegmentsKernel {
     int const count = static_cast<int>(Kokkos::min(n - begin, static_cast<std::size_t>(length)));
     // A GPU's rows lie in registers, whose numbers are known to the compiler alone: it goes through all of them.
     int const used = (count + Lanes::width - 1) / Lanes::width;
-    int const visited = as_gpu ? rows : used;
+    int const visited = Tuning::warps ? rows : used;
     auto held = lanes.template fill<Held>({});
     lanes.each(
         [&](int lane, Held& own) {
@@ -133,7 +138,7 @@ struct LaneSegmentsKernel {
             if (i >= count) return;
             int const before = before_row + bits_in(lefts & bits_below(lane));
             int const goes_left = static_cast<int>((lefts >> lane) & 1);
-            values[begin + thread::either(goes_left, before, total + i - before)] = own.at[row];
+            values[begin + either(goes_left, before, total + i - before)] = own.at[row];
           },
           held);
       before_row += bits_in(lefts);
@@ -166,50 +171,67 @@ struct LaneSegmentsKernel {
   }
 };
 
-/// Enqueues the launch. Throws Skip where a segment is longer than lanes hold.
-template <ExecutionSpace Exec, class T, bool as_gpu = is_gpu<Exec>>
-class LaneSegments {
+}  // namespace detail
+
+/// The partition of each segment. `in` and `out` [n], consecutive elements, which must not overlap; `counts` [segments]
+/// std::int64_t: how many of each segment went left.
+///
+/// Predicate: `bool operator()(T) const` for the device. Constructed once; allocates nothing. Calls only enqueue, and may
+/// run at the same time.
+template <ExecutionSpace Exec, class T, class Predicate, class Tuning = PartitionTuning<Exec, T>>
+class SegmentPartition {
+  using Kernel = detail::SegmentPartitionKernel<Exec, T, Predicate, Tuning>;
+  static constexpr int width = Kernel::Lanes::width;
+  static constexpr int vector_length = lane::vector_length<Exec>(width);
+
  public:
-  using Kernel = LaneSegmentsKernel<Exec, T, as_gpu>;
+  /// \param n elements of each array
+  /// \param segment elements of a segment, the last of which may be short; 0: the whole array is one. Throws Skip if it is
+  ///        longer than lanes hold.
+  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
+  /// \param label what Kokkos' tools call it
+  explicit SegmentPartition(Exec const& exec, std::size_t n, std::size_t segment, Predicate const& is_left = {},
+                            std::int64_t team = 0, std::string const& label = "tessera::segment_partition")
+      : label_(label + "::scan"),
+        is_left_(is_left),
+        n_(n),
+        segments_(segment == 0 ? 1 : tiles_of(n, segment)),
+        length_(length(segment == 0 || segment > n ? std::max<std::size_t>(1, n) : segment)),
+        per_row_(length_ <= width ? width / length_ : 0),
+        threads_(team_size(exec, team, vector_length)),
+        league_(league_of(tiles_of(segments_, threads_ * held()))) {}
 
-  LaneSegments(Exec const& exec, std::size_t n, Partition::Parameters const& parameters)
-      : n_(n), segments_(parameters.segments(n)), length_(length(n, parameters)) {
-    per_row_ = length_ <= width ? width / length_ : 0;
-    threads_ = kernels::team_size(exec, parameters.team, vector_length);
-    std::size_t const of_thread = static_cast<std::size_t>(groups) * (per_row_ > 0 ? Kernel::rows * per_row_ : 1);
-    league_ = league_of(tiles_of(segments_, threads_ * of_thread));
-  }
-
-  void operator()(Exec const& exec, LessThanPivot<T> const& is_left, T const* in, T* values,
-                  std::int64_t* left_count) const {
-    Kokkos::parallel_for("tessera::partition::lane_scan::scan",
-                         Kokkos::TeamPolicy<Exec>(exec, league_, threads_, vector_length),
-                         Kernel{is_left, in, values, left_count, n_, segments_, length_, per_row_, groups});
+  /// Enqueues it. Throws std::invalid_argument if a View has another length or a stride.
+  template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out, Writable<Exec, std::int64_t, 1> Counts>
+  void operator()(Exec const& exec, In const& in, Out const& out, Counts const& counts) const {
+    Kokkos::parallel_for(label_, Kokkos::TeamPolicy<Exec>(exec, league_, threads_, vector_length),
+                         Kernel{is_left_, contiguous(in, n_), contiguous(out, n_), contiguous(counts, segments_), n_,
+                                segments_, length_, per_row_});
   }
 
   [[nodiscard]] std::string note() const { return std::to_string(width) + " lanes"; }
 
  private:
-  static constexpr int width = Kernel::Lanes::width;
-  static constexpr int vector_length = lane::vector_length<Exec>(width);
-  static constexpr int groups = as_gpu ? 1 : 16;  // a team costs a host more than a few segments do
-
-  [[nodiscard]] static int length(std::size_t n, Partition::Parameters const& parameters) {
-    std::size_t const segment = parameters.segment;
-    std::size_t const longest = segment == 0 || segment > n ? std::max<std::size_t>(1, n) : segment;
-    if (longest > longest_lane_segment) {
-      throw Skip("segments of " + std::to_string(longest) + " (the lanes of a thread hold " +
-                 std::to_string(longest_lane_segment) + " here)");
+  [[nodiscard]] static int length(std::size_t segment) {
+    if (segment > Tuning::longest_segment) {
+      throw Skip("segments of " + std::to_string(segment) + " (the lanes of a thread hold " +
+                 std::to_string(Tuning::longest_segment) + " here)");
     }
-    return static_cast<int>(longest);
+    return static_cast<int>(segment);
+  }
+  // Segments that a thread takes.
+  [[nodiscard]] std::size_t held() const {
+    return static_cast<std::size_t>(Tuning::segment_groups) * (per_row_ > 0 ? Kernel::rows * per_row_ : 1);
   }
 
+  std::string label_;
+  Predicate is_left_;
   std::size_t n_;
   std::size_t segments_;
   int length_;
-  int per_row_ = 0;
-  int threads_ = 1;
-  int league_ = 0;
+  int per_row_;
+  int threads_;
+  int league_;
 };
 
-}  // namespace tessera::partition
+}  // namespace tessera::kernels

@@ -1,0 +1,44 @@
+#pragma once
+/// \file
+/// The Plan of a kernel that partitions the whole array at once.
+
+#include <string>
+
+#include "predicate.hpp"
+#include "problem.hpp"
+
+#include <tessera/core/problem.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::partition {
+
+/// Of a variant that says `template <Exec, T, Predicate> Kernel`: constructed from (exec, n, predicate, tile, team, label),
+/// enqueued with (exec, in, values, count).
+template <class Variant, ExecutionSpace Exec, class T>
+class WholeArrayPlan {
+ public:
+  WholeArrayPlan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
+      : kernel_(exec, length(input), LessThanPivot<T>(input.parameters.pivot), input.parameters.tile,
+                input.parameters.team, "tessera::partition::" + std::string(Variant::info.name)) {}
+
+  void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
+                  OutputOn<Partition, Exec, T> const& output) {
+    if (output.left_count.extent(0) == 0) return;  // no element, no segment
+    kernel_(exec, input.in, output.values, Kokkos::subview(output.left_count, 0));
+  }
+  [[nodiscard]] std::string note() const { return kernel_.note(); }
+
+ private:
+  [[nodiscard]] static std::size_t length(InputOn<Partition, Exec, T> const& input) {
+    if (!input.parameters.is_one_segment(input.in.extent(0))) {
+      throw Skip("segments of " + std::to_string(input.parameters.segment) +
+                 " (the whole array is partitioned at once)");
+    }
+    return input.in.extent(0);
+  }
+
+  typename Variant::template Kernel<Exec, T, LessThanPivot<T>> kernel_;
+};
+
+}  // namespace tessera::partition

@@ -1,0 +1,468 @@
+#pragma once
+/// \file
+/// A histogram: how many elements lie in each of `bins` equal bins over [lo, hi), and how many outside (histogram_bins.hpp
+/// has the rule). n elements are read once; counts of 64 bits are set to zero by a launch of their own.
+///
+/// - ScratchHistogram: a team counts its chunk in scratch, with atomics that never leave the multiprocessor, and adds its
+///   counts to the result. Fastest on GPUs; up to about 8000 bins.
+/// - LaneHistogram: every lane counts in scratch for itself, without atomics in the loop, whatever the elements are. Its
+///   counters are added up to the team's counts, these to the result. Fastest on hosts; up to about 900 bins there.
+///
+/// Example, 3 bins over [0, 3): 0.5 2 7 0.1 -> counts 2 0 1, outside 1.
+///
+/// Use:  histogram(exec, in, lo, hi, counts, outside);
+/// or, enqueued many times:  ScratchHistogram<Exec, float> count(exec, n, {lo, hi, bins});  count(exec, in, counts, outside);
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/histogram_bins.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/views.hpp>
+
+namespace tessera::kernels {
+
+/// How both count.
+template <ExecutionSpace Exec, class T>
+struct HistogramTuning {
+  static constexpr int lanes = lane::natural_width<Exec>;
+  /// On a GPU four 16-byte accesses of a lane under way, on hosts a cache line.
+  static constexpr int rows = is_gpu<Exec> ? 4 : 1;
+  static constexpr int pack = (is_gpu<Exec> ? 1 : 4) * collective::pack_width<T>;
+  /// Times as many teams as chunks usually are: scratch lets few of a GPU's run at once, and the last ones to start are
+  /// waited for.
+  static constexpr int waves = is_gpu<Exec> ? 2 : 1;
+  /// A lane's own counter: 8 bits on GPUs, 32 on hosts, where a thread's few lanes only keep additions to one counter apart.
+  using Counter = std::conditional_t<is_gpu<Exec>, std::uint8_t, std::uint32_t>;
+  /// Warps of a team with counters of their own: with 256 bins 4 take 34 KB, and 6 such teams share a multiprocessor of an
+  /// H200.
+  static constexpr int threads_of_lane_counters = 4;
+};
+
+namespace detail {
+
+/// Adds to a counter in a team's scratch, where nobody asks what was there before.
+///
+/// Adds atomically. The counter is in scratch level 0: on CUDA the instruction for shared memory is named, since an
+/// atomic of an address of unknown kind asks for the kind each time. Who calls: any lane. Others see the sum after a
+/// barrier.
+KOKKOS_INLINE_FUNCTION void scratch_add(std::uint32_t* counter, std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  auto const address = static_cast<std::uint32_t>(__cvta_generic_to_shared(counter));
+  asm volatile("red.shared.add.u32 [%0], %1;" : : "r"(address), "r"(value) : "memory");
+#else
+  Kokkos::atomic_add(counter, value);
+#endif
+}
+
+/// The elements of one thread's part, in no order: several 16-byte accesses of a lane under way where the part is whole
+/// and aligned, element by element where it is not.
+///
+/// Calls `body(lane, x)` until every element of the first `count` of `part` was in an array x: one of
+/// RowCount * N elements where `count` is the whole part, RowCount * W * N, and packs of N can be read from it; else of
+/// one element.
+///
+/// Who calls: all lanes of one thread; pointer and count are the same in all of them. The body must not exchange values
+/// between lanes: they may have different trip counts. Scratch, barriers: none.
+///
+/// Example, W = 2, N = 2, 2 rows, 8 elements: lane 0 gets 0 1 4 5, lane 1 gets 2 3 6 7. Of 7: lane 0 gets 0, 2, 4, 6.
+template <int RowCount, int N, lane::Lanes L, class T, class Body>
+KOKKOS_FUNCTION void for_each_element(L const& lanes, T const* part, int count, Body const& body) {
+  bool const whole = count == RowCount * L::width * N && collective::is_aligned_for_packs<N>(part);
+  lanes.each([&](int lane) {
+    if (whole) {
+      T x[RowCount * N];
+      for (int row = 0; row < RowCount; ++row) {
+        collective::Pack<T, N> const pack = collective::pack_at<N>(part + (row * L::width + lane) * N);
+        for (int e = 0; e < N; ++e) x[row * N + e] = pack[e];
+      }
+      body(lane, x);
+    } else {
+      for (int i = lane; i < count; i += L::width) {
+        T const x[1] = {part[i]};
+        body(lane, x);
+      }
+    }
+  });
+}
+
+/// counts and outside as one array of bins + 1: `outside` follows the last bin, as the rule of the bins says it.
+struct BinCounts {
+  std::int64_t* counts;
+  std::int64_t* outside;
+  std::int32_t bins;
+
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t& operator[](std::int32_t bin) const {
+    return bin < bins ? counts[bin] : *outside;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION std::int32_t size() const { return bins + 1; }
+
+  /// Index: the bin.
+  KOKKOS_FUNCTION void operator()(std::int32_t bin) const { (*this)[bin] = 0; }
+
+  /// Adds what `of(bin)` says for each bin and for outside. Who calls: all threads and lanes of a team; no barriers.
+  template <class Member, class Of>
+  KOKKOS_FUNCTION void add(Member const& team, Of const& of) const {
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, size()), [&](std::int32_t bin) {
+      std::uint32_t const more = of(bin);
+      if (more != 0) Kokkos::atomic_add(&(*this)[bin], static_cast<std::int64_t>(more));
+    });
+  }
+};
+
+/// How teams share an array.
+struct HistogramShape {
+  int threads;
+  int copies;  ///< of the counters in a team's scratch
+  Chunks chunks;
+};
+
+/// The teams' chunks: of the user's `tile`, or enough to fill the machine, but none so small that adding its counts to the
+/// result costs more than counting. A chunk is about 2^30 elements at most: its 32-bit counts cannot overflow.
+///
+/// \param part elements that a team takes at a time; \param lanes of a team
+template <class Tuning, ExecutionSpace Exec>
+[[nodiscard]] Chunks histogram_chunks(Exec const& exec, std::size_t n, std::int64_t bins, std::int64_t requested_tile,
+                                      std::size_t part, int lanes) {
+  if (requested_tile > 0) {
+    auto const tile = static_cast<std::size_t>(requested_tile);
+    return {.n = n, .size = tile, .count = league_of(std::max<std::size_t>(1, tiles_of(n, tile)))};
+  }
+  std::size_t const fill = teams_that_fill(exec, lanes) * Tuning::waves;
+  std::size_t const worthwhile = std::max<std::size_t>(1, n / (4 * static_cast<std::size_t>(bins)));
+  std::size_t const necessary = tiles_of(n, std::size_t{1} << 30);
+  return split(n, part, std::max(std::min(fill, worthwhile), necessary));
+}
+
+/// A team counts in scratch, with atomics that never leave the multiprocessor; its threads share `copies` of the counts.
+template <ExecutionSpace Exec, class T, class Bins, class Tuning>
+struct ScratchHistogramKernel {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  using Lanes = lane::On<Exec, Tuning::lanes>;
+  using Words =
+      Kokkos::View<std::uint32_t*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  static constexpr int rows = Tuning::rows;
+  static constexpr int pack = Tuning::pack;
+  static constexpr int part = rows * Lanes::width * pack;
+  static constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
+
+  T const* in;
+  BinCounts result;
+  Bins bins;
+  Chunks chunks;
+  int copies;
+
+  [[nodiscard]] static HistogramShape shape(Exec const& exec, std::size_t n, std::int32_t bins, std::int64_t tile,
+                                            std::int64_t team) {
+    int const threads = team_size(exec, team, vector_length);
+    // As many bins as fit at all; of copies, what leaves room for other teams. Two threads share one.
+    int const fitting = scratch_tile<Exec>(0, 4 * (static_cast<std::size_t>(bins) + 1), 0);
+    return {threads, std::clamp(fitting, 1, (threads + 1) / 2),
+            histogram_chunks<Tuning>(exec, n, bins, tile, static_cast<std::size_t>(threads) * part,
+                                     threads * vector_length)};
+  }
+  [[nodiscard]] static std::size_t scratch_bytes(int bins, int copies) {
+    return Words::shmem_size(copies * (bins + 1));
+  }
+  [[nodiscard]] static std::string note(HistogramShape const& of) {
+    return std::to_string(of.chunks.count) + (of.chunks.count == 1 ? " chunk, " : " chunks, ") +
+           std::to_string(of.copies) + (of.copies == 1 ? " copy" : " copies");
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Lanes const lanes;
+    Bins const bin_of = bins;  // the counts might be written to the kernel's own memory, for all a compiler knows
+    // One counter more than bins: what is outside costs no branch. With an even number of bins, copies begin in
+    // different banks.
+    int const size = result.size();
+    Words const counts(team.team_scratch(0), copies * size);
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, copies * size), [&](int i) { counts(i) = 0; });
+    team.team_barrier();
+    std::uint32_t* const own = counts.data() + team.team_rank() % copies * size;
+    std::size_t const end = chunks.end(team.league_rank());
+    for (std::size_t begin = chunks.begin(team.league_rank()) + static_cast<std::size_t>(team.team_rank()) * part;
+         begin < end; begin += static_cast<std::size_t>(team.team_size()) * part) {
+      for_each_element<rows, pack>(lanes, in + begin, thread::count_before(begin, end, part),
+                                   [&]<int N>(int, T const(&x)[N]) {
+                                     std::int32_t bin[N];
+                                     for (int k = 0; k < N; ++k) bin[k] = bin_of(x[k]);
+                                     for (int k = 0; k < N; ++k) add_one(team, own + bin[k]);
+                                   });
+    }
+    team.team_barrier();
+    result.add(team, [&](int bin) {
+      std::uint32_t sum = 0;
+      for (int copy = 0; copy < copies; ++copy) sum += counts(copy * size + bin);
+      return sum;
+    });
+    team.team_barrier();  // hosts count another chunk in the same scratch
+  }
+
+ private:
+  KOKKOS_FUNCTION static void add_one(Member const& team, std::uint32_t* counter) {
+    if (vector_length == 1 && team.team_size() == 1) {
+      ++*counter;  // a host's thread alone: an atomic would cost it 20 cycles
+    } else {
+      scratch_add(counter, 1);
+    }
+  }
+};
+
+/// Counters of a lane's own, side by side in scratch: counting needs neither atomics nor the other lanes, and no two
+/// lanes meet in a bank. `count` counters for each of the W lanes of one thread. Counter: std::uint8_t or std::uint32_t.
+///
+/// A word of 32 bits holds 4 counters of 8 bits or one of 32; word w of lane l is at w * W + l, so that on a GPU with 32
+/// lanes a lane has a bank to itself, whatever it counts. 8 bits: four times as many counters in the same scratch, at
+/// the price of a flush after 255 elements of a lane, which costs a load, a store and six operations a word: for 64
+/// words (256 counters) about 2 operations an element. 16 bits would halve the teams on a multiprocessor to save 1.9 of
+/// them. 32 bits: hosts, where scratch is a cache and lanes are few.
+///
+/// Example, W = 2, 3 counters of 8 bits, one word a lane; lane 0 counts 0 0 2, lane 1 counts 2: the words are 0x00010002
+/// and 0x00010000; flushed: 2, 0, 2.
+template <lane::Lanes L, class Counter>
+struct LaneCounters {
+  static_assert(std::is_same_v<Counter, std::uint8_t> || std::is_same_v<Counter, std::uint32_t>);
+  static_assert(sizeof(Counter) == 4 || std::endian::native == std::endian::little, "counter k is bits 8k to 8k + 7");
+  static constexpr int in_word = 4 / static_cast<int>(sizeof(Counter));
+  /// What a lane may count between two flushes.
+  static constexpr std::uint32_t limit = std::numeric_limits<Counter>::max();
+
+  /// Words of scratch for one thread.
+  [[nodiscard]] KOKKOS_FUNCTION static constexpr int words_for(int count) {
+    return (count + in_word - 1) / in_word * L::width;
+  }
+
+  std::uint32_t* words;  // words_for(count)
+  int count;
+
+  /// Who calls: all lanes of the thread, before they count.
+  KOKKOS_FUNCTION void set_to_zero(L const& lanes) const {
+    lanes.each([&](int lane) {
+      for (int at = lane; at < words_for(count); at += L::width) words[at] = 0;
+    });
+  }
+
+  /// Who calls: any lane, with its own number.
+  KOKKOS_FUNCTION void add_one(int lane, int index) const {
+    // ((of / in_word) * W + lane) * in_word + of % in_word, in two multiply-adds and an `and` on a GPU.
+    auto const of = static_cast<std::uint32_t>(index);
+    std::uint32_t const in_lane = of * L::width - of % in_word * (L::width - 1);
+    ++reinterpret_cast<Counter*>(words + lane)[in_lane];
+  }
+
+  /// Calls `body(index, sum over the lanes)`, each index in some lane, and sets the counters to zero. With 8 bits W is
+  /// at most 64: sums of 16 bits hold.
+  ///
+  /// Who calls: all lanes of the thread together. Barriers: lanes.sync() before and after.
+  template <class Body>
+  KOKKOS_FUNCTION void flush(L const& lanes, Body const& body) const {
+    lanes.sync();
+    lanes.each([&](int lane) {
+      for (int word = lane; word * in_word < count; word += L::width) {
+        std::uint32_t even = 0;  // of bytes 0 and 2, or of the one counter
+        std::uint32_t odd = 0;   // of bytes 1 and 3
+        for (int i = 0; i < L::width; ++i) {
+          // Lanes begin with their own: they are at words of the same rank in the bank, and must not all want lane 0's.
+          std::uint32_t& at = words[word * L::width + ((i + lane) & (L::width - 1))];
+          if constexpr (in_word == 1) {
+            even += at;
+          } else {
+            even += at & 0x00ff00ffu;
+            odd += (at >> 8) & 0x00ff00ffu;
+          }
+          at = 0;
+        }
+        if constexpr (in_word == 1) {
+          body(word, even);
+        } else {
+          int const first = word * in_word;
+          std::uint32_t const sums[4] = {even & 0xffffu, odd & 0xffffu, even >> 16, odd >> 16};
+          for (int k = 0; k < 4; ++k) {
+            if (first + k < count) body(first + k, sums[k]);
+          }
+        }
+      }
+    });
+    lanes.sync();
+  }
+};
+
+/// Every lane counts in counters of its own; before they can overflow, and at the end, a thread's lanes add them up to
+/// the team's counts in scratch, and the team adds those to the result.
+template <ExecutionSpace Exec, class T, class Bins, class Tuning>
+struct LaneHistogramKernel {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  using Lanes = lane::On<Exec, Tuning::lanes>;
+  using Counters = LaneCounters<Lanes, typename Tuning::Counter>;
+  using Words =
+      Kokkos::View<std::uint32_t*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  static constexpr int rows = Tuning::rows;
+  static constexpr int pack = Tuning::pack;
+  static constexpr int part = rows * Lanes::width * pack;
+  static constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
+  // A part gives a lane rows * pack elements.
+  static constexpr std::uint32_t parts_between_flushes = Counters::limit / (rows * pack);
+
+  T const* in;
+  BinCounts result;
+  Bins bins;
+  Chunks chunks;
+  int copies;  // of the lanes' counters: one a thread
+
+  [[nodiscard]] static std::size_t scratch_bytes(int bins, int threads) {
+    return Words::shmem_size(bins + 1 + threads * Counters::words_for(bins + 1));
+  }
+  [[nodiscard]] static std::size_t scratch_there(Exec const& exec) {
+    return static_cast<std::size_t>(Policy(exec, 1, 1).scratch_size_max(0));
+  }
+  /// Whether a team's scratch holds the counters.
+  [[nodiscard]] static bool fits(Exec const& exec, std::int32_t bins, int threads) {
+    return scratch_bytes(bins, threads) <= scratch_there(exec);
+  }
+  [[nodiscard]] static HistogramShape shape(Exec const& exec, std::size_t n, std::int32_t bins, std::int64_t tile,
+                                            std::int64_t team) {
+    // What was asked for, or as many as fit.
+    int const wanted = team_size(exec, team, vector_length);
+    int threads = team > 0 ? wanted : std::min(wanted, Tuning::threads_of_lane_counters);
+    while (team == 0 && threads > 1 && !fits(exec, bins, threads)) --threads;
+    if (!fits(exec, bins, threads)) {
+      throw Skip("counters of " + std::to_string(scratch_bytes(bins, threads)) + " bytes for " + std::to_string(bins) +
+                 " bins and " + std::to_string(threads * Lanes::width) + " lanes (a team's scratch holds " +
+                 std::to_string(scratch_there(exec)) + ")");
+    }
+    std::size_t const team_part = static_cast<std::size_t>(threads) * part;
+    Chunks chunks = histogram_chunks<Tuning>(exec, n, bins, tile, team_part, threads * vector_length);
+    // A chunk of one part more than the counters hold would be flushed twice.
+    std::size_t const period = parts_between_flushes * team_part;
+    if (tile == 0 && chunks.size > period) {
+      chunks.size -= chunks.size % period;
+      chunks.count = league_of(tiles_of(n, chunks.size));
+    }
+    return {threads, threads, chunks};
+  }
+  [[nodiscard]] static std::string note(HistogramShape const& of) {
+    return std::to_string(of.chunks.count) + (of.chunks.count == 1 ? " chunk of " : " chunks, teams of ") +
+           std::to_string(of.threads * vector_length);
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Lanes const lanes;
+    Bins const bin_of = bins;  // the counters might be written to the kernel's own memory, for all a compiler knows
+    // One counter more than bins: what is outside costs no branch.
+    int const size = result.size();
+    int const of_thread = Counters::words_for(size);
+    Words const words(team.team_scratch(0), size + team.team_size() * of_thread);
+    std::uint32_t* const counts = words.data();
+    Counters const counters{counts + size + team.team_rank() * of_thread, size};
+    auto const add_to_team = [&](int bin, std::uint32_t more) {
+      if (more != 0) scratch_add(counts + bin, more);
+    };
+
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, size), [&](int bin) { counts[bin] = 0; });
+    counters.set_to_zero(lanes);
+    team.team_barrier();
+    std::uint32_t left = parts_between_flushes;
+    std::size_t const end = chunks.end(team.league_rank());
+    for (std::size_t begin = chunks.begin(team.league_rank()) + static_cast<std::size_t>(team.team_rank()) * part;
+         begin < end; begin += static_cast<std::size_t>(team.team_size()) * part) {
+      if (left-- == 0) {
+        counters.flush(lanes, add_to_team);
+        left = parts_between_flushes - 1;
+      }
+      for_each_element<rows, pack>(lanes, in + begin, thread::count_before(begin, end, part),
+                                   [&]<int N>(int lane, T const(&x)[N]) {
+                                     std::int32_t bin[N];
+                                     for (int k = 0; k < N; ++k) bin[k] = bin_of(x[k]);
+                                     for (int k = 0; k < N; ++k) counters.add_one(lane, bin[k]);
+                                   });
+    }
+    counters.flush(lanes, add_to_team);
+    team.team_barrier();
+    result.add(team, [&](int bin) { return counts[bin]; });
+    team.team_barrier();  // hosts count another chunk in the same scratch
+  }
+};
+
+/// Chooses a kernel's shape once, and enqueues zeros for every bin and outside, then the count.
+template <ExecutionSpace Exec, class T, class Bins, class Kernel>
+class HistogramLaunches {
+ public:
+  /// \param n elements
+  /// \param tile elements that a team counts before it adds to the result; 0: as many as fill the machine
+  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many, or scratch does not hold the
+  ///        counts.
+  /// \param label what Kokkos' tools call it
+  HistogramLaunches(Exec const& exec, std::size_t n, Bins const& bins, std::int64_t tile = 0, std::int64_t team = 0,
+                    std::string const& label = "tessera::histogram")
+      : label_(label), bins_(bins), shape_(Kernel::shape(exec, n, bins.count, tile, team)) {}
+
+  /// Enqueues both. Throws std::invalid_argument if `in` or `counts` has another length or a stride.
+  template <Readable<Exec, T, 1> In, Writable<Exec, std::int64_t, 1> Counts, Writable<Exec, std::int64_t, 0> Outside>
+  void operator()(Exec const& exec, In const& in, Counts const& counts, Outside const& outside) const {
+    T const* const from = contiguous(in, shape_.chunks.n);
+    BinCounts const result{contiguous(counts, static_cast<std::size_t>(bins_.count)), outside.data(), bins_.count};
+    Kokkos::parallel_for(label_ + "::zero",
+                         Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int32_t>>(exec, 0, result.size()), result);
+    typename Kernel::Policy policy(exec, shape_.chunks.count, shape_.threads, Kernel::vector_length);
+    auto const bytes = static_cast<int>(Kernel::scratch_bytes(bins_.count, shape_.copies));
+    Kokkos::parallel_for(label_ + "::count", policy.set_scratch_size(0, Kokkos::PerTeam(bytes)),
+                         Kernel{from, result, bins_, shape_.chunks, shape_.copies});
+  }
+
+  [[nodiscard]] std::string note() const { return Kernel::note(shape_); }
+
+ private:
+  std::string label_;
+  Bins bins_;
+  HistogramShape shape_;
+};
+
+}  // namespace detail
+
+/// counts[b] = elements in bin b, outside = elements in none; counted in scratch by atomics. `in` [n], consecutive
+/// elements; `counts` [bins] and `outside`, one number (rank 0), of std::int64_t.
+///
+/// Bins: the rule, `std::int32_t operator()(T) const` for the device, which gives the bin, or `count` for none; and its
+/// member `count`. Constructed once; allocates nothing. Calls only enqueue; those that write other Views may run at the
+/// same time.
+template <ExecutionSpace Exec, class T, class Bins = EqualBins<T>, class Tuning = HistogramTuning<Exec, T>>
+using ScratchHistogram =
+    detail::HistogramLaunches<Exec, T, Bins, detail::ScratchHistogramKernel<Exec, T, Bins, Tuning>>;
+
+/// The same by counters of each lane.
+template <ExecutionSpace Exec, class T, class Bins = EqualBins<T>, class Tuning = HistogramTuning<Exec, T>>
+using LaneHistogram = detail::HistogramLaunches<Exec, T, Bins, detail::LaneHistogramKernel<Exec, T, Bins, Tuning>>;
+
+/// counts[b] = elements of `in` [n] in bin b of the equal bins over [lo, hi), as many as `counts` has; `outside` = elements
+/// in none. Of integers lo and hi are whole numbers. For a single use: it chooses the kernel, enqueues, and waits. Throws
+/// Skip if scratch does not hold the counts.
+template <ExecutionSpace Exec, class In, class Counts, class Outside>
+void histogram(Exec const& exec, In const& in, double lo, double hi, Counts const& counts, Outside const& outside) {
+  using T = typename In::non_const_value_type;
+  EqualBins<T> const bins(lo, hi, static_cast<std::int64_t>(counts.extent(0)));
+  if (!is_gpu<Exec> &&
+      detail::LaneHistogramKernel<Exec, T, EqualBins<T>, HistogramTuning<Exec, T>>::fits(exec, bins.count, 1)) {
+    LaneHistogram<Exec, T>(exec, in.extent(0), bins)(exec, in, counts, outside);
+  } else {
+    ScratchHistogram<Exec, T>(exec, in.extent(0), bins)(exec, in, counts, outside);
+  }
+  exec.fence("tessera: histogram");
+}
+
+}  // namespace tessera::kernels

@@ -1,0 +1,512 @@
+#pragma once
+/// \file
+/// The stable partition: the elements of which a predicate is true first ("left"), then all others ("right"), both in the
+/// order in which they were; and stream compaction, which keeps the left ones alone.
+///
+/// - ReduceThenScatter, two launches, 3n traffic, of which two thirds is reading. Every team counts one contiguous chunk
+///   of tiles; in the second launch every team adds up the counts of all chunks, of which there are only as many as fill
+///   the machine, and then knows where the elements of its tiles go. Nobody waits for another tile.
+/// - LookBackPartition: every team splits a tile, learns from its predecessors how many left elements lie before it
+///   (decoupled look-back, collective/look_back.hpp), and writes the left ones to their places. The places of the right
+///   ones begin behind all left ones, of which nobody knows the number before the last tile is counted: they go to a
+///   buffer of their own, in order, from where a second launch moves them. 2n traffic where all are left, 4n where all are
+///   right.
+/// - LookBackCompaction: the same pass without the right ones. n elements read, the left ones written, one launch.
+///
+/// Tiles lie in registers; their elements change places in the team's scratch, so that both sides are written as runs of
+/// neighbours. On hosts nothing branches on data.
+///
+/// Example, left is < 5, tiles of 3: 3 7 1 | 8 9 2 | 6 4 -> lefts 2, 1, 1, before them 0, 2, 3, of all 4
+/// -> 3 1 2 4 | 7 8 9 6.
+///
+/// Use:  partition(exec, in, out, count, IsNegative{});  compact(exec, in, out, count, IsNegative{});
+/// or, enqueued many times:  ReduceThenScatter<Exec, float, IsNegative> split(exec, n);  split(exec, in, out, count);
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/look_back.hpp>
+#include <tessera/collective/operators.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/team/lane_scan.hpp>
+#include <tessera/collective/thread/reduce.hpp>
+#include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
+#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/look_back_workspace.hpp>
+#include <tessera/kernels/partition_tile.hpp>
+#include <tessera/kernels/views.hpp>
+
+namespace tessera::kernels {
+
+namespace detail {
+
+/// Left elements before a place, and of all.
+struct LeftCounts {
+  std::int64_t before;
+  std::int64_t total;
+};
+struct AddLeftCounts {
+  [[nodiscard]] KOKKOS_FUNCTION LeftCounts identity() const { return {0, 0}; }
+  [[nodiscard]] KOKKOS_FUNCTION LeftCounts operator()(LeftCounts const& a, LeftCounts const& b) const {
+    return {a.before + b.before, a.total + b.total};
+  }
+};
+
+template <ExecutionSpace Exec, class T, class Predicate, class Tuning>
+struct ReduceThenScatterKernels {
+  using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
+  using Shape = PartitionShape<Exec, T, Tuning>;
+  using Lanes = typename Shape::Lanes;
+  using Rows = thread::Rows<T, Shape::Part::rows, Shape::Part::pack>;
+  template <class Value>
+  using Scratch = Kokkos::View<Value*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  struct CountTag {};
+  struct ScatterTag {};
+  template <class Tag>
+  using Policy = Kokkos::TeamPolicy<Exec, Tag, typename Tuning::Bounds>;
+
+  Predicate is_left;
+  T const* in;
+  T* values;
+  std::int64_t* left_count;
+  std::int64_t* chunk_counts;
+  Chunks chunks;
+  std::size_t tile;
+  int part;
+  bool is_one_tile;  // whose count is that of all: there was no first launch
+
+  [[nodiscard]] static std::size_t count_scratch(Shape const& shape) {
+    return Scratch<LeftCounts>::shmem_size(shape.threads);
+  }
+  [[nodiscard]] static std::size_t scatter_scratch(Shape const& shape) {
+    return Scratch<LeftCounts>::shmem_size(shape.threads) + Scratch<int>::shmem_size(shape.threads) +
+           Scratch<T>::shmem_size(shape.tile);
+  }
+
+  KOKKOS_FUNCTION void operator()(CountTag, Member const& team) const {
+    Lanes const lanes;
+    Scratch<LeftCounts> const sums(team.team_scratch(0), team.team_size());
+    std::size_t const end = chunks.end(team.league_rank());
+    auto lefts = lanes.template fill<LeftCounts>({0, 0});
+    for (std::size_t begin = chunks.begin(team.league_rank()); begin < end; begin += tile) {
+      int const tile_count = thread::count_before(begin, end, static_cast<int>(tile));
+      int const own = Kokkos::min(static_cast<int>(team.team_rank()) * part, tile_count);
+      int const count = Kokkos::min(part, tile_count - own);
+      auto values_read = lanes.template fill<Rows>({});
+      thread::load_rows(lanes, in + begin + own, count, T{}, values_read);
+      lanes.each(
+          [&](int lane, Rows const& rows, LeftCounts& sum) {
+            sum.total +=
+                count == Shape::Part::size ? lefts_of<true>(lane, rows, count) : lefts_of<false>(lane, rows, count);
+          },
+          values_read, lefts);
+    }
+    AddLeftCounts const add;
+    LeftCounts const own = thread::reduce<LeftCounts>(lanes, lefts, add);
+    LeftCounts const all = team::scan_threads(team, lanes, own, sums.data(), add).total;
+    Kokkos::single(Kokkos::PerTeam(team), [&] { chunk_counts[team.league_rank()] = all.total; });
+    // Should a host go on with another chunk in the same scratch. (Today there are no more chunks than teams.)
+    team.team_barrier();
+  }
+
+  KOKKOS_FUNCTION void operator()(ScatterTag, Member const& team) const {
+    Scratch<LeftCounts> const sums(team.team_scratch(0), team.team_size());
+    Scratch<int> const totals(team.team_scratch(0), team.team_size());
+    Scratch<T> const exchange(team.team_scratch(0), tile);
+    // The last chunks and tiles first: they are what the first launch left in the caches. (On hosts a thread takes the
+    // chunk again that it counted.)
+    int const chunk = Tuning::warps ? chunks.count - 1 - team.league_rank() : team.league_rank();
+    LeftCounts const of_chunks = is_one_tile ? LeftCounts{0, 0} : counted(team, chunk, sums.data());
+    std::int64_t total = of_chunks.total;
+    std::int64_t upto = is_one_tile ? 0 : of_chunks.before + chunk_counts[chunk];  // lefts to the end of a tile
+    std::size_t const end = chunks.end(chunk);
+    std::size_t tiles = (end - chunks.begin(chunk) + tile - 1) / tile;
+    while (tiles > 0) {
+      --tiles;
+      std::size_t const begin = chunks.begin(chunk) + tiles * tile;
+      int const count = thread::count_before(begin, end, static_cast<int>(tile));
+      PartitionTile<Shape, T, Predicate, Tuning> own;
+      // The barrier in there comes before `exchange` is written again, and the one below before `totals` is.
+      auto const counts = own.load(team, in + begin, part, count, is_left, totals.data());
+      own.template exchange<true>(is_left, counts, exchange.data());
+      team.team_barrier();
+      if (is_one_tile) total = upto = counts.lefts;
+      upto -= counts.lefts;  // now: to the tile's begin
+      store_run<Shape, Tuning>(team, exchange.data(), counts.lefts, values + upto);
+      store_run<Shape, Tuning>(team, exchange.data() + counts.lefts, count - counts.lefts,
+                               values + total + (begin - static_cast<std::size_t>(upto)));
+    }
+    Kokkos::single(Kokkos::PerTeam(team), [&] {
+      if (chunk == 0) left_count[0] = total;
+    });
+  }
+
+ private:
+  template <bool is_whole>
+  [[nodiscard]] KOKKOS_FUNCTION int lefts_of(int lane, Rows const& rows, int count) const {
+    int lefts = 0;
+    for (int row = 0; row < Rows::rows; ++row) {
+      for (int e = 0; e < Rows::pack; ++e) {
+        bool const is_there = is_whole || thread::row_offset<Lanes::width, Rows::pack>(row, lane, e) < count;
+        lefts += is_there && is_left(rows.at[row][e]) ? 1 : 0;
+      }
+    }
+    return lefts;
+  }
+
+  // Adds up the counts of the chunks before one, and of all. Every lane of the team gets them.
+  [[nodiscard]] KOKKOS_FUNCTION LeftCounts counted(Member const& team, int chunk, LeftCounts* scratch) const {
+    Lanes const lanes;
+    AddLeftCounts const add;
+    auto lefts = lanes.template fill<LeftCounts>({0, 0});
+    for (int first = team.team_rank() * Lanes::width; first < chunks.count; first += Lanes::width * team.team_size()) {
+      lanes.each(
+          [&](int lane, LeftCounts& sum) {
+            if (first + lane >= chunks.count) return;
+            std::int64_t const of_chunk = chunk_counts[first + lane];
+            sum = add(sum, {first + lane < chunk ? of_chunk : 0, of_chunk});
+          },
+          lefts);
+    }
+    LeftCounts const own = thread::reduce<LeftCounts>(lanes, lefts, add);
+    return team::scan_threads(team, lanes, own, scratch, add).total;
+  }
+};
+
+/// Count: unsigned, holds numbers up to n. Of 32 bits it shares a word with its flag.
+template <ExecutionSpace Exec, class T, class Predicate, class Count, bool with_rights, class Tuning>
+struct LookBackSplitKernel {
+  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
+  using Member = typename Policy::member_type;
+  using Shape = PartitionShape<Exec, T, Tuning>;
+  using Lanes = typename Shape::Lanes;
+
+  struct Shared {
+    std::uint32_t tile;
+    Count before;
+  };
+  template <class Value>
+  using Scratch = Kokkos::View<Value*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  Predicate is_left;
+  T const* in;
+  T* values;
+  T* rights;  // all right elements, in order
+  std::int64_t* left_count;
+  std::size_t n;
+  std::size_t tiles;
+  std::size_t tile_size;
+  int part;
+  collective::LookBackHandle<Count> look_back;
+
+  [[nodiscard]] static std::size_t scratch_bytes(Shape const& shape) {
+    return Scratch<Shared>::shmem_size(1) + Scratch<int>::shmem_size(shape.threads) +
+           Scratch<T>::shmem_size(shape.tile);
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Lanes const lanes;
+    collective::Sum<Count> const add;
+    Scratch<Shared> const shared(team.team_scratch(0), 1);
+    Scratch<int> const totals(team.team_scratch(0), team.team_size());
+    Scratch<T> const exchange(team.team_scratch(0), tile_size);
+
+    // 1. The tile's number: in the order in which teams start, not in which they are numbered.
+    Kokkos::single(Kokkos::PerTeam(team), [&] { shared(0).tile = look_back.next_tile(); });
+    team.team_barrier();
+    std::size_t const number = shared(0).tile;
+    std::size_t const begin = number * tile_size;
+    int const count = thread::count_before(begin, n, static_cast<int>(tile_size));
+
+    // 2. The tile alone. Its elements go to scratch before anybody is asked: by then more have answered.
+    PartitionTile<Shape, T, Predicate, Tuning> tile;
+    auto const counts = tile.load(team, in + begin, part, count, is_left, totals.data());
+    auto const lefts = static_cast<Count>(counts.lefts);
+    if (team.team_rank() == 0 && number > 0) publish(team, number, collective::TileState::partial, lefts);
+    tile.template exchange<with_rights>(is_left, counts, exchange.data());
+
+    // 3. What lies before it.
+    if (team.team_rank() == 0) {
+      Count const before = number > 0 ? look_back.before(lanes, number, add) : add.identity();
+      publish(team, number, collective::TileState::inclusive, add(before, lefts));
+      Kokkos::single(Kokkos::PerThread(team), [&] {
+        shared(0).before = before;
+        if (number + 1 == tiles) left_count[0] = static_cast<std::int64_t>(add(before, lefts));
+      });
+    }
+    team.team_barrier();
+
+    // 4. Runs of neighbours, as wide as the tile has left and right elements.
+    std::size_t const before = shared(0).before;
+    store_run<Shape, Tuning>(team, exchange.data(), counts.lefts, values + before);
+    if constexpr (with_rights) {
+      store_run<Shape, Tuning>(team, exchange.data() + counts.lefts, count - counts.lefts, rights + (begin - before));
+    }
+  }
+
+ private:
+  KOKKOS_FUNCTION void publish(Member const& team, std::size_t tile, collective::TileState state, Count value) const {
+    Kokkos::single(Kokkos::PerThread(team), [&] { look_back.publish(tile, state, value); });
+  }
+};
+
+/// Moves the right elements behind the left ones. As many teams as fill the machine: how many elements there are to
+/// move, they find out when they run.
+template <ExecutionSpace Exec, class T, class Tuning>
+struct MoveRights {
+  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
+  using Member = typename Policy::member_type;
+  using Lanes = lane::On<Exec, Tuning::lanes>;
+  static constexpr int in_flight = Tuning::moves_in_flight;
+  static constexpr int pack = collective::pack_width<T>;
+  using Pack = collective::Pack<T, pack>;
+  using Block = InFlight<Pack, in_flight>;
+
+  T const* rights;  // as an allocation begins, aligned for packs
+  T* values;
+  std::int64_t const* left_count;
+  std::size_t n;
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    auto const lefts = static_cast<std::size_t>(left_count[0]);
+    T* const to = values + lefts;
+    auto const count = static_cast<std::int64_t>(n - lefts);
+    // Tiles begin where a line of the target does.
+    int const shift = behind_line<Tuning>(to);
+    int const tile = tile_of(team.team_size());
+    std::int64_t const tiles = (count + shift + tile - 1) / tile;
+    for (std::int64_t number = team.league_rank(); number < tiles; number += team.league_size()) {
+      // The last first: the caches still hold it.
+      std::int64_t const begin = (tiles - 1 - number) * tile - shift;
+      if (Tuning::warps && begin >= 0 && begin + tile + pack <= count) {
+        move_packs(team, begin, to + begin);
+      } else {
+        std::int64_t const first = Kokkos::max<std::int64_t>(begin, 0);
+        auto const moved = static_cast<int>(Kokkos::min<std::int64_t>(begin + tile, count) - first);
+        T const* const tile_from = rights + first;
+        T* const tile_to = to + first;
+        Kokkos::parallel_for(Kokkos::TeamVectorRange(team, moved), [&](int i) { tile_to[i] = tile_from[i]; });
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] KOKKOS_FUNCTION static int tile_of(int threads) {
+    if constexpr (Tuning::warps)
+      return in_flight * Lanes::width * pack * threads;
+    else
+      return Tuning::moved_at_once;
+  }
+
+  // A whole tile, at least a pack before the last element. It begins where a line of the target does, but somewhere in a
+  // pack of the source: a lane loads the pack in which its elements begin, the rest of them is in the next lane's.
+  KOKKOS_FUNCTION void move_packs(Member const& team, std::int64_t begin, T* to) const {
+    Lanes const lanes;
+    int const ahead = static_cast<int>(begin % pack);
+    int const first = team.team_rank() * Lanes::width * pack;
+    int const stride = team.team_size() * Lanes::width * pack;
+    T const* const from = rights + (begin - ahead);
+    auto own = lanes.template fill<Block>({});
+    auto behind = lanes.template fill<Block>({});  // the last lane
+    lanes.each(
+        [&](int lane, Block& mine, Block& more) {
+          for (int k = 0; k < in_flight; ++k) {
+            T const* const at = from + first + k * stride + lane * pack;
+            mine.at[k] = collective::pack_at<pack>(at);
+            if (lane + 1 == Lanes::width) more.at[k] = collective::pack_at<pack>(at + pack);
+          }
+        },
+        own, behind);
+    auto const next = lanes.shift_down(own, 1);
+    lanes.each(
+        [&](int lane, Block const& mine, Block const& following, Block const& more) {
+          for (int k = 0; k < in_flight; ++k) {
+            T window[2 * pack];
+            for (int e = 0; e < pack; ++e) {
+              window[e] = mine.at[k][e];
+              window[pack + e] = lane + 1 == Lanes::width ? more.at[k][e] : following.at[k][e];
+            }
+            // By powers of two: what indexes registers must be a constant.
+            for (int by = 1; by < pack; by *= 2) {
+              for (int e = 0; e + by < 2 * pack; ++e) window[e] = (ahead & by) != 0 ? window[e + by] : window[e];
+            }
+            Pack out;
+            for (int e = 0; e < pack; ++e) out[e] = window[e];
+            collective::pack_at<pack>(to + first + k * stride + lane * pack) = out;
+          }
+        },
+        own, next, behind);
+  }
+};
+
+/// The pass of LookBackPartition and LookBackCompaction.
+template <ExecutionSpace Exec, class T, class Predicate, bool with_rights, class Tuning>
+class LookBackSplit {
+  using Shape = PartitionShape<Exec, T, Tuning>;
+
+ public:
+  explicit LookBackSplit(Exec const& exec, std::size_t n, Predicate const& is_left = {}, std::int64_t tile = 0,
+                         std::int64_t team = 0,
+                         std::string const& label = with_rights ? "tessera::look_back_partition"
+                                                                : "tessera::look_back_compaction")
+      : label_(label),
+        is_left_(is_left),
+        shape_(exec, tile, team),
+        n_(n),
+        // One tile even of nothing: it writes the count.
+        tiles_(std::max<std::size_t>(1, tiles_of(n, shape_.tile))),
+        league_(league_of(tiles_)),
+        movers_(league_of(std::min(teams_that_fill(exec, shape_.threads * Shape::vector_length), tiles_))),
+        look_back_(look_back_for(n, label, tiles_)),
+        rights_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::rights"), with_rights ? n : 0) {}
+
+  /// Enqueues it. Throws std::invalid_argument if `in` or `out` has another length than n or a stride.
+  template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out, Writable<Exec, std::int64_t, 0> Count>
+  void operator()(Exec const& exec, In const& in, Out const& out, Count const& count) {
+    T const* const from = contiguous(in, n_);
+    T* const to = contiguous(out, n_);
+    std::visit([&](auto& look_back) { pass(exec, from, to, count.data(), look_back); }, look_back_);
+    if constexpr (with_rights) {
+      using Move = MoveRights<Exec, T, Tuning>;
+      Kokkos::parallel_for(label_ + "::move",
+                           typename Move::Policy(exec, movers_, shape_.threads, Shape::vector_length),
+                           Move{rights_.data(), to, count.data(), n_});
+    }
+  }
+
+  [[nodiscard]] std::string note() const { return "tile " + std::to_string(shape_.tile); }
+
+ private:
+  using Narrow = LookBackWorkspace<Exec, std::uint32_t>;
+  using Wide = LookBackWorkspace<Exec, std::uint64_t>;
+  using LookBack = std::variant<Narrow, Wide>;
+
+  [[nodiscard]] static LookBack look_back_for(std::size_t n, std::string const& label, std::size_t tiles) {
+    if (n > Tuning::most_in_32_bits) return LookBack(std::in_place_type<Wide>, label, tiles);
+    return LookBack(std::in_place_type<Narrow>, label, tiles);
+  }
+
+  template <class Count>
+  void pass(Exec const& exec, T const* in, T* out, std::int64_t* count, LookBackWorkspace<Exec, Count>& look_back) {
+    using Kernel = LookBackSplitKernel<Exec, T, Predicate, Count, with_rights, Tuning>;
+    typename Kernel::Policy policy(exec, league_, shape_.threads, Shape::vector_length);
+    Kokkos::parallel_for(label_ + "::pass",
+                         policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes(shape_)))),
+                         Kernel{is_left_, in, out, rights_.data(), count, n_, tiles_, shape_.tile, shape_.part,
+                                look_back.next_launch(exec)});
+  }
+
+  std::string label_;
+  Predicate is_left_;
+  Shape shape_;
+  std::size_t n_;
+  std::size_t tiles_;
+  int league_;
+  int movers_;
+  LookBack look_back_;
+  Kokkos::View<T*, typename Exec::memory_space> rights_;
+};
+
+}  // namespace detail
+
+/// The stable partition in two launches that wait for nobody. `in` and `out` [n], consecutive elements, which must not
+/// overlap: elements go anywhere. `count`: one std::int64_t (rank 0), how many went left.
+///
+/// Predicate: `bool operator()(T) const` for the device; it is asked several times for each element and must say the same.
+/// Constructed once: chooses tiles and chunks, allocates a number a chunk. Calls only enqueue; those of one object must not
+/// run at the same time.
+template <ExecutionSpace Exec, class T, class Predicate, class Tuning = PartitionTuning<Exec, T>>
+class ReduceThenScatter {
+  using Kernels = detail::ReduceThenScatterKernels<Exec, T, Predicate, Tuning>;
+  using Shape = typename Kernels::Shape;
+
+ public:
+  /// \param n elements of each array
+  /// \param tile elements that a team works on; 0, or more than its registers and scratch hold: as many as they hold
+  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
+  /// \param label what Kokkos' tools call it
+  explicit ReduceThenScatter(Exec const& exec, std::size_t n, Predicate const& is_left = {}, std::int64_t tile = 0,
+                             std::int64_t team = 0, std::string const& label = "tessera::reduce_then_scatter")
+      : label_(label),
+        is_left_(is_left),
+        shape_(exec, tile, team),
+        chunks_(chunks_of(exec, n, shape_.tile, shape_.threads * Shape::vector_length)),
+        chunk_counts_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::chunk_counts"), chunks_.count) {}
+
+  /// Enqueues both launches, or one where there is one tile. Throws std::invalid_argument if `in` or `out` has another
+  /// length than n or a stride.
+  template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out, Writable<Exec, std::int64_t, 0> Count>
+  void operator()(Exec const& exec, In const& in, Out const& out, Count const& count) const {
+    bool const is_one_tile = chunks_.n <= shape_.tile;
+    Kernels const kernels{is_left_,
+                          contiguous(in, chunks_.n),
+                          contiguous(out, chunks_.n),
+                          count.data(),
+                          chunk_counts_.data(),
+                          chunks_,
+                          shape_.tile,
+                          shape_.part,
+                          is_one_tile};
+    if (!is_one_tile) {
+      launch<typename Kernels::CountTag>("::count", exec, Kernels::count_scratch(shape_), kernels);
+    }
+    launch<typename Kernels::ScatterTag>("::scatter", exec, Kernels::scatter_scratch(shape_), kernels);
+  }
+
+  [[nodiscard]] std::string note() const {
+    return std::to_string(chunks_.count) + " chunks, tile " + std::to_string(shape_.tile);
+  }
+
+ private:
+  template <class Tag>
+  void launch(char const* step, Exec const& exec, std::size_t scratch, Kernels const& kernels) const {
+    typename Kernels::template Policy<Tag> policy(exec, chunks_.count, shape_.threads, Shape::vector_length);
+    Kokkos::parallel_for(label_ + step, policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch))),
+                         kernels);
+  }
+
+  std::string label_;
+  Predicate is_left_;
+  Shape shape_;
+  Chunks chunks_;
+  Kokkos::View<std::int64_t*, typename Exec::memory_space> chunk_counts_;
+};
+
+/// The stable partition in a single pass and a move: fast on GPUs where few elements go right. Views, predicate and
+/// parameters as ReduceThenScatter has them. Constructed once: allocates a buffer of n elements and a word a tile. Calls
+/// only enqueue; those of one object must not run at the same time.
+template <ExecutionSpace Exec, class T, class Predicate, class Tuning = PartitionTuning<Exec, T>>
+using LookBackPartition = detail::LookBackSplit<Exec, T, Predicate, true, Tuning>;
+
+/// Stream compaction in a single pass: out(0) .. out(count-1) are the left elements, in their order; the rest of `out` [n]
+/// stays as it is. Else as LookBackPartition, without its buffer.
+template <ExecutionSpace Exec, class T, class Predicate, class Tuning = PartitionTuning<Exec, T>>
+using LookBackCompaction = detail::LookBackSplit<Exec, T, Predicate, false, Tuning>;
+
+/// The elements of `in` [n] of which the predicate is true to the begin of `out` [n], all others behind them, both in
+/// their order; `count`: one std::int64_t, how many it is true of. For a single use: it allocates, enqueues, and waits.
+template <ExecutionSpace Exec, class In, class Out, class Count, class Predicate>
+void partition(Exec const& exec, In const& in, Out const& out, Count const& count, Predicate const& is_left) {
+  ReduceThenScatter<Exec, typename In::non_const_value_type, Predicate> const split(exec, in.extent(0), is_left);
+  split(exec, in, out, count);
+  exec.fence("tessera: partition");  // the kernel's memory is freed at the end of this call
+}
+
+/// The same of the left elements alone: `out` from `count` on stays as it is.
+template <ExecutionSpace Exec, class In, class Out, class Count, class Predicate>
+void compact(Exec const& exec, In const& in, Out const& out, Count const& count, Predicate const& is_left) {
+  LookBackCompaction<Exec, typename In::non_const_value_type, Predicate> split(exec, in.extent(0), is_left);
+  split(exec, in, out, count);
+  exec.fence("tessera: compact");
+}
+
+}  // namespace tessera::kernels

@@ -1,0 +1,379 @@
+#pragma once
+/// \file
+/// Prefix sums, and scans with any associative operator: inclusive, exclusive, by segments.
+///
+/// Two kernels that work on tiles in registers:
+/// - LookBackScan, one launch, 2n traffic, the least there is. Every team scans one tile and learns from its predecessors
+///   what lies before it. Source: Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back (NVIDIA
+///   NVR-2016-002); see collective/look_back.hpp.
+/// - ReduceThenScan, three launches, 3n traffic: every team adds up one contiguous chunk of tiles, one team scans the
+///   chunks' totals, and every team scans its chunk. There are only as many chunks as fill the machine. Same bits on every
+///   run.
+///
+/// Example, sum, tiles of 3: 3 1 4 | 1 5 9 | 2 6 -> tiles alone 3 4 8 | 1 6 15 | 2 8, before them 0, 8, 23
+/// -> 3 4 8 | 9 14 23 | 25 31; exclusive 0 3 4 | 8 9 14 | 23 25.
+///
+/// Use:  inclusive_scan(exec, in, out);  exclusive_scan(exec, in, out, collective::Max<float>{});
+/// or, enqueued many times:  LookBackScan<Exec, float> scan(exec, n);  scan(exec, in, out);
+/// or, in segments of 100:   using Op = collective::SegmentedOperator<float, collective::Sum<float>>;
+///                           LookBackScan<Exec, float, Op> scan(exec, n, {.exclusive = true, .segment = 100});
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/look_back.hpp>
+#include <tessera/collective/operators.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/team/lane_scan.hpp>
+#include <tessera/collective/team/register_tile.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/look_back_workspace.hpp>
+#include <tessera/kernels/scan_elements.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/views.hpp>
+
+namespace tessera::kernels {
+
+/// What a thread of a scan holds in registers. On a GPU eight rows of 16-byte packs, 128 bytes a lane in flight: tiles so
+/// large that asking the predecessors is rare. On a host eight rows of a cache line, so that several chains of additions
+/// overlap.
+template <ExecutionSpace Exec, class T>
+struct ScanTuning {
+  static constexpr int lanes = lane::natural_width<Exec>;
+  static constexpr int rows = 8;
+  static constexpr int pack = (is_gpu<Exec> ? 1 : 4) * collective::pack_width<T>;
+  /// Of the look-back. Two teams of the most lanes there are: so no thread takes more than 64 registers, and four teams of
+  /// 256 lanes share a multiprocessor. While one asks its predecessors, the others load and store.
+  using LookBackBounds = Kokkos::LaunchBounds<512, 2>;
+};
+
+namespace detail {
+
+/// How a scan's teams share an array: threads, the elements of a tile, and those of each thread.
+struct ScanShape {
+  int threads;
+  std::size_t tile;
+  int part;
+
+  /// \param held what a thread holds in registers. A smaller tile leaves some of them empty; threads share it evenly.
+  template <ExecutionSpace Exec>
+  ScanShape(Exec const& exec, std::int64_t requested_tile, std::int64_t team, int vector_length, int held)
+      : threads(team_size(exec, team, vector_length)) {
+    auto const most = static_cast<std::size_t>(threads) * held;
+    tile = requested_tile == 0 ? most : std::min(static_cast<std::size_t>(requested_tile), most);
+    part = static_cast<int>((tile + threads - 1) / threads);
+  }
+};
+
+template <ExecutionSpace Exec, class Elements, class Tuning>
+struct LookBackScanKernel {
+  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::LookBackBounds>;
+  using Member = typename Policy::member_type;
+  using Scalar = typename Elements::Scalar;
+  using Value = typename Elements::Value;
+  using Lanes = lane::On<Exec, Tuning::lanes>;
+  using Tile = team::RegisterTile<Lanes, Elements, Tuning::rows, Tuning::pack>;
+
+  // A team's scratch: the number of its tile, what lies before the tile, the threads' totals.
+  struct Shared {
+    std::uint32_t tile;
+    Value before;
+  };
+  using SharedView = Kokkos::View<Shared, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using TotalsView = Kokkos::View<Value*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  Elements elements;
+  Scalar const* in;
+  Scalar* out;
+  std::size_t n;
+  std::size_t tile_size;
+  int part;  // elements of a tile that are one thread's
+  collective::LookBackHandle<Value> look_back;
+
+  [[nodiscard]] static std::size_t scratch_bytes(int threads) {
+    return SharedView::shmem_size() + TotalsView::shmem_size(threads);
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Lanes const lanes;
+    auto const op = elements.op();
+    SharedView const shared(team.team_scratch(0));
+    TotalsView const totals(team.team_scratch(0), team.team_size());
+
+    // 1. The tile's number: in the order in which teams start, not in which they are numbered.
+    Kokkos::single(Kokkos::PerTeam(team), [&] { shared().tile = look_back.next_tile(); });
+    team.team_barrier();
+    std::size_t const tile = shared().tile;
+
+    // 2. The scan of the tile alone.
+    std::size_t const tile_begin = tile * tile_size;
+    std::size_t const tile_end = Kokkos::min(tile_begin + tile_size, n);
+    std::size_t const begin = Kokkos::min(tile_begin + static_cast<std::size_t>(team.team_rank()) * part, tile_end);
+    Tile own;
+    own.load(lanes, elements, in, begin, Kokkos::min(begin + part, tile_end));
+    Value const own_total = own.scan(lanes, elements);
+    auto const threads = team::scan_threads(team, lanes, own_total, totals.data(), op);
+
+    // 3. Tell the others, and ask them.
+    if (team.team_rank() == 0) {
+      Value before = op.identity();
+      if (tile > 0) {
+        publish(team, tile, collective::TileState::partial, threads.total);
+        before = look_back.before(lanes, tile, op);
+      }
+      publish(team, tile, collective::TileState::inclusive, op(before, threads.total));
+      Kokkos::single(Kokkos::PerThread(team), [&] { shared().before = before; });
+    }
+    team.team_barrier();
+
+    // 4. The scan of everything.
+    own.store(lanes, elements, op(shared().before, threads.before), out);
+  }
+
+ private:
+  KOKKOS_FUNCTION void publish(Member const& team, std::size_t tile, collective::TileState state,
+                               Value const& value) const {
+    Kokkos::single(Kokkos::PerThread(team), [&] { look_back.publish(tile, state, value); });
+  }
+};
+
+template <ExecutionSpace Exec, class Elements, class Tuning>
+struct ReduceThenScanKernels {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  using Scalar = typename Elements::Scalar;
+  using Value = typename Elements::Value;
+  using Lanes = lane::On<Exec, Tuning::lanes>;
+  using Tile = team::RegisterTile<Lanes, Elements, Tuning::rows, Tuning::pack>;
+  using Scratch = Kokkos::View<Value*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  struct ReduceTag {};
+  struct TotalsTag {};
+  struct ScanTag {};
+
+  Elements elements;
+  Scalar const* in;
+  Scalar* out;
+  Value* totals;
+  Chunks chunks;
+  std::size_t tile;  // elements that a team works on at a time
+  int part;          // elements of a tile that are one thread's
+
+  // The totals of the threads, in two buffers: the next tile's are written while the last one's may still be read.
+  [[nodiscard]] static std::size_t scratch_bytes(int threads) { return Scratch::shmem_size(2 * threads); }
+
+  // One thread's part of a tile: loaded here, so that both launches read the same elements.
+  KOKKOS_FUNCTION void load(Tile& part_of_tile, std::size_t tile_begin, Member const& team) const {
+    std::size_t const end = Kokkos::min(tile_begin + tile, chunks.n);
+    std::size_t const begin = Kokkos::min(tile_begin + static_cast<std::size_t>(team.team_rank()) * part, end);
+    part_of_tile.load(Lanes{}, elements, in, begin, Kokkos::min(begin + part, end));
+  }
+
+  // What a chunk adds up to.
+  KOKKOS_FUNCTION void operator()(ReduceTag, Member const& team) const {
+    auto const op = elements.op();
+    Scratch const scratch(team.team_scratch(0), 2 * team.team_size());
+    std::size_t const end = chunks.end(team.league_rank());
+    Value carry = op.identity();
+    int buffer = 0;
+    for (std::size_t tile_begin = chunks.begin(team.league_rank()); tile_begin < end; tile_begin += tile, buffer ^= 1) {
+      Tile own;
+      load(own, tile_begin, team);
+      Value const total = own.scan(Lanes{}, elements);
+      auto const threads = team::scan_threads(team, Lanes{}, total, scratch.data() + buffer * team.team_size(), op);
+      carry = op(carry, threads.total);
+    }
+    Kokkos::single(Kokkos::PerTeam(team), [&] { totals[team.league_rank()] = carry; });
+    team.team_barrier();  // hosts go on with another chunk in the same scratch
+  }
+
+  // Inclusive scan of all chunks' totals by one team.
+  KOKKOS_FUNCTION void operator()(TotalsTag, Member const& team) const {
+    Scratch const scratch(team.team_scratch(0), 2 * team.team_size());
+    team::lane_scan(team, Lanes{}, totals, scratch.data(), chunks.count, elements.op());
+  }
+
+  // The scan of a chunk, from what lies before it.
+  KOKKOS_FUNCTION void operator()(ScanTag, Member const& team) const {
+    auto const op = elements.op();
+    Scratch const scratch(team.team_scratch(0), 2 * team.team_size());
+    std::size_t const end = chunks.end(team.league_rank());
+    Value carry = team.league_rank() > 0 ? totals[team.league_rank() - 1] : op.identity();
+    int buffer = 0;
+    for (std::size_t tile_begin = chunks.begin(team.league_rank()); tile_begin < end; tile_begin += tile, buffer ^= 1) {
+      Tile own;
+      load(own, tile_begin, team);
+      Value const total = own.scan(Lanes{}, elements);
+      auto const threads = team::scan_threads(team, Lanes{}, total, scratch.data() + buffer * team.team_size(), op);
+      own.store(Lanes{}, elements, op(carry, threads.before), out);
+      carry = op(carry, threads.total);
+    }
+    team.team_barrier();  // hosts go on with another chunk in the same scratch
+  }
+};
+
+/// Roundings on the longest way through one tile: its lanes' items, rows, lanes and threads, twice where an element is
+/// added again on top of what lies before it.
+template <class Kernel>
+[[nodiscard]] double tile_rounding_steps(int threads) {
+  return Kernel::Tile::size / Kernel::Lanes::width + 2 * std::log2(Kernel::Lanes::width) + threads + 8;
+}
+
+}  // namespace detail
+
+/// The scan in a single pass. `in` and `out` [n], consecutive elements; they may be the same View, for each tile is read
+/// before it is written and nobody else reads it, but must not overlap otherwise.
+///
+/// Op: associative with identity, on T; it need not commute. `SegmentedOperator<T, Op>` makes it the scan of each segment.
+/// Constructed once: chooses the tile, allocates a word a tile and, for values of more than 4 bytes, two values. Calls
+/// only enqueue; those of one object must not run at the same time. The order of additions, and so the bits of sums of
+/// floats, depends on which tiles have finished.
+template <ExecutionSpace Exec, class T, class Op = collective::Sum<T>, class Tuning = ScanTuning<Exec, T>>
+class LookBackScan {
+  using Elements = ScanElements<T, Op>;
+  using Kernel = detail::LookBackScanKernel<Exec, Elements, Tuning>;
+  static constexpr int vector_length = lane::vector_length<Exec>(Kernel::Lanes::width);
+
+ public:
+  /// \param n elements of each array
+  /// \param elements operator, exclusive or not, segments
+  /// \param tile elements that a team works on; 0, or more than its registers hold: as many as they hold
+  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
+  /// \param label what Kokkos' tools call it
+  explicit LookBackScan(Exec const& exec, std::size_t n, Elements const& elements = {}, std::int64_t tile = 0,
+                        std::int64_t team = 0, std::string const& label = "tessera::look_back_scan")
+      : label_(label + "::scan"),
+        elements_(elements),
+        n_(n),
+        shape_(exec, tile, team, vector_length, Kernel::Tile::size),
+        tiles_(tiles_of(n, shape_.tile)),
+        look_back_(label, tiles_) {}
+
+  /// Enqueues the scan. Throws std::invalid_argument if a View has another length than n or a stride.
+  template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out>
+  void operator()(Exec const& exec, In const& in, Out const& out) {
+    T const* const from = contiguous(in, n_);
+    T* const to = contiguous(out, n_);
+    if (n_ == 0) return;
+    Kernel const kernel{elements_, from, to, n_, shape_.tile, shape_.part, look_back_.next_launch(exec)};
+    typename Kernel::Policy policy(exec, static_cast<int>(tiles_), shape_.threads, vector_length);
+    std::size_t const scratch = Kernel::scratch_bytes(shape_.threads);
+    Kokkos::parallel_for(label_, policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch))), kernel);
+  }
+
+  /// Roundings on the longest way to a result: at worst every tile finds only its neighbour inclusive, a chain through
+  /// all tiles.
+  [[nodiscard]] double rounding_steps() const {
+    return detail::tile_rounding_steps<Kernel>(shape_.threads) + static_cast<double>(tiles_);
+  }
+  [[nodiscard]] std::string note() const { return "tile " + std::to_string(shape_.tile); }
+
+ private:
+  std::string label_;
+  Elements elements_;
+  std::size_t n_;
+  detail::ScanShape shape_;
+  std::size_t tiles_;
+  LookBackWorkspace<Exec, typename Kernel::Value> look_back_;
+};
+
+/// The scan in three launches, one for a single chunk, that adds in the same order on every run. Views, aliases, operator
+/// and parameters as LookBackScan has them. Constructed once: chooses tiles and chunks, allocates a value a chunk. Calls
+/// only enqueue; those of one object must not run at the same time.
+template <ExecutionSpace Exec, class T, class Op = collective::Sum<T>, class Tuning = ScanTuning<Exec, T>>
+class ReduceThenScan {
+  using Elements = ScanElements<T, Op>;
+  using Kernels = detail::ReduceThenScanKernels<Exec, Elements, Tuning>;
+  static constexpr int vector_length = lane::vector_length<Exec>(Kernels::Lanes::width);
+
+ public:
+  explicit ReduceThenScan(Exec const& exec, std::size_t n, Elements const& elements = {}, std::int64_t tile = 0,
+                          std::int64_t team = 0, std::string const& label = "tessera::reduce_then_scan")
+      : label_(label),
+        elements_(elements),
+        shape_(exec, tile, team, vector_length, Kernels::Tile::size),
+        chunks_(chunks_of(exec, n, shape_.tile, shape_.threads * vector_length)),
+        totals_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::totals"), chunks_.count) {}
+
+  /// Enqueues the scan. Throws std::invalid_argument if a View has another length than n or a stride.
+  template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out>
+  void operator()(Exec const& exec, In const& in, Out const& out) const {
+    Kernels const kernels{
+        elements_,  contiguous(in, chunks_.n), contiguous(out, chunks_.n), totals_.data(), chunks_, shape_.tile,
+        shape_.part};
+    if (chunks_.n == 0) return;
+    if (chunks_.count > 1) {
+      launch<typename Kernels::ReduceTag>("::reduce", exec, chunks_.count, kernels);
+      launch<typename Kernels::TotalsTag>("::totals", exec, 1, kernels);
+    }
+    launch<typename Kernels::ScanTag>("::scan", exec, chunks_.count, kernels);
+  }
+
+  /// Roundings on the longest way to a result: the chunks' totals, a chunk's tiles one after the other, twice, and what
+  /// there is within a tile.
+  [[nodiscard]] double rounding_steps() const {
+    double const within = detail::tile_rounding_steps<Kernels>(shape_.threads);
+    double const chunk_tiles = std::ceil(static_cast<double>(chunks_.size) / static_cast<double>(shape_.tile));
+    double const totals =
+        std::ceil(static_cast<double>(chunks_.count) / (Kernels::Lanes::width * shape_.threads)) + within;
+    return within + 2 * chunk_tiles + totals;
+  }
+  [[nodiscard]] std::string note() const {
+    return std::to_string(chunks_.count) + " chunks, tile " + std::to_string(shape_.tile);
+  }
+
+ private:
+  template <class Tag>
+  void launch(char const* step, Exec const& exec, int league, Kernels const& kernels) const {
+    Kokkos::TeamPolicy<Exec, Tag> policy(exec, league, shape_.threads, vector_length);
+    std::size_t const scratch = Kernels::scratch_bytes(shape_.threads);
+    Kokkos::parallel_for(label_ + step, policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch))),
+                         kernels);
+  }
+
+  std::string label_;
+  Elements elements_;
+  detail::ScanShape shape_;
+  Chunks chunks_;
+  Kokkos::View<typename Kernels::Value*, typename Exec::memory_space> totals_;
+};
+
+namespace detail {
+
+/// The faster of the two: look-back on GPUs, where traffic decides; on hosts, whose threads would wait for each other,
+/// the chunks.
+template <ExecutionSpace Exec, class Op, class In, class Out>
+void scan_once(Exec const& exec, In const& in, Out const& out, Op const& op, bool exclusive) {
+  using T = typename In::non_const_value_type;
+  static_assert(std::is_same_v<typename ScanElements<T, Op>::Value, T>,
+                "Tessera: a scan by segments has to be told their length: use LookBackScan or ReduceThenScan");
+  using Scan = std::conditional_t<is_gpu<Exec>, LookBackScan<Exec, T, Op>, ReduceThenScan<Exec, T, Op>>;
+  Scan scan(exec, in.extent(0), {op, exclusive});
+  scan(exec, in, out);
+  exec.fence("tessera: scan");  // the kernel's memory is freed at the end of this call
+}
+
+}  // namespace detail
+
+/// out[i] = in[0] op ... op in[i]. `in`, `out` [n], which may be the same View. For a single use: it allocates, enqueues,
+/// and waits.
+template <ExecutionSpace Exec, class In, class Out, class Op = collective::Sum<typename In::non_const_value_type>>
+void inclusive_scan(Exec const& exec, In const& in, Out const& out, Op const& op = {}) {
+  detail::scan_once(exec, in, out, op, false);
+}
+
+/// out[i] = in[0] op ... op in[i-1], out[0] the identity of op. Else as inclusive_scan.
+template <ExecutionSpace Exec, class In, class Out, class Op = collective::Sum<typename In::non_const_value_type>>
+void exclusive_scan(Exec const& exec, In const& in, Out const& out, Op const& op = {}) {
+  detail::scan_once(exec, in, out, op, true);
+}
+
+}  // namespace tessera::kernels
