@@ -11,7 +11,7 @@
 #include <tessera/collective/segment_rule.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
-#include <tessera/kernels/segment_lanes.hpp>
+#include <tessera/kernels/segments.hpp>
 
 namespace tessera::butterfly {
 
@@ -78,49 +78,37 @@ struct MinMaxRule {
   }
 };
 
-/// Calls `body(rule)` with the operation's rule.
-template <class T, class Body>
-auto with_rule(ButterflyOp op, Body const& body) {
-  switch (op) {
-    case ButterflyOp::pair_swap: return body(PairSwapRule<T>{});
-    case ButterflyOp::max: return body(MaxRule<T>{});
-    default: return body(MinMaxRule<T>{});
-  }
-}
-
-/// The Plan of a variant that is `OnDevice<Exec, Rule>`: constructed from (exec, shape), enqueued with (label, exec,
-/// rule, in, out). Skip for the extremes of a whole array, which no team holds.
-template <template <class, class> class OnDevice, class Label, ExecutionSpace Exec, class T>
+/// The Plan of a variant around `OnSegments<Exec, Rule>`, one of the kernels in kernels/segments.hpp. `Variant` has a
+/// member `label`. Skip for the extremes of a whole array, which no team holds.
+template <template <class...> class OnSegments, class Variant, ExecutionSpace Exec, class T>
 class ButterflyPlan {
  public:
-  ButterflyPlan(Exec const& exec, InputOn<Butterfly, Exec, T> const& input) : rules_(chosen(exec, input)) {}
+  ButterflyPlan(Exec const& exec, InputOn<Butterfly, Exec, T> const& input) : kernel_(chosen(exec, input)) {}
 
   void operator()(Exec const& exec, InputOn<Butterfly, Exec, T> const& input,
                   OutputOn<Butterfly, Exec, T> const& output) const {
-    std::visit([&](auto const& rule) { rule(exec, input.in.data(), output.out.data()); }, rules_);
+    std::visit([&](auto const& kernel) { kernel(exec, input.in, output.out); }, kernel_);
   }
 
  private:
-  template <class Rule>
-  struct OfRule {
-    OnDevice<Exec, Rule> on_device;
+  using Swap = OnSegments<Exec, PairSwapRule<T>>;
+  using Max = OnSegments<Exec, MaxRule<T>>;
+  using MinMax = OnSegments<Exec, MinMaxRule<T>>;
+  using AnyKernel = std::variant<Swap, Max, MinMax>;
 
-    void operator()(Exec const& exec, T const* in, T* out) const { on_device(Label::text, exec, Rule{}, in, out); }
-  };
-  using AnyRule = std::variant<OfRule<PairSwapRule<T>>, OfRule<MaxRule<T>>, OfRule<MinMaxRule<T>>>;
-
-  [[nodiscard]] static AnyRule chosen(Exec const& exec, InputOn<Butterfly, Exec, T> const& input) {
+  [[nodiscard]] static AnyKernel chosen(Exec const& exec, InputOn<Butterfly, Exec, T> const& input) {
     Butterfly::Parameters const& parameters = input.parameters;
-    if (parameters.segment == 0 && parameters.op != ButterflyOp::pair_swap) {
-      throw Skip(
-          "segment 0 (segments are folded where they are held, and the whole array is held nowhere) use "
-          "--variant reduce_broadcast");
+    expect_held(parameters);
+    kernels::SegmentShape const shape{
+        .n = input.in.extent(0), .segment = static_cast<std::size_t>(parameters.segment), .team = parameters.team};
+    switch (parameters.op) {
+      case ButterflyOp::pair_swap: return Swap(exec, shape, Variant::label);
+      case ButterflyOp::max: return Max(exec, shape, Variant::label);
+      default: return MinMax(exec, shape, Variant::label);
     }
-    kernels::SegmentShape const shape{.n = input.in.extent(0), .segment = parameters.segment, .team = parameters.team};
-    return with_rule<T>(parameters.op, [&]<class Rule>(Rule const&) -> AnyRule { return OfRule<Rule>{{exec, shape}}; });
   }
 
-  AnyRule rules_;
+  AnyKernel kernel_;
 };
 
 }  // namespace tessera::butterfly

@@ -49,4 +49,12 @@ struct Butterfly : ArrayProblem<Parameters> {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
+/// Throws Skip, for variants that fold segments where they are held, if that is to be the whole array.
+inline void expect_held(Parameters const& parameters) {
+  if (parameters.segment != 0 || parameters.op == ButterflyOp::pair_swap) return;
+  throw Skip(
+      "segment 0 (segments are folded where they are held, and the whole array is held nowhere) use "
+      "--variant reduce_broadcast");
+}
+
 }  // namespace tessera::butterfly

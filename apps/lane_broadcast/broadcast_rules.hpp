@@ -13,7 +13,7 @@
 #include <tessera/collective/segment_rule.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
-#include <tessera/kernels/segment_lanes.hpp>
+#include <tessera/kernels/segments.hpp>
 
 namespace tessera::lane_broadcast {
 
@@ -77,47 +77,42 @@ struct ConditionalRule {
   }
 };
 
-/// The Plan of a variant that is `OnDevice<Exec, Rule>`: constructed from (exec, shape), enqueued with (label, exec,
-/// rule, in, out).
-template <template <class, class> class OnDevice, class Label, ExecutionSpace Exec, class T>
+/// The Plan of a variant around `OnSegments<Exec, Rule>`, one of the kernels in kernels/segments.hpp. `Variant` has a
+/// member `label`.
+template <template <class...> class OnSegments, class Variant, ExecutionSpace Exec, class T>
 class BroadcastPlan {
  public:
-  BroadcastPlan(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input) : rules_(chosen(exec, input)) {}
+  BroadcastPlan(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input) : kernel_(chosen(exec, input)) {}
 
   void operator()(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input,
                   OutputOn<LaneBroadcast, Exec, T> const& output) const {
-    std::visit([&](auto const& rule) { rule(exec, input.in.data(), output.out.data()); }, rules_);
+    std::visit([&](auto const& kernel) { kernel(exec, input.in, output.out); }, kernel_);
   }
 
   /// A sum of 4 as a tree of two levels, and one addition; or an addition and a multiplication.
   [[nodiscard]] double rounding_steps() const {
-    return std::visit([](auto const& rule) { return rule.rounding_steps(); }, rules_);
+    if (std::holds_alternative<Conditional>(kernel_)) return 0;
+    return std::holds_alternative<Shuffle>(kernel_) ? 4 : 3;
   }
 
  private:
-  template <class Rule>
-  struct OfRule {
-    OnDevice<Exec, Rule> on_device;
+  using Basic = OnSegments<Exec, BasicRule<T>>;
+  using Conditional = OnSegments<Exec, ConditionalRule<T>>;
+  using Shuffle = OnSegments<Exec, ShuffleRule<T>>;
+  using AnyKernel = std::variant<Basic, Conditional, Shuffle>;
 
-    void operator()(Exec const& exec, T const* in, T* out) const { on_device(Label::text, exec, Rule{}, in, out); }
-    [[nodiscard]] double rounding_steps() const {
-      if (std::is_same_v<Rule, ConditionalRule<T>>) return 0;
-      return std::is_same_v<Rule, ShuffleRule<T>> ? 4 : 3;
-    }
-  };
-  using AnyRule = std::variant<OfRule<BasicRule<T>>, OfRule<ConditionalRule<T>>, OfRule<ShuffleRule<T>>>;
-
-  [[nodiscard]] static AnyRule chosen(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input) {
+  [[nodiscard]] static AnyKernel chosen(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input) {
+    LaneBroadcast::Parameters const& parameters = input.parameters;
     kernels::SegmentShape const shape{
-        .n = input.in.extent(0), .segment = input.parameters.segment, .team = input.parameters.team};
-    switch (input.parameters.op) {
-      case BroadcastOp::conditional: return OfRule<ConditionalRule<T>>{{exec, shape}};
-      case BroadcastOp::shuffle: return OfRule<ShuffleRule<T>>{{exec, shape}};
-      default: return OfRule<BasicRule<T>>{{exec, shape}};
+        .n = input.in.extent(0), .segment = static_cast<std::size_t>(parameters.segment), .team = parameters.team};
+    switch (parameters.op) {
+      case BroadcastOp::conditional: return Conditional(exec, shape, Variant::label);
+      case BroadcastOp::shuffle: return Shuffle(exec, shape, Variant::label);
+      default: return Basic(exec, shape, Variant::label);
     }
   }
 
-  AnyRule rules_;
+  AnyKernel kernel_;
 };
 
 }  // namespace tessera::lane_broadcast
