@@ -2,14 +2,11 @@
 /// \file
 /// The three operations as segment rules, and the Plan of a variant that applies them to segments.
 
-#include <string>
-#include <variant>
-
 #include "problem.hpp"
 
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/segment_rule.hpp>
-#include <tessera/core/problem.hpp>
+#include <tessera/core/segment_shape.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/segments.hpp>
 
@@ -78,37 +75,9 @@ struct MinMaxRule {
   }
 };
 
-/// The Plan of a variant around `OnSegments<Exec, Rule>`, one of the kernels in kernels/segments.hpp. `Variant` has a
-/// member `label`. Skip for the extremes of a whole array, which no team holds.
+/// The Plan of a variant around `OnSegments<Exec, Rule>`, one of the kernels in kernels/segments.hpp.
 template <template <class...> class OnSegments, class Variant, ExecutionSpace Exec, class T>
-class ButterflyPlan {
- public:
-  ButterflyPlan(Exec const& exec, InputOn<Butterfly, Exec, T> const& input) : kernel_(chosen(exec, input)) {}
-
-  void operator()(Exec const& exec, InputOn<Butterfly, Exec, T> const& input,
-                  OutputOn<Butterfly, Exec, T> const& output) const {
-    std::visit([&](auto const& kernel) { kernel(exec, input.in, output.out); }, kernel_);
-  }
-
- private:
-  using Swap = OnSegments<Exec, PairSwapRule<T>>;
-  using Max = OnSegments<Exec, MaxRule<T>>;
-  using MinMax = OnSegments<Exec, MinMaxRule<T>>;
-  using AnyKernel = std::variant<Swap, Max, MinMax>;
-
-  [[nodiscard]] static AnyKernel chosen(Exec const& exec, InputOn<Butterfly, Exec, T> const& input) {
-    Butterfly::Parameters const& parameters = input.parameters;
-    expect_held(parameters);
-    kernels::SegmentShape const shape{
-        .n = input.in.extent(0), .segment = static_cast<std::size_t>(parameters.segment), .team = parameters.team};
-    switch (parameters.op) {
-      case ButterflyOp::pair_swap: return Swap(exec, shape, Variant::label);
-      case ButterflyOp::max: return Max(exec, shape, Variant::label);
-      default: return MinMax(exec, shape, Variant::label);
-    }
-  }
-
-  AnyKernel kernel_;
-};
+using ButterflyPlan = SegmentPlan<Butterfly, Variant, Exec, T, OnSegments<Exec, PairSwapRule<T>>,
+                                  OnSegments<Exec, MaxRule<T>>, OnSegments<Exec, MinMaxRule<T>>>;
 
 }  // namespace tessera::butterfly

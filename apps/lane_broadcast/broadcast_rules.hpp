@@ -2,16 +2,15 @@
 /// \file
 /// The three operations as segment rules, and the Plan of a variant that applies them.
 
-#include <string>
+#include <array>
 #include <type_traits>
-#include <variant>
 
 #include "problem.hpp"
 
 #include <tessera/collective/accumulator.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/segment_rule.hpp>
-#include <tessera/core/problem.hpp>
+#include <tessera/core/segment_shape.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/segments.hpp>
 
@@ -77,42 +76,17 @@ struct ConditionalRule {
   }
 };
 
-/// The Plan of a variant around `OnSegments<Exec, Rule>`, one of the kernels in kernels/segments.hpp. `Variant` has a
-/// member `label`.
+/// The Plan of a variant around `OnSegments<Exec, Rule>`, one of the kernels in kernels/segments.hpp.
 template <template <class...> class OnSegments, class Variant, ExecutionSpace Exec, class T>
-class BroadcastPlan {
+class BroadcastPlan : public SegmentPlan<LaneBroadcast, Variant, Exec, T, OnSegments<Exec, BasicRule<T>>,
+                                         OnSegments<Exec, ConditionalRule<T>>, OnSegments<Exec, ShuffleRule<T>>> {
+  using Base = typename BroadcastPlan::SegmentPlan;
+
  public:
-  BroadcastPlan(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input) : kernel_(chosen(exec, input)) {}
+  using Base::Base;
 
-  void operator()(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input,
-                  OutputOn<LaneBroadcast, Exec, T> const& output) const {
-    std::visit([&](auto const& kernel) { kernel(exec, input.in, output.out); }, kernel_);
-  }
-
-  /// A sum of 4 as a tree of two levels, and one addition; or an addition and a multiplication.
-  [[nodiscard]] double rounding_steps() const {
-    if (std::holds_alternative<Conditional>(kernel_)) return 0;
-    return std::holds_alternative<Shuffle>(kernel_) ? 4 : 3;
-  }
-
- private:
-  using Basic = OnSegments<Exec, BasicRule<T>>;
-  using Conditional = OnSegments<Exec, ConditionalRule<T>>;
-  using Shuffle = OnSegments<Exec, ShuffleRule<T>>;
-  using AnyKernel = std::variant<Basic, Conditional, Shuffle>;
-
-  [[nodiscard]] static AnyKernel chosen(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input) {
-    LaneBroadcast::Parameters const& parameters = input.parameters;
-    kernels::SegmentShape const shape{
-        .n = input.in.extent(0), .segment = static_cast<std::size_t>(parameters.segment), .team = parameters.team};
-    switch (parameters.op) {
-      case BroadcastOp::conditional: return Conditional(exec, shape, Variant::label);
-      case BroadcastOp::shuffle: return Shuffle(exec, shape, Variant::label);
-      default: return Basic(exec, shape, Variant::label);
-    }
-  }
-
-  AnyKernel kernel_;
+  /// A sum of 4 as a tree of two levels, and one addition; none; or an addition and a multiplication.
+  [[nodiscard]] double rounding_steps() const { return std::array{3, 0, 4}[this->op()]; }
 };
 
 }  // namespace tessera::lane_broadcast

@@ -13,6 +13,7 @@
 
 #include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/segment_shape.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -59,6 +60,14 @@ struct LaneBroadcast : ArrayProblem<Parameters> {
       case BroadcastOp::shuffle: return 5;
       default: return 0;
     }
+  }
+
+  /// What the variants' kernels are launched on.
+  template <class T, class Memory>
+  [[nodiscard]] static SegmentShape shape_of(Input<T, Memory> const& input) {
+    return {.n = input.in.extent(0),
+            .segment = static_cast<std::size_t>(input.parameters.segment),
+            .team = input.parameters.team};
   }
 
   template <class T>

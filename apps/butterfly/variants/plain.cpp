@@ -16,17 +16,18 @@ struct Plain {
       .name = "plain", .level = Level::range, .summary = "one segment an index, in two loops: the baseline"};
 
   template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<Butterfly, Exec, T> const& input) { expect_held(input.parameters); }
+  class Plan {
+   public:
+    Plan(Exec const&, InputOn<Butterfly, Exec, T> const& input) : shape_(Butterfly::shape_of(input)) {}
 
     void operator()(Exec const& exec, InputOn<Butterfly, Exec, T> const& input,
                     OutputOn<Butterfly, Exec, T> const& output) const {
       auto const in = input.in;
       auto const out = output.out;
       auto const op = input.parameters.op;
-      std::size_t const n = in.extent(0);
+      std::size_t const n = shape_.n;
       // The pairs of a whole array are segments of two.
-      std::size_t const length = input.parameters.segment > 0 ? input.parameters.segment : 2;
+      std::size_t const length = shape_.segment > 0 ? shape_.segment : 2;
       Kokkos::parallel_for(
           "tessera::butterfly::plain::apply", Kokkos::RangePolicy<Exec>(exec, 0, tiles_of(n, length)),
           KOKKOS_LAMBDA(std::size_t segment) {
@@ -46,6 +47,9 @@ struct Plain {
             }
           });
     }
+
+   private:
+    SegmentShape shape_;
   };
 };
 

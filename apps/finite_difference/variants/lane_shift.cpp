@@ -16,7 +16,7 @@ struct LaneShift {
   static constexpr char const* label = "tessera::finite_difference::lane_shift::difference";
 
   template <ExecutionSpace Exec, class T>
-  using Plan = StencilPlan<FiniteDifference, LaneShift, kernels::LaneStencil<Exec, T, Difference<T>>, Exec, T>;
+  using Plan = SegmentPlan<FiniteDifference, LaneShift, Exec, T, kernels::LaneStencil<Exec, T, Difference<T>>>;
 };
 
 VariantRows lane_shift() { return rows<FiniteDifference, LaneShift>(); }

@@ -15,7 +15,7 @@ struct Scratch {
   static constexpr char const* label = "tessera::finite_difference::scratch::difference";
 
   template <ExecutionSpace Exec, class T>
-  using Plan = StencilPlan<FiniteDifference, Scratch, kernels::ScratchStencil<Exec, T, Difference<T>>, Exec, T>;
+  using Plan = SegmentPlan<FiniteDifference, Scratch, Exec, T, kernels::ScratchStencil<Exec, T, Difference<T>>>;
 };
 
 VariantRows scratch() { return rows<FiniteDifference, Scratch>(); }

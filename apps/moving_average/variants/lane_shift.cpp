@@ -17,7 +17,7 @@ struct LaneShift {
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
-  using Plan = StencilPlan<MovingAverage, LaneShift, kernels::LaneStencil<Exec, T, ForwardMean<T>>, Exec, T>;
+  using Plan = SegmentPlan<MovingAverage, LaneShift, Exec, T, kernels::LaneStencil<Exec, T, ForwardMean<T>>>;
 };
 
 VariantRows lane_shift() { return rows<MovingAverage, LaneShift>(); }

@@ -16,7 +16,7 @@ struct Scratch {
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
-  using Plan = StencilPlan<MovingAverage, Scratch, kernels::ScratchStencil<Exec, T, ForwardMean<T>>, Exec, T>;
+  using Plan = SegmentPlan<MovingAverage, Scratch, Exec, T, kernels::ScratchStencil<Exec, T, ForwardMean<T>>>;
 };
 
 VariantRows scratch() { return rows<MovingAverage, Scratch>(); }

@@ -54,7 +54,7 @@ int expect(char const* what, Exec const& exec, std::size_t n, std::size_t segmen
     return 0;
   };
   int wrong = 0;
-  kernels::SegmentShape const shape{.n = n, .segment = segment};
+  tessera::SegmentShape const shape{.n = n, .segment = segment};
   kernels::apply_segment_rule(exec, Rule{}, segment, constant, out);
   wrong += compare();
   kernels::SegmentLanes<Exec, Rule> const by_lanes(exec, shape);

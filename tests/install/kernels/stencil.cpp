@@ -49,7 +49,7 @@ int check(Exec const& exec) {
         Kokkos::deep_copy(out, -1);
         return 0;
       };
-      kernels::SegmentShape const shape{.n = n, .segment = segment};
+      tessera::SegmentShape const shape{.n = n, .segment = segment};
       kernels::apply_stencil(exec, Ahead{}, segment, constant, out);
       wrong += expect("apply_stencil");
       kernels::LaneStencil<Exec, std::int32_t, Ahead> const by_lanes(exec, shape);

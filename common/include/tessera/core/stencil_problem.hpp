@@ -10,8 +10,7 @@
 #include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/parameters.hpp>
-#include <tessera/core/problem.hpp>
-#include <tessera/core/spaces.hpp>
+#include <tessera/core/segment_shape.hpp>
 
 namespace tessera {
 
@@ -32,27 +31,15 @@ struct StencilProblem : ArrayProblem<StencilParameters> {
   [[nodiscard]] static std::vector<ParameterSpec> parameters() {
     return {segment_parameter(), tile_parameter(), team_parameter()};
   }
-};
 
-/// The Plan of a variant around one of the kernels in kernels/stencil.hpp. `Variant` has a member `label`.
-template <class Problem, class Variant, class Kernel, ExecutionSpace Exec, class T>
-class StencilPlan {
- public:
-  StencilPlan(Exec const& exec, InputOn<Problem, Exec, T> const& input)
-      : kernel_(exec,
-                {.n = input.in.extent(0),
-                 .segment = input.parameters.segment,
-                 .tile = input.parameters.tile,
-                 .team = input.parameters.team},
-                Variant::label) {}
-
-  void operator()(Exec const& exec, InputOn<Problem, Exec, T> const& input,
-                  OutputOn<Problem, Exec, T> const& output) const {
-    kernel_(exec, input.in, output.out);
+  /// What the cooperating variants' kernels are launched on.
+  template <class T, class Memory>
+  [[nodiscard]] static SegmentShape shape_of(Input<T, Memory> const& input) {
+    return {.n = input.in.extent(0),
+            .segment = input.parameters.segment,
+            .tile = input.parameters.tile,
+            .team = input.parameters.team};
   }
-
- private:
-  Kernel kernel_;
 };
 
 }  // namespace tessera

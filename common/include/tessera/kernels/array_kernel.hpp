@@ -36,4 +36,11 @@ class ArrayKernel {
   std::string label_;
 };
 
+/// Base of the Tunings of kernels whose threads take parts of an array, each into the registers of its lanes.
+template <ExecutionSpace Exec>
+struct PartsTuning {
+  /// Parts that a team takes: on a GPU one a thread; on a host enough that a team is worth starting.
+  [[nodiscard]] static constexpr int parts(int threads) { return is_gpu<Exec> ? threads : 32; }
+};
+
 }  // namespace tessera::kernels

@@ -34,9 +34,9 @@
 #include <tessera/collective/segment_rule.hpp>
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/collective/thread/segment_rows.hpp>
+#include <tessera/core/segment_shape.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/array_kernel.hpp>
-#include <tessera/kernels/segment_shape.hpp>
 #include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::kernels {

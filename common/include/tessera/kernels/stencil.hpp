@@ -27,10 +27,10 @@
 #include <tessera/collective/team/halo_tile.hpp>
 #include <tessera/collective/thread/forward_stencil.hpp>
 #include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/segment_shape.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/array_kernel.hpp>
 #include <tessera/kernels/for_each_pack.hpp>
-#include <tessera/kernels/segment_shape.hpp>
 #include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::kernels {
