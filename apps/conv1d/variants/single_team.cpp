@@ -17,7 +17,7 @@ template <class Exec, class T>
 struct SingleTeamKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
-  static constexpr int length = kernels::Conv1dTuning<Exec, T>::run;
+  static constexpr int length = kernels::Conv1dTuning<Exec, T>::items;
   static constexpr int pack = collective::pack_width<T>;
   // Packs, for their alignment.
   using Scratch = Kokkos::View<collective::Pack<T, pack>*, typename Exec::scratch_memory_space,

@@ -20,7 +20,7 @@ template <class Exec, class T, class Op>
 struct ScratchHaloKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
-  static constexpr int length = kernels::WindowTuning<Exec, T>::run;
+  static constexpr int length = kernels::WindowTuning<Exec, T>::items;
   static constexpr int pack = collective::pack_width<T>;
   // Packs, for their alignment.
   using Scratch = Kokkos::View<collective::Pack<T, pack>*, typename Exec::scratch_memory_space,
@@ -108,7 +108,7 @@ struct ScratchHalo {
       shape_.left = static_cast<int>(taps) - 1;
       shape_.size =
           kernels::scratch_tile<Exec>(input.parameters.tile, (in_one_pass ? 1 : 2) * sizeof(T),
-                                      (taps + 2 * kernels::WindowTuning<Exec, T>::run + 4 * pack) * sizeof(T));
+                                      (taps + 2 * kernels::WindowTuning<Exec, T>::items + 4 * pack) * sizeof(T));
     }
 
     void operator()(Exec const& exec, InputOn<Pooling, Exec, T> const& input,

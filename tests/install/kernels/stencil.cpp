@@ -55,7 +55,8 @@ int check(Exec const& exec) {
       kernels::LaneStencil<Exec, std::int32_t, Ahead> const by_lanes(exec, shape);
       by_lanes(exec, constant, out);
       wrong += expect("LaneStencil");
-      kernels::LaneStencil<Exec, std::int32_t, Ahead, TwoRows> const tuned(exec, shape);
+      kernels::LaneStencil<Exec, std::int32_t, Ahead, TwoRows> const tuned(exec,
+                                                                           {.n = n, .segment = segment, .tile = 1000});
       tuned(exec, in, out);
       wrong += expect("LaneStencil of two rows");
       kernels::ScratchStencil<Exec, std::int32_t, Ahead> const by_scratch(exec,

@@ -39,17 +39,17 @@ namespace tessera::kernels {
 template <ExecutionSpace Exec, class T>
 struct Conv1dTuning {
   static constexpr std::size_t few_taps = 16;  ///< up to which a kernel goes without scratch
-  /// Outputs of a run: on a GPU what one 16-byte access moves; on a host several vector registers' worth.
-  static constexpr int run = (is_gpu<Exec> ? 1 : 16) * collective::pack_width<T>;
-  /// Whether runs are read and written with one access. A host's vectors may lie anywhere.
+  /// Outputs of a thread: on a GPU what one 16-byte access moves; on a host several vector registers' worth.
+  static constexpr int items = (is_gpu<Exec> ? 1 : 16) * collective::pack_width<T>;
+  /// Whether they are read and written with one access. A host's vectors may lie anywhere.
   static constexpr bool aligned = is_gpu<Exec>;
-  /// Outputs of a run from scratch: as many as there are registers for, on a GPU 8 floats or 4 doubles.
-  static constexpr int long_run = is_gpu<Exec> ? 2 * collective::pack_width<T> : run;
+  /// Outputs of a thread from scratch: as many as there are registers for, on a GPU 8 floats or 4 doubles.
+  static constexpr int scratch_items = is_gpu<Exec> ? 2 * collective::pack_width<T> : items;
   /// Taps of a pass: 4 KiB.
   static constexpr std::size_t most_taps = (std::size_t{1} << 12) / sizeof(T);
-  /// Outputs of a tile in scratch: on a GPU a run a lane, on a host 4 KiB.
+  /// Outputs of a tile in scratch: on a GPU as many as its threads make at once, on a host 4 KiB.
   [[nodiscard]] static constexpr int tile(int threads) {
-    return is_gpu<Exec> ? threads * long_run : static_cast<int>(4096 / sizeof(T));
+    return is_gpu<Exec> ? threads * scratch_items : static_cast<int>(4096 / sizeof(T));
   }
 };
 
@@ -81,7 +81,7 @@ template <class Exec, class T, class Tuning>
 struct LongCorrelationKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
-  static constexpr int length = Tuning::long_run;
+  static constexpr int length = Tuning::scratch_items;
   using Tile = team::RunTile<T, length>;
   static constexpr int pack = Tile::pack;
   using Scratch =
@@ -179,10 +179,10 @@ class RegisterWindow {
 
   void enqueue(Exec const& exec, T const* a, T const* k, T* out) const {
     if (is_short()) {
-      bool const runs = !Tuning::aligned ||
-                        (collective::is_aligned_for_packs<pack>(a) && collective::is_aligned_for_packs<pack>(out));
-      for_each_pack<Tuning::run>(label_, exec, n_, runs,
-                                 detail::ShortCorrelationBody<T, Tuning>{a, k, out, n_, static_cast<int>(taps_)});
+      bool const in_packs = !Tuning::aligned ||
+                            (collective::is_aligned_for_packs<pack>(a) && collective::is_aligned_for_packs<pack>(out));
+      for_each_pack<Tuning::items>(label_, exec, n_, in_packs,
+                                   detail::ShortCorrelationBody<T, Tuning>{a, k, out, n_, static_cast<int>(taps_)});
       return;
     }
     typename Long::Policy policy(exec, league_of(tiles_of(n_, static_cast<std::size_t>(size_))), threads_);

@@ -31,9 +31,9 @@ namespace tessera::kernels {
 
 template <ExecutionSpace Exec, class T>
 struct WindowTuning {
-  /// Outputs of a run: on a GPU what one 16-byte access moves; on a host several vector registers' worth.
-  static constexpr int run = (is_gpu<Exec> ? 1 : 16) * collective::pack_width<T>;
-  /// Whether runs are read and written with one access. A host's vectors may lie anywhere.
+  /// Outputs of a thread: on a GPU what one 16-byte access moves; on a host several vector registers' worth.
+  static constexpr int items = (is_gpu<Exec> ? 1 : 16) * collective::pack_width<T>;
+  /// Whether they are read and written with one access. A host's vectors may lie anywhere.
   static constexpr bool aligned = is_gpu<Exec>;
 };
 
@@ -74,7 +74,7 @@ template <ExecutionSpace Exec, class T, collective::OperatorOn<T> Op, class Tuni
 class WindowFold : public ArrayKernel<WindowFold<Exec, T, Op, Tuning>, Exec, T> {
   using Base = ArrayKernel<WindowFold, Exec, T>;
   friend Base;
-  static constexpr int run = Tuning::run;
+  static constexpr int items = Tuning::items;
 
  public:
   /// \param n elements of both arrays
@@ -83,31 +83,32 @@ class WindowFold : public ArrayKernel<WindowFold<Exec, T, Op, Tuning>, Exec, T> 
   /// \param label what Kokkos' tools call it
   WindowFold(Exec const&, std::size_t n, std::size_t window, bool mean = false,
              std::string const& label = "tessera::window", Op const& op = {})
-      : Base(n, label + (thread::is_short_window<run>(thread::FinishWindow<T>::of(n, window, mean).window) ? "::short"
-                                                                                                           : "::long")),
+      : Base(n,
+             label + (thread::is_short_window<items>(thread::FinishWindow<T>::of(n, window, mean).window) ? "::short"
+                                                                                                          : "::long")),
         finish_(thread::FinishWindow<T>::of(n, window, mean)),
         op_(op) {}
 
   /// Operations on the longest way from an element to a result, of a run and of the outputs that no run is left for; less
   /// the division.
   [[nodiscard]] double rounding_steps() const {
-    double const of_run = thread::window_run_steps<run>(finish_.window);
+    double const of_run = thread::window_run_steps<items>(finish_.window);
     return is_short() ? of_run : std::max(of_run, thread::window_run_steps<1>(finish_.window));
   }
 
  private:
-  [[nodiscard]] bool is_short() const { return thread::is_short_window<run>(finish_.window); }
+  [[nodiscard]] bool is_short() const { return thread::is_short_window<items>(finish_.window); }
 
   void enqueue(Exec const& exec, T const* in, T* out) const {
     constexpr int pack = collective::pack_width<T>;
-    bool const runs =
+    bool const in_packs =
         !Tuning::aligned || (collective::is_aligned_for_packs<pack>(in) && collective::is_aligned_for_packs<pack>(out));
     if (is_short()) {
-      for_each_pack<run>(this->label_, exec, this->n_, runs,
-                         detail::WindowFoldBody<true, T, Op>{op_, finish_, in, out});
+      for_each_pack<items>(this->label_, exec, this->n_, in_packs,
+                           detail::WindowFoldBody<true, T, Op>{op_, finish_, in, out});
     } else {
-      for_each_pack<run>(this->label_, exec, this->n_, runs,
-                         detail::WindowFoldBody<false, T, Op>{op_, finish_, in, out});
+      for_each_pack<items>(this->label_, exec, this->n_, in_packs,
+                           detail::WindowFoldBody<false, T, Op>{op_, finish_, in, out});
     }
   }
 
