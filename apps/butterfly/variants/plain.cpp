@@ -35,7 +35,7 @@ struct Plain {
             std::size_t const end = Kokkos::min(begin + length, n);
             T max = in(begin);
             T min = in(begin);
-            for (std::size_t i = begin; i < end; ++i) {
+            for (std::size_t i = begin; i < end && op != ButterflyOp::pair_swap; ++i) {
               max = collective::Max<T>{}(max, in(i));
               min = collective::Min<T>{}(min, in(i));
             }
