@@ -19,9 +19,9 @@ struct SegmentShape {
   std::int64_t team = 0;    ///< threads; 0: choose
 };
 
-/// The Plan of a variant around kernels on segments (kernels/stencil.hpp, kernels/segments.hpp): `Kernels` has one for each
-/// of the Problem's operations, in the order of its enum. `Variant` has a member `label`; Problem::shape_of says of an input
-/// what they are launched on, or throws Skip.
+/// The Plan of a variant around kernels on segments (kernels/stencil.hpp, kernels/segments.hpp): `Kernels` has one for
+/// each of the Problem's operations, in the order of its enum. `Variant` has a member `label`; Problem::shape_of says
+/// of an input what they are launched on, or throws Skip.
 template <class Problem, class Variant, ExecutionSpace Exec, class T, class... Kernels>
 class SegmentPlan {
  public:

@@ -1,14 +1,14 @@
 #pragma once
 /// \file
-/// Correlation with a short kernel: out[i] = a[i] * k[0] + a[i + 1] * k[1] + .., as far as there are elements. Every thread
-/// holds the sums of a run of consecutive outputs in registers, and the input slides by under them. One launch.
+/// Correlation with a short kernel: out[i] = a[i] * k[0] + a[i + 1] * k[1] + .., as far as there are elements. Every
+/// thread holds the sums of a run of consecutive outputs in registers, and the input slides by under them. One launch.
 ///
-/// - Few taps: a run is one 16-byte access, straight from memory; the elements after it are in the cache, since the next
-///   thread reads them as its own. 2n elements of traffic.
-/// - More are a matter of arithmetic, so that loads must be few: longer runs, from a tile in team scratch that keeps the
-///   lanes out of each other's banks, and results that leave the same way. L * L multiplications for 2L elements that are
-///   loaded. 2n elements of traffic and the halos. A kernel that scratch does not hold is taken in several passes, and the
-///   sums wait in scratch.
+/// - Few taps: a run is one 16-byte access, straight from memory; the elements after it are in the cache, since the
+///   next thread reads them as its own. 2n elements of traffic.
+/// - More are a matter of arithmetic, so that loads must be few: longer runs, from a tile in team scratch that keeps
+///   the lanes out of each other's banks, and results that leave the same way. L * L multiplications for 2L elements
+///   that are loaded. 2n elements of traffic and the halos. A kernel that scratch does not hold is taken in several
+///   passes, and the sums wait in scratch.
 ///
 /// All add in the order of the taps. What lies past the array's end takes no part, not even as a zero.
 ///
@@ -36,6 +36,7 @@
 
 namespace tessera::kernels {
 
+/// What a thread of RegisterWindow makes, and a team.
 template <ExecutionSpace Exec, class T>
 struct Conv1dTuning {
   static constexpr std::size_t few_taps = 16;  ///< up to which a kernel goes without scratch
@@ -143,8 +144,8 @@ struct LongCorrelationKernel {
 /// out[i] = sum over j < taps of a[i + j] * k[j], as far as i + j < n.
 ///
 /// Constructed once: chooses tiles, allocates nothing. Throws Skip if the space has not got the threads or the scratch.
-/// Calls only enqueue; those of one object may run at the same time. On a GPU and for few taps, arrays that are not aligned
-/// to 16 bytes go element by element.
+/// Calls only enqueue; those of one object may run at the same time. On a GPU and for few taps, arrays that are not
+/// aligned to 16 bytes go element by element.
 template <ExecutionSpace Exec, class T, class Tuning = Conv1dTuning<Exec, T>>
 class RegisterWindow {
   using Long = detail::LongCorrelationKernel<Exec, T, Tuning>;

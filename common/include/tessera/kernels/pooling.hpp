@@ -1,9 +1,10 @@
 #pragma once
 /// \file
-/// Pooling by windows that trail behind their outputs: out[i] = op(in[max(0, i - window + 1)] .. in[i]). Every thread makes
-/// a run of consecutive outputs, which share what their windows have in common; what a window reaches back to is in the
-/// cache, since the thread before reads it as its own. Nothing is subtracted, so that any commutative operator does and
-/// nothing cancels. One launch, 2n elements of traffic; for long windows 3 + window / run operations an output.
+/// Pooling by windows that trail behind their outputs: out[i] = op(in[max(0, i - window + 1)] .. in[i]). Every thread
+/// makes a run of consecutive outputs, which share what their windows have in common; what a window reaches back to is
+/// in the cache, since the thread before reads it as its own. Nothing is subtracted, so that any commutative operator
+/// does and nothing cancels. One launch, 2n elements of traffic; for long windows 3 + window / run operations an
+/// output.
 ///
 /// Source: van Herk (1992); Gil and Werman, Computing 2-D min, median, and max filters (1993).
 ///
@@ -29,6 +30,7 @@
 
 namespace tessera::kernels {
 
+/// What a thread of WindowFold makes.
 template <ExecutionSpace Exec, class T>
 struct WindowTuning {
   /// Outputs of a thread: on a GPU what one 16-byte access moves; on a host several vector registers' worth.
@@ -67,9 +69,9 @@ struct WindowFoldBody {
 
 /// out[i] = op(in[max(0, i - window + 1)] .. in[i]), or that divided by the number of elements in the window.
 ///
-/// `Op` is an operator of collective/operators.hpp that commutes. Constructed once: allocates nothing. Calls only enqueue
-/// (ArrayKernel says on what); those of one object may run at the same time. On a GPU arrays that are not aligned to 16
-/// bytes go element by element.
+/// `Op` is an operator of collective/operators.hpp that commutes. Constructed once: allocates nothing. Calls only
+/// enqueue (ArrayKernel says on what); those of one object may run at the same time. On a GPU arrays that are not
+/// aligned to 16 bytes go element by element.
 template <ExecutionSpace Exec, class T, collective::OperatorOn<T> Op, class Tuning = WindowTuning<Exec, T>>
 class WindowFold : public ArrayKernel<WindowFold<Exec, T, Op, Tuning>, Exec, T> {
   using Base = ArrayKernel<WindowFold, Exec, T>;
@@ -89,8 +91,8 @@ class WindowFold : public ArrayKernel<WindowFold<Exec, T, Op, Tuning>, Exec, T> 
         finish_(thread::FinishWindow<T>::of(n, window, mean)),
         op_(op) {}
 
-  /// Operations on the longest way from an element to a result, of a run and of the outputs that no run is left for; less
-  /// the division.
+  /// Operations on the longest way from an element to a result, of a run and of the outputs that no run is left for;
+  /// less the division.
   [[nodiscard]] double rounding_steps() const {
     double const of_run = thread::window_run_steps<items>(finish_.window);
     return is_short() ? of_run : std::max(of_run, thread::window_run_steps<1>(finish_.window));
@@ -128,8 +130,8 @@ void fold_windows(Exec const& exec, std::size_t window, bool mean, In const& in,
 
 }  // namespace detail
 
-/// out[i] = in[max(0, i - window + 1)] + .. + in[i]. `in` and `out` [n], consecutive elements that do not overlap. Integers
-/// wrap. For a single use: it enqueues, and waits.
+/// out[i] = in[max(0, i - window + 1)] + .. + in[i]. `in` and `out` [n], consecutive elements that do not overlap.
+/// Integers wrap. For a single use: it enqueues, and waits.
 template <ExecutionSpace Exec, class In, class Out>
 void window_sum(Exec const& exec, std::size_t window, In const& in, Out const& out) {
   detail::fold_windows<collective::Sum>(exec, window, false, in, out);

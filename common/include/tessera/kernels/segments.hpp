@@ -1,20 +1,21 @@
 #pragma once
 /// \file
-/// Segment rules over an array: what becomes of an element is made of it, of a neighbour, and of a fold of its segment's
-/// first elements, or of all. collective/segment_rule.hpp says what a rule is. One launch, 2n elements of traffic:
+/// Segment rules over an array: what becomes of an element is made of it, of a neighbour, and of a fold of its
+/// segment's first elements, or of all. collective/segment_rule.hpp says what a rule is. One launch, 2n elements of
+/// traffic:
 ///
 /// - SegmentLanes: every thread holds the segments of its part in the registers of its lanes, which exchange folds. No
 ///   scratch, no barrier: for GPUs. A thread has 32 lanes on every machine, hardware lanes or emulated ones: where an
-///   element lies and the order of operations are the same. Segments whose length is no power of two take as many places
-///   as the next one, and go element by element.
-/// - SegmentScratch: a team loads a tile of whole segments into its scratch and folds each there. Two barriers a tile, and
-///   one more for every halving of a segment where all of it is folded.
+///   element lies and the order of operations are the same. Segments whose length is no power of two take as many
+///   places as the next one, and go element by element.
+/// - SegmentScratch: a team loads a tile of whole segments into its scratch and folds each there. Two barriers a tile,
+///   and one more for every halving of a segment where all of it is folded.
 /// - SegmentRange: one segment an index. On a host a core works through a segment with vector instructions, and nothing
 ///   else is as fast; on a GPU neighbouring threads are a segment apart in memory.
 ///
-/// Example, maximum, segments of 5: 3 1 4 1 5 | 2 6 -> 5 5 5 5 5 | 6 6. In scratch 3 1 4 1 5 becomes 3 1 5 . . (the last
-/// two, onto the first two), then 5 1 . . ., then 5. In lanes, packs of 4 and 4 rows, a part has 512 places: 64 segments
-/// of 5, which take 8 places each.
+/// Example, maximum, segments of 5: 3 1 4 1 5 | 2 6 -> 5 5 5 5 5 | 6 6. In scratch 3 1 4 1 5 becomes 3 5 4 . . (the
+/// last two, onto the first two), then 4 5 . . ., then 5. In lanes, packs of 4 and 4 rows, a part has 512 places: 64
+/// segments of 5, which take 8 places each.
 ///
 /// Use:  apply_segment_rule(exec, MaxRule<float>{}, segment, in, out);
 /// or, enqueued many times:
@@ -41,6 +42,7 @@
 
 namespace tessera::kernels {
 
+/// How the kernels of this header share the work.
 template <ExecutionSpace Exec, class T>
 struct SegmentTuning : PartsTuning<Exec> {
   // SegmentLanes.
@@ -339,8 +341,8 @@ struct SegmentRangeKernel {
 /// element by element.
 ///
 /// Constructed once: chooses teams, allocates nothing. Throws Skip if the space has not got what it needs, and
-/// std::invalid_argument for segments above longest_segment, or of the whole array if the rule folds all of it. Calls only
-/// enqueue (ArrayKernel says on what); those of one object may run at the same time.
+/// std::invalid_argument for segments above longest_segment, or of the whole array if the rule folds all of it. Calls
+/// only enqueue (ArrayKernel says on what); those of one object may run at the same time.
 template <ExecutionSpace Exec, collective::SegmentRule Rule, class Tuning = SegmentTuning<Exec, typename Rule::Element>>
 class SegmentLanes : public ArrayKernel<SegmentLanes<Exec, Rule, Tuning>, Exec, typename Rule::Element> {
   using T = typename Rule::Element;

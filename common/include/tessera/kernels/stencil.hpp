@@ -1,7 +1,8 @@
 #pragma once
 /// \file
 /// Stencils over an array: what becomes of an element is made of it and of the next few of its segment. By lanes, which
-/// exchange their neighbours' elements; or through team scratch, by tiles with a halo. One launch, 2n elements of traffic.
+/// exchange their neighbours' elements; or through team scratch, by tiles with a halo. One launch, 2n elements of
+/// traffic.
 ///
 /// A stencil is a type for the device with `static constexpr int reach` and `T operator()(T const* window, int present)
 /// const`; collective/thread/forward_stencil.hpp says more.
@@ -35,6 +36,7 @@
 
 namespace tessera::kernels {
 
+/// How the kernels of this header share the work.
 template <ExecutionSpace Exec, class T>
 struct StencilTuning : PartsTuning<Exec> {
   static constexpr int lanes = lane::natural_width<Exec>;  ///< of a thread, by lanes
@@ -134,8 +136,8 @@ struct ScratchStencilKernel {
 /// out[i] = stencil(in[i], in[i + 1] ..), as far as these are in the segment of in[i]. Lanes hold rows of packs in
 /// registers and exchange what their neighbours look at: no scratch, no barrier.
 ///
-/// Constructed once: chooses teams and tiles, allocates nothing, may throw Skip. Calls only enqueue (ArrayKernel says on
-/// what); those of one object may run at the same time.
+/// Constructed once: chooses teams and tiles, allocates nothing, may throw Skip. Calls only enqueue (ArrayKernel says
+/// on what); those of one object may run at the same time.
 template <ExecutionSpace Exec, class T, class Stencil, class Tuning = StencilTuning<Exec, T>>
 class LaneStencil : public ArrayKernel<LaneStencil<Exec, T, Stencil, Tuning>, Exec, T> {
   using Base = ArrayKernel<LaneStencil, Exec, T>;
@@ -201,8 +203,8 @@ class ScratchStencil : public ArrayKernel<ScratchStencil<Exec, T, Stencil, Tunin
 };
 
 /// out[i] = stencil(in[i], in[i + 1] ..), as far as these are in the segment. `in` and `out` [n], consecutive elements
-/// that do not overlap; `segment` elements, 0: the whole array is one. By lanes on a GPU, through scratch on a host. For a
-/// single use: it enqueues, and waits.
+/// that do not overlap; `segment` elements, 0: the whole array is one. By lanes on a GPU, through scratch on a host.
+/// For a single use: it enqueues, and waits.
 template <ExecutionSpace Exec, class Stencil, class In, class Out>
 void apply_stencil(Exec const& exec, Stencil const& stencil, std::size_t segment, In const& in, Out const& out) {
   using T = typename In::non_const_value_type;

@@ -79,8 +79,8 @@ struct RunTile {
     });
   }
 
-  /// The tile from one of its runs on, as a source of thread::correlate. What lies past the tile's elements may be read: it is
-  /// scratch, and takes no part.
+  /// The tile from one of its runs on, as a source of thread::correlate. What lies past the tile's elements may be
+  /// read: it is scratch, and takes no part.
   struct Run {
     Pack* packs;  // of the run in plane 0
     int plane;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Correlation, out[i] = a[i] * k[0] + a[i + 1] * k[1] + .., by runs: a thread makes L consecutive outputs. It has their L
-/// sums in registers, and the input slides by under them, L elements at a time.
+/// Correlation, out[i] = a[i] * k[0] + a[i + 1] * k[1] + .., by runs: a thread makes L consecutive outputs. It has
+/// their L sums in registers, and the input slides by under them, L elements at a time.
 
 #include <Kokkos_Macros.hpp>
 
@@ -57,7 +57,8 @@ KOKKOS_INLINE_FUNCTION void multiply_add(T const* values, T const* k, int count,
   }
 }
 
-/// The same for Taps taps of values that lie in memory: one pass over the sums, of which a host's compiler makes vectors.
+/// The same for Taps taps of values that lie in memory: one pass over the sums, of which a host's compiler makes
+/// vectors.
 template <int L, int Taps, class T>
 KOKKOS_INLINE_FUNCTION void add_taps(T const* values, T const* k, collective::Accumulator<T>* sums) {
   for (int t = 0; t < L; ++t) {

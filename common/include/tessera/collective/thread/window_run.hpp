@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Windows that trail behind their outputs, out[i] = op(a[i - window + 1] .. a[i]), by runs: neighbouring windows share all
-/// but their ends. A thread makes the L consecutive outputs of a run in its registers.
+/// Windows that trail behind their outputs, out[i] = op(a[i - window + 1] .. a[i]), by runs: neighbouring windows share
+/// all but their ends. A thread makes the L consecutive outputs of a run in its registers.
 
 #include <Kokkos_Macros.hpp>
 
