@@ -2,16 +2,13 @@
 /// \file
 /// The three operations as segment rules, and the Plan of a variant that applies them to segments.
 
-#include <string>
-#include <variant>
-
 #include "problem.hpp"
 
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/segment_rule.hpp>
-#include <tessera/core/problem.hpp>
+#include <tessera/core/segment_shape.hpp>
 #include <tessera/core/spaces.hpp>
-#include <tessera/kernels/segment_lanes.hpp>
+#include <tessera/kernels/segments.hpp>
 
 namespace tessera::butterfly {
 
@@ -78,49 +75,9 @@ struct MinMaxRule {
   }
 };
 
-/// Calls `body(rule)` with the operation's rule.
-template <class T, class Body>
-auto with_rule(ButterflyOp op, Body const& body) {
-  switch (op) {
-    case ButterflyOp::pair_swap: return body(PairSwapRule<T>{});
-    case ButterflyOp::max: return body(MaxRule<T>{});
-    default: return body(MinMaxRule<T>{});
-  }
-}
-
-/// The Plan of a variant that is `OnDevice<Exec, Rule>`: constructed from (exec, shape), enqueued with (label, exec,
-/// rule, in, out). Skip for the extremes of a whole array, which no team holds.
-template <template <class, class> class OnDevice, class Label, ExecutionSpace Exec, class T>
-class ButterflyPlan {
- public:
-  ButterflyPlan(Exec const& exec, InputOn<Butterfly, Exec, T> const& input) : rules_(chosen(exec, input)) {}
-
-  void operator()(Exec const& exec, InputOn<Butterfly, Exec, T> const& input,
-                  OutputOn<Butterfly, Exec, T> const& output) const {
-    std::visit([&](auto const& rule) { rule(exec, input.in.data(), output.out.data()); }, rules_);
-  }
-
- private:
-  template <class Rule>
-  struct OfRule {
-    OnDevice<Exec, Rule> on_device;
-
-    void operator()(Exec const& exec, T const* in, T* out) const { on_device(Label::text, exec, Rule{}, in, out); }
-  };
-  using AnyRule = std::variant<OfRule<PairSwapRule<T>>, OfRule<MaxRule<T>>, OfRule<MinMaxRule<T>>>;
-
-  [[nodiscard]] static AnyRule chosen(Exec const& exec, InputOn<Butterfly, Exec, T> const& input) {
-    Butterfly::Parameters const& parameters = input.parameters;
-    if (parameters.segment == 0 && parameters.op != ButterflyOp::pair_swap) {
-      throw Skip(
-          "segment 0 (segments are folded where they are held, and the whole array is held nowhere) use "
-          "--variant reduce_broadcast");
-    }
-    kernels::SegmentShape const shape{.n = input.in.extent(0), .segment = parameters.segment, .team = parameters.team};
-    return with_rule<T>(parameters.op, [&]<class Rule>(Rule const&) -> AnyRule { return OfRule<Rule>{{exec, shape}}; });
-  }
-
-  AnyRule rules_;
-};
+/// The Plan of a variant around `OnSegments<Exec, Rule>`, one of the kernels in kernels/segments.hpp.
+template <template <class...> class OnSegments, class Variant, ExecutionSpace Exec, class T>
+using ButterflyPlan = SegmentPlan<Butterfly, Variant, Exec, T, OnSegments<Exec, PairSwapRule<T>>,
+                                  OnSegments<Exec, MaxRule<T>>, OnSegments<Exec, MinMaxRule<T>>>;
 
 }  // namespace tessera::butterfly

@@ -11,6 +11,7 @@
 
 #include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/segment_shape.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -40,6 +41,18 @@ struct Butterfly : ArrayProblem<Parameters> {
     double const comparisons =
         parameters.op == ButterflyOp::pair_swap ? 0 : (parameters.op == ButterflyOp::max ? 1 : 2);
     return {.bytes = 2 * n * static_cast<double>(size_of(dtype)), .flops = comparisons * n};
+  }
+
+  /// What a variant works on that folds segments where it holds them. Skip if that is to be the whole array.
+  template <class T, class Memory>
+  [[nodiscard]] static SegmentShape shape_of(Input<T, Memory> const& input) {
+    Parameters const& parameters = input.parameters;
+    if (parameters.segment == 0 && parameters.op != ButterflyOp::pair_swap) {
+      throw Skip(
+          "segment 0 (segments are folded where they are held, and the whole array is held nowhere) use "
+          "--variant reduce_broadcast");
+    }
+    return {.n = input.in.extent(0), .segment = static_cast<std::size_t>(parameters.segment), .team = parameters.team};
   }
 
   /// Values move and are compared; nothing is rounded.

@@ -12,12 +12,13 @@
 
 namespace tessera::butterfly {
 
+VariantRows plain();
 VariantRows direct();
 VariantRows scratch();
 VariantRows lanes();
 VariantRows reduce_broadcast();
 
-App app() { return make_app<Butterfly>({direct(), scratch(), lanes(), reduce_broadcast()}); }
+App app() { return make_app<Butterfly>({plain(), direct(), scratch(), lanes(), reduce_broadcast()}); }
 
 std::vector<ParameterSpec> Butterfly::parameters() {
   return {

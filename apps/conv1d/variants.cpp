@@ -11,12 +11,13 @@
 
 namespace tessera::conv1d {
 
+VariantRows plain();
 VariantRows direct();
 VariantRows single_team();
 VariantRows scratch_halo();
 VariantRows register_window();
 
-App app() { return make_app<Conv1d>({direct(), single_team(), scratch_halo(), register_window()}); }
+App app() { return make_app<Conv1d>({plain(), direct(), single_team(), scratch_halo(), register_window()}); }
 
 std::vector<ParameterSpec> Conv1d::parameters() {
   return {

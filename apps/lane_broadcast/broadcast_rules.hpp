@@ -2,18 +2,17 @@
 /// \file
 /// The three operations as segment rules, and the Plan of a variant that applies them.
 
-#include <string>
+#include <array>
 #include <type_traits>
-#include <variant>
 
 #include "problem.hpp"
 
 #include <tessera/collective/accumulator.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/segment_rule.hpp>
-#include <tessera/core/problem.hpp>
+#include <tessera/core/segment_shape.hpp>
 #include <tessera/core/spaces.hpp>
-#include <tessera/kernels/segment_lanes.hpp>
+#include <tessera/kernels/segments.hpp>
 
 namespace tessera::lane_broadcast {
 
@@ -77,47 +76,17 @@ struct ConditionalRule {
   }
 };
 
-/// The Plan of a variant that is `OnDevice<Exec, Rule>`: constructed from (exec, shape), enqueued with (label, exec,
-/// rule, in, out).
-template <template <class, class> class OnDevice, class Label, ExecutionSpace Exec, class T>
-class BroadcastPlan {
+/// The Plan of a variant around `OnSegments<Exec, Rule>`, one of the kernels in kernels/segments.hpp.
+template <template <class...> class OnSegments, class Variant, ExecutionSpace Exec, class T>
+class BroadcastPlan : public SegmentPlan<LaneBroadcast, Variant, Exec, T, OnSegments<Exec, BasicRule<T>>,
+                                         OnSegments<Exec, ConditionalRule<T>>, OnSegments<Exec, ShuffleRule<T>>> {
+  using Base = typename BroadcastPlan::SegmentPlan;
+
  public:
-  BroadcastPlan(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input) : rules_(chosen(exec, input)) {}
+  using Base::Base;
 
-  void operator()(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input,
-                  OutputOn<LaneBroadcast, Exec, T> const& output) const {
-    std::visit([&](auto const& rule) { rule(exec, input.in.data(), output.out.data()); }, rules_);
-  }
-
-  /// A sum of 4 as a tree of two levels, and one addition; or an addition and a multiplication.
-  [[nodiscard]] double rounding_steps() const {
-    return std::visit([](auto const& rule) { return rule.rounding_steps(); }, rules_);
-  }
-
- private:
-  template <class Rule>
-  struct OfRule {
-    OnDevice<Exec, Rule> on_device;
-
-    void operator()(Exec const& exec, T const* in, T* out) const { on_device(Label::text, exec, Rule{}, in, out); }
-    [[nodiscard]] double rounding_steps() const {
-      if (std::is_same_v<Rule, ConditionalRule<T>>) return 0;
-      return std::is_same_v<Rule, ShuffleRule<T>> ? 4 : 3;
-    }
-  };
-  using AnyRule = std::variant<OfRule<BasicRule<T>>, OfRule<ConditionalRule<T>>, OfRule<ShuffleRule<T>>>;
-
-  [[nodiscard]] static AnyRule chosen(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input) {
-    kernels::SegmentShape const shape{
-        .n = input.in.extent(0), .segment = input.parameters.segment, .team = input.parameters.team};
-    switch (input.parameters.op) {
-      case BroadcastOp::conditional: return OfRule<ConditionalRule<T>>{{exec, shape}};
-      case BroadcastOp::shuffle: return OfRule<ShuffleRule<T>>{{exec, shape}};
-      default: return OfRule<BasicRule<T>>{{exec, shape}};
-    }
-  }
-
-  AnyRule rules_;
+  /// A sum of 4 as a tree of two levels, and one addition; none; or an addition and a multiplication.
+  [[nodiscard]] double rounding_steps() const { return std::array{3, 0, 4}[this->op()]; }
 };
 
 }  // namespace tessera::lane_broadcast

@@ -8,10 +8,12 @@
 /// - shuffle: s = (sum of the first min(4, L)) / 4, out[i] = (x[i] + x[i+1]) * s, and x[i] * s for the last.
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/segment_shape.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -60,8 +62,23 @@ struct LaneBroadcast : ArrayProblem<Parameters> {
     }
   }
 
+  /// What the variants' kernels are launched on.
+  template <class T, class Memory>
+  [[nodiscard]] static SegmentShape shape_of(Input<T, Memory> const& input) {
+    return {.n = input.in.extent(0),
+            .segment = static_cast<std::size_t>(input.parameters.segment),
+            .team = input.parameters.team};
+  }
+
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
+
+/// Whether x >= max / 2, of which no half is rounded.
+template <class T>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION bool is_half_at_least(T x, T max) {
+  using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
+  return static_cast<Wide>(x) >= static_cast<Wide>(max) - static_cast<Wide>(x);
+}
 
 }  // namespace tessera::lane_broadcast

@@ -12,11 +12,12 @@
 
 namespace tessera::lane_broadcast {
 
+VariantRows plain();
 VariantRows direct();
 VariantRows scratch();
 VariantRows lanes();
 
-App app() { return make_app<LaneBroadcast>({direct(), scratch(), lanes()}); }
+App app() { return make_app<LaneBroadcast>({plain(), direct(), scratch(), lanes()}); }
 
 std::vector<ParameterSpec> LaneBroadcast::parameters() {
   return {

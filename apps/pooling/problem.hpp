@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <string_view>
 #include <tuple>
-#include <type_traits>
 #include <vector>
 
 #include <tessera/collective/operators.hpp>
+#include <tessera/collective/thread/window_run.hpp>
 #include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/spaces.hpp>
@@ -93,37 +93,12 @@ void with_operator(PoolingOp op, Body const& body) {
   }
 }
 
-/// The window in elements, no more than there are.
-[[nodiscard]] inline std::size_t clamped_window(Pooling::Parameters const& parameters, std::size_t n) {
-  return std::clamp<std::size_t>(static_cast<std::size_t>(parameters.window), 1, std::max<std::size_t>(1, n));
-}
-
-/// From folded windows to results: divides by the number of elements present if a mean is wanted.
-template <class T>
-struct Finish {
-  std::size_t window;
-  bool mean;
-
-  /// values[0 .. count) are those of outputs begin, begin + 1, ...
-  KOKKOS_FUNCTION void operator()(std::size_t begin, T* values, int count) const {
-    if constexpr (std::is_floating_point_v<T>) {
-      if (!mean) return;
-      if (begin + 1 >= window) {
-        for (int t = 0; t < count; ++t) values[t] /= static_cast<T>(window);
-      } else {
-        for (int t = 0; t < count; ++t) {
-          std::size_t const present = begin + static_cast<std::size_t>(t) + 1;
-          values[t] /= static_cast<T>(present < window ? present : window);
-        }
-      }
-    }
-  }
-};
-
-/// Of an input.
+/// What becomes of an input's folded windows.
 template <class T, class Input>
-[[nodiscard]] Finish<T> finish_of(Input const& input) {
-  return {clamped_window(input.parameters, input.a.extent(0)), input.parameters.op == PoolingOp::mean};
+[[nodiscard]] thread::FinishWindow<T> finish_of(Input const& input) {
+  Parameters const& parameters = input.parameters;
+  return thread::FinishWindow<T>::of(input.a.extent(0), static_cast<std::size_t>(parameters.window),
+                                     parameters.op == PoolingOp::mean);
 }
 
 }  // namespace tessera::pooling

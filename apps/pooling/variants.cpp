@@ -12,11 +12,12 @@
 
 namespace tessera::pooling {
 
+VariantRows plain();
 VariantRows direct();
 VariantRows scratch_halo();
 VariantRows running();
 
-App app() { return make_app<Pooling>({direct(), scratch_halo(), running()}); }
+App app() { return make_app<Pooling>({plain(), direct(), scratch_halo(), running()}); }
 
 std::vector<ParameterSpec> Pooling::parameters() {
   return {

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tessera/kernels/forward_stencil.hpp>
+#include <tessera/kernels/stencil.hpp>
 
 #include "adversarial_league.hpp"
 #include "guarded_array.hpp"
@@ -116,10 +116,15 @@ TEST(ForwardStencil, OnRows) {
   expect_rows<1, 8, 2, 1>();
 }
 
+template <int N>
+struct PacksOf {
+  static constexpr int pack = N;
+};
+
 // Every team of the league, one after the other in the same scratch, in every order of threads.
 template <int Reach, int N>
 void expect_tiles_in_any_order(int threads, int tile) {
-  using Kernel = kernels::detail::ScratchKernel<AdversarialSpace, std::int32_t, Seen<Reach>, N>;
+  using Kernel = kernels::detail::ScratchStencilKernel<AdversarialSpace, std::int32_t, Seen<Reach>, PacksOf<N>>;
   AdversarialTeam team(threads);
   GuardedArray<std::int32_t> in_memory(256);
   GuardedArray<std::int32_t> out_memory(256);

@@ -1,22 +1,20 @@
 /// \file
-/// One segment an index, from its first element to its last: the plain Kokkos answer.
+/// One segment an index, from its first element to its last, in vectors on a host. The kernel is kernels/segments.hpp.
 
 #include "../butterfly_rules.hpp"
 
-#include <tessera/kernels/segment_range.hpp>
+#include <tessera/kernels/segments.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::butterfly {
 
 struct Direct {
   static constexpr VariantInfo info{
-      .name = "direct", .level = Level::range, .summary = "one segment an index, the baseline"};
-  struct Label {
-    static constexpr char const* text = "tessera::butterfly::direct::apply";
-  };
+      .name = "direct", .level = Level::range, .summary = "one segment an index, in vectors on a host"};
+  static constexpr char const* label = "tessera::butterfly::direct::apply";
 
   template <ExecutionSpace Exec, class T>
-  using Plan = ButterflyPlan<kernels::SegmentRange, Label, Exec, T>;
+  using Plan = ButterflyPlan<kernels::SegmentRange, Direct, Exec, T>;
 };
 
 VariantRows direct() { return rows<Butterfly, Direct>(); }

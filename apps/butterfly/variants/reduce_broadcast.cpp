@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "../butterfly_rules.hpp"
+#include "../fold_broadcast.hpp"
 
 #include <tessera/collective/segments.hpp>
-#include <tessera/kernels/fold_broadcast.hpp>
 #include <tessera/kernels/for_each_pack.hpp>
 #include <tessera/table/make_app.hpp>
 
@@ -81,17 +81,15 @@ struct ReduceBroadcast {
 
     void operator()(Exec const& exec, InputOn<Butterfly, Exec, T> const& input,
                     OutputOn<Butterfly, Exec, T> const& output) const {
-      T const* const in = input.in.data();
-      T* const out = output.out.data();
       if (max_) {
-        (*max_)(exec, MaxRule<T>{}, in, out);
+        (*max_)(exec, input.in, output.out);
       } else if (minmax_) {
-        (*minmax_)(exec, MinMaxRule<T>{}, in, out);
+        (*minmax_)(exec, input.in, output.out);
       } else {
         constexpr int width = collective::pack_width<T>;
         kernels::for_each_pack<width>("tessera::butterfly::reduce_broadcast::swap", exec, input.in.extent(0),
-                                      collective::is_aligned_for_packs<width>(out),
-                                      SwapPairs<T>{in, out, segments_, even_});
+                                      collective::is_aligned_for_packs<width>(output.out.data()),
+                                      SwapPairs<T>{input.in.data(), output.out.data(), segments_, even_});
       }
     }
 
@@ -100,8 +98,8 @@ struct ReduceBroadcast {
 
     collective::Segments segments_;
     bool even_ = false;
-    std::optional<kernels::FoldBroadcast<Exec, MaxRule<T>>> max_;
-    std::optional<kernels::FoldBroadcast<Exec, MinMaxRule<T>>> minmax_;
+    std::optional<FoldBroadcast<Exec, MaxRule<T>>> max_;
+    std::optional<FoldBroadcast<Exec, MinMaxRule<T>>> minmax_;
   };
 };
 

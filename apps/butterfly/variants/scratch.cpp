@@ -1,10 +1,11 @@
 /// \file
 /// Tiles of whole segments in team scratch, each segment folded by halving: the second half onto the first, a barrier,
-/// and again.
+/// and again. The kernel is
+/// kernels/segments.hpp.
 
 #include "../butterfly_rules.hpp"
 
-#include <tessera/kernels/segment_scratch.hpp>
+#include <tessera/kernels/segments.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::butterfly {
@@ -12,12 +13,10 @@ namespace tessera::butterfly {
 struct Scratch {
   static constexpr VariantInfo info{
       .name = "scratch", .level = Level::team, .summary = "segments in team scratch, folded by halving"};
-  struct Label {
-    static constexpr char const* text = "tessera::butterfly::scratch::apply";
-  };
+  static constexpr char const* label = "tessera::butterfly::scratch::apply";
 
   template <ExecutionSpace Exec, class T>
-  using Plan = ButterflyPlan<kernels::SegmentScratch, Label, Exec, T>;
+  using Plan = ButterflyPlan<kernels::SegmentScratch, Scratch, Exec, T>;
 };
 
 VariantRows scratch() { return rows<Butterfly, Scratch>(); }

@@ -1,6 +1,6 @@
 /// \file
-/// Every output sums its products from memory: the plain Kokkos answer. On a host an index stands for a block of
-/// outputs, tap by tap, because a compiler makes vectors of neighbours and not of one sum.
+/// Every output sums its products from memory. On a host an index stands for a block of outputs, tap by tap, because a
+/// compiler makes vectors of neighbours and not of one sum.
 
 #include "../problem.hpp"
 
@@ -38,8 +38,9 @@ struct DirectKernel {
 }  // namespace
 
 struct Direct {
-  static constexpr VariantInfo info{
-      .name = "direct", .level = Level::range, .summary = "every output sums its products, the baseline"};
+  static constexpr VariantInfo info{.name = "direct",
+                                    .level = Level::range,
+                                    .summary = "every output sums its products, on a host in blocks of outputs"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -3,10 +3,11 @@
 /// the halo of the tile before. A kernel that does not fit is taken in several passes: the tile as far on as the pass
 /// is, with a halo that fits, added to what the passes before left.
 
-#include "../correlate.hpp"
 #include "../problem.hpp"
 
 #include <tessera/collective/team/halo_tile.hpp>
+#include <tessera/collective/thread/correlate.hpp>
+#include <tessera/kernels/conv1d.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
@@ -18,7 +19,7 @@ template <class Exec, class T>
 struct ScratchHaloKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
-  static constexpr int length = run_length<Exec, T>;
+  static constexpr int length = kernels::Conv1dTuning<Exec, T>::items;
   static constexpr int pack = collective::pack_width<T>;
   // Packs, for their alignment.
   using Scratch = Kokkos::View<collective::Pack<T, pack>*, typename Exec::scratch_memory_space,
@@ -55,7 +56,7 @@ struct ScratchHaloKernel {
     Sums const waiting(team.team_scratch(0), sum_places(shape, taps));
     T* const factors = reinterpret_cast<T*>(tap_scratch.data());
     std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * shape.size;
-    int const count = clamped_count(n - begin) < shape.size ? clamped_count(n - begin) : shape.size;
+    int const count = thread::clamped_count(n - begin) < shape.size ? thread::clamped_count(n - begin) : shape.size;
     bool const aligned = collective::is_aligned_for_packs<pack>(out + begin);
 
     auto const at_once = static_cast<std::size_t>(shape.right) + 1;
@@ -63,7 +64,7 @@ struct ScratchHaloKernel {
     for (std::size_t first = 0; first < met; first += at_once) {
       int const pass = static_cast<int>(met - first < at_once ? met - first : at_once);
       bool const is_last = met - first <= at_once;
-      int const left = clamped_count(n - begin - first);
+      int const left = thread::clamped_count(n - begin - first);
       T const* const tile = shape.load(team, a, n, begin + first, T(0), reinterpret_cast<T*>(tile_scratch.data()));
       Kokkos::parallel_for(Kokkos::TeamVectorRange(team, pass), [&](int j) { factors[j] = k[first + j]; });
       team.team_barrier();
@@ -73,10 +74,10 @@ struct ScratchHaloKernel {
         if (first > 0) {
           for (int t = 0; t < length; ++t) sums[t] = waiting(offset + t);
         }
-        correlate<length, T>(Span<T, true>{tile + offset, shape.size + shape.right - offset},
-                             Span<T, true>{factors, pass}, pass, left - offset, sums);
+        thread::correlate<length, T>(thread::Span<T, true>{tile + offset, shape.size + shape.right - offset},
+                                     thread::Span<T, true>{factors, pass}, pass, left - offset, sums);
         if (is_last) {
-          store_sums<length>(sums, count - offset, aligned, out + begin + offset);
+          thread::store_sums<length>(sums, count - offset, aligned, out + begin + offset);
         } else {
           for (int t = 0; t < length; ++t) waiting(offset + t) = sums[t];
         }
@@ -100,7 +101,7 @@ struct ScratchHalo {
     Plan(Exec const& exec, InputOn<Conv1d, Exec, T> const& input)
         : threads_(kernels::team_size(exec, input.parameters.team)) {
       // A multiple of packs, so that the tiles of later passes are aligned like those of the first.
-      constexpr std::size_t most_taps = (std::size_t{1} << 12) / sizeof(T);
+      constexpr std::size_t most_taps = kernels::Conv1dTuning<Exec, T>::most_taps;
       bool const in_one_pass = taps_of(input) <= most_taps;
       std::size_t const at_once = in_one_pass ? std::max<std::size_t>(1, taps_of(input)) : most_taps;
       shape_.right = static_cast<int>(at_once) - 1;

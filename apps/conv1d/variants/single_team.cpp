@@ -1,10 +1,11 @@
 /// \file
 /// The whole input in the scratch of one team: the puzzle's first kernel. For inputs that fit, which are small.
 
-#include "../correlate.hpp"
 #include "../problem.hpp"
 
 #include <tessera/collective/team/halo_tile.hpp>
+#include <tessera/collective/thread/correlate.hpp>
+#include <tessera/kernels/conv1d.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
@@ -16,7 +17,7 @@ template <class Exec, class T>
 struct SingleTeamKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
-  static constexpr int length = run_length<Exec, T>;
+  static constexpr int length = kernels::Conv1dTuning<Exec, T>::items;
   static constexpr int pack = collective::pack_width<T>;
   // Packs, for their alignment.
   using Scratch = Kokkos::View<collective::Pack<T, pack>*, typename Exec::scratch_memory_space,
@@ -40,8 +41,9 @@ struct SingleTeamKernel {
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, (n + length - 1) / length), [&](int r) {
       int const begin = r * length;
       Accumulator<T> sums[length] = {};
-      correlate<length, T>(Span<T, true>{staged + begin, n - begin}, Span<T, false>{k, taps}, taps, n - begin, sums);
-      store_sums<length>(sums, n - begin, aligned, out + begin);
+      thread::correlate<length, T>(thread::Span<T, true>{staged + begin, n - begin}, thread::Span<T, false>{k, taps},
+                                   taps, n - begin, sums);
+      thread::store_sums<length>(sums, n - begin, aligned, out + begin);
     });
   }
 };

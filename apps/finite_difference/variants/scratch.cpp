@@ -1,10 +1,10 @@
 /// \file
 /// Tiles in team scratch, each with the element behind it as its right halo: each element is read once from memory and
-/// used twice.
+/// used twice. The kernel is kernels/stencil.hpp.
 
 #include "../problem.hpp"
 
-#include <tessera/kernels/forward_stencil.hpp>
+#include <tessera/kernels/stencil.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::finite_difference {
@@ -12,22 +12,10 @@ namespace tessera::finite_difference {
 struct Scratch {
   static constexpr VariantInfo info{
       .name = "scratch", .level = Level::team, .summary = "tiles with a right halo of one element in team scratch"};
+  static constexpr char const* label = "tessera::finite_difference::scratch::difference";
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const& exec, InputOn<FiniteDifference, Exec, T> const& input)
-        : stencil_(exec, FiniteDifference::shape_of(input)) {}
-
-    void operator()(Exec const& exec, InputOn<FiniteDifference, Exec, T> const& input,
-                    OutputOn<FiniteDifference, Exec, T> const& output) const {
-      stencil_("tessera::finite_difference::scratch::difference", exec, Difference<T>{}, input.in.data(),
-               output.out.data());
-    }
-
-   private:
-    kernels::ScratchStencil<Exec, T, Difference<T>> stencil_;
-  };
+  using Plan = SegmentPlan<FiniteDifference, Scratch, Exec, T, kernels::ScratchStencil<Exec, T, Difference<T>>>;
 };
 
 VariantRows scratch() { return rows<FiniteDifference, Scratch>(); }

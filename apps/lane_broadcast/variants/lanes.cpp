@@ -1,10 +1,11 @@
 /// \file
 /// Every thread's 32 lanes hold segments in registers: the fold of a segment's head is read from its first lane, the next
-/// element from the next lane. No scratch, no barrier.
+/// element from the next lane. No scratch, no barrier. The kernel is
+/// kernels/segments.hpp.
 
 #include "../broadcast_rules.hpp"
 
-#include <tessera/kernels/segment_lanes.hpp>
+#include <tessera/kernels/segments.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::lane_broadcast {
@@ -13,12 +14,10 @@ struct Lanes {
   static constexpr VariantInfo info{.name = "lanes",
                                     .level = Level::lane,
                                     .summary = "segments in registers, their head by lane exchange: no scratch"};
-  struct Label {
-    static constexpr char const* text = "tessera::lane_broadcast::lanes::apply";
-  };
+  static constexpr char const* label = "tessera::lane_broadcast::lanes::apply";
 
   template <ExecutionSpace Exec, class T>
-  using Plan = BroadcastPlan<kernels::SegmentLanes, Label, Exec, T>;
+  using Plan = BroadcastPlan<kernels::SegmentLanes, Lanes, Exec, T>;
 };
 
 VariantRows lanes() { return rows<LaneBroadcast, Lanes>(); }

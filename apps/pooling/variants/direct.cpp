@@ -1,6 +1,6 @@
 /// \file
-/// Every output folds its window from memory: the plain Kokkos answer. On a host an index stands for a block of
-/// outputs, tap by tap, because a compiler makes vectors of neighbours and not of one sum.
+/// Every output folds its window from memory. On a host an index stands for a block of outputs, tap by tap, because a
+/// compiler makes vectors of neighbours and not of one sum.
 
 #include "../problem.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 template <int Block, class T, class Op>
 struct DirectKernel {
   Op op;
-  Finish<T> finish;
+  thread::FinishWindow<T> finish;
   T const* a;
   T* out;
   std::size_t n;
@@ -38,8 +38,9 @@ struct DirectKernel {
 }  // namespace
 
 struct Direct {
-  static constexpr VariantInfo info{
-      .name = "direct", .level = Level::range, .summary = "every output folds its window, the baseline"};
+  static constexpr VariantInfo info{.name = "direct",
+                                    .level = Level::range,
+                                    .summary = "every output folds its window, on a host in blocks of outputs"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "../problem.hpp"
-#include "../window_run.hpp"
 
 #include <tessera/collective/team/halo_tile.hpp>
+#include <tessera/kernels/pooling.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
@@ -20,14 +20,14 @@ template <class Exec, class T, class Op>
 struct ScratchHaloKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
-  static constexpr int length = run_length<Exec, T>;
+  static constexpr int length = kernels::WindowTuning<Exec, T>::items;
   static constexpr int pack = collective::pack_width<T>;
   // Packs, for their alignment.
   using Scratch = Kokkos::View<collective::Pack<T, pack>*, typename Exec::scratch_memory_space,
                                Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
   Op op;
-  Finish<T> finish;
+  thread::FinishWindow<T> finish;
   T const* a;
   T* out;
   std::size_t n;
@@ -65,7 +65,7 @@ struct ScratchHaloKernel {
       Kokkos::parallel_for(Kokkos::TeamVectorRange(team, (count + length - 1) / length), [&](int r) {
         int const offset = r * length;
         T run[length];
-        window_run<length>(op, tile + offset, window, static_cast<std::size_t>(shape.origin() + offset), run);
+        thread::window_run<length>(op, tile + offset, window, static_cast<std::size_t>(shape.origin() + offset), run);
         if (!is_first) {
           for (int t = 0; t < length; ++t) run[t] = op(folded[offset + t], run[t]);
         }
@@ -75,7 +75,7 @@ struct ScratchHaloKernel {
         }
         finish(begin + offset, run, length);
         if (offset + length <= count && (aligned || length > pack)) {
-          write_run<length>(run, out + begin + offset);
+          thread::write_run<length>(run, out + begin + offset);
         } else {
           for (int t = 0; t < length; ++t) {
             if (offset + t < count) out[begin + offset + t] = run[t];
@@ -106,8 +106,9 @@ struct ScratchHalo {
       // In several passes all but the last begin a multiple of `taps` before the tile: aligned if that is whole packs.
       std::size_t const taps = in_one_pass ? finish_.window : most_halo;
       shape_.left = static_cast<int>(taps) - 1;
-      shape_.size = kernels::scratch_tile<Exec>(input.parameters.tile, (in_one_pass ? 1 : 2) * sizeof(T),
-                                                (taps + 2 * run_length<Exec, T> + 4 * pack) * sizeof(T));
+      shape_.size =
+          kernels::scratch_tile<Exec>(input.parameters.tile, (in_one_pass ? 1 : 2) * sizeof(T),
+                                      (taps + 2 * kernels::WindowTuning<Exec, T>::items + 4 * pack) * sizeof(T));
     }
 
     void operator()(Exec const& exec, InputOn<Pooling, Exec, T> const& input,
@@ -124,7 +125,7 @@ struct ScratchHalo {
     }
 
    private:
-    Finish<T> finish_;
+    thread::FinishWindow<T> finish_;
     int threads_;
     team::HaloTile<T> shape_;
   };

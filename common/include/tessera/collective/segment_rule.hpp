@@ -1,8 +1,8 @@
 #pragma once
 /// \file
 /// Rules for what becomes of an element of a segment: from the element, one neighbour, and a fold of the segment's first
-/// elements, or of all. A rule is written once; how the fold reaches everybody (lanes, scratch) is the collectives' part:
-/// device/segment_lanes.hpp, device/segment_scratch.hpp.
+/// elements, or of all. A rule is written once; how the fold reaches everybody (lanes, scratch) is the kernels' part:
+/// kernels/segments.hpp.
 ///
 /// A rule is a type for the device with
 ///   using Element, Folded;

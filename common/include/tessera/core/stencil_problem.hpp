@@ -10,7 +10,7 @@
 #include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/parameters.hpp>
-#include <tessera/core/stencil_shape.hpp>
+#include <tessera/core/segment_shape.hpp>
 
 namespace tessera {
 
@@ -32,9 +32,9 @@ struct StencilProblem : ArrayProblem<StencilParameters> {
     return {segment_parameter(), tile_parameter(), team_parameter()};
   }
 
-  /// The input as the cooperating variants want it.
+  /// What the cooperating variants' kernels are launched on.
   template <class T, class Memory>
-  [[nodiscard]] static StencilShape shape_of(Input<T, Memory> const& input) {
+  [[nodiscard]] static SegmentShape shape_of(Input<T, Memory> const& input) {
     return {.n = input.in.extent(0),
             .segment = input.parameters.segment,
             .tile = input.parameters.tile,

@@ -22,7 +22,7 @@
 namespace tessera::thread {
 
 /// How segments lie in a thread's places, and how many elements there are.
-struct SegmentPart {
+struct SegmentPlaces {
   int places_log2;  ///< places of a segment are 2^places_log2
   int length;       ///< elements of a segment, at most its places; one more if it goes on after the thread's part
   int count;        ///< elements of the part
@@ -45,7 +45,7 @@ struct SegmentPart {
 
 /// Loads the part's elements into their places; the others become T(0).
 template <lane::Lanes L, class Values, class T>
-KOKKOS_FUNCTION void load_segments(L const& lanes, T const* in, SegmentPart const& part, Values& values) {
+KOKKOS_FUNCTION void load_segments(L const& lanes, T const* in, SegmentPlaces const& part, Values& values) {
   if (part.dense) {
     load_rows(lanes, in, part.count, T(0), values);
     return;
@@ -64,7 +64,7 @@ KOKKOS_FUNCTION void load_segments(L const& lanes, T const* in, SegmentPart cons
 
 /// Stores the places that have an element, and no other.
 template <lane::Lanes L, class Values, class T>
-KOKKOS_FUNCTION void store_segments(L const& lanes, T* out, SegmentPart const& part, Values const& values) {
+KOKKOS_FUNCTION void store_segments(L const& lanes, T* out, SegmentPlaces const& part, Values const& values) {
   if (part.dense) {
     store_rows(lanes, out, part.count, values);
     return;
@@ -127,7 +127,7 @@ KOKKOS_FUNCTION void move_row(L const& lanes, typename L::template Value<RowFold
 
 // The fold within a pack that holds several segments.
 template <class Rule, class Pack, int N>
-[[nodiscard]] KOKKOS_FUNCTION typename Rule::Folded fold_in_pack(Rule const& rule, SegmentPart const& part,
+[[nodiscard]] KOKKOS_FUNCTION typename Rule::Folded fold_in_pack(Rule const& rule, SegmentPlaces const& part,
                                                                  Pack const& pack, int place, int e) {
   static_assert(N <= 4, "Tessera: a pack has at most 4 elements");
   typename Rule::Folded const own = rule.lift(pack[e]);
@@ -145,7 +145,7 @@ template <class Rule, class Pack, int N>
 /// \tparam Plain the part is whole, and no pack holds several segments: then little is asked for each element
 template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
 [[nodiscard]] KOKKOS_FUNCTION typename L::template Value<RowFolds<Rule, Items::rows>> fold_segments(
-    L const& lanes, Rule const& rule, SegmentPart const& part, typename L::template Value<Items> const& values) {
+    L const& lanes, Rule const& rule, SegmentPlaces const& part, typename L::template Value<Items> const& values) {
   using Folded = typename Rule::Folded;
   using Folds = RowFolds<Rule, Items::rows>;
   constexpr int rows = Items::rows;
@@ -211,7 +211,7 @@ template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
 /// array is one segment. `behind` is the element after the part, if part.available says that there is one. `Plain` as for
 /// fold_segments.
 template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
-KOKKOS_FUNCTION void finish_segments(L const& lanes, Rule const& rule, SegmentPart const& part,
+KOKKOS_FUNCTION void finish_segments(L const& lanes, Rule const& rule, SegmentPlaces const& part,
                                      typename L::template Value<RowFolds<Rule, Items::rows>> const& folds,
                                      typename Rule::Element behind, typename L::template Value<Items>& values) {
   using T = typename Rule::Element;

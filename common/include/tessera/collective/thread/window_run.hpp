@@ -1,19 +1,17 @@
 #pragma once
 /// \file
-/// Neighbouring windows share all but their ends: L consecutive outputs by one thread, in its registers.
+/// Windows that trail behind their outputs, out[i] = op(a[i - window + 1] .. a[i]), by runs: neighbouring windows share
+/// all but their ends. A thread makes the L consecutive outputs of a run in its registers.
 
 #include <Kokkos_Macros.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <type_traits>
 
 #include <tessera/collective/pack.hpp>
-#include <tessera/core/spaces.hpp>
 
-namespace tessera::pooling {
-
-/// Outputs of a run: on a GPU what one 16-byte access moves; on a host several vector registers' worth.
-template <class Exec, class T>
-inline constexpr int run_length = is_gpu<Exec> ? collective::pack_width<T> : 16 * collective::pack_width<T>;
+namespace tessera::thread {
 
 /// N elements with one access if that is no wider than 16 bytes (`from` is aligned for it), else one after the other.
 template <int N, class T>
@@ -44,7 +42,7 @@ inline constexpr int fold_width = L == 1 ? 8 : L;
 /// data[0 .. count) folded into one, in fold_width<L> chains: the operator must commute. `data + count` is aligned as
 /// for read_run<L>.
 template <int L, class T, class Op>
-[[nodiscard]] KOKKOS_INLINE_FUNCTION T fold(Op const& op, T const* data, std::size_t count) {
+[[nodiscard]] KOKKOS_INLINE_FUNCTION T fold_chains(Op const& op, T const* data, std::size_t count) {
   constexpr int width = fold_width<L>;
   T chains[width];
   auto const head = static_cast<int>(count % width);
@@ -100,7 +98,7 @@ template <int L, class T, class Op>
 KOKKOS_INLINE_FUNCTION void long_window_run(Op const& op, T const* at, std::size_t window, std::size_t before, T* out) {
   std::size_t const core = window - L < before ? window - L : before;
   T begins[L];
-  begins[L - 1] = fold<L>(op, at - core, core);
+  begins[L - 1] = fold_chains<L>(op, at - core, core);
   for (int t = L - 2; t >= 0; --t) {
     std::size_t const back = window - 1 - static_cast<std::size_t>(t);
     begins[t] = back <= before ? op(*(at - back), begins[t + 1]) : begins[t + 1];
@@ -129,6 +127,34 @@ KOKKOS_INLINE_FUNCTION void window_run(Op const& op, T const* at, std::size_t wi
   }
 }
 
+/// From folded windows to results: divides by the number of elements present if a mean is wanted. Who
+/// calls: any thread.
+template <class T>
+struct FinishWindow {
+  std::size_t window;
+  bool mean;
+
+  /// Of arrays of n elements: no window is longer. Who calls: the host.
+  [[nodiscard]] static FinishWindow of(std::size_t n, std::size_t window, bool mean) {
+    return {std::clamp<std::size_t>(window, 1, std::max<std::size_t>(1, n)), mean};
+  }
+
+  /// values[0 .. count) are those of outputs begin, begin + 1, ...
+  KOKKOS_FUNCTION void operator()(std::size_t begin, T* values, int count) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (!mean) return;
+      if (begin + 1 >= window) {
+        for (int t = 0; t < count; ++t) values[t] /= static_cast<T>(window);
+      } else {
+        for (int t = 0; t < count; ++t) {
+          std::size_t const present = begin + static_cast<std::size_t>(t) + 1;
+          values[t] /= static_cast<T>(present < window ? present : window);
+        }
+      }
+    }
+  }
+};
+
 /// Operations on the longest way through window_run<L>.
 template <int L>
 [[nodiscard]] double window_run_steps(std::size_t window) {
@@ -141,4 +167,4 @@ template <int L>
   return steps < worst ? steps : worst;
 }
 
-}  // namespace tessera::pooling
+}  // namespace tessera::thread

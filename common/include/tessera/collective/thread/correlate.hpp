@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// L consecutive outputs by one thread: L sums in registers, under which the input slides by, L elements at a time.
+/// Correlation, out[i] = a[i] * k[0] + a[i + 1] * k[1] + .., by runs: a thread makes L consecutive outputs. It has
+/// their L sums in registers, and the input slides by under them, L elements at a time.
 
 #include <Kokkos_Macros.hpp>
 
@@ -8,16 +9,8 @@
 
 #include <tessera/collective/accumulator.hpp>
 #include <tessera/collective/pack.hpp>
-#include <tessera/core/spaces.hpp>
 
-namespace tessera::conv1d {
-
-using collective::Accumulator;
-using collective::product;
-
-/// Outputs of a run: on a GPU what one 16-byte access moves; on a host several vector registers' worth.
-template <class Exec, class T>
-inline constexpr int run_length = is_gpu<Exec> ? collective::pack_width<T> : 16 * collective::pack_width<T>;
+namespace tessera::thread {
 
 /// Values that lie one after the other in memory, `count` of which may be read. What correlate asks of its sources:
 /// `at(i)`; `read_whole<N>(i, to)`, N values from i on, i a multiple of N; and `read<N>(i, to)`, as far as they are
@@ -53,30 +46,31 @@ namespace detail {
 
 /// sums[t] += values[t + j] * k[j], j < count <= L.
 template <int L, class T>
-KOKKOS_INLINE_FUNCTION void multiply_add(T const* values, T const* k, int count, Accumulator<T>* sums) {
+KOKKOS_INLINE_FUNCTION void multiply_add(T const* values, T const* k, int count, collective::Accumulator<T>* sums) {
   // In registers every index must be known when this is compiled: all L taps, and a mask.
   constexpr bool in_registers = L <= 8;
   int const end = in_registers ? L : count;
   for (int j = 0; j < end; ++j) {
     if (j < count) {
-      for (int t = 0; t < L; ++t) sums[t] += product(values[t + j], k[j]);
+      for (int t = 0; t < L; ++t) sums[t] += collective::product(values[t + j], k[j]);
     }
   }
 }
 
-/// The same for Taps taps of values that lie in memory: one pass over the sums, of which a host's compiler makes vectors.
+/// The same for Taps taps of values that lie in memory: one pass over the sums, of which a host's compiler makes
+/// vectors.
 template <int L, int Taps, class T>
-KOKKOS_INLINE_FUNCTION void add_taps(T const* values, T const* k, Accumulator<T>* sums) {
+KOKKOS_INLINE_FUNCTION void add_taps(T const* values, T const* k, collective::Accumulator<T>* sums) {
   for (int t = 0; t < L; ++t) {
-    Accumulator<T> sum = sums[t];
-    for (int j = 0; j < Taps; ++j) sum += product(values[t + j], k[j]);
+    collective::Accumulator<T> sum = sums[t];
+    for (int j = 0; j < Taps; ++j) sum += collective::product(values[t + j], k[j]);
     sums[t] = sum;
   }
 }
 
 /// Four taps a pass.
 template <int L, class T>
-KOKKOS_INLINE_FUNCTION void add_in_passes(T const* values, T const* k, int taps, Accumulator<T>* sums) {
+KOKKOS_INLINE_FUNCTION void add_in_passes(T const* values, T const* k, int taps, collective::Accumulator<T>* sums) {
   int j = 0;
   for (; j + 4 <= taps; j += 4) add_taps<L, 4>(values + j, k + j, sums);
   switch (taps - j) {
@@ -99,7 +93,7 @@ KOKKOS_INLINE_FUNCTION void add_in_passes(T const* values, T const* k, int taps,
 ///
 /// Example, L = 2, taps 3, left 3: a 1 2 3, k 4 5 6 -> 1 * 4 + 2 * 5 + 3 * 6 and 2 * 4 + 3 * 5.
 template <int L, class T, class A, class K>
-KOKKOS_INLINE_FUNCTION void correlate(A const& a, K const& k, int taps, int left, Accumulator<T>* sums) {
+KOKKOS_INLINE_FUNCTION void correlate(A const& a, K const& k, int taps, int left, collective::Accumulator<T>* sums) {
   if (taps + L - 1 > left) {
     int const met = taps < left ? taps : left;
     constexpr bool in_registers = L <= 8;
@@ -108,7 +102,7 @@ KOKKOS_INLINE_FUNCTION void correlate(A const& a, K const& k, int taps, int left
       int const count = left - j < L ? left - j : L;
       int const end = in_registers ? L : count;
       for (int t = 0; t < end; ++t) {
-        if (t < count) sums[t] += product(a.at(t + j), factor);
+        if (t < count) sums[t] += collective::product(a.at(t + j), factor);
       }
     }
     return;
@@ -137,7 +131,7 @@ KOKKOS_INLINE_FUNCTION void correlate(A const& a, K const& k, int taps, int left
 
 /// The sums as elements: the first `count` of them to out[0 ..), with one access where that is all L and `aligned`.
 template <int L, class T>
-KOKKOS_INLINE_FUNCTION void store_sums(Accumulator<T> const* sums, int count, bool aligned, T* out) {
+KOKKOS_INLINE_FUNCTION void store_sums(collective::Accumulator<T> const* sums, int count, bool aligned, T* out) {
   if constexpr (L <= collective::pack_width<T>) {
     if (count >= L && aligned) {
       collective::Pack<T, L> pack;
@@ -157,4 +151,4 @@ KOKKOS_INLINE_FUNCTION void store_sums(Accumulator<T> const* sums, int count, bo
   return static_cast<int>(count < far ? count : far);
 }
 
-}  // namespace tessera::conv1d
+}  // namespace tessera::thread

@@ -15,7 +15,7 @@
 
 #include <tessera/collective/pack.hpp>
 
-namespace tessera::conv1d {
+namespace tessera::team {
 
 template <class T, int L>
 struct RunTile {
@@ -79,8 +79,8 @@ struct RunTile {
     });
   }
 
-  /// The tile from one of its runs on, as a source of correlate. What lies past the tile's elements may be read: it is
-  /// scratch, and takes no part.
+  /// The tile from one of its runs on, as a source of thread::correlate. What lies past the tile's elements may be
+  /// read: it is scratch, and takes no part.
   struct Run {
     Pack* packs;  // of the run in plane 0
     int plane;
@@ -113,4 +113,4 @@ struct RunTile {
   [[nodiscard]] KOKKOS_INLINE_FUNCTION Run run(int r) const { return {packs + r, plane}; }
 };
 
-}  // namespace tessera::conv1d
+}  // namespace tessera::team

@@ -21,8 +21,9 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/chunks.hpp>
 #include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/views.hpp>
 
-namespace tessera::kernels {
+namespace tessera::butterfly {
 
 namespace detail {
 
@@ -60,7 +61,7 @@ struct FoldBroadcastKernel {
   T const* in;
   T* out;
   Folded* partial;  // one a chunk
-  Chunks chunks;
+  kernels::Chunks chunks;
 
   [[nodiscard]] static int scratch_bytes(int threads) { return static_cast<int>(Scratch::shmem_size(threads)); }
 
@@ -164,13 +165,17 @@ class FoldBroadcast {
   FoldBroadcast(Exec const& exec, std::size_t n, std::int64_t team, std::string const& label)
       : fold_label_(label + "::fold"),
         write_label_(label + "::write"),
-        threads_(team_size(exec, team, vector_length)),
-        chunks_(chunks_of(exec, n, static_cast<std::size_t>(threads_) * Kernel::part, threads_ * vector_length)),
+        threads_(kernels::team_size(exec, team, vector_length)),
+        chunks_(
+            kernels::chunks_of(exec, n, static_cast<std::size_t>(threads_) * Kernel::part, threads_ * vector_length)),
         partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"), chunks_.count) {}
 
-  void operator()(Exec const& exec, Rule const& rule, T const* in, T* out) const {
+  /// `in` [n], `out` [n]: consecutive elements that do not overlap.
+  template <kernels::Readable<Exec, T, 1> In, kernels::Writable<Exec, T, 1> Out>
+  void operator()(Exec const& exec, In const& in, Out const& out) const {
+    Kernel const kernel{
+        {}, kernels::contiguous(in, chunks_.n), kernels::contiguous(out, chunks_.n), partial_.data(), chunks_};
     if (chunks_.n == 0) return;
-    Kernel const kernel{rule, in, out, partial_.data(), chunks_};
     auto const scratch = Kokkos::PerTeam(Kernel::scratch_bytes(threads_));
     typename Kernel::template Policy<typename Kernel::Fold> fold(exec, chunks_.count, threads_, vector_length);
     Kokkos::parallel_for(fold_label_, fold.set_scratch_size(0, scratch), kernel);
@@ -182,8 +187,8 @@ class FoldBroadcast {
   std::string fold_label_;
   std::string write_label_;
   int threads_;
-  Chunks chunks_;
+  kernels::Chunks chunks_;
   Kokkos::View<typename Rule::Folded*, typename Exec::memory_space> partial_;
 };
 
-}  // namespace tessera::kernels
+}  // namespace tessera::butterfly

@@ -1,0 +1,55 @@
+/// \file
+/// One element an index, which folds the first elements of its segment for itself. The plain Kokkos answer.
+
+#include <cstddef>
+
+#include "../problem.hpp"
+
+#include <tessera/collective/accumulator.hpp>
+#include <tessera/collective/operators.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::lane_broadcast {
+
+struct Plain {
+  static constexpr VariantInfo info{
+      .name = "plain", .level = Level::range, .summary = "one element an index, the baseline"};
+
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<LaneBroadcast, Exec, T> const&) {}
+
+    void operator()(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input,
+                    OutputOn<LaneBroadcast, Exec, T> const& output) const {
+      auto const in = input.in;
+      auto const out = output.out;
+      auto const op = input.parameters.op;
+      std::size_t const n = in.extent(0);
+      std::size_t const length = input.parameters.segment > 0 ? input.parameters.segment : n;
+      Kokkos::parallel_for(
+          "tessera::lane_broadcast::plain::apply", Kokkos::RangePolicy<Exec>(exec, 0, n), KOKKOS_LAMBDA(std::size_t i) {
+            std::size_t const begin = i - i % length;
+            std::size_t const end = Kokkos::min(begin + length, n);
+            T const x = in(i);
+            T sum = in(begin);
+            T max = in(begin);
+            for (std::size_t j = begin + 1; j < Kokkos::min(begin + 4, end); ++j)
+              sum = collective::Sum<T>{}(sum, in(j));
+            for (std::size_t j = begin + 1; j < Kokkos::min(begin + 8, end); ++j)
+              max = collective::Max<T>{}(max, in(j));
+            if (op == BroadcastOp::basic) {
+              out(i) = collective::Sum<T>{}(x, sum);
+            } else if (op == BroadcastOp::shuffle) {
+              T const pair = i + 1 < end ? collective::Sum<T>{}(x, in(i + 1)) : x;
+              out(i) = static_cast<T>(collective::product(pair, static_cast<T>(sum / T(4))));
+            } else {
+              out(i) = is_half_at_least(x, max) ? static_cast<T>(collective::product(x, T(2))) : x / T(2);
+            }
+          });
+    }
+  };
+};
+
+VariantRows plain() { return rows<LaneBroadcast, Plain>(); }
+
+}  // namespace tessera::lane_broadcast

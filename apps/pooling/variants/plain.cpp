@@ -1,0 +1,42 @@
+/// \file
+/// One output an index, which folds its window. The plain Kokkos answer.
+
+#include <cstddef>
+
+#include "../problem.hpp"
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::pooling {
+
+struct Plain {
+  static constexpr VariantInfo info{
+      .name = "plain", .level = Level::range, .summary = "one output an index, the baseline"};
+
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<Pooling, Exec, T> const&) {}
+
+    void operator()(Exec const& exec, InputOn<Pooling, Exec, T> const& input,
+                    OutputOn<Pooling, Exec, T> const& output) const {
+      auto const a = input.a;
+      auto const out = output.out;
+      auto const window = static_cast<std::size_t>(input.parameters.window);
+      bool const is_mean = input.parameters.op == PoolingOp::mean;
+      bool const is_max = input.parameters.op == PoolingOp::max;
+      collective::AnyOperator<T> const op{is_max ? collective::OperatorKind::max : collective::OperatorKind::sum};
+      Kokkos::parallel_for(
+          "tessera::pooling::plain::fold", Kokkos::RangePolicy<Exec>(exec, 0, a.extent(0)),
+          KOKKOS_LAMBDA(std::size_t i) {
+            std::size_t const first = i + 1 < window ? 0 : i + 1 - window;
+            T folded = a(first);
+            for (std::size_t j = first + 1; j <= i; ++j) folded = op(folded, a(j));
+            out(i) = is_mean ? folded / static_cast<T>(i + 1 - first) : folded;
+          });
+    }
+  };
+};
+
+VariantRows plain() { return rows<Pooling, Plain>(); }
+
+}  // namespace tessera::pooling

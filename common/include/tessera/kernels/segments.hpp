@@ -1,0 +1,466 @@
+#pragma once
+/// \file
+/// Segment rules over an array: what becomes of an element is made of it, of a neighbour, and of a fold of its
+/// segment's first elements, or of all. collective/segment_rule.hpp says what a rule is. One launch, 2n elements of
+/// traffic:
+///
+/// - SegmentLanes: every thread holds the segments of its part in the registers of its lanes, which exchange folds. No
+///   scratch, no barrier: for GPUs. A thread has 32 lanes on every machine, hardware lanes or emulated ones: where an
+///   element lies and the order of operations are the same. Segments whose length is no power of two take as many
+///   places as the next one, and go element by element.
+/// - SegmentScratch: a team loads a tile of whole segments into its scratch and folds each there. Two barriers a tile,
+///   and one more for every halving of a segment where all of it is folded.
+/// - SegmentRange: one segment an index. On a host a core works through a segment with vector instructions, and nothing
+///   else is as fast; on a GPU neighbouring threads are a segment apart in memory.
+///
+/// Example, maximum, segments of 5: 3 1 4 1 5 | 2 6 -> 5 5 5 5 5 | 6 6. In scratch 3 1 4 1 5 becomes 3 5 4 . . (the
+/// last two, onto the first two), then 4 5 . . ., then 5. In lanes, packs of 4 and 4 rows, a part has 512 places: 64
+/// segments of 5, which take 8 places each.
+///
+/// Use:  apply_segment_rule(exec, MaxRule<float>{}, segment, in, out);
+/// or, enqueued many times:
+///   SegmentLanes<Exec, MaxRule<float>> max(exec, {.n = n, .segment = segment});  max(exec, in, out);
+
+#include <Kokkos_Core.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/segment_rule.hpp>
+#include <tessera/collective/thread/rows.hpp>
+#include <tessera/collective/thread/segment_rows.hpp>
+#include <tessera/core/segment_shape.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/kernels/array_kernel.hpp>
+#include <tessera/kernels/team_shape.hpp>
+
+namespace tessera::kernels {
+
+/// How the kernels of this header share the work.
+template <ExecutionSpace Exec, class T>
+struct SegmentTuning : PartsTuning<Exec> {
+  // SegmentLanes.
+  static constexpr int lanes = 32;                        ///< of a thread
+  static constexpr int rows = 4;                          ///< packs of a lane in flight: they keep the memory busy
+  static constexpr int pack = collective::pack_width<T>;  ///< elements of a pack: 16 bytes
+  /// Masks of parts that are not whole would take twice these registers, and leave the memory half as many lanes that
+  /// wait for it.
+  template <int RowCount>
+  using Bounds = Kokkos::LaunchBounds<512, (RowCount <= 4 ? 2 : 1)>;
+
+  // SegmentScratch.
+  static constexpr bool element_a_thread = is_gpu<Exec>;  ///< else a thread takes whole segments, in vectors
+  static constexpr int scratch_piece = 64;                ///< elements of a piece where the array is one segment
+
+  // SegmentRange.
+  static constexpr int index = is_gpu<Exec> ? 8 : collective::longest_segment;  ///< elements of an index, likewise
+};
+
+namespace detail {
+
+/// The elements of a segment as the kernels take them; 0: the array is one. For a rule that only looks at partners, any
+/// even number says the same. Throws std::invalid_argument if the segment is too long, or cannot be the array.
+template <collective::SegmentRule Rule>
+[[nodiscard]] int segment_of(SegmentShape const& shape) {
+  static_assert(!collective::folds<Rule> || Rule::neighbour != collective::Neighbour::partner,
+                "Tessera: a rule that folds looks at the next element or at none");
+  if (shape.segment > static_cast<std::size_t>(collective::longest_segment)) {
+    throw std::invalid_argument("segments of " + std::to_string(shape.segment) + " elements (a kernel holds up to " +
+                                std::to_string(collective::longest_segment) + ")");
+  }
+  if (shape.segment == 0 && collective::folds_whole_segments<Rule>) {
+    throw std::invalid_argument("a segment of the whole array (it is to be folded, and no kernel holds it)");
+  }
+  if (shape.segment == 0 && Rule::neighbour == collective::Neighbour::partner) return 32;
+  return static_cast<int>(shape.segment);
+}
+
+template <class Exec, class Rule, class Tuning, int RowCount>
+struct SegmentLanesKernel {
+  using T = typename Rule::Element;
+  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::template Bounds<RowCount>>;
+  using Member = typename Policy::member_type;
+  using Lanes = lane::On<Exec, Tuning::lanes>;
+  static constexpr int pack = Tuning::pack;
+  static constexpr int places = RowCount * Lanes::width * pack;  // of a thread's part
+  using Items = thread::Rows<T, RowCount, pack>;
+  using Folds = thread::RowFolds<Rule, RowCount>;
+
+  Rule rule;
+  T const* in;
+  T* out;
+  std::size_t n;
+  std::size_t parts;
+  int part_elements;
+  int places_log2;  // of a segment
+  int length;       // of a segment; places + 1 if the array is one
+  bool dense;
+  int parts_per_team;
+
+  /// \param segment elements; 0: the array is one
+  SegmentLanesKernel(Rule const& rule_, T const* in_, T* out_, std::size_t n_, int segment, int parts_per_team_)
+      : rule(rule_), in(in_), out(out_), n(n_), parts_per_team(parts_per_team_) {
+    auto const of_segment =
+        segment == 0 ? static_cast<unsigned>(places) : std::bit_ceil(static_cast<unsigned>(segment));
+    places_log2 = std::countr_zero(of_segment);
+    length = segment == 0 ? places + 1 : segment;
+    dense = segment == 0 || static_cast<unsigned>(segment) == of_segment;
+    part_elements = segment == 0 ? places : places / static_cast<int>(of_segment) * segment;
+    parts = tiles_of(n, static_cast<std::size_t>(part_elements));
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    std::size_t const first = static_cast<std::size_t>(team.league_rank()) * static_cast<std::size_t>(parts_per_team);
+    for (int p = team.team_rank(); p < parts_per_team; p += team.team_size()) {
+      std::size_t const part = first + static_cast<std::size_t>(p);
+      if (part < parts) of_part(part * static_cast<std::size_t>(part_elements));
+    }
+  }
+
+ private:
+  KOKKOS_FUNCTION void of_part(std::size_t begin) const {
+    Lanes const lanes;
+    int const count = thread::count_before(begin, n, part_elements);
+    thread::SegmentPlaces const part{.places_log2 = places_log2,
+                                     .length = length,
+                                     .count = count,
+                                     .available = thread::count_before(begin, n, part_elements + 1),
+                                     .dense = dense,
+                                     .whole = dense && count == places};
+    typename Lanes::template Value<Items> values;
+    thread::load_segments(lanes, in + begin, part, values);
+    T const behind = length > places && part.available > places ? in[begin + places] : T(0);
+    if (part.whole && part.places() >= pack) {
+      apply<true>(lanes, part, behind, values);
+    } else {
+      apply<false>(lanes, part, behind, values);
+    }
+    thread::store_segments(lanes, out + begin, part, values);
+  }
+
+  template <bool Plain>
+  KOKKOS_FUNCTION void apply(Lanes const& lanes, thread::SegmentPlaces const& part, T behind,
+                             typename Lanes::template Value<Items>& values) const {
+    auto folds = lanes.template fill<Folds>(Folds{});
+    if constexpr (collective::folds<Rule>) {
+      bool const is_one = length > places;
+      if constexpr (!collective::folds_whole_segments<Rule>) {
+        if (is_one) {
+          Folds of_array{};
+          auto const head = collective::fold_head(rule, in, thread::count_before(0, n, Rule::reach));
+          for (int row = 0; row < RowCount; ++row) of_array.at[row] = head;
+          folds = lanes.template fill<Folds>(of_array);
+        }
+      }
+      if (!is_one) folds = thread::fold_segments<Items, Plain>(lanes, rule, part, values);
+    }
+    thread::finish_segments<Items, Plain>(lanes, rule, part, folds, behind, values);
+  }
+};
+
+/// How a tile is cut: pieces of `length` elements, which are the segments, or of one segment that is the whole array.
+struct SegmentTile {
+  int pieces = 1;
+  int length = 1;
+  bool one_segment = false;
+
+  [[nodiscard]] KOKKOS_FUNCTION int size() const { return pieces * length; }
+};
+
+template <class Exec, class Rule, class Tuning>
+struct SegmentScratchKernel {
+  using T = typename Rule::Element;
+  using Folded = typename Rule::Folded;
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  template <class U>
+  using Scratch = Kokkos::View<U*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  static constexpr bool folds_all = collective::folds_whole_segments<Rule>;
+
+  Rule rule;
+  T const* in;
+  T* out;
+  std::size_t n;
+  SegmentTile tile;
+
+  // A rule that folds all of a segment looks at no element but by its fold. Else the tile, and one behind it.
+  [[nodiscard]] KOKKOS_FUNCTION static int value_count(SegmentTile const& tile) {
+    return folds_all ? 0 : tile.size() + 1;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION static int fold_count(SegmentTile const& tile) {
+    if (!collective::folds<Rule>) return 0;
+    return folds_all ? tile.size() : tile.pieces;
+  }
+  [[nodiscard]] static std::size_t scratch_bytes(SegmentTile const& tile) {
+    return Scratch<T>::shmem_size(value_count(tile)) + Scratch<Folded>::shmem_size(fold_count(tile));
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * static_cast<std::size_t>(tile.size());
+    int const count = thread::count_before(begin, n, tile.size());
+    int const available = thread::count_before(begin, n, tile.size() + 1);
+    Scratch<T> const value_view(team.team_scratch(0), value_count(tile));
+    Scratch<Folded> const fold_view(team.team_scratch(0), fold_count(tile));
+    T* const values = value_view.data();
+    Folded* const folds = fold_view.data();
+    T const* const from = in + begin;
+
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, tile.one_segment ? available : count), [&](int i) {
+      if constexpr (folds_all) {
+        folds[i] = rule.lift(from[i]);
+      } else {
+        values[i] = from[i];
+      }
+    });
+    if constexpr (folds_all) {
+      fold_by_halving(team, folds, count);
+    } else if constexpr (collective::folds<Rule>) {
+      fold_heads(team, values, folds, count);
+    }
+    team.team_barrier();
+
+    finish(team, values, folds, count, available, out + begin);
+    team.team_barrier();  // hosts go on with the next tile in the same scratch
+  }
+
+ private:
+  // Calls body(piece, position) for the first `positions` of every piece.
+  template <class Body>
+  KOKKOS_FUNCTION void for_each_of_pieces(Member const& team, int positions, Body const& body) const {
+    if constexpr (Tuning::element_a_thread) {
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, tile.pieces * positions), [&](int i) {
+        auto const piece = static_cast<int>(static_cast<unsigned>(i) / static_cast<unsigned>(positions));
+        body(piece, i - piece * positions);
+      });
+    } else {
+      for (int piece = team.team_rank(); piece < tile.pieces; piece += team.team_size()) {
+        for (int position = 0; position < positions; ++position) body(piece, position);
+      }
+    }
+  }
+
+  // What finish wants to know of a piece's segment.
+  [[nodiscard]] KOKKOS_FUNCTION auto settled_of(Folded const* folds, int piece) const {
+    int const fold = folds_all ? piece * tile.length : (tile.one_segment ? 0 : piece);
+    return rule.settle(collective::folds<Rule> ? folds[fold] : rule.nothing());
+  }
+
+  KOKKOS_FUNCTION void finish(Member const& team, T const* values, Folded const* folds, int count, int available,
+                              T* to) const {
+    if constexpr (Tuning::element_a_thread || folds_all) {
+      for_each_of_pieces(team, tile.length, [&](int piece, int position) {
+        int const i = piece * tile.length + position;
+        if (i >= count) return;
+        T const own = folds_all ? T(0) : values[i];
+        bool const has_next = (tile.one_segment || position + 1 < tile.length) && i + 1 < available;
+        T other = own;
+        if constexpr (Rule::neighbour == collective::Neighbour::next) {
+          other = has_next ? values[i + 1] : rule.alone(own);
+        }
+        if constexpr (Rule::neighbour == collective::Neighbour::partner) {
+          bool const is_later = (position & 1) != 0;
+          other = is_later ? values[i - 1] : (has_next ? values[i + 1] : rule.alone(own));
+        }
+        to[i] = rule.finish(own, other, settled_of(folds, piece), (position & 1) != 0);
+      });
+    } else {
+      for (int piece = team.team_rank(); piece < tile.pieces; piece += team.team_size()) {
+        int const begin = piece * tile.length;
+        int const end = begin + tile.length < count ? begin + tile.length : count;
+        collective::finish_run(rule, values + begin, end - begin, tile.one_segment && end < available,
+                               settled_of(folds, piece), to + begin);
+      }
+    }
+  }
+
+  KOKKOS_FUNCTION void fold_heads(Member const& team, T const* values, Folded* folds, int count) const {
+    team.team_barrier();
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, tile.one_segment ? 1 : tile.pieces), [&](int piece) {
+      if (tile.one_segment) {
+        folds[0] = collective::fold_head(rule, in, thread::count_before(0, n, Rule::reach));
+        return;
+      }
+      int const left = count - piece * tile.length;
+      folds[piece] = collective::fold_head(rule, values + piece * tile.length, left < tile.length ? left : tile.length);
+    });
+  }
+
+  // The second half of what is left of each segment onto the first.
+  KOKKOS_FUNCTION void fold_by_halving(Member const& team, Folded* folds, int count) const {
+    for (int length = tile.length; length > 1; length = (length + 1) / 2) {
+      team.team_barrier();
+      int const half = (length + 1) / 2;
+      for_each_of_pieces(team, length - half, [&](int piece, int position) {
+        int const i = piece * tile.length + position;
+        if (i + half < count) folds[i] = rule.combine(folds[i], folds[i + half]);
+      });
+    }
+  }
+};
+
+template <class Rule>
+struct SegmentRangeKernel {
+  using T = typename Rule::Element;
+
+  Rule rule;
+  T const* in;
+  T* out;
+  std::size_t n;
+  int length;  // elements of an index
+  bool one_segment;
+
+  KOKKOS_FUNCTION void operator()(std::size_t index) const {
+    std::size_t const begin = index * static_cast<std::size_t>(length);
+    int const count = thread::count_before(begin, n, length);
+    bool const has_next = one_segment && begin + static_cast<std::size_t>(count) < n;
+    collective::finish_run(rule, in + begin, count, has_next, rule.settle(folded(in + begin, count)), out + begin);
+  }
+
+ private:
+  [[nodiscard]] KOKKOS_FUNCTION typename Rule::Folded folded(T const* segment, int count) const {
+    if constexpr (collective::folds_whole_segments<Rule>) {
+      return collective::fold_run(rule, segment, count);
+    } else if constexpr (collective::folds<Rule>) {
+      return collective::fold_head(rule, one_segment ? in : segment,
+                                   one_segment ? thread::count_before(0, n, Rule::reach) : count);
+    } else {
+      return rule.nothing();
+    }
+  }
+};
+
+}  // namespace detail
+
+/// out[i] = what the rule makes of in[i], by lanes. Arrays that are aligned to 16 bytes are accessed in packs, others
+/// element by element.
+///
+/// Constructed once: chooses teams, allocates nothing. Throws Skip if the space has not got what it needs, and
+/// std::invalid_argument for segments above longest_segment, or of the whole array if the rule folds all of it. Calls
+/// only enqueue (ArrayKernel says on what); those of one object may run at the same time.
+template <ExecutionSpace Exec, collective::SegmentRule Rule, class Tuning = SegmentTuning<Exec, typename Rule::Element>>
+class SegmentLanes : public ArrayKernel<SegmentLanes<Exec, Rule, Tuning>, Exec, typename Rule::Element> {
+  using T = typename Rule::Element;
+  using Base = ArrayKernel<SegmentLanes, Exec, T>;
+  friend Base;
+  template <int RowCount>
+  using Kernel = detail::SegmentLanesKernel<Exec, Rule, Tuning, RowCount>;
+  static constexpr int few = Tuning::rows;
+  static constexpr int many = collective::longest_segment / Kernel<1>::places;  // for segments that few do not hold
+  static constexpr int vector_length = lane::vector_length<Exec>(Tuning::lanes);
+
+ public:
+  /// \param shape its tile is of no matter
+  /// \param label what Kokkos' tools call it
+  SegmentLanes(Exec const& exec, SegmentShape const& shape, std::string label = "tessera::segments",
+               Rule const& rule = {})
+      : Base(shape.n, std::move(label)),
+        rule_(rule),
+        segment_(detail::segment_of<Rule>(shape)),
+        threads_(team_size(exec, shape.team, vector_length)) {}
+
+ private:
+  void enqueue(Exec const& exec, T const* in, T* out) const {
+    if (segment_ > Kernel<few>::places) {
+      launch<many>(exec, in, out);
+    } else {
+      launch<few>(exec, in, out);
+    }
+  }
+
+  template <int RowCount>
+  void launch(Exec const& exec, T const* in, T* out) const {
+    int const parts = Tuning::parts(threads_);
+    Kernel<RowCount> const kernel(rule_, in, out, this->n_, segment_, parts);
+    typename Kernel<RowCount>::Policy const policy(
+        exec, league_of(tiles_of(kernel.parts, static_cast<std::size_t>(parts))), threads_, vector_length);
+    Kokkos::parallel_for(this->label_, policy, kernel);
+  }
+
+  Rule rule_;
+  int segment_;
+  int threads_;
+};
+
+/// The same through team scratch.
+template <ExecutionSpace Exec, collective::SegmentRule Rule, class Tuning = SegmentTuning<Exec, typename Rule::Element>>
+class SegmentScratch : public ArrayKernel<SegmentScratch<Exec, Rule, Tuning>, Exec, typename Rule::Element> {
+  using T = typename Rule::Element;
+  using Base = ArrayKernel<SegmentScratch, Exec, T>;
+  friend Base;
+  using Kernel = detail::SegmentScratchKernel<Exec, Rule, Tuning>;
+
+ public:
+  /// As SegmentLanes'.
+  SegmentScratch(Exec const& exec, SegmentShape const& shape, std::string label = "tessera::segments",
+                 Rule const& rule = {})
+      : Base(shape.n, std::move(label)), rule_(rule), threads_(team_size(exec, shape.team)) {
+    int const segment = detail::segment_of<Rule>(shape);
+    tile_.one_segment = segment == 0;
+    tile_.length = segment == 0 ? Tuning::scratch_piece : segment;
+    std::size_t const of_element = Kernel::folds_all         ? sizeof(typename Rule::Folded)
+                                   : collective::folds<Rule> ? sizeof(T) + sizeof(typename Rule::Folded)
+                                                             : sizeof(T);
+    int const most = scratch_tile<Exec>(0, of_element, sizeof(T));
+    if (most < tile_.length) {
+      throw Skip("segments of " + std::to_string(tile_.length) + " elements (a team's scratch holds " +
+                 std::to_string(most) + ")");
+    }
+    tile_.pieces = most / tile_.length;
+  }
+
+ private:
+  void enqueue(Exec const& exec, T const* in, T* out) const {
+    typename Kernel::Policy policy(exec, league_of(tiles_of(this->n_, static_cast<std::size_t>(tile_.size()))),
+                                   threads_);
+    auto const bytes = static_cast<int>(Kernel::scratch_bytes(tile_));
+    Kokkos::parallel_for(this->label_, policy.set_scratch_size(0, Kokkos::PerTeam(bytes)),
+                         Kernel{rule_, in, out, this->n_, tile_});
+  }
+
+  Rule rule_;
+  int threads_;
+  detail::SegmentTile tile_;
+};
+
+/// The same, one segment an index.
+template <ExecutionSpace Exec, collective::SegmentRule Rule, class Tuning = SegmentTuning<Exec, typename Rule::Element>>
+class SegmentRange : public ArrayKernel<SegmentRange<Exec, Rule, Tuning>, Exec, typename Rule::Element> {
+  using T = typename Rule::Element;
+  using Base = ArrayKernel<SegmentRange, Exec, T>;
+  friend Base;
+
+ public:
+  /// As SegmentLanes'; shape.team is of no matter either.
+  SegmentRange(Exec const&, SegmentShape const& shape, std::string label = "tessera::segments", Rule const& rule = {})
+      : Base(shape.n, std::move(label)), rule_(rule), segment_(detail::segment_of<Rule>(shape)) {}
+
+ private:
+  void enqueue(Exec const& exec, T const* in, T* out) const {
+    int const length = segment_ == 0 ? Tuning::index : segment_;
+    Kokkos::parallel_for(this->label_,
+                         Kokkos::RangePolicy<Exec>(exec, 0, tiles_of(this->n_, static_cast<std::size_t>(length))),
+                         detail::SegmentRangeKernel<Rule>{rule_, in, out, this->n_, length, segment_ == 0});
+  }
+
+  Rule rule_;
+  int segment_;
+};
+
+/// out[i] = what the rule makes of in[i]. `in` and `out` [n], consecutive elements that do not overlap; `segment`
+/// elements, up to longest_segment; 0: the whole array is one. By lanes on a GPU, one segment an index on a host. For a
+/// single use: it enqueues, and waits.
+template <ExecutionSpace Exec, collective::SegmentRule Rule, class In, class Out>
+void apply_segment_rule(Exec const& exec, Rule const& rule, std::size_t segment, In const& in, Out const& out) {
+  using Kernel = std::conditional_t<is_gpu<Exec>, SegmentLanes<Exec, Rule>, SegmentRange<Exec, Rule>>;
+  Kernel const kernel(exec, {.n = in.extent(0), .segment = segment}, "tessera::segments", rule);
+  kernel(exec, in, out);
+  exec.fence("tessera: segments");
+}
+
+}  // namespace tessera::kernels

@@ -1,0 +1,217 @@
+#pragma once
+/// \file
+/// Stencils over an array: what becomes of an element is made of it and of the next few of its segment. By lanes, which
+/// exchange their neighbours' elements; or through team scratch, by tiles with a halo. One launch, 2n elements of
+/// traffic.
+///
+/// A stencil is a type for the device with `static constexpr int reach` and `T operator()(T const* window, int present)
+/// const`; collective/thread/forward_stencil.hpp says more.
+///
+/// Example, difference with the next element, n = 6, segments of 3: 1 4 9 16 25 36 -> 3 5 0 9 11 0.
+///
+/// Use:  apply_stencil(exec, Difference<float>{}, segment, in, out);
+/// or, enqueued many times:
+///   LaneStencil<Exec, float, Difference<float>> difference(exec, {.n = n, .segment = segment});
+///   difference(exec, in, out);
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/segments.hpp>
+#include <tessera/collective/streaming_store.hpp>
+#include <tessera/collective/team/halo_tile.hpp>
+#include <tessera/collective/thread/forward_stencil.hpp>
+#include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/segment_shape.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/kernels/array_kernel.hpp>
+#include <tessera/kernels/for_each_pack.hpp>
+#include <tessera/kernels/team_shape.hpp>
+
+namespace tessera::kernels {
+
+/// How the kernels of this header share the work.
+template <ExecutionSpace Exec, class T>
+struct StencilTuning : PartsTuning<Exec> {
+  static constexpr int lanes = lane::natural_width<Exec>;  ///< of a thread, by lanes
+  static constexpr int rows = 4;                           ///< packs of a lane in flight, by lanes: they hide memory
+  static constexpr int pack = natural_pack<Exec, T>;       ///< elements that are worked on at a time
+};
+
+namespace detail {
+
+template <class Exec, class T, class Stencil, class Tuning>
+struct LaneStencilKernel {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  using Lanes = lane::On<Exec, Tuning::lanes>;
+  static constexpr int part = Tuning::rows * Lanes::width * Tuning::pack;  // elements that a thread takes at a time
+  using Items = thread::Rows<T, Tuning::rows, Tuning::pack>;
+
+  Stencil stencil;
+  T const* in;
+  T* out;
+  collective::Segments segments;
+  std::size_t tile;
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Lanes const lanes;
+    std::size_t const n = segments.size();
+    std::size_t const tile_begin = static_cast<std::size_t>(team.league_rank()) * tile;
+    std::size_t const tile_end = tile < n - tile_begin ? tile_begin + tile : n;
+    for (std::size_t begin = tile_begin + static_cast<std::size_t>(team.team_rank()) * part; begin < tile_end;
+         begin += static_cast<std::size_t>(team.team_size()) * part) {
+      collective::SegmentedPart const where = segments.part(begin);
+      typename Lanes::template Value<Items> values;
+      // Loaded as far as the array goes, stored as far as the tile goes: the tile's last elements look past its end.
+      thread::load_rows(lanes, in + begin, where.count < part ? where.count : part, T(0), values);
+      thread::stencil_on_rows<Items>(lanes, stencil, in + begin, where, values);
+      thread::store_rows(lanes, out + begin, thread::count_before(begin, tile_end, part), values);
+    }
+  }
+};
+
+template <class Exec, class T, class Stencil, class Tuning>
+struct ScratchStencilKernel {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  static constexpr int N = Tuning::pack;  // a multiple of the elements in 16 bytes
+  using Pack = collective::Pack<T, N>;
+  // Packs, for their alignment.
+  using Scratch = Kokkos::View<Pack*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  Stencil stencil;
+  T const* in;
+  T* out;
+  collective::Segments segments;
+  team::HaloTile<T> shape;
+  bool streaming;
+
+  /// Packs of scratch for the tile, its halo, and what the last pack has too many.
+  [[nodiscard]] KOKKOS_FUNCTION static constexpr int places(team::HaloTile<T> const& shape) {
+    return (shape.places() + N - 1) / N + 1;
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Scratch const scratch(team.team_scratch(0), places(shape));
+    std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * shape.size;
+    collective::SegmentedPart const where = segments.part(begin);
+    int const count = where.count < shape.size ? where.count : shape.size;
+    bool const uncut = where.is_uncut(shape.size + shape.right);
+    T const* const tile = shape.load(team, in, segments.size(), begin, T(0), reinterpret_cast<T*>(scratch.data()));
+    team.team_barrier();
+    bool const aligned = collective::is_aligned_for_packs<N>(out + begin);
+    team::detail::for_each_of_team(team, (count + N - 1) / N, [&](int p) {
+      int const offset = p * N;
+      T* const to = out + begin + offset;
+      Pack const result = thread::stencil_on_pack<N>(stencil, tile + offset, where, offset, uncut);
+      if (!aligned || offset + N > count) {
+        for (int e = 0; e < N && offset + e < count; ++e) to[e] = result[e];
+      } else if (streaming) {
+        stream(to, result);
+      } else {
+        collective::pack_at<N>(to) = result;
+      }
+    });
+    if (streaming) collective::streaming_fence();
+    team.team_barrier();  // hosts go on with the next tile in the same scratch
+  }
+
+  KOKKOS_FUNCTION static void stream(T* to, Pack const& values) {
+    constexpr int width = collective::pack_width<T>;
+    for (int e = 0; e < N; e += width) {
+      collective::streaming_store(to + e, collective::pack_at<width>(values.at + e));
+    }
+  }
+};
+
+}  // namespace detail
+
+/// out[i] = stencil(in[i], in[i + 1] ..), as far as these are in the segment of in[i]. Lanes hold rows of packs in
+/// registers and exchange what their neighbours look at: no scratch, no barrier.
+///
+/// Constructed once: chooses teams and tiles, allocates nothing, may throw Skip. Calls only enqueue (ArrayKernel says
+/// on what); those of one object may run at the same time.
+template <ExecutionSpace Exec, class T, class Stencil, class Tuning = StencilTuning<Exec, T>>
+class LaneStencil : public ArrayKernel<LaneStencil<Exec, T, Stencil, Tuning>, Exec, T> {
+  using Base = ArrayKernel<LaneStencil, Exec, T>;
+  friend Base;
+  using Kernel = detail::LaneStencilKernel<Exec, T, Stencil, Tuning>;
+  static constexpr int vector_length = lane::vector_length<Exec>(Kernel::Lanes::width);
+
+ public:
+  /// \param label what Kokkos' tools call it
+  LaneStencil(Exec const& exec, SegmentShape const& shape, std::string label = "tessera::stencil",
+              Stencil const& stencil = {})
+      : Base(shape.n, std::move(label)),
+        stencil_(stencil),
+        segments_(shape.n, shape.segment),
+        threads_(team_size(exec, shape.team, vector_length)),
+        tile_(static_cast<std::size_t>(shape.tile > 0 ? shape.tile : Kernel::part * Tuning::parts(threads_))) {}
+
+ private:
+  void enqueue(Exec const& exec, T const* in, T* out) const {
+    typename Kernel::Policy const policy(exec, league_of(tiles_of(this->n_, tile_)), threads_, vector_length);
+    Kokkos::parallel_for(this->label_, policy, Kernel{stencil_, in, out, segments_, tile_});
+  }
+
+  Stencil stencil_;
+  collective::Segments segments_;
+  int threads_;
+  std::size_t tile_;
+};
+
+/// The same by tiles in team scratch, each with the stencil's reach as its right halo.
+template <ExecutionSpace Exec, class T, class Stencil, class Tuning = StencilTuning<Exec, T>>
+class ScratchStencil : public ArrayKernel<ScratchStencil<Exec, T, Stencil, Tuning>, Exec, T> {
+  using Base = ArrayKernel<ScratchStencil, Exec, T>;
+  friend Base;
+  using Kernel = detail::ScratchStencilKernel<Exec, T, Stencil, Tuning>;
+
+ public:
+  /// \param label what Kokkos' tools call it
+  ScratchStencil(Exec const& exec, SegmentShape const& shape, std::string label = "tessera::stencil",
+                 Stencil const& stencil = {})
+      : Base(shape.n, std::move(label)),
+        stencil_(stencil),
+        segments_(shape.n, shape.segment),
+        threads_(team_size(exec, shape.team)),
+        tile_{.left = 0,
+              .size = scratch_tile<Exec>(shape.tile, sizeof(T), (Stencil::reach + 2 * Tuning::pack) * sizeof(T)),
+              .right = Stencil::reach},
+        streaming_(collective::streams<Exec>(shape.n * sizeof(T))) {}
+
+ private:
+  void enqueue(Exec const& exec, T const* in, T* out) const {
+    typename Kernel::Policy policy(exec, league_of(tiles_of(this->n_, static_cast<std::size_t>(tile_.size))), threads_);
+    auto const bytes = static_cast<int>(Kernel::Scratch::shmem_size(Kernel::places(tile_)));
+    Kokkos::parallel_for(this->label_, policy.set_scratch_size(0, Kokkos::PerTeam(bytes)),
+                         Kernel{stencil_, in, out, segments_, tile_, streaming_});
+  }
+
+  Stencil stencil_;
+  collective::Segments segments_;
+  int threads_;
+  team::HaloTile<T> tile_;
+  bool streaming_;
+};
+
+/// out[i] = stencil(in[i], in[i + 1] ..), as far as these are in the segment. `in` and `out` [n], consecutive elements
+/// that do not overlap; `segment` elements, 0: the whole array is one. By lanes on a GPU, through scratch on a host.
+/// For a single use: it enqueues, and waits.
+template <ExecutionSpace Exec, class Stencil, class In, class Out>
+void apply_stencil(Exec const& exec, Stencil const& stencil, std::size_t segment, In const& in, Out const& out) {
+  using T = typename In::non_const_value_type;
+  using Kernel = std::conditional_t<is_gpu<Exec>, LaneStencil<Exec, T, Stencil>, ScratchStencil<Exec, T, Stencil>>;
+  Kernel const kernel(exec, {.n = in.extent(0), .segment = segment}, "tessera::stencil", stencil);
+  kernel(exec, in, out);
+  exec.fence("tessera: stencil");
+}
+
+}  // namespace tessera::kernels
