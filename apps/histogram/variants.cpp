@@ -95,7 +95,8 @@ std::vector<ParameterSpec> Histogram::parameters() {
        .default_value = std::int64_t{0},
        .choices = {},
        .minimum = 0,
-       .maximum = 1 << 30},
+       .maximum = 1 << 30,
+       .sweep = true},
       team_parameter(),
   };
 }

@@ -36,13 +36,15 @@ std::vector<ParameterSpec> Partition::parameters() {
        .default_value = std::int64_t{0},
        .choices = {},
        .minimum = 0,
-       .maximum = 1 << 30},
+       .maximum = 1 << 30,
+       .sweep = true},
       {.name = "team",
        .help = "threads of a team; 0: the variant's choice",
        .default_value = std::int64_t{0},
        .choices = {},
        .minimum = 0,
-       .maximum = 1 << 20},
+       .maximum = 1 << 20,
+       .sweep = true},
   };
 }
 

@@ -34,7 +34,8 @@ std::vector<ParameterSpec> Pooling::parameters() {
        .default_value = std::int64_t{0},
        .choices = {},
        .minimum = 0,
-       .maximum = 1 << 20},
+       .maximum = 1 << 20,
+       .sweep = true},
       team_parameter(),
   };
 }

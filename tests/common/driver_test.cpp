@@ -254,6 +254,52 @@ TEST_F(Driver, sizes_and_dtypes_make_cases) {
   EXPECT_EQ(machine().copy_measurements, 1);
 }
 
+TEST_F(Driver, a_list_of_tiles_is_a_case_for_each_on_one_input) {
+  int references = 0;
+  fake::hooks()["reference"] = [&] { ++references; };
+  Result const result = run({"good", "small_tiles"}, {"--size", "8,9", "--tile", "32:128,8"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.last_line(), "TESSERA rows=16 passed=14 failed=0 skipped=2 weak=0");
+  EXPECT_EQ(counts().cases, 2);
+  EXPECT_EQ(references, 2);
+  json const document = report();
+  ASSERT_EQ(document["input"].size(), 8u);
+  std::vector<int> const tiles{32, 64, 128, 8};
+  for (std::size_t i = 0; i < 16; ++i) {
+    json const& row = document["rows"][i];
+    json const& input = document["input"].at(row["case"].get<std::size_t>());
+    int const tile = tiles[i / 2 % 4];
+    EXPECT_EQ(row["case"], i / 2);
+    EXPECT_EQ(input["size"], i < 8 ? 8 : 9);
+    EXPECT_EQ(input["parameters"]["tile"], tile);
+    if (tile == 128 && i % 2 == 1) {
+      EXPECT_EQ(row["reason"], "tiles of at most 100");
+    } else {
+      EXPECT_EQ(row["note"], "tiles of " + std::to_string(tile));
+    }
+  }
+  EXPECT_TRUE(has(result.out, "case 3/8: generated, size 8, exact data, seed 42, float a [8], c=10, exclusive=false"));
+  EXPECT_TRUE(has(result.out, "tile=128"));
+  EXPECT_TRUE(has(result.out, "skipped in cases 3, 7: small_tiles\n    why: tiles of at most 100\n"));
+
+  // A file's attribute gives way; the file is read once.
+  write_case<float>("a.h5", {0, 1, 2}, {10, 11, 12}, {{"tile", std::int64_t{5}}});
+  counts() = {};
+  references = 0;
+  EXPECT_EQ(run({"good"}, {"--input", path("a.h5"), "--tile", "8,16"}).code, 0);
+  fake::hooks().clear();
+  EXPECT_EQ(references, 1);
+  EXPECT_EQ(report()["input"][1]["parameters"]["tile"], 16);
+  EXPECT_EQ(row(1)["note"], "tiles of 16");
+
+  counts() = {};
+  fs::remove(path("r.json"));
+  expect_mistake(run({"good"}, {"--tile", "8,2k"}), "bad value `2048` for --tile (more than 1024; it may be");
+  expect_mistake(run({"good"}, {"--tile", "8;9"}), "bad tile `8;9` (`;9` is not one of the suffixes k, M, G); write");
+  expect_mistake(run({"good"}, {"--tile", "8,9", "--output", path("out.h5")}),
+                 "--output with 2 cases (the file has room for the rows of one); choose");
+}
+
 TEST_F(Driver, rows_are_grouped_by_space_and_the_device_input_is_freed_between) {
   machine().spaces = {"cuda", "openmp"};
   Result const result = run({"good", "honest"});
@@ -909,6 +955,12 @@ TEST_F(Driver, the_command_of_a_failure_repeats_it) {
   write_case<float>("a.h5", {0, 1, 2}, {10, 11, 12});
   Result const file = run({"good", "wrong_middle"}, {"--input", path("a.h5"), "--digest"});
   EXPECT_EQ(repeat(command_of(file))["input"][0]["file"], path("a.h5"));
+
+  // Of several tiles the one that failed.
+  Result const sweep = run({"good", "wrong_middle"}, {"--size", "5", "--tile", "3,4", "--digest"});
+  EXPECT_TRUE(has(sweep.out, "FAILED wrong_middle of fake on openmp: size 5 of fake in float, tile 3 (and in 1 more"));
+  EXPECT_TRUE(has(sweep.out, "--variant wrong_middle --space openmp --tile 3 --min-time 0\n"));
+  EXPECT_EQ(repeat(command_of(sweep))["input"][0]["parameters"]["tile"], 3);
 
   ::setenv("TESSERA_LAUNCHER", "./run", 1);
   EXPECT_TRUE(has(run({"wrong_middle"}, {"--digest"}).out, "repeat: ./run program --size 100 "));

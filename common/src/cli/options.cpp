@@ -68,10 +68,7 @@ Selection selection(std::string const& kind, std::string const& text, std::vecto
                     std::string const& who_has) {
   Selection result{.given = true, .names = {}};
   if (text == "all") return result;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    std::size_t const comma = std::min(text.find(',', begin), text.size());
-    std::string const name = text.substr(begin, comma - begin);
-    begin = comma + 1;
+  for (std::string const& name : split_at_commas(text)) {
     if (name.empty()) bad_value("--" + kind, text, "an empty name", "write names with single commas between them");
     if (name == "all") bad_value("--" + kind, text, "`all` beside other names", "write `all` alone, or only names");
     if (std::ranges::find(names, name) == names.end()) throw UserError(unknown_name(kind, name, names, who_has));
@@ -203,20 +200,31 @@ void refuse_both(Given const& given, std::string const& first, std::string const
   }
 }
 
-ParameterMap read_parameters(Command const& command, Given const& given) {
-  ParameterMap values;
-  if (command.apps.size() != 1) return values;
+std::vector<ParameterMap> read_parameters(Command const& command, Given const& given) {
+  std::vector<ParameterMap> combinations(1);
+  if (command.apps.size() != 1) return combinations;
+  // Of several options the first one's values change slowest.
+  auto const combine = [&](std::string const& name, std::vector<ParameterValue> const& values) {
+    std::vector<ParameterMap> more;
+    for (ParameterMap const& known : combinations) {
+      for (ParameterValue const& value : values) {
+        more.push_back(known);
+        more.back()[name] = value;
+      }
+    }
+    combinations = std::move(more);
+  };
   for (ParameterSpec const& spec : command.apps.front()->parameters) {
     std::string const option = "--" + spec.name;
     if (std::holds_alternative<bool>(spec.default_value)) {
       refuse_both(given, option, "--no-" + spec.name, "they say the opposite");
-      if (given.contains(option)) values[spec.name] = true;
-      if (given.contains("--no-" + spec.name)) values[spec.name] = false;
+      if (given.contains(option)) combine(spec.name, {true});
+      if (given.contains("--no-" + spec.name)) combine(spec.name, {false});
     } else if (auto const found = given.find(option); found != given.end()) {
-      values[spec.name] = parse_parameter(spec, found->second.front());
+      combine(spec.name, parse_parameter(spec, found->second.front()));
     }
   }
-  return values;
+  return combinations;
 }
 
 DataKind data_value(Command const& command, std::string const& text) {
@@ -296,8 +304,16 @@ void check_parameter(ParameterSpec const& spec, ParameterValue const& value, std
   }
 }
 
-ParameterValue parse_parameter(ParameterSpec const& spec, std::string const& text) {
+std::vector<ParameterValue> parse_parameter(ParameterSpec const& spec, std::string const& text) {
   std::string const option = "--" + spec.name;
+  if (spec.sweep) {
+    std::vector<ParameterValue> values;
+    for (std::size_t const size : parse_sizes(text, spec.name)) {
+      values.emplace_back(static_cast<std::int64_t>(size));
+      check_parameter(spec, values.back(), option);
+    }
+    return values;
+  }
   std::string const example = option + " " + to_string(spec.default_value);
   ParameterValue value = text;
   if (std::holds_alternative<std::int64_t>(spec.default_value)) {
@@ -313,7 +329,7 @@ ParameterValue parse_parameter(ParameterSpec const& spec, std::string const& tex
     value = text == "true";
   }
   check_parameter(spec, value, option);
-  return value;
+  return {value};
 }
 
 Options parse_options(App const& app, int argc, char const* const* argv) {

@@ -17,6 +17,8 @@ struct PlannedCase {
   DataKind data = DataKind::random;  // of generated cases
   DType dtype = DType::float32;
   ParameterMap parameters;
+  std::string tuning;       // "tile 256, team 2": of the options that have several values in this run; else empty
+  bool same_input = false;  // as the case before has: its tuning alone is another
   Footprint footprint;
   bool has_expected = false;
   bool from_vector = false;  // the file holds a vector [n] where the app reads a matrix [1, n]
@@ -40,7 +42,7 @@ struct Plan {
 /// Reads what must be known of files, and checks everything that can be checked before Kokkos starts. Throws UserError.
 [[nodiscard]] Plan make_plan(Command const& command, Options const& options);
 
-/// What a size needs, in words: "size 1024 of map in float".
+/// A case in words: "size 1024 of map in float", and its tuning where the run tries several.
 [[nodiscard]] std::string describe(PlannedCase const& planned);
 
 /// The parameters without those that only shape generated input.

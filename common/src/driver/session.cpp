@@ -310,19 +310,21 @@ class Session {
   // beside them. As many as there are threads, and as fit in half of the memory. Returns the first one after them.
   std::size_t run_group(std::size_t begin) {
     case_clock_ = steady_seconds();
+    std::vector<std::size_t> firsts;  // of the cases that share an input
     std::size_t end = begin;
     double bytes = 0;
+    auto const need = [&] { return memory_need(plan_.cases[end].footprint, plan_.cases[end].has_expected).host; };
     do {
-      bytes += memory_need(plan_.cases[end].footprint, plan_.cases[end].has_expected).host;
-      ++end;
-    } while (end < plan_.cases.size() && end - begin < host_threads() &&
-             2 * (bytes + memory_need(plan_.cases[end].footprint, plan_.cases[end].has_expected).host) <
-                 free_memory_bytes(host_space()));
-    std::vector<PreparedCase> group(end - begin);
+      bytes += need();
+      firsts.push_back(end++);
+      while (end < plan_.cases.size() && plan_.cases[end].same_input) ++end;
+    } while (end < plan_.cases.size() && firsts.size() < host_threads() &&
+             2 * (bytes + need()) < free_memory_bytes(host_space()));
+    std::vector<PreparedCase> group(firsts.size());
     for (std::size_t i = 0; i < group.size() && !interrupted(); ++i) {
-      progress_.begin_case(begin + i);
-      progress_.show(describe(plan_.cases[begin + i]) + ": input");
-      make_input(plan_.cases[begin + i], group[i]);
+      progress_.begin_case(firsts[i]);
+      progress_.show(describe(plan_.cases[firsts[i]]) + ": input");
+      make_input(plan_.cases[firsts[i]], group[i]);
     }
     progress_.show(group.size() == 1 ? describe(plan_.cases[begin]) + ": reference"
                                      : "references of cases " + std::to_string(begin + 1) + " to " +
@@ -332,7 +334,9 @@ class Session {
     });
     for (std::size_t i = 0; i < group.size() && !interrupted(); ++i) {
       PreparedCase prepared = std::move(group[i]);  // freed with its last row
-      run_case(plan_.cases[begin + i], begin + i, prepared);
+      if (prepared.fault.empty()) make_narrow(prepared.oracle, prepared.problem_case->output_shapes());
+      std::size_t const last = i + 1 < firsts.size() ? firsts[i + 1] : end;
+      for (std::size_t index = firsts[i]; index < last && !interrupted(); ++index) run_case(index, prepared);
     }
     return end;
   }
@@ -347,7 +351,6 @@ class Session {
       report.data = planned.data;
     }
     report.dtype = planned.dtype;
-    report.parameters = planned.parameters;
     report.has_expected = planned.has_expected;
     prepare(prepared, [&] {
       prepared.problem_case = build(planned, options_);
@@ -378,11 +381,13 @@ class Session {
     });
   }
 
-  void run_case(PlannedCase const& planned, std::size_t index, PreparedCase& prepared) {
+  void run_case(std::size_t index, PreparedCase& prepared) {
+    PlannedCase const& planned = plan_.cases[index];
     // As long as nothing has run it is a mistake like any other.
     if (prepared.mistake && report_.rows() == 0) std::rethrow_exception(prepared.mistake);
     auto& [report, problem_case, oracle, fault, mistake] = prepared;
-    if (fault.empty()) make_narrow(oracle, problem_case->output_shapes());
+    report.parameters = planned.parameters;
+    if (problem_case) problem_case->tune(planned.parameters);
     progress_.begin_case(index);
 
     std::size_t case_index = 0;
@@ -392,7 +397,7 @@ class Session {
       progress_.clear();
       announce(*planned.app);
       table_.begin_case(report, index, plan_.cases.size());
-      if (digest_) digest_->begin_case(report, describe(planned));
+      if (digest_) digest_->begin_case(report, describe(planned), planned.tuning, planned.same_input);
     }
     if (problem_case) {
       write_output([&] {
@@ -614,7 +619,7 @@ class Session {
 void check_all_files(Plan const& plan, Options const& options) {
   if (plan.cases.size() < 2) return;
   for (PlannedCase const& planned : plan.cases) {
-    if (!planned.path.empty() && !interrupted()) (void)expected_of(planned, *build(planned, options));
+    if (!planned.path.empty() && !planned.same_input && !interrupted()) (void)expected_of(planned, *build(planned, options));
   }
 }
 

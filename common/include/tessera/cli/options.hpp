@@ -32,7 +32,8 @@ struct Options {
   std::vector<std::size_t> sizes;   ///< --size; where nothing is read from files, the default size
   std::uint64_t seed = 42;
   std::optional<DataKind> data;  ///< --data; not given: the mini-app's default
-  ParameterMap parameters;       ///< the app's own options that were given
+  /// The app's own options that were given: a map for each combination of the values of those that take several.
+  std::vector<ParameterMap> parameters{1};
   Selection dtypes;              ///< not given: one dtype, see dtypes_of
   Selection variants;
   Selection spaces;
@@ -92,8 +93,8 @@ struct Command {
 /// of the selection; says which rows there are. `dtypes` are those that will run.
 void check_selection(App const& app, Options const& options, std::vector<DType> const& dtypes);
 
-/// The value of a parameter from its text. Throws UserError (with the choices, the range, the type).
-[[nodiscard]] ParameterValue parse_parameter(ParameterSpec const& spec, std::string const& text);
+/// The value of a parameter from its text, or the values where it is one to sweep. Throws UserError (with the choices, the range, the type).
+[[nodiscard]] std::vector<ParameterValue> parse_parameter(ParameterSpec const& spec, std::string const& text);
 
 /// Throws UserError if a value is outside of the parameter's choices or range. `where` names its source: "--c".
 void check_parameter(ParameterSpec const& spec, ParameterValue const& value, std::string const& where);
