@@ -52,7 +52,7 @@ Parameters Parameters::from(ParameterMap const& map) {
 
 void Pooling::check(Parameters const& parameters, DType dtype) {
   if (dtype == DType::int32 && parameters.op == PoolingOp::mean) {
-    throw UserError("op mean of int32 (a mean of integers is no integer) use dtype float or double, or op sum");
+    throw UserError("op mean of int32 (a mean of integers is no integer); use dtype float or double, or op sum");
   }
 }
 

@@ -117,9 +117,9 @@ TEST(nearest, finds_typing_errors_beginnings_and_parts) {
 
 TEST(nearest, texts) {
   EXPECT_EQ(unknown_name("space", "openmpi", {"cuda", "openmp"}, "this build has"),
-            "unknown space `openmpi` (this build has cuda, openmp) did you mean `openmp`?");
+            "unknown space `openmpi` (this build has cuda, openmp); did you mean `openmp`?");
   EXPECT_EQ(unknown_name("dtype", "quad", {"float", "double"}),
-            "unknown dtype `quad` (there are float, double) choose one of them");
+            "unknown dtype `quad` (there are float, double); choose one of them");
 }
 
 class Parsing : public testing::Test {
@@ -242,7 +242,7 @@ TEST_F(Parsing, negative_numbers_are_values) {
 TEST_F(Parsing, flags_and_their_opposite) {
   EXPECT_FALSE(std::get<bool>(parse({"--no-exclusive"}).parameters.front().at("exclusive")));
   EXPECT_TRUE(has(fails({"--exclusive", "--no-exclusive"}), "conflicting options --exclusive and --no-exclusive"));
-  EXPECT_TRUE(has(fails({"--exclusive=true"}), "a value for --exclusive (it is a flag) write --exclusive alone"));
+  EXPECT_TRUE(has(fails({"--exclusive=true"}), "a value for --exclusive (it is a flag); write --exclusive alone"));
   EXPECT_TRUE(has(fails({"--cold=1"}), "it is a flag"));
 }
 
@@ -267,7 +267,7 @@ TEST_F(Parsing, help_list_and_version_win_over_mistakes) {
 }
 
 TEST_F(Parsing, unknown_names_get_the_nearest) {
-  EXPECT_EQ(fails({"--sise", "3"}), "unknown option `--sise` (not an option of fake) did you mean `--size`?");
+  EXPECT_EQ(fails({"--sise", "3"}), "unknown option `--sise` (not an option of fake); did you mean `--size`?");
   EXPECT_TRUE(has(fails({"--sise=3"}), "unknown option `--sise`"));
   EXPECT_TRUE(has(fails({"-size", "3"}), "did you mean `--size`?"));
   EXPECT_TRUE(has(fails({"--vari"}), "did you mean `--variant`?"));
@@ -275,18 +275,18 @@ TEST_F(Parsing, unknown_names_get_the_nearest) {
   EXPECT_TRUE(has(fails({"--imputs", "dir"}), "did you mean `--inputs`"));
   EXPECT_TRUE(
       has(fails({"--variant", "god"}),
-          "unknown variant `god` (there are good, honest, float_only, openmp_only, absent) did you mean `good`?"));
-  EXPECT_TRUE(has(fails({"--space", "openmpi"}), "unknown space `openmpi` (this build has cuda, openmp) did you mean"));
+          "unknown variant `god` (there are good, honest, float_only, openmp_only, absent); did you mean `good`?"));
   EXPECT_TRUE(
-      has(fails({"--dtype", "float32"}), "unknown dtype `float32` (this build has float, double, int32) did you"));
+      has(fails({"--space", "openmpi"}), "unknown space `openmpi` (this build has cuda, openmp); did you mean"));
   EXPECT_TRUE(
-      has(fails({"--op", "maxx"}), "unknown value for --op `maxx` (there are sum, max, min) did you mean `max`?"));
+      has(fails({"--dtype", "float32"}), "unknown dtype `float32` (this build has float, double, int32); did you"));
+  EXPECT_TRUE(has(fails({"--op", "maxx"}), "bad value `maxx` for --op (it may be sum, max, min); did you mean `max`?"));
   EXPECT_TRUE(has(fails({"case.h5"}), "did you mean `--input case.h5`?"));
   EXPECT_TRUE(has(fails({"go"}), "unexpected argument `go`"));
 }
 
 TEST_F(Parsing, bad_values) {
-  EXPECT_TRUE(has(fails({"--size"}), "no value for --size (it needs one) write --size N,N,...|A:B"));
+  EXPECT_TRUE(has(fails({"--size"}), "no value for --size (it needs one); write --size N,N,...|A:B"));
   EXPECT_TRUE(has(fails({"--size", "--cold"}), "no value for --size"));
   EXPECT_TRUE(has(fails({"--input"}), "no value for --input"));
   EXPECT_TRUE(has(fails({"--size", "4", "--size", "5"}), "--size given 2 times"));

@@ -1145,10 +1145,10 @@ TEST_F(Suite, words) {
 
 TEST_F(Suite, mistakes) {
   expect_mistake(suite({}), "tessera: no command");
-  expect_mistake(suite({"rum"}), "unknown command `rum` (there are list, run, help) did you mean `run`?");
+  expect_mistake(suite({"rum"}), "unknown command `rum` (there are list, run, help); did you mean `run`?");
   expect_mistake(suite({"run"}), "no mini-app after `tessera run`");
   expect_mistake(suite({"run", "--size", "3", "fake"}), "no mini-app after `tessera run`");
-  expect_mistake(suite({"run", "fale"}), "unknown mini-app `fale` (there are fake, other) did you mean `fake`?");
+  expect_mistake(suite({"run", "fale"}), "unknown mini-app `fale` (there are fake, other); did you mean `fake`?");
   expect_mistake(suite({"run", "fake,"}), "unknown mini-app ``");
   expect_mistake(suite({"list", "more"}), "unexpected argument `more`");
   expect_mistake(suite_run("all", {"--tile", "3"}), "unknown option `--tile`");

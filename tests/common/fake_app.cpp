@@ -188,7 +188,7 @@ constexpr std::array<std::string_view, 24> kinds{
     "good",         "wrong_middle", "wrong_later",   "works_once", "nan",        "nothing",
     "throws_start", "throws_later", "throws_odd",    "skips",      "past_end",   "lying",
     "honest",       "float_only",   "openmp_only",   "absent",     "interrupts", "stale",
-    "first_half",   "past_half",    "short_of_half", "miscounts",  "vague", "small_tiles"};
+    "first_half",   "past_half",    "short_of_half", "miscounts",  "vague",      "small_tiles"};
 
 // Row::start is a plain function: one for each kind.
 template <std::size_t Kind>
@@ -238,7 +238,7 @@ App fake_app(FakeOptions const& options) {
   };
   app.check_parameters = [](ParameterMap const& map) {
     if (std::get<bool>(map.at("exclusive")) && std::get<std::string>(map.at("op")) != "sum") {
-      throw UserError("--exclusive with --op max (no such case) leave out one of them");
+      throw UserError("--exclusive with --op max (no such case); leave out one of them");
     }
   };
   app.footprint_of_size = [](DType dtype, std::size_t size, ParameterMap const&) { return footprint_of(dtype, size); };

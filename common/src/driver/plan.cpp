@@ -60,7 +60,7 @@ std::vector<PlannedCase> plan_file(App const& app, Options const& options, std::
   for (ParameterSpec const& spec : app.parameters) {
     if (spec.shapes_generated && options.parameters.front().contains(spec.name) && options.sizes.empty()) {
       throw UserError("conflicting options --" + spec.name + " and --input (the shapes are those of " + path +
-                      ") leave out one of them");
+                      "); leave out one of them");
     }
   }
   ParameterMap const from_file = file.parameters(parameters_of_files(app));
@@ -113,7 +113,7 @@ void plan_files(App const& app, Options const& options, std::vector<std::string>
     std::string const dtype(name_of(held));
     if (!options.dtypes.has(dtype)) {
       throw UserError(path + ": holds " + dtype + " (--dtype asks for " + join(options.dtypes.names) +
-                      "; nothing is converted) leave out --dtype: the file decides");
+                      "; nothing is converted); leave out --dtype: the file decides");
     }
     Options without_dtype = options;  // checked just now, for this file
     without_dtype.dtypes = {};
@@ -173,8 +173,9 @@ void plan_directory(App const& app, Options const& options, Plan& plan) {
 
 void check_output(Options const& options, Plan const& plan) {
   if (!options.output.empty() && plan.cases.size() > 1) {
-    throw UserError("conflicting options: --output with " + std::to_string(plan.cases.size()) +
-                    " cases (the file has room for the rows of one); choose one size or file, one dtype, and one value of each option");
+    throw UserError(
+        "conflicting options: --output with " + std::to_string(plan.cases.size()) +
+        " cases (the file has room for the rows of one); choose one size or file, one dtype, and one value of each option");
   }
 }
 
@@ -187,7 +188,7 @@ void check_named(Options const& options, Plan const& plan) {
       });
       if (!found) {
         throw UserError("nothing to run for " + kind + " " + name +
-                        " (no selected row or case has it in this build) see --list");
+                        " (no selected row or case has it in this build); see --list");
       }
     }
   };
@@ -253,7 +254,7 @@ Plan make_plan(Command const& command, Options const& options) {
   }
   if (plan.cases.empty()) {
     throw UserError("nothing to run (" +
-                    (plan.left_out.empty() ? "no case is selected" : join(to_lines(plan.left_out), "; ")) + ") see " +
+                    (plan.left_out.empty() ? "no case is selected" : join(to_lines(plan.left_out), "; ")) + "); see " +
                     command.program + " --list");
   }
   check_named(options, plan);

@@ -50,7 +50,7 @@ std::unique_ptr<Case> build(PlannedCase const& planned, Options const& options) 
   } catch (UserError const&) {
     throw;
   } catch (std::exception const& error) {  // memory: what else there is to it was checked before
-    throw UserError("not enough memory for " + describe(planned) + " (" + error.what() + ") choose a smaller size");
+    throw UserError("not enough memory for " + describe(planned) + " (" + error.what() + "); choose a smaller size");
   }
 }
 
@@ -161,7 +161,7 @@ void prepare(PreparedCase& prepared, Step const& step) {
     prepared.mistake = std::current_exception();
     prepared.fault = error.what();
   } catch (std::bad_alloc const&) {
-    prepared.fault = "out of memory (the input or the reference did not fit) choose a smaller size";
+    prepared.fault = "out of memory (the input or the reference did not fit); choose a smaller size";
   } catch (std::exception const& error) {
     prepared.fault = std::string("the case could not be prepared: ") + error.what();
   }
@@ -250,12 +250,12 @@ class Session {
         auto const found = machine_.find(row->space);
         if (found == machine_.end()) {
           throw UserError("cannot use --machine " + options_.machine + " (it has no roofs of " + row->space +
-                          ") write one with roofline --save-machine FILE, or choose a --space");
+                          "); write one with roofline --save-machine FILE, or choose a --space");
         }
         if (std::string const here = device_name(row->space); found->second.device != here) {
           throw UserError("cannot use --machine " + options_.machine + " (its " + row->space + " is " +
                           found->second.device + ", here it is " + here +
-                          ") write one with roofline --save-machine FILE");
+                          "); write one with roofline --save-machine FILE");
         }
       }
     }
@@ -367,7 +367,7 @@ class Session {
         progress_.clear();
         std::cerr << command_.program << ": the reference of " << one_line(describe(planned)) << " may take "
                   << std::llround(seconds) << " s (it is serial, and " << format_number(work.flops / 1e9)
-                  << " Gflop) interrupt it if that is too long" << std::endl;
+                  << " Gflop); interrupt it if that is too long" << std::endl;
       }
     });
   }
@@ -479,7 +479,7 @@ class Session {
   void commit_output() {
     std::unique_lock const lock(output_in_use_, std::try_to_lock);
     if (!lock) {
-      complain("cannot write --output " + options_.output + " (the run was ended while it wrote) run it again");
+      complain("cannot write --output " + options_.output + " (the run was ended while it wrote); run it again");
       return;
     }
     if (!output_ || !output_has_rows_) return;
@@ -557,7 +557,7 @@ class Session {
     print_warnings();
     text_ << report_.last_line() << std::endl;
     if (log_.is_open() && !log_)
-      complain("cannot write --log " + log_file_->path() + " (it is not complete) free some space");
+      complain("cannot write --log " + log_file_->path() + " (it is not complete); free some space");
     if (digest_) {
       finish_digest();
       if (signal != 0) std::cout << "interrupted: these are the rows that were done\n";
@@ -619,7 +619,8 @@ class Session {
 void check_all_files(Plan const& plan, Options const& options) {
   if (plan.cases.size() < 2) return;
   for (PlannedCase const& planned : plan.cases) {
-    if (!planned.path.empty() && !planned.same_input && !interrupted()) (void)expected_of(planned, *build(planned, options));
+    if (!planned.path.empty() && !planned.same_input && !interrupted())
+      (void)expected_of(planned, *build(planned, options));
   }
 }
 
@@ -642,7 +643,7 @@ int run_plan(Command const& command, Options const& options, std::vector<std::st
     runtime = std::make_unique<Runtime>(count, pointers.data());
   } catch (std::exception const& error) {
     throw UserError("Kokkos cannot start (" + std::string(error.what()) +
-                    ") check the --kokkos-* options and that this machine has what the build is for");
+                    "); check the --kokkos-* options and that this machine has what the build is for");
   }
   for (PlannedCase const& planned : plan.cases) check_memory(planned);
   check_all_files(plan, options);

@@ -6,7 +6,7 @@
 /// `/expected`, optional, holds results to check as well; an output file adds `/output/<variant>/<space>/<field>`.
 /// Nothing converts silently: the dtype in the file is the dtype of the run (the byte order may differ).
 ///
-/// Messages read `file: problem (why) what to do`.
+/// Messages read `file: problem (why); what to do`.
 
 #include <string>
 #include <vector>
