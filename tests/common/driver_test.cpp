@@ -1,6 +1,7 @@
 // Whole command lines in this process, with a fake mini-app and a fake machine: exit codes, texts, files.
 
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -584,6 +586,59 @@ TEST_F(Driver, a_row_that_writes_the_first_elements_is_judged_by_those) {
   // The file's /expected is about all elements; of those that the row writes it is asked.
   write_case<float>("half.h5", {0, 1, 2, 3}, {10, 11, 12, 13});
   EXPECT_EQ(run({"first_half"}, {"--input", path("half.h5")}).code, 0);
+}
+
+// How often a file was opened since the construction.
+class Openings {
+ public:
+  explicit Openings(std::string const& path) : queue_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
+    EXPECT_GE(::inotify_add_watch(queue_, path.c_str(), IN_OPEN | IN_CLOSE), 0);
+  }
+  Openings(Openings const&) = delete;
+  Openings& operator=(Openings const&) = delete;
+  ~Openings() { ::close(queue_); }
+  // Like events that follow each other directly would be one: closing is looked at as well. A file's event has no name.
+  [[nodiscard]] std::ptrdiff_t count() const {
+    std::vector<inotify_event> events(1000);
+    ssize_t const bytes = ::read(queue_, events.data(), events.size() * sizeof(inotify_event));
+    auto const end = events.begin() + std::max<ssize_t>(bytes, 0) / static_cast<ssize_t>(sizeof(inotify_event));
+    return std::count_if(events.begin(), end, [](inotify_event const& event) { return (event.mask & IN_OPEN) != 0; });
+  }
+
+ private:
+  int queue_;
+};
+
+TEST_F(Driver, a_file_is_opened_once_however_many_there_are) {
+  std::vector<float> const large(300'000, 1.0F);  // not one that is read while planning
+  write_case<float>("small.h5", {0, 1, 2}, {10, 11, 12});
+  write_case<float>("large.h5", large, std::vector<float>(large.size(), 11.0F));
+  for (Names const& files : {Names{path("small.h5")}, {path("large.h5")}, {path("small.h5"), path("large.h5")}}) {
+    std::deque<Openings> openings;
+    for (std::string const& file : files) openings.emplace_back(file);
+    Names arguments{"--input"};
+    arguments.insert(arguments.end(), files.begin(), files.end());
+    arguments.insert(arguments.end(), {"--tile", "8,16"});
+    EXPECT_EQ(run({"good"}, arguments).code, 0);
+    for (Openings const& one : openings) EXPECT_EQ(one.count(), 1);
+  }
+}
+
+TEST_F(Driver, a_file_that_changes_during_the_run_is_noticed) {
+  std::vector<float> const large(300'000, 1.0F);
+  write_case<float>("a.h5", large);
+  for (std::string const second : {"small.h5", "large.h5"}) {
+    write_case<float>(second, second == "small.h5" ? std::vector<float>{1, 2} : large);
+    fake::hooks()["launch"] = [&] { write_case<float>(second, std::vector<float>(7, 1)); };
+    // As many cases as there are threads are prepared side by side: the last is read when rows of the first have run.
+    Names arguments{"--input"};
+    for (unsigned i = 0; i < host_threads(); ++i) arguments.push_back(path("a.h5"));
+    arguments.push_back(path(second));
+    Result const result = run({"good"}, arguments);
+    fake::hooks().clear();
+    EXPECT_EQ(result.code, 1);
+    EXPECT_TRUE(has(result.out, second + ": changed since this run began (it was written or replaced); run again"));
+  }
 }
 
 TEST_F(Driver, an_output_of_nothing_leaves_no_file) {

@@ -51,9 +51,27 @@ std::vector<ParameterSpec> parameters_of_files(App const& app) {
   return specs;
 }
 
-std::vector<PlannedCase> plan_file(App const& app, Options const& options, std::string const& path) {
-  CaseFile const file(path);
+// A file is opened once: small inputs stay in memory from here on, and large ones open until they are read. Of many large
+// ones the last are closed, and opened again: a process has few files.
+void hold(CaseFile& file, PlannedCase const& planned, Plan& plan) {
+  double const small = 0x1p20;
+  double const all_small = 0x1p28;
+  std::size_t const most_open = 64;
+  double const bytes = planned.footprint.input_bytes + (planned.has_expected ? planned.footprint.output_bytes : 0.0);
+  if (bytes <= small && plan.kept_bytes + bytes <= all_small) {
+    plan.kept_bytes += bytes;
+    file.keep(planned.app->input_fields(planned.dtype), planned.app->output_fields(planned.dtype));
+  } else if (++plan.open_files > most_open) {
+    file.close();
+  }
+}
+
+std::vector<PlannedCase> plan_file(App const& app, Options const& options, std::shared_ptr<CaseFile> const& opened,
+                                   Plan& plan) {
+  CaseFile const& file = *opened;
+  std::string const& path = file.path();
   PlannedCase planned;
+  planned.file = opened;
   planned.app = &app;
   planned.path = path;
   planned.dtype = file.run_dtype(app);
@@ -84,6 +102,7 @@ std::vector<PlannedCase> plan_file(App const& app, Options const& options, std::
     shapes.push_back({outputs[i].name, outputs[i].dtype, cases.front().footprint.output_shapes.at(i), nullptr});
   }
   check_expected_shapes(file.expected_shapes(outputs), shapes, path);
+  hold(*opened, cases.front(), plan);
   return cases;
 }
 
@@ -108,7 +127,7 @@ void plan_generated(App const& app, Options const& options, Plan& plan) {
 
 void plan_files(App const& app, Options const& options, std::vector<std::string> const& paths, Plan& plan) {
   for (std::string const& path : paths) {
-    std::vector<PlannedCase> const cases = plan_file(app, options, path);
+    std::vector<PlannedCase> const cases = plan_file(app, options, std::make_shared<CaseFile>(path), plan);
     DType const held = cases.front().dtype;
     std::string const dtype(name_of(held));
     if (!options.dtypes.has(dtype)) {
@@ -124,8 +143,7 @@ void plan_files(App const& app, Options const& options, std::vector<std::string>
 
 // The dtype of a run that this build lacks but that the file is for, if that is what is the matter with it. A build
 // for float alone should run the float cases of a directory and say what it leaves out.
-std::optional<DType> missing_dtype(App const& app, std::string const& path) {
-  CaseFile const file(path);
+std::optional<DType> missing_dtype(App const& app, CaseFile const& file) {
   for (DType const dtype : run_dtypes) {
     if (std::ranges::any_of(app.rows, [&](Row const& row) { return row.dtype == dtype; })) continue;
     bool fits = true;
@@ -152,8 +170,9 @@ void plan_directory(App const& app, Options const& options, Plan& plan) {
   }
   for (std::string const& path : paths) {
     std::optional<DType> left_out;
+    auto const file = std::make_shared<CaseFile>(path);
     try {
-      std::vector<PlannedCase> const cases = plan_file(app, options, path);
+      std::vector<PlannedCase> const cases = plan_file(app, options, file, plan);
       DType const held = cases.front().dtype;
       if (!options.dtypes.has(name_of(held)) || cases.front().rows.empty()) {
         left_out = held;
@@ -161,7 +180,7 @@ void plan_directory(App const& app, Options const& options, Plan& plan) {
         plan.cases.insert(plan.cases.end(), cases.begin(), cases.end());
       }
     } catch (UserError const&) {
-      left_out = app.rows.empty() ? std::nullopt : missing_dtype(app, path);
+      left_out = app.rows.empty() ? std::nullopt : missing_dtype(app, *file);
       if (!left_out) throw;
     }
     if (left_out) {

@@ -2,17 +2,20 @@
 // Planning: everything that can be the user's mistake, before anything runs.
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <tessera/cli/options.hpp>
+#include <tessera/io/case_file.hpp>
 #include <tessera/table/app.hpp>
 
 namespace tessera {
 
 struct PlannedCase {
   App const* app = nullptr;
-  std::string path;  // of its file; empty if generated
+  std::string path;                // of its file; empty if generated
+  std::shared_ptr<CaseFile> file;  // opened once a run, unless there are many that are large
   std::size_t size = 0;
   DataKind data = DataKind::random;  // of generated cases
   DType dtype = DType::float32;
@@ -34,6 +37,8 @@ struct LeftOut {
 struct Plan {
   std::vector<PlannedCase> cases;
   std::vector<LeftOut> left_out;
+  double kept_bytes = 0;       // of inputs that were read while planning
+  std::size_t open_files = 0;  // of the others
 };
 
 /// A line for each reason: "a.h5, b.h5 and 7 more: skipped (it holds int32, ...)".

@@ -46,7 +46,8 @@ std::unique_ptr<Case> build(PlannedCase const& planned, Options const& options) 
     if (planned.path.empty()) {
       return app.generate_data(planned.dtype, planned.size, options.seed, planned.data, planned.parameters);
     }
-    return app.read(planned.dtype, CaseFile(planned.path), planned.parameters);
+    planned.file->reopen();
+    return app.read(planned.dtype, *planned.file, planned.parameters);
   } catch (UserError const&) {
     throw;
   } catch (std::exception const& error) {  // memory: what else there is to it was checked before
@@ -61,7 +62,7 @@ constexpr double long_reference = 10;
 
 std::vector<HostField> expected_of(PlannedCase const& planned, Case const& problem_case) {
   if (!planned.has_expected) return {};
-  std::vector<HostField> fields = CaseFile(planned.path).expected(planned.app->output_fields(planned.dtype));
+  std::vector<HostField> fields = planned.file->expected(planned.app->output_fields(planned.dtype));
   check_expected_shapes(fields, problem_case.output_shapes(), planned.path);
   return fields;
 }
@@ -358,6 +359,7 @@ class Session {
       prepared.oracle.random_data = planned.path.empty() && planned.data == DataKind::random;
       prepared.oracle.verify = options_.verify;
       prepared.oracle.from_file = expected_of(planned, problem_case);
+      if (planned.file) planned.file->close();
       report.input = shapes_of(as_given(planned, problem_case.input()));
       report.output = shapes_of(as_given(planned, problem_case.output_shapes()));
       Work const work = problem_case.work();
@@ -614,13 +616,14 @@ class Session {
   bool ended_ = false;
 };
 
-// Input files are read once more than needed where there are several: what is wrong with the last must be said before
-// the first has run.
+// What is wrong with the last of several inputs must be said before the first has run. So large ones are read twice.
 void check_all_files(Plan const& plan, Options const& options) {
   if (plan.cases.size() < 2) return;
   for (PlannedCase const& planned : plan.cases) {
-    if (!planned.path.empty() && !planned.same_input && !interrupted())
-      (void)expected_of(planned, *build(planned, options));
+    if (planned.path.empty() || planned.same_input || interrupted()) continue;
+    bool const was_open = planned.file->is_open();
+    (void)expected_of(planned, *build(planned, options));
+    if (!was_open) planned.file->close();
   }
 }
 

@@ -71,7 +71,7 @@ bool has_hdf5_signature(std::ifstream& file, std::uintmax_t size) {
   return false;
 }
 
-/// Says why a path is no HDF5 file, before HDF5 does so less clearly.
+/// Says why a path is no file to read, before HDF5 does so less clearly.
 void check_readable(std::string const& path) {
   std::error_code error;
   fs::file_status const status = fs::status(path, error);
@@ -86,6 +86,11 @@ void check_readable(std::string const& path) {
   if (status.type() != fs::file_type::regular) {
     user_error(path, "cannot be read (it is not a regular file); name an HDF5 file on disk");
   }
+}
+
+/// Says why HDF5 could not open a file, where that is more than HDF5 says. A file is opened once where all is well.
+void explain_unreadable(std::string const& path) {
+  std::error_code error;
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) {
@@ -118,6 +123,7 @@ hdf5::File open_for_reading(std::string const& path) {
   try {
     return hdf5::File(path, hdf5::File::Mode::read);
   } catch (hdf5::Error const& error) {
+    explain_unreadable(path);
     std::string const why = error.what();
     if (why.find("unable to lock file") != std::string::npos) {
       user_error(path, "cannot be opened (" + why +
@@ -192,7 +198,16 @@ hdf5::Dataset open_field(std::string const& path, std::string const& group_name,
 
 }  // namespace
 
-CaseFile::CaseFile(std::string path) : path_(std::move(path)), file_(open_for_reading(path_)) {
+CaseFile::Stamp::Stamp(std::string const& path) : identity(identity_of(path)) {
+  std::error_code ignored;  // of a file that is not there: open() says so
+  size = fs::file_size(path, ignored);
+  written = fs::last_write_time(path, ignored);
+}
+
+CaseFile::CaseFile(std::string path) : path_(std::move(path)), stamp_(path_) { open(); }
+
+void CaseFile::open() {
+  file_ = open_for_reading(path_);
   reading(path_, "its groups", [&] {
     hdf5::Group const root = file_.root();
     if (root.member("input") != hdf5::Group::Member::group) {
@@ -215,8 +230,40 @@ CaseFile::CaseFile(std::string path) : path_(std::move(path)), file_(open_for_re
                    "output field in a group of this name");
       }
       expected_ = root.open_group(name);
+      has_expected_ = true;
     }
   });
+}
+
+void CaseFile::keep(std::vector<FieldSpec> const& input, std::vector<FieldSpec> const& output) {
+  for (FieldSpec const& field : input) {
+    HostField one{field.name, field.dtype, shape(field), nullptr};
+    std::shared_ptr<std::byte[]> const data(new std::byte[one.bytes()]);
+    read(field, data.get());
+    one.data = std::shared_ptr<void const>(data, data.get());
+    kept_input_.push_back(std::move(one));
+  }
+  kept_expected_ = expected(output);
+  expected_ = {};
+  input_ = {};
+  file_ = {};
+  kept_ = true;
+}
+
+void CaseFile::close() {
+  kept_ = false;
+  kept_input_.clear();
+  kept_expected_.clear();
+  expected_ = {};
+  input_ = {};
+  file_ = {};
+}
+
+void CaseFile::reopen() {
+  if (Stamp(path_) != stamp_) {
+    user_error(path_, "changed since this run began (it was written or replaced); run again when it is complete");
+  }
+  if (!is_open()) open();
 }
 
 DType CaseFile::run_dtype(App const& app) const {
@@ -295,11 +342,17 @@ ParameterMap CaseFile::parameters(std::vector<ParameterSpec> const& specs) const
 }
 
 Shape CaseFile::shape(FieldSpec const& field) const {
+  if (kept_) return std::ranges::find(kept_input_, field.name, &HostField::name)->shape;
   return reading(path_, "/input/" + field.name,
                  [&] { return shape_as(field, open_field(path_, "/input", input_, field).shape()); });
 }
 
 void CaseFile::read(FieldSpec const& field, void* destination) const {
+  if (kept_) {
+    HostField const& kept = *std::ranges::find(kept_input_, field.name, &HostField::name);
+    if (kept.bytes() > 0) std::memcpy(destination, kept.data.get(), kept.bytes());
+    return;
+  }
   reading(path_, "/input/" + field.name,
           [&] { open_field(path_, "/input", input_, field).read(destination, field.dtype); });
 }
@@ -359,6 +412,7 @@ std::vector<HostField> CaseFile::expected_shapes(std::vector<FieldSpec> const& o
 }
 
 std::vector<HostField> CaseFile::expected(std::vector<FieldSpec> const& output) const {
+  if (kept_) return kept_expected_;
   std::vector<HostField> fields = expected_shapes(output);
   return reading(path_, "/expected", [&] {
     for (HostField& field : fields) {
