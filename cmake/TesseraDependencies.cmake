@@ -11,7 +11,7 @@ set_property(CACHE TESSERA_KOKKOS_KERNELS PROPERTY STRINGS auto ON OFF)
 option(TESSERA_ENABLE_MPI "Several ranks with MPI" OFF)
 
 if(NOT TESSERA_DEPS_SOURCE MATCHES "^(auto|installed|release)$")
-  message(FATAL_ERROR "TESSERA_DEPS_SOURCE is '${TESSERA_DEPS_SOURCE}' (unknown) choose auto, installed or release")
+  message(FATAL_ERROR "TESSERA_DEPS_SOURCE is '${TESSERA_DEPS_SOURCE}' (unknown); choose auto, installed or release")
 endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/TesseraDownloads.cmake)
@@ -41,7 +41,7 @@ function(tessera_fetch name wanted)
   endif()
   tessera_archive(${name} archive reason)
   if(NOT archive)
-    message(FATAL_ERROR "${wanted} was not found and could not be fetched (${reason}) name its prefix in "
+    message(FATAL_ERROR "${wanted} was not found and could not be fetched (${reason}); name its prefix in "
                         "CMAKE_PREFIX_PATH, or put the archive into a directory and name that in TESSERA_DOWNLOADS")
   endif()
   # Options of the fetched projects are set by their callers as plain variables.
@@ -184,7 +184,7 @@ endif()
 if(TESSERA_ENABLE_MPI)
   find_package(MPI QUIET COMPONENTS CXX)
   if(NOT MPI_CXX_FOUND)
-    message(FATAL_ERROR "MPI was not found (TESSERA_ENABLE_MPI is ON) load or install an MPI, or configure with "
+    message(FATAL_ERROR "MPI was not found (TESSERA_ENABLE_MPI is ON); load or install an MPI, or configure with "
                         "TESSERA_ENABLE_MPI=OFF")
   endif()
   tessera_took(MPI "${MPI_CXX_VERSION} (installed)")
@@ -230,7 +230,7 @@ elseif(NOT TESSERA_KOKKOS_KERNELS)
   tessera_took("Kokkos Kernels" "off (TESSERA_KOKKOS_KERNELS is OFF)")
 elseif(NOT TESSERA_KOKKOS_FETCHED)
   message(FATAL_ERROR "Kokkos Kernels was not found (TESSERA_KOKKOS_KERNELS is ON, and Kokkos is the installed "
-                      "${Kokkos_VERSION}) install the Kokkos Kernels of that Kokkos, or fetch both with "
+                      "${Kokkos_VERSION}); install the Kokkos Kernels of that Kokkos, or fetch both with "
                       "TESSERA_DEPS_SOURCE=release")
 else()
   # Only what the library variants call.

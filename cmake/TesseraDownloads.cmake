@@ -40,7 +40,7 @@ tessera_pin(googletest 1.17.0 https://github.com/google/googletest/archive/refs/
 set(tessera_pin_kokkos ${TESSERA_KOKKOS_RELEASE})
 set(tessera_pin_kokkos-kernels ${TESSERA_KOKKOS_RELEASE})
 if(NOT tessera_pin_kokkos_${TESSERA_KOKKOS_RELEASE})
-  message(FATAL_ERROR "TESSERA_KOKKOS_RELEASE is '${TESSERA_KOKKOS_RELEASE}' (no such pin) choose 5.1.1 or 4.6.01")
+  message(FATAL_ERROR "TESSERA_KOKKOS_RELEASE is '${TESSERA_KOKKOS_RELEASE}' (no such pin); choose 5.1.1 or 4.6.01")
 endif()
 
 # tessera_reachable(url out): whether the server answers within seconds. file(DOWNLOAD) alone can wait minutes for a
@@ -104,7 +104,7 @@ endfunction()
 
 if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
   if(NOT TESSERA_DOWNLOADS)
-    message(FATAL_ERROR "TESSERA_DOWNLOADS is not set (where to put the archives) say cmake -D TESSERA_DOWNLOADS=DIR -P ...")
+    message(FATAL_ERROR "TESSERA_DOWNLOADS is not set (where to put the archives); say cmake -D TESSERA_DOWNLOADS=DIR -P ...")
   endif()
   set(names kokkos hdf5 CLI11 nlohmann_json googletest)
   if(TESSERA_DOWNLOAD_KOKKOS_KERNELS)

@@ -61,7 +61,7 @@ std::vector<Shape> Attention::input_shapes(std::size_t size, Parameters const& p
   std::size_t const queries = parameters.queries > 0 ? static_cast<std::size_t>(parameters.queries) : 8;
   if (dim > size && size > 0) {
     throw UserError("--dim " + std::to_string(dim) + " is more than --size " + std::to_string(size) +
-                    " (a key has dim elements) choose a smaller dim or a larger size");
+                    " (a key has dim elements); choose a smaller dim or a larger size");
   }
   std::size_t const keys = dim > 0 ? size / dim : 0;
   return {{size > 0 ? queries : 0, dim}, {keys, dim}, {keys, dim}};
@@ -73,11 +73,11 @@ std::vector<Shape> Attention::output_shapes(std::vector<Shape> const& input, Par
   Shape const& v = input[2];
   if (q[1] != k[1]) {
     throw UserError("q has shape " + to_string(q) + " and k " + to_string(k) +
-                    " (a row of q is multiplied by a row of k) give them as many columns");
+                    " (a row of q is multiplied by a row of k); give them as many columns");
   }
   if (k != v) {
     throw UserError("k has shape " + to_string(k) + " and v " + to_string(v) +
-                    " (every key has a value) give them the same shape");
+                    " (every key has a value); give them the same shape");
   }
   return {q};
 }

@@ -59,7 +59,7 @@ struct Conv1d {
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
     if (count_of(input[1]) == 0) {
       throw UserError("k has shape " + to_string(input[1]) + " beside a " + to_string(input[0]) +
-                      " (a kernel has at least one element) give it one");
+                      " (a kernel has at least one element); give it one");
     }
     return {input[0]};
   }

@@ -32,7 +32,8 @@ std::vector<ParameterSpec> Conv1d::parameters() {
        .default_value = std::int64_t{0},
        .choices = {},
        .minimum = 0,
-       .maximum = 1 << 20},
+       .maximum = 1 << 20,
+       .sweep = true},
       team_parameter(),
   };
 }

@@ -62,7 +62,7 @@ Conv2d::Parameters Conv2d::Parameters::from(ParameterMap const& map) {
 std::vector<Shape> Conv2d::output_shapes(std::vector<Shape> const& input, Parameters const&) {
   if (count_of(input[1]) == 0) {
     throw UserError("k " + to_string(input[1]) + " has no elements (in is " + to_string(input[0]) +
-                    ", and out would be a sum of nothing) give k at least one row and one column");
+                    ", and out would be a sum of nothing); give k at least one row and one column");
   }
   return {input[0]};
 }

@@ -44,17 +44,17 @@ void check_floating(Histogram::Parameters const& of) {
   constexpr double most = std::numeric_limits<T>::max();
   if (std::abs(of.lo) > most || std::abs(of.hi) > most) {
     throw UserError(text_of_range(of) + " do not fit into " + name +
-                    " (bounds are compared in the dtype) choose a smaller range or another --dtype");
+                    " (bounds are compared in the dtype); choose a smaller range or another --dtype");
   }
   auto const lo = static_cast<T>(of.lo);
   auto const hi = static_cast<T>(of.hi);
   if (!(lo < hi)) {
     throw UserError(text_of_range(of) + " are the same number in " + name +
-                    " (bounds are rounded to the dtype) choose a wider range or another --dtype");
+                    " (bounds are rounded to the dtype); choose a wider range or another --dtype");
   }
   if (!std::isnormal(static_cast<T>(of.bins) / (hi - lo))) {
     throw UserError(text_of_range(of) + " with " + std::to_string(of.bins) + " bins leave " + name +
-                    "'s range (bins / (hi - lo) must be a normal number) choose another range or another --dtype");
+                    "'s range (bins / (hi - lo) must be a normal number); choose another range or another --dtype");
   }
 }
 
@@ -95,7 +95,8 @@ std::vector<ParameterSpec> Histogram::parameters() {
        .default_value = std::int64_t{0},
        .choices = {},
        .minimum = 0,
-       .maximum = 1 << 30},
+       .maximum = 1 << 30,
+       .sweep = true},
       team_parameter(),
   };
 }
@@ -112,7 +113,7 @@ Parameters Parameters::from(ParameterMap const& map) {
                               .team = std::get<std::int64_t>(map.at("team"))};
   if (!std::isfinite(parameters.lo) || !std::isfinite(parameters.hi) || !(parameters.lo < parameters.hi)) {
     throw UserError(text_of_range(parameters) +
-                    " are no range (bins lie from lo up to hi) give two numbers, the smaller one as --lo");
+                    " are no range (bins lie from lo up to hi); give two numbers, the smaller one as --lo");
   }
   return parameters;
 }
@@ -123,7 +124,7 @@ void Histogram::check(Parameters const& parameters, DType dtype) {
   bool const whole = parameters.lo == std::floor(parameters.lo) && parameters.hi == std::floor(parameters.hi);
   if (!whole || parameters.lo < -0x1p31 || parameters.hi > 0x1p31) {
     throw UserError(text_of_range(parameters) +
-                    " are no range of int32 (its bins are exact: whole numbers from -2^31 to 2^31) give such numbers "
+                    " are no range of int32 (its bins are exact: whole numbers from -2^31 to 2^31); give such numbers "
                     "or a floating --dtype");
   }
 }

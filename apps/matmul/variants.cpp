@@ -60,7 +60,8 @@ std::vector<ParameterSpec> Matmul::parameters() {
        .default_value = std::int64_t{0},
        .choices = {},
        .minimum = 0,
-       .maximum = 1 << 20},
+       .maximum = 1 << 20,
+       .sweep = true},
       team_parameter(),
   };
 }
@@ -92,7 +93,7 @@ std::vector<Shape> Matmul::input_shapes(std::size_t size, Parameters const& para
 std::vector<Shape> Matmul::output_shapes(std::vector<Shape> const& input, Parameters const&) {
   if (input[0][1] != input[1][0]) {
     throw UserError("a has shape " + to_string(input[0]) + " and b " + to_string(input[1]) +
-                    " (a row of a is multiplied by a column of b) give a as many columns as b has rows");
+                    " (a row of a is multiplied by a column of b); give a as many columns as b has rows");
   }
   return {{input[0][0], input[1][1]}};
 }

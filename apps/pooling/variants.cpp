@@ -35,7 +35,8 @@ std::vector<ParameterSpec> Pooling::parameters() {
        .default_value = std::int64_t{0},
        .choices = {},
        .minimum = 0,
-       .maximum = 1 << 20},
+       .maximum = 1 << 20,
+       .sweep = true},
       team_parameter(),
   };
 }
@@ -52,7 +53,7 @@ Parameters Parameters::from(ParameterMap const& map) {
 
 void Pooling::check(Parameters const& parameters, DType dtype) {
   if (dtype == DType::int32 && parameters.op == PoolingOp::mean) {
-    throw UserError("op mean of int32 (a mean of integers is no integer) use dtype float or double, or op sum");
+    throw UserError("op mean of int32 (a mean of integers is no integer); use dtype float or double, or op sum");
   }
 }
 

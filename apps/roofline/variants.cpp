@@ -46,7 +46,7 @@ void Roofline::check(Parameters const& parameters, DType dtype) {
                                                 : std::numeric_limits<double>::max();
   if (!(std::abs(parameters.s) <= most)) {
     throw UserError("s = " + std::to_string(parameters.s) + " does not fit (the run's dtype is " +
-                    std::string(name_of(dtype)) + ") use a smaller one");
+                    std::string(name_of(dtype)) + "); use a smaller one");
   }
 }
 

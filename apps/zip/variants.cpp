@@ -26,7 +26,8 @@ std::vector<ParameterSpec> Zip::parameters() {
        .default_value = std::int64_t{0},
        .choices = {},
        .minimum = 0,
-       .maximum = 1 << 30},
+       .maximum = 1 << 30,
+       .sweep = true},
       team_parameter(),
   };
 }

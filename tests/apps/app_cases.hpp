@@ -1,21 +1,60 @@
 #pragma once
 /// \file
-/// What to try with each mini-app: parameters beside its defaults, and shapes drawn at random.
+/// What to try with a mini-app: parameters beside its defaults, and shapes drawn at random. Each says its own in
+/// cases/<app>.cpp, which the tests of that mini-app are linked with.
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+#include <initializer_list>
+#include <string>
 #include <vector>
 
 #include <tessera/table/app.hpp>
 
 namespace tessera::testing {
 
-/// What every test of a mini-app starts from: its defaults, but where they take long for nothing.
-[[nodiscard]] ParameterMap base_parameters(std::string_view app);
+using Int = std::int64_t;
 
-/// Parameters to try beside the defaults. Small tiles make many tiles and levels of few elements.
-[[nodiscard]] std::vector<ParameterMap> parameters_of(std::string_view app);
+/// Numbers of one draw, one after the other.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t draw) : draw_(draw) {}
+
+  /// 0 .. count - 1
+  [[nodiscard]] std::size_t below(std::size_t count);
+  /// An extent: often 0, 1, 2 or near a power of two, else anything up to `most`.
+  [[nodiscard]] std::size_t extent(std::size_t most);
+  /// A matrix of at most about `most` elements, from one row to one column.
+  [[nodiscard]] Shape matrix(std::size_t most);
+
+  template <class T>
+  [[nodiscard]] T one_of(std::initializer_list<T> values) {
+    return values.begin()[below(values.size())];
+  }
+
+ private:
+  std::uint64_t draw_;
+  std::uint64_t next_ = 0;
+};
+
+/// Small teams, and these.
+[[nodiscard]] std::vector<ParameterMap> teams_and(std::vector<ParameterMap> const& maps);
+
+struct AppCases {
+  /// What every test starts from: the defaults, but where they take long for nothing.
+  ParameterMap base = {};
+  /// Parameters to try beside the defaults. Small tiles make many tiles and levels of few elements.
+  std::vector<ParameterMap> parameters = teams_and({});
+  /// Draws the shapes of the input's fields; `n` is drawn already. None: all have the same.
+  std::vector<Shape> (*shapes)(Dice&, std::size_t n) = nullptr;
+  /// Draws what only this mini-app has; base, team, tile, segment and choices are in the map.
+  void (*choose)(Dice&, ParameterMap&) = nullptr;
+  /// A tile costs a barrier or two: so many along an extent show all edges; thousands take minutes.
+  std::size_t tiles_along = 200;
+};
+
+/// Of the mini-app that this program tests: in cases/<app>.cpp.
+[[nodiscard]] AppCases app_cases();
 
 /// Shapes of the input fields, in their order, with parameters that suit them.
 struct RandomCase {

@@ -54,7 +54,7 @@ class Rows : public ::testing::TestWithParam<std::size_t> {
  protected:
   [[nodiscard]] static App const& app() { return apps().at(GetParam()); }
 
-  ParameterMap const base_ = base_parameters(app().info.name);
+  ParameterMap const base_ = app_cases().base;
 };
 
 constexpr std::size_t small_sizes[] = {0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1023, 1024, 1025};
@@ -89,7 +89,7 @@ TEST_P(Rows, NotFinite) {
 
 TEST_P(Rows, Parameters) {
   for (DType const dtype : dtypes_of_this_build()) {
-    for (ParameterMap const& map : parameters_of(app().info.name)) {
+    for (ParameterMap const& map : app_cases().parameters) {
       for (std::size_t const size : small_sizes) {
         if (!takes(app(), dtype, map, size)) continue;
         run_rows(app(), dtype, PatternSource(app(), Pattern::random, size, map), map, 1,

@@ -117,9 +117,9 @@ TEST(nearest, finds_typing_errors_beginnings_and_parts) {
 
 TEST(nearest, texts) {
   EXPECT_EQ(unknown_name("space", "openmpi", {"cuda", "openmp"}, "this build has"),
-            "unknown space `openmpi` (this build has cuda, openmp) did you mean `openmp`?");
+            "unknown space `openmpi` (this build has cuda, openmp); did you mean `openmp`?");
   EXPECT_EQ(unknown_name("dtype", "quad", {"float", "double"}),
-            "unknown dtype `quad` (there are float, double) choose one of them");
+            "unknown dtype `quad` (there are float, double); choose one of them");
 }
 
 class Parsing : public testing::Test {
@@ -140,7 +140,7 @@ TEST_F(Parsing, defaults) {
   EXPECT_EQ(options.sizes, Sizes{default_size});
   EXPECT_EQ(options.seed, 42u);
   EXPECT_FALSE(options.from_files());
-  EXPECT_TRUE(options.parameters.empty());
+  EXPECT_EQ(options.parameters, std::vector<ParameterMap>(1));
   EXPECT_EQ(options.sampling.samples, fewest_samples);
   EXPECT_FALSE(options.sampling.cold);
   EXPECT_EQ(dtypes_of(app, options), std::vector{DType::float32});
@@ -187,10 +187,10 @@ TEST_F(Parsing, everything_given) {
   EXPECT_EQ(options.sampling.min_time, 0.5);
   EXPECT_EQ(options.json, "r.json");
   EXPECT_EQ(options.output, "o.h5");
-  EXPECT_EQ(std::get<double>(options.parameters.at("c")), -2.5);
-  EXPECT_EQ(std::get<std::string>(options.parameters.at("op")), "max");
-  EXPECT_TRUE(std::get<bool>(options.parameters.at("exclusive")));
-  EXPECT_EQ(std::get<std::int64_t>(options.parameters.at("tile")), 8);
+  EXPECT_EQ(std::get<double>(options.parameters.front().at("c")), -2.5);
+  EXPECT_EQ(std::get<std::string>(options.parameters.front().at("op")), "max");
+  EXPECT_TRUE(std::get<bool>(options.parameters.front().at("exclusive")));
+  EXPECT_EQ(std::get<std::int64_t>(options.parameters.front().at("tile")), 8);
   EXPECT_EQ(dtypes_of(app, options), (std::vector{DType::float64, DType::int32}));
   auto const rows = select_rows(app, options, DType::int32);
   ASSERT_EQ(rows.size(), 2u);
@@ -199,10 +199,39 @@ TEST_F(Parsing, everything_given) {
   EXPECT_EQ(rows[0]->space, "openmp");
 }
 
+TEST_F(Parsing, parameters_to_sweep_take_lists_and_ranges) {
+  auto const tiles = [&](std::string const& text) {
+    std::vector<std::int64_t> values;
+    for (ParameterMap const& map : parse({"--tile", text, "--c", "2"}).parameters) {
+      EXPECT_EQ(std::get<double>(map.at("c")), 2);
+      values.push_back(std::get<std::int64_t>(map.at("tile")));
+    }
+    return values;
+  };
+  EXPECT_EQ(tiles("8"), std::vector<std::int64_t>{8});
+  EXPECT_EQ(tiles("256,512,1k"), (std::vector<std::int64_t>{256, 512, 1024}));
+  EXPECT_EQ(tiles("1,2^4:100,7"), (std::vector<std::int64_t>{1, 16, 32, 64, 7}));
+  EXPECT_EQ(fails({"--tile", "8,x"}),
+            "bad tile `x` in `8,x` (not a whole number); write for example --tile 64, 64,256 or 2^6:2^10");
+  EXPECT_TRUE(has(fails({"--tile", "8,,9"}), "bad tile `` in `8,,9` (empty); write for example --tile"));
+  EXPECT_TRUE(has(fails({"--tile", "9:8"}), "bad tile `9:8` (the range ends before it begins); write"));
+  EXPECT_TRUE(has(fails({"--tile", "8,1025"}), "bad value `1025` for --tile (more than 1024; it may be 1 to 1024)"));
+  EXPECT_TRUE(has(fails({"--tile", "512:2k"}), "bad value `2048` for --tile (more than 1024"));
+  EXPECT_TRUE(has(fails({"--c", "1,2"}), "bad value `1,2` for --c (not a number"));
+  // Two of them: every combination, the first option's values slowest.
+  ParameterSpec team{"team", "threads", std::int64_t{1}, {}};
+  team.sweep = true;
+  app.parameters.push_back(team);
+  std::vector<ParameterMap> const both = parse({"--team", "1,2", "--tile", "8:16"}).parameters;
+  ASSERT_EQ(both.size(), 4u);
+  EXPECT_EQ(both[1], (ParameterMap{{"team", std::int64_t{2}}, {"tile", std::int64_t{8}}}));
+  EXPECT_EQ(both[2], (ParameterMap{{"team", std::int64_t{1}}, {"tile", std::int64_t{16}}}));
+}
+
 TEST_F(Parsing, negative_numbers_are_values) {
   for (std::string const value : {"-2.5", "-.5", "-3", "-1e30"}) {
     Options const options = parse({"--c", value, "--size", "4"});
-    EXPECT_EQ(std::get<double>(options.parameters.at("c")), std::stod(value));
+    EXPECT_EQ(std::get<double>(options.parameters.front().at("c")), std::stod(value));
     EXPECT_EQ(options.sizes, Sizes{4});
   }
   EXPECT_TRUE(has(fails({"--size", "-3"}), "bad size `-3` (negative)"));
@@ -211,9 +240,9 @@ TEST_F(Parsing, negative_numbers_are_values) {
 }
 
 TEST_F(Parsing, flags_and_their_opposite) {
-  EXPECT_FALSE(std::get<bool>(parse({"--no-exclusive"}).parameters.at("exclusive")));
+  EXPECT_FALSE(std::get<bool>(parse({"--no-exclusive"}).parameters.front().at("exclusive")));
   EXPECT_TRUE(has(fails({"--exclusive", "--no-exclusive"}), "conflicting options --exclusive and --no-exclusive"));
-  EXPECT_TRUE(has(fails({"--exclusive=true"}), "a value for --exclusive (it is a flag) write --exclusive alone"));
+  EXPECT_TRUE(has(fails({"--exclusive=true"}), "a value for --exclusive (it is a flag); write --exclusive alone"));
   EXPECT_TRUE(has(fails({"--cold=1"}), "it is a flag"));
 }
 
@@ -238,7 +267,7 @@ TEST_F(Parsing, help_list_and_version_win_over_mistakes) {
 }
 
 TEST_F(Parsing, unknown_names_get_the_nearest) {
-  EXPECT_EQ(fails({"--sise", "3"}), "unknown option `--sise` (not an option of fake) did you mean `--size`?");
+  EXPECT_EQ(fails({"--sise", "3"}), "unknown option `--sise` (not an option of fake); did you mean `--size`?");
   EXPECT_TRUE(has(fails({"--sise=3"}), "unknown option `--sise`"));
   EXPECT_TRUE(has(fails({"-size", "3"}), "did you mean `--size`?"));
   EXPECT_TRUE(has(fails({"--vari"}), "did you mean `--variant`?"));
@@ -246,18 +275,18 @@ TEST_F(Parsing, unknown_names_get_the_nearest) {
   EXPECT_TRUE(has(fails({"--imputs", "dir"}), "did you mean `--inputs`"));
   EXPECT_TRUE(
       has(fails({"--variant", "god"}),
-          "unknown variant `god` (there are good, honest, float_only, openmp_only, absent) did you mean `good`?"));
-  EXPECT_TRUE(has(fails({"--space", "openmpi"}), "unknown space `openmpi` (this build has cuda, openmp) did you mean"));
+          "unknown variant `god` (there are good, honest, float_only, openmp_only, absent); did you mean `good`?"));
   EXPECT_TRUE(
-      has(fails({"--dtype", "float32"}), "unknown dtype `float32` (this build has float, double, int32) did you"));
+      has(fails({"--space", "openmpi"}), "unknown space `openmpi` (this build has cuda, openmp); did you mean"));
   EXPECT_TRUE(
-      has(fails({"--op", "maxx"}), "unknown value for --op `maxx` (there are sum, max, min) did you mean `max`?"));
+      has(fails({"--dtype", "float32"}), "unknown dtype `float32` (this build has float, double, int32); did you"));
+  EXPECT_TRUE(has(fails({"--op", "maxx"}), "bad value `maxx` for --op (it may be sum, max, min); did you mean `max`?"));
   EXPECT_TRUE(has(fails({"case.h5"}), "did you mean `--input case.h5`?"));
   EXPECT_TRUE(has(fails({"go"}), "unexpected argument `go`"));
 }
 
 TEST_F(Parsing, bad_values) {
-  EXPECT_TRUE(has(fails({"--size"}), "no value for --size (it needs one) write --size N,N,...|A:B"));
+  EXPECT_TRUE(has(fails({"--size"}), "no value for --size (it needs one); write --size N,N,...|A:B"));
   EXPECT_TRUE(has(fails({"--size", "--cold"}), "no value for --size"));
   EXPECT_TRUE(has(fails({"--input"}), "no value for --input"));
   EXPECT_TRUE(has(fails({"--size", "4", "--size", "5"}), "--size given 2 times"));
@@ -279,12 +308,12 @@ TEST_F(Parsing, bad_values) {
   EXPECT_TRUE(has(fails({"--c", "1e999"}), "bad value `1e999` for --c"));
   EXPECT_TRUE(has(fails({"--c", "nan"}), "not finite"));
   EXPECT_TRUE(has(fails({"--c=-inf"}), "not finite"));
-  EXPECT_TRUE(has(fails({"--tile", "2.5"}), "not a whole number"));
+  EXPECT_TRUE(has(fails({"--tile", "2.5"}), "bad tile `2.5` (`.5` is not one of the suffixes"));
   EXPECT_TRUE(has(fails({"--tile", "0"}), "less than 1"));
   EXPECT_TRUE(has(fails({"--tile", "1025"}), "more than 1024"));
   EXPECT_EQ(fails({"--tile", "1"}), "no error");
   EXPECT_EQ(fails({"--tile", "1024"}), "no error");
-  EXPECT_TRUE(has(fails({"--tile", "99999999999999999999"}), "not a whole number of 64 bits"));
+  EXPECT_TRUE(has(fails({"--tile", "99999999999999999999"}), "larger than 2^63-1"));
 }
 
 TEST_F(Parsing, conflicts) {
@@ -335,7 +364,7 @@ TEST_F(Parsing, help_shows_everything_and_fits_the_page) {
                                  "--op sum|max|min",
                                  "--exclusive",
                                  "--no-exclusive",
-                                 "--tile N",
+                                 "--tile N,N,...|A:B",
                                  "--min-time SECONDS",
                                  "in seconds",
                                  "--cold",

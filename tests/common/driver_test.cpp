@@ -1,6 +1,7 @@
 // Whole command lines in this process, with a fake mini-app and a fake machine: exit codes, texts, files.
 
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -252,6 +254,52 @@ TEST_F(Driver, sizes_and_dtypes_make_cases) {
   EXPECT_EQ(document["input"][14]["dtype"], "int32");
   EXPECT_EQ(document["rows"][29]["case"], 14);
   EXPECT_EQ(machine().copy_measurements, 1);
+}
+
+TEST_F(Driver, a_list_of_tiles_is_a_case_for_each_on_one_input) {
+  int references = 0;
+  fake::hooks()["reference"] = [&] { ++references; };
+  Result const result = run({"good", "small_tiles"}, {"--size", "8,9", "--tile", "32:128,8"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.last_line(), "TESSERA rows=16 passed=14 failed=0 skipped=2 weak=0");
+  EXPECT_EQ(counts().cases, 2);
+  EXPECT_EQ(references, 2);
+  json const document = report();
+  ASSERT_EQ(document["input"].size(), 8u);
+  std::vector<int> const tiles{32, 64, 128, 8};
+  for (std::size_t i = 0; i < 16; ++i) {
+    json const& row = document["rows"][i];
+    json const& input = document["input"].at(row["case"].get<std::size_t>());
+    int const tile = tiles[i / 2 % 4];
+    EXPECT_EQ(row["case"], i / 2);
+    EXPECT_EQ(input["size"], i < 8 ? 8 : 9);
+    EXPECT_EQ(input["parameters"]["tile"], tile);
+    if (tile == 128 && i % 2 == 1) {
+      EXPECT_EQ(row["reason"], "tiles of at most 100");
+    } else {
+      EXPECT_EQ(row["note"], "tiles of " + std::to_string(tile));
+    }
+  }
+  EXPECT_TRUE(has(result.out, "case 3/8: generated, size 8, exact data, seed 42, float a [8], c=10, exclusive=false"));
+  EXPECT_TRUE(has(result.out, "tile=128"));
+  EXPECT_TRUE(has(result.out, "skipped in cases 3, 7: small_tiles\n    why: tiles of at most 100\n"));
+
+  // A file's attribute gives way; the file is read once.
+  write_case<float>("a.h5", {0, 1, 2}, {10, 11, 12}, {{"tile", std::int64_t{5}}});
+  counts() = {};
+  references = 0;
+  EXPECT_EQ(run({"good"}, {"--input", path("a.h5"), "--tile", "8,16"}).code, 0);
+  fake::hooks().clear();
+  EXPECT_EQ(references, 1);
+  EXPECT_EQ(report()["input"][1]["parameters"]["tile"], 16);
+  EXPECT_EQ(row(1)["note"], "tiles of 16");
+
+  counts() = {};
+  fs::remove(path("r.json"));
+  expect_mistake(run({"good"}, {"--tile", "8,2k"}), "bad value `2048` for --tile (more than 1024; it may be");
+  expect_mistake(run({"good"}, {"--tile", "8;9"}), "bad tile `8;9` (`;9` is not one of the suffixes k, M, G); write");
+  expect_mistake(run({"good"}, {"--tile", "8,9", "--output", path("out.h5")}),
+                 "--output with 2 cases (the file has room for the rows of one); choose");
 }
 
 TEST_F(Driver, rows_are_grouped_by_space_and_the_device_input_is_freed_between) {
@@ -538,6 +586,59 @@ TEST_F(Driver, a_row_that_writes_the_first_elements_is_judged_by_those) {
   // The file's /expected is about all elements; of those that the row writes it is asked.
   write_case<float>("half.h5", {0, 1, 2, 3}, {10, 11, 12, 13});
   EXPECT_EQ(run({"first_half"}, {"--input", path("half.h5")}).code, 0);
+}
+
+// How often a file was opened since the construction.
+class Openings {
+ public:
+  explicit Openings(std::string const& path) : queue_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
+    EXPECT_GE(::inotify_add_watch(queue_, path.c_str(), IN_OPEN | IN_CLOSE), 0);
+  }
+  Openings(Openings const&) = delete;
+  Openings& operator=(Openings const&) = delete;
+  ~Openings() { ::close(queue_); }
+  // Like events that follow each other directly would be one: closing is looked at as well. A file's event has no name.
+  [[nodiscard]] std::ptrdiff_t count() const {
+    std::vector<inotify_event> events(1000);
+    ssize_t const bytes = ::read(queue_, events.data(), events.size() * sizeof(inotify_event));
+    auto const end = events.begin() + std::max<ssize_t>(bytes, 0) / static_cast<ssize_t>(sizeof(inotify_event));
+    return std::count_if(events.begin(), end, [](inotify_event const& event) { return (event.mask & IN_OPEN) != 0; });
+  }
+
+ private:
+  int queue_;
+};
+
+TEST_F(Driver, a_file_is_opened_once_however_many_there_are) {
+  std::vector<float> const large(300'000, 1.0F);  // not one that is read while planning
+  write_case<float>("small.h5", {0, 1, 2}, {10, 11, 12});
+  write_case<float>("large.h5", large, std::vector<float>(large.size(), 11.0F));
+  for (Names const& files : {Names{path("small.h5")}, {path("large.h5")}, {path("small.h5"), path("large.h5")}}) {
+    std::deque<Openings> openings;
+    for (std::string const& file : files) openings.emplace_back(file);
+    Names arguments{"--input"};
+    arguments.insert(arguments.end(), files.begin(), files.end());
+    arguments.insert(arguments.end(), {"--tile", "8,16"});
+    EXPECT_EQ(run({"good"}, arguments).code, 0);
+    for (Openings const& one : openings) EXPECT_EQ(one.count(), 1);
+  }
+}
+
+TEST_F(Driver, a_file_that_changes_during_the_run_is_noticed) {
+  std::vector<float> const large(300'000, 1.0F);
+  write_case<float>("a.h5", large);
+  for (std::string const second : {"small.h5", "large.h5"}) {
+    write_case<float>(second, second == "small.h5" ? std::vector<float>{1, 2} : large);
+    fake::hooks()["launch"] = [&] { write_case<float>(second, std::vector<float>(7, 1)); };
+    // As many cases as there are threads are prepared side by side: the last is read when rows of the first have run.
+    Names arguments{"--input"};
+    for (unsigned i = 0; i < host_threads(); ++i) arguments.push_back(path("a.h5"));
+    arguments.push_back(path(second));
+    Result const result = run({"good"}, arguments);
+    fake::hooks().clear();
+    EXPECT_EQ(result.code, 1);
+    EXPECT_TRUE(has(result.out, second + ": changed since this run began (it was written or replaced); run again"));
+  }
 }
 
 TEST_F(Driver, an_output_of_nothing_leaves_no_file) {
@@ -910,6 +1011,12 @@ TEST_F(Driver, the_command_of_a_failure_repeats_it) {
   Result const file = run({"good", "wrong_middle"}, {"--input", path("a.h5"), "--digest"});
   EXPECT_EQ(repeat(command_of(file))["input"][0]["file"], path("a.h5"));
 
+  // Of several tiles the one that failed.
+  Result const sweep = run({"good", "wrong_middle"}, {"--size", "5", "--tile", "3,4", "--digest"});
+  EXPECT_TRUE(has(sweep.out, "FAILED wrong_middle of fake on openmp: size 5 of fake in float, tile 3 (and in 1 more"));
+  EXPECT_TRUE(has(sweep.out, "--variant wrong_middle --space openmp --tile 3 --min-time 0\n"));
+  EXPECT_EQ(repeat(command_of(sweep))["input"][0]["parameters"]["tile"], 3);
+
   ::setenv("TESSERA_LAUNCHER", "./run", 1);
   EXPECT_TRUE(has(run({"wrong_middle"}, {"--digest"}).out, "repeat: ./run program --size 100 "));
   ::unsetenv("TESSERA_LAUNCHER");
@@ -1093,10 +1200,10 @@ TEST_F(Suite, words) {
 
 TEST_F(Suite, mistakes) {
   expect_mistake(suite({}), "tessera: no command");
-  expect_mistake(suite({"rum"}), "unknown command `rum` (there are list, run, help) did you mean `run`?");
+  expect_mistake(suite({"rum"}), "unknown command `rum` (there are list, run, help); did you mean `run`?");
   expect_mistake(suite({"run"}), "no mini-app after `tessera run`");
   expect_mistake(suite({"run", "--size", "3", "fake"}), "no mini-app after `tessera run`");
-  expect_mistake(suite({"run", "fale"}), "unknown mini-app `fale` (there are fake, other) did you mean `fake`?");
+  expect_mistake(suite({"run", "fale"}), "unknown mini-app `fale` (there are fake, other); did you mean `fake`?");
   expect_mistake(suite({"run", "fake,"}), "unknown mini-app ``");
   expect_mistake(suite({"list", "more"}), "unexpected argument `more`");
   expect_mistake(suite_run("all", {"--tile", "3"}), "unknown option `--tile`");

@@ -62,6 +62,7 @@ class FakeCase final : public Case {
 
   [[nodiscard]] DType dtype() const override { return dtype_of<T>; }
   [[nodiscard]] ParameterMap const& parameters() const override { return parameters_; }
+  void tune(ParameterMap const& parameters) override { parameters_ = parameters; }
   [[nodiscard]] std::vector<HostField> input() const override {
     return {{"a", dtype_of<T>, shape_of(a_.size()), std::shared_ptr<void const>(std::shared_ptr<void>(), a_.data())}};
   }
@@ -84,6 +85,7 @@ class FakeCase final : public Case {
   void release_device_input() override { ++counts().releases; }
 
   [[nodiscard]] std::vector<T> const& a() const { return a_; }
+  [[nodiscard]] std::int64_t tile() const { return std::get<std::int64_t>(parameters_.at("tile")); }
   [[nodiscard]] double c() const { return std::get<double>(parameters_.at("c")); }
 
  private:
@@ -98,6 +100,7 @@ class FakeRun final : public RowRun {
       : case_(&problem_case), kind_(std::move(kind)), out_(problem_case.a().size()) {
     expect_runtime();
     if (kind_ == "skips") throw Skip("needs 2 ranks");
+    if (kind_ == "small_tiles" && case_->tile() > 100) throw Skip("tiles of at most 100");
     if (kind_ == "throws_start") throw std::runtime_error("no scratch left");
     counts().most_alive = std::max(counts().most_alive, ++counts().alive);
     if (kind_ == "stale") add();
@@ -143,7 +146,7 @@ class FakeRun final : public RowRun {
     if (kind_ == "vague") return 1e9;
     return std::is_integral_v<T> ? 0 : 2;
   }
-  [[nodiscard]] std::string note() const override { return "tiles of 64"; }
+  [[nodiscard]] std::string note() const override { return "tiles of " + std::to_string(case_->tile()); }
 
  private:
   [[nodiscard]] bool writes_half() const {
@@ -181,11 +184,11 @@ Footprint footprint_of(DType dtype, std::size_t size) {
   return {bytes, bytes, n, {shape_of(size), {1}}};
 }
 
-constexpr std::array<std::string_view, 23> kinds{
+constexpr std::array<std::string_view, 24> kinds{
     "good",         "wrong_middle", "wrong_later",   "works_once", "nan",        "nothing",
     "throws_start", "throws_later", "throws_odd",    "skips",      "past_end",   "lying",
     "honest",       "float_only",   "openmp_only",   "absent",     "interrupts", "stale",
-    "first_half",   "past_half",    "short_of_half", "miscounts",  "vague"};
+    "first_half",   "past_half",    "short_of_half", "miscounts",  "vague",      "small_tiles"};
 
 // Row::start is a plain function: one for each kind.
 template <std::size_t Kind>
@@ -211,6 +214,7 @@ App fake_app(FakeOptions const& options) {
   ParameterSpec tile{"tile", "elements of a tile", std::int64_t{64}, {}};
   tile.minimum = 1;
   tile.maximum = 1024;
+  tile.sweep = true;
   app.parameters = {{"c", "what is added", 10.0, {}},
                     {"op", "what is done", std::string("sum"), {"sum", "max", "min"}},
                     {"exclusive", "leaves out the element itself", false, {}},
@@ -234,7 +238,7 @@ App fake_app(FakeOptions const& options) {
   };
   app.check_parameters = [](ParameterMap const& map) {
     if (std::get<bool>(map.at("exclusive")) && std::get<std::string>(map.at("op")) != "sum") {
-      throw UserError("--exclusive with --op max (no such case) leave out one of them");
+      throw UserError("--exclusive with --op max (no such case); leave out one of them");
     }
   };
   app.footprint_of_size = [](DType dtype, std::size_t size, ParameterMap const&) { return footprint_of(dtype, size); };

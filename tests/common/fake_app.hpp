@@ -20,6 +20,7 @@ namespace tessera::fake {
 /// stale           writes nothing at the first launch, into memory that holds the right result already
 /// throws_start, throws_later, throws_odd   throws while it is constructed, in a launch, something that is no exception
 /// skips           Skip
+/// small_tiles     Skip where --tile is above 100
 /// past_end        writes past the end (fetch throws)
 /// lying           claims determinism, and the last bit toggles
 /// honest          the same, and says so

@@ -743,7 +743,7 @@ TEST_F(Io, ParametersOutsideTheirRange) {
     expect_says(user_error_of([&] { (void)CaseFile(path).parameters(make_specs()); }), {path, "attribute " + name});
   }
   std::string const path = write_case({}, {{"op", std::string("mean")}});
-  expect_says(user_error_of([&] { (void)CaseFile(path).parameters(make_specs()); }), {"\"mean\"", "sum, max or min"});
+  expect_says(user_error_of([&] { (void)CaseFile(path).parameters(make_specs()); }), {"is mean", "sum, max, min"});
 }
 
 TEST_F(Io, ParameterWithManyValues) {

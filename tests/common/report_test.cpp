@@ -607,6 +607,19 @@ TEST(digest, a_line_says_what_was_verified_and_the_best_of_the_largest_case) {
   EXPECT_EQ(of.digest.slowest().first, "fake");
 }
 
+TEST(digest, of_several_tunings_of_one_input_the_best_is_named_with_its_own) {
+  DigestOf of;
+  App const app = named_app("fake");
+  of.digest.begin_app(app, 3, {&of.good});
+  of.digest.begin_case(large_case(), "size 2^24, tile 8", "tile 8");
+  of.digest.add_row(large_row("good", 0.25), "");
+  of.digest.begin_case(large_case(), "size 2^24, tile 16", "tile 16", true);
+  of.digest.add_row(large_row("good", 0.5), "");
+  of.digest.begin_case(large_case(), "size 2^24, tile 32", "tile 32", true);
+  of.digest.add_row(large_row("good", 0.4), "");
+  EXPECT_TRUE(has(of.end(), "3 cases verified  best good at tile 16 50% of copy\n"));
+}
+
 TEST(digest, small_cases_alone_have_no_best) {
   DigestOf of;
   App const app = named_app("fake");

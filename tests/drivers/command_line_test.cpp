@@ -301,7 +301,7 @@ TEST_F(CommandLine, the_umbrella_answers_without_running) {
 // ---------------------------------------------------------------------------------------------------------------------
 
 TEST_F(CommandLine, unknown_names) {
-  expect_mistake("map", {"--sise", "4"}, "unknown option `--sise` (not an option of map) did you mean `--size`?");
+  expect_mistake("map", {"--sise", "4"}, "unknown option `--sise` (not an option of map); did you mean `--size`?");
   expect_mistake("dot", {"--exclusive"}, "unknown option `--exclusive`");
   expect_mistake("prefix_sum", {"--variant", "bleloch"}, "did you mean `blelloch`?");
   expect_mistake("prefix_sum", {"--variant", "lookback"}, "did you mean `look_back`?");

@@ -10,9 +10,7 @@
 #include <tessera/kernels/row_softmax.hpp>
 #include <tessera/table/make_app.hpp>
 
-#ifdef TESSERA_HAVE_KOKKOS_KERNELS
 #include <tessera/kernels/kokkos_gemm.hpp>
-#endif
 
 namespace tessera::attention {
 
@@ -24,7 +22,6 @@ struct Kernels {
     requires std::is_floating_point_v<T>
   class Plan {
    public:
-#ifdef TESSERA_HAVE_KOKKOS_KERNELS
     Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input)
         : softmax_(exec, input.q.extent(0), input.k.extent(0), input.parameters.team) {
       needs_int_extents({input.q.extent(0), input.q.extent(1), input.k.extent(0)});
@@ -53,11 +50,6 @@ struct Kernels {
     kernels::RowSoftmax<Exec, T> softmax_;
     Scores<Exec, T> scores_;
     double steps_ = 0;
-#else
-    Plan(Exec const&, InputOn<Attention, Exec, T> const&) { throw Skip("built without Kokkos Kernels"); }
-
-    void operator()(Exec const&, InputOn<Attention, Exec, T> const&, OutputOn<Attention, Exec, T> const&) const {}
-#endif
   };
 };
 

@@ -1,6 +1,6 @@
 /// \file
 /// KokkosBlas::gemv of Kokkos Kernels with a vector of ones: a vendor's BLAS where it was built with one, else its own
-/// loop; the note says which. For float and double; a build without Kokkos Kernels skips the rows and says so.
+/// loop; the note says which. For float and double.
 
 #include <limits>
 
@@ -8,10 +8,8 @@
 
 #include <tessera/table/make_app.hpp>
 
-#ifdef TESSERA_HAVE_KOKKOS_KERNELS
 #include <KokkosKernels_config.h>
 #include <KokkosBlas2_gemv.hpp>
-#endif
 
 namespace tessera::axis_sum {
 
@@ -24,7 +22,6 @@ struct Kernels {
     requires std::is_floating_point_v<T>
   class Plan {
    public:
-#ifdef TESSERA_HAVE_KOKKOS_KERNELS
     Plan(Exec const& exec, InputOn<AxisSum, Exec, T> const& input)
         : ones_(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "tessera::axis_sum::kernels::ones"),
                 input.a.extent(input.parameters.axis == 1 ? 1 : 0)) {
@@ -73,11 +70,6 @@ struct Kernels {
     static constexpr bool is_vendor = is_gpu<Exec> ? has_gpu_blas : has_host_blas;
 
     Kokkos::View<T*, Kokkos::LayoutRight, typename Exec::memory_space> ones_;
-#else
-    Plan(Exec const&, InputOn<AxisSum, Exec, T> const&) { throw Skip("built without Kokkos Kernels"); }
-
-    void operator()(Exec const&, InputOn<AxisSum, Exec, T> const&, OutputOn<AxisSum, Exec, T> const&) const {}
-#endif
   };
 };
 

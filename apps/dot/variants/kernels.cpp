@@ -1,15 +1,13 @@
 /// \file
 /// KokkosBlas::dot of Kokkos Kernels: a host BLAS where it was built with one, else its own loop; the note says which.
-/// For float and double; a build without Kokkos Kernels skips the rows and says so.
+/// For float and double.
 
 #include "../problem.hpp"
 
 #include <tessera/table/make_app.hpp>
 
-#ifdef TESSERA_HAVE_KOKKOS_KERNELS
 #include <KokkosKernels_config.h>
 #include <KokkosBlas1_dot.hpp>
-#endif
 
 namespace tessera::dot {
 
@@ -22,7 +20,6 @@ struct Kernels {
     requires std::is_floating_point_v<T>
   class Plan {
    public:
-#ifdef TESSERA_HAVE_KOKKOS_KERNELS
     Plan(Exec const&, InputOn<Dot, Exec, T> const&) {}
 
     void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
@@ -37,11 +34,6 @@ struct Kernels {
 #endif
       return "Kokkos Kernels' own loop";
     }
-#else
-    Plan(Exec const&, InputOn<Dot, Exec, T> const&) { throw Skip("built without Kokkos Kernels"); }
-
-    void operator()(Exec const&, InputOn<Dot, Exec, T> const&, OutputOn<Dot, Exec, T> const&) const {}
-#endif
   };
 };
 

@@ -10,9 +10,7 @@
 #include <tessera/kernels/layer_norm.hpp>
 #include <tessera/table/make_app.hpp>
 
-#ifdef TESSERA_HAVE_KOKKOS_KERNELS
 #include <tessera/kernels/kokkos_gemm.hpp>
-#endif
 
 namespace tessera::layernorm_linear {
 
@@ -26,7 +24,6 @@ struct Kernels {
     requires std::is_floating_point_v<T>
   class Plan {
    public:
-#ifdef TESSERA_HAVE_KOKKOS_KERNELS
     Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
         : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team,
                       "tessera::layernorm_linear::kernels::layernorm"),
@@ -54,12 +51,6 @@ struct Kernels {
    private:
     kernels::LayerNorm<Exec, T> layer_norm_;
     Array<T**, typename Exec::memory_space> ln_;
-#else
-    Plan(Exec const&, InputOn<LayernormLinear, Exec, T> const&) { throw Skip("built without Kokkos Kernels"); }
-
-    void operator()(Exec const&, InputOn<LayernormLinear, Exec, T> const&,
-                    OutputOn<LayernormLinear, Exec, T> const&) const {}
-#endif
   };
 };
 

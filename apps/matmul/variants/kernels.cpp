@@ -1,6 +1,6 @@
 /// \file
 /// KokkosBlas::gemm of Kokkos Kernels: the vendor's BLAS where Kokkos Kernels was built with it, else its own kernel; the
-/// note says which. For float and double; a build without Kokkos Kernels skips the rows and says so.
+/// note says which. For float and double.
 
 #include <type_traits>
 
@@ -8,9 +8,7 @@
 
 #include <tessera/table/make_app.hpp>
 
-#ifdef TESSERA_HAVE_KOKKOS_KERNELS
 #include <tessera/kernels/kokkos_gemm.hpp>
-#endif
 
 namespace tessera::matmul {
 
@@ -23,7 +21,6 @@ struct Kernels {
     requires std::is_floating_point_v<T>
   class Plan {
    public:
-#ifdef TESSERA_HAVE_KOKKOS_KERNELS
     Plan(Exec const&, InputOn<Matmul, Exec, T> const& input) : one_column_(input.b.extent(1) == 1) {
       needs_int_extents({input.a.extent(0), input.a.extent(1), input.b.extent(1)});
     }
@@ -50,11 +47,6 @@ struct Kernels {
                                               BlasView<Exec, T*>>::value;
 
     bool one_column_;
-#else
-    Plan(Exec const&, InputOn<Matmul, Exec, T> const&) { throw Skip("built without Kokkos Kernels"); }
-
-    void operator()(Exec const&, InputOn<Matmul, Exec, T> const&, OutputOn<Matmul, Exec, T> const&) const {}
-#endif
   };
 };
 

@@ -63,9 +63,11 @@ std::vector<OptionEntry> option_table(Command const& command) {
         table.push_back({group, "--" + spec.name, join(spec.choices, "|"), spec.help + preset});
       } else {
         std::string const kind = std::holds_alternative<double>(spec.default_value)         ? "X"
+                                 : spec.sweep                                               ? "N,N,...|A:B"
                                  : std::holds_alternative<std::int64_t>(spec.default_value) ? "N"
                                                                                             : "TEXT";
-        table.push_back({group, "--" + spec.name, kind, spec.help + preset});
+        std::string const each = spec.sweep ? "; of several values each is tried" : "";
+        table.push_back({group, "--" + spec.name, kind, spec.help + each + preset});
       }
     }
   }

@@ -89,7 +89,7 @@ std::string did_you_mean(std::string_view word, std::vector<std::string> const& 
 std::string unknown_name(std::string_view kind, std::string_view word, std::vector<std::string> const& names,
                          std::string_view who_has) {
   return "unknown " + std::string(kind) + " `" + std::string(word) + "` (" + std::string(who_has) + " " + join(names) +
-         ") " + did_you_mean(word, names, "choose one of them");
+         "); " + did_you_mean(word, names, "choose one of them");
 }
 
 }  // namespace tessera

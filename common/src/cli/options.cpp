@@ -33,7 +33,7 @@ std::optional<T> number(std::string_view text) {
 
 [[noreturn]] void bad_value(std::string const& option, std::string const& text, std::string const& why,
                             std::string const& what_to_do) {
-  throw UserError("bad value `" + text + "` for " + option + " (" + why + ") " + what_to_do);
+  throw UserError("bad value `" + text + "` for " + option + " (" + why + "); " + what_to_do);
 }
 
 // "1000" or "0.5", not "0.500000".
@@ -68,10 +68,7 @@ Selection selection(std::string const& kind, std::string const& text, std::vecto
                     std::string const& who_has) {
   Selection result{.given = true, .names = {}};
   if (text == "all") return result;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    std::size_t const comma = std::min(text.find(',', begin), text.size());
-    std::string const name = text.substr(begin, comma - begin);
-    begin = comma + 1;
+  for (std::string const& name : split_at_commas(text)) {
     if (name.empty()) bad_value("--" + kind, text, "an empty name", "write names with single commas between them");
     if (name == "all") bad_value("--" + kind, text, "`all` beside other names", "write `all` alone, or only names");
     if (std::ranges::find(names, name) == names.end()) throw UserError(unknown_name(kind, name, names, who_has));
@@ -105,11 +102,11 @@ void check_values(std::vector<std::string> const& arguments, std::vector<OptionE
     if (entry == table.end()) continue;
     if (entry->value.empty()) {
       if (equals != std::string::npos) {
-        throw UserError("a value for " + name + " (it is a flag) write " + name + " alone");
+        throw UserError("a value for " + name + " (it is a flag); write " + name + " alone");
       }
     } else if (equals == std::string::npos) {
       if (i + 1 == arguments.size() || !is_value(arguments[i + 1])) {
-        throw UserError("no value for " + name + " (it needs one) write " + name + " " + entry->value);
+        throw UserError("no value for " + name + " (it needs one); write " + name + " " + entry->value);
       }
     }
   }
@@ -119,14 +116,14 @@ void check_values(std::vector<std::string> const& arguments, std::vector<OptionE
                                    std::vector<OptionEntry> const& table) {
   if (!argument.starts_with('-') || argument == "-") {
     bool const file = argument.ends_with(".h5") || argument.ends_with(".hdf5");
-    throw UserError("unexpected argument `" + argument + "` (" + command.program + " takes only options here) " +
+    throw UserError("unexpected argument `" + argument + "` (" + command.program + " takes only options here); " +
                     (file ? "did you mean `--input " + argument + "`?" : "see " + command.program + " --help"));
   }
   std::string const name = argument.substr(0, argument.find('='));
   std::vector<std::string> names;
   for (OptionEntry const& entry : table) names.push_back(entry.name.substr(2));
   std::string const bare = name.substr(std::min(name.find_first_not_of('-'), name.size()));
-  throw UserError("unknown option `" + name + "` (not an option of " + command.program + ") " +
+  throw UserError("unknown option `" + name + "` (not an option of " + command.program + "); " +
                   did_you_mean(bare, names, "see " + command.program + " --help", "--"));
 }
 
@@ -174,7 +171,7 @@ Given read_arguments(Command const& command, std::vector<std::string> const& arg
   try {
     parser.parse(reversed);
   } catch (CLI::ParseError const& error) {
-    throw UserError("bad command line (" + std::string(error.what()) + ") see " + command.program + " --help");
+    throw UserError("bad command line (" + std::string(error.what()) + "); see " + command.program + " --help");
   }
   for (auto& [name, values] : given) std::ranges::transform(values, values.begin(), unmarked);
   std::vector<std::string> remaining = parser.remaining();
@@ -191,7 +188,7 @@ Given read_arguments(Command const& command, std::vector<std::string> const& arg
     } else if (entry.value.empty()) {
       given[entry.name] = {"true"};
     } else if (!entry.many && given[entry.name].size() > 1) {
-      throw UserError(entry.name + " given " + std::to_string(count) + " times (one value is used) give it once");
+      throw UserError(entry.name + " given " + std::to_string(count) + " times (one value is used); give it once");
     }
   }
   return given;
@@ -199,24 +196,35 @@ Given read_arguments(Command const& command, std::vector<std::string> const& arg
 
 void refuse_both(Given const& given, std::string const& first, std::string const& second, std::string const& why) {
   if (given.contains(first) && given.contains(second)) {
-    throw UserError("conflicting options " + first + " and " + second + " (" + why + ") leave out one of them");
+    throw UserError("conflicting options " + first + " and " + second + " (" + why + "); leave out one of them");
   }
 }
 
-ParameterMap read_parameters(Command const& command, Given const& given) {
-  ParameterMap values;
-  if (command.apps.size() != 1) return values;
+std::vector<ParameterMap> read_parameters(Command const& command, Given const& given) {
+  std::vector<ParameterMap> combinations(1);
+  if (command.apps.size() != 1) return combinations;
+  // Of several options the first one's values change slowest.
+  auto const combine = [&](std::string const& name, std::vector<ParameterValue> const& values) {
+    std::vector<ParameterMap> more;
+    for (ParameterMap const& known : combinations) {
+      for (ParameterValue const& value : values) {
+        more.push_back(known);
+        more.back()[name] = value;
+      }
+    }
+    combinations = std::move(more);
+  };
   for (ParameterSpec const& spec : command.apps.front()->parameters) {
     std::string const option = "--" + spec.name;
     if (std::holds_alternative<bool>(spec.default_value)) {
       refuse_both(given, option, "--no-" + spec.name, "they say the opposite");
-      if (given.contains(option)) values[spec.name] = true;
-      if (given.contains("--no-" + spec.name)) values[spec.name] = false;
+      if (given.contains(option)) combine(spec.name, {true});
+      if (given.contains("--no-" + spec.name)) combine(spec.name, {false});
     } else if (auto const found = given.find(option); found != given.end()) {
-      values[spec.name] = parse_parameter(spec, found->second.front());
+      combine(spec.name, parse_parameter(spec, found->second.front()));
     }
   }
-  return values;
+  return combinations;
 }
 
 DataKind data_value(Command const& command, std::string const& text) {
@@ -229,7 +237,7 @@ DataKind data_value(Command const& command, std::string const& text) {
   bool const known = std::ranges::any_of(data_kinds, [&](DataKind kind) { return text == name_of(kind); });
   if (known) {
     throw UserError("no " + text + " data (" + command.program + " has " + join(names) +
-                    "; see its README) choose one of these");
+                    "; see its README); choose one of these");
   }
   throw UserError(unknown_name("kind of data", text, names, "there are"));
 }
@@ -267,37 +275,42 @@ std::string to_string(ParameterValue const& value) {
   return std::get<std::string>(value);
 }
 
-void check_parameter(ParameterSpec const& spec, ParameterValue const& value, std::string const& where) {
+void check_parameter(ParameterSpec const& spec, ParameterValue const& value, std::string const& problem) {
+  auto const fail = [&](std::string const& why, std::string const& what_to_do) {
+    throw UserError(problem + " (" + why + "); " + what_to_do);
+  };
   if (value.index() != spec.default_value.index()) {
-    bad_value(where, to_string(value), "another type than the default " + to_string(spec.default_value),
-              "write a value like the default");
+    fail("another type than the default " + to_string(spec.default_value), "give a value like the default");
   }
   if (auto const* text = std::get_if<std::string>(&value)) {
-    if (!spec.choices.empty() && std::ranges::find(spec.choices, *text) == spec.choices.end()) {
-      throw UserError(unknown_name("value for " + where, *text, spec.choices));
-    }
-    return;
+    if (spec.choices.empty() || std::ranges::find(spec.choices, *text) != spec.choices.end()) return;
+    fail("it may be " + join(spec.choices), did_you_mean(*text, spec.choices, "choose one of them"));
   }
   if (std::holds_alternative<bool>(value)) return;
   double const x = std::holds_alternative<double>(value) ? std::get<double>(value)
                                                          : static_cast<double>(std::get<std::int64_t>(value));
-  if (spec.must_be_finite && !std::isfinite(x)) {
-    bad_value(where, to_string(value), "not finite", "write a finite number");
-  }
+  if (spec.must_be_finite && !std::isfinite(x)) fail("not finite", "give a finite number");
   std::string const range = std::isfinite(spec.minimum) && std::isfinite(spec.maximum)
                                 ? "; it may be " + shortest(spec.minimum) + " to " + shortest(spec.maximum)
                                 : std::string();
   // Written so that a NaN, where it is allowed, passes: there is no range that it is outside of.
-  if (x < spec.minimum) {
-    bad_value(where, to_string(value), "less than " + shortest(spec.minimum) + range, "write a larger value");
-  }
-  if (x > spec.maximum) {
-    bad_value(where, to_string(value), "more than " + shortest(spec.maximum) + range, "write a smaller value");
-  }
+  if (x < spec.minimum) fail("less than " + shortest(spec.minimum) + range, "give a larger value");
+  if (x > spec.maximum) fail("more than " + shortest(spec.maximum) + range, "give a smaller value");
 }
 
-ParameterValue parse_parameter(ParameterSpec const& spec, std::string const& text) {
+std::vector<ParameterValue> parse_parameter(ParameterSpec const& spec, std::string const& text) {
   std::string const option = "--" + spec.name;
+  auto const checked = [&](ParameterValue const& value) {
+    check_parameter(spec, value, "bad value `" + to_string(value) + "` for " + option);
+    return value;
+  };
+  if (spec.sweep) {
+    std::vector<ParameterValue> values;
+    for (std::size_t const size : parse_sizes(text, spec.name)) {
+      values.push_back(checked(static_cast<std::int64_t>(size)));
+    }
+    return values;
+  }
   std::string const example = option + " " + to_string(spec.default_value);
   ParameterValue value = text;
   if (std::holds_alternative<std::int64_t>(spec.default_value)) {
@@ -312,8 +325,7 @@ ParameterValue parse_parameter(ParameterSpec const& spec, std::string const& tex
     if (text != "true" && text != "false") bad_value(option, text, "not true or false", "write for example " + example);
     value = text == "true";
   }
-  check_parameter(spec, value, option);
-  return value;
+  return {checked(value)};
 }
 
 Options parse_options(App const& app, int argc, char const* const* argv) {
@@ -427,7 +439,7 @@ void check_selection(App const& app, Options const& options, std::vector<DType> 
   auto const fail = [&](std::string const& what, std::string_view variant) {
     throw UserError("nothing to run for " + what + " (" + name + (variant.empty() ? "" : " " + std::string(variant)) +
                     " is compiled for " + where_compiled(app, variant) +
-                    ") choose among these, or build with what is missing");
+                    "); choose among these, or build with what is missing");
   };
   for (std::string const& dtype : options.dtypes.names) {
     auto const value = dtype_from_name(dtype);

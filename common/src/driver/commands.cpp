@@ -46,7 +46,7 @@ std::string run_of(Command const& command, std::string const& apps) {
 
 // What was typed without these options and their values.
 std::vector<std::string> without_options(Command const& command, std::vector<std::string> const& arguments,
-                                         std::vector<std::string_view> const& dropped) {
+                                         std::vector<std::string> const& dropped) {
   std::vector<cli::OptionEntry> const table = cli::option_table(command);
   std::vector<std::string> kept;
   bool drops = false;
@@ -72,19 +72,17 @@ std::string repeat_command(Command const& command, Options const& options, std::
     text += " --input " + quoted(planned.path);
   }
   text += " --variant " + std::string(row.info.name) + " --space " + row.space;
-  std::vector<std::string> kept =
-      without_options(command, arguments,
-                      {"--size", "--seed", "--input", "--inputs", "--variant", "--space", "--dtype", "--json",
-                       "--output", "--log", "--save-machine", "--digest"});
-  if (!planned.path.empty()) {
+  std::vector<std::string> dropped{"--size",  "--seed",  "--input",  "--inputs", "--variant",      "--space",
+                                   "--dtype", "--json",  "--output", "--log",    "--save-machine", "--digest"};
+  for (ParameterSpec const& spec : planned.app->parameters) {
     // What shapes generated data is a mistake beside a file alone.
-    std::vector<std::string> shaping;
-    for (ParameterSpec const& spec : planned.app->parameters) {
-      if (spec.shapes_generated) shaping.push_back("--" + spec.name);
+    if (spec.shapes_generated && !planned.path.empty()) dropped.push_back("--" + spec.name);
+    if (spec.sweep && options.parameters.size() > 1 && options.parameters.front().contains(spec.name)) {
+      text += " --" + spec.name + " " + to_string(planned.parameters.at(spec.name));
+      dropped.push_back("--" + spec.name);
     }
-    kept = without_options(command, kept, {shaping.begin(), shaping.end()});
   }
-  for (std::string const& argument : kept) text += " " + quoted(argument);
+  for (std::string const& argument : without_options(command, arguments, dropped)) text += " " + quoted(argument);
   return text;
 }
 

@@ -63,7 +63,7 @@ std::vector<std::string> case_files(std::string const& directory, std::string co
   }
   if (error) {
     throw UserError("cannot read --inputs " + folder.string() + " (" + error.message() +
-                    ") check the directory and its permissions");
+                    "); check the directory and its permissions");
   }
   std::ranges::sort(paths);
   return paths;
@@ -73,7 +73,7 @@ void check_files(Command const& command, Options const& options) {
   std::error_code error;
   if (!options.inputs_directory.empty() && !fs::is_directory(options.inputs_directory, error)) {
     throw UserError(options.inputs_directory +
-                    ": no such directory (--inputs names one with a folder for each mini-app) check the path");
+                    ": no such directory (--inputs names one with a folder for each mini-app); check the path");
   }
   std::vector<FileUse> const files = files_of(command, options);
   for (auto second = files.begin(); second != files.end(); ++second) {
@@ -82,18 +82,18 @@ void check_files(Command const& command, Options const& options) {
       std::string const both = "conflicting options " + first->option + " and " + second->option + " (";
       if (first->identity && first->identity == second->identity) {
         throw UserError(both + "both name " + second->path +
-                        (first->written ? ") name two files" : ", which would be overwritten) name another file"));
+                        (first->written ? "); name two files" : ", which would be overwritten); name another file"));
       }
       if (beside(first->path, second->path) || (first->written && beside(second->path, first->path))) {
         throw UserError(both + first->path + " and " + second->path +
-                        ": a run keeps its lock and unfinished files under such names) name another file");
+                        ": a run keeps its lock and unfinished files under such names); name another file");
       }
     }
     for (int const descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
       // A terminal or pipe is refused as no regular file, with better words.
       if (second->identity && second->identity == identity_of(descriptor) && fs::is_regular_file(second->path, error)) {
         throw UserError("cannot write " + second->option + " " + second->path +
-                        " (it is the standard input or output of this very run) choose another file");
+                        " (it is the standard input or output of this very run); choose another file");
       }
     }
   }

@@ -34,7 +34,7 @@ constexpr int most_threads = 512;
 
 [[noreturn]] void refuse(std::string const& word, std::string const& value, std::string const& why,
                          std::string const& what_to_do) {
-  throw UserError("bad value `" + value + "` for " + word + " (" + why + ") " + what_to_do);
+  throw UserError("bad value `" + value + "` for " + word + " (" + why + "); " + what_to_do);
 }
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
@@ -112,7 +112,7 @@ void check_kokkos_words(std::vector<std::string> const& kokkos_arguments) {
       if (argument.size() > option.size()) {
         check_value(word.kind, option, argument.substr(option.size() + 1));
       } else if (word.kind != Kind::truth) {
-        throw UserError("no value for " + option + " (it needs one) write " + option + "=...");
+        throw UserError("no value for " + option + " (it needs one); write " + option + "=...");
       }
     }
     std::string variable = "KOKKOS_" + std::string(word.name);

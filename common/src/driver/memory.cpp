@@ -19,7 +19,7 @@ void check_memory(std::string const& what, MemoryNeed const& need, std::vector<s
     // Written so that an amount that is not known passes.
     if (needed > free) {
       throw UserError("not enough memory for " + what + " (it needs " + format_bytes(needed) + " of " + where +
-                      " memory, " + format_bytes(free) + " are free) " + advice);
+                      " memory, " + format_bytes(free) + " are free); " + advice);
     }
   };
   // Any host space tells how much host memory is free.

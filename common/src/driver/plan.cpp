@@ -27,6 +27,23 @@ ParameterMap complete_parameters(App const& app, ParameterMap const& from_file, 
   return parameters;
 }
 
+// The case with each combination of what was given: `complete` makes all parameters of it.
+template <class Complete>
+void plan_combinations(PlannedCase planned, Options const& options, std::vector<PlannedCase>& cases,
+                       Complete const& complete) {
+  for (ParameterMap const& given : options.parameters) {
+    planned.tuning.clear();
+    for (auto const& [name, value] : given) {
+      auto const is_other = [&](ParameterMap const& other) { return other.at(name) != value; };
+      if (std::ranges::none_of(options.parameters, is_other)) continue;
+      planned.tuning += (planned.tuning.empty() ? "" : ", ") + name + " " + to_string(value);
+    }
+    complete(planned, given);
+    cases.push_back(planned);
+    planned.same_input = true;
+  }
+}
+
 // Those that a file may have: its shapes are what they are.
 std::vector<ParameterSpec> parameters_of_files(App const& app) {
   std::vector<ParameterSpec> specs;
@@ -34,41 +51,63 @@ std::vector<ParameterSpec> parameters_of_files(App const& app) {
   return specs;
 }
 
-PlannedCase plan_file(App const& app, Options const& options, std::string const& path) {
-  CaseFile const file(path);
+// A file is opened once: small inputs stay in memory from here on, and large ones open until they are read. Of many large
+// ones the last are closed, and opened again: a process has few files.
+void hold(CaseFile& file, PlannedCase const& planned, Plan& plan) {
+  double const small = 0x1p20;
+  double const all_small = 0x1p28;
+  std::size_t const most_open = 64;
+  double const bytes = planned.footprint.input_bytes + (planned.has_expected ? planned.footprint.output_bytes : 0.0);
+  if (bytes <= small && plan.kept_bytes + bytes <= all_small) {
+    plan.kept_bytes += bytes;
+    file.keep(planned.app->input_fields(planned.dtype), planned.app->output_fields(planned.dtype));
+  } else if (++plan.open_files > most_open) {
+    file.close();
+  }
+}
+
+std::vector<PlannedCase> plan_file(App const& app, Options const& options, std::shared_ptr<CaseFile> const& opened,
+                                   Plan& plan) {
+  CaseFile const& file = *opened;
+  std::string const& path = file.path();
   PlannedCase planned;
+  planned.file = opened;
   planned.app = &app;
   planned.path = path;
   planned.dtype = file.run_dtype(app);
   for (ParameterSpec const& spec : app.parameters) {
-    if (spec.shapes_generated && options.parameters.contains(spec.name) && options.sizes.empty()) {
+    if (spec.shapes_generated && options.parameters.front().contains(spec.name) && options.sizes.empty()) {
       throw UserError("conflicting options --" + spec.name + " and --input (the shapes are those of " + path +
-                      ") leave out one of them");
+                      "); leave out one of them");
     }
   }
-  planned.parameters =
-      without_shaping(app, complete_parameters(app, file.parameters(parameters_of_files(app)), options.parameters));
-  app.check_parameters(planned.parameters);
+  ParameterMap const from_file = file.parameters(parameters_of_files(app));
   for (FieldSpec const& field : app.input_fields(planned.dtype)) {
     (void)file.shape(field);
     planned.from_vector = planned.from_vector || file.is_vector(field);
   }
   file.check_unread(app);
-  planned.footprint = app.footprint_of_source(planned.dtype, file, planned.parameters);
   planned.has_expected = file.has_expected();
+  planned.rows = select_rows(app, options, planned.dtype);
+  std::vector<PlannedCase> cases;
+  plan_combinations(planned, options, cases, [&](PlannedCase& one, ParameterMap const& given) {
+    one.parameters = without_shaping(app, complete_parameters(app, from_file, given));
+    app.check_parameters(one.parameters);
+    one.footprint = app.footprint_of_source(one.dtype, file, one.parameters);
+  });
   // Shapes before any data: a small file can declare what no memory holds.
   std::vector<FieldSpec> const outputs = app.output_fields(planned.dtype);
   std::vector<HostField> shapes;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    shapes.push_back({outputs[i].name, outputs[i].dtype, planned.footprint.output_shapes.at(i), nullptr});
+    shapes.push_back({outputs[i].name, outputs[i].dtype, cases.front().footprint.output_shapes.at(i), nullptr});
   }
   check_expected_shapes(file.expected_shapes(outputs), shapes, path);
-  return planned;
+  hold(*opened, cases.front(), plan);
+  return cases;
 }
 
 void plan_generated(App const& app, Options const& options, Plan& plan) {
-  ParameterMap const parameters = complete_parameters(app, {}, options.parameters);
-  app.check_parameters(parameters);
+  for (ParameterMap const& given : options.parameters) app.check_parameters(complete_parameters(app, {}, given));
   for (DType const dtype : dtypes_of(app, options)) {
     for (std::size_t const size : options.sizes) {
       PlannedCase planned;
@@ -76,34 +115,35 @@ void plan_generated(App const& app, Options const& options, Plan& plan) {
       planned.size = size;
       planned.data = options.data.value_or(app.data.front());
       planned.dtype = dtype;
-      planned.parameters = parameters;
-      planned.footprint = app.footprint_of_size(dtype, size, parameters);
       planned.rows = select_rows(app, options, dtype);
-      if (!planned.rows.empty()) plan.cases.push_back(std::move(planned));
+      if (planned.rows.empty()) continue;
+      plan_combinations(planned, options, plan.cases, [&](PlannedCase& one, ParameterMap const& given) {
+        one.parameters = complete_parameters(app, {}, given);
+        one.footprint = app.footprint_of_size(dtype, size, one.parameters);
+      });
     }
   }
 }
 
 void plan_files(App const& app, Options const& options, std::vector<std::string> const& paths, Plan& plan) {
   for (std::string const& path : paths) {
-    PlannedCase planned = plan_file(app, options, path);
-    std::string const dtype(name_of(planned.dtype));
+    std::vector<PlannedCase> const cases = plan_file(app, options, std::make_shared<CaseFile>(path), plan);
+    DType const held = cases.front().dtype;
+    std::string const dtype(name_of(held));
     if (!options.dtypes.has(dtype)) {
       throw UserError(path + ": holds " + dtype + " (--dtype asks for " + join(options.dtypes.names) +
-                      "; nothing is converted) leave out --dtype: the file decides");
+                      "; nothing is converted); leave out --dtype: the file decides");
     }
     Options without_dtype = options;  // checked just now, for this file
     without_dtype.dtypes = {};
-    check_selection(app, without_dtype, {planned.dtype});
-    planned.rows = select_rows(app, options, planned.dtype);
-    plan.cases.push_back(std::move(planned));
+    check_selection(app, without_dtype, {held});
+    plan.cases.insert(plan.cases.end(), cases.begin(), cases.end());
   }
 }
 
 // The dtype of a run that this build lacks but that the file is for, if that is what is the matter with it. A build
 // for float alone should run the float cases of a directory and say what it leaves out.
-std::optional<DType> missing_dtype(App const& app, std::string const& path) {
-  CaseFile const file(path);
+std::optional<DType> missing_dtype(App const& app, CaseFile const& file) {
   for (DType const dtype : run_dtypes) {
     if (std::ranges::any_of(app.rows, [&](Row const& row) { return row.dtype == dtype; })) continue;
     bool fits = true;
@@ -130,16 +170,17 @@ void plan_directory(App const& app, Options const& options, Plan& plan) {
   }
   for (std::string const& path : paths) {
     std::optional<DType> left_out;
+    auto const file = std::make_shared<CaseFile>(path);
     try {
-      PlannedCase planned = plan_file(app, options, path);
-      planned.rows = select_rows(app, options, planned.dtype);
-      if (!options.dtypes.has(name_of(planned.dtype)) || planned.rows.empty()) {
-        left_out = planned.dtype;
+      std::vector<PlannedCase> const cases = plan_file(app, options, file, plan);
+      DType const held = cases.front().dtype;
+      if (!options.dtypes.has(name_of(held)) || cases.front().rows.empty()) {
+        left_out = held;
       } else {
-        plan.cases.push_back(std::move(planned));
+        plan.cases.insert(plan.cases.end(), cases.begin(), cases.end());
       }
     } catch (UserError const&) {
-      left_out = app.rows.empty() ? std::nullopt : missing_dtype(app, path);
+      left_out = app.rows.empty() ? std::nullopt : missing_dtype(app, *file);
       if (!left_out) throw;
     }
     if (left_out) {
@@ -151,8 +192,9 @@ void plan_directory(App const& app, Options const& options, Plan& plan) {
 
 void check_output(Options const& options, Plan const& plan) {
   if (!options.output.empty() && plan.cases.size() > 1) {
-    throw UserError("conflicting options: --output with " + std::to_string(plan.cases.size()) +
-                    " cases (the file has room for the rows of one) choose one size or file, and one dtype");
+    throw UserError(
+        "conflicting options: --output with " + std::to_string(plan.cases.size()) +
+        " cases (the file has room for the rows of one); choose one size or file, one dtype, and one value of each option");
   }
 }
 
@@ -165,7 +207,7 @@ void check_named(Options const& options, Plan const& plan) {
       });
       if (!found) {
         throw UserError("nothing to run for " + kind + " " + name +
-                        " (no selected row or case has it in this build) see --list");
+                        " (no selected row or case has it in this build); see --list");
       }
     }
   };
@@ -202,7 +244,8 @@ std::vector<std::string> to_lines(std::vector<LeftOut> const& left_out) {
 
 std::string describe(PlannedCase const& planned) {
   std::string const what = planned.path.empty() ? "size " + std::to_string(planned.size) : planned.path;
-  return what + " of " + std::string(planned.app->info.name) + " in " + std::string(name_of(planned.dtype));
+  return what + " of " + std::string(planned.app->info.name) + " in " + std::string(name_of(planned.dtype)) +
+         (planned.tuning.empty() ? "" : ", " + planned.tuning);
 }
 
 Plan make_plan(Command const& command, Options const& options) {
@@ -230,7 +273,7 @@ Plan make_plan(Command const& command, Options const& options) {
   }
   if (plan.cases.empty()) {
     throw UserError("nothing to run (" +
-                    (plan.left_out.empty() ? "no case is selected" : join(to_lines(plan.left_out), "; ")) + ") see " +
+                    (plan.left_out.empty() ? "no case is selected" : join(to_lines(plan.left_out), "; ")) + "); see " +
                     command.program + " --list");
   }
   check_named(options, plan);

@@ -2,21 +2,26 @@
 // Planning: everything that can be the user's mistake, before anything runs.
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <tessera/cli/options.hpp>
+#include <tessera/io/case_file.hpp>
 #include <tessera/table/app.hpp>
 
 namespace tessera {
 
 struct PlannedCase {
   App const* app = nullptr;
-  std::string path;  // of its file; empty if generated
+  std::string path;                // of its file; empty if generated
+  std::shared_ptr<CaseFile> file;  // opened once a run, unless there are many that are large
   std::size_t size = 0;
   DataKind data = DataKind::random;  // of generated cases
   DType dtype = DType::float32;
   ParameterMap parameters;
+  std::string tuning;       // "tile 256, team 2": of the options that have several values in this run; else empty
+  bool same_input = false;  // as the case before has: its tuning alone is another
   Footprint footprint;
   bool has_expected = false;
   bool from_vector = false;  // the file holds a vector [n] where the app reads a matrix [1, n]
@@ -32,6 +37,8 @@ struct LeftOut {
 struct Plan {
   std::vector<PlannedCase> cases;
   std::vector<LeftOut> left_out;
+  double kept_bytes = 0;       // of inputs that were read while planning
+  std::size_t open_files = 0;  // of the others
 };
 
 /// A line for each reason: "a.h5, b.h5 and 7 more: skipped (it holds int32, ...)".
@@ -40,7 +47,7 @@ struct Plan {
 /// Reads what must be known of files, and checks everything that can be checked before Kokkos starts. Throws UserError.
 [[nodiscard]] Plan make_plan(Command const& command, Options const& options);
 
-/// What a size needs, in words: "size 1024 of map in float".
+/// A case in words: "size 1024 of map in float", and its tuning where the run tries several.
 [[nodiscard]] std::string describe(PlannedCase const& planned);
 
 /// The parameters without those that only shape generated input.

@@ -69,7 +69,7 @@ std::string two_digits(double value) {
 std::string weakness_of(Verdict const& verdict, ExpectedField const& expected, double terms) {
   if (verdict.count == 0) return {};
   if (verdict.unchecked == verdict.count) {
-    return expected.name + " was not checked (sums may leave the dtype's range in some order) try --dtype double";
+    return expected.name + " was not checked (sums may leave the dtype's range in some order); try --dtype double";
   }
   if (expected.terms > 0) terms = expected.terms;
   double const wide = terms <= smallest_tile ? verdict.of_terms : verdict.sensitivity;
@@ -79,7 +79,7 @@ std::string weakness_of(Verdict const& verdict, ExpectedField const& expected, d
   return expected.name + " was checked to a relative error of " + two_digits(noticed) + " only, and a lost tile of " +
          std::to_string(static_cast<int>(smallest_tile)) + " of " + std::to_string(static_cast<long long>(terms)) +
          " terms is " + two_digits(of_tile) +
-         " (bounds grow with the roundings) try --data exact, --dtype double or a smaller size";
+         " (bounds grow with the roundings); try --data exact, --dtype double or a smaller size";
 }
 
 // Compares what the row writes with the reference and the file. Notes the worst error; returns what is wrong, or
@@ -89,7 +89,7 @@ std::string find_fault(std::vector<HostField> const& result, Oracle const& oracl
                        std::string& weakness) {
   if (result.size() != oracle.reference.size()) {
     return "the row has " + std::to_string(result.size()) + " output fields (the reference has " +
-           std::to_string(oracle.reference.size()) + ") make them agree";
+           std::to_string(oracle.reference.size()) + "); make them agree";
   }
   std::string fault;
   report.elements = 0;
@@ -100,7 +100,7 @@ std::string find_fault(std::vector<HostField> const& result, Oracle const& oracl
     std::optional<std::size_t> const count = elements_written(written, expected.name, oracle.reference);
     if (!count) continue;
     HostField const* const actual = find_field(result, expected.name);
-    if (actual == nullptr) return "the row has no output field `" + expected.name + "` (the reference has it) add it";
+    if (actual == nullptr) return "the row has no output field `" + expected.name + "` (the reference has it); add it";
     auto const note = [&](Verdict const& verdict, std::string const& against) {
       // Written so that a NaN counts as the worst of all.
       if (!(verdict.worst <= report.worst_error_in_bounds)) report.worst_error_in_bounds = verdict.worst;
@@ -211,7 +211,7 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
   }
   if (row.info.deterministic && !all_same_bits(first.fields, last.fields)) {
     return "the last launch gave other bits than the first (the variant is declared deterministic; both are within "
-           "the bound) look for a race, or declare it `.deterministic = false`";
+           "the bound); look for a race, or declare it `.deterministic = false`";
   }
   if (take_output) {
     bool const sampled = oracle.verify.kind == VerifyOptions::Kind::sample;
@@ -231,7 +231,7 @@ std::optional<std::size_t> elements_written(std::vector<WrittenField> const& wri
   auto const count = std::ranges::find(reference, entry->count_field, &ExpectedField::name);
   if (count == reference.end() || count->value.size() != 1) {
     throw std::runtime_error("the row counts the elements of `" + field + "` by `" + entry->count_field +
-                             "` (the reference has no such field of one element) name another");
+                             "` (the reference has no such field of one element); name another");
   }
   return static_cast<std::size_t>(count->value.front());
 }
@@ -246,7 +246,7 @@ std::string disagreement(Oracle const& oracle) {
     Verdict const verdict = verify_against_file(*stored, expected, rounded(expected, stored->dtype), steps);
     if (!verdict.passed) {
       return "the reference and the file's /expected disagree (" + verdict.message +
-             ") one of them is wrong, so that nothing can be verified: correct it first";
+             "); one of them is wrong, so that nothing can be verified: correct it first";
     }
   }
   return {};
@@ -276,7 +276,7 @@ std::optional<RowReport> run_row(Row const& row, Case& problem_case, Oracle cons
     report.status = Status::skipped;
     report.reason = skip.what();
   } catch (std::bad_alloc const&) {
-    report.reason = "out of memory (an allocation failed) choose a smaller size";
+    report.reason = "out of memory (an allocation failed); choose a smaller size";
   } catch (std::exception const& error) {
     report.reason = *error.what() != '\0' ? error.what() : "exception without a message";
   } catch (...) {

@@ -46,11 +46,12 @@ std::unique_ptr<Case> build(PlannedCase const& planned, Options const& options) 
     if (planned.path.empty()) {
       return app.generate_data(planned.dtype, planned.size, options.seed, planned.data, planned.parameters);
     }
-    return app.read(planned.dtype, CaseFile(planned.path), planned.parameters);
+    planned.file->reopen();
+    return app.read(planned.dtype, *planned.file, planned.parameters);
   } catch (UserError const&) {
     throw;
   } catch (std::exception const& error) {  // memory: what else there is to it was checked before
-    throw UserError("not enough memory for " + describe(planned) + " (" + error.what() + ") choose a smaller size");
+    throw UserError("not enough memory for " + describe(planned) + " (" + error.what() + "); choose a smaller size");
   }
 }
 
@@ -61,7 +62,7 @@ constexpr double long_reference = 10;
 
 std::vector<HostField> expected_of(PlannedCase const& planned, Case const& problem_case) {
   if (!planned.has_expected) return {};
-  std::vector<HostField> fields = CaseFile(planned.path).expected(planned.app->output_fields(planned.dtype));
+  std::vector<HostField> fields = planned.file->expected(planned.app->output_fields(planned.dtype));
   check_expected_shapes(fields, problem_case.output_shapes(), planned.path);
   return fields;
 }
@@ -161,7 +162,7 @@ void prepare(PreparedCase& prepared, Step const& step) {
     prepared.mistake = std::current_exception();
     prepared.fault = error.what();
   } catch (std::bad_alloc const&) {
-    prepared.fault = "out of memory (the input or the reference did not fit) choose a smaller size";
+    prepared.fault = "out of memory (the input or the reference did not fit); choose a smaller size";
   } catch (std::exception const& error) {
     prepared.fault = std::string("the case could not be prepared: ") + error.what();
   }
@@ -250,12 +251,12 @@ class Session {
         auto const found = machine_.find(row->space);
         if (found == machine_.end()) {
           throw UserError("cannot use --machine " + options_.machine + " (it has no roofs of " + row->space +
-                          ") write one with roofline --save-machine FILE, or choose a --space");
+                          "); write one with roofline --save-machine FILE, or choose a --space");
         }
         if (std::string const here = device_name(row->space); found->second.device != here) {
           throw UserError("cannot use --machine " + options_.machine + " (its " + row->space + " is " +
                           found->second.device + ", here it is " + here +
-                          ") write one with roofline --save-machine FILE");
+                          "); write one with roofline --save-machine FILE");
         }
       }
     }
@@ -310,19 +311,21 @@ class Session {
   // beside them. As many as there are threads, and as fit in half of the memory. Returns the first one after them.
   std::size_t run_group(std::size_t begin) {
     case_clock_ = steady_seconds();
+    std::vector<std::size_t> firsts;  // of the cases that share an input
     std::size_t end = begin;
     double bytes = 0;
+    auto const need = [&] { return memory_need(plan_.cases[end].footprint, plan_.cases[end].has_expected).host; };
     do {
-      bytes += memory_need(plan_.cases[end].footprint, plan_.cases[end].has_expected).host;
-      ++end;
-    } while (end < plan_.cases.size() && end - begin < host_threads() &&
-             2 * (bytes + memory_need(plan_.cases[end].footprint, plan_.cases[end].has_expected).host) <
-                 free_memory_bytes(host_space()));
-    std::vector<PreparedCase> group(end - begin);
+      bytes += need();
+      firsts.push_back(end++);
+      while (end < plan_.cases.size() && plan_.cases[end].same_input) ++end;
+    } while (end < plan_.cases.size() && firsts.size() < host_threads() &&
+             2 * (bytes + need()) < free_memory_bytes(host_space()));
+    std::vector<PreparedCase> group(firsts.size());
     for (std::size_t i = 0; i < group.size() && !interrupted(); ++i) {
-      progress_.begin_case(begin + i);
-      progress_.show(describe(plan_.cases[begin + i]) + ": input");
-      make_input(plan_.cases[begin + i], group[i]);
+      progress_.begin_case(firsts[i]);
+      progress_.show(describe(plan_.cases[firsts[i]]) + ": input");
+      make_input(plan_.cases[firsts[i]], group[i]);
     }
     progress_.show(group.size() == 1 ? describe(plan_.cases[begin]) + ": reference"
                                      : "references of cases " + std::to_string(begin + 1) + " to " +
@@ -332,7 +335,9 @@ class Session {
     });
     for (std::size_t i = 0; i < group.size() && !interrupted(); ++i) {
       PreparedCase prepared = std::move(group[i]);  // freed with its last row
-      run_case(plan_.cases[begin + i], begin + i, prepared);
+      if (prepared.fault.empty()) make_narrow(prepared.oracle, prepared.problem_case->output_shapes());
+      std::size_t const last = i + 1 < firsts.size() ? firsts[i + 1] : end;
+      for (std::size_t index = firsts[i]; index < last && !interrupted(); ++index) run_case(index, prepared);
     }
     return end;
   }
@@ -347,7 +352,6 @@ class Session {
       report.data = planned.data;
     }
     report.dtype = planned.dtype;
-    report.parameters = planned.parameters;
     report.has_expected = planned.has_expected;
     prepare(prepared, [&] {
       prepared.problem_case = build(planned, options_);
@@ -355,6 +359,7 @@ class Session {
       prepared.oracle.random_data = planned.path.empty() && planned.data == DataKind::random;
       prepared.oracle.verify = options_.verify;
       prepared.oracle.from_file = expected_of(planned, problem_case);
+      if (planned.file) planned.file->close();
       report.input = shapes_of(as_given(planned, problem_case.input()));
       report.output = shapes_of(as_given(planned, problem_case.output_shapes()));
       Work const work = problem_case.work();
@@ -364,7 +369,7 @@ class Session {
         progress_.clear();
         std::cerr << command_.program << ": the reference of " << one_line(describe(planned)) << " may take "
                   << std::llround(seconds) << " s (it is serial, and " << format_number(work.flops / 1e9)
-                  << " Gflop) interrupt it if that is too long" << std::endl;
+                  << " Gflop); interrupt it if that is too long" << std::endl;
       }
     });
   }
@@ -378,11 +383,13 @@ class Session {
     });
   }
 
-  void run_case(PlannedCase const& planned, std::size_t index, PreparedCase& prepared) {
+  void run_case(std::size_t index, PreparedCase& prepared) {
+    PlannedCase const& planned = plan_.cases[index];
     // As long as nothing has run it is a mistake like any other.
     if (prepared.mistake && report_.rows() == 0) std::rethrow_exception(prepared.mistake);
     auto& [report, problem_case, oracle, fault, mistake] = prepared;
-    if (fault.empty()) make_narrow(oracle, problem_case->output_shapes());
+    report.parameters = planned.parameters;
+    if (problem_case) problem_case->tune(planned.parameters);
     progress_.begin_case(index);
 
     std::size_t case_index = 0;
@@ -392,7 +399,7 @@ class Session {
       progress_.clear();
       announce(*planned.app);
       table_.begin_case(report, index, plan_.cases.size());
-      if (digest_) digest_->begin_case(report, describe(planned));
+      if (digest_) digest_->begin_case(report, describe(planned), planned.tuning, planned.same_input);
     }
     if (problem_case) {
       write_output([&] {
@@ -474,7 +481,7 @@ class Session {
   void commit_output() {
     std::unique_lock const lock(output_in_use_, std::try_to_lock);
     if (!lock) {
-      complain("cannot write --output " + options_.output + " (the run was ended while it wrote) run it again");
+      complain("cannot write --output " + options_.output + " (the run was ended while it wrote); run it again");
       return;
     }
     if (!output_ || !output_has_rows_) return;
@@ -552,7 +559,7 @@ class Session {
     print_warnings();
     text_ << report_.last_line() << std::endl;
     if (log_.is_open() && !log_)
-      complain("cannot write --log " + log_file_->path() + " (it is not complete) free some space");
+      complain("cannot write --log " + log_file_->path() + " (it is not complete); free some space");
     if (digest_) {
       finish_digest();
       if (signal != 0) std::cout << "interrupted: these are the rows that were done\n";
@@ -609,12 +616,14 @@ class Session {
   bool ended_ = false;
 };
 
-// Input files are read once more than needed where there are several: what is wrong with the last must be said before
-// the first has run.
+// What is wrong with the last of several inputs must be said before the first has run. So large ones are read twice.
 void check_all_files(Plan const& plan, Options const& options) {
   if (plan.cases.size() < 2) return;
   for (PlannedCase const& planned : plan.cases) {
-    if (!planned.path.empty() && !interrupted()) (void)expected_of(planned, *build(planned, options));
+    if (planned.path.empty() || planned.same_input || interrupted()) continue;
+    bool const was_open = planned.file->is_open();
+    (void)expected_of(planned, *build(planned, options));
+    if (!was_open) planned.file->close();
   }
 }
 
@@ -637,7 +646,7 @@ int run_plan(Command const& command, Options const& options, std::vector<std::st
     runtime = std::make_unique<Runtime>(count, pointers.data());
   } catch (std::exception const& error) {
     throw UserError("Kokkos cannot start (" + std::string(error.what()) +
-                    ") check the --kokkos-* options and that this machine has what the build is for");
+                    "); check the --kokkos-* options and that this machine has what the build is for");
   }
   for (PlannedCase const& planned : plan.cases) check_memory(planned);
   check_all_files(plan, options);

@@ -10,6 +10,7 @@
 
 #include <tessera/cli/nearest.hpp>
 #include <tessera/cli/options.hpp>
+#include <tessera/cli/sizes.hpp>
 #include <tessera/driver/run.hpp>
 #include <tessera/table/app.hpp>
 
@@ -54,17 +55,17 @@ int guarded(std::string const& program, Body const& body) {
     complaint = error.what();
   } catch (std::bad_alloc const&) {
     code = 1;
-    complaint = "out of memory (an allocation failed) choose a smaller size";
+    complaint = "out of memory (an allocation failed); choose a smaller size";
   } catch (std::exception const& error) {
     code = 1;
-    complaint = "unexpected error (" + std::string(error.what()) + ") please report it with the command line";
+    complaint = "unexpected error (" + std::string(error.what()) + "); please report it with the command line";
   }
   if (!complaint.empty()) std::cerr << program << ": " << one_line(complaint) << std::endl;
   std::cout.flush();
   if (!std::cout) {
     std::cout.clear();  // so that it is said once, also where a program goes on
     std::cerr << program
-              << ": cannot write to stdout (the disk is full, or nobody reads it: what was printed is not complete) "
+              << ": cannot write to stdout (the disk is full, or nobody reads it: what was printed is not complete); "
                  "send it elsewhere"
               << std::endl;
     if (code == 0) code = 1;
@@ -116,10 +117,7 @@ std::vector<App const*> find_apps(std::vector<App> const& apps, std::string cons
   }
   if (text == "all") return found;
   found.clear();
-  for (std::size_t begin = 0; begin <= text.size();) {
-    std::size_t const comma = std::min(text.find(',', begin), text.size());
-    std::string const name = text.substr(begin, comma - begin);
-    begin = comma + 1;
+  for (std::string const& name : split_at_commas(text)) {
     auto const at = std::ranges::find(names, name);
     if (at == names.end()) throw UserError(unknown_name("mini-app", name, names));
     App const* const app = &apps[static_cast<std::size_t>(at - names.begin())];
@@ -130,11 +128,11 @@ std::vector<App const*> find_apps(std::vector<App> const& apps, std::string cons
 
 int run_suite_command(std::vector<App> const& apps, std::vector<std::string> const& arguments,
                       std::string const& typed) {
-  if (arguments.empty()) throw UserError("no command (there are list, run, help) see tessera --help");
+  if (arguments.empty()) throw UserError("no command (there are list, run, help); see tessera --help");
   std::string const& command = arguments[0];
   auto const expect_end = [&](std::size_t count) {
     if (arguments.size() > count) {
-      throw UserError("unexpected argument `" + arguments[count] + "` (tessera " + command + " takes no more) see " +
+      throw UserError("unexpected argument `" + arguments[count] + "` (tessera " + command + " takes no more); see " +
                       "tessera --help");
     }
   };
@@ -164,7 +162,7 @@ int run_suite_command(std::vector<App> const& apps, std::vector<std::string> con
       return 0;
     }
     throw UserError(
-        "no mini-app after `tessera run` (its name comes before the options) write `tessera run all` or "
+        "no mini-app after `tessera run` (its name comes before the options); write `tessera run all` or "
         "one of those that `tessera list` shows");
   }
   return run_command({"tessera run " + arguments[1], find_apps(apps, arguments[1]), true, typed},

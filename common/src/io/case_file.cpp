@@ -17,6 +17,8 @@
 #include <system_error>
 #include <utility>
 
+#include <tessera/cli/options.hpp>
+
 namespace tessera {
 
 namespace fs = std::filesystem;
@@ -43,13 +45,6 @@ std::vector<std::string> names_of(std::vector<FieldSpec> const& fields) {
   return names;
 }
 
-/// The shortest text that reads back as the same number.
-std::string format_number(double number) {
-  std::array<char, 32> buffer{};
-  auto const end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr;
-  return {buffer.data(), end};
-}
-
 [[noreturn]] void user_error(std::string const& path, std::string const& text) { throw UserError(path + ": " + text); }
 
 /// Runs `action` and turns what HDF5 refuses into a message about the file.
@@ -59,7 +54,7 @@ auto reading(std::string const& path, std::string const& what, Action&& action) 
     return action();
   } catch (hdf5::Error const& error) {
     user_error(path, "cannot read " + what + " (" + error.what() +
-                         ") the file is damaged or uses an HDF5 feature that this build lacks; try `h5dump` on it, or "
+                         "); the file is damaged or uses an HDF5 feature that this build lacks; try `h5dump` on it, or "
                          "write it again");
   }
 }
@@ -76,31 +71,36 @@ bool has_hdf5_signature(std::ifstream& file, std::uintmax_t size) {
   return false;
 }
 
-/// Says why a path is no HDF5 file, before HDF5 does so less clearly.
+/// Says why a path is no file to read, before HDF5 does so less clearly.
 void check_readable(std::string const& path) {
   std::error_code error;
   fs::file_status const status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) {
     std::error_code ignored;
-    user_error(path, "no such file (looked in " + fs::current_path(ignored).string() + ") check the path of --input");
+    user_error(path, "no such file (looked in " + fs::current_path(ignored).string() + "); check the path of --input");
   }
-  if (error) user_error(path, "cannot be opened (" + error.message() + ") check the path and its permissions");
+  if (error) user_error(path, "cannot be opened (" + error.message() + "); check the path and its permissions");
   if (status.type() == fs::file_type::directory) {
-    user_error(path, "cannot be read (it is a directory) name one HDF5 file in it");
+    user_error(path, "cannot be read (it is a directory); name one HDF5 file in it");
   }
   if (status.type() != fs::file_type::regular) {
-    user_error(path, "cannot be read (it is not a regular file) name an HDF5 file on disk");
+    user_error(path, "cannot be read (it is not a regular file); name an HDF5 file on disk");
   }
+}
+
+/// Says why HDF5 could not open a file, where that is more than HDF5 says. A file is opened once where all is well.
+void explain_unreadable(std::string const& path) {
+  std::error_code error;
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    user_error(path, "cannot be opened (" + std::generic_category().message(errno) + ") check the file's permissions");
+    user_error(path, "cannot be opened (" + std::generic_category().message(errno) + "); check the file's permissions");
   }
   std::uintmax_t const size = fs::file_size(path, error);
-  if (size == 0) user_error(path, "not an HDF5 file (it is empty) write it again, for example with h5py");
+  if (size == 0) user_error(path, "not an HDF5 file (it is empty); write it again, for example with h5py");
   if (!has_hdf5_signature(file, size)) {
     user_error(path,
-               "not an HDF5 file (HDF5's signature is not in it) name a file written by HDF5, for example with h5py; "
+               "not an HDF5 file (HDF5's signature is not in it); name a file written by HDF5, for example with h5py; "
                "inputs/make_inputs.py shows how");
   }
 }
@@ -113,7 +113,7 @@ void check_hdf5_words() {
     char const* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nobody sets it
     if (value == nullptr || *value == '\0' || value == usual) continue;
     throw UserError("bad value `" + std::string(value) + "` for " + variable + " (only " + std::string(usual) +
-                    " works here) unset it");
+                    " works here); unset it");
   }
 }
 
@@ -123,26 +123,20 @@ hdf5::File open_for_reading(std::string const& path) {
   try {
     return hdf5::File(path, hdf5::File::Mode::read);
   } catch (hdf5::Error const& error) {
+    explain_unreadable(path);
     std::string const why = error.what();
     if (why.find("unable to lock file") != std::string::npos) {
       user_error(path, "cannot be opened (" + why +
-                           ") another program may be writing it; if its file system has no locks, set "
+                           "); another program may be writing it; if its file system has no locks, set "
                            "HDF5_USE_FILE_LOCKING=FALSE");
     }
-    user_error(path, "truncated or damaged HDF5 file (" + why + ") copy or write it again");
+    user_error(path, "truncated or damaged HDF5 file (" + why + "); copy or write it again");
   }
 }
 
 std::string_view type_name(ParameterValue const& value) {
   constexpr std::array<std::string_view, 4> names{"a bool", "an integer", "a number", "a string"};
   return names[value.index()];
-}
-
-std::string text_of(ParameterValue const& value) {
-  if (auto const* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
-  if (auto const* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
-  if (auto const* number = std::get_if<double>(&value)) return format_number(*number);
-  return '"' + std::get<std::string>(value) + '"';
 }
 
 /// `found` as the alternative that the spec's default holds, if it converts without loss.
@@ -156,26 +150,6 @@ std::optional<ParameterValue> converted(ParameterSpec const& spec, ParameterValu
   }
   if (std::holds_alternative<bool>(spec.default_value) && (*integer == 0 || *integer == 1)) return *integer == 1;
   return std::nullopt;
-}
-
-void check_value(std::string const& path, ParameterSpec const& spec, ParameterValue const& value) {
-  std::string const is = "attribute " + spec.name + " of /input is " + text_of(value);
-  if (auto const* text = std::get_if<std::string>(&value)) {
-    if (!spec.choices.empty() && std::find(spec.choices.begin(), spec.choices.end(), *text) == spec.choices.end()) {
-      user_error(path, is + " (it may be " + list(spec.choices, " or ") + ") store one of these");
-    }
-    return;
-  }
-  if (std::holds_alternative<bool>(value)) return;
-  auto const* integer = std::get_if<std::int64_t>(&value);
-  double const number = integer != nullptr ? static_cast<double>(*integer) : std::get<double>(value);
-  if (spec.must_be_finite && !std::isfinite(number)) {
-    user_error(path, is + " (it must be finite) store a finite number");
-  }
-  if (number < spec.minimum || number > spec.maximum) {
-    user_error(path, is + " (it may be " + format_number(spec.minimum) + " to " + format_number(spec.maximum) +
-                         ") store a value in this range");
-  }
 }
 
 bool is_annotation(std::string const& name) {
@@ -196,58 +170,100 @@ hdf5::Dataset open_field(std::string const& path, std::string const& group_name,
     case hdf5::Group::Member::dataset: break;
     case hdf5::Group::Member::missing:
       user_error(path, "no dataset " + name + " (" + group_name + " holds " + list(group.names()) +
-                           ") add it: the app reads it");
-    default: user_error(path, name + " is not a dataset (it is a group or a type) store an array under this name");
+                           "); add it: the app reads it");
+    default: user_error(path, name + " is not a dataset (it is a group or a type); store an array under this name");
   }
   hdf5::Dataset dataset = group.open_dataset(field.name);
   hdf5::ElementType const found = dataset.type();
   if (found.dtype != field.dtype) {
     user_error(path, "dataset " + name + " holds " + found.name + " (a run in this file's dtype needs " +
-                         std::string(name_of(field.dtype)) + " here; nothing is converted) store it as " +
+                         std::string(name_of(field.dtype)) + " here; nothing is converted); store it as " +
                          std::string(name_of(field.dtype)));
   }
   Shape const shape = shape_as(field, dataset.shape());
   if (static_cast<int>(shape.size()) != field.rank) {
     user_error(path, "dataset " + name + " has shape " + to_string(shape) + " (it needs rank " +
                          std::to_string(field.rank) + (field.vector_as_row ? ", or 1" : "") + ", has " +
-                         std::to_string(shape.size()) + ") reshape it");
+                         std::to_string(shape.size()) + "); reshape it");
   }
   // A sparse file can claim any extent. A product that wraps around would allocate too little.
   double bytes = static_cast<double>(size_of(field.dtype));
   for (std::size_t const extent : shape) bytes *= static_cast<double>(extent);
   if (bytes >= 0x1p63) {
     user_error(path, "dataset " + name + " has shape " + to_string(shape) +
-                         " (no memory holds that) check how the file was written");
+                         " (no memory holds that); check how the file was written");
   }
   return dataset;
 }
 
 }  // namespace
 
-CaseFile::CaseFile(std::string path) : path_(std::move(path)), file_(open_for_reading(path_)) {
+CaseFile::Stamp::Stamp(std::string const& path) : identity(identity_of(path)) {
+  std::error_code ignored;  // of a file that is not there: open() says so
+  size = fs::file_size(path, ignored);
+  written = fs::last_write_time(path, ignored);
+}
+
+CaseFile::CaseFile(std::string path) : path_(std::move(path)), stamp_(path_) { open(); }
+
+void CaseFile::open() {
+  file_ = open_for_reading(path_);
   reading(path_, "its groups", [&] {
     hdf5::Group const root = file_.root();
     if (root.member("input") != hdf5::Group::Member::group) {
       user_error(path_, "no group /input (the file holds " + list(root.names()) +
-                            ") store the input's datasets and parameters in a group of this name");
+                            "); store the input's datasets and parameters in a group of this name");
     }
     input_ = root.open_group("input");
     // Whoever gives expected values must hear if they are not looked at: nothing here is passed over in silence.
     for (std::string const& name : root.names()) {
       if (name == "input" || name == "output" || name.starts_with('_')) continue;
       if (name != "expected") {
-        user_error(path_, "unknown /" + name +
-                              " (a case file holds /input, and may hold /expected and /output) rename or remove it, or "
-                              "start its name with _ if it is a note");
+        user_error(path_,
+                   "unknown /" + name +
+                       " (a case file holds /input, and may hold /expected and /output); rename or remove it, or "
+                       "start its name with _ if it is a note");
       }
       if (root.member(name) != hdf5::Group::Member::group) {
         user_error(path_,
-                   "/expected is no group (it is a dataset, or a link to nothing) store one dataset for each "
+                   "/expected is no group (it is a dataset, or a link to nothing); store one dataset for each "
                    "output field in a group of this name");
       }
       expected_ = root.open_group(name);
+      has_expected_ = true;
     }
   });
+}
+
+void CaseFile::keep(std::vector<FieldSpec> const& input, std::vector<FieldSpec> const& output) {
+  for (FieldSpec const& field : input) {
+    HostField one{field.name, field.dtype, shape(field), nullptr};
+    std::shared_ptr<std::byte[]> const data(new std::byte[one.bytes()]);
+    read(field, data.get());
+    one.data = std::shared_ptr<void const>(data, data.get());
+    kept_input_.push_back(std::move(one));
+  }
+  kept_expected_ = expected(output);
+  expected_ = {};
+  input_ = {};
+  file_ = {};
+  kept_ = true;
+}
+
+void CaseFile::close() {
+  kept_ = false;
+  kept_input_.clear();
+  kept_expected_.clear();
+  expected_ = {};
+  input_ = {};
+  file_ = {};
+}
+
+void CaseFile::reopen() {
+  if (Stamp(path_) != stamp_) {
+    user_error(path_, "changed since this run began (it was written or replaced); run again when it is complete");
+  }
+  if (!is_open()) open();
 }
 
 DType CaseFile::run_dtype(App const& app) const {
@@ -267,7 +283,7 @@ DType CaseFile::run_dtype(App const& app) const {
       if (member != hdf5::Group::Member::dataset) {
         user_error(path_, "no dataset /input/" + field.name + " (" + std::string(app.info.name) + " reads " +
                               list(names_of(fields)) + "; /input holds " + list(input_.names()) +
-                              ") add it or name it so");
+                              "); add it or name it so");
       }
       hdf5::ElementType const type = input_.open_dataset(field.name).type();
       found.push_back(field.name + " is " + type.name);
@@ -288,7 +304,7 @@ DType CaseFile::run_dtype(App const& app) const {
     }
     user_error(path_, "the dtypes of /input fit no run (" + list(found) + "; " + std::string(app.info.name) +
                           " reads " + list(accepted, ", or ") +
-                          "; nothing is converted) store the datasets so, for example with NumPy's astype");
+                          "; nothing is converted); store the datasets so, for example with NumPy's astype");
   });
 }
 
@@ -302,7 +318,7 @@ ParameterMap CaseFile::parameters(std::vector<ParameterSpec> const& specs) const
         std::vector<std::string> known;
         for (ParameterSpec const& s : specs) known.push_back(s.name);
         user_error(path_, "unknown attribute " + name + " of /input (the app's parameters are " + list(known) +
-                              ") remove it, or start its name with _ if it is a note");
+                              "); remove it, or start its name with _ if it is a note");
       }
       std::string const wants = name + " is " + std::string(type_name(spec->default_value));
       ParameterValue found;
@@ -310,14 +326,15 @@ ParameterMap CaseFile::parameters(std::vector<ParameterSpec> const& specs) const
         found = input_.open_attribute(name).value();
       } catch (hdf5::Error const& error) {
         user_error(path_, "attribute " + name + " of /input cannot be used (" + error.what() + "; " + wants +
-                              ") store one value of this type");
+                              "); store one value of this type");
       }
+      std::string const is = "attribute " + name + " of /input is ";
       std::optional<ParameterValue> const value = converted(*spec, found);
       if (!value) {
-        user_error(path_, "attribute " + name + " of /input is " + text_of(found) + ", " +
-                              std::string(type_name(found)) + " (" + wants + "; nothing is converted) store it so");
+        user_error(path_, is + to_string(found) + ", " + std::string(type_name(found)) + " (" + wants +
+                              "; nothing is converted); store it so");
       }
-      check_value(path_, *spec, *value);
+      check_parameter(*spec, *value, path_ + ": " + is + to_string(*value));
       parameters.emplace(name, *value);
     }
     return parameters;
@@ -325,11 +342,17 @@ ParameterMap CaseFile::parameters(std::vector<ParameterSpec> const& specs) const
 }
 
 Shape CaseFile::shape(FieldSpec const& field) const {
+  if (kept_) return std::ranges::find(kept_input_, field.name, &HostField::name)->shape;
   return reading(path_, "/input/" + field.name,
                  [&] { return shape_as(field, open_field(path_, "/input", input_, field).shape()); });
 }
 
 void CaseFile::read(FieldSpec const& field, void* destination) const {
+  if (kept_) {
+    HostField const& kept = *std::ranges::find(kept_input_, field.name, &HostField::name);
+    if (kept.bytes() > 0) std::memcpy(destination, kept.data.get(), kept.bytes());
+    return;
+  }
   reading(path_, "/input/" + field.name,
           [&] { open_field(path_, "/input", input_, field).read(destination, field.dtype); });
 }
@@ -347,14 +370,14 @@ void CaseFile::check_unread(App const& app) const {
       if (name.starts_with('_') || std::find(fields.begin(), fields.end(), name) != fields.end()) continue;
       user_error(path_, "unknown /input/" + name + " (" + std::string(app.info.name) + " reads " + list(fields) +
                             (name == "expected" ? "; expected results stand in a group /expected" : "") +
-                            ") rename or remove it, or start its name with _ if it is a note");
+                            "); rename or remove it, or start its name with _ if it is a note");
     }
     auto const check = [&](hdf5::Group const& group, std::string const& member, std::string const& shown) {
       for (std::string const& name : group.attribute_names(member)) {
         auto const is_it = [&](ParameterSpec const& spec) { return spec.name == name; };
         if (std::none_of(app.parameters.begin(), app.parameters.end(), is_it)) continue;
         user_error(path_, "attribute " + name + " of " + shown +
-                              " is not read (parameters are attributes of /input) move it there, or remove it");
+                              " is not read (parameters are attributes of /input); move it there, or remove it");
       }
     };
     check(file_.root(), ".", "the file");
@@ -371,7 +394,7 @@ std::vector<HostField> CaseFile::expected_shapes(std::vector<FieldSpec> const& o
       auto const known = [&](FieldSpec const& field) { return field.name == name; };
       if (std::none_of(output.begin(), output.end(), known)) {
         user_error(path_, "unknown dataset /expected/" + name + " (the app writes " + list(names_of(output)) +
-                              ") rename or remove it");
+                              "); rename or remove it");
       }
     }
     std::vector<HostField> fields;
@@ -382,13 +405,14 @@ std::vector<HostField> CaseFile::expected_shapes(std::vector<FieldSpec> const& o
     }
     if (fields.empty()) {
       user_error(path_, "nothing in /expected (the app writes " + list(names_of(output)) +
-                            ") store what is to be checked there, or remove the group");
+                            "); store what is to be checked there, or remove the group");
     }
     return fields;
   });
 }
 
 std::vector<HostField> CaseFile::expected(std::vector<FieldSpec> const& output) const {
+  if (kept_) return kept_expected_;
   std::vector<HostField> fields = expected_shapes(output);
   return reading(path_, "/expected", [&] {
     for (HostField& field : fields) {
@@ -406,12 +430,12 @@ void check_expected_shapes(std::vector<HostField> const& expected, std::vector<H
     auto const same_name = [&](HostField const& output) { return output.name == field.name; };
     auto const output = std::find_if(output_shapes.begin(), output_shapes.end(), same_name);
     if (output == output_shapes.end()) {
-      user_error(path, "unknown dataset /expected/" + field.name + " (the app does not write it) remove it");
+      user_error(path, "unknown dataset /expected/" + field.name + " (the app does not write it); remove it");
     }
     if (output->shape != field.shape) {
       user_error(path, "/expected/" + field.name + " has shape " + to_string(field.shape) + " (the app writes " +
                            to_string(output->shape) +
-                           " for this input) store what belongs to this input, or remove it");
+                           " for this input); store what belongs to this input, or remove it");
     }
   }
 }

@@ -326,18 +326,24 @@ Dataset Group::open_dataset(std::string const& name) const {
   return Dataset(opened(H5Dopen2(handle_.id(), name.c_str(), H5P_DEFAULT), "dataset " + name + " cannot be opened"));
 }
 
+// No time stamps: the same run writes the same bytes.
+static Handle without_times(hid_t kind) {
+  Handle properties = opened(H5Pcreate(kind), "no property list");
+  checked(H5Pset_obj_track_times(properties.id(), false), "no property list");
+  return properties;
+}
+
 Group Group::require_group(std::string const& name) {
   if (member(name) != Member::missing) return open_group(name);
-  return Group(opened(H5Gcreate2(handle_.id(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+  Handle const properties = without_times(H5P_GROUP_CREATE);
+  return Group(opened(H5Gcreate2(handle_.id(), name.c_str(), H5P_DEFAULT, properties.id(), H5P_DEFAULT),
                       "group " + name + " cannot be made"));
 }
 
 Dataset Group::create_dataset(std::string const& name, DType dtype, Shape const& shape) {
   if (member(name) != Member::missing) throw Error(name + " exists already");
   Handle const space = make_space(shape);
-  Handle const properties = opened(H5Pcreate(H5P_DATASET_CREATE), "no property list");
-  // No time stamps: the same run writes the same bytes.
-  checked(H5Pset_obj_track_times(properties.id(), false), "no property list");
+  Handle const properties = without_times(H5P_DATASET_CREATE);
   return Dataset(opened(
       H5Dcreate2(handle_.id(), name.c_str(), file_type(dtype), space.id(), H5P_DEFAULT, properties.id(), H5P_DEFAULT),
       "dataset " + name + " cannot be made"));
@@ -400,7 +406,8 @@ File::File(std::string const& path, Mode mode) {
 std::string empty_file() {
   Handle const access = opened(H5Pcreate(H5P_FILE_ACCESS), "no property list");
   checked(H5Pset_fapl_core(access.id(), 4096, false), "no file in memory");
-  Handle const file = opened(H5Fcreate("empty", H5F_ACC_TRUNC, H5P_DEFAULT, access.id()), "no file in memory");
+  Handle const properties = without_times(H5P_FILE_CREATE);
+  Handle const file = opened(H5Fcreate("empty", H5F_ACC_TRUNC, properties.id(), access.id()), "no file in memory");
   checked(H5Fflush(file.id(), H5F_SCOPE_GLOBAL), "no file in memory");
   std::string bytes(static_cast<std::size_t>(checked(H5Fget_file_image(file.id(), nullptr, 0), "no file in memory")),
                     '\0');

@@ -158,7 +158,7 @@ WholeFile::~WholeFile() {
 
 void WholeFile::check() const {
   auto const refuse = [&](std::string const& why, std::string const& what_to_do) {
-    throw UserError("cannot write " + option_ + " " + path_ + " (" + why + ") " + what_to_do);
+    throw UserError("cannot write " + option_ + " " + path_ + " (" + why + "); " + what_to_do);
   };
   if (path_.empty()) refuse("the path is empty", "name a file");
   struct stat status{};
@@ -181,7 +181,7 @@ void WholeFile::check() const {
 
 void WholeFile::take_lock() {
   auto const refuse = [&](std::string const& why, std::string const& what_to_do) {
-    throw UserError("cannot write " + option_ + " " + path_ + " (" + why + ") " + what_to_do);
+    throw UserError("cannot write " + option_ + " " + path_ + " (" + why + "); " + what_to_do);
   };
   std::string const own_host = host_name();
   while (true) {
@@ -292,7 +292,7 @@ void WholeFile::discard() noexcept { ::unlink(temporary_.c_str()); }
 
 void WholeFile::fail(std::string const& why) const {
   throw std::runtime_error("cannot write " + option_ + " " + path_ + " (" + why +
-                           ") free some space or choose another file; an older file of this name is as it was");
+                           "); free some space or choose another file; an older file of this name is as it was");
 }
 
 }  // namespace tessera

@@ -65,7 +65,7 @@ Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()
 }
 
 double quantile(std::vector<double> const& sorted, double q) {
-  if (sorted.empty()) throw std::invalid_argument("quantile of nothing (no samples) take at least one sample");
+  if (sorted.empty()) throw std::invalid_argument("quantile of nothing (no samples); take at least one sample");
   double const position = q * static_cast<double>(sorted.size() - 1);
   auto const below = static_cast<std::size_t>(position);
   std::size_t const above = std::min(below + 1, sorted.size() - 1);

@@ -17,7 +17,7 @@ Session::Session(int& argc, char**& argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (ranks > 1) {
     MPI_Finalize();  // the destructor will not run
-    throw UserError("started on " + std::to_string(ranks) + " ranks (this version runs on one) start one process");
+    throw UserError("started on " + std::to_string(ranks) + " ranks (this version runs on one); start one process");
   }
 }
 

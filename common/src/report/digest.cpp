@@ -112,8 +112,11 @@ void Digest::begin_app(App const& app, std::size_t cases, std::vector<Row const*
   app_open_ = true;
 }
 
-void Digest::begin_case(CaseReport const& report, std::string const& description) {
+void Digest::begin_case(CaseReport const& report, std::string const& description, std::string const& tuning,
+                        bool same_input) {
   end_case();
+  case_tuning_ = tuning;
+  if (!same_input) ++inputs_;
   case_bytes_ = report.bytes;
   case_flops_ = report.flops;
   case_description_ = description;
@@ -146,17 +149,17 @@ void Digest::add_row(RowReport const& row, std::string const& repeat) {
   ++app_.competing;
   Best candidate{
       .bytes = row.bytes,
-      .case_index = row.case_index,
+      .input = inputs_,
       .seconds = row.seconds(),
       .share = row.roofs.compute_bound(row.bytes, row.flops, row.dtype) ? row.share_of_roof() : row.share_of_copy(),
-      .variant = row.variant,
+      .variant = row.variant + (case_tuning_.empty() ? "" : " at " + case_tuning_),
       .dtype = row.dtype,
       .text = share_text(row)};
   auto const known = std::ranges::find(app_.best, row.space, &std::pair<std::string, Best>::first);
   if (known == app_.best.end()) {
     app_.best.emplace_back(row.space, std::move(candidate));
-  } else if (Best& best = known->second; candidate.bytes > best.bytes || (candidate.case_index == best.case_index &&
-                                                                          candidate.seconds < best.seconds)) {
+  } else if (Best& best = known->second; candidate.bytes > best.bytes ||
+                                         (candidate.input == best.input && candidate.seconds < best.seconds)) {
     best = std::move(candidate);
   }
 }

@@ -16,7 +16,7 @@ using report::Json;
 constexpr char const* schema = "tessera-machine/1";
 
 [[noreturn]] void refuse(std::string const& path, std::string const& why) {
-  throw UserError("cannot use --machine " + path + " (" + why + ") write one with roofline --save-machine FILE");
+  throw UserError("cannot use --machine " + path + " (" + why + "); write one with roofline --save-machine FILE");
 }
 
 // A roof: a positive number, or null for one that is not known.

@@ -32,8 +32,9 @@ struct Options {
   std::vector<std::size_t> sizes;   ///< --size; where nothing is read from files, the default size
   std::uint64_t seed = 42;
   std::optional<DataKind> data;  ///< --data; not given: the mini-app's default
-  ParameterMap parameters;       ///< the app's own options that were given
-  Selection dtypes;              ///< not given: one dtype, see dtypes_of
+  /// The app's own options that were given: a map for each combination of the values of those that take several.
+  std::vector<ParameterMap> parameters{1};
+  Selection dtypes;  ///< not given: one dtype, see dtypes_of
   Selection variants;
   Selection spaces;
   SamplingOptions sampling;
@@ -92,13 +93,14 @@ struct Command {
 /// of the selection; says which rows there are. `dtypes` are those that will run.
 void check_selection(App const& app, Options const& options, std::vector<DType> const& dtypes);
 
-/// The value of a parameter from its text. Throws UserError (with the choices, the range, the type).
-[[nodiscard]] ParameterValue parse_parameter(ParameterSpec const& spec, std::string const& text);
+/// The value of a parameter from its text, or the values where it is one to sweep. Throws UserError (with the choices, the range, the type).
+[[nodiscard]] std::vector<ParameterValue> parse_parameter(ParameterSpec const& spec, std::string const& text);
 
-/// Throws UserError if a value is outside of the parameter's choices or range. `where` names its source: "--c".
-void check_parameter(ParameterSpec const& spec, ParameterValue const& value, std::string const& where);
+/// Throws UserError if a value is outside of the parameter's choices or range. `problem` says what it is of: "bad value
+/// `3` for --c".
+void check_parameter(ParameterSpec const& spec, ParameterValue const& value, std::string const& problem);
 
-/// "10", "true", "sum".
+/// "10", "0.5" (the shortest that reads back as the same number), "true", "sum".
 [[nodiscard]] std::string to_string(ParameterValue const& value);
 
 }  // namespace tessera

@@ -79,6 +79,9 @@ struct ParameterSpec {
   bool must_be_finite = true;
   bool shapes_generated =
       false;  ///< it shapes the generated input: a mistake beside --input, and no attribute of a file
+  /// Tunes variants, and changes neither input nor result: an integer whose option takes lists and ranges, as --size
+  /// does. A run has a case for each value; its input and its reference are made once.
+  bool sweep = false;
 };
 
 /// One input or output field, before there is data.

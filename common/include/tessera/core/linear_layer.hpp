@@ -41,7 +41,7 @@ struct LinearLayer {
                             .team = number("team")};
     if (!(layer.eps > 0 && std::isfinite(layer.eps))) {
       throw UserError("--eps " + short_text(layer.eps) +
-                      " is not above zero (it keeps the inverse of a deviation of zero finite) give a small positive "
+                      " is not above zero (it keeps the inverse of a deviation of zero finite); give a small positive "
                       "number, such as 1e-5");
     }
     return layer;
@@ -117,12 +117,12 @@ struct LinearLayer {
 /// Throws UserError for integers, and for an eps that is no normal number of the dtype.
 inline void needs_dtype(LinearLayer const& layer, DType dtype) {
   if (dtype == DType::int32) {
-    throw UserError("dtype int32 (a normalised row is no row of integers) choose float or double");
+    throw UserError("dtype int32 (a normalised row is no row of integers); choose float or double");
   }
   if (dtype == DType::float32 && layer.eps < static_cast<double>(std::numeric_limits<float>::min())) {
     throw UserError(
         "--eps " + LinearLayer::short_text(layer.eps) +
-        " is below a float's normal range (it keeps the inverse of a deviation of zero finite) give a larger number, "
+        " is below a float's normal range (it keeps the inverse of a deviation of zero finite); give a larger number, "
         "such as 1e-5, or choose double");
   }
 }
@@ -132,18 +132,19 @@ inline void needs_dtype(LinearLayer const& layer, DType dtype) {
 inline void needs_shape(std::string const& name, Shape const& found, Shape const& wanted, std::string const& others,
                         std::string const& why) {
   if (found == wanted) return;
-  throw UserError(name + " has shape " + to_string(found) + " and " + others + " (" + why + ") give " + name +
+  throw UserError(name + " has shape " + to_string(found) + " and " + others + " (" + why + "); give " + name +
                   " the shape " + to_string(wanted));
 }
 
 /// Throws UserError if rows of x have no elements, or w, gamma or beta do not go together with x.
 inline void needs_layer(Shape const& x, Shape const& gamma, Shape const& beta, Shape const& w) {
   if (x[1] == 0) {
-    throw UserError("x has shape " + to_string(x) + " (a row without elements has no mean) give x at least one column");
+    throw UserError("x has shape " + to_string(x) +
+                    " (a row without elements has no mean); give x at least one column");
   }
   if (w[1] != x[1]) {
     throw UserError("x has shape " + to_string(x) + " and w " + to_string(w) +
-                    " (a row of x is multiplied by a row of w) give w as many columns as x has");
+                    " (a row of x is multiplied by a row of w); give w as many columns as x has");
   }
   needs_shape("gamma", gamma, {x[1]}, "x " + to_string(x), "one for each column of x");
   needs_shape("beta", beta, {x[1]}, "x " + to_string(x), "one for each column of x");

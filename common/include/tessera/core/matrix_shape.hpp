@@ -20,7 +20,7 @@ namespace tessera {
     auto const count = static_cast<std::size_t>(rows);
     if (count > size && size > 0) {
       throw UserError("--rows " + std::to_string(rows) + " is more than --size " + std::to_string(size) +
-                      " (a row has at least one element) choose fewer rows or a larger size");
+                      " (a row has at least one element); choose fewer rows or a larger size");
     }
     return {count, size / count};
   }

@@ -44,7 +44,7 @@ struct PairProblem {
   static void needs_equal_lengths(std::vector<Shape> const& input, std::string const& why) {
     if (input[0] == input[1]) return;
     throw UserError("a has shape " + to_string(input[0]) + " and b " + to_string(input[1]) + " (" + why +
-                    ") make them equally long");
+                    "); make them equally long");
   }
 };
 

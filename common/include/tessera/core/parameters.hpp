@@ -43,7 +43,8 @@ namespace tessera {
           .default_value = std::int64_t{0},
           .choices = {},
           .minimum = 0,
-          .maximum = 1 << 30};
+          .maximum = 1 << 30,
+          .sweep = true};
 }
 
 [[nodiscard]] inline ParameterSpec team_parameter() {
@@ -52,7 +53,8 @@ namespace tessera {
           .default_value = std::int64_t{0},
           .choices = {},
           .minimum = 0,
-          .maximum = 1 << 20};
+          .maximum = 1 << 20,
+          .sweep = true};
 }
 
 }  // namespace tessera

@@ -146,7 +146,7 @@ template <std::same_as<ExpectedField>... Field>
   return list;
 }
 
-/// The user's mistake: reported as one message, exit code 2, nothing run. The text reads `problem (why) what to do`.
+/// The user's mistake: reported as one message, exit code 2, nothing run. The text reads `problem (why); what to do`.
 class UserError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

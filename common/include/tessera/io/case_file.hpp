@@ -6,8 +6,11 @@
 /// `/expected`, optional, holds results to check as well; an output file adds `/output/<variant>/<space>/<field>`.
 /// Nothing converts silently: the dtype in the file is the dtype of the run (the byte order may differ).
 ///
-/// Messages read `file: problem (why) what to do`.
+/// Messages read `file: problem (why); what to do`.
 
+#include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +31,16 @@ class CaseFile final : public FieldSource {
   explicit CaseFile(std::string path);
 
   [[nodiscard]] std::string const& path() const { return path_; }
+
+  /// Reads these fields, and closes the file: shape(), read() and expected() are answered from memory.
+  void keep(std::vector<FieldSpec> const& input, std::vector<FieldSpec> const& output);
+  /// Closes the file, and forgets what keep() read.
+  void close();
+  /// False after close().
+  [[nodiscard]] bool is_open() const { return kept_ || input_.is_open(); }
+  /// Opens the file again after close(). Throws UserError if it was written or replaced since the constructor, also where
+  /// it is open or kept.
+  void reopen();
 
   /// The dtype of the run: the one for which every input field of the app has the dtype that `app.input_fields(dtype)`
   /// asks for. Only dtypes of the app's rows count (all, if it has none). Throws UserError for a missing dataset and
@@ -50,7 +63,7 @@ class CaseFile final : public FieldSource {
   void read(FieldSpec const& field, void* destination) const override;
 
   /// True if there is a group /expected.
-  [[nodiscard]] bool has_expected() const { return expected_.is_open(); }
+  [[nodiscard]] bool has_expected() const { return has_expected_; }
   /// Names and shapes of the fields of /expected that the file has, in the order of `output`; each may be left out.
   /// Throws UserError if one has another dtype or rank, or for a name that the app does not write.
   [[nodiscard]] std::vector<HostField> expected_shapes(std::vector<FieldSpec> const& output) const;
@@ -58,10 +71,27 @@ class CaseFile final : public FieldSource {
   [[nodiscard]] std::vector<HostField> expected(std::vector<FieldSpec> const& output) const;
 
  private:
+  // What tells whether it is the same file as before.
+  struct Stamp {
+    explicit Stamp(std::string const& path);
+    bool operator==(Stamp const&) const = default;
+
+    std::optional<FileIdentity> identity;
+    std::uintmax_t size = 0;
+    std::filesystem::file_time_type written;
+  };
+
+  void open();
+
   std::string path_;
+  Stamp stamp_;
   hdf5::File file_;
   hdf5::Group input_;
   hdf5::Group expected_;
+  bool has_expected_ = false;
+  bool kept_ = false;
+  std::vector<HostField> kept_input_;
+  std::vector<HostField> kept_expected_;
 };
 
 /// Compares the shapes of /expected with those that the app writes for this input (names and shapes; no data needed).

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// KokkosBlas::gemm, and what the variants that call it have to say of it. For files that TESSERA_HAVE_KOKKOS_KERNELS
-/// is defined in.
+/// KokkosBlas::gemm, and what the variants that call it have to say of it. For files
+/// that are compiled with Kokkos Kernels alone.
 
 #include <KokkosKernels_config.h>
 #include <KokkosBlas3_gemm.hpp>

@@ -57,7 +57,9 @@ class Digest {
 
   /// A mini-app begins, with so many cases and these rows in all of them together.
   void begin_app(App const& app, std::size_t cases, std::vector<Row const*> const& rows);
-  void begin_case(CaseReport const& report, std::string const& description);
+  /// `tuning` where the run tries several; `same_input` where the input is the one of the case before.
+  void begin_case(CaseReport const& report, std::string const& description, std::string const& tuning = {},
+                  bool same_input = false);
   /// `repeat` is the command that runs this row alone.
   void add_row(RowReport const& row, std::string const& repeat);
   void leave_out_file(std::string const& reason);
@@ -73,10 +75,10 @@ class Digest {
   // The fastest row of the case that moves most, on one space.
   struct Best {
     double bytes = 0;
-    std::size_t case_index = 0;
+    std::size_t input = 0;
     double seconds = 0;
     double share = unknown;
-    std::string variant;
+    std::string variant;  // with its tuning, where the run tries several: "look_back at tile 256"
     DType dtype = DType::float32;
     std::string text;  // "48% of copy"
   };
@@ -114,6 +116,8 @@ class Digest {
   double case_bytes_ = 0;
   double case_flops_ = 0;
   std::string case_description_;
+  std::string case_tuning_;
+  std::size_t inputs_ = 0;  // begun so far
 
   std::vector<std::pair<std::string, Failure>> failures_;  // by status, app, variant and space
   bool has_best_ = false;                                  // a line named one

@@ -79,6 +79,8 @@ class Case {
 
   [[nodiscard]] virtual DType dtype() const = 0;
   [[nodiscard]] virtual ParameterMap const& parameters() const = 0;
+  /// Takes other values for parameters to sweep; input and reference stay what they are.
+  virtual void tune(ParameterMap const& parameters) = 0;
   /// The input's fields; the data stays owned by the case.
   [[nodiscard]] virtual std::vector<HostField> input() const = 0;
   /// Names and shapes of the output's fields (no data).

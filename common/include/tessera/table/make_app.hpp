@@ -30,6 +30,14 @@ struct VariantRows {
 
 namespace detail {
 
+/// Parameters with the defaults of `Problem::parameters()` where the map says nothing.
+template <class Problem>
+[[nodiscard]] typename Problem::Parameters typed_parameters(ParameterMap const& map) {
+  ParameterMap complete = map;
+  for (ParameterSpec const& spec : Problem::parameters()) complete.try_emplace(spec.name, spec.default_value);
+  return Problem::Parameters::from(complete);
+}
+
 template <class Problem, class T>
 class TypedCase final : public Case {
  public:
@@ -42,6 +50,10 @@ class TypedCase final : public Case {
 
   [[nodiscard]] DType dtype() const override { return dtype_of<T>; }
   [[nodiscard]] ParameterMap const& parameters() const override { return parameters_; }
+  void tune(ParameterMap const& parameters) override {
+    parameters_ = parameters;
+    input_.parameters = typed_parameters<Problem>(parameters);
+  }
   [[nodiscard]] std::vector<HostField> input() const override {
     return named_fields(describe<HostInput>(), shapes_of(input_), memory_);
   }
@@ -163,14 +175,6 @@ std::unique_ptr<RowRun> start_row(Case& problem_case) {
   return std::make_unique<TypedRun<Problem, Variant, Exec, T>>(dynamic_cast<TypedCase<Problem, T>&>(problem_case));
 }
 
-/// Parameters with the defaults of `Problem::parameters()` where the map says nothing.
-template <class Problem>
-[[nodiscard]] typename Problem::Parameters typed_parameters(ParameterMap const& map) {
-  ParameterMap complete = map;
-  for (ParameterSpec const& spec : Problem::parameters()) complete.try_emplace(spec.name, spec.default_value);
-  return Problem::Parameters::from(complete);
-}
-
 template <class Problem, class T>
 [[nodiscard]] Footprint footprint(std::vector<Shape> const& inputs, typename Problem::Parameters const& parameters) {
   using Input = typename Problem::template Input<T, Kokkos::HostSpace>;
@@ -267,7 +271,7 @@ auto with_dtype(DType dtype, Body&& body) {
   });
   if (!found) {
     throw UserError("dtype '" + std::string(name_of(dtype)) +
-                    "' is not in this build (TESSERA_DTYPES left it out) use another or build with it");
+                    "' is not in this build (TESSERA_DTYPES left it out); use another, or build with it");
   }
   return result;
 }

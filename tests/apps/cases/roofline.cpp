@@ -1,0 +1,10 @@
+#include "app_cases.hpp"
+
+namespace tessera::testing {
+
+AppCases app_cases() {
+  return {.base = {{"iterations", Int{50}}},
+          .parameters = {{{"iterations", Int{0}}}, {{"iterations", Int{1}}}, {{"s", -3.0}, {"iterations", Int{7}}}}};
+}
+
+}  // namespace tessera::testing
