@@ -90,18 +90,22 @@ struct Softmax {
 };
 
 /// The matrix of which each row is a group: with axis all, one row.
-struct GroupRows {
-  std::size_t rows;
-  std::size_t cols;
-};
-
-[[nodiscard]] inline GroupRows group_rows(std::size_t rows, std::size_t cols, Axis axis) {
-  return axis == Axis::all ? GroupRows{1, rows * cols} : GroupRows{rows, cols};
+template <class V>
+[[nodiscard]] auto groups_of(V const& matrix, Softmax::Parameters const& parameters) {
+  bool const one = parameters.axis == Axis::all;
+  return Kokkos::View<typename V::data_type, typename V::array_layout, typename V::memory_space,
+                      Kokkos::MemoryTraits<Kokkos::Unmanaged>>(matrix.data(), one ? 1 : matrix.extent(0),
+                                                               one ? matrix.size() : matrix.extent(1));
 }
 
 /// Throws Skip if the groups are columns.
 inline void needs_rows(Softmax::Parameters const& parameters, std::string_view variant) {
   if (parameters.axis == Axis::cols) throw Skip(std::string(variant) + " is for --axis all and rows");
+}
+
+/// Throws Skip if they are not.
+inline void needs_columns(Softmax::Parameters const& parameters, std::string_view variant) {
+  if (parameters.axis != Axis::cols) throw Skip(std::string(variant) + " is for --axis cols");
 }
 
 }  // namespace tessera::softmax

@@ -8,7 +8,7 @@
 #include "../scores.hpp"
 
 #include <tessera/kernels/matrix_product.hpp>
-#include <tessera/kernels/row_softmax.hpp>
+#include <tessera/kernels/softmax.hpp>
 #include <tessera/kernels/transposition.hpp>
 #include <tessera/table/make_app.hpp>
 
@@ -46,7 +46,7 @@ struct Composed {
     Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input)
         : turn_(exec, input.k.extent(0), input.k.extent(1), team_of(input)),
           to_scores_(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), team_of(input)),
-          softmax_(exec, input.q.extent(0), input.k.extent(0), input.parameters.team),
+          softmax_(exec, input.q.extent(0), input.k.extent(0), input.parameters.team, "tessera::attention::composed::softmax"),
           to_output_(exec, input.q.extent(0), input.q.extent(1), input.k.extent(0), team_of(input)),
           scores_(allocate_scores<Exec, T>(input)),
           turned_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::attention::turned"),
@@ -57,7 +57,7 @@ struct Composed {
       turn_("tessera::attention::composed::transpose", exec, input.k.data(), turned_.data());
       to_scores_("tessera::attention::composed::scores", exec, input.q.data(), turned_.data(), scores_.data(),
                  {.load = {static_cast<T>(input.parameters.scale)}, .store = {}});
-      softmax_("tessera::attention::composed::softmax", exec, scores_.data(), scores_.data());
+      softmax_(exec, scores_, scores_);
       to_output_("tessera::attention::composed::output", exec, scores_.data(), input.v.data(), output.out.data());
     }
 

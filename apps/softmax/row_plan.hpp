@@ -1,0 +1,36 @@
+#pragma once
+/// \file
+/// What the variants of rows are made of: one of the kernels for them, with a Tuning.
+
+#include <string>
+
+#include "problem.hpp"
+
+#include <tessera/core/problem.hpp>
+
+namespace tessera::softmax {
+
+template <class Variant, class Exec, class T, class Kernel>
+class RowPlan {
+ public:
+  RowPlan(Exec const& exec, InputOn<Softmax, Exec, T> const& input)
+      : RowPlan(exec, input.parameters, groups_of(input.x, input.parameters)) {}
+
+  void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& input,
+                  OutputOn<Softmax, Exec, T> const& output) const {
+    softmax_(exec, groups_of(input.x, input.parameters), groups_of(output.y, input.parameters));
+  }
+
+  [[nodiscard]] double rounding_steps() const { return softmax_.rounding_steps(); }
+  [[nodiscard]] Kernel const& softmax() const { return softmax_; }
+
+ private:
+  template <class Groups>
+  RowPlan(Exec const& exec, Softmax::Parameters const& parameters, Groups const& x)
+      : softmax_((needs_rows(parameters, Variant::info.name), exec), x.extent(0), x.extent(1), parameters.team,
+                 "tessera::softmax::" + std::string(Variant::info.name)) {}
+
+  Kernel softmax_;
+};
+
+}  // namespace tessera::softmax
