@@ -46,7 +46,8 @@ struct Composed {
     Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input)
         : turn_(exec, input.k.extent(0), input.k.extent(1), team_of(input)),
           to_scores_(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), team_of(input)),
-          softmax_(exec, input.q.extent(0), input.k.extent(0), input.parameters.team, "tessera::attention::composed::softmax"),
+          softmax_(exec, input.q.extent(0), input.k.extent(0), input.parameters.team,
+                   "tessera::attention::composed::softmax"),
           to_output_(exec, input.q.extent(0), input.q.extent(1), input.k.extent(0), team_of(input)),
           scores_(allocate_scores<Exec, T>(input)),
           turned_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::attention::turned"),

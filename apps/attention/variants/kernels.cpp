@@ -26,7 +26,8 @@ struct Kernels {
    public:
 #ifdef TESSERA_HAVE_KOKKOS_KERNELS
     Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input)
-        : softmax_(exec, input.q.extent(0), input.k.extent(0), input.parameters.team, "tessera::attention::kernels::softmax") {
+        : softmax_(exec, input.q.extent(0), input.k.extent(0), input.parameters.team,
+                   "tessera::attention::kernels::softmax") {
       needs_int_extents({input.q.extent(0), input.q.extent(1), input.k.extent(0)});
       scores_ = allocate_scores<Exec, T>(input);
       steps_ = softmax_.rounding_steps() + 8 + static_cast<double>(input.k.extent(0));
