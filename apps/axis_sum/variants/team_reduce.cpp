@@ -1,10 +1,8 @@
 /// \file
-/// The plain Kokkos answer: a team for each sum, and a reduction over its threads and lanes. Rows are read as they lie in
-/// memory; a column's elements are a row apart, which is what the other variants are for.
+/// The plain Kokkos answer: a team and its reduction for each sum. A column's elements are a row apart.
 
 #include "../problem.hpp"
 
-#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
@@ -21,25 +19,23 @@ struct TeamReduce {
 
     Plan(Exec const& exec, InputOn<AxisSum, Exec, T> const& in)
         : threads(kernels::team_size(exec, in.parameters.team)) {}
-
     void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in, OutputOn<AxisSum, Exec, T> const& to) const {
       auto const a = in.a;
       auto const out = to.out;
-      bool const of_rows = in.parameters.axis == 1;
-      Kokkos::parallel_for(
-          "tessera::axis_sum::team_reduce::sum", Teams(exec, league_of(out.extent(0)), threads),
-          KOKKOS_LAMBDA(typename Teams::member_type const& team) {
-            int const i = team.league_rank();
-            Accumulator<T> total;
-            Kokkos::parallel_reduce(
-                Kokkos::TeamThreadRange(team, a.extent(of_rows ? 1 : 0)),
-                [&](std::size_t k, Accumulator<T>& sum) { sum += of_rows ? a(i, k) : a(k, i); }, total);
-            Kokkos::single(Kokkos::PerTeam(team), [&] { out(i) = static_cast<T>(total); });
-          });
+      bool const rows = in.parameters.axis == 1;
+      auto const sum_one = KOKKOS_LAMBDA(typename Teams::member_type const& team) {
+        int const i = team.league_rank();
+        auto const range = Kokkos::TeamThreadRange(team, a.extent(rows ? 1 : 0));
+        Accumulator<T> total;
+        Kokkos::parallel_reduce(
+            range, [&](std::size_t k, Accumulator<T>& sum) { sum += rows ? a(i, k) : a(k, i); }, total);
+        Kokkos::single(Kokkos::PerTeam(team), [&] { out(i) = static_cast<T>(total); });
+      };
+      Teams const teams(exec, league_of(out.extent(0)), threads);
+      Kokkos::parallel_for("tessera::axis_sum::team_reduce::sum", teams, sum_one);
     }
   };
 };
-
 VariantRows team_reduce() { return rows<AxisSum, TeamReduce>(); }
 
 }  // namespace tessera::axis_sum
