@@ -22,8 +22,16 @@ int compare(char const* what, Vector const& found, std::vector<std::int32_t> con
 int check(Exec const& exec) {
   using namespace tessera::kernels;
   int wrong = 0;
-  for (auto const [rows, cols] :
-       {std::pair{0, 3}, {3, 0}, {1, 1}, {7, 5}, {1001, 3}, {40, 4100}, {2, 300007}, {5003, 12}, {300007, 2}}) {
+  for (auto const [rows, cols] : {std::pair{0, 3},
+                                  {3, 0},
+                                  {1, 1},
+                                  {7, 5},
+                                  {1001, 3},
+                                  {101, 33},
+                                  {40, 4100},
+                                  {2, 300007},
+                                  {5003, 12},
+                                  {300007, 2}}) {
     Matrix const in("in", rows, cols);
     auto const host = Kokkos::create_mirror_view(in);
     std::vector<std::int32_t> of_rows(rows);

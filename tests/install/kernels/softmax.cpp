@@ -40,7 +40,8 @@ int compare(char const* what, Matrix const& out, bool by_rows) {
 int check(Exec const& exec) {
   using namespace tessera::kernels;
   int wrong = 0;
-  for (auto const [rows, cols] : {std::pair{0, 3}, {3, 0}, {1, 1}, {7, 5}, {33, 100}, {2, 40001}, {1003, 12}}) {
+  for (auto const [rows, cols] :
+       {std::pair{0, 3}, {3, 0}, {1, 1}, {7, 5}, {33, 100}, {1, 40001}, {2, 40001}, {1003, 12}}) {
     Matrix const in("in", rows, cols);
     Matrix const out("out", rows, cols);
     auto const host = Kokkos::create_mirror_view(in);
