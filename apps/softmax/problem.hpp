@@ -89,7 +89,7 @@ struct Softmax {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// The matrix of which each row is a group: with axis all, one row.
+/// The matrix of which each row or column is a group: with axis all, one row.
 template <class V>
 [[nodiscard]] auto groups_of(V const& matrix, Softmax::Parameters const& parameters) {
   bool const one = parameters.axis == Axis::all;
@@ -98,14 +98,10 @@ template <class V>
                                                                one ? matrix.size() : matrix.extent(1));
 }
 
-/// Throws Skip if the groups are columns.
-inline void needs_rows(Softmax::Parameters const& parameters, std::string_view variant) {
-  if (parameters.axis == Axis::cols) throw Skip(std::string(variant) + " is for --axis all and rows");
-}
-
-/// Throws Skip if they are not.
-inline void needs_columns(Softmax::Parameters const& parameters, std::string_view variant) {
-  if (parameters.axis != Axis::cols) throw Skip(std::string(variant) + " is for --axis cols");
+/// Throws Skip if the groups are columns and the variant is for rows, or the other way round.
+inline void needs_axis(Softmax::Parameters const& parameters, Axis axis, std::string_view variant) {
+  if ((parameters.axis == Axis::cols) == (axis == Axis::cols)) return;
+  throw Skip(std::string(variant) + (axis == Axis::cols ? " is for --axis cols" : " is for --axis all and rows"));
 }
 
 }  // namespace tessera::softmax

@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#include "../row_plan.hpp"
+#include "../plan.hpp"
 
 #include <tessera/kernels/split_softmax.hpp>
 #include <tessera/table/make_app.hpp>
@@ -20,8 +20,8 @@ struct BufferReduction {
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
-  class Plan : public RowPlan<BufferReduction, Exec, T, kernels::SplitRowSoftmax<Exec, T>> {
-    using RowPlan<BufferReduction, Exec, T, kernels::SplitRowSoftmax<Exec, T>>::RowPlan;
+  class Plan : public KernelPlan<BufferReduction, Axis::rows, Exec, T, kernels::SplitRowSoftmax<Exec, T>> {
+    using KernelPlan<BufferReduction, Axis::rows, Exec, T, kernels::SplitRowSoftmax<Exec, T>>::KernelPlan;
 
    public:
     [[nodiscard]] std::string note() const {

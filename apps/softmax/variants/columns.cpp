@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#include "../column_plan.hpp"
+#include "../plan.hpp"
 
 #include <tessera/kernels/column_softmax.hpp>
 #include <tessera/table/make_app.hpp>
@@ -18,8 +18,8 @@ struct Columns {
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
-  class Plan : public ColumnPlan<Columns, Exec, T, kernels::ColumnSoftmax<Exec, T>> {
-    using ColumnPlan<Columns, Exec, T, kernels::ColumnSoftmax<Exec, T>>::ColumnPlan;
+  class Plan : public KernelPlan<Columns, Axis::cols, Exec, T, kernels::ColumnSoftmax<Exec, T>> {
+    using KernelPlan<Columns, Axis::cols, Exec, T, kernels::ColumnSoftmax<Exec, T>>::KernelPlan;
 
    public:
     [[nodiscard]] std::string note() const {

@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "../row_plan.hpp"
+#include "../plan.hpp"
 
 #include <tessera/kernels/softmax.hpp>
 #include <tessera/table/make_app.hpp>
@@ -27,7 +27,7 @@ struct LanesPerRow {
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
-  using Plan = RowPlan<LanesPerRow, Exec, T, kernels::RowSoftmax<Exec, T, ByLanes<Exec, T>>>;
+  using Plan = KernelPlan<LanesPerRow, Axis::rows, Exec, T, kernels::RowSoftmax<Exec, T, ByLanes<Exec, T>>>;
 };
 
 VariantRows lanes_per_row() { return rows<Softmax, LanesPerRow>(); }

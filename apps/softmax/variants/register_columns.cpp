@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#include "../column_plan.hpp"
+#include "../plan.hpp"
 
 #include <tessera/kernels/held_column_softmax.hpp>
 #include <tessera/table/make_app.hpp>
@@ -19,8 +19,8 @@ struct RegisterColumns {
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
-  class Plan : public ColumnPlan<RegisterColumns, Exec, T, kernels::HeldColumnSoftmax<Exec, T>> {
-    using ColumnPlan<RegisterColumns, Exec, T, kernels::HeldColumnSoftmax<Exec, T>>::ColumnPlan;
+  class Plan : public KernelPlan<RegisterColumns, Axis::cols, Exec, T, kernels::HeldColumnSoftmax<Exec, T>> {
+    using KernelPlan<RegisterColumns, Axis::cols, Exec, T, kernels::HeldColumnSoftmax<Exec, T>>::KernelPlan;
 
    public:
     [[nodiscard]] std::string note() const {

@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#include "../row_plan.hpp"
+#include "../plan.hpp"
 
 #include <tessera/kernels/softmax.hpp>
 #include <tessera/table/make_app.hpp>
@@ -28,7 +28,7 @@ struct TeamPerRow {
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
-  using Plan = RowPlan<TeamPerRow, Exec, T, kernels::RowSoftmax<Exec, T, ByTeams<Exec, T>>>;
+  using Plan = KernelPlan<TeamPerRow, Axis::rows, Exec, T, kernels::RowSoftmax<Exec, T, ByTeams<Exec, T>>>;
 };
 
 VariantRows team_per_row() { return rows<Softmax, TeamPerRow>(); }
