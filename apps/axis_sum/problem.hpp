@@ -75,12 +75,6 @@ struct AxisSum : MatrixProblem<Parameters> {
 
 using collective::Accumulator;
 
-/// The output's memory as accumulators.
-template <class T, class Memory>
-[[nodiscard]] Accumulator<T>* accumulators_of(Array<T*, Memory> const& out) {
-  return reinterpret_cast<Accumulator<T>*>(out.data());
-}
-
 /// Throws Skip if the run is along the other axis than the variant's.
 inline void needs_axis(AxisSum::Parameters const& parameters, std::int64_t axis, std::string_view variant) {
   if (parameters.axis == axis) return;

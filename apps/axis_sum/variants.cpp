@@ -11,6 +11,7 @@
 
 namespace tessera::axis_sum {
 
+VariantRows team_reduce();
 VariantRows team_per_row();
 VariantRows lanes_per_row();
 VariantRows split_rows();
@@ -20,7 +21,7 @@ VariantRows kernels();
 
 App app() {
   return make_app<AxisSum>(
-      {team_per_row(), lanes_per_row(), split_rows(), columns_two_stage(), columns_atomic(), kernels()});
+      {team_reduce(), team_per_row(), lanes_per_row(), split_rows(), columns_two_stage(), columns_atomic(), kernels()});
 }
 
 std::vector<ParameterSpec> AxisSum::parameters() {

@@ -89,19 +89,19 @@ struct Softmax {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// The matrix of which each row is a group: with axis all, one row.
-struct GroupRows {
-  std::size_t rows;
-  std::size_t cols;
-};
-
-[[nodiscard]] inline GroupRows group_rows(std::size_t rows, std::size_t cols, Axis axis) {
-  return axis == Axis::all ? GroupRows{1, rows * cols} : GroupRows{rows, cols};
+/// The matrix of which each row or column is a group: with axis all, one row.
+template <class V>
+[[nodiscard]] auto groups_of(V const& matrix, Softmax::Parameters const& parameters) {
+  bool const one = parameters.axis == Axis::all;
+  return Kokkos::View<typename V::data_type, typename V::array_layout, typename V::memory_space,
+                      Kokkos::MemoryTraits<Kokkos::Unmanaged>>(matrix.data(), one ? 1 : matrix.extent(0),
+                                                               one ? matrix.size() : matrix.extent(1));
 }
 
-/// Throws Skip if the groups are columns.
-inline void needs_rows(Softmax::Parameters const& parameters, std::string_view variant) {
-  if (parameters.axis == Axis::cols) throw Skip(std::string(variant) + " is for --axis all and rows");
+/// Throws Skip if the groups are columns and the variant is for rows, or the other way round.
+inline void needs_axis(Softmax::Parameters const& parameters, Axis axis, std::string_view variant) {
+  if ((parameters.axis == Axis::cols) == (axis == Axis::cols)) return;
+  throw Skip(std::string(variant) + (axis == Axis::cols ? " is for --axis cols" : " is for --axis all and rows"));
 }
 
 }  // namespace tessera::softmax

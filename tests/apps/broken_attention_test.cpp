@@ -7,11 +7,9 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "../../apps/attention/key_stream.hpp"
-#include "../../apps/attention/partial.hpp"
 #include "../../apps/attention/problem.hpp"
 
-#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/key_stream_attention.hpp>
 
 namespace tessera::attention {
 namespace {
@@ -102,36 +100,50 @@ TEST(BrokenAttention, PaddedKeys) {
 TEST(BrokenAttention, PerPiece) { testing::expect_caught<Attention, Broken<Mistake::per_piece>>(size, small, "out"); }
 TEST(BrokenAttention, LastKey) { testing::expect_caught<Attention, Broken<Mistake::last_key>>(size, small, "out"); }
 
-// Rows that few lanes hold between them: a host's thread of 8 lanes then has several groups, as a GPU's has.
-template <int share, int columns, int queries, bool in_packs>
-struct InGroups {
-  static constexpr VariantInfo info{.name = "in_groups", .summary = "several groups of lanes in a thread"};
+// The key stream with a Tuning of its own, for rows of at most `most` columns.
+template <template <class, class> class Tuning, int most>
+struct Streamed {
+  static constexpr VariantInfo info{.name = "streamed", .summary = "keys stream by, as another space would choose"};
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
   struct Plan {
-    static constexpr int pack = in_packs ? std::min(columns, collective::pack_width<T>) : 1;
-    using Kernel = KeyStream<Exec, T, share, columns, queries, pack>;
-    static_assert(Kernel::groups > 1);
-    Task<T> task;
-    int threads;
+    kernels::KeyStreamAttention<Exec, T, Tuning<Exec, T>> attend;
 
     Plan(Exec const& exec, InputOn<Attention, Exec, T> const& in)
-        : task(task_of(in)), threads(kernels::team_size(exec, in.parameters.team, Kernel::vector_length)) {
-      if (task.dim > share * columns || task.dim % pack != 0) throw Skip("rows that the kernel does not take");
-    }
+        : attend((check(in.q.extent(1)), exec), in.q.extent(0), in.k.extent(0), in.q.extent(1), in.parameters.chunks,
+                 in.parameters.team) {}
     void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& in,
                     OutputOn<Attention, Exec, T> const& out) const {
-      Kernel{with_arrays(task, in, out)}.enqueue("tessera::tests::in_groups", exec, threads);
+      attend(exec, in.q, in.k, in.v, out.out, static_cast<T>(in.parameters.scale));
     }
-    [[nodiscard]] double rounding_steps() const { return Kernel::rounding_steps(task.keys, threads); }
+    [[nodiscard]] double rounding_steps() const { return attend.rounding_steps(); }
+
+   private:
+    static void check(std::size_t dim) {
+      if (dim > most) throw Skip("rows that the kernel does not take");
+    }
   };
 };
 
+// Rows that few lanes hold between them: a host's thread of 8 lanes then has several groups, as a GPU's has.
+template <int of_row, int of_lane, int together>
+struct InGroups {
+  template <class Exec, class T>
+  struct Tuning : kernels::KeyStreamTuning<Exec, T> {
+    static constexpr int share[] = {of_row, of_row, of_row, of_row};
+    static constexpr int columns[] = {of_lane, of_lane, of_lane, of_lane};
+    static constexpr int queries = together;
+    static constexpr bool any_row = false;
+    static_assert(Tuning::lanes > of_row);
+  };
+  using Variant = Streamed<Tuning, of_row * of_lane>;
+};
+
 TEST(AttentionLanes, SeveralGroupsOfAThread) {
-  App const app =
-      make_app<Attention>({rows<Attention, InGroups<4, 4, 4, true>>(), rows<Attention, InGroups<4, 4, 1, false>>(),
-                           rows<Attention, InGroups<4, 4, 2, false>>(), rows<Attention, InGroups<2, 8, 1, true>>(),
-                           rows<Attention, InGroups<2, 4, 2, false>>(), rows<Attention, InGroups<1, 8, 1, false>>()});
+  App const app = make_app<Attention>(
+      {rows<Attention, InGroups<4, 4, 4>::Variant>(), rows<Attention, InGroups<4, 4, 1>::Variant>(),
+       rows<Attention, InGroups<4, 4, 2>::Variant>(), rows<Attention, InGroups<2, 8, 1>::Variant>(),
+       rows<Attention, InGroups<2, 4, 2>::Variant>(), rows<Attention, InGroups<1, 8, 1>::Variant>()});
   int compared = 0;
   for (Row const& row : app.rows) {
     if (!testing::is_wanted(row)) continue;
@@ -139,7 +151,11 @@ TEST(AttentionLanes, SeveralGroupsOfAThread) {
       for (std::size_t const keys : {1, 2, 7, 8, 9, 16, 33, 250}) {
         for (std::int64_t const team : {1, 3, 4}) {
           for (double const scale : {0.3, 30.0}) {
-            ParameterMap const map{{"dim", dim}, {"queries", std::int64_t{5}}, {"scale", scale}, {"team", team}};
+            ParameterMap const map{{"dim", dim},
+                                   {"queries", std::int64_t{5}},
+                                   {"scale", scale},
+                                   {"chunks", std::int64_t{1}},
+                                   {"team", team}};
             auto const problem_case =
                 app.generate(row.dtype, keys * static_cast<std::size_t>(dim), 1, testing::with_defaults(app, map));
             std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 1);
@@ -155,74 +171,18 @@ TEST(AttentionLanes, SeveralGroupsOfAThread) {
   EXPECT_GT(compared, 0);
 }
 
-// What is known of a query after one piece of the keys, by a loop: an index for each piece and query.
-template <class T>
-struct AttendPiece {
-  Task<T> task;
-
-  KOKKOS_FUNCTION void operator()(std::size_t at) const {
-    std::size_t const query = at % task.queries;
-    int const piece = static_cast<int>(at / task.queries);
-    auto const score_of = [&](std::size_t key) {
-      T score = 0;
-      for (int c = 0; c < task.dim; ++c) score += task.q[query * task.dim + c] * task.k[key * task.dim + c];
-      return score * task.scale;
-    };
-    T largest = collective::minus_infinity<T>();
-    for (std::size_t key = task.begin(piece); key < task.end(piece); ++key) {
-      largest = collective::Max<T>{}(largest, score_of(key));
-    }
-    T* const sums = task.row(query, piece);
-    T total = 0;
-    for (int c = 0; c < task.dim; ++c) sums[c] = 0;
-    for (std::size_t key = task.begin(piece); key < task.end(piece); ++key) {
-      T const weight = weight_of(score_of(key), largest);
-      total += weight;
-      for (int c = 0; c < task.dim; ++c) sums[c] += weight * task.v[key * task.dim + c];
-    }
-    task.largest[at] = largest;
-    task.total[at] = total;
-  }
-};
-
-// Pieces by the loop, put together by teams of at most `across` columns each.
 template <int across>
-struct Merged {
-  static constexpr VariantInfo info{.name = "merged", .summary = "pieces put together by teams of few columns"};
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
-  struct Plan {
-    using Numbers = Kokkos::View<T*, typename Exec::memory_space>;
-    Task<T> task;
-    std::int64_t team;
-    Numbers sums;
-    Numbers largest;
-    Numbers total;
-
-    Plan(Exec const&, InputOn<Attention, Exec, T> const& in) : task(task_of(in)), team(in.parameters.team) {
-      auto const pieces = kernels::split(task.keys, 1, static_cast<std::size_t>(in.parameters.chunks));
-      if (pieces.count < 2) throw Skip("one piece");
-      task.chunk = pieces.size;
-      task.chunks = pieces.count;
-      std::size_t const rows = task.queries * pieces.count;
-      task.sums = (sums = Numbers("tessera::tests::sums", rows * task.dim)).data();
-      task.largest = (largest = Numbers("tessera::tests::largest", rows)).data();
-      task.total = (total = Numbers("tessera::tests::total", rows)).data();
-    }
-    void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& in,
-                    OutputOn<Attention, Exec, T> const& out) const {
-      Task<T> const given = with_arrays(task, in, out);
-      Kokkos::parallel_for("tessera::tests::attend_piece",
-                           Kokkos::RangePolicy<Exec>(exec, 0, given.queries * given.chunks), AttendPiece<T>{given});
-      MergePieces<Exec, T, across>::enqueue("tessera::tests::merge_pieces", exec, given, team);
-    }
+struct MergedBy {
+  template <class Exec, class T>
+  struct Tuning : kernels::KeyStreamTuning<Exec, T> {
+    static constexpr int merge_across = across;
   };
 };
 
 // Several teams a query, the last of which may have fewer columns; and several slices of the pieces.
 template <int across>
 void expect_merges() {
-  App const app = make_app<Attention>({rows<Attention, Merged<across>>()});
+  App const app = make_app<Attention>({rows<Attention, Streamed<MergedBy<across>::template Tuning, 256>>()});
   int compared = 0;
   for (Row const& row : app.rows) {
     if (!testing::is_wanted(row)) continue;

@@ -2,12 +2,19 @@
 
 #include "broken_rows.hpp"
 
-#include "../../apps/axis_sum/columns.hpp"
-#include "../../apps/axis_sum/lane_rows.hpp"
 #include "../../apps/axis_sum/problem.hpp"
+
+#include <tessera/kernels/sum_columns.hpp>
+#include <tessera/kernels/sum_rows.hpp>
 
 namespace tessera::axis_sum {
 namespace {
+
+// The output's memory as accumulators.
+template <class T, class Memory>
+Accumulator<T>* accumulators_of(Array<T*, Memory> const& out) {
+  return reinterpret_cast<Accumulator<T>*>(out.data());
+}
 
 // Adds up `count` elements from `first + begin_of(i)` on, `apart` from each other: a whole row or column, or not.
 template <class T>
@@ -108,43 +115,47 @@ TEST(BrokenAxisSum, NotZeroed) { testing::expect_caught<AxisSum, NotZeroed>(17 *
 TEST(BrokenAxisSum, SwapsAxes) { testing::expect_caught<AxisSum, SwapsAxes>(17 * 59, of_rows, "out"); }
 TEST(BrokenAxisSum, FirstChunkOnly) { testing::expect_caught<AxisSum, FirstChunkOnly>(17 * 59, of_columns, "out"); }
 
-struct LaneTwoStage {
-  static constexpr VariantInfo info{.name = "lane_two_stage", .summary = "columns by lanes, on every space"};
-  template <ExecutionSpace Exec, class T>
-  class Plan : public TwoStageColumns<Exec, T, LaneColumns> {
-    using TwoStageColumns<Exec, T, LaneColumns>::TwoStageColumns;
-  };
-};
-
-struct LaneAtomic {
+// A kernel with a Tuning of its own.
+template <template <class, class> class Kernel, bool atomic>
+struct Tuned {
   static constexpr VariantInfo info{
-      .name = "lane_atomic", .summary = "columns by lanes with atomics, on every space", .deterministic = false};
-  template <ExecutionSpace Exec, class T>
-  class Plan : public AtomicColumns<Exec, T, LaneColumns> {
-    using AtomicColumns<Exec, T, LaneColumns>::AtomicColumns;
-  };
-};
-
-// Rows of whole packs (N > 1) or of any length, by W lanes.
-template <int W, bool in_packs, int InFlight>
-struct RowsByLanes {
-  static constexpr VariantInfo info{.name = "rows_by_lanes", .summary = "rows by lanes, on every space"};
+      .name = "tuned", .summary = "a kernel that another space would choose", .deterministic = !atomic};
   template <ExecutionSpace Exec, class T>
   struct Plan {
-    using Kernel = LaneRows<Exec, T, W, in_packs ? collective::pack_width<T> : 1, InFlight>;
+    static constexpr bool atomic_sums = atomic;
+    Kernel<Exec, T> sum;
 
-    Plan(Exec const& exec, InputOn<AxisSum, Exec, T> const& in) : steps(Kernel::rounding_steps(in.a.extent(1))) {
-      (void)kernels::team_size(exec, in.parameters.team, Kernel::vector_length);
-    }
+    Plan(Exec const& exec, InputOn<AxisSum, Exec, T> const& in)
+        : sum(exec, in.a.extent(0), in.a.extent(1), in.parameters.team) {}
     void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
                     OutputOn<AxisSum, Exec, T> const& out) const {
-      if (in.a.extent(0) == 0) return;
-      Kernel::enqueue(exec, in.parameters.team, in.a.data(), accumulators_of(out.out), in.a.extent(0), in.a.extent(1));
+      sum(exec, in.a, out.out);
     }
-    [[nodiscard]] double rounding_steps() const { return steps; }
-
-    double steps;
+    [[nodiscard]] double rounding_steps() const { return sum.rounding_steps(); }
   };
+};
+
+template <bool adds>
+struct ColumnsByLanes {
+  template <class Exec, class T>
+  struct Tuning : kernels::ColumnSumTuning<Exec, T> {
+    static constexpr bool tiles = false;
+    static constexpr bool atomic = adds;
+  };
+  template <class Exec, class T>
+  using Kernel = kernels::SumColumns<Exec, T, Tuning<Exec, T>>;
+};
+
+template <kernels::RowSumMethod chosen>
+struct Rows {
+  template <class Exec, class T>
+  struct Tuning : kernels::RowSumTuning<Exec, T> {
+    static constexpr auto method = chosen;
+    static constexpr bool in_packs = true;
+    static constexpr std::size_t most_for_lanes = 100;
+  };
+  template <class Exec, class T>
+  using Kernel = kernels::SumRows<Exec, T, Tuning<Exec, T>>;
 };
 
 void run_on_every_space(App const& app, std::int64_t axis, std::vector<Shape> const& shapes) {
@@ -164,19 +175,38 @@ void run_on_every_space(App const& app, std::int64_t axis, std::vector<Shape> co
 }
 
 TEST(AxisSum, ColumnsByLanes) {
-  run_on_every_space(make_app<AxisSum>({rows<AxisSum, LaneTwoStage>(), rows<AxisSum, LaneAtomic>()}), 0,
-                     {{0, 5}, {1, 1}, {1, 131}, {1003, 1}, {501, 3}, {499, 4}, {40, 64}, {57, 55}, {200, 20}});
+  run_on_every_space(make_app<AxisSum>({rows<AxisSum, Tuned<ColumnsByLanes<false>::Kernel, false>>(),
+                                        rows<AxisSum, Tuned<ColumnsByLanes<true>::Kernel, true>>()}),
+                     0, {{0, 5}, {1, 1}, {1, 131}, {1003, 1}, {501, 3}, {499, 4}, {40, 64}, {57, 55}, {200, 20}});
 }
 
 TEST(AxisSum, RowsByLanes) {
-  run_on_every_space(
-      make_app<AxisSum>({rows<AxisSum, RowsByLanes<1, true, 4>>(), rows<AxisSum, RowsByLanes<4, true, 4>>(),
-                         rows<AxisSum, RowsByLanes<32, true, 4>>()}),
-      1, {{0, 8}, {5, 0}, {1, 4}, {1, 1024}, {1003, 4}, {997, 16}, {33, 20}, {65, 128}, {31, 132}});
-  run_on_every_space(
-      make_app<AxisSum>({rows<AxisSum, RowsByLanes<1, false, 8>>(), rows<AxisSum, RowsByLanes<4, false, 8>>(),
-                         rows<AxisSum, RowsByLanes<32, false, 8>>()}),
-      1, {{0, 5}, {5, 0}, {1, 1}, {1, 1003}, {1003, 1}, {1001, 3}, {33, 17}, {65, 31}, {31, 133}});
+  run_on_every_space(make_app<AxisSum>({rows<AxisSum, Tuned<Rows<kernels::RowSumMethod::lanes>::Kernel, false>>()}), 1,
+                     {{0, 8},
+                      {5, 0},
+                      {1, 4},
+                      {1, 1024},
+                      {1003, 4},
+                      {997, 8},
+                      {997, 16},
+                      {33, 20},
+                      {65, 40},
+                      {65, 128},
+                      {31, 132},
+                      {1, 1},
+                      {1, 1003},
+                      {1003, 1},
+                      {1001, 3},
+                      {33, 17},
+                      {65, 31},
+                      {31, 133},
+                      {1003, 7}});
+}
+
+// Lanes up to 100 elements, several teams from there on.
+TEST(AxisSum, RowsByLength) {
+  run_on_every_space(make_app<AxisSum>({rows<AxisSum, Tuned<Rows<kernels::RowSumMethod::automatic>::Kernel, false>>()}),
+                     1, {{0, 101}, {101, 100}, {101, 101}, {3, 5003}, {1, 100003}});
 }
 
 }  // namespace

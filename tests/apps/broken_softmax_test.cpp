@@ -7,12 +7,12 @@
 
 #include "broken_rows.hpp"
 
-#include "../../apps/softmax/chunked_columns.hpp"
-#include "../../apps/softmax/column_holders.hpp"
 #include "../../apps/softmax/problem.hpp"
-#include "../../apps/softmax/row_chunks.hpp"
 
-#include <tessera/kernels/row_softmax.hpp>
+#include <tessera/kernels/column_softmax.hpp>
+#include <tessera/kernels/held_column_softmax.hpp>
+#include <tessera/kernels/softmax.hpp>
+#include <tessera/kernels/split_softmax.hpp>
 
 namespace tessera::softmax {
 namespace {
@@ -143,63 +143,28 @@ TEST(BrokenSoftmax, NanIsLost) {
 
 // ---------------------------------------------------------------------------------------- kernels of GPUs, on hosts too
 
-// One kernel of rows in registers or sweeps: `Kernel<Exec, T>::type`, and what it takes.
-template <template <class, class> class Choice>
-struct OneKernel {
-  static constexpr VariantInfo info{.name = "one_kernel", .summary = "a kernel of rows, on every space"};
+// A kernel with a Tuning of its own.
+template <template <class, class> class Kernel>
+struct Tuned {
+  static constexpr VariantInfo info{.name = "tuned", .summary = "a kernel that another space would choose"};
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
   struct Plan {
-    using Kernel = typename Choice<Exec, T>::type;
-    int threads;
-    double steps;
+    Kernel<Exec, T> kernel;
 
     Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& in)
-        : threads(kernels::team_size(exec, in.parameters.team, Kernel::vector_length)),
-          steps(Kernel::rounding_steps(in.x.extent(1), threads)) {
-      if (in.x.extent(1) > Choice<Exec, T>::most(threads)) throw Skip("too long");
-      if (in.x.extent(1) % Choice<Exec, T>::pack != 0) throw Skip("no whole packs");
+        : kernel(exec, in.x.extent(0), in.x.extent(1), in.parameters.team) {}
+    void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& in, OutputOn<Softmax, Exec, T> const& out) {
+      kernel(exec, in.x, out.y);
     }
-    void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& in,
-                    OutputOn<Softmax, Exec, T> const& out) const {
-      if (in.x.size() == 0) return;
-      Kernel::enqueue("tessera::tests::one_kernel", exec,
-                      kernels::SoftmaxRows<T>{in.x.data(), out.y.data(), in.x.extent(0), in.x.extent(1), T(1)},
-                      threads);
-    }
-    [[nodiscard]] double rounding_steps() const { return steps; }
+    [[nodiscard]] double rounding_steps() const { return kernel.rounding_steps(); }
   };
 };
 
-template <bool in_packs, int Packs>
-struct TeamChoice {
-  template <class Exec, class T>
-  struct On {
-    static constexpr int pack = in_packs ? collective::pack_width<T> : 1;
-    using type = kernels::detail::TeamSoftmax<Exec, T, Packs, pack>;
-    static std::size_t most(int threads) { return static_cast<std::size_t>(threads) * type::of_thread; }
-  };
-};
-
-template <int W, bool in_packs, int Packs, int InFlight>
-struct LanesChoice {
-  template <class Exec, class T>
-  struct On {
-    static constexpr int pack = in_packs ? collective::pack_width<T> : 1;
-    using type = kernels::detail::LanesSoftmax<Exec, T, W, Packs, pack, InFlight>;
-    static std::size_t most(int) { return type::most_cols; }
-  };
-};
-
-template <bool in_packs>
-struct SweepChoice {
-  template <class Exec, class T>
-  struct On {
-    static constexpr int pack = in_packs ? collective::pack_width<T> : 1;
-    using type = kernels::detail::SweepSoftmax<Exec, T, pack>;
-    static std::size_t most(int) { return std::numeric_limits<std::size_t>::max(); }
-  };
-};
+template <template <class, class> class Kernel>
+App app_of() {
+  return make_app<Softmax>({rows<Softmax, Tuned<Kernel>>()});
+}
 
 void run_matrices(App const& app, std::string const& axis, std::vector<Shape> const& shapes) {
   for (std::int64_t const team : {0, 2, 3}) {
@@ -215,102 +180,75 @@ void run_matrices(App const& app, std::string const& axis, std::vector<Shape> co
   }
 }
 
+template <kernels::SoftmaxMethod chosen, int few, int many>
+struct Rows {
+  template <class Exec, class T>
+  struct Tuning : kernels::SoftmaxTuning<Exec, T> {
+    static constexpr auto method = chosen;
+    static constexpr int few_packs = few;
+    static constexpr int many_packs = many;
+  };
+  template <class Exec, class T>
+  using Kernel = kernels::RowSoftmax<Exec, T, Tuning<Exec, T>>;
+};
+
+// Rows of whole packs and others; by one team of few threads, and by one of many.
 TEST(Softmax, RowsInRegistersOfTeams) {
-  std::vector<Shape> const shapes{{1, 1}, {3, 4}, {7, 64}, {5, 100}, {2, 333}, {40, 96}, {1, 384}};
-  run_matrices(make_app<Softmax>({rows<Softmax, OneKernel<TeamChoice<true, 4>::On>>()}), "rows", shapes);
-  run_matrices(make_app<Softmax>({rows<Softmax, OneKernel<TeamChoice<false, 16>::On>>()}), "rows", shapes);
+  run_matrices(app_of<Rows<kernels::SoftmaxMethod::team, 4, 8>::Kernel>(), "rows",
+               {{1, 1}, {3, 4}, {7, 64}, {5, 100}, {2, 333}, {40, 96}, {1, 384}, {40, 95}, {2, 509}});
 }
 
 TEST(Softmax, RowsInRegistersOfLanes) {
-  std::vector<Shape> const shapes{{1, 1}, {9, 3}, {101, 4}, {7, 16}, {33, 13}, {5, 100}, {3, 512}, {2, 509}};
-  run_matrices(make_app<Softmax>({rows<Softmax, OneKernel<LanesChoice<1, true, 1, 4>::On>>(),
-                                  rows<Softmax, OneKernel<LanesChoice<4, true, 1, 4>::On>>(),
-                                  rows<Softmax, OneKernel<LanesChoice<32, true, 8, 1>::On>>()}),
-               "rows", shapes);
-  run_matrices(make_app<Softmax>({rows<Softmax, OneKernel<LanesChoice<4, false, 4, 4>::On>>(),
-                                  rows<Softmax, OneKernel<LanesChoice<32, false, 16, 1>::On>>()}),
-               "rows", shapes);
+  run_matrices(
+      app_of<Rows<kernels::SoftmaxMethod::lanes, 4, 8>::Kernel>(), "rows",
+      {{1, 1}, {9, 3}, {101, 4}, {7, 16}, {33, 13}, {101, 12}, {5, 50}, {5, 100}, {3, 512}, {2, 509}, {9, 201}});
 }
 
 TEST(Softmax, RowsInSweeps) {
-  std::vector<Shape> const shapes{{1, 1}, {3, 4}, {2, 128}, {3, 129}, {4, 1000}, {1, 5003}};
-  run_matrices(make_app<Softmax>({rows<Softmax, OneKernel<SweepChoice<true>::On>>()}), "rows", shapes);
-  run_matrices(make_app<Softmax>({rows<Softmax, OneKernel<SweepChoice<false>::On>>()}), "rows", shapes);
+  run_matrices(app_of<Rows<kernels::SoftmaxMethod::team, 1, 1>::Kernel>(), "rows",
+               {{2, 128}, {3, 129}, {4, 1000}, {1, 5003}});
 }
-
-// Rows in chunks and columns in chunks, by lanes or loops.
-template <template <class, class> class Choice>
-struct InChunks {
-  static constexpr VariantInfo info{.name = "in_chunks", .summary = "chunks of rows or columns, on every space"};
-  template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
-  struct Plan {
-    typename Choice<Exec, T>::type chunks;
-
-    Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& in)
-        : chunks((check(in.x.extent(1)), exec), in.x.extent(0), in.x.extent(1), in.parameters.team) {}
-    void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& in, OutputOn<Softmax, Exec, T> const& out) {
-      chunks(exec, in.x.data(), out.y.data());
-    }
-    [[nodiscard]] double rounding_steps() const { return chunks.rounding_steps(); }
-
-   private:
-    static void check(std::size_t cols) {
-      if (cols % (Choice<Exec, T>::in_packs ? collective::pack_width<T> : 1) != 0) throw Skip("no whole packs");
-    }
-  };
-};
-
-template <bool packs>
-struct RowChunksChoice {
-  template <class Exec, class T>
-  struct On {
-    static constexpr bool in_packs = packs;
-    using type = ChunkedRows<Exec, T, LaneShare<Exec, T, packs ? collective::pack_width<T> : 1>>;
-  };
-};
-
-template <bool packs>
-struct ColumnLanesChoice {
-  template <class Exec, class T>
-  struct On {
-    static constexpr bool in_packs = packs;
-    using type = ChunkedColumns<Exec, T, ColumnLanes<Exec, T, packs ? collective::pack_width<T> : 1>>;
-  };
-};
 
 template <class Exec, class T>
-struct ColumnLoopsChoice {
-  static constexpr bool in_packs = false;
-  using type = std::conditional_t<is_gpu<Exec>, ChunkedColumns<Exec, T, ColumnLanes<Exec, T, 1>>,
-                                  ChunkedColumns<Exec, T, ColumnLoops<Exec, T>>>;  // loops are for hosts
+struct BySharesOfLanes : kernels::SplitSoftmaxTuning<Exec, T> {
+  static constexpr bool loops = false;
 };
+template <class Exec, class T>
+using RowsInChunks = kernels::SplitRowSoftmax<Exec, T, BySharesOfLanes<Exec, T>>;
 
 TEST(Softmax, RowsInChunks) {
-  std::vector<Shape> const shapes{{1, 1}, {3, 4}, {1, 1027}, {1, 5000}, {2, 4096}, {40, 96}};
-  run_matrices(make_app<Softmax>({rows<Softmax, InChunks<RowChunksChoice<true>::On>>()}), "rows", shapes);
-  run_matrices(make_app<Softmax>({rows<Softmax, InChunks<RowChunksChoice<false>::On>>()}), "rows", shapes);
+  run_matrices(app_of<RowsInChunks>(), "rows",
+               {{1, 1}, {3, 4}, {1, 1027}, {1, 5000}, {1, 5003}, {2, 4096}, {40, 96}, {40, 95}});
 }
+
+template <bool by_loops>
+struct Columns {
+  template <class Exec, class T>
+  struct Tuning : kernels::ColumnSoftmaxTuning<Exec, T> {
+    static constexpr bool loops = by_loops && !is_gpu<Exec>;
+  };
+  template <class Exec, class T>
+  using Kernel = kernels::ColumnSoftmax<Exec, T, Tuning<Exec, T>>;
+};
 
 // Tiles of whole width for each thread of a team: together they must fit into its scratch.
 TEST(Softmax, ColumnsByLoops) {
-  run_matrices(make_app<Softmax>({rows<Softmax, InChunks<ColumnLoopsChoice>>()}), "cols",
-               {{1, 1}, {131, 3}, {5, 1000}, {3, 5003}, {2, 14128}, {300, 1}});
+  run_matrices(app_of<Columns<true>::Kernel>(), "cols", {{1, 1}, {131, 3}, {5, 1000}, {3, 5003}, {2, 14128}, {300, 1}});
 }
 
 TEST(Softmax, ColumnsByLanes) {
-  std::vector<Shape> const shapes{{1, 1}, {1, 131}, {1003, 1}, {501, 3}, {499, 4}, {40, 64}, {57, 55}, {200, 20}};
-  run_matrices(make_app<Softmax>({rows<Softmax, InChunks<ColumnLanesChoice<true>::On>>()}), "cols", shapes);
-  run_matrices(make_app<Softmax>({rows<Softmax, InChunks<ColumnLanesChoice<false>::On>>()}), "cols", shapes);
+  run_matrices(app_of<Columns<false>::Kernel>(), "cols",
+               {{1, 1}, {1, 131}, {1003, 1}, {501, 3}, {499, 4}, {40, 64}, {57, 55}, {200, 20}, {200, 19}});
 }
 
-template <bool packs>
-struct HeldColumnsChoice {
+template <bool in_packs>
+struct Held {
   template <class Exec, class T>
-  struct On {
-    static constexpr bool in_packs = packs;
-    using type = HeldColumns<Exec, T, packs ? collective::pack_width<T> : 1>;
+  struct Tuning : kernels::HeldColumnTuning<Exec, T> {
+    static constexpr int pack = in_packs ? collective::pack_width<T> : 1;
   };
+  template <class Exec, class T>
+  using Kernel = kernels::HeldColumnSoftmax<Exec, T, Tuning<Exec, T>>;
 };
 
 // Of one team a band up to as many as there are threads; more rows are skipped. Of one column several lanes
@@ -318,30 +256,29 @@ struct HeldColumnsChoice {
 TEST(Softmax, ColumnsInRegisters) {
   std::vector<Shape> const shapes{{1, 1},   {1, 131}, {16, 4},  {17, 64}, {31, 20}, {33, 7},
                                   {57, 55}, {64, 12}, {128, 9}, {23, 9},  {45, 12}, {100, 1}};
-  run_matrices(make_app<Softmax>({rows<Softmax, InChunks<HeldColumnsChoice<true>::On>>()}), "cols", shapes);
-  run_matrices(make_app<Softmax>({rows<Softmax, InChunks<HeldColumnsChoice<false>::On>>()}), "cols", shapes);
+  run_matrices(app_of<Held<true>::Kernel>(), "cols", shapes);
+  run_matrices(app_of<Held<false>::Kernel>(), "cols", shapes);
 }
 
 // The same memory on zeros, and only then on the matrix: what the launch before has left must not be taken for this one's.
-template <bool packs>
+template <bool in_packs>
 struct HeldAfterZeros {
   static constexpr VariantInfo info{.name = "held_after_zeros", .summary = "columns in registers, on zeros before"};
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
   struct Plan {
-    static constexpr int pack = packs ? collective::pack_width<T> : 1;
-    using Numbers = Kokkos::View<T*, typename Exec::memory_space>;
-    HeldColumns<Exec, T, pack> held;
-    Numbers zeros;
-    Numbers of_zeros;
+    using Matrix = Array<T**, typename Exec::memory_space>;
+    typename Held<in_packs>::template Kernel<Exec, T> held;
+    Matrix zeros;
+    Matrix of_zeros;
 
     Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& in)
         : held(exec, in.x.extent(0), in.x.extent(1), in.parameters.team),
-          zeros("tessera::tests::zeros", in.x.size()),
-          of_zeros("tessera::tests::of_zeros", in.x.size()) {}
+          zeros("tessera::tests::zeros", in.x.extent(0), in.x.extent(1)),
+          of_zeros("tessera::tests::of_zeros", in.x.extent(0), in.x.extent(1)) {}
     void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& in, OutputOn<Softmax, Exec, T> const& out) {
-      held(exec, zeros.data(), of_zeros.data());
-      held(exec, in.x.data(), out.y.data());
+      held(exec, zeros, of_zeros);
+      held(exec, in.x, out.y);
     }
     [[nodiscard]] double rounding_steps() const { return held.rounding_steps(); }
   };
@@ -423,18 +360,20 @@ TEST(OnlineSum, MergesWhatIsThere) {
 
 TEST(Softmax, FactorAndInPlace) {
   using Exec = Kokkos::DefaultHostExecutionSpace;
+  using kernels::SoftmaxMethod;
   Exec const exec;
-  auto const try_method = [&]<kernels::SoftmaxMethod method>() {
-    Kokkos::View<float*, Kokkos::HostSpace> const x("x", 8);
-    for (int i = 0; i < 8; ++i) x(i) = static_cast<float>(i % 4) * 2;
-    kernels::RowSoftmax<Exec, float, method> const softmax(exec, 2, 4, 0);
-    softmax("tessera::tests::softmax", exec, x.data(), x.data(), 0.5f);
+  auto const try_method = [&]<SoftmaxMethod method>() {
+    Kokkos::View<float**, Kokkos::LayoutRight, Kokkos::HostSpace> const x("x", 2, 4);
+    for (int i = 0; i < 8; ++i) x(i / 4, i % 4) = static_cast<float>(i % 4) * 2;
+    typename Rows<method, 4, 8>::template Kernel<Exec, float> const softmax(exec, 2, 4);
+    softmax(exec, x, x, 0.5f);
     exec.fence();
     double const wanted[] = {0.0320586, 0.08714432, 0.2368828, 0.6439143};
-    for (int i = 0; i < 8; ++i) EXPECT_NEAR(x(i), wanted[i % 4], 1e-7);
+    for (int i = 0; i < 8; ++i) EXPECT_NEAR(x(i / 4, i % 4), wanted[i % 4], 1e-7);
   };
-  try_method.operator()<kernels::SoftmaxMethod::automatic>();
-  try_method.operator()<kernels::SoftmaxMethod::lanes>();
+  try_method.operator()<SoftmaxMethod::loops>();
+  try_method.operator()<SoftmaxMethod::lanes>();
+  try_method.operator()<SoftmaxMethod::team>();
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "../scores.hpp"
 
 #include <tessera/kernels/gemm.hpp>
-#include <tessera/kernels/row_softmax.hpp>
+#include <tessera/kernels/softmax.hpp>
 #include <tessera/kernels/transpose.hpp>
 #include <tessera/table/make_app.hpp>
 
@@ -47,7 +47,8 @@ struct Composed {
         : turn_(exec, input.k.extent(0), input.k.extent(1), team_of(input), "tessera::attention::composed::transpose"),
           to_scores_(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), team_of(input),
                      "tessera::attention::composed::scores"),
-          softmax_(exec, input.q.extent(0), input.k.extent(0), input.parameters.team),
+          softmax_(exec, input.q.extent(0), input.k.extent(0), input.parameters.team,
+                   "tessera::attention::composed::softmax"),
           to_output_(exec, input.q.extent(0), input.q.extent(1), input.k.extent(0), team_of(input),
                      "tessera::attention::composed::output"),
           scores_(allocate_scores<Exec, T>(input)),
@@ -58,7 +59,7 @@ struct Composed {
                     OutputOn<Attention, Exec, T> const& output) const {
       turn_(exec, input.k, turned_);
       to_scores_(exec, input.q, turned_, scores_, {.load = {static_cast<T>(input.parameters.scale)}, .store = {}});
-      softmax_("tessera::attention::composed::softmax", exec, scores_.data(), scores_.data());
+      softmax_(exec, scores_, scores_);
       to_output_(exec, scores_, input.v, output.out);
     }
 

@@ -1,10 +1,13 @@
 /// \file
-/// All keys pass by a tile of queries once, and no score is ever stored (query_tile.hpp): memory is inputs plus
-/// outputs. A team sees all keys, so that few queries leave most of a machine idle: see split_sequence.
+/// All keys pass by a tile of queries once, and no score is ever stored: memory is inputs plus outputs. A team sees all
+/// keys, so that few queries leave most of a machine idle: see split_sequence. The kernel is
+/// kernels/query_tile_attention.hpp.
+
+#include <type_traits>
 
 #include "../problem.hpp"
-#include "../query_tile.hpp"
 
+#include <tessera/kernels/query_tile_attention.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::attention {
@@ -19,41 +22,19 @@ struct FusedOnline {
     requires std::is_floating_point_v<T>
   class Plan {
    public:
-    Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input) : task_(task_of(input)) {
-      if (task_.dim > 256) throw Skip("d = " + std::to_string(input.q.extent(1)) + " (a tile has at most 256 columns)");
-      choose([&]<class Kernel>() {
-        threads_ = Kernel::threads_for(exec, input.parameters.team);
-        (void)Kernel::groups(task_, threads_);
-        steps_ = Kernel::rounding_steps(task_.keys);
-      });
-    }
+    Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input)
+        : attend_(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), input.parameters.team,
+                  "tessera::attention::fused_online") {}
 
     void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& input,
                     OutputOn<Attention, Exec, T> const& output) const {
-      if (task_.keys == 0) {
-        Kokkos::deep_copy(exec, output.out, T(0));
-        return;
-      }
-      Task<T> const task = with_arrays(task_, input, output);
-      choose([&]<class Kernel>() {
-        Kernel{task, is_aligned(task)}.enqueue("tessera::attention::fused_online::attend", exec, threads_);
-      });
+      attend_(exec, input.q, input.k, input.v, output.out, static_cast<T>(input.parameters.scale));
     }
 
-    [[nodiscard]] double rounding_steps() const { return steps_; }
+    [[nodiscard]] double rounding_steps() const { return attend_.rounding_steps(); }
 
    private:
-    /// Calls body.operator()<Kernel>() with the kernel for rows of this length.
-    template <class Body>
-    void choose(Body const& body) const {
-      if (task_.dim <= 64) return body.template operator()<QueryTile<Exec, T, 64>>();
-      if (task_.dim <= 128) return body.template operator()<QueryTile<Exec, T, 128>>();
-      body.template operator()<QueryTile<Exec, T, 256>>();
-    }
-
-    Task<T> task_;
-    int threads_ = 1;
-    double steps_ = 0;
+    kernels::QueryTileAttention<Exec, T> attend_;
   };
 };
 

@@ -7,7 +7,7 @@
 #include "../problem.hpp"
 #include "../scores.hpp"
 
-#include <tessera/kernels/row_softmax.hpp>
+#include <tessera/kernels/softmax.hpp>
 #include <tessera/table/make_app.hpp>
 
 #include <tessera/kernels/kokkos_gemm.hpp>
@@ -23,7 +23,8 @@ struct Kernels {
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input)
-        : softmax_(exec, input.q.extent(0), input.k.extent(0), input.parameters.team) {
+        : softmax_(exec, input.q.extent(0), input.k.extent(0), input.parameters.team,
+                   "tessera::attention::kernels::softmax") {
       needs_int_extents({input.q.extent(0), input.q.extent(1), input.k.extent(0)});
       scores_ = allocate_scores<Exec, T>(input);
       steps_ = softmax_.rounding_steps() + 8 + static_cast<double>(input.k.extent(0));
@@ -38,7 +39,7 @@ struct Kernels {
       }
       if (input.q.extent(0) == 0 || input.q.extent(1) == 0) return;
       KokkosBlas::gemm(exec, "N", "T", static_cast<T>(input.parameters.scale), input.q, input.k, T(0), scores_);
-      softmax_("tessera::attention::kernels::softmax", exec, scores_.data(), scores_.data());
+      softmax_(exec, scores_, scores_);
       KokkosBlas::gemm(exec, "N", "N", T(1), scores_, input.v, T(0), output.out);
     }
 

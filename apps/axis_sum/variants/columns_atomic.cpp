@@ -1,24 +1,36 @@
 /// \file
 /// Each team sums its columns over a chunk of rows and adds the sums to the output with atomics; the output is set to
-/// zero first. What two stages cost, and what they save, shows in the comparison.
+/// zero first. What two stages cost, and what they save, shows in the comparison. The kernel is kernels/sum_columns.hpp.
 
-#include "../columns.hpp"
+#include "../plan.hpp"
 
+#include <tessera/kernels/sum_columns.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::axis_sum {
+
+namespace {
+
+template <class Exec, class T>
+struct Atomic : kernels::ColumnSumTuning<Exec, T> {
+  static constexpr bool atomic = true;
+};
+
+}  // namespace
 
 struct ColumnsAtomic {
   static constexpr VariantInfo info{.name = "columns_atomic",
                                     .level = Level::team,
                                     .summary = "columns over chunks of rows, added to zeros by atomics",
                                     .deterministic = false};
+  static constexpr bool in_chunks = true;
 
   template <ExecutionSpace Exec, class T>
-  class Plan : public AtomicColumns<Exec, T, SpaceColumns> {
+  class Plan : public KernelPlan<ColumnsAtomic, 0, Exec, T, kernels::SumColumns<Exec, T, Atomic<Exec, T>>> {
    public:
-    Plan(Exec const& exec, InputOn<AxisSum, Exec, T> const& input)
-        : AtomicColumns<Exec, T, SpaceColumns>((needs_axis(input.parameters, 0, info.name), exec), input) {}
+    static constexpr bool atomic_sums = true;
+
+    using KernelPlan<ColumnsAtomic, 0, Exec, T, kernels::SumColumns<Exec, T, Atomic<Exec, T>>>::KernelPlan;
   };
 };
 

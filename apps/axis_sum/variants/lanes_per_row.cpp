@@ -1,77 +1,33 @@
 /// \file
 /// A few lanes a row, as many as its length keeps busy: from one lane that reads rows of an element or two to a warp
 /// that walks along long ones. Neighbouring lanes read neighbouring packs, and every lane has several rows under way.
-/// For many rows, however short. Rows that are no whole number of packs go element by element, still coalesced.
+/// For many rows, however short. Rows that are no whole number of packs go element by element, still coalesced. The
+/// kernel is kernels/sum_rows.hpp.
 
-#include <algorithm>
-#include <cstdint>
+#include "../plan.hpp"
 
-#include "../lane_rows.hpp"
-#include "../problem.hpp"
-
-#include <tessera/collective/pack.hpp>
+#include <tessera/kernels/sum_rows.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::axis_sum {
+
+namespace {
+
+template <class Exec, class T>
+struct ByLanes : kernels::RowSumTuning<Exec, T> {
+  static constexpr auto method = kernels::RowSumMethod::lanes;
+};
+
+}  // namespace
 
 struct LanesPerRow {
   static constexpr VariantInfo info{.name = "lanes_per_row",
                                     .level = Level::lane,
                                     .summary = "1 to 32 lanes a row by its length, several rows under way in each"};
+  static constexpr bool in_chunks = false;
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    static constexpr int pack = collective::pack_width<T>;
-
-    Plan(Exec const& exec, InputOn<AxisSum, Exec, T> const& input)
-        : cols_(input.a.extent(1)), team_(input.parameters.team) {
-      needs_axis(input.parameters, 1, info.name);
-      choose(collective::is_aligned_for_packs<pack>(input.a.data()),
-             [&]<class Kernel>() { (void)kernels::team_size(exec, team_, Kernel::vector_length); });  // may say Skip
-      for (bool const aligned : {false, true}) {
-        choose(aligned, [&]<class Kernel>() { steps_ = std::max(steps_, Kernel::rounding_steps(cols_)); });
-      }
-    }
-
-    void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& input,
-                    OutputOn<AxisSum, Exec, T> const& output) const {
-      if (input.a.extent(0) == 0) return;
-      choose(collective::is_aligned_for_packs<pack>(input.a.data()), [&]<class Kernel>() {
-        Kernel::enqueue(exec, team_, input.a.data(), accumulators_of(output.out), input.a.extent(0), cols_);
-      });
-    }
-
-    [[nodiscard]] double rounding_steps() const { return steps_; }
-
-   private:
-    /// Calls body.operator()<Kernel>() with the kernel for rows of this length.
-    template <class Body>
-    void choose(bool aligned, Body const& body) const {
-      if constexpr (!is_gpu<Exec>) {
-        // A host's lanes are vector registers, and those of one row are enough under way where it fills several.
-        if (cols_ < 8) return body.template operator()<LaneRows<Exec, T, 1, 1, 8>>();
-        if (cols_ < 256) return body.template operator()<LaneRows<Exec, T, 8, 1, 1>>();
-        body.template operator()<LaneRows<Exec, T, 32, 1, 1>>();
-      } else if (aligned && cols_ % pack == 0) {
-        std::size_t const packs = cols_ / pack;
-        if (packs <= 1) return body.template operator()<LaneRows<Exec, T, 1, pack, 4>>();
-        if (packs <= 2) return body.template operator()<LaneRows<Exec, T, 2, pack, 4>>();
-        if (packs <= 4) return body.template operator()<LaneRows<Exec, T, 4, pack, 4>>();
-        if (packs <= 8) return body.template operator()<LaneRows<Exec, T, 8, pack, 4>>();
-        if (packs <= 16) return body.template operator()<LaneRows<Exec, T, 16, pack, 4>>();
-        body.template operator()<LaneRows<Exec, T, 32, pack, 4>>();
-      } else {
-        if (cols_ < 4) return body.template operator()<LaneRows<Exec, T, 1, 1, 8>>();
-        if (cols_ < 32) return body.template operator()<LaneRows<Exec, T, 4, 1, 8>>();
-        body.template operator()<LaneRows<Exec, T, 32, 1, 8>>();
-      }
-    }
-
-    std::size_t cols_;
-    std::int64_t team_;
-    double steps_ = 0;
-  };
+  using Plan = KernelPlan<LanesPerRow, 1, Exec, T, kernels::SumRows<Exec, T, ByLanes<Exec, T>>>;
 };
 
 VariantRows lanes_per_row() { return rows<AxisSum, LanesPerRow>(); }

@@ -1,43 +1,31 @@
 /// \file
 /// A team sums a row, then the next of its rows: 16-byte accesses with several in flight, lanes, threads, team. For rows
-/// that keep a team busy, and enough of them to keep the machine busy.
+/// that keep a team busy, and enough of them to keep the machine busy. The kernel is kernels/sum_rows.hpp.
 
-#include "../problem.hpp"
-#include "../team_rows.hpp"
+#include "../plan.hpp"
 
+#include <tessera/kernels/sum_rows.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::axis_sum {
+
+namespace {
+
+template <class Exec, class T>
+struct ByTeam : kernels::RowSumTuning<Exec, T> {
+  static constexpr auto method = kernels::RowSumMethod::team;
+};
+
+}  // namespace
 
 struct TeamPerRow {
   static constexpr VariantInfo info{.name = "team_per_row",
                                     .level = Level::team,
                                     .summary = "a team sums a row with 16-byte accesses, then the next of its rows"};
+  static constexpr bool in_chunks = false;
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    using Kernel = TeamRows<Exec, T>;
-
-    Plan(Exec const& exec, InputOn<AxisSum, Exec, T> const& input) {
-      needs_axis(input.parameters, 1, info.name);
-      std::size_t const cols = input.a.extent(1);
-      threads_ = Kernel::threads_for(exec, input.parameters.team, cols);
-      chunks_ = kernels::split(cols, Kernel::part, 1);
-    }
-
-    void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& input,
-                    OutputOn<AxisSum, Exec, T> const& output) const {
-      Kernel const kernel{input.a.data(), accumulators_of(output.out), input.a.extent(0), chunks_, nullptr, nullptr};
-      kernel.enqueue(exec, "tessera::axis_sum::team_per_row::sum", threads_);
-    }
-
-    [[nodiscard]] double rounding_steps() const { return Kernel::rounding_steps(chunks_, threads_); }
-
-   private:
-    int threads_ = 1;
-    kernels::Chunks chunks_;
-  };
+  using Plan = KernelPlan<TeamPerRow, 1, Exec, T, kernels::SumRows<Exec, T, ByTeam<Exec, T>>>;
 };
 
 VariantRows team_per_row() { return rows<AxisSum, TeamPerRow>(); }

@@ -27,18 +27,16 @@ struct TeamReduce {
           chunks_(kernels::chunks_of(exec, input.a.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)) {}
 
     void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
-      T const* const a = input.a.data();
-      T const* const b = input.b.data();
+      auto const a = input.a;
+      auto const b = input.b;
       auto const chunks = chunks_;
       Kokkos::parallel_reduce(
           "tessera::dot::team_reduce::sum", Policy(exec, chunks.count, threads_),
           KOKKOS_LAMBDA(typename Policy::member_type const& team, Sum& sum) {
-            std::size_t const begin = chunks.begin(team.league_rank());
-            auto const count = static_cast<std::int64_t>(chunks.end(team.league_rank()) - begin);
             Sum of_team = 0;
             Kokkos::parallel_reduce(
-                Kokkos::TeamThreadRange(team, count),
-                [&](std::int64_t i, Sum& partial) { partial += product(a[begin + i], b[begin + i]); }, of_team);
+                Kokkos::TeamThreadRange(team, chunks.begin(team.league_rank()), chunks.end(team.league_rank())),
+                [&](std::size_t i, Sum& partial) { partial += product(a(i), b(i)); }, of_team);
             if (team.team_rank() == 0) sum += of_team;
           },
           accumulator_of(output.out));

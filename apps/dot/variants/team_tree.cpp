@@ -33,8 +33,8 @@ struct TeamTree {
           chunks_(kernels::chunks_of(exec, input.a.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)) {}
 
     void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
-      T const* const a = input.a.data();
-      T const* const b = input.b.data();
+      auto const a = input.a;
+      auto const b = input.b;
       auto const out = accumulator_of(output.out);
       auto const chunks = chunks_;
       Kokkos::deep_copy(exec, out, Sum(0));
@@ -47,7 +47,7 @@ struct TeamTree {
             Sum sum = 0;
             // Neighbouring threads read neighbouring elements.
             for (std::size_t i = chunks.begin(team.league_rank()) + team.team_rank(); i < end; i += team.team_size()) {
-              sum += product(a[i], b[i]);
+              sum += product(a(i), b(i));
             }
             sums(team.team_rank()) = sum;
             team::tree_reduce(team, sums.data(), team.team_size(), collective::Sum<Sum>{});

@@ -33,8 +33,8 @@ struct TwoStage {
     }
 
     void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
-      T const* const a = input.a.data();
-      T const* const b = input.b.data();
+      auto const a = input.a;
+      auto const b = input.b;
       auto const partial = partial_;
       auto const out = accumulator_of(output.out);
       auto const chunks = chunks_;
@@ -42,7 +42,7 @@ struct TwoStage {
           "tessera::dot::two_stage::chunks", policy(exec, chunks.count), KOKKOS_LAMBDA(Member const& team) {
             std::size_t const begin = chunks.begin(team.league_rank());
             auto const count = static_cast<std::int64_t>(chunks.end(team.league_rank()) - begin);
-            Sum const sum = team_sum(team, count, [&](std::int64_t i) { return product(a[begin + i], b[begin + i]); });
+            Sum const sum = team_sum(team, count, [&](std::int64_t i) { return product(a(begin + i), b(begin + i)); });
             if (team.team_rank() == 0) partial(team.league_rank()) = sum;
           });
       Kokkos::parallel_for(

@@ -1,13 +1,24 @@
 /// \file
 /// 1, 4, 16 or 32 lanes a row by its length, the row in their registers, several rows under way in each thread. For
-/// rows of up to 1024 floats or 512 doubles.
+/// rows of up to 1024 floats or 512 doubles. The kernel is kernels/softmax.hpp.
 
-#include "../problem.hpp"
+#include <type_traits>
 
-#include <tessera/kernels/row_softmax.hpp>
+#include "../plan.hpp"
+
+#include <tessera/kernels/softmax.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::softmax {
+
+namespace {
+
+template <class Exec, class T>
+struct ByLanes : kernels::SoftmaxTuning<Exec, T> {
+  static constexpr auto method = kernels::SoftmaxMethod::lanes;
+};
+
+}  // namespace
 
 struct LanesPerRow {
   static constexpr VariantInfo info{.name = "lanes_per_row",
@@ -16,24 +27,7 @@ struct LanesPerRow {
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
-  class Plan {
-   public:
-    Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input)
-        : Plan(exec, input, group_rows(input.x.extent(0), input.x.extent(1), input.parameters.axis)) {}
-
-    void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& input,
-                    OutputOn<Softmax, Exec, T> const& output) const {
-      softmax_("tessera::softmax::lanes_per_row::rows", exec, input.x.data(), output.y.data());
-    }
-
-    [[nodiscard]] double rounding_steps() const { return softmax_.rounding_steps(); }
-
-   private:
-    Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input, GroupRows const& of)
-        : softmax_((needs_rows(input.parameters, info.name), exec), of.rows, of.cols, input.parameters.team) {}
-
-    kernels::RowSoftmax<Exec, T, kernels::SoftmaxMethod::lanes> softmax_;
-  };
+  using Plan = KernelPlan<LanesPerRow, Axis::rows, Exec, T, kernels::RowSoftmax<Exec, T, ByLanes<Exec, T>>>;
 };
 
 VariantRows lanes_per_row() { return rows<Softmax, LanesPerRow>(); }

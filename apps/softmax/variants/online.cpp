@@ -2,9 +2,10 @@
 /// Plain Kokkos with a reducer of its own: maximum and sum of exponentials together, {max, sum}, in one sweep; then a
 /// loop that writes. Two sweeps of memory instead of three, for the price of a comparison an element.
 
+#include <type_traits>
+
 #include "../problem.hpp"
 
-#include <tessera/collective/online_reducer.hpp>
 #include <tessera/collective/online_sum.hpp>
 #include <tessera/kernels/row_tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
@@ -14,58 +15,27 @@ namespace tessera::softmax {
 
 namespace {
 
+/// A Kokkos reducer to {max, sum}: for ranges, into a View, and nested in teams, into a variable.
 template <class T, class Memory>
-struct OnlineOfAll {
-  Array<T const**, Memory> x;
-  Array<T**, Memory> y;
-  Kokkos::View<collective::OnlineSum<T>, Memory> sum;
+class OnlineReducer {
+ public:
+  using reducer = OnlineReducer;
+  using value_type = collective::OnlineSum<T>;
+  using result_view_type = Kokkos::View<value_type, Memory>;
 
-  struct AddUp {};
-  struct Write {};
+  KOKKOS_FUNCTION explicit OnlineReducer(result_view_type const& result) : result_(result) {}
+  KOKKOS_FUNCTION explicit OnlineReducer(value_type& result) : result_(&result) {}
 
-  KOKKOS_FUNCTION void operator()(AddUp, std::size_t i, collective::OnlineSum<T>& own) const { own.add(x.data()[i]); }
-  KOKKOS_FUNCTION void operator()(Write, std::size_t i) const {
-    y.data()[i] = collective::exp_nonpositive(x.data()[i] - sum().max) * sum().inverse();
+  KOKKOS_FUNCTION void join(value_type& to, value_type const& from) const {
+    to = collective::MergeOnlineSums<T>{}(to, from);
   }
-};
+  KOKKOS_FUNCTION void init(value_type& value) const { value = value_type{}; }
+  [[nodiscard]] KOKKOS_FUNCTION value_type& reference() const { return *result_.data(); }
+  [[nodiscard]] KOKKOS_FUNCTION result_view_type view() const { return result_; }
+  [[nodiscard]] KOKKOS_FUNCTION bool references_scalar() const { return false; }
 
-template <class Exec, class T>
-struct OnlineOfEachRow {
-  using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
-  using Memory = typename Exec::scratch_memory_space;
-
-  T const* x;
-  T* y;
-  std::size_t cols;
-
-  KOKKOS_FUNCTION void operator()(Member const& team) const {
-    T const* const from = x + static_cast<std::size_t>(team.league_rank()) * cols;
-    T* const to = y + static_cast<std::size_t>(team.league_rank()) * cols;
-    collective::OnlineSum<T> sum;
-    Kokkos::parallel_reduce(
-        Kokkos::TeamVectorRange(team, cols), [&](std::size_t i, collective::OnlineSum<T>& own) { own.add(from[i]); },
-        collective::OnlineReducer<T, Memory>(sum));
-    T const inverse = sum.inverse();
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, cols),
-                         [&](std::size_t i) { to[i] = collective::exp_nonpositive(from[i] - sum.max) * inverse; });
-  }
-};
-
-template <class T>
-struct OnlineOfEachColumn {
-  T const* x;
-  T* y;
-  std::size_t rows;
-  std::size_t cols;
-
-  KOKKOS_FUNCTION void operator()(std::size_t col) const {
-    collective::OnlineSum<T> sum;
-    for (std::size_t row = 0; row < rows; ++row) sum.add(x[row * cols + col]);
-    T const inverse = sum.inverse();
-    for (std::size_t row = 0; row < rows; ++row) {
-      y[row * cols + col] = collective::exp_nonpositive(x[row * cols + col] - sum.max) * inverse;
-    }
-  }
+ private:
+  result_view_type result_;
 };
 
 }  // namespace
@@ -80,8 +50,14 @@ struct Online {
   class Plan {
    public:
     using Memory = typename Exec::memory_space;
+    using Scratch = typename Exec::scratch_memory_space;
+    using Range = Kokkos::RangePolicy<Exec>;
+    using Teams = Kokkos::TeamPolicy<Exec>;
+    using Sum = collective::OnlineSum<T>;
+    using Input = InputOn<Softmax, Exec, T>;
+    using Output = OutputOn<Softmax, Exec, T>;
 
-    Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input)
+    Plan(Exec const& exec, Input const& input)
         : axis_(input.parameters.axis),
           lanes_(kernels::lanes_for<Exec>(input.x.extent(1))),
           threads_(kernels::team_size(exec, input.parameters.team, lanes_)),
@@ -90,28 +66,56 @@ struct Online {
                  Softmax::rounding_steps({{input.x.extent(0), input.x.extent(1)}}, input.parameters)),
           sum_("tessera::softmax::online::sum") {}
 
-    void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& input,
-                    OutputOn<Softmax, Exec, T> const& output) const {
-      std::size_t const n = input.x.size();
-      if (n == 0) return;
-      T const* const x = input.x.data();
-      T* const y = output.y.data();
-      if (axis_ == Axis::all) {
-        using All = OnlineOfAll<T, Memory>;
-        All const all{input.x, output.y, sum_};
-        Kokkos::parallel_reduce("tessera::softmax::online::sum",
-                                Kokkos::RangePolicy<Exec, typename All::AddUp>(exec, 0, n), all,
-                                collective::OnlineReducer<T, Memory>(sum_));
-        Kokkos::parallel_for("tessera::softmax::online::write",
-                             Kokkos::RangePolicy<Exec, typename All::Write>(exec, 0, n), all);
-      } else if (axis_ == Axis::rows) {
-        Kokkos::parallel_for("tessera::softmax::online::rows",
-                             Kokkos::TeamPolicy<Exec>(exec, league_, threads_, lanes_),
-                             OnlineOfEachRow<Exec, T>{x, y, input.x.extent(1)});
-      } else {
-        Kokkos::parallel_for("tessera::softmax::online::columns", Kokkos::RangePolicy<Exec>(exec, 0, input.x.extent(1)),
-                             OnlineOfEachColumn<T>{x, y, input.x.extent(0), input.x.extent(1)});
-      }
+    void operator()(Exec const& exec, Input const& input, Output const& output) const {
+      if (input.x.size() == 0) return;
+      if (axis_ == Axis::all) of_all(exec, input, output);
+      if (axis_ == Axis::rows) of_rows(exec, input, output);
+      if (axis_ == Axis::cols) of_columns(exec, input, output);
+    }
+
+    void of_all(Exec const& exec, Input const& input, Output const& output) const {
+      auto const x = groups_of(input.x, input.parameters);  // one row
+      auto const y = groups_of(output.y, input.parameters);
+      auto const sum = sum_;
+      Range const elements(exec, 0, x.extent(1));
+      Kokkos::parallel_reduce(
+          "tessera::softmax::online::sum", elements, KOKKOS_LAMBDA(std::size_t i, Sum& own) { own.add(x(0, i)); },
+          OnlineReducer<T, Memory>(sum));
+      Kokkos::parallel_for(
+          "tessera::softmax::online::write", elements, KOKKOS_LAMBDA(std::size_t i) {
+            y(0, i) = collective::exp_nonpositive(x(0, i) - sum().max) * sum().inverse();
+          });
+    }
+
+    void of_rows(Exec const& exec, Input const& input, Output const& output) const {
+      auto const x = input.x;
+      auto const y = output.y;
+      Kokkos::parallel_for(
+          "tessera::softmax::online::rows", Teams(exec, league_, threads_, lanes_),
+          KOKKOS_LAMBDA(typename Teams::member_type const& team) {
+            int const r = team.league_rank();
+            auto const columns = Kokkos::TeamVectorRange(team, x.extent(1));
+            Sum sum;
+            Kokkos::parallel_reduce(
+                columns, [&](std::size_t c, Sum& own) { own.add(x(r, c)); }, OnlineReducer<T, Scratch>(sum));
+            T const inverse = sum.inverse();
+            Kokkos::parallel_for(
+                columns, [&](std::size_t c) { y(r, c) = collective::exp_nonpositive(x(r, c) - sum.max) * inverse; });
+          });
+    }
+
+    void of_columns(Exec const& exec, Input const& input, Output const& output) const {
+      auto const x = input.x;
+      auto const y = output.y;
+      Kokkos::parallel_for(
+          "tessera::softmax::online::columns", Range(exec, 0, x.extent(1)), KOKKOS_LAMBDA(std::size_t c) {
+            Sum sum;
+            for (std::size_t r = 0; r < x.extent(0); ++r) sum.add(x(r, c));
+            T const inverse = sum.inverse();
+            for (std::size_t r = 0; r < x.extent(0); ++r) {
+              y(r, c) = collective::exp_nonpositive(x(r, c) - sum.max) * inverse;
+            }
+          });
     }
 
     /// As if every element brought a new maximum.
@@ -123,7 +127,7 @@ struct Online {
     int threads_;
     int league_;
     double steps_;
-    Kokkos::View<collective::OnlineSum<T>, Memory> sum_;
+    Kokkos::View<Sum, Memory> sum_;
   };
 };
 

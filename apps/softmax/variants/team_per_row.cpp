@@ -1,13 +1,25 @@
 /// \file
 /// A team a row: read once into the registers of its lanes, up to 16384 floats; longer rows in two sweeps. On hosts a
-/// thread a row, which stays in its cache. With --axis all there is one row, and one team.
+/// thread a row, which stays in its cache. With --axis all there is one row, and one team. The kernel is
+/// kernels/softmax.hpp.
 
-#include "../problem.hpp"
+#include <type_traits>
 
-#include <tessera/kernels/row_softmax.hpp>
+#include "../plan.hpp"
+
+#include <tessera/kernels/softmax.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::softmax {
+
+namespace {
+
+template <class Exec, class T>
+struct ByTeams : kernels::SoftmaxTuning<Exec, T> {
+  static constexpr auto method = is_gpu<Exec> ? kernels::SoftmaxMethod::team : kernels::SoftmaxMethod::loops;
+};
+
+}  // namespace
 
 struct TeamPerRow {
   static constexpr VariantInfo info{.name = "team_per_row",
@@ -16,24 +28,7 @@ struct TeamPerRow {
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
-  class Plan {
-   public:
-    Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input)
-        : Plan(exec, input, group_rows(input.x.extent(0), input.x.extent(1), input.parameters.axis)) {}
-
-    void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& input,
-                    OutputOn<Softmax, Exec, T> const& output) const {
-      softmax_("tessera::softmax::team_per_row::rows", exec, input.x.data(), output.y.data());
-    }
-
-    [[nodiscard]] double rounding_steps() const { return softmax_.rounding_steps(); }
-
-   private:
-    Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input, GroupRows const& of)
-        : softmax_((needs_rows(input.parameters, info.name), exec), of.rows, of.cols, input.parameters.team) {}
-
-    kernels::RowSoftmax<Exec, T, kernels::SoftmaxMethod::team> softmax_;
-  };
+  using Plan = KernelPlan<TeamPerRow, Axis::rows, Exec, T, kernels::RowSoftmax<Exec, T, ByTeams<Exec, T>>>;
 };
 
 VariantRows team_per_row() { return rows<Softmax, TeamPerRow>(); }

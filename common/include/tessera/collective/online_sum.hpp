@@ -48,6 +48,12 @@ struct OnlineSum {
   }
 };
 
+/// Those of N columns side by side.
+template <class T, int N>
+struct OnlinePack {
+  OnlineSum<T> at[N];
+};
+
 /// What exponentials can be taken relative to where the maximum is `max`: itself, or 0 where there is nothing but
 /// -infinities.
 template <class T>

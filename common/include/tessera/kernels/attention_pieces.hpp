@@ -17,35 +17,33 @@
 #include <cstdint>
 #include <string>
 
-#include "problem.hpp"
-
 #include <tessera/collective/exponential.hpp>
 #include <tessera/collective/online_sum.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/team/tree_reduce.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/views.hpp>
 
-namespace tessera::attention {
-
-using collective::exp_nonpositive;
+namespace tessera::kernels::detail {
 
 /// e^(from - to) for from <= to, and 1 where both are the same infinity.
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION T rescaling(T from, T to) {
-  return from == to ? T(1) : exp_nonpositive(from - to);
+  return from == to ? T(1) : collective::exp_nonpositive(from - to);
 }
 
 /// e^(score - largest), and 0 for -infinity whatever the largest is. A score of +infinity gives NaN.
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION T weight_of(T score, T largest) {
-  return score == collective::minus_infinity<T>() ? T(0) : exp_nonpositive(score - largest);
+  return score == collective::minus_infinity<T>() ? T(0) : collective::exp_nonpositive(score - largest);
 }
 
-/// The problem as pointers, row-major, and how many keys a piece has. `chunks` pieces of `chunk` keys, the last of
+/// Queries, keys and values in C order, and how many keys a piece has. `chunks` pieces of `chunk` keys, the last of
 /// which may be short.
 template <class T>
-struct Task {
+struct AttentionTask {
   T const* q;
   T const* k;
   T const* v;
@@ -75,34 +73,33 @@ struct Task {
 };
 
 /// All keys in one piece. `dim` is clamped to 257: what is above 256 is refused by those who count with it.
-template <class T, class Memory>
-[[nodiscard]] Task<T> task_of(Attention::Input<T, Memory> const& input) {
-  return {.q = input.q.data(),
-          .k = input.k.data(),
-          .v = input.v.data(),
-          .out = nullptr,
-          .queries = input.q.extent(1) > 0 ? input.q.extent(0) : 0,
-          .keys = input.k.extent(0),
-          .dim = static_cast<int>(std::min<std::size_t>(input.q.extent(1), 257)),
-          .scale = static_cast<T>(input.parameters.scale),
-          .chunk = input.k.extent(0),
-          .chunks = 1};
+template <class T>
+[[nodiscard]] AttentionTask<T> attention_task(std::size_t queries, std::size_t keys, std::size_t dim) {
+  AttentionTask<T> task{};
+  task.queries = dim > 0 ? queries : 0;
+  task.keys = keys;
+  task.dim = static_cast<int>(std::min<std::size_t>(dim, 257));
+  task.chunk = keys;
+  task.chunks = 1;
+  return task;
 }
 
-/// The same task on the arrays of a call.
-template <class T, class Memory>
-[[nodiscard]] Task<T> with_arrays(Task<T> task, Attention::Input<T, Memory> const& input,
-                                  Attention::Output<T, Memory> const& output) {
-  task.q = input.q.data();
-  task.k = input.k.data();
-  task.v = input.v.data();
-  task.out = output.out.data();
+/// The same task on the arrays of a call. \param queries of the arrays: the task has none where rows have no columns
+template <class T, class Q, class K, class V, class Out>
+[[nodiscard]] AttentionTask<T> with_arrays(AttentionTask<T> task, std::size_t queries, Q const& q, K const& k,
+                                           V const& v, Out const& out, T scale) {
+  auto const dim = static_cast<std::size_t>(task.dim);
+  task.q = row_major(q, queries, dim);
+  task.k = row_major(k, task.keys, dim);
+  task.v = row_major(v, task.keys, dim);
+  task.out = row_major(out, queries, dim);
+  task.scale = scale;
   return task;
 }
 
 /// True if every row of all four matrices can be read and written in packs of 16 bytes.
 template <class T>
-[[nodiscard]] bool is_aligned(Task<T> const& task) {
+[[nodiscard]] bool is_aligned(AttentionTask<T> const& task) {
   constexpr int pack = collective::pack_width<T>;
   return task.dim % pack == 0 && collective::is_aligned_for_packs<pack>(task.q) &&
          collective::is_aligned_for_packs<pack>(task.k) && collective::is_aligned_for_packs<pack>(task.v) &&
@@ -112,10 +109,8 @@ template <class T>
 /// Puts the pieces of each query together, in their order: out = sum_p w_p sums_p / sum_p w_p total_p. A functor for
 /// teams of vector length 1, one for each query and `across` of its columns: the bytes are few, and what takes time is
 /// how many loads wait for each other.
-///
-/// \tparam most_across columns of a team, a multiple of a pack; tests run fewer than hosts choose
-template <ExecutionSpace Exec, class T, int most_across = is_gpu<Exec> ? 16 : 256>
-struct MergePieces {
+template <ExecutionSpace Exec, class T, class Tuning>
+struct MergeAttention {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
   using Online = collective::OnlineSum<T>;
@@ -125,7 +120,7 @@ struct MergePieces {
 
   static constexpr int at_once = 8;  // pieces that a thread has under way
 
-  Task<T> task;
+  AttentionTask<T> task;
   int threads;
   int parts;   // of the pieces, each folded by one thread
   int pack;    // columns that a thread takes at a time
@@ -133,19 +128,19 @@ struct MergePieces {
   int teams;   // of a query
   int slices;  // of the pieces, in the sum of a column
 
-  /// \param team threads of a host's team (0: choose); a GPU's is as large as it can be
-  MergePieces(Exec const& exec, Task<T> const& given, std::int64_t team)
+  /// \param team threads of a team (0: choose), where the Tuning does not say
+  MergeAttention(Exec const& exec, AttentionTask<T> const& given, std::int64_t team)
       : task(given),
-        threads(kernels::team_size(exec, is_gpu<Exec> ? 512 : team)),
+        threads(team_size(exec, Tuning::merge_threads > 0 ? Tuning::merge_threads : team)),
         parts(std::min(given.chunks, threads)),
         pack(given.dim % collective::pack_width<T> == 0 ? collective::pack_width<T> : 1),
-        across(std::clamp(given.dim, 1, most_across)),
+        across(std::clamp(given.dim, 1, Tuning::merge_across)),
         teams(std::max(1, (given.dim + across - 1) / across)),
         slices(std::clamp(threads * pack / across, 1, (given.chunks + at_once - 1) / at_once)) {}
 
-  static void enqueue(std::string const& label, Exec const& exec, Task<T> const& task, std::int64_t team) {
+  static void enqueue(std::string const& label, Exec const& exec, AttentionTask<T> const& task, std::int64_t team) {
     if (task.chunks == 1 || task.queries == 0) return;
-    MergePieces const kernel(exec, task, team);
+    MergeAttention const kernel(exec, task, team);
     Policy policy(exec, league_of(task.queries * kernel.teams), kernel.threads);
     policy.set_scratch_size(
         0, Kokkos::PerTeam(static_cast<int>(OnlineView::shmem_size(kernel.parts) + View::shmem_size(task.chunks) +
@@ -229,4 +224,4 @@ struct MergePieces {
   }
 };
 
-}  // namespace tessera::attention
+}  // namespace tessera::kernels::detail

@@ -11,37 +11,72 @@
 /// together in scratch, by halves.
 ///
 /// Traffic: k and v once for every `queries` queries.
+///
+/// Where the machine has more teams than there are queries, the keys are cut into pieces, and a second launch puts the
+/// pieces of each query together (attention_pieces.hpp). Same bits on every run.
+///
+/// Example, one query, two keys with scores 0 and ln 3: out = (v_0 + 3 v_1) / 4.
+///
+/// Use:  KeyStreamAttention<Exec, float> attend(exec, queries, keys, dim);  attend(exec, q, k, v, out, scale);
 
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
-#include "partial.hpp"
-
 #include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/online_sum.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/kernels/attention_pieces.hpp>
+#include <tessera/kernels/chunks.hpp>
 #include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/views.hpp>
 
-namespace tessera::attention {
+namespace tessera::kernels {
+
+/// How KeyStreamAttention holds rows, and merges.
+template <ExecutionSpace Exec, class T>
+struct KeyStreamTuning {
+  static constexpr int lanes = is_gpu<Exec> ? 32 : 8;  ///< of a thread: a warp, or a host's vector of floats
+  /// Lanes that hold a row between them, and columns of each, for rows of up to 32, 64, 128 and 256 columns: 16 bytes of
+  /// float a lane of a GPU, and more only where a warp's lanes do not suffice.
+  static constexpr int share[] = {8, is_gpu<Exec> ? 16 : 8, is_gpu<Exec> ? 32 : 8, is_gpu<Exec> ? 32 : 8};
+  static constexpr int columns[] = {4, is_gpu<Exec> ? 4 : 8, is_gpu<Exec> ? 4 : 16, is_gpu<Exec> ? 8 : 32};
+  static constexpr int queries = 8;  ///< that pass along with a key, if there is more than one
+  /// One kernel for rows of any length and alignment: a host's vectors need none, and the test for a cut pack is hidden
+  /// behind memory. Else another for those that are whole packs of 16 bytes.
+  static constexpr bool any_row = !is_gpu<Exec>;
+  static constexpr int scratch_level = is_gpu<Exec> ? 0 : 1;  ///< a host's level 0 is small
+  /// Of the teams that fill a machine, those that run at once, 512 lanes of 128 registers on each of a GPU's
+  /// multiprocessors: more would only have more to merge.
+  static constexpr int of_teams = is_gpu<Exec> ? 8 : 1;
+  static constexpr int merge_threads = is_gpu<Exec> ? 512 : 0;  ///< of a team that merges: all there are; 0: as given
+  static constexpr int merge_across = is_gpu<Exec> ? 16 : 256;  ///< its columns, whole packs
+};
+
+namespace detail {
 
 /// The kernel of one team: some queries and one piece of the keys.
 ///
 /// \tparam Share lanes that hold a row between them, a power of two
 /// \tparam Columns of a row that one of them holds: together at least the row
 /// \tparam Queries at a time, a power of two, at most `Share`
-/// \tparam Width columns that one access moves: on a GPU, above 1, they divide the row, which is aligned for them
-template <ExecutionSpace Exec, class T, int Share, int Columns, int Queries, int Width>
+/// \tparam Width columns that one access moves: above 1 they divide the row, which is aligned for them, or the Tuning takes
+/// any row
+template <ExecutionSpace Exec, class T, class Tuning, int Share, int Columns, int Queries, int Width>
 struct KeyStream {
   // Registers: sums, queries, keys, values and products. Where they are few, another team has the other half of them.
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<256, (Columns * Queries * sizeof(T) <= 128 ? 2 : 1)>>;
   using Member = typename Policy::member_type;
-  static constexpr int width = is_gpu<Exec> ? 32 : 8;
+  static constexpr int width = Tuning::lanes;
   static_assert(Share <= width && Queries <= Share, "Tessera: a pair of key and query for each lane of a group");
   using Lanes = lane::On<Exec, width>;
   static constexpr int vector_length = lane::vector_length<Exec>(width);
@@ -52,8 +87,7 @@ struct KeyStream {
   static constexpr int pairs = Queries * keys;
   static constexpr int block = groups * keys;  // keys of a thread at a time
   static constexpr int slack = 8;              // a weight is at most e^slack
-  // A host's vectors need no alignment, and the test for a cut pack is hidden behind memory: one kernel for all rows.
-  static constexpr bool any_row = !is_gpu<Exec>;
+  static constexpr bool any_row = Tuning::any_row;
   static_assert((pairs & (pairs - 1)) == 0 && pairs <= Share, "Tessera: one pair a lane");
 
   struct Row {
@@ -76,9 +110,9 @@ struct KeyStream {
   using WeightView = Kokkos::View<collective::Pack<T, weight_pack>*, typename Exec::scratch_memory_space,
                                   Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   static constexpr int slot = Queries * (Share * Columns + 2);  // what a thread hands over
-  static constexpr int scratch_level = is_gpu<Exec> ? 0 : 1;    // a host's level 0 is small
+  static constexpr int scratch_level = Tuning::scratch_level;
 
-  Task<T> task;
+  AttentionTask<T> task;
 
   [[nodiscard]] static int most_threads() {
     return std::max(1, 2 * ((1 << 14) / (slot * static_cast<int>(sizeof(T)))));
@@ -414,4 +448,123 @@ struct KeyStream {
   }
 };
 
-}  // namespace tessera::attention
+}  // namespace detail
+
+/// out = softmax(scale * q k^T) v, for few queries.
+///
+/// Constructed once: chooses the pieces, and allocates their results where there are several. Calls only enqueue; those of
+/// one object must not run at the same time, since they share that memory.
+template <ExecutionSpace Exec, class T, class Tuning = KeyStreamTuning<Exec, T>>
+class KeyStreamAttention {
+  using Merge = detail::MergeAttention<Exec, T, Tuning>;
+
+ public:
+  static constexpr std::size_t most_columns = 256;  ///< of a row
+
+  /// \param queries, dim of q [queries, dim]; \param keys of k and v [keys, dim]
+  /// \param pieces of the keys; 0: choose. \param team threads of a team; 0: choose
+  /// \param label what Kokkos' tools call it
+  ///
+  /// Throws Skip if the space cannot give so many threads, or their scratch, and for more than most_columns.
+  KeyStreamAttention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t dim, std::int64_t pieces = 0,
+                     std::int64_t team = 0, std::string const& label = "tessera::attention")
+      : label_(label), queries_(queries), task_(detail::attention_task<T>(queries, keys, dim)), team_(team) {
+    if (dim > most_columns) throw Skip("d = " + std::to_string(dim) + " (lanes hold at most 256 columns)");
+    choose(1, [&]<class Kernel>() { choose_pieces<Kernel>(exec, pieces); });
+    if (task_.chunks == 1) return;
+    std::size_t const rows = task_.queries * task_.chunks;
+    auto const numbers = [&](char const* name, std::size_t n) {
+      return Numbers(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + name), n);
+    };
+    sums_ = numbers("::sums", rows * task_.dim);
+    largest_ = numbers("::largest", rows);
+    total_ = numbers("::total", rows);
+    task_.sums = sums_.data();
+    task_.largest = largest_.data();
+    task_.total = total_.data();
+  }
+
+  /// Enqueues it. `q`, `out` [queries, dim], `k`, `v` [keys, dim], row after row in memory; `out` is apart from the others,
+  /// and zeros where there are no keys. Throws std::invalid_argument for other extents or strides.
+  template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V, Writable<Exec, T, 2> Out>
+  void operator()(Exec const& exec, Q const& q, K const& k, V const& v, Out const& out, T scale = 1) const {
+    auto const task = detail::with_arrays(task_, queries_, q, k, v, out, scale);
+    if (task.keys == 0) {
+      Kokkos::deep_copy(exec, out, T(0));
+      return;
+    }
+    choose(detail::is_aligned(task) ? collective::pack_width<T> : 1,
+           [&]<class Kernel>() { Kernel{task}.enqueue(label_ + "::attend", exec, threads_); });
+    Merge::enqueue(label_ + "::merge", exec, task, team_);
+  }
+
+  /// Roundings of a sum of weights, or of weighted values, on the longest way.
+  [[nodiscard]] double rounding_steps() const { return steps_; }
+  [[nodiscard]] int pieces() const { return task_.chunks; }
+
+ private:
+  using Numbers = Kokkos::View<T*, typename Exec::memory_space>;
+
+  template <class Kernel>
+  void choose_pieces(Exec const& exec, std::int64_t pieces) {
+    int const most = Kernel::most_threads();
+    int const threads = team_size(exec, team_, Kernel::vector_length);
+    if (team_ > most) {
+      throw Skip("a team of " + std::to_string(threads) + " threads (its scratch holds the sums of " +
+                 std::to_string(most) + ")");
+    }
+    threads_ = std::min(threads, most);
+    Kernel const kernel{task_};
+    // As many teams as run at once. But a thread has some keys to amortise its part of the merging, which grows with the
+    // queries.
+    std::size_t const blocks = task_.queries == 1 ? 16 : 32;
+    std::size_t const teams =
+        std::max<std::size_t>(1, teams_that_fill(exec, threads_ * Kernel::vector_length) / Tuning::of_teams);
+    std::size_t const wanted = pieces > 0
+                                   ? static_cast<std::size_t>(pieces)
+                                   : std::min<std::size_t>(tiles_of(teams, std::max(1, kernel.query_groups())),
+                                                           tiles_of(task_.keys, blocks * Kernel::block * threads_));
+    std::size_t const most_pieces = Merge::most_pieces;
+    auto const chosen = split(task_.keys, Kernel::block, std::min(wanted, most_pieces));
+    task_.chunk = chosen.size;
+    task_.chunks = chosen.count;
+    steps_ = Kernel::rounding_steps(chosen.size, threads_) + Merge(exec, task_, team_).rounding_steps();
+    (void)league_of(static_cast<std::size_t>(kernel.query_groups()) * task_.chunks);
+  }
+
+  template <int Length, int Queries, class Body>
+  void choose_width([[maybe_unused]] int width, Body const& body) const {
+    constexpr int share = Tuning::share[Length];
+    constexpr int columns = Tuning::columns[Length];
+    constexpr int widest = std::min(columns, collective::pack_width<T>);
+    if constexpr (!Tuning::any_row) {
+      if (width == 1) return body.template operator()<detail::KeyStream<Exec, T, Tuning, share, columns, Queries, 1>>();
+    }
+    body.template operator()<detail::KeyStream<Exec, T, Tuning, share, columns, Queries, widest>>();
+  }
+
+  /// Calls body.operator()<Kernel>() with the kernel for rows of this length and so many queries.
+  template <class Body>
+  void choose(int width, Body const& body) const {
+    auto const of_length = [&]<int Length>() {
+      if (task_.queries == 1) return choose_width<Length, 1>(width, body);
+      choose_width<Length, Tuning::queries>(width, body);
+    };
+    if (task_.dim <= 32) return of_length.template operator()<0>();
+    if (task_.dim <= 64) return of_length.template operator()<1>();
+    if (task_.dim <= 128) return of_length.template operator()<2>();
+    of_length.template operator()<3>();
+  }
+
+  std::string label_;
+  std::size_t queries_;
+  detail::AttentionTask<T> task_;
+  std::int64_t team_;
+  int threads_ = 1;
+  double steps_ = 0;
+  Numbers sums_;
+  Numbers largest_;
+  Numbers total_;
+};
+
+}  // namespace tessera::kernels

@@ -18,7 +18,7 @@
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 
-namespace tessera::axis_sum {
+namespace tessera::thread {
 
 /// Sums of elements of type T by lanes L: 16-byte accesses from the first 16-byte boundary on, four under way in each
 /// lane; what lies before it, and what is left at the end, element by element.
@@ -82,7 +82,7 @@ struct PieceSum {
           }
         },
         of_lane, sums);
-    return thread::reduce<Sum>(lanes, of_lane, collective::Sum<Sum>{});
+    return reduce<Sum>(lanes, of_lane, collective::Sum<Sum>{});
   }
 
  private:
@@ -102,7 +102,7 @@ template <class Sum, lane::Lanes L>
         },
         of_lane);
   }
-  return thread::reduce<Sum>(lanes, of_lane, collective::Sum<Sum>{});
+  return reduce<Sum>(lanes, of_lane, collective::Sum<Sum>{});
 }
 
-}  // namespace tessera::axis_sum
+}  // namespace tessera::thread

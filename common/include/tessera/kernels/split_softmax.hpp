@@ -1,27 +1,57 @@
 #pragma once
 /// \file
 /// Softmax of rows, several teams a row: two launches, with what each chunk of a row sums up to in memory between them.
+/// For one row, or a few long ones; see softmax.hpp for many.
 ///
 /// First each team finds {max, sum} of its chunk. Then each team folds all of its row's, in their order, so that every
 /// one has the same, and writes its chunk. The second launch goes over the data backwards: what the first one read last
-/// is still in the last cache.
+/// is still in the last cache. Same bits on every run.
+///
+/// Traffic: each element read twice and written once.
+///
+/// Example, 1 2 | 3 4 in two chunks: {2, 1 + e^-1} and {4, 1 + e^-1} -> {4, 1.5533} -> 0.0321 0.0871 | 0.2369 0.6439.
+///
+/// Use:  SplitRowSoftmax<Exec, float> softmax(exec, rows, cols);  softmax(exec, in, out);
 
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <type_traits>
 
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/online_sum.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/team/fold_threads.hpp>
+#include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/softmax_piece.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/chunks.hpp>
-#include <tessera/kernels/row_softmax.hpp>
+#include <tessera/kernels/softmax.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/views.hpp>
 
-namespace tessera::softmax {
+namespace tessera::kernels {
+
+/// How SplitRowSoftmax goes through a chunk.
+template <ExecutionSpace Exec, class T>
+struct SplitSoftmaxTuning {
+  static constexpr bool loops = !is_gpu<Exec>;  ///< by loops that become a host's vector instructions, not by lanes
+  static constexpr int lanes = lane::natural_width<Exec>;
+  static constexpr int pack = collective::pack_width<T>;  ///< elements of a pack: 16 bytes, the widest load there is
+  using Bounds = Kokkos::LaunchBounds<512, 2>;            ///< 64 registers a lane: teams enough to hide memory
+};
+
+namespace detail {
 
 /// A thread's share of a piece by lanes: every so many packs of it.
-template <class Exec, class T, int N>
+template <class Exec, class T, class Tuning, int N>
 struct LaneShare {
-  using Lanes = lane::On<Exec, lane::natural_width<Exec>>;
+  using Lanes = lane::On<Exec, Tuning::lanes>;
   using Piece = thread::LaneSoftmax<T, Lanes, N>;
   static constexpr int part = Piece::part;
 
@@ -72,9 +102,9 @@ struct LoopShare {
   }
 };
 
-template <class Exec, class T, class Share>
+template <class Exec, class T, class Tuning, class Share>
 struct RowChunks {
-  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<512, 2>>;
+  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
   using Member = typename Policy::member_type;
   using Lanes = typename Share::Lanes;
   using Sum = collective::OnlineSum<T>;
@@ -82,25 +112,25 @@ struct RowChunks {
   using Scratch = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   static constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
 
-  kernels::SoftmaxRows<T> of;
-  kernels::Chunks chunks;  // of one row
-  Sum* partial;            // one a chunk: [rows, chunks.count]
-  bool writes = false;     // the second launch
+  SoftmaxRows<T> of;
+  Chunks chunks;        // of one row
+  Sum* partial;         // one a chunk: [rows, chunks.count]
+  bool writes = false;  // the second launch
 
   /// Chunks of a row that fill the machine, together with those of all other rows.
-  [[nodiscard]] static kernels::Chunks chunks_of(Exec const& exec, int threads, std::size_t rows, std::size_t cols) {
-    std::size_t const teams = kernels::teams_that_fill(exec, threads * vector_length);
-    return kernels::split(cols, static_cast<std::size_t>(threads) * Share::part, rows == 0 ? 1 : tiles_of(teams, rows));
+  [[nodiscard]] static Chunks chunks_of(Exec const& exec, int threads, std::size_t rows, std::size_t cols) {
+    std::size_t const teams = teams_that_fill(exec, threads * vector_length);
+    return split(cols, static_cast<std::size_t>(threads) * Share::part, rows == 0 ? 1 : tiles_of(teams, rows));
   }
 
-  void enqueue(Exec const& exec, char const* label, int threads) const {
+  void enqueue(Exec const& exec, std::string const& label, int threads) const {
     Policy policy(exec, league_of(of.rows * chunks.count), threads, vector_length);
     auto const scratch = static_cast<int>(Scratch::shmem_size(threads));
     Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerTeam(scratch)), *this);
   }
 
   /// A chunk, its threads; the chunks of a row, dealt out to all lanes, and folded like them.
-  [[nodiscard]] static double rounding_steps(kernels::Chunks const& chunks, int threads) {
+  [[nodiscard]] static double rounding_steps(Chunks const& chunks, int threads) {
     double const of_lanes = std::log2(Lanes::width);
     double const of_threads = std::ceil(static_cast<double>(threads) / Lanes::width) + of_lanes;
     double const dealt = std::ceil(static_cast<double>(chunks.count) / (static_cast<double>(threads) * Lanes::width));
@@ -119,7 +149,7 @@ struct RowChunks {
     std::size_t const at = row * of.cols + begin;
     std::size_t const count = chunks.end(chunk) - begin;
     Sum const own = writes ? of_chunks(team, lanes, partial + row * chunks.count) : share.sum(of.x + at, count);
-    Sum const sum = kernels::fold_threads(team, lanes, own, scratch.data(), Sum{}, Merge{});
+    Sum const sum = team::fold_threads(team, lanes, own, scratch.data(), Sum{}, Merge{});
     if (writes) {
       share.write(of.x + at, of.y + at, count, sum.max, sum.inverse());
     } else {
@@ -143,35 +173,68 @@ struct RowChunks {
   }
 };
 
-/// The softmax of rows in chunks: how many there are, their memory, and both launches.
-template <class Exec, class T, class Share>
-class ChunkedRows {
+}  // namespace detail
+
+/// out = softmax(in), row by row, for matrices of rows x cols.
+///
+/// Constructed once: chooses the chunks, allocates two numbers for each. Calls only enqueue; those of one object must not
+/// run at the same time, since they share that memory.
+template <ExecutionSpace Exec, class T, class Tuning = SplitSoftmaxTuning<Exec, T>>
+class SplitRowSoftmax {
+  static constexpr int pack = Tuning::pack;
+  template <int N>
+  using Share = std::conditional_t<Tuning::loops, detail::LoopShare<Exec, T>, detail::LaneShare<Exec, T, Tuning, N>>;
+  template <int N>
+  using Kernel = detail::RowChunks<Exec, T, Tuning, Share<N>>;
+
  public:
-  using Kernel = RowChunks<Exec, T, Share>;
+  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
+  /// \param label what Kokkos' tools call it
+  SplitRowSoftmax(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
+                  std::string const& label = "tessera::split_softmax")
+      : label_(label),
+        rows_(rows),
+        threads_(team_size(exec, team, Kernel<1>::vector_length)),
+        singles_(Kernel<1>::chunks_of(exec, threads_, rows, cols)),
+        packs_(cols % pack == 0 ? Kernel<pack>::chunks_of(exec, threads_, rows, cols) : singles_),
+        partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"),
+                 static_cast<std::size_t>(league_of(rows * std::max(singles_.count, packs_.count)))) {}
 
-  ChunkedRows(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team)
-      : rows_(rows),
-        threads_(kernels::team_size(exec, team, Kernel::vector_length)),
-        chunks_(Kernel::chunks_of(exec, threads_, rows, cols)),
-        partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::softmax::buffer_reduction::partial"),
-                 static_cast<std::size_t>(league_of(rows * chunks_.count))) {}
-
-  void operator()(Exec const& exec, T const* x, T* y) const {
-    if (rows_ == 0 || chunks_.n == 0) return;
-    Kernel kernel{{x, y, rows_, chunks_.n, T(1)}, chunks_, partial_.data()};
-    kernel.enqueue(exec, "tessera::softmax::buffer_reduction::sums", threads_);
-    kernel.writes = true;
-    kernel.enqueue(exec, "tessera::softmax::buffer_reduction::write", threads_);
+  /// Enqueues it. `in`, `out` [rows, cols], row after row in memory; they may be the same. Throws std::invalid_argument
+  /// for other extents or strides.
+  template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out>
+  void operator()(Exec const& exec, In const& in, Out const& out) const {
+    detail::SoftmaxRows<T> const of{row_major(in, rows_, singles_.n), row_major(out, rows_, singles_.n), rows_,
+                                    singles_.n, T(1)};
+    if (rows_ == 0 || of.cols == 0) return;
+    bool const in_packs = of.cols % pack == 0 && collective::is_aligned_for_packs<pack>(of.x) &&
+                          collective::is_aligned_for_packs<pack>(of.y);
+    in_packs ? enqueue(exec, Kernel<pack>{of, packs_, partial_.data()})
+             : enqueue(exec, Kernel<1>{of, singles_, partial_.data()});
   }
 
-  [[nodiscard]] int chunks() const { return chunks_.count; }
-  [[nodiscard]] double rounding_steps() const { return Kernel::rounding_steps(chunks_, threads_); }
+  [[nodiscard]] int chunks() const { return packs_.count; }  ///< of a row that is whole packs and begins with one
+
+  /// Roundings of a row's sum on the longest way.
+  [[nodiscard]] double rounding_steps() const {
+    double const of_singles = Kernel<1>::rounding_steps(singles_, threads_);
+    return singles_.n % pack == 0 ? std::max(of_singles, Kernel<pack>::rounding_steps(packs_, threads_)) : of_singles;
+  }
 
  private:
+  template <class Any>
+  void enqueue(Exec const& exec, Any kernel) const {
+    kernel.enqueue(exec, label_ + "::sums", threads_);
+    kernel.writes = true;
+    kernel.enqueue(exec, label_ + "::write", threads_);
+  }
+
+  std::string label_;
   std::size_t rows_;
   int threads_;
-  kernels::Chunks chunks_;
+  Chunks singles_;  // of rows element by element
+  Chunks packs_;
   Kokkos::View<collective::OnlineSum<T>*, typename Exec::memory_space> partial_;
 };
 
-}  // namespace tessera::softmax
+}  // namespace tessera::kernels

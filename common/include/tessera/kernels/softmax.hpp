@@ -12,7 +12,12 @@
 ///
 /// Source: Milakov and Gimelshein, Online normalizer calculation for softmax (2018), for the long rows.
 ///
+/// Traffic: each element read once and written once; longer rows than registers hold are read twice.
+///
 /// Example, one row: 1 2 3 4 -> 0.0320586 0.08714432 0.2368828 0.6439143.
+///
+/// Use:  softmax(exec, in, out);
+/// or, enqueued many times:  RowSoftmax<Exec, float> softmax(exec, rows, cols);  softmax(exec, in, out);
 
 #include <Kokkos_Core.hpp>
 
@@ -27,14 +32,38 @@
 #include <tessera/collective/online_sum.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/collective/team/fold_threads.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/collective/thread/softmax_piece.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/chunks.hpp>
 #include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/views.hpp>
 
 namespace tessera::kernels {
+
+/// Who takes a row: some lanes of a thread, up to most_for_lanes elements; a team, whatever its length; one or the other
+/// by its length; or a thread with loops that become vector instructions, for hosts.
+enum class SoftmaxMethod : std::uint8_t { automatic, lanes, team, loops };
+
+/// How RowSoftmax deals out rows.
+template <ExecutionSpace Exec, class T>
+struct SoftmaxTuning {
+  static constexpr SoftmaxMethod method = is_gpu<Exec> ? SoftmaxMethod::automatic : SoftmaxMethod::loops;
+  static constexpr int pack = collective::pack_width<T>;   ///< elements of a pack: 16 bytes, the widest load there is
+  static constexpr int lanes = lane::natural_width<Exec>;  ///< of a thread, in teams of a row
+  /// Packs of a lane in a team of a row: few, and as many threads as hold the row, so that more teams run at once; and
+  /// as many as registers hold.
+  static constexpr int few_packs = 4;
+  static constexpr int many_packs = 8;
+  /// A team for each tile of rows by lanes; else one for each chunk that keeps a thread of a host busy.
+  static constexpr bool team_a_tile = is_gpu<Exec>;
+  static constexpr int most_lanes = is_gpu<Exec> ? 512 : 1;  ///< of a team of a row, if its size is not given
+  using Bounds = Kokkos::LaunchBounds<512, 2>;               ///< 64 registers a lane: teams enough to hide memory
+};
+
+namespace detail {
 
 /// The rows of x and y [rows, cols], C order; elements count as factor * x.
 template <class T>
@@ -45,33 +74,6 @@ struct SoftmaxRows {
   std::size_t cols;
   T factor;
 };
-
-/// The combination of one value a thread, in every lane of the team. Who calls: all lanes. `value`: the same in all
-/// lanes of a thread. Scratch: one value a thread, which may be written again after the caller's next barrier.
-/// Barriers: one, or none for a team of one thread. Operator: associative, commutative.
-template <class Member, lane::Lanes L, class V, class Op>
-[[nodiscard]] KOKKOS_FUNCTION V fold_threads(Member const& team, L const& lanes, V const& value, V* scratch,
-                                             V const& identity, Op const& op) {
-  if (team.team_size() == 1) return value;
-  auto of_lane = lanes.template fill<V>(value);
-  lanes.each(
-      [&](int lane, V const& own) {
-        if (lane == 0) scratch[team.team_rank()] = own;
-      },
-      of_lane);
-  team.team_barrier();
-  of_lane = lanes.template fill<V>(identity);
-  for (int first = 0; first < team.team_size(); first += L::width) {
-    lanes.each(
-        [&](int lane, V& own) {
-          if (first + lane < team.team_size()) own = op(own, scratch[first + lane]);
-        },
-        of_lane);
-  }
-  return thread::reduce<V>(lanes, of_lane, op);
-}
-
-namespace detail {
 
 /// A lane's share of a row in registers: what both kernels of rows in registers do with it.
 template <class T, int Packs, int N>
@@ -127,11 +129,11 @@ struct SoftmaxItems {
 
 /// A team a row, the row in registers: Packs packs of N elements in each lane. With N > 1 rows are whole packs and
 /// begin on the boundary of one.
-template <ExecutionSpace Exec, class T, int Packs, int N>
+template <ExecutionSpace Exec, class T, class Tuning, int Packs, int N>
 struct TeamSoftmax {
-  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<512, 2>>;
+  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
   using Member = typename Policy::member_type;
-  using Lanes = lane::On<Exec, lane::natural_width<Exec>>;
+  using Lanes = lane::On<Exec, Tuning::lanes>;
   using Share = SoftmaxItems<T, Packs, N>;
   using Items = typename Share::Items;
   using Scratch = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
@@ -173,11 +175,11 @@ struct TeamSoftmax {
           items, of_lane);
       thread::Larger<T> const larger;
       // The barrier of each also says that all have read what the other left in its scratch a row before.
-      T const max = fold_threads(team, lanes, thread::reduce<T>(lanes, of_lane, larger), maxima.data(),
-                                 collective::minus_infinity<T>(), larger);
+      T const max = team::fold_threads(team, lanes, thread::reduce<T>(lanes, of_lane, larger), maxima.data(),
+                                       collective::minus_infinity<T>(), larger);
       lanes.each([&](int, Items& own, T& value) { value = Share::exponentials(own, max); }, items, of_lane);
       collective::Sum<T> const add;
-      T const sum = fold_threads(team, lanes, thread::reduce<T>(lanes, of_lane, add), sums.data(), T(0), add);
+      T const sum = team::fold_threads(team, lanes, thread::reduce<T>(lanes, of_lane, add), sums.data(), T(0), add);
       T const inverse = collective::OnlineSum<T>{max, sum}.inverse();
       lanes.each([&](int lane, Items const& own) { Share::store(to, begin + lane * N, apart, cols, inverse, own); },
                  items);
@@ -187,9 +189,9 @@ struct TeamSoftmax {
 };
 
 /// W lanes a row, InFlight rows under way in each thread, the rows in registers as above.
-template <ExecutionSpace Exec, class T, int W, int Packs, int N, int InFlight>
+template <ExecutionSpace Exec, class T, class Tuning, int W, int Packs, int N, int InFlight>
 struct LanesSoftmax {
-  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<512, 2>>;
+  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
   using Member = typename Policy::member_type;
   using Lanes = lane::On<Exec, W>;
   using Share = SoftmaxItems<T, Packs, N>;
@@ -202,8 +204,8 @@ struct LanesSoftmax {
 
   static void enqueue(std::string const& label, Exec const& exec, SoftmaxRows<T> const& of, int threads) {
     std::size_t const tile = static_cast<std::size_t>(threads) * InFlight;
-    // On a GPU a team for each tile of rows, up to what a league can have; on hosts a chunk of rows for each thread.
-    std::size_t const teams = is_gpu<Exec> ? std::size_t{1} << 30 : teams_that_fill(exec, threads);
+    // A tile for each team, up to what a league can have.
+    std::size_t const teams = Tuning::team_a_tile ? std::size_t{1} << 30 : teams_that_fill(exec, threads);
     LanesSoftmax const kernel{of, split(of.rows, tile, teams)};
     Kokkos::parallel_for(label, Policy(exec, kernel.chunks.count, threads, vector_length), kernel);
   }
@@ -250,11 +252,11 @@ struct LanesSoftmax {
 };
 
 /// A team a row of any length, which is read twice.
-template <ExecutionSpace Exec, class T, int N>
+template <ExecutionSpace Exec, class T, class Tuning, int N>
 struct SweepSoftmax {
-  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<512, 2>>;
+  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
   using Member = typename Policy::member_type;
-  using Lanes = lane::On<Exec, lane::natural_width<Exec>>;
+  using Lanes = lane::On<Exec, Tuning::lanes>;
   using Piece = thread::LaneSoftmax<T, Lanes, N>;
   using Sum = collective::OnlineSum<T>;
   using Merge = collective::MergeOnlineSums<T>;
@@ -281,7 +283,7 @@ struct SweepSoftmax {
     Piece const piece{lanes, team.team_rank(), team.team_size(), of.factor};
     for (std::size_t row = team.league_rank(); row < of.rows; row += team.league_size()) {
       T const* const from = of.x + row * of.cols;
-      Sum const sum = fold_threads(team, lanes, piece.sum(from, of.cols), sums.data(), Sum{}, Merge{});
+      Sum const sum = team::fold_threads(team, lanes, piece.sum(from, of.cols), sums.data(), Sum{}, Merge{});
       piece.write(from, of.y + row * of.cols, of.cols, sum.max, sum.inverse());
       team.team_barrier();  // the sums are read: the next row's, or another team's on a host, may come
     }
@@ -327,25 +329,25 @@ struct LoopRowSoftmax {
 
 }  // namespace detail
 
-enum class SoftmaxMethod : std::uint8_t { automatic, lanes, team };
-
-/// The softmax of each row of x into y, both [rows, cols] in C order; x == y is allowed. Chooses the kernel once; a
-/// call only enqueues. There is no memory of its own: calls may overlap.
+/// out = softmax(factor * in), row by row, for matrices of rows x cols.
 ///
-/// \tparam Method how; `automatic`: on a GPU by the length of the rows, on a host always `team`
-template <ExecutionSpace Exec, class T, SoftmaxMethod Method = SoftmaxMethod::automatic>
+/// Constructed once: chooses the kernel. Calls only enqueue, and may overlap: there is no memory of its own.
+template <ExecutionSpace Exec, class T, class Tuning = SoftmaxTuning<Exec, T>>
 class RowSoftmax {
-  static constexpr int pack = collective::pack_width<T>;
+  static constexpr int pack = Tuning::pack;
+  static constexpr SoftmaxMethod method = Tuning::method;
 
  public:
-  /// Elements of a row up to which `lanes` applies.
+  /// Elements of a row up to which lanes of one thread hold it.
   static constexpr std::size_t most_for_lanes = 256 * pack;
 
   /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many, and with method `lanes` if
   /// rows are too long for the registers of one thread's lanes.
-  RowSoftmax(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team)
-      : rows_(rows), cols_(cols), team_(team) {
-    if (Method == SoftmaxMethod::lanes && cols > most_for_lanes) {
+  /// \param label what Kokkos' tools call it
+  RowSoftmax(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
+             std::string const& label = "tessera::softmax")
+      : label_(label + "::rows"), rows_(rows), cols_(cols), team_(team) {
+    if (method == SoftmaxMethod::lanes && cols > most_for_lanes) {
       throw Skip("rows of " + std::to_string(cols) + " elements (the registers of one thread's lanes hold " +
                  std::to_string(most_for_lanes) + ")");
     }
@@ -356,42 +358,39 @@ class RowSoftmax {
     }
   }
 
-  /// Enqueues y = softmax(factor * x), row by row. \param factor greater than 0
-  void operator()(std::string const& label, Exec const& exec, T const* x, T* y, T factor = T(1)) const {
+  /// Enqueues it. `in`, `out` [rows, cols], row after row in memory; they may be the same. Throws std::invalid_argument
+  /// for other extents or strides. \param factor greater than 0
+  template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out>
+  void operator()(Exec const& exec, In const& in, Out const& out, T factor = T(1)) const {
+    detail::SoftmaxRows<T> const of{row_major(in, rows_, cols_), row_major(out, rows_, cols_), rows_, cols_, factor};
     if (rows_ == 0 || cols_ == 0) return;
-    bool const in_packs =
-        cols_ % pack == 0 && collective::is_aligned_for_packs<pack>(x) && collective::is_aligned_for_packs<pack>(y);
-    with_kernel(exec, in_packs, [&]<class Kernel>(int threads) {
-      Kernel::enqueue(label, exec, SoftmaxRows<T>{x, y, rows_, cols_, factor}, threads);
-    });
+    bool const in_packs = cols_ % pack == 0 && collective::is_aligned_for_packs<pack>(of.x) &&
+                          collective::is_aligned_for_packs<pack>(of.y);
+    with_kernel(exec, in_packs, [&]<class Kernel>(int threads) { Kernel::enqueue(label_, exec, of, threads); });
   }
 
   /// Roundings of a row's sum on the longest way. (An element's own are its exponential and its division besides.)
   [[nodiscard]] double rounding_steps() const { return steps_; }
 
  private:
-  /// Calls body.operator()<Kernel>(threads) with the kernel for rows of this length.
+  /// Calls body.operator()<Kernel>(threads) with the kernel for rows of this length. What the method never takes is not
+  /// compiled.
   template <class Body>
   void with_kernel(Exec const& exec, [[maybe_unused]] bool in_packs, Body const& body) const {
-    // What this method never takes on this space is not compiled.
-    if constexpr (Method == SoftmaxMethod::lanes) {
-      in_packs ? with_lanes<pack>(exec, body) : with_lanes<1>(exec, body);
-    } else if constexpr (!is_gpu<Exec>) {
+    if constexpr (method == SoftmaxMethod::loops) {
       body.template operator()<detail::LoopRowSoftmax<Exec, T>>(team_size(exec, team_));
-    } else {
-      if constexpr (Method == SoftmaxMethod::automatic) {
-        if (cols_ <= most_for_lanes) {
-          in_packs ? with_lanes<pack>(exec, body) : with_lanes<1>(exec, body);
-          return;
-        }
-      }
-      in_packs ? with_team<pack, 4, 8>(exec, body) : with_team<1, 4 * pack, 8 * pack>(exec, body);
+    }
+    if constexpr (method == SoftmaxMethod::lanes || method == SoftmaxMethod::automatic) {
+      if (cols_ <= most_for_lanes) return in_packs ? with_lanes<pack>(exec, body) : with_lanes<1>(exec, body);
+    }
+    if constexpr (method == SoftmaxMethod::team || method == SoftmaxMethod::automatic) {
+      in_packs ? with_team<pack>(exec, body) : with_team<1>(exec, body);
     }
   }
 
   template <int W, int Packs, int N, int InFlight, class Body>
   bool try_lanes(Exec const& exec, Body const& body) const {
-    using Kernel = detail::LanesSoftmax<Exec, T, W, Packs, N, InFlight>;
+    using Kernel = detail::LanesSoftmax<Exec, T, Tuning, W, Packs, N, InFlight>;
     if (cols_ > static_cast<std::size_t>(Kernel::most_cols)) return false;
     body.template operator()<Kernel>(team_size(exec, team_, Kernel::vector_length));
     return true;
@@ -405,13 +404,13 @@ class RowSoftmax {
            try_lanes<32, 4 * e, N, 1>(exec, body) || try_lanes<32, 8 * e, N, 1>(exec, body));
   }
 
-  /// Few packs in a lane, and then as many threads as hold the row: more teams run at once.
-  template <int N, int Few, int Many, class Body>
+  template <int N, class Body>
   void with_team(Exec const& exec, Body const& body) const {
-    using Small = detail::TeamSoftmax<Exec, T, Few, N>;
-    using Large = detail::TeamSoftmax<Exec, T, Many, N>;
+    constexpr int e = pack / N;
+    using Small = detail::TeamSoftmax<Exec, T, Tuning, Tuning::few_packs * e, N>;
+    using Large = detail::TeamSoftmax<Exec, T, Tuning, Tuning::many_packs * e, N>;
     int const given = team_size(exec, team_, Small::vector_length);  // may say Skip
-    std::size_t const most = team_ > 0 ? given : 512 / Small::vector_length;
+    std::size_t const most = team_ > 0 ? given : std::max(given, Tuning::most_lanes / Small::vector_length);
     auto const run = [&]<class Kernel>() {
       std::size_t const needed = std::max<std::size_t>(1, tiles_of(cols_, Kernel::of_thread));
       if (needed > most) return false;
@@ -419,13 +418,23 @@ class RowSoftmax {
       return true;
     };
     if (run.template operator()<Small>() || run.template operator()<Large>()) return;
-    body.template operator()<detail::SweepSoftmax<Exec, T, N>>(static_cast<int>(most));
+    body.template operator()<detail::SweepSoftmax<Exec, T, Tuning, N>>(static_cast<int>(most));
   }
 
+  std::string label_;
   std::size_t rows_;
   std::size_t cols_;
   std::int64_t team_;
   double steps_ = 0;
 };
+
+/// out = softmax(factor * in), row by row. `in`, `out` [rows, cols]; they may be the same. For a single use: it enqueues,
+/// and waits.
+template <ExecutionSpace Exec, class In, class Out>
+void softmax(Exec const& exec, In const& in, Out const& out, typename In::non_const_value_type factor = 1) {
+  RowSoftmax<Exec, typename In::non_const_value_type> const kernel(exec, in.extent(0), in.extent(1));
+  kernel(exec, in, out, factor);
+  exec.fence("tessera: softmax");
+}
 
 }  // namespace tessera::kernels

@@ -12,6 +12,10 @@
 ///
 /// Traffic: q once; k and v once for every tile of queries, mostly from the cache.
 ///
+/// Example, one query, two keys with scores 0 and ln 3: out = (v_0 + 3 v_1) / 4.
+///
+/// Use:  QueryTileAttention<Exec, float> attend(exec, queries, keys, dim);  attend(exec, q, k, v, out, scale);
+///
 /// Source: Dao, Fu, Ermon, Rudra and Ré, FlashAttention (2022).
 
 #include <Kokkos_Core.hpp>
@@ -19,51 +23,69 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
-#include "partial.hpp"
-
 #include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/online_sum.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/kernels/attention_pieces.hpp>
 #include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/views.hpp>
 
-namespace tessera::attention {
+namespace tessera::kernels {
+
+/// What a team of QueryTileAttention has.
+template <ExecutionSpace Exec, class T>
+struct QueryTileTuning {
+  static constexpr int lanes = 16;            ///< of a thread
+  static constexpr int rows = 8;              ///< queries of a thread
+  static constexpr int tile_bytes = 1 << 14;  ///< of a tile of keys, of values, or of a whole team's queries
+  /// Teams are as large as their tile of queries, with launch bounds; else as large as the caller says.
+  static constexpr bool whole_teams = is_gpu<Exec>;
+  /// Of scratch. On a host the levels are the same memory, but only level 1 has enough of it.
+  static constexpr int near_level = is_gpu<Exec> ? 0 : 1;
+};
+
+namespace detail {
 
 /// The kernel of one team: `rows` queries a thread, and one piece of the keys.
 ///
 /// \tparam Dim columns of a row as the tiles have them, 64, 128 or 256, at least the problem's
-template <ExecutionSpace Exec, class T, int Dim>
+template <ExecutionSpace Exec, class T, class Tuning, int Dim>
 struct QueryTile {
-  static constexpr int width = 16;
+  static constexpr int width = Tuning::lanes;
   using Lanes = lane::On<Exec, width>;
   static constexpr int vector_length = lane::vector_length<Exec>(width);
-  static constexpr int rows = 8;
+  static constexpr int rows = Tuning::rows;
   static constexpr int pack = collective::pack_width<T>;
   using Pack = collective::Pack<T, pack>;
-  static constexpr int tile_elements = 16384 / static_cast<int>(sizeof(T));
+  static constexpr int tile_elements = Tuning::tile_bytes / static_cast<int>(sizeof(T));
   static constexpr int keys = std::max(width, tile_elements / Dim);  // of a tile
   static constexpr int keys_of_lane = keys / width;
   static constexpr int columns = Dim / width;  // of the sums, a lane
   static constexpr int packs = Dim / pack;     // of a row
   static_assert(packs % 8 == 0 && columns % pack == 0);
-  /// On a GPU as many threads as there are tiles of 16 KiB for their queries.
-  static constexpr int gpu_threads = std::max(1, tile_elements / Dim / rows);
-  static constexpr int lanes_of_team = gpu_threads * width;
-  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<(is_gpu<Exec> ? lanes_of_team : 0),
-                                                               (is_gpu<Exec> ? std::min(512 / lanes_of_team, 4) : 0)>>;
+  /// As many threads as there are tiles for their queries.
+  static constexpr int whole_threads = std::max(1, tile_elements / Dim / rows);
+  static constexpr int lanes_of_team = whole_threads * width;
+  using Policy =
+      Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<(Tuning::whole_teams ? lanes_of_team : 0),
+                                                    (Tuning::whole_teams ? std::min(512 / lanes_of_team, 4) : 0)>>;
   using Member = typename Policy::member_type;
   using Scratch = Kokkos::View<Pack*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
   static constexpr int tile_packs = keys * packs;
   // One pack more between the threads: they read the same place of theirs at once.
   static constexpr int weights_of_thread = (width * rows) / pack + 2;
-  // On a host the levels are the same memory, but only level 1 has enough of it. On a GPU, where tiles of keys and
-  // queries do not fit beside each other, the queries lie further away.
-  static constexpr int near_level = is_gpu<Exec> ? 0 : 1;
-  static constexpr bool fit_together = (tile_packs + gpu_threads * (rows * packs + weights_of_thread)) * 16 <= 40000;
+  // Where tiles of keys and queries do not fit beside each other, the queries lie further away.
+  static constexpr int near_level = Tuning::near_level;
+  static constexpr bool fit_together = (tile_packs + whole_threads * (rows * packs + weights_of_thread)) * 16 <= 40000;
   static constexpr int query_level = fit_together ? near_level : 1;
 
   struct Scores {
@@ -78,21 +100,21 @@ struct QueryTile {
   template <class V>
   using Value = typename Lanes::template Value<V>;
 
-  Task<T> task;
+  AttentionTask<T> task;
   bool aligned;  // every row of q, k, v and the results begins with a whole pack, and is whole packs
 
   [[nodiscard]] static int threads_for(Exec const& exec, std::int64_t requested) {
-    if constexpr (is_gpu<Exec>) {
-      if (requested != 0 && requested != gpu_threads) {
+    if constexpr (Tuning::whole_teams) {
+      if (requested != 0 && requested != whole_threads) {
         throw Skip("a team of " + std::to_string(requested) + " threads (a tile of queries is cut for " +
-                   std::to_string(gpu_threads) + ")");
+                   std::to_string(whole_threads) + ")");
       }
-      return gpu_threads;
+      return whole_threads;
     } else {
-      return kernels::team_size(exec, requested);
+      return team_size(exec, requested);
     }
   }
-  [[nodiscard]] static int groups(Task<T> const& task, int threads) {
+  [[nodiscard]] static int groups(AttentionTask<T> const& task, int threads) {
     return league_of(tiles_of(task.queries, static_cast<std::size_t>(threads) * rows));
   }
 
@@ -305,4 +327,60 @@ struct QueryTile {
   }
 };
 
-}  // namespace tessera::attention
+}  // namespace detail
+
+/// out = softmax(scale * q k^T) v, for many queries: a team sees all keys, so that few leave most of a machine idle.
+///
+/// Constructed once: chooses the kernel. Calls only enqueue, and may overlap: there is no memory of its own.
+template <ExecutionSpace Exec, class T, class Tuning = QueryTileTuning<Exec, T>>
+class QueryTileAttention {
+ public:
+  static constexpr std::size_t most_columns = 256;  ///< of a row
+
+  /// \param queries, dim of q [queries, dim]; \param keys of k and v [keys, dim]
+  /// \param team threads of a team; 0: choose. \param label what Kokkos' tools call it
+  ///
+  /// Throws Skip if the space cannot give so many threads, and for more than most_columns.
+  QueryTileAttention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t dim, std::int64_t team = 0,
+                     std::string const& label = "tessera::attention")
+      : label_(label + "::attend"), queries_(queries), task_(detail::attention_task<T>(queries, keys, dim)) {
+    if (dim > most_columns) throw Skip("d = " + std::to_string(dim) + " (a tile has at most 256 columns)");
+    choose([&]<class Kernel>() {
+      threads_ = Kernel::threads_for(exec, team);
+      (void)Kernel::groups(task_, threads_);
+      steps_ = Kernel::rounding_steps(task_.keys);
+    });
+  }
+
+  /// Enqueues it. `q`, `out` [queries, dim], `k`, `v` [keys, dim], row after row in memory; `out` is apart from the others,
+  /// and zeros where there are no keys. Throws std::invalid_argument for other extents or strides.
+  template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V, Writable<Exec, T, 2> Out>
+  void operator()(Exec const& exec, Q const& q, K const& k, V const& v, Out const& out, T scale = 1) const {
+    auto const task = detail::with_arrays(task_, queries_, q, k, v, out, scale);
+    if (task.keys == 0) {
+      Kokkos::deep_copy(exec, out, T(0));
+      return;
+    }
+    choose([&]<class Kernel>() { Kernel{task, detail::is_aligned(task)}.enqueue(label_, exec, threads_); });
+  }
+
+  /// Roundings of a sum of weights, or of weighted values, on the longest way.
+  [[nodiscard]] double rounding_steps() const { return steps_; }
+
+ private:
+  /// Calls body.operator()<Kernel>() with the kernel for rows of this length.
+  template <class Body>
+  void choose(Body const& body) const {
+    if (task_.dim <= 64) return body.template operator()<detail::QueryTile<Exec, T, Tuning, 64>>();
+    if (task_.dim <= 128) return body.template operator()<detail::QueryTile<Exec, T, Tuning, 128>>();
+    body.template operator()<detail::QueryTile<Exec, T, Tuning, 256>>();
+  }
+
+  std::string label_;
+  std::size_t queries_;
+  detail::AttentionTask<T> task_;
+  int threads_ = 1;
+  double steps_ = 0;
+};
+
+}  // namespace tessera::kernels

@@ -14,35 +14,69 @@
 ///
 /// Launches: no reset between them. The counts of a band go on from launch to launch, and so do tickets.
 ///
+/// Traffic: each element read once and written once.
+///
+/// Example, a column 1 2 | 3 4 of two teams: {2, 1 + e^-1} and {4, 1 + e^-1} -> {4, 1.5533} -> 0.0321 0.0871 | 0.2369
+/// 0.6439.
+///
+/// Use:  HeldColumnSoftmax<Exec, float> softmax(exec, rows, cols);  softmax(exec, in, out);
+///
 /// Source: tickets as in decoupled look-back (Merrill and Garland, NVR-2016-002).
+
+#include <Kokkos_Core.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
-#include "column_part.hpp"
-
+#include <tessera/collective/exponential.hpp>
 #include <tessera/collective/online_sum.hpp>
+#include <tessera/collective/pack.hpp>
 #include <tessera/collective/shared_word.hpp>
+#include <tessera/collective/thread/softmax_piece.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/kernels/for_each_pack.hpp>
 #include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/views.hpp>
 
-namespace tessera::softmax {
+namespace tessera::kernels {
 
-template <class Exec, class T, int N>
+/// What a team of HeldColumnSoftmax holds.
+template <ExecutionSpace Exec, class T>
+struct HeldColumnTuning {
+  static constexpr int pack = natural_pack<Exec, T>;  ///< columns of a lane
+  static constexpr int held = 20;                     ///< packs of a lane in registers; twice as many single elements
+  static constexpr std::size_t line = 128;            ///< bytes of a row that a band is wide: a line of memory
+  static constexpr int most_lanes = 256;              ///< of a team
+  using Bounds = Kokkos::LaunchBounds<256, 2>;        ///< 128 registers a lane, most of them for what it holds
+  /// Teams that run at once on a space: a multiprocessor has places for at most 2048 threads. However many lanes a team
+  /// has, there is one for it.
+  [[nodiscard]] static std::size_t at_once(Exec const& exec, int lanes) {
+    return std::max(1, exec.concurrency() / (is_gpu<Exec> ? 2048 : lanes));
+  }
+  /// Teams of each of these places that are started: as many as have registers.
+  [[nodiscard]] static int of_place(int lanes) { return is_gpu<Exec> ? std::max(1, 512 / lanes) : 1; }
+};
+
+namespace detail {
+
+template <class Exec, class T, class Tuning, int N>
 struct ColumnHolders {
-  // 128 registers a lane, most of them for what it holds.
-  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<256, 2>>;
+  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
   using Member = typename Policy::member_type;
   using Pack = collective::Pack<T, N>;
   using Sum = collective::OnlineSum<T>;
-  using Sums = ColumnSums<T, N>;
+  using Sums = collective::OnlinePack<T, N>;
   template <class V>
   using Scratch = Kokkos::View<V, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  static constexpr int held = N == 1 ? 40 : 20;  // packs of a lane in registers
-  static constexpr int kept = held * 3 / 10;     // in scratch: what a team may have, and its sums
+  static constexpr int held = (N == 1 ? 2 : 1) * Tuning::held;  // packs of a lane in registers
+  static constexpr int kept = held * 3 / 10;                    // in scratch: what a team may have, and its sums
   static constexpr int packs = held + kept;
   static constexpr int at_once = 4;  // sums that a lane merges at a time
 
@@ -245,24 +279,36 @@ struct ColumnHolders {
   }
 };
 
-/// The softmax of columns by those who hold them: its memory, and the launch.
-template <class Exec, class T, int N>
-class HeldColumns {
- public:
-  using Kernel = ColumnHolders<Exec, T, N>;
+}  // namespace detail
 
-  /// Throws Skip if the teams that run at once cannot hold a band's rows.
-  HeldColumns(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team)
-      : lanes_(std::min(kernels::team_size(exec, team), 256)), rows_(rows), cols_(cols) {
-    constexpr std::size_t line = 128;
+/// out = softmax(in), column by column, for matrices of rows x cols of as many rows as the teams that run at once hold:
+/// tens of thousands on a GPU.
+///
+/// Constructed once: chooses bands and teams, allocates counters, and two numbers for each team and column. Calls only
+/// enqueue; those of one object must not run at the same time, since they share that memory. No two such kernels, of
+/// whatever object, may run on one device at the same time: each could keep out teams that the other waits for.
+template <ExecutionSpace Exec, class T, class Tuning = HeldColumnTuning<Exec, T>>
+class HeldColumnSoftmax {
+  static constexpr int pack = Tuning::pack;
+  template <int N>
+  using Kernel = detail::ColumnHolders<Exec, T, Tuning, N>;
+
+ public:
+  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many, and if the teams that run
+  /// at once cannot hold the rows.
+  /// \param label what Kokkos' tools call it
+  HeldColumnSoftmax(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
+                    std::string const& label = "tessera::held_column_softmax")
+      : label_(label), lanes_(std::min(team_size(exec, team), Tuning::most_lanes)), rows_(rows), cols_(cols) {
+    int const width = in_packs() ? pack : 1;
     auto const widest = std::bit_floor(static_cast<unsigned>(lanes_));
-    std::size_t const packs = std::max<std::size_t>(1, cols / N);
-    across_ = static_cast<int>(std::min({line / (sizeof(T) * N), std::size_t{widest}, std::bit_ceil(packs)}));
+    std::size_t const packs = std::max<std::size_t>(1, cols / width);
+    across_ =
+        static_cast<int>(std::min({Tuning::line / (sizeof(T) * width), std::size_t{widest}, std::bit_ceil(packs)}));
     down_ = lanes_ / across_;
-    // A multiprocessor has places for at most 2048 threads: however many lanes a team has, there is one for it.
-    std::size_t const at_once = std::max(1, exec.concurrency() / (is_gpu<Exec> ? 2048 : lanes_));
-    std::size_t const held = static_cast<std::size_t>(down_) * Kernel::packs;
-    league_ = (is_gpu<Exec> ? std::max(1, 512 / lanes_) : 1) * at_once;  // as many as have registers
+    std::size_t const at_once = Tuning::at_once(exec, lanes_);
+    std::size_t const held = static_cast<std::size_t>(down_) * (in_packs() ? Kernel<pack>::packs : Kernel<1>::packs);
+    league_ = Tuning::of_place(lanes_) * at_once;
     teams_ = std::max<std::size_t>(1, tiles_of(rows, held));
     if (teams_ > at_once) {
       throw Skip(std::to_string(rows) + " rows (the teams that run at once hold " + std::to_string(at_once * held) +
@@ -270,43 +316,40 @@ class HeldColumns {
     }
     bands_ = tiles_of(packs, static_cast<std::size_t>(across_));
     (void)league_of(bands_ * teams_);
-    partial_ = Partial(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::softmax::register_columns::partial"),
-                       teams_ > 1 ? teams_ * cols : 0);
-    counter_ = Counter("tessera::softmax::register_columns::counter");
-    finished_ = Counts("tessera::softmax::register_columns::finished", bands_);
+    partial_ =
+        Partial(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"), teams_ > 1 ? teams_ * cols : 0);
+    counter_ = Counter(label + "::counter");
+    finished_ = Counts(label + "::finished", bands_);
   }
 
-  void operator()(Exec const& exec, T const* x, T* y) {
+  /// Enqueues it. `in`, `out` [rows, cols], row after row in memory; they may be the same. Throws std::invalid_argument
+  /// for other extents or strides, and where rows of whole packs begin off the boundary of one.
+  template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out>
+  void operator()(Exec const& exec, In const& in, Out const& out) {
+    T const* const x = row_major(in, rows_, cols_);
+    T* const y = row_major(out, rows_, cols_);
     if (rows_ == 0 || cols_ == 0) return;
-    auto const teams = static_cast<std::uint32_t>(teams_);
-    complete_ += teams;  // unsigned, as the counts: right after they wrapped around, too
-    auto const tickets = static_cast<std::uint32_t>(bands_ * teams_);
-    Kernel const kernel{x,        y,       rows_,           cols_,           across_,          down_,
-                        teams,    tickets, partial_.data(), counter_.data(), finished_.data(), next_ticket_,
-                        complete_};
-    auto const league = static_cast<std::uint32_t>(std::min<std::size_t>(tickets, league_));
-    next_ticket_ += tickets + league;  // each draws one too many
-    typename Kernel::Policy policy(exec, static_cast<int>(league), lanes_);
-    Kokkos::parallel_for("tessera::softmax::register_columns::bands",
-                         policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::scratch_bytes(lanes_, across_ * N))),
-                         kernel);
+    if (!in_packs()) return enqueue<1>(exec, x, y);
+    if (!collective::is_aligned_for_packs<pack>(x)) refuse(in.label());
+    if (!collective::is_aligned_for_packs<pack>(y)) refuse(out.label());
+    enqueue<pack>(exec, x, y);
   }
 
-  /// A lane's rows; the lanes below each other, the teams: each in slices, `at_once` with one rescaling; the factor.
+  /// Roundings of a column's sum on the longest way: a lane's rows; the lanes below each other, the teams: each in
+  /// slices, `at_once` with one rescaling; the factor.
   [[nodiscard]] double rounding_steps() const {
-    double const slices = std::max(1, lanes_ / (across_ * N));
-    auto const steps = [](double count) {
-      return std::ceil(count / Kernel::at_once) * (collective::MergeOnlineSums<T>::rounding_steps + Kernel::at_once);
-    };
+    constexpr int at_once = Kernel<1>::at_once;
+    constexpr double merge = collective::MergeOnlineSums<T>::rounding_steps;
+    double const slices = std::max(1, lanes_ / band_width());
+    auto const steps = [](double count) { return std::ceil(count / at_once) * (merge + at_once); };
     auto const folded = [&](double count) { return steps(std::ceil(count / slices)) + steps(slices); };
-    return Kernel::held + collective::MergeOnlineSums<T>::rounding_steps + folded(down_) +
+    return (in_packs() ? Kernel<pack>::held : Kernel<1>::held) + merge + folded(down_) +
            folded(static_cast<double>(teams_)) + 6;
   }
 
-  [[nodiscard]] std::string note() const {
-    return std::to_string(bands_) + " bands of " + std::to_string(across_ * N) + " columns, " + std::to_string(teams_) +
-           (teams_ == 1 ? " team" : " teams");
-  }
+  [[nodiscard]] std::size_t bands() const { return bands_; }
+  [[nodiscard]] int band_width() const { return across_ * (in_packs() ? pack : 1); }  ///< columns
+  [[nodiscard]] std::size_t teams() const { return teams_; }                          ///< of a band
 
  private:
   using Memory = typename Exec::memory_space;
@@ -314,6 +357,30 @@ class HeldColumns {
   using Counter = Kokkos::View<std::uint32_t, Memory>;
   using Counts = Kokkos::View<std::uint32_t*, Memory>;
 
+  [[nodiscard]] bool in_packs() const { return cols_ % pack == 0; }
+
+  [[noreturn]] static void refuse(std::string const& label) {
+    detail::refuse(label, "begins off a boundary of " + std::to_string(sizeof(T) * pack) +
+                              " bytes (this kernel reads whole packs): copy it first, or use a Tuning with pack = 1");
+  }
+
+  template <int N>
+  void enqueue(Exec const& exec, T const* x, T* y) {
+    auto const teams = static_cast<std::uint32_t>(teams_);
+    complete_ += teams;  // unsigned, as the counts: right after they wrapped around, too
+    auto const tickets = static_cast<std::uint32_t>(bands_ * teams_);
+    Kernel<N> const kernel{x,        y,       rows_,           cols_,           across_,          down_,
+                           teams,    tickets, partial_.data(), counter_.data(), finished_.data(), next_ticket_,
+                           complete_};
+    auto const league = static_cast<std::uint32_t>(std::min<std::size_t>(tickets, league_));
+    next_ticket_ += tickets + league;  // each draws one too many
+    typename Kernel<N>::Policy policy(exec, static_cast<int>(league), lanes_);
+    Kokkos::parallel_for(label_ + "::bands",
+                         policy.set_scratch_size(0, Kokkos::PerTeam(Kernel<N>::scratch_bytes(lanes_, band_width()))),
+                         kernel);
+  }
+
+  std::string label_;
   int lanes_;
   std::size_t rows_;
   std::size_t cols_;
@@ -329,4 +396,4 @@ class HeldColumns {
   std::uint32_t complete_ = 0;
 };
 
-}  // namespace tessera::softmax
+}  // namespace tessera::kernels

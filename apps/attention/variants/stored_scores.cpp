@@ -1,0 +1,81 @@
+/// \file
+/// The plain Kokkos answer, straight from the formula: a loop over pairs of a query and a key makes the scores, and a team
+/// for each query its softmax and the mean of the values.
+
+#include <cstdint>
+#include <type_traits>
+
+#include "../problem.hpp"
+#include "../scores.hpp"
+
+#include <tessera/core/tiles.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::attention {
+
+struct StoredScores {
+  static constexpr VariantInfo info{.name = "stored_scores",
+                                    .level = Level::team,
+                                    .summary = "scores by a loop, a team for each query, the baseline"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  class Plan {
+   public:
+    using Pairs = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>, Kokkos::IndexType<std::int64_t>>;
+    using Teams = Kokkos::TeamPolicy<Exec>;
+
+    Plan(Exec const& exec, InputOn<Attention, Exec, T> const& in)
+        : threads_(kernels::team_size(exec, in.parameters.team)), scores_(allocate_scores<Exec, T>(in)) {}
+
+    void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& in,
+                    OutputOn<Attention, Exec, T> const& to) const {
+      auto const q = in.q;
+      auto const k = in.k;
+      auto const v = in.v;
+      auto const out = to.out;
+      auto const score = scores_;
+      T const scale = static_cast<T>(in.parameters.scale);
+      if (k.extent(0) == 0) return Kokkos::deep_copy(exec, out, T(0));
+      Kokkos::parallel_for(
+          "tessera::attention::stored_scores::scores",
+          Pairs(exec, {0, 0}, {std::int64_t(q.extent(0)), std::int64_t(k.extent(0))}),
+          KOKKOS_LAMBDA(std::int64_t b, std::int64_t j) {
+            T sum = 0;
+            for (std::size_t c = 0; c < q.extent(1); ++c) sum += q(b, c) * k(j, c);
+            score(b, j) = scale * sum;
+          });
+      Kokkos::parallel_for(
+          "tessera::attention::stored_scores::mean", Teams(exec, league_of(q.extent(0)), threads_),
+          KOKKOS_LAMBDA(typename Teams::member_type const& team) {
+            int const b = team.league_rank();
+            auto const keys = Kokkos::TeamThreadRange(team, k.extent(0));
+            T max;
+            Kokkos::parallel_reduce(
+                keys,
+                [&](std::size_t j, T& largest) {
+                  if (score(b, j) > largest) largest = score(b, j);
+                },
+                Kokkos::Max<T>(max));
+            T total;
+            Kokkos::parallel_reduce(keys, [&](std::size_t j, T& sum) { sum += Kokkos::exp(score(b, j) - max); }, total);
+            Kokkos::parallel_for(keys, [&](std::size_t j) { score(b, j) = Kokkos::exp(score(b, j) - max) / total; });
+            team.team_barrier();  // all weights are there
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, v.extent(1)), [&](std::size_t c) {
+              T sum = 0;
+              for (std::size_t j = 0; j < k.extent(0); ++j) sum += score(b, j) * v(j, c);
+              out(b, c) = sum;
+            });
+          });
+    }
+
+   private:
+    int threads_;
+    Scores<Exec, T> scores_;
+  };
+};
+
+VariantRows stored_scores() { return rows<Attention, StoredScores>(); }
+
+}  // namespace tessera::attention

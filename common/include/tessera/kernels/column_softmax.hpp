@@ -1,0 +1,450 @@
+#pragma once
+/// \file
+/// The softmax of each column of a matrix [rows, cols] in C order, y = e^(x - max) / sum e^(x - max), for every shape.
+///
+/// Columns in chunks of rows that fill the machine: what each chunk of a column sums up to goes through memory, and a
+/// second launch folds it in its order and writes, backwards. Where columns alone keep the machine busy there is one
+/// chunk, and one launch. Same bits on every run. NaNs and infinities as in softmax.hpp.
+///
+/// Traffic: each element read twice and written once.
+///
+/// Example, columns of [1 4; 2 2]: [0.2689 0.8808; 0.7311 0.1192].
+///
+/// Use:  softmax_columns(exec, in, out);
+/// or, enqueued many times:  ColumnSoftmax<Exec, float> softmax(exec, rows, cols);  softmax(exec, in, out);
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+#include <tessera/collective/exponential.hpp>
+#include <tessera/collective/online_sum.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/thread/softmax_piece.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/views.hpp>
+
+namespace tessera::kernels {
+
+/// How ColumnSoftmax goes through a chunk of rows.
+template <ExecutionSpace Exec, class T>
+struct ColumnSoftmaxTuning {
+  static constexpr bool loops = !is_gpu<Exec>;            ///< by a host's loops along columns, not by lanes
+  static constexpr int pack = collective::pack_width<T>;  ///< columns of a lane: 16 bytes, the widest load there is
+  static constexpr int most_across = 64;                  ///< lanes side by side: pieces of rows of up to 1 KB
+  static constexpr std::size_t tile_bytes = 1 << 13;      ///< of the maxima of a loop's tile, or the sums: half a cache
+  using Bounds = Kokkos::LaunchBounds<512, 2>;            ///< 64 registers a lane: teams enough to hide memory
+};
+
+namespace detail {
+
+/// What a launch over columns does: sums of chunks to memory; results from them; or both at once, where a column is one
+/// chunk.
+enum class ColumnStep : std::uint8_t { sums, write, both };
+
+/// One lane's part of a softmax of columns: a pack of columns, and every so many rows of them. Who calls: any lane, by itself; a column's lanes below each other then meet in scratch. Barriers: in `meet` alone.
+template <class T, int N>
+struct ColumnPart {
+  using Pack = collective::Pack<T, N>;
+  using Sum = collective::OnlineSum<T>;
+  using Sums = collective::OnlinePack<T, N>;
+  using Merge = collective::MergeOnlineSums<T>;
+  static constexpr int in_flight = N == 1 ? 8 : 4;  // rows that a lane has under way
+
+  T const* x;
+  T* y;
+  std::size_t cols;
+  int across;  // lanes side by side
+  int down;    // lanes below each other: from one of a lane's rows to the next
+
+  /// What rows first, first + down, ... of N columns sum up to.
+  [[nodiscard]] KOKKOS_FUNCTION Sums of_rows(std::size_t col, std::size_t first, std::size_t end) const {
+    Sums sums{};
+    std::size_t const apart = static_cast<std::size_t>(down);
+    for (std::size_t row = first; row < end; row += apart * in_flight) {
+      Pack rows[in_flight];
+      for (int k = 0; k < in_flight; ++k) {
+        if (row + k * apart < end) {
+          rows[k] = collective::pack_at<N>(x + (row + k * apart) * cols + col);
+        } else {
+          for (int e = 0; e < N; ++e) rows[k][e] = collective::minus_infinity<T>();
+        }
+      }
+      for (int e = 0; e < N; ++e) {
+        Sum& own = sums.at[e];
+        T max = own.max;
+        for (int k = 0; k < in_flight; ++k) max = thread::Larger<T>{}(max, rows[k][e]);
+        T const reference = collective::online_reference(max);
+        T sum = T(0);
+        for (int k = 0; k < in_flight; ++k) sum += collective::exp_nonpositive(rows[k][e] - reference);
+        own.sum = own.sum * collective::exp_nonpositive(own.max - reference) + sum;
+        own.max = max;
+      }
+    }
+    return sums;
+  }
+
+  /// Merges what the lanes below each other have. Who calls: all threads of the team. Scratch: one value a thread.
+  /// Barriers: the caller needs none before; result: in the scratch of the topmost lane, for every thread.
+  template <class Member>
+  KOKKOS_FUNCTION void meet(Member const& team, Sums const& own, Sums* scratch) const {
+    int const below = team.team_rank() / across;
+    scratch[team.team_rank()] = own;
+    for (int stride = 1; stride < down; stride *= 2) {
+      team.team_barrier();
+      if (below % (2 * stride) == 0 && below + stride < down) {
+        Sums& upper = scratch[team.team_rank()];
+        Sums const& lower = scratch[team.team_rank() + stride * across];
+        for (int e = 0; e < N; ++e) upper.at[e] = Merge{}(upper.at[e], lower.at[e]);
+      }
+    }
+    team.team_barrier();
+  }
+
+  /// The results of the same rows, from the last to the first.
+  KOKKOS_FUNCTION void write(std::size_t col, std::size_t first, std::size_t end, T const (&max)[N],
+                             T const (&inverse)[N]) const {
+    if (first >= end) return;
+    auto const apart = static_cast<std::int64_t>(down);
+    std::int64_t const rounds = static_cast<std::int64_t>((end - first - 1) / down) + 1;
+    for (std::int64_t round = rounds - 1; round >= 0; round -= in_flight) {
+      Pack rows[in_flight];  // at the end some are read once more, and dropped: no access has a condition
+      for (int k = 0; k < in_flight; ++k) {
+        rows[k] = collective::pack_at<N>(x + (first + (round < k ? 0 : round - k) * apart) * cols + col);
+      }
+      for (int k = 0; k < in_flight; ++k) {
+        if (round < k) continue;
+        Pack out;
+        for (int e = 0; e < N; ++e) out[e] = collective::exp_nonpositive(rows[k][e] - max[e]) * inverse[e];
+        collective::pack_at<N>(y + (first + (round - k) * apart) * cols + col) = out;
+      }
+    }
+  }
+};
+
+/// Columns by lanes: for GPUs (on hosts it is right, but walks through memory as caches do not like it).
+///
+/// The lanes of a team stand in a rectangle: `across` of them side by side, each on a pack of columns, and `down` of
+/// them below each other. Each walks down its rows of the team's chunk in steps of `down`, with several rows under way.
+/// The lanes below each other meet in scratch.
+template <class Exec, class T, class Tuning, int N>
+struct ColumnLanes {
+  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
+  using Member = typename Policy::member_type;
+  using Part = ColumnPart<T, N>;
+  using Sum = collective::OnlineSum<T>;
+  using Sums = collective::OnlinePack<T, N>;
+  using Merge = collective::MergeOnlineSums<T>;
+  using Scratch = Kokkos::View<Sums*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  static constexpr int in_flight = Part::in_flight;
+
+  T const* x;
+  T* y;
+  Sum* partial;  // [chunks.count, cols]
+  std::size_t cols;
+  ColumnStep step;
+  int across;
+  int down;
+  std::size_t tiles;  // of columns
+  Chunks chunks;
+
+  /// Chooses everything but the pointers and the step.
+  [[nodiscard]] static ColumnLanes shape(Exec const& exec, int lanes, std::size_t rows, std::size_t cols) {
+    ColumnLanes kernel{};
+    std::size_t const packs = std::max<std::size_t>(1, cols / N);
+    auto const widest = static_cast<int>(std::bit_floor(static_cast<unsigned>(lanes)));
+    std::size_t const fill = teams_that_fill(exec, lanes);
+    // Chunks of rows as long as fill the machine.
+    kernel.across =
+        static_cast<int>(std::min<std::size_t>(std::min(Tuning::most_across, widest), std::bit_ceil(packs)));
+    kernel.down = lanes / kernel.across;
+    kernel.cols = cols;
+    kernel.tiles = tiles_of(packs, static_cast<std::size_t>(kernel.across));
+    kernel.chunks =
+        split(rows, static_cast<std::size_t>(kernel.down) * in_flight, std::max<std::size_t>(1, fill / kernel.tiles));
+    return kernel;
+  }
+
+  void enqueue(Exec const& exec, std::string const& label, int lanes) const {
+    Policy policy(exec, league_of(tiles * static_cast<std::size_t>(chunks.count)), lanes);
+    auto const scratch = static_cast<int>(Scratch::shmem_size(lanes));
+    Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerTeam(scratch)), *this);
+  }
+
+  /// A lane's rows, those under way, the lanes below each other; the chunks in the same way.
+  [[nodiscard]] double rounding_steps() const {
+    double const rounds = std::ceil(static_cast<double>(chunks.size) / (static_cast<double>(down) * in_flight));
+    double const meeting = std::ceil(std::log2(down));
+    double const of_chunks = chunks.count == 1 ? 0 : std::ceil(static_cast<double>(chunks.count) / down) + meeting;
+    return Merge::rounding_steps * (rounds + meeting + of_chunks) + in_flight;
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    // Neighbouring teams take neighbouring columns of the same rows; the step that writes, from the end.
+    int const place = step == ColumnStep::write ? team.league_size() - 1 - team.league_rank() : team.league_rank();
+    auto const chunk = static_cast<int>(place / tiles);
+    std::size_t const tile = place % tiles;
+    int const right = team.team_rank() % across;
+    int const below = team.team_rank() / across;
+    std::size_t const col = (tile * across + right) * N;
+    bool const has_columns = col < cols && below < down;
+    std::size_t const first = chunks.begin(chunk) + below;
+    std::size_t const end = chunks.end(chunk);
+
+    Part const part{x, y, cols, across, down};
+    Scratch const scratch(team.team_scratch(0), team.team_size());
+    Sums sums{};
+    if (has_columns) sums = step == ColumnStep::write ? of_chunks(col, below) : part.of_rows(col, first, end);
+    part.meet(team, sums, scratch.data());
+    if (has_columns) {
+      sums = scratch(right);
+      if (step == ColumnStep::sums) {
+        if (below == 0) {
+          for (int e = 0; e < N; ++e) partial[chunk * cols + col + e] = sums.at[e];
+        }
+      } else {
+        T max[N];
+        T inverse[N];
+        for (int e = 0; e < N; ++e) {
+          max[e] = sums.at[e].max;
+          inverse[e] = sums.at[e].inverse();
+        }
+        part.write(col, first, end, max, inverse);
+      }
+    }
+    team.team_barrier();  // hosts go on with another team in the same scratch
+  }
+
+ private:
+  // What chunks below, below + down, ... of N columns sum up to.
+  KOKKOS_FUNCTION Sums of_chunks(std::size_t col, int below) const {
+    Sums sums{};
+    for (int chunk = below; chunk < chunks.count; chunk += down) {
+      for (int e = 0; e < N; ++e) sums.at[e] = Merge{}(sums.at[e], partial[chunk * cols + col + e]);
+    }
+    return sums;
+  }
+};
+
+/// Columns by loops: for hosts, with the interface of ColumnLanes.
+///
+/// A thread takes a tile of columns, whose maxima and sums stay in the first-level cache, and several rows at a time;
+/// the loops along the columns become vector instructions. Tiles are wide: of narrow ones that a cache could hold until
+/// they are written, every row would be on another page.
+template <class Exec, class T, class Tuning>
+struct ColumnLoops {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  using Sum = collective::OnlineSum<T>;
+  using Merge = collective::MergeOnlineSums<T>;
+  using Scratch = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  static constexpr int at_once = 4;  // rows that are added together
+  static constexpr std::size_t line = 64;
+  static constexpr std::size_t spare = 128;  // for the alignment of each
+
+  T const* x;
+  T* y;
+  Sum* partial;  // [chunks.count, cols]
+  std::size_t cols;
+  ColumnStep step;
+  std::size_t width;  // columns of a tile
+  std::size_t tiles;
+  Chunks chunks;  // of rows
+
+  [[nodiscard]] static ColumnLoops shape(Exec const& exec, int threads, std::size_t rows, std::size_t cols) {
+    ColumnLoops kernel{};
+    kernel.cols = cols;
+    // All threads' tiles have to fit into the team's scratch.
+    auto const scratch = static_cast<std::size_t>(Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0));
+    std::size_t const of_thread = std::min(Tuning::tile_bytes, scratch / (2 * static_cast<std::size_t>(threads)));
+    if (of_thread < spare + line)
+      throw Skip("tiles of columns for so many threads (they do not fit into a team's scratch)");
+    std::size_t const widest = (of_thread - spare) / line * (line / sizeof(T));
+    // Of about equal width, in whole cache lines.
+    kernel.tiles = std::max<std::size_t>(1, tiles_of(cols, widest));
+    std::size_t const width = tiles_of(std::max<std::size_t>(1, cols), kernel.tiles);
+    kernel.width = kernel.tiles == 1 ? width : tiles_of(width, line / sizeof(T)) * (line / sizeof(T));
+    kernel.tiles = std::max<std::size_t>(1, tiles_of(cols, kernel.width));
+    std::size_t const fill = teams_that_fill(exec, threads) * threads;
+    kernel.chunks = split(rows, 64, kernel.tiles >= fill ? 1 : tiles_of(fill, kernel.tiles));
+    return kernel;
+  }
+
+  void enqueue(Exec const& exec, std::string const& label, int threads) const {
+    Policy policy(exec, league_of(tiles_of(tiles * chunks.count, threads)), threads);
+    auto const scratch = static_cast<int>(2 * Scratch::shmem_size(width));
+    Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerThread(scratch)), *this);
+  }
+
+  /// The rows of a chunk, some at a time; then the chunks.
+  [[nodiscard]] double rounding_steps() const {
+    double const rounds = std::ceil(static_cast<double>(chunks.size) / at_once) + at_once;
+    return Merge::rounding_steps * (rounds + (chunks.count == 1 ? 0 : chunks.count)) + at_once;
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    std::size_t const place = static_cast<std::size_t>(team.league_rank()) * team.team_size() + team.team_rank();
+    if (place >= tiles * chunks.count) return;
+    auto const chunk = static_cast<int>(place / tiles);
+    std::size_t const col = place % tiles * width;
+    int const count = thread::count_before(col, cols, static_cast<int>(width));
+    Scratch const maxima(team.thread_scratch(0), width);
+    Scratch const others(team.thread_scratch(0), width);
+    T* const max = maxima.data();
+    T* const sum = others.data();
+    for (int i = 0; i < count; ++i) {
+      max[i] = -std::numeric_limits<T>::infinity();
+      sum[i] = T(0);
+    }
+    std::size_t const begin = chunks.begin(chunk);
+    std::size_t const end = chunks.end(chunk);
+    if (step == ColumnStep::write) {
+      for (int of = 0; of < chunks.count; ++of) add_chunk(partial + of * cols + col, count, max, sum);
+    } else {
+      std::size_t row = begin;
+      for (; row + at_once <= end; row += at_once) add<at_once>(x + row * cols + col, count, max, sum);
+      for (; row < end; ++row) add<1>(x + row * cols + col, count, max, sum);
+    }
+    if (step == ColumnStep::sums) {
+      for (int i = 0; i < count; ++i) partial[chunk * cols + col + i] = {max[i], sum[i]};
+      return;
+    }
+    for (int i = 0; i < count; ++i) sum[i] = Sum{max[i], sum[i]}.inverse();
+    for (std::size_t row = end; row-- > begin;) write(x + row * cols + col, y + row * cols + col, count, max, sum);
+  }
+
+ private:
+  // The compiler may not guess that the sums are apart from the rows: it is told.
+  template <int Rows>
+  KOKKOS_FUNCTION void add(T const* from, int count, T* KOKKOS_RESTRICT max, T* KOKKOS_RESTRICT sum) const {
+    T const* row[Rows];
+    for (int k = 0; k < Rows; ++k) row[k] = from + k * cols;
+    for (int i = 0; i < count; ++i) {
+      T larger = max[i];
+      for (int k = 0; k < Rows; ++k) larger = thread::Larger<T>{}(larger, row[k][i]);
+      T const reference = collective::online_reference(larger);
+      T added = sum[i] * collective::exp_nonpositive(max[i] - reference);
+      for (int k = 0; k < Rows; ++k) added += collective::exp_nonpositive(row[k][i] - reference);
+      sum[i] = added;
+      max[i] = larger;
+    }
+  }
+
+  KOKKOS_FUNCTION static void add_chunk(Sum const* of, int count, T* max, T* sum) {
+    for (int i = 0; i < count; ++i) {
+      Sum const merged = Merge{}(Sum{max[i], sum[i]}, of[i]);
+      max[i] = merged.max;
+      sum[i] = merged.sum;
+    }
+  }
+
+  // x and y may be one array, but each element is read before it is written: max and inverse are apart from both.
+  KOKKOS_FUNCTION static void write(T const* from, T* to, int count, T const* KOKKOS_RESTRICT max,
+                                    T const* KOKKOS_RESTRICT inverse) {
+    constexpr int run = 64;
+    T values[run];
+    for (int i = 0; i < count; i += run) {
+      int const size = count - i < run ? count - i : run;
+      for (int e = 0; e < size; ++e) values[e] = collective::exp_nonpositive(from[i + e] - max[i + e]) * inverse[i + e];
+      for (int e = 0; e < size; ++e) to[i + e] = values[e];
+    }
+  }
+};
+
+}  // namespace detail
+
+/// out = softmax(in), column by column, for matrices of rows x cols.
+///
+/// Constructed once: chooses the chunks, allocates two numbers for each column of each if there are several. Calls only
+/// enqueue; those of one object must not run at the same time, since they share that memory.
+template <ExecutionSpace Exec, class T, class Tuning = ColumnSoftmaxTuning<Exec, T>>
+class ColumnSoftmax {
+  static constexpr int pack = Tuning::pack;
+  template <int N>
+  using Kernel =
+      std::conditional_t<Tuning::loops, detail::ColumnLoops<Exec, T, Tuning>, detail::ColumnLanes<Exec, T, Tuning, N>>;
+
+ public:
+  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
+  /// \param label what Kokkos' tools call it
+  ColumnSoftmax(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
+                std::string const& label = "tessera::softmax_columns")
+      : label_(label),
+        threads_(team_size(exec, team)),
+        singles_(Kernel<1>::shape(exec, threads_, rows, cols)),
+        packs_(Kernel<pack>::shape(exec, threads_, rows, cols)),
+        partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"),
+                 std::max(of_chunks(singles_), of_chunks(packs_))) {}
+
+  /// Enqueues it. `in`, `out` [rows, cols], row after row in memory; they may be the same. Throws std::invalid_argument
+  /// for other extents or strides.
+  template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out>
+  void operator()(Exec const& exec, In const& in, Out const& out) const {
+    std::size_t const rows = singles_.chunks.n;
+    T const* const x = row_major(in, rows, singles_.cols);
+    T* const y = row_major(out, rows, singles_.cols);
+    if (rows == 0 || singles_.cols == 0) return;
+    bool const aligned = collective::is_aligned_for_packs<pack>(x) && collective::is_aligned_for_packs<pack>(y);
+    aligned&& in_packs() ? enqueue(exec, packs_, x, y) : enqueue(exec, singles_, x, y);
+  }
+
+  /// Chunks of rows, of a matrix whose rows are whole packs and begin with one.
+  [[nodiscard]] int chunks() const { return in_packs() ? packs_.chunks.count : singles_.chunks.count; }
+
+  /// Roundings of a column's sum on the longest way.
+  [[nodiscard]] double rounding_steps() const {
+    return in_packs() ? std::max(packs_.rounding_steps(), singles_.rounding_steps()) : singles_.rounding_steps();
+  }
+
+ private:
+  [[nodiscard]] bool in_packs() const { return singles_.cols % pack == 0; }
+
+  template <class Any>
+  [[nodiscard]] static std::size_t of_chunks(Any const& kernel) {
+    return kernel.chunks.count == 1 ? 0 : static_cast<std::size_t>(kernel.chunks.count) * kernel.cols;
+  }
+
+  template <class Any>
+  void enqueue(Exec const& exec, Any kernel, T const* x, T* y) const {
+    using detail::ColumnStep;
+    kernel.x = x;
+    kernel.y = y;
+    kernel.partial = partial_.data();
+    if (kernel.chunks.count == 1) {
+      kernel.step = ColumnStep::both;
+      return kernel.enqueue(exec, label_ + "::both", threads_);
+    }
+    kernel.step = ColumnStep::sums;
+    kernel.enqueue(exec, label_ + "::sums", threads_);
+    kernel.step = ColumnStep::write;
+    kernel.enqueue(exec, label_ + "::write", threads_);
+  }
+
+  std::string label_;
+  int threads_;
+  Kernel<1> singles_;  // of rows element by element
+  Kernel<pack> packs_;
+  Kokkos::View<collective::OnlineSum<T>*, typename Exec::memory_space> partial_;
+};
+
+/// out = softmax(in), column by column. `in`, `out` [rows, cols]; they may be the same. For a single use: it allocates,
+/// enqueues, and waits.
+template <ExecutionSpace Exec, class In, class Out>
+void softmax_columns(Exec const& exec, In const& in, Out const& out) {
+  ColumnSoftmax<Exec, typename In::non_const_value_type> const kernel(exec, in.extent(0), in.extent(1));
+  kernel(exec, in, out);
+  exec.fence("tessera: softmax_columns");  // the kernel's memory is freed at the end of this call
+}
+
+}  // namespace tessera::kernels

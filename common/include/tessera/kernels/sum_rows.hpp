@@ -1,0 +1,399 @@
+#pragma once
+/// \file
+/// The sum of each row of a matrix [rows, cols] in C order, in one launch, without atomics on sums: same bits on every
+/// run.
+///
+/// Short rows, however many: a few lanes a row, as many as its length keeps busy; neighbouring lanes read neighbouring
+/// packs, and every lane has several rows under way. Long ones: a team a row, or several teams where there are so few
+/// rows that a team each leaves the machine idle; then each row is cut into chunks, and the last team of a row to finish
+/// folds the row's partial sums, in their order.
+///
+/// Traffic: each element read once, each sum written once; a sum for each chunk twice besides.
+///
+/// Example: [1 2 3; 4 5 6] -> 6 15.
+///
+/// Use:  sum_rows(exec, in, out);
+/// or, enqueued many times:  SumRows<Exec, float> sum(exec, rows, cols);  sum(exec, in, out);
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <tessera/collective/accumulator.hpp>
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/operators.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/team/lane_scan.hpp>
+#include <tessera/collective/thread/piece_sum.hpp>
+#include <tessera/collective/thread/reduce.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
+#include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/kernels/views.hpp>
+
+namespace tessera::kernels {
+
+/// Who takes a row: lanes of a thread; a team, whatever its length; as many teams as keep the machine busy; or lanes or
+/// several teams, by its length.
+enum class RowSumMethod : std::uint8_t { automatic, lanes, team, teams };
+
+/// How SumRows deals out rows.
+template <ExecutionSpace Exec, class T>
+struct RowSumTuning {
+  static constexpr RowSumMethod method = RowSumMethod::automatic;
+  static constexpr std::size_t most_for_lanes = 1 << 12;   ///< elements of a row, where the method is automatic
+  static constexpr int lanes = lane::natural_width<Exec>;  ///< of a thread of a team
+  static constexpr int most_batch = 16;  ///< rows that a team folds together: less waiting at barriers
+  /// Lanes of a thread read packs of 16 bytes, with four rows under way, or eight of single elements; else they are a
+  /// host's vector registers, of which those of one row are enough under way where it fills several.
+  static constexpr bool in_packs = is_gpu<Exec>;
+  static constexpr int pack = collective::pack_width<T>;
+  /// A team for each tile of rows by lanes; else one for each chunk that keeps a thread of a host busy.
+  static constexpr bool team_a_tile = is_gpu<Exec>;
+};
+
+namespace detail {
+
+/// W lanes sum a row, N elements at a time; a thread has `InFlight` rows under way. With N > 1 the matrix and its rows
+/// must begin on the boundary of a pack of N.
+template <ExecutionSpace Exec, class T, class Tuning, int W, int N, int InFlight>
+struct LaneRows {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  using Lanes = lane::On<Exec, W>;
+  using Sum = collective::Accumulator<T>;
+  using Pack = collective::Pack<T, N>;
+  using Sums = collective::Pack<Sum, N>;
+  static constexpr int vector_length = lane::vector_length<Exec>(W);
+
+  T const* a;
+  Sum* out;
+  std::size_t cols;
+  Chunks chunks;  // of rows
+
+  static void enqueue(std::string const& label, Exec const& exec, std::int64_t team, T const* a, Sum* out,
+                      std::size_t rows, std::size_t cols) {
+    int const threads = team_size(exec, team, vector_length);
+    std::size_t const tile = static_cast<std::size_t>(threads) * InFlight;
+    // A tile for each team, up to what a league can have.
+    std::size_t const teams = Tuning::team_a_tile ? std::size_t{1} << 30 : teams_that_fill(exec, threads);
+    LaneRows const kernel{a, out, cols, split(rows, tile, teams)};
+    Kokkos::parallel_for(label, Policy(exec, kernel.chunks.count, threads, vector_length), kernel);
+  }
+
+  /// A lane's packs of a row, the elements of a pack, the lanes.
+  [[nodiscard]] static double rounding_steps(std::size_t cols) {
+    return std::ceil(static_cast<double>(cols) / (W * N)) + N - 1 + std::log2(W);
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Lanes const lanes;
+    std::size_t const packs = cols / N;
+    std::size_t const end = chunks.end(team.league_rank());
+    std::size_t const whole = packs / W * W;
+    int const threads = team.team_size();
+    for (std::size_t first = chunks.begin(team.league_rank()) + team.team_rank(); first < end;
+         first += static_cast<std::size_t>(threads) * InFlight) {
+      // This thread's rows are first, first + threads, ...: a warp's accesses stay together. Where the matrix ends, rows
+      // that are there are summed once more, and dropped: no access has a condition.
+      std::size_t const left = (end - first + threads - 1) / threads;
+      int const count = left < InFlight ? static_cast<int>(left) : InFlight;
+      Pack const* row[InFlight];
+      typename Lanes::template Value<Sums> sums[InFlight];
+      for (int k = 0; k < InFlight; ++k) {
+        row[k] =
+            reinterpret_cast<Pack const*>(a + (first + static_cast<std::size_t>(k < count ? k : 0) * threads) * cols);
+        sums[k] = lanes.template fill<Sums>(Sums{});
+      }
+      for (std::size_t j = 0; j < whole; j += W) {
+        for (int k = 0; k < InFlight; ++k) {
+          lanes.each([&](int lane, Sums& own) { add(row[k][j + lane], own); }, sums[k]);
+        }
+      }
+      if (whole < packs) {
+        for (int k = 0; k < InFlight; ++k) {
+          lanes.each(
+              [&](int lane, Sums& own) {
+                if (whole + lane < packs) add(row[k][whole + lane], own);
+              },
+              sums[k]);
+        }
+      }
+      for (int k = 0; k < InFlight; ++k) {
+        auto of_lane = lanes.template fill<Sum>(Sum(0));
+        lanes.each(
+            [&](int, Sum& sum, Sums const& own) {
+              sum = own[0];
+              for (int e = 1; e < N; ++e) sum += own[e];
+            },
+            of_lane, sums[k]);
+        Sum const sum = thread::reduce<Sum>(lanes, of_lane, collective::Sum<Sum>{});
+        lanes.each(
+            [&](int lane, Sum const&) {
+              if (lane == 0 && k < count) out[first + static_cast<std::size_t>(k) * threads] = sum;
+            },
+            of_lane);
+      }
+    }
+  }
+
+ private:
+  KOKKOS_FUNCTION static void add(Pack const& value, Sums& sum) {
+    for (int e = 0; e < N; ++e) sum[e] += static_cast<Sum>(value[e]);
+  }
+};
+
+/// Rows by teams, each row in one chunk or several.
+///
+/// A team goes from row to row, and folds its threads' sums a batch of rows at a time, for one barrier. Where a row has
+/// several chunks, a team takes one of them, and the last to finish folds the row's partial sums, in their order.
+///
+/// Memory: `partial`, one sum a chunk, and `finished`, one counter a row, zero before the first launch and after each.
+template <ExecutionSpace Exec, class T, class Tuning>
+struct TeamRows {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  using Lanes = lane::On<Exec, Tuning::lanes>;
+  using Sum = collective::Accumulator<T>;
+  using Piece = thread::PieceSum<T, Lanes>;
+  static constexpr int part = Piece::part;  // elements that a thread takes at a time
+  static constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
+
+  using SumsView = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using LastView = Kokkos::View<bool, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  T const* a;
+  Sum* out;
+  std::size_t rows;
+  Chunks chunks;  // of one row
+  Sum* partial;
+  std::uint32_t* finished;
+  int batch = 1;
+
+  /// Threads of a team that has no idle ones on `count` elements.
+  [[nodiscard]] static int threads_for(Exec const& exec, std::int64_t requested, std::size_t count) {
+    int const most = team_size(exec, requested, vector_length);
+    if (requested > 0) return most;
+    int threads = 1;
+    while (2 * threads <= most && static_cast<std::size_t>(2 * threads) * part <= count) threads *= 2;
+    return threads;
+  }
+
+  /// Rows that a team folds together: several where that leaves the machine busy.
+  [[nodiscard]] int batch_for(Exec const& exec, int threads) const {
+    if (chunks.count > 1) return 1;
+    std::size_t const teams = teams_that_fill(exec, threads * vector_length);
+    return static_cast<int>(std::clamp<std::size_t>(rows / (4 * teams), 1, Tuning::most_batch));
+  }
+
+  void enqueue(Exec const& exec, std::string const& label, int threads) const {
+    if (rows == 0) return;
+    TeamRows kernel = *this;
+    kernel.batch = batch_for(exec, threads);
+    // Teams go from row to row: a league as large as the number of short rows would spend its time on starting teams.
+    std::size_t const most = 32 * teams_that_fill(exec, threads * vector_length);
+    std::size_t const teams = chunks.count > 1 ? rows * chunks.count : std::min(tiles_of(rows, kernel.batch), most);
+    Policy policy(exec, static_cast<int>(teams), threads, vector_length);
+    auto const scratch = static_cast<int>(SumsView::shmem_size(2 * kernel.batch * threads) + LastView::shmem_size());
+    Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerTeam(scratch)), kernel);
+  }
+
+  /// A thread's share of a chunk, the threads; the same over the chunks of a row.
+  [[nodiscard]] static double rounding_steps(Chunks const& chunks, int threads) {
+    double const of_threads = std::ceil(static_cast<double>(threads) / Lanes::width) + std::log2(Lanes::width);
+    double const of_chunk = Piece::rounding_steps(static_cast<double>(chunks.size), threads) + of_threads;
+    double const lanes = static_cast<double>(threads) * Lanes::width;
+    return of_chunk + (chunks.count == 1 ? 0 : std::ceil(chunks.count / lanes) + std::log2(Lanes::width) + of_threads);
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    SumsView const of_threads(team.team_scratch(0), 2 * batch * team.team_size());
+    if (chunks.count == 1) {
+      sum_rows(team, of_threads.data());
+    } else {
+      sum_chunk(team, of_threads.data());
+    }
+    team.team_barrier();  // hosts go on with another team in the same scratch
+  }
+
+ private:
+  KOKKOS_FUNCTION void sum_rows(Member const& team, Sum* of_threads) const {
+    Lanes const lanes;
+    int const threads = team.team_size();
+    Piece const piece_sum{lanes, team.team_rank(), threads};
+    // Two halves in turns: the barrier of one batch also says that all have read the sums of the one before it.
+    int half = 0;
+    for (std::size_t first = static_cast<std::size_t>(team.league_rank()) * batch; first < rows;
+         first += static_cast<std::size_t>(team.league_size()) * batch) {
+      int const count = rows - first < static_cast<std::size_t>(batch) ? static_cast<int>(rows - first) : batch;
+      half = batch * threads - half;
+      Sum* const sums = of_threads + half;
+      for (int b = 0; b < count; ++b) {
+        auto own = lanes.template fill<Sum>(piece_sum(a + (first + b) * chunks.n, chunks.n));
+        lanes.each(
+            [&](int lane, Sum const& sum) {
+              if (lane == 0) sums[b * threads + team.team_rank()] = sum;
+            },
+            own);
+      }
+      team.team_barrier();
+      for (int b = team.team_rank(); b < count; b += threads) {
+        auto own = lanes.template fill<Sum>(thread::strided_sum(lanes, sums + b * threads, 0, threads, Lanes::width));
+        lanes.each(
+            [&](int lane, Sum const& sum) {
+              if (lane == 0) out[first + b] = sum;
+            },
+            own);
+      }
+    }
+  }
+
+  // One chunk: there are not many more of them than run at once.
+  KOKKOS_FUNCTION void sum_chunk(Member const& team, Sum* of_threads) const {
+    Lanes const lanes;
+    LastView const last(team.team_scratch(0));
+    Piece const piece_sum{lanes, team.team_rank(), team.team_size()};
+    auto const team_sum = [&](Sum const& sum) {
+      return team::scan_threads(team, lanes, sum, of_threads, collective::Sum<Sum>{}).total;
+    };
+    std::size_t const row = team.league_rank() / chunks.count;
+    int const chunk = team.league_rank() % chunks.count;
+    std::size_t const begin = chunks.begin(chunk);
+    Sum const sum = team_sum(piece_sum(a + row * chunks.n + begin, chunks.end(chunk) - begin));
+    Kokkos::single(Kokkos::PerTeam(team), [&] {
+      partial[team.league_rank()] = sum;
+      Kokkos::memory_fence();  // whoever sees the count sees the sum
+      last() = Kokkos::atomic_fetch_add(finished + row, 1u) + 1 == static_cast<std::uint32_t>(chunks.count);
+    });
+    team.team_barrier();  // also between the two uses of the scratch
+    if (!last()) return;
+    Kokkos::memory_fence();  // the sums must not be read before the count
+    Sum const of_row =
+        team_sum(thread::strided_sum(lanes, partial + row * chunks.count, team.team_rank() * Lanes::width, chunks.count,
+                                     team.team_size() * Lanes::width));
+    Kokkos::single(Kokkos::PerTeam(team), [&] {
+      out[row] = of_row;
+      finished[row] = 0;
+    });
+  }
+};
+
+}  // namespace detail
+
+/// out[r] = in[r, 0] + in[r, 1] + ..., for matrices of rows x cols. Integers wrap. The sum of nothing is 0.
+///
+/// Constructed once: chooses the kernel, and allocates a sum for each chunk of a row where there are several. Calls only
+/// enqueue; those of one object must not run at the same time, since they share that memory.
+template <ExecutionSpace Exec, class T, class Tuning = RowSumTuning<Exec, T>>
+class SumRows {
+  static constexpr RowSumMethod method = Tuning::method;
+  static constexpr int pack = Tuning::pack;
+  using Sum = collective::Accumulator<T>;
+  using Teams = detail::TeamRows<Exec, T, Tuning>;
+
+ public:
+  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
+  /// \param label what Kokkos' tools call it
+  SumRows(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
+          std::string const& label = "tessera::sum_rows")
+      : label_(label + "::sum"), rows_(rows), cols_(cols), team_(team) {
+    if (by_lanes()) {
+      with_lanes(true, [&]<class Kernel>() { (void)team_size(exec, team_, Kernel::vector_length); });  // may say Skip
+      for (bool const aligned : {false, true}) {
+        with_lanes(aligned, [&]<class Kernel>() { steps_ = std::max(steps_, Kernel::rounding_steps(cols_)); });
+      }
+      return;
+    }
+    threads_ = Teams::threads_for(exec, team, cols);
+    std::size_t const teams = teams_that_fill(exec, threads_ * Teams::vector_length);
+    chunks_ = method == RowSumMethod::team ? split(cols, Teams::part, 1)
+                                           : split(cols, static_cast<std::size_t>(threads_) * Teams::part,
+                                                   rows == 0 ? 1 : tiles_of(teams, rows));
+    if (chunks_.count > 1) {
+      partial_ = Partial(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"), rows * chunks_.count);
+      finished_ = Counters(label + "::finished", rows);
+    }
+    steps_ = Teams::rounding_steps(chunks_, threads_);
+  }
+
+  /// Enqueues it. `in` [rows, cols], row after row in memory; `out` [rows], consecutive elements, apart from `in`. Throws
+  /// std::invalid_argument for other extents or strides.
+  template <Readable<Exec, T, 2> In, Writable<Exec, T, 1> Out>
+  void operator()(Exec const& exec, In const& in, Out const& out) const {
+    T const* const a = row_major(in, rows_, cols_);
+    Sum* const sums = reinterpret_cast<Sum*>(contiguous(out, rows_));
+    if (rows_ == 0) return;
+    if (by_lanes()) {
+      with_lanes(collective::is_aligned_for_packs<pack>(a),
+                 [&]<class Kernel>() { Kernel::enqueue(label_, exec, team_, a, sums, rows_, cols_); });
+    } else if constexpr (method != RowSumMethod::lanes) {
+      Teams{a, sums, rows_, chunks_, partial_.data(), finished_.data()}.enqueue(exec, label_, threads_);
+    }
+  }
+
+  [[nodiscard]] int chunks() const { return chunks_.count; }  ///< of a row
+
+  /// Roundings of a row's sum on the longest way.
+  [[nodiscard]] double rounding_steps() const { return steps_; }
+
+ private:
+  using Partial = Kokkos::View<Sum*, typename Exec::memory_space>;
+  using Counters = Kokkos::View<std::uint32_t*, typename Exec::memory_space>;
+
+  [[nodiscard]] bool by_lanes() const {
+    return method == RowSumMethod::lanes || (method == RowSumMethod::automatic && cols_ <= Tuning::most_for_lanes);
+  }
+
+  /// Calls body.operator()<Kernel>() with the kernel of lanes for rows of this length.
+  template <class Body>
+  void with_lanes([[maybe_unused]] bool aligned, [[maybe_unused]] Body const& body) const {
+    auto const run = [&]<int W, int N, int InFlight>() {
+      body.template operator()<detail::LaneRows<Exec, T, Tuning, W, N, InFlight>>();
+    };
+    if constexpr (method != RowSumMethod::lanes && method != RowSumMethod::automatic) {
+      return;
+    } else if constexpr (!Tuning::in_packs) {
+      if (cols_ < 8) return run.template operator()<1, 1, 8>();
+      if (cols_ < 256) return run.template operator()<8, 1, 1>();
+      run.template operator()<32, 1, 1>();
+    } else if (aligned && cols_ % pack == 0) {
+      std::size_t const packs = cols_ / pack;
+      if (packs <= 1) return run.template operator()<1, pack, 4>();
+      if (packs <= 2) return run.template operator()<2, pack, 4>();
+      if (packs <= 4) return run.template operator()<4, pack, 4>();
+      if (packs <= 8) return run.template operator()<8, pack, 4>();
+      if (packs <= 16) return run.template operator()<16, pack, 4>();
+      run.template operator()<32, pack, 4>();
+    } else {
+      if (cols_ < 4) return run.template operator()<1, 1, 8>();
+      if (cols_ < 32) return run.template operator()<4, 1, 8>();
+      run.template operator()<32, 1, 8>();
+    }
+  }
+
+  std::string label_;
+  std::size_t rows_;
+  std::size_t cols_;
+  std::int64_t team_;
+  int threads_ = 1;
+  Chunks chunks_;  // of one row
+  Partial partial_;
+  Counters finished_;
+  double steps_ = 0;
+};
+
+/// out[r] = in[r, 0] + in[r, 1] + ... `in` [rows, cols], `out` [rows]. For a single use: it allocates, enqueues, and
+/// waits.
+template <ExecutionSpace Exec, class In, class Out>
+void sum_rows(Exec const& exec, In const& in, Out const& out) {
+  SumRows<Exec, typename In::non_const_value_type> const kernel(exec, in.extent(0), in.extent(1));
+  kernel(exec, in, out);
+  exec.fence("tessera: sum_rows");  // the kernel's memory is freed at the end of this call
+}
+
+}  // namespace tessera::kernels

@@ -1,0 +1,88 @@
+// Attention without a score in memory, on Views of one's own.
+
+#include "program.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <tessera/kernels/attention.hpp>
+
+using Exec = Kokkos::DefaultExecutionSpace;
+using Matrix = Kokkos::View<double**, Kokkos::LayoutRight, Exec>;
+
+Matrix filled(char const* label, int rows, int cols, int seed) {
+  Matrix const matrix(label, rows, cols);
+  auto const host = Kokkos::create_mirror_view(matrix);
+  for (int r = 0; r < rows; ++r) {
+    for (int c = 0; c < cols; ++c) host(r, c) = (r * 37 + c * 11 + seed) % 101 * 0.02 - 1;
+  }
+  Kokkos::deep_copy(matrix, host);
+  return matrix;
+}
+
+auto on_host(Matrix const& matrix) { return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, matrix); }
+
+// By the formula.
+int compare(char const* what, Matrix const& q_in, Matrix const& k_in, Matrix const& v_in, double scale,
+            Matrix const& out) {
+  auto const q = on_host(q_in);
+  auto const k = on_host(k_in);
+  auto const v = on_host(v_in);
+  auto const found = on_host(out);
+  std::vector<double> weight(k.extent(0));
+  int wrong = 0;
+  for (std::size_t b = 0; b < q.extent(0); ++b) {
+    double max = -INFINITY;
+    for (std::size_t j = 0; j < k.extent(0); ++j) {
+      weight[j] = 0;
+      for (std::size_t c = 0; c < q.extent(1); ++c) weight[j] += q(b, c) * k(j, c) * scale;
+      max = std::max(max, weight[j]);
+    }
+    double total = 0;
+    for (double& w : weight) total += w = std::exp(w - max);
+    for (std::size_t c = 0; c < q.extent(1); ++c) {
+      double expected = 0;
+      for (std::size_t j = 0; j < k.extent(0); ++j) expected += weight[j] / total * v(j, c);
+      if (!(std::abs(found(b, c) - expected) <= 1e-12)) wrong += differs(what, c, found(b, c), expected);
+    }
+  }
+  return wrong;
+}
+
+int check(Exec const& exec) {
+  using namespace tessera::kernels;
+  int wrong = 0;
+  for (int const queries : {0, 1, 7, 100}) {
+    for (int const keys : {0, 1, 33, 2000}) {
+      for (int const dim : {1, 5, 64, 256}) {
+        Matrix const q = filled("q", queries, dim, 1);
+        Matrix const k = filled("k", keys, dim, 2);
+        Matrix const v = filled("v", keys, dim, 3);
+        Matrix const out("out", queries, dim);
+        double const scale = 1 / std::sqrt(dim);
+        attention(exec, q, k, Kokkos::View<double const**, Kokkos::LayoutRight, Exec>(v), out, scale);
+        wrong += compare("attention", q, k, v, scale, out);
+        QueryTileAttention<Exec, double> const by_tiles(exec, queries, keys, dim);
+        KeyStreamAttention<Exec, double> const by_pieces(exec, queries, keys, dim, 5);
+        Kokkos::deep_copy(exec, out, -1.0);
+        by_tiles(exec, q, k, v, out, scale);
+        exec.fence();
+        wrong += compare("QueryTileAttention", q, k, v, scale, out);
+        Kokkos::deep_copy(exec, out, -1.0);
+        by_pieces(exec, q, k, v, out, scale);
+        exec.fence();
+        wrong += compare("KeyStreamAttention", q, k, v, scale, out);
+      }
+    }
+  }
+
+  // Some columns of a wider matrix have gaps between their rows; and every key has a value.
+  Matrix const wide("wide", 4, 8);
+  auto const part = Kokkos::subview(wide, Kokkos::ALL, std::pair(0, 4));
+  Matrix const four("four", 4, 4);
+  wrong += accepts("a part of a wider matrix", [&] { attention(exec, part, four, four, four); });
+  wrong += accepts("keys without values", [&] { attention(exec, four, filled("k", 5, 4, 0), four, four); });
+  wrong += accepts("a result of another shape", [&] { attention(exec, four, four, four, wide); });
+  return wrong;
+}
