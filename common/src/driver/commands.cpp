@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As a shell reads it.
+// Quotes `text` for a shell, if it needs that.
 std::string quoted(std::string const& text) {
   std::string_view const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
   if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
@@ -32,8 +32,8 @@ std::string size_text(std::size_t size) {
                                                    : std::to_string(size);
 }
 
-// The program as it was called. Who starts the programs for others (`./run`) says in TESSERA_LAUNCHER how it is called
-// itself, and takes the program's bare name.
+// The program as it was called. A launcher such as `./run` sets TESSERA_LAUNCHER to the way in which it is called
+// itself: then that, and the program's bare name.
 std::string program_of(Command const& command) {
   char const* const launcher = std::getenv("TESSERA_LAUNCHER");
   if (launcher == nullptr || *launcher == '\0') return quoted(command.typed);
@@ -77,7 +77,7 @@ std::string repeat_command(Command const& command, Options const& options, std::
                       {"--size", "--seed", "--input", "--inputs", "--variant", "--space", "--dtype", "--json",
                        "--output", "--log", "--save-machine", "--digest"});
   if (!planned.path.empty()) {
-    // What shapes generated data is a mistake beside a file alone.
+    // With a file, options that shape generated data are a mistake.
     std::vector<std::string> shaping;
     for (ParameterSpec const& spec : planned.app->parameters) {
       if (spec.shapes_generated) shaping.push_back("--" + spec.name);
