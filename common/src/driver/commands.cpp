@@ -77,7 +77,7 @@ std::string repeat_command(Command const& command, Options const& options, std::
                       {"--size", "--seed", "--input", "--inputs", "--variant", "--space", "--dtype", "--json",
                        "--output", "--log", "--save-machine", "--digest"});
   if (!planned.path.empty()) {
-    // With a file, options that shape generated data are a mistake.
+    // What shapes generated data is a mistake beside a file alone.
     std::vector<std::string> shaping;
     for (ParameterSpec const& spec : planned.app->parameters) {
       if (spec.shapes_generated) shaping.push_back("--" + spec.name);

@@ -27,7 +27,7 @@ ParameterMap complete_parameters(App const& app, ParameterMap const& from_file, 
   return parameters;
 }
 
-// The parameters that a file may have: not those that only shape generated data.
+// Those that a file may have: its shapes are what they are.
 std::vector<ParameterSpec> parameters_of_files(App const& app) {
   std::vector<ParameterSpec> specs;
   std::ranges::copy_if(app.parameters, std::back_inserter(specs), [](auto const& s) { return !s.shapes_generated; });

@@ -381,7 +381,7 @@ class Session {
   }
 
   void run_case(PlannedCase const& planned, std::size_t index, PreparedCase& prepared) {
-    // As long as nothing has run, a mistake ends the run with exit code 2. Later it makes its case's rows fail.
+    // As long as nothing has run it is a mistake like any other.
     if (prepared.mistake && report_.rows() == 0) std::rethrow_exception(prepared.mistake);
     auto& [report, problem_case, oracle, fault, mistake] = prepared;
     if (fault.empty()) make_narrow(oracle, problem_case->output_shapes());
