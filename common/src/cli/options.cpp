@@ -287,7 +287,7 @@ void check_parameter(ParameterSpec const& spec, ParameterValue const& value, std
   std::string const range = std::isfinite(spec.minimum) && std::isfinite(spec.maximum)
                                 ? "; it may be " + shortest(spec.minimum) + " to " + shortest(spec.maximum)
                                 : std::string();
-  // Written so that a NaN passes, where it is allowed: it is not outside of any range.
+  // Written so that a NaN, where it is allowed, passes: there is no range that it is outside of.
   if (x < spec.minimum) {
     bad_value(where, to_string(value), "less than " + shortest(spec.minimum) + range, "write a larger value");
   }

@@ -49,7 +49,7 @@ std::unique_ptr<Case> build(PlannedCase const& planned, Options const& options) 
     return app.read(planned.dtype, CaseFile(planned.path), planned.parameters);
   } catch (UserError const&) {
     throw;
-  } catch (std::exception const& error) {  // memory: everything else was checked before
+  } catch (std::exception const& error) {  // memory: what else there is to it was checked before
     throw UserError("not enough memory for " + describe(planned) + " (" + error.what() + ") choose a smaller size");
   }
 }
