@@ -71,16 +71,28 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/common/plot/tessera_plot DESTINATION ${C
         FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
 
 # --- Inputs and documents ---------------------------------------------------------------------------------------------
-# Those of the mini-apps that were built.
-install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/LICENSE
-        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Inputs are those of the mini-apps that were built.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/common/results DESTINATION ${CMAKE_INSTALL_DOCDIR}/common)
 foreach(program IN LISTS programs)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/inputs/${program} DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/inputs
           FILES_MATCHING PATTERN "*.h5")
-  install(FILES ${PROJECT_SOURCE_DIR}/apps/${program}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/apps/${program}
-          OPTIONAL)
 endforeach()
+
+# Pages keep the tree of the sources, so that the links between them hold; links to headers lead to those installed.
+file(REMOVE_RECURSE ${PROJECT_BINARY_DIR}/documents)
+file(GLOB_RECURSE pages RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/apps/*.md
+     ${PROJECT_SOURCE_DIR}/common/decisions/*.md)
+foreach(page IN LISTS pages ITEMS README.md CHANGELOG.md CONTRIBUTING.md)
+  get_filename_component(folder ${page} DIRECTORY)
+  file(RELATIVE_PATH headers ${CMAKE_INSTALL_FULL_DOCDIR}/${folder} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+  file(READ ${PROJECT_SOURCE_DIR}/${page} text)
+  string(REGEX REPLACE "\\]\\((\\.\\./)*common/include" "](${headers}" text "${text}")
+  file(WRITE ${PROJECT_BINARY_DIR}/documents/${page} "${text}")
+endforeach()
+install(DIRECTORY ${PROJECT_BINARY_DIR}/documents/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/tests/install DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests
+        FILES_MATCHING PATTERN "*.cpp" PATTERN "*.hpp")
 
 # --- The package ------------------------------------------------------------------------------------------------------
 # The libraries are compiled for one Kokkos: another version, or another build of it, does not go with them. 4.6.01 is 4.6.1

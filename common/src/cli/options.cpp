@@ -88,8 +88,8 @@ std::vector<std::string> variant_names(Command const& command) {
   return names;
 }
 
-// What the versions of CLI11 disagree on: an option without its value may take the next option for one, and a flag's
-// value passes or not.
+// Checks what the versions of CLI11 treat differently: an option without a value, which may take the next option as
+// one, and a flag with a value.
 void check_values(std::vector<std::string> const& arguments, std::vector<OptionEntry> const& table) {
   auto const is_value = [](std::string const& text) {
     bool const dash = text.size() > 1 && text[0] == '-';
@@ -127,7 +127,7 @@ void check_values(std::vector<std::string> const& arguments, std::vector<OptionE
                   did_you_mean(bare, names, "see " + command.program + " --help", "--"));
 }
 
-// CLI11 takes [a,b] for a list. A mark before the bracket keeps it from that, and is taken away afterwards.
+// CLI11 reads [a,b] as a list. A mark before the bracket prevents that; it is removed afterwards.
 constexpr char literal_mark = '\x01';
 
 std::string marked(std::string argument) {

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As a shell reads it.
+// Quotes `text` for a shell, if it needs that.
 std::string quoted(std::string const& text) {
   std::string_view const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
   if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
@@ -32,8 +32,8 @@ std::string size_text(std::size_t size) {
                                                    : std::to_string(size);
 }
 
-// The program as it was called. Who starts the programs for others (`./run`) says in TESSERA_LAUNCHER how it is called
-// itself, and takes the program's bare name.
+// The program as it was called. A launcher such as `./run` sets TESSERA_LAUNCHER to the way in which it is called
+// itself: then that, and the program's bare name.
 std::string program_of(Command const& command) {
   char const* const launcher = std::getenv("TESSERA_LAUNCHER");
   if (launcher == nullptr || *launcher == '\0') return quoted(command.typed);

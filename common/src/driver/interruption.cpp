@@ -21,7 +21,7 @@ std::atomic<bool> watchdog_ends{false};
 extern "C" void catch_signal(int signal) {
   int const error = errno;
   if (last_signal != 0) {
-    // The second: dies of it, as if it were not caught, once this returns.
+    // The second signal kills the process as soon as this function returns, as if it were not caught.
     remove_unfinished_files();
     std::signal(signal, SIG_DFL);
     std::raise(signal);
@@ -58,7 +58,7 @@ SignalGuard::SignalGuard() {
   action.sa_handler = catch_signal;
   for (std::size_t i = 0; i < caught.size(); ++i) {
     sigaction(caught[i], &action, &old_caught_[i]);
-    // What is ignored stays ignored: shells start background jobs so, nohup its command.
+    // A signal that is ignored stays ignored: so do shells start background jobs, and nohup its command.
     if (old_caught_[i].sa_handler == SIG_IGN) sigaction(caught[i], &old_caught_[i], nullptr);
   }
   action.sa_handler = SIG_IGN;

@@ -9,8 +9,9 @@
 
 namespace tessera {
 
-/// From construction to destruction: catches SIGINT, SIGTERM (what batch systems send at a job's time limit), SIGHUP
-/// and SIGXCPU; and lets writes fail, as on a full disk, that would raise SIGXFSZ or SIGPIPE. One at a time.
+/// From construction to destruction it catches SIGINT, SIGTERM (which batch systems send at a job's time limit), SIGHUP
+/// and SIGXCPU. It ignores SIGXFSZ and SIGPIPE, so that the write fails instead, as on a full disk. One object at a
+/// time.
 class SignalGuard {
  public:
   SignalGuard();
@@ -30,7 +31,7 @@ class SignalGuard {
 
 [[nodiscard]] inline bool interrupted() { return caught_signal() != 0; }
 
-/// Ends the process where it goes on after a signal: a reference, a kernel, the roofs have no place to stop at. Lives
+/// Ends the process when a signal alone does not: a reference, a kernel and the roofs do not look for signals. Lives
 /// within a SignalGuard.
 class Watchdog {
  public:

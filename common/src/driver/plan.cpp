@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Defaults, then what the file says, then what the command line says.
+// The parameters of a case: the command line's, else the file's, else the defaults.
 ParameterMap complete_parameters(App const& app, ParameterMap const& from_file, ParameterMap const& from_options) {
   ParameterMap parameters = from_options;
   parameters.insert(from_file.begin(), from_file.end());
@@ -141,9 +141,16 @@ void plan_files(App const& app, Options const& options, std::vector<std::string>
   }
 }
 
+<<<<<<< HEAD
 // The dtype of a run that this build lacks but that the file is for, if that is what is the matter with it. A build
 // for float alone should run the float cases of a directory and say what it leaves out.
 std::optional<DType> missing_dtype(App const& app, CaseFile const& file) {
+=======
+// The dtype that the file is for, if this build has no rows in it. So a build for float alone runs the float cases of a
+// directory, and says what it leaves out.
+std::optional<DType> missing_dtype(App const& app, std::string const& path) {
+  CaseFile const file(path);
+>>>>>>> G/pages
   for (DType const dtype : run_dtypes) {
     if (std::ranges::any_of(app.rows, [&](Row const& row) { return row.dtype == dtype; })) continue;
     bool fits = true;
@@ -252,14 +259,14 @@ Plan make_plan(Command const& command, Options const& options) {
   Plan plan;
   check_kokkos_words(options.kokkos_arguments);
   check_files(command, options);
-  // Among several apps or files, one that the selection leaves without a row is not a mistake.
+  // With several apps or files it is no mistake if the selection leaves one of them without a row.
   bool const several = command.apps.size() > 1;
   for (App const* app : command.apps) {
     if (!options.inputs_directory.empty()) plan_directory(*app, options, plan);
     if (!options.inputs.empty()) plan_files(*app, options, options.inputs, plan);
     if (!options.sizes.empty()) {
       if (!several) check_selection(*app, options, dtypes_of(*app, options));
-      if (options.data && !app->has(*options.data)) {  // of one app parse_options has said so
+      if (options.data && !app->has(*options.data)) {  // for a single app parse_options has thrown
         plan.left_out.push_back(
             {std::string(app->info.name), "it has no " + std::string(name_of(*options.data)) + " data", false});
         continue;

@@ -13,8 +13,8 @@ namespace tessera {
 
 namespace {
 
-// The reference as a field of its dtype. What the dtype cannot hold becomes infinity or an end of its range, which is
-// unequal to any value of a file unless that is so, too.
+// The reference as a field of its dtype. A value that the dtype cannot hold becomes infinity, or the end of an
+// integer's range. It then differs from the file's value, unless the file has the same.
 template <class T>
 std::shared_ptr<void const> rounded(std::vector<double> const& values) {
   auto const data = std::make_shared<std::vector<T>>();
@@ -63,9 +63,11 @@ std::string two_digits(double value) {
   return buffer;
 }
 
-// Why the check could not have seen a tile of a sum's terms lost, or nothing. A tile of t terms of n like each other is
-// t / n of their sum; of terms whose signs are random it is more, sqrt(t / n) of the sum's magnitude. Of a sum of no more
-// terms than a tile all is lost: there a bound is wide if it is so beside the terms, which may cancel.
+// Why the check could not have seen the loss of a tile of a sum's terms, or nothing if it could.
+// - A tile of t of n equal terms is t / n of their sum. With random signs it is more: sqrt(t / n) of the sum's
+//   magnitude.
+// - A sum of no more terms than a tile loses all of them. There the bound is compared with the terms, since the sum may
+//   have cancelled.
 std::string weakness_of(Verdict const& verdict, ExpectedField const& expected, double terms) {
   if (verdict.count == 0) return {};
   if (verdict.unchecked == verdict.count) {
@@ -140,14 +142,14 @@ bool all_same_bits(std::vector<HostField> const& first, std::vector<HostField> c
   return first.size() == last.size();
 }
 
-// What was looked at of a launch, and what is wrong with it.
+// The fields that were checked after a launch, and what is wrong with them.
 struct Checked {
   std::vector<HostField> fields;
   std::string fault;
 };
 
-// A sample of the results where that is all that is to be checked. Of a row that writes fewer elements than its fields
-// have, what follows must be looked at in full.
+// Checks the results of a launch: all elements, or a sample with --verify sample. A row that writes only a part of a
+// field is checked in full, because the rest must be untouched.
 Checked check_launch(RowRun& run, Oracle const& oracle, std::vector<WrittenField> const& written, Chain const& chain,
                      double terms, RowReport& report, std::string& weakness) {
   Checked checked;
@@ -198,7 +200,7 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
   if (only_first && take_output) take_output(row, written_part(first.fields, written, oracle));
   if (!row.info.deterministic || only_first) first.fields.clear();  // not needed any more
 
-  // Poisoned again: a Plan that works only once must not live on what its first launch left.
+  // Poisoned again, so that a Plan which works only once cannot pass with the results of its first launch.
   run.poison();
   run.fence();
   report.samples = sample(run, sampling, interrupted);
@@ -237,8 +239,8 @@ std::optional<std::size_t> elements_written(std::vector<WrittenField> const& wri
 }
 
 std::string disagreement(Oracle const& oracle) {
-  // More than one step, since the file's numbers may come from a chain of roundings of their own (NumPy's sums); few
-  // beside the error of a wrong element.
+  // More than one step: the file's numbers may come from a chain of roundings of their own (NumPy's sums). So few steps
+  // are still far less than the error of a wrong element.
   double const steps = 64;
   for (ExpectedField const& expected : oracle.reference) {
     HostField const* const stored = find_field(oracle.from_file, expected.name);

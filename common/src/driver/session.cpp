@@ -55,8 +55,8 @@ std::unique_ptr<Case> build(PlannedCase const& planned, Options const& options) 
   }
 }
 
-// About how long the serial reference takes. On two busy cores those of map, prefix_sum and dot were measured at 0.05 to
-// 0.65 GB/s; a Gflop a second is assumed where there is more to compute.
+// About how long the serial reference takes. On two busy cores those of map, prefix_sum and dot ran at 0.05 to 0.65
+// GB/s. Where computing takes longer than that, 1 GFLOP/s is assumed.
 double reference_seconds(Work const& work) { return std::max(work.flops / 1e9, work.bytes / 0.2e9); }
 constexpr double long_reference = 10;
 
@@ -76,7 +76,8 @@ void check_memory(PlannedCase const& planned) {
                planned.path.empty() ? "choose a smaller --size" : "use a machine with more memory");
 }
 
-// As the file has them: a vector that was read as a matrix of one row is a vector again, and so is what comes of it.
+// The fields as the file has them: a vector that was read as a matrix of one row is a vector again, and so are its
+// results.
 std::vector<HostField> as_given(PlannedCase const& planned, std::vector<HostField> fields) {
   if (!planned.from_vector) return fields;
   std::vector<FieldSpec> specs = planned.app->input_fields(planned.dtype);
@@ -119,7 +120,7 @@ std::size_t different(Plan const& plan, Of const& of) {
   return values.size();
 }
 
-// What a row may cost beside others: by the bytes of its case, and a part that does not depend on them.
+// The time of a row in comparison with others, in any unit: its case's bytes, and a part that does not depend on them.
 double row_cost(PlannedCase const& planned) {
   return planned.footprint.input_bytes + planned.footprint.output_bytes + 0x1p22;
 }
@@ -137,7 +138,7 @@ void make_narrow(Oracle& oracle, std::vector<HostField> const& outputs) {
   }
 }
 
-// Any of them tells how much host memory is free.
+// A host space of this build, or nothing. Each of them tells how much host memory is free.
 std::string host_space() {
   std::vector<std::string> const spaces = enabled_spaces();
   auto const found = std::ranges::find_if(spaces, is_host_space);
@@ -269,8 +270,8 @@ class Session {
     all += (all.empty() ? "" : "; ") + text;
   }
 
-  // What stands above the rows of an app. Printed as late as that, so that a mistake found in the first case has
-  // stdout empty, and an old log as it was.
+  // Prints what stands above the rows of an app. It does so only when there is a row to print: until then a mistake in
+  // the first case leaves stdout empty and an old log as it was.
   void announce(App const& app) {
     if (announced_ == nullptr) {
       open_log();
@@ -307,8 +308,9 @@ class Session {
     }
   }
 
-  // Cases from `begin` on that are prepared together: their references are serial loops, and what is timed must not run
-  // beside them. As many as there are threads, and as fit in half of the memory. Returns the first one after them.
+  // Prepares several cases from `begin` on together, then runs their rows; returns the first case after them.
+  // References are serial loops, so they run side by side; nothing is timed beside them. There are as many cases in a
+  // group as there are threads, and as fit in half of the free memory.
   std::size_t run_group(std::size_t begin) {
     case_clock_ = steady_seconds();
     std::vector<std::size_t> firsts;  // of the cases that share an input
@@ -446,7 +448,7 @@ class Session {
     }
   }
 
-  // The table's row first: it must not depend on a file.
+  // Prints the row of the table first: it must not depend on a file that may fail.
   void record(RowReport const& report, PlannedCase const& planned, Row const& row) {
     std::lock_guard const lock(state_);
     double const now = steady_seconds();
@@ -493,7 +495,7 @@ class Session {
     output_.reset();
   }
 
-  // A file that cannot be written (a full disk) does not end the run, but it does not end well either.
+  // A file that cannot be written (a full disk) does not end the run, but its exit code will be 1.
   void complain(std::string const& text) {
     file_failed_ = true;
     if (complaints_.insert(text).second) std::cerr << command_.program << ": " << one_line(text) << std::endl;
@@ -523,7 +525,8 @@ class Session {
 
   void measure(SpaceReport& report) {
     progress_.show("roofs of " + report.name);
-    // Beyond any last-level cache, and on a GPU long enough that a launch is nothing; within a quarter of what is free.
+    // More than any last-level cache holds, and on a GPU so much that the time of a launch does not count. Two such
+    // buffers take at most a quarter of the free memory.
     double const bytes = std::min(is_host_space(report.name) ? 0x1p28 : 0x1p30,
                                   std::floor(free_memory_bytes(report.name) / 8 / 256) * 256);
     try {
@@ -609,14 +612,19 @@ class Session {
   App const* announced_ = nullptr;
   double case_clock_ = 0;  // when the last row ended, or its group of cases began
   bool file_failed_ = false;
-  // Between the run and end_now(): what was done so far is held while it changes, never while something is computed.
+  // For end_now(), which another thread calls: locked while the results so far change, never while a row computes.
   std::timed_mutex state_;
   std::mutex output_in_use_;
   bool output_has_rows_ = false;
   bool ended_ = false;
 };
 
+<<<<<<< HEAD
 // What is wrong with the last of several inputs must be said before the first has run. So large ones are read twice.
+=======
+// With several cases all files are read before the first case runs, and again when it is their turn: a mistake in the
+// last file must be said before anything has run.
+>>>>>>> G/pages
 void check_all_files(Plan const& plan, Options const& options) {
   if (plan.cases.size() < 2) return;
   for (PlannedCase const& planned : plan.cases) {

@@ -34,7 +34,7 @@ int run_command(Command const& command, std::vector<std::string> const& argument
   return 0;
 }
 
-// A run that is started without them would open its own files as stdin, stdout or stderr.
+// Opens stdin, stdout and stderr where the caller closed them. Otherwise the run's own files would take their numbers.
 void occupy_standard_streams() {
   for (int const descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     // Read-only, so that writing to a closed stdout fails as it should. Stays open to the end.
@@ -42,7 +42,7 @@ void occupy_standard_streams() {
   }
 }
 
-// Turns what ends a run into one message and an exit code.
+// Runs `body` and returns the exit code. An exception becomes one message on stderr.
 template <class Body>
 int guarded(std::string const& program, Body const& body) {
   occupy_standard_streams();

@@ -105,7 +105,8 @@ void explain_unreadable(std::string const& path) {
   }
 }
 
-/// HDF5 falls over a driver or connector that it does not know, and some keep a file in several. One file is one here.
+/// Refuses other drivers and connectors of HDF5: it crashes at one that it does not know, and some split a file into
+/// several.
 void check_hdf5_words() {
   constexpr std::array<std::pair<char const*, std::string_view>, 2> words{
       {{"HDF5_DRIVER", "sec2"}, {"HDF5_VOL_CONNECTOR", "native"}}};
@@ -215,7 +216,7 @@ void CaseFile::open() {
                             "); store the input's datasets and parameters in a group of this name");
     }
     input_ = root.open_group("input");
-    // Whoever gives expected values must hear if they are not looked at: nothing here is passed over in silence.
+    // Expected values that would not be read must be said: nothing here is passed over in silence.
     for (std::string const& name : root.names()) {
       if (name == "input" || name == "output" || name.starts_with('_')) continue;
       if (name != "expected") {
@@ -475,7 +476,7 @@ bool holds(hdf5::Dataset const& dataset, HostField const& field) {
 OutputFile::OutputFile(std::string path) : file_("--output", std::move(path)) { check_hdf5_words(); }
 
 void OutputFile::add(std::string const& group, std::vector<HostField> const& fields, ParameterMap const& parameters) {
-  // HDF5 aborts where a write fails. So it gets space that is there already, on a file that was made without it.
+  // HDF5 aborts where a write fails. So the file is made without HDF5, and its space is reserved before HDF5 writes.
   std::size_t bytes = std::size_t{64} << 10;
   for (HostField const& field : fields) bytes += field.bytes() + (std::size_t{8} << 10);
   try {
@@ -495,7 +496,7 @@ void OutputFile::add(std::string const& group, std::vector<HostField> const& fie
     }
     file.close();
     file_.flush();
-    // Reads back while the values are at hand: a write that failed in silence would leave others.
+    // Reads the values back while they are in memory: a write may have failed in silence.
     hdf5::File const again(file_.temporary(), hdf5::File::Mode::read);
     hdf5::Group const source = open_path(again, group);
     for (HostField const& field : fields) {

@@ -27,7 +27,7 @@ namespace {
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-// The names that a signal removes. Plain memory: a handler may not allocate, and must find them whole.
+// The names of files that a signal handler removes. They are plain memory, because a handler may not allocate.
 struct Unfinished {
   std::atomic<int> state{0};  // 0 free, 1 being filled, 2 a name
   std::array<char, PATH_MAX> path{};
@@ -150,7 +150,7 @@ WholeFile::WholeFile(std::string option, std::string path) : option_(std::move(o
 WholeFile::~WholeFile() {
   discard();
   forget(temporary_slot_);
-  // Removed while it is still held: who waits for it sees that its file is gone.
+  // The lock's file is removed while the lock is held: who waits for the lock then sees that the file is gone.
   ::unlink(lock_path_.c_str());
   forget(lock_slot_);
   ::close(lock_);
@@ -200,7 +200,7 @@ void WholeFile::take_lock() {
              "wait until it is done, or choose another file");
     }
     if (!held && !owner.empty()) {
-      // A file system without locks: what the file says must do.
+      // The file system has no locks: the process that the file names decides.
       bool const dead = host == own_host && number && ::kill(std::stoi(pid), 0) != 0 && errno == ESRCH;
       if (!dead) {
         refuse("process " + pid + " on " + host + " is writing it, or was and was killed",
@@ -209,7 +209,7 @@ void WholeFile::take_lock() {
     }
     // Its owner may have removed it between our open and our lock: then it is no longer the lock of this name.
     if (identity_of(lock.number()) != tessera::identity_of(lock_path_)) continue;
-    // For the message above only: a disk that is full will be said where it matters.
+    // The owner is written for the message above only. So a full disk is no error here: it will be where it matters.
     if (::ftruncate(lock.number(), 0) == 0 && ::lseek(lock.number(), 0, SEEK_SET) == 0) {
       (void)write_all(lock.number(), std::to_string(::getpid()) + " " + own_host);
     }
@@ -218,7 +218,7 @@ void WholeFile::take_lock() {
   }
 }
 
-// Who holds the lock is the only one who writes: what others left here is of processes that were killed.
+// Only the holder of the lock writes. So temporary files of other processes are of killed ones, and are removed.
 void WholeFile::remove_leftovers() const {
   fs::path const file(final_);
   std::string const stem = file.filename().string() + ".partial-";

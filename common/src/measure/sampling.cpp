@@ -25,7 +25,7 @@ double time_batch(RowRun& run, std::size_t batch, Clock const& now) {
 }
 
 std::size_t calibrate(RowRun& run, Samples& samples, Clock const& now) {
-  // One launch and its fence: where that is long, the launch is too, whatever the fence costs.
+  // One launch and its fence. If both together are long, so is the launch: a fence is short.
   double const one = time_batch(run, 1, now);
   samples.warmups += 1;
   if (one >= 5 * short_launch) return 1;

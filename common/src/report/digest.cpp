@@ -23,7 +23,8 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
-// What a reason says besides its numbers and what explains them: "segments of N" of "segments of 4096 (lanes hold 64)".
+// A reason without its numbers and without the words in parentheses: "segments of N" for "segments of 4096 (lanes hold
+// 64)".
 std::string short_kind(std::string const& reason) {
   return reason_kind(reason.substr(0, std::min(reason.find(" ("), reason.find(", "))));
 }
@@ -97,7 +98,7 @@ std::string Reasons::text(std::size_t width) const {
 Digest::Digest(std::ostream& out, std::vector<std::string> const& apps, std::size_t spaces, std::size_t dtypes)
     : out_(&out), several_spaces_(spaces > 1), several_dtypes_(dtypes > 1) {
   for (std::string const& app : apps) name_width_ = std::max(name_width_, app.size());
-  // The few names that are longer push their line to the right, so that two spaces fit beside the others.
+  // A few names are longer: their lines begin further right. So two spaces fit beside the others.
   if (several_spaces_) name_width_ = std::min<std::size_t>(name_width_, 17);
 }
 

@@ -50,8 +50,8 @@ void copy_on_host(void* to, void const* from, std::size_t bytes) {
 using Pinned = Bytes<Kokkos::SharedHostPinnedSpace>;
 constexpr std::size_t pinned_bytes = std::size_t{1} << 26;
 
-// Memory that a device copies from and to at the bus' full speed. It costs more to get than to use: one piece, kept to
-// the end.
+// Memory that a device copies from and to at the bus' full speed. To allocate it takes longer than to use it, so one
+// piece is kept to the end.
 Pinned& pinned_block() {
   static Pinned block;
   if (block.extent(0) == 0) {

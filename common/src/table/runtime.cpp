@@ -52,7 +52,8 @@ std::string host_name() {
   return model.empty() ? "host processor" : model;
 }
 
-// OMP_PROC_BIND has bound this thread to one processor before main() began; OpenMP's places are all that there are.
+// With OMP_PROC_BIND this thread was bound to one processor before main() began. OpenMP's places say which processors
+// the process has.
 void find_processors() {
 #ifdef KOKKOS_ENABLE_OPENMP
   cpu_set_t processors;

@@ -20,8 +20,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Half the distance between `value` and the next number of the floating-point type T, from the exponent's bits:
-/// std::ilogb would take longer than everything else here. `value` is not NaN.
+/// Half the distance between `value` and the next number of the floating-point type T. `value` is not NaN. It reads the
+/// exponent's bits, because std::ilogb would take longer than everything else here.
 template <class T>
 double half_ulp(double value) {
   // For double half the smallest denormal is no number: it would be rounded to 0 (which some compilers refuse to do).
@@ -57,7 +57,8 @@ Error error_of(double expected, double scale, double offset, double actual, Tole
     if (std::isnan(expected)) return {std::isnan(actual) ? 0 : infinity, 0};
     if ((scale == 0 || tolerance.growth == 0) && offset == 0) {
       auto const rounded = static_cast<double>(static_cast<T>(expected));
-      // Exact sums of denormals are below 2^p times the smallest number that is none.
+      // A sum that atomics may have flushed has denormals among its terms. If it is exact, it is below 2^p times the
+      // smallest normal number.
       constexpr double smallest = static_cast<double>(std::numeric_limits<T>::min()) / unit_roundoff(dtype_of<T>);
       bool const may_be_flushed = tolerance.flushed > 0 && std::abs(expected) <= smallest;
       return {actual == rounded ? 0 : std::abs(actual - rounded), may_be_flushed ? tolerance.flushed : 0};
@@ -65,8 +66,8 @@ Error error_of(double expected, double scale, double offset, double actual, Tole
 
     double const bound = tolerance.growth * scale + offset + tolerance.underflow;
     if (std::isinf(actual)) {  // right for an infinity, and for what may overflow
-      // From here on a number of T rounds to infinity. For double that is no double itself: only a sum that already
-      // overflowed reaches it.
+      // Magnitudes from `overflow` on round to infinity in T. For double that limit is no double: only a bound that has
+      // overflowed itself reaches it.
       double overflow = infinity;
       if constexpr (std::is_same_v<T, float>) {
         constexpr auto largest = static_cast<double>(std::numeric_limits<T>::max());
@@ -79,7 +80,7 @@ Error error_of(double expected, double scale, double offset, double actual, Tole
   }
 }
 
-/// What a part of a field's elements came to. Parts are merged in the order of their elements.
+/// The result of comparing some of a field's elements. Tallies are merged in the order of the elements.
 struct Tally {
   std::size_t wrong = 0;
   std::size_t unchecked = 0;
@@ -139,7 +140,7 @@ Tally compare(Value const* expected, double const* scale, double const* offset, 
       }
       ++tally.wrong;
     }
-    // The division only where there is a new worst.
+    // Divides only where there is a new worst: divisions are slow.
     if (tally.worst < infinity && !(error.size <= tally.worst * error.bound)) {
       double const ratio = error.size / error.bound;
       tally.worst = std::isnan(ratio) ? infinity : ratio;
@@ -171,7 +172,7 @@ Verdict verdict_of(Tally const& tally, std::size_t count) {
   verdict.actual = tally.actual;
   verdict.worst = tally.worst;
   verdict.worst_index = tally.worst_index;
-  // A bound that is not 0 beside values that all are: infinitely far.
+  // If all values are 0 and a bound is not, the quotients are infinite, as they should be.
   if (tally.largest_bound > 0) {
     // Where squares leave the range, one element stands for all.
     double const root = tally.squares < infinity ? std::sqrt(tally.squares) : tally.largest;
@@ -255,8 +256,8 @@ Verdict compare_fields(Value const* expected, ExpectedField const& reference, Ho
   return verdict;
 }
 
-/// Elements from `written` on that no longer hold what they held before the row ran, as a failed verdict; else
-/// `verdict`. Bits: a NaN of the row's own making is no poison.
+/// A failed verdict if an element from `written` on no longer holds poison; else `verdict`. It compares bits, because a
+/// NaN that the row computed is no poison.
 template <class T>
 Verdict with_rest_untouched(Verdict verdict, HostField const& actual, std::size_t written) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;

@@ -11,8 +11,7 @@
 
 namespace tessera {
 
-/// Throws UserError if `value` is no number of the dtype: nothing converts silently. A fraction that a floating-point
-/// dtype rounds is one.
+/// Throws UserError if the dtype cannot hold `value`: nothing converts silently. A floating-point dtype may round it.
 inline void check_constant(std::string const& name, double value, DType dtype) {
   using Limits = std::numeric_limits<std::int32_t>;
   if (dtype == DType::int32 && !(value == std::floor(value) && value >= Limits::min() && value <= Limits::max())) {

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The generic functions over Fields: describe them, and lay their views over memory (app/row_memory.hpp has it).
+/// The generic functions over Fields: describe them, and lay their views over memory (table/row_memory.hpp owns it).
 
 #include <Kokkos_Core.hpp>
 

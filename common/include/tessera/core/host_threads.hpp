@@ -34,8 +34,9 @@ namespace detail {
 /// The processors that for_blocks uses: those that the first caller may run on, or what use_processors() said.
 [[nodiscard]] inline cpu_set_t const& host_processors() { return detail::processors_in_use(); }
 
-/// Says which processors this process has, where the main thread is bound to one of them: OpenMP's runtime does that as
-/// it is loaded, if OMP_PROC_BIND asks for it, and every thread inherits it. Who calls: Runtime, before other threads.
+/// Says which processors this process has. Without it they cannot be known where OMP_PROC_BIND is set: OpenMP's runtime
+/// then binds the main thread to one processor as it is loaded, and every thread inherits that. Called by Runtime,
+/// before other threads start.
 inline void use_processors(cpu_set_t const& processors) { detail::processors_in_use() = processors; }
 
 /// How many threads for_blocks works with, at least 1.
@@ -49,9 +50,9 @@ inline void use_processors(cpu_set_t const& processors) { detail::processors_in_
   return count / block + (count % block == 0 ? 0 : 1);
 }
 
-/// Calls `body(index, begin, end)` for each block [begin, end) of [0, count), each of `block` elements but the last:
-/// in any order, several at a time, the caller among those who work. An exception of a body ends the loop and is thrown
-/// on.
+/// Calls `body(index, begin, end)` for each block [begin, end) of [0, count). Each has `block` elements, the last may
+/// have fewer. The calls come in any order, several at a time; the caller works, too. An exception of a body ends the
+/// loop and is thrown again here.
 template <class Body>
 void for_blocks(std::size_t count, std::size_t block, Body const& body) {
   std::size_t const blocks = blocks_in(count, block);

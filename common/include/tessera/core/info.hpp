@@ -30,8 +30,7 @@ enum class Level : std::uint8_t { range, team, lane, device, library };
   return "unknown";
 }
 
-/// What generated data are like. A Problem says which of them it has; the first is what a run takes where nothing is
-/// said.
+/// What generated data are like. A Problem says which of these kinds it has; the first is the default of a run.
 enum class DataKind : std::uint8_t {
   exact,        ///< on a grid, so small and sparse that every sum a variant may form is a number of the dtype
   random,       ///< uniform: sums are rounded, and checked against a bound

@@ -63,8 +63,9 @@ struct LinearLayer {
             team_parameter()};
   }
 
-  /// The extents that a size stands for: what is given is divided out of it; of the rest hidden is the largest power of
-  /// two not above the root, outputs the root of what is left, and rows the others. No rows if the size is 0.
+  /// The extents that a size stands for. The size is first divided by the extents that are given. Of the rest, hidden
+  /// is the largest power of two not above the root, outputs the root of what is left, rows what is left then. No rows
+  /// if the size is 0.
   ///
   /// Example: 2^11 -> 16 rows, 8 hidden, 16 outputs; 2^36 -> 4096 of each.
   [[nodiscard]] LinearLayer of_size(std::size_t size) const {
@@ -127,8 +128,8 @@ inline void needs_dtype(LinearLayer const& layer, DType dtype) {
   }
 }
 
-/// Throws UserError, naming the shapes, unless `name`, of shape `found`, has the shape `wanted`, which `others` (with
-/// their shapes) ask for: `why`.
+/// Throws UserError, naming the shapes, unless `name` has the shape `wanted`. `found` is its shape; `others` (with
+/// their shapes) and `why` say in the message where `wanted` comes from.
 inline void needs_shape(std::string const& name, Shape const& found, Shape const& wanted, std::string const& others,
                         std::string const& why) {
   if (found == wanted) return;

@@ -11,8 +11,8 @@
 
 namespace tessera {
 
-/// [rows, size / rows]; with `rows` 0 the largest power of two, or else the largest number, of rows that is not above
-/// the columns. Throws UserError if there are more rows than elements.
+/// [rows, size / rows], rounded down. With `rows` 0 it takes as many rows as possible, but no more than columns; a
+/// power of two, if the size is one. Throws UserError if there are more rows than elements.
 ///
 /// Example: 2^5 -> [4, 8]; 30 -> [5, 6]; 31 in 4 rows -> [4, 7].
 [[nodiscard]] inline Shape matrix_shape(std::size_t size, std::int64_t rows) {

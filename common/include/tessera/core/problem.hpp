@@ -32,20 +32,25 @@ concept Fields = requires(F& fields) {
 
 /// A mini-app's problem.
 ///
-/// - `info`, `parameters()`: what it says of itself; `Parameters::from(map)` types them and throws UserError when they
-///   do not go together.
+/// - `info`, `parameters()`: what it says of itself. `Parameters::from(map)` turns the map into typed members, and
+///   throws UserError when they do not go together.
 /// - `Input<T, Memory>`, `Output<T, Memory>`: Fields; the input carries `parameters` too. With `static constexpr bool
 ///   vector_as_row = true` a file may hold each matrix among them as a vector [n], which is read as one row [1, n].
-/// - `input_shapes(size, parameters)`: shapes that `--size` stands for; `output_shapes(shapes, parameters)`: throws
-///   UserError, naming both shapes, if the input's do not go together.
-/// - `element<T>(draw, parameters)`: the generated value of an element, a pure function of the Draw (core/random.hpp), so
-///   that any rank and any thread can make its slice; `data`, an array of the DataKinds that it tells apart, the default
-///   first. Without `data` it is random alone.
-/// - `terms(shapes, parameters)`, optional: terms in an output's longest sum, where that is not rounding_steps. A row
-///   whose check could not see one tile of so many terms lost is `weak`.
-/// - `work(shapes, parameters, dtype)`, `rounding_steps(shapes, parameters)`: least work; longest chain of roundings of
-///   any variant that does not say better.
-/// - `reference<T>(input)`: the serial oracle.
+/// - `input_shapes(size, parameters)`: the shapes that `--size` stands for.
+/// - `output_shapes(shapes, parameters)`: the output's shapes. Throws UserError, naming both shapes, if the input's do
+///   not go together.
+/// - `element<T>(draw, parameters)`: the generated value of an element. It is a pure function of the Draw
+///   (core/random.hpp), so that any rank and any thread can make its part.
+/// - `data`, optional: an array of the DataKinds that `element` knows, the default first. Without it: random alone.
+/// - `check(parameters, dtype)`, optional: throws UserError where a parameter does not suit the dtype (a constant of
+///   2.5 for int32). Called before any data are made.
+/// - `terms(shapes, parameters)`, optional: terms in an output's longest sum; without it rounding_steps stands for
+///   them. A row is `weak` if its check could not have seen the loss of one tile of these terms.
+/// - `work(shapes, parameters, dtype)`: the least work, whatever the variant.
+/// - `rounding_steps(shapes, parameters)`: the longest chain of roundings of any variant; a Plan may state a shorter
+///   one.
+/// - `reference<T>(input)`: the serial oracle. For each element a value and a scale of its error; what a scale of 0 or
+///   infinity asks for stands at ExpectedField (core/types.hpp).
 template <class P, class T>
 concept ProblemFor =
     Fields<typename P::template Input<T, Kokkos::HostSpace>> &&

@@ -1,9 +1,8 @@
 #pragma once
 /// \file
-/// The counter-based generator of inputs: element i of a stream is a pure function of (seed, stream, i), so that every
-/// rank and thread can make its own slice, in any order, with the same result on every machine.
-/// Source: the mixing function is SplitMix64's (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
-/// 2014).
+/// The counter-based generator of inputs: element i of a stream is a pure function of (seed, stream, i). So every rank
+/// and thread can make its own part, in any order, with the same result on every machine. Source: the mixing function
+/// is SplitMix64's (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 
 #include <algorithm>
 #include <bit>
@@ -18,8 +17,7 @@
 
 namespace tessera {
 
-/// Which element is to be generated: all that it may depend on, so that it is a pure function and any rank can make its
-/// slice.
+/// Which element is to be generated. An element depends on nothing else, so that any rank can make its part.
 struct Draw {
   std::size_t field = 0;  ///< of the Input
   std::size_t index = 0;  ///< flat, in C order
@@ -51,7 +49,7 @@ template <class T>
   }
 }
 
-/// One of the element numbers that a kernel may stumble over: zeros of both signs, denormals, magnitudes from 2^-40 to
+/// A number that a kernel may treat wrongly: zeros of both signs, denormals, magnitudes from 2^-40 to
 /// 2^40, neighbours that cancel but for their last bits; of integers 0, 1 and -1, the ends of the range and anything.
 /// Sums of 2^32 of them, and of products of two of them, stay in the range of float.
 template <class T>
@@ -100,12 +98,12 @@ template <class T>
   return static_cast<T>(whole - (std::int32_t{1} << (bits - 1)));
 }
 
-/// Where the elements of a sum differ from 0, and how large they are, so that the sum of all `terms` of them (or of
-/// their products with factors up to `factor`) stays within 2^23, and with it every sum of some of them: exact in float
-/// in any order. They are positive, so that no loss cancels.
+/// Terms whose sum is exact in float in any order: where they are not 0, and how large they are. The sum of all `terms`
+/// of them (or of their products with factors up to `factor`) stays within 2^23, and so does every sum of some of them.
+/// They are positive, so that a lost term is never made good by another.
 ///
-/// Of each `block` consecutive terms one is not 0, at a random place: of any 2 * block - 1 consecutive terms that are
-/// lost at least one counts.
+/// Of each `block` consecutive terms one is not 0, at a random place. So a run of 2 * block - 1 consecutive terms
+/// always has one that counts: its loss is seen.
 ///
 /// Example: 2^12 terms -> every one, up to 256; 2^24 terms -> one of 8, up to 4; 2^32 -> one of 2^11, up to 4.
 struct Sparsity {

@@ -21,7 +21,7 @@ namespace tessera {
 /// Element types of fields. The names are those of the command line and of the reports.
 enum class DType : std::uint8_t { float32, float64, int32, int64 };
 
-/// Those that a run may have. int64 is that of counts alone, which stand beside a run's own dtype.
+/// The dtypes that a run may have. int64 is for counts alone, which an output has beside fields of the run's dtype.
 inline constexpr std::array run_dtypes{DType::float32, DType::float64, DType::int32};
 
 /// "float", "double", "int32" or "int64".
@@ -117,12 +117,15 @@ struct HostField {
 /// What the reference says of one output field: for each element the value in a wide type and the scale of its error.
 ///
 /// The error a variant may make at element i is `steps * unit_roundoff * scale[i] + offset[i]` (plus the smallest
-/// denormal a step), where `steps` is the longest chain of roundings in that variant. `scale` is the sum of the
-/// magnitudes that enter the element; 0 asks for equality with the value rounded to the dtype, and says so where the
-/// reference has proved that no variant rounds more than once (see verify/grid.hpp); infinity says that an intermediate
-/// may overflow in any order of operations, so nothing can be said of the element. An empty `scale` means exact
-/// everywhere. `offset` is the error that every variant may make, whatever the order of its operations (an exponential of
-/// a rounded argument): in the element's unit, not negative; empty where there is none.
+/// denormal a step), where `steps` is the longest chain of roundings in that variant.
+/// - A `scale` above 0 is the sum of the magnitudes that enter the element.
+/// - A `scale` of 0 asks for equality with the value rounded to the dtype: for a single operation, and where the
+///   reference has proved that no variant rounds more than once (see verify/grid.hpp). An empty `scale` asks for it
+///   everywhere.
+/// - A `scale` of infinity says that a part of the result may overflow in some order of operations. Nothing is known of
+///   the element then: it is counted as unchecked.
+/// - `offset` is the error that every variant may make, whatever the order of its operations (an exponential of a
+///   rounded argument): in the element's unit, not negative; empty where there is none.
 struct ExpectedField {
   std::string name;
   Shape shape;
@@ -131,7 +134,7 @@ struct ExpectedField {
   std::vector<double> offset = {};
   /// What make_narrow() (verify/verify.hpp) puts in the place of `value`.
   std::shared_ptr<float const[]> narrow = {};
-  /// Of an element's longest sum; 0: as the Problem says.
+  /// Terms in an element's longest sum; 0: as the Problem says.
   double terms = 0;
   /// Every element depends on all terms of the sums: one that is checked closely is enough.
   bool each_sees_all = false;

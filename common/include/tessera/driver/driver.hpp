@@ -16,8 +16,8 @@ namespace tessera {
 /// Bytes that a case will need at its peak, while one row is alive.
 struct MemoryNeed {
   double host = 0;    ///< the input, value and scale of each output element, two fetched results, the file's /expected
-  double row = 0;     ///< in the row's own memory: the output, and as much for the variant's temporaries
-  double device = 0;  ///< the same, with a copy of the input: what a row needs on a GPU
+  double row = 0;     ///< of the row: the output, and as much again for the variant's temporaries
+  double device = 0;  ///< what a row needs on a GPU: `row`, and a copy of the input
 };
 
 [[nodiscard]] MemoryNeed memory_need(Footprint const& footprint, bool has_expected);
@@ -35,15 +35,15 @@ struct Oracle {
   bool random_data = false;  ///< the case was drawn at random: bounds may be statistical
 };
 
-/// Compares the reference with the file's /expected. Returns what is wrong: one of the two is, so that no row can be
-/// judged. Empty if they agree.
+/// Compares the reference with the file's /expected. Empty if they agree. Else it says how they differ: one of the two
+/// is wrong, and no row can be judged.
 [[nodiscard]] std::string disagreement(Oracle const& oracle);
 
 /// Takes a row's verified output, for --output.
 using TakeOutput = std::function<void(Row const&, std::vector<HostField> const&)>;
 
-/// Constructs, runs, verifies and times one row. Everything that a row can throw ends in the report: Skip as skipped,
-/// the rest as failed. `report` brings what is known of the case. Nothing if interrupted.
+/// Constructs, runs, verifies and times one row. `report` comes with what is known of the case. What the row throws
+/// becomes its status: Skip is skipped, the rest is failed. Returns nothing if interrupted.
 [[nodiscard]] std::optional<RowReport> run_row(Row const& row, Case& problem_case, Oracle const& oracle,
                                                SamplingOptions const& sampling, RowReport report,
                                                std::function<bool()> const& interrupted, TakeOutput const& take_output);

@@ -2,10 +2,11 @@
 /// \file
 /// Files that are written whole or not at all (--output, --json, --save-machine), and which file a path names.
 ///
-/// What is written goes to `<path>.partial-<pid>`. It gets its name only when it was written, flushed, closed and read
-/// back without an error; until then, and after any failure, a file that was there before stays as it is. The file
-/// `<path>.lock` keeps a second run from writing the same file. Both go with the WholeFile, and when a signal ends the
-/// process; those of a process that was killed are removed by the next WholeFile of that path.
+/// - A file is written as `<path>.partial-<pid>`. It gets its name only when it was written, flushed, closed and read
+///   back without an error. Until then, and after any failure, an older file stays as it is.
+/// - `<path>.lock` keeps a second run from writing the same file.
+/// - Both are removed by the destructor, and when a signal ends the process. Those of a killed process are removed by
+///   the next WholeFile of that path.
 
 #include <cstddef>
 #include <cstdint>
@@ -55,12 +56,12 @@ class WholeFile {
   void replace(std::string_view text);
   /// Writes `text` to temporary(), and to the disk. Throws std::runtime_error.
   void write(std::string_view text);
-  /// Makes temporary() longer by space of which the disk is sure. Throws std::runtime_error.
+  /// Makes temporary() longer by space that the disk has granted. Throws std::runtime_error.
   void reserve(std::size_t bytes);
-  /// Brings what was written to temporary(), and closed, to the disk. Throws std::runtime_error.
+  /// Brings temporary(), which must be closed, to the disk. Throws std::runtime_error.
   void flush();
-  /// Gives what was written to temporary(), and closed, the file's name. Throws std::runtime_error; an older file stays
-  /// then. May be called again for a new temporary().
+  /// Gives temporary(), which must be closed, the file's name. Throws std::runtime_error; an older file stays then. May
+  /// be called again for a new temporary().
   void publish();
   /// Removes temporary(), if it is there.
   void discard() noexcept;

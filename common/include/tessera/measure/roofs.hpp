@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What a machine can do at most, as measured: the roofs that rows are held against. No Kokkos.
+/// What a machine can do at most, as measured: the roofs that rows are compared with. No Kokkos.
 
 #include <array>
 #include <cstddef>
@@ -19,7 +19,7 @@ struct Roofs {
   double copy_bytes_per_second = unknown;   ///< out[i] = a[i]; read plus written
   double triad_bytes_per_second = unknown;  ///< out[i] = a[i] + s * b[i]; read plus written
   double read_bytes_per_second = unknown;   ///< a sum
-  /// Of chains of multiply-adds in registers, two operations each; by the number of the dtype in run_dtypes.
+  /// Peak of multiply-adds in registers, two operations each; one number a dtype, in the order of run_dtypes.
   std::array<double, run_dtypes.size()> peak_operations_per_second{unknown, unknown, unknown};
   double launch_seconds = unknown;            ///< one of many launches one after the other
   double launch_and_fence_seconds = unknown;  ///< a launch and waiting for it

@@ -34,10 +34,13 @@ using Clock = std::function<double()>;
 
 /// Times a run.
 ///
-/// A sample is: fence, read the clock, enqueue `batch` times, fence, read the clock. `batch` is 1, except where one
-/// launch takes under 20 us: there the clock's resolution and the fence (up to 10 us on a GPU) would weigh too much,
-/// and as many launches go into one sample as make it last about 200 us, which brings the fence under 5%. With `cold`
-/// the caches are evicted before each sample and `batch` is 1, since a second launch would not be cold.
+/// A sample is: fence, read the clock, enqueue `batch` times, fence, read the clock.
+///
+/// `batch` is 1, except where one launch takes under 20 us. There the clock's resolution and the fence (up to 10 us on
+/// a GPU) would weigh too much. So a sample takes as many launches as make it last about 200 us: the fence is then
+/// under 5%. With `cold` the caches are evicted before each sample, and `batch` is 1, since a second launch would not
+/// be cold.
+///
 /// `interrupted` is asked after each sample; may be empty.
 [[nodiscard]] Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()> const& interrupted = {},
                              Clock const& now = steady_seconds);

@@ -4,8 +4,8 @@
 
 namespace tessera::ranks {
 
-/// MPI from construction to destruction. A later version will spread a case over ranks; until then more than one is the
-/// user's mistake, said before anything runs, rather than as many copies of the same run.
+/// MPI from construction to destruction. A case is not spread over ranks yet: more than one rank would be as many
+/// copies of the same run. So that is the user's mistake, said before anything runs.
 class Session {
  public:
   /// Throws UserError if the program was started on more than one rank.

@@ -18,7 +18,7 @@ namespace tessera {
 /// Lines of the digest are no longer, save for commands, which are there to be copied.
 inline constexpr std::size_t digest_width = 100;
 
-/// Only a case of that much work says something about speed.
+/// True if a case is large enough for its time to say something about speed.
 [[nodiscard]] constexpr bool tells_speed(double bytes, double flops) { return bytes >= 0x1p24 || flops >= 0x1p24; }
 
 /// "48% of copy", "0.4% of roof": of the roof where operations bind, of copy bandwidth otherwise. Empty if unknown.
@@ -27,7 +27,7 @@ inline constexpr std::size_t digest_width = 100;
 /// `text` in lines of the digest's width, each but the first indented.
 [[nodiscard]] std::string wrapped(std::string const& text, std::size_t indent);
 
-/// Things counted by why they were left out.
+/// Counts things that were left out, by the reason.
 class Reasons {
  public:
   void add(std::string const& reason);

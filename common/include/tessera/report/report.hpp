@@ -57,8 +57,8 @@ struct RowReport {
 
   double rounding_steps = unknown;
   double worst_error_in_bounds = unknown;
-  /// The largest bound over the root mean square of its field: what an element must be off by to be noticed for sure; 0
-  /// where all had to be exact.
+  /// The largest bound over the root mean square of its field: a relative error above it is noticed for sure. 0 where
+  /// all elements had to be exact.
   double checked_relative_error = unknown;
   std::size_t elements = 0;   ///< of the output, verified twice: after the first launch and after the last
   std::size_t unchecked = 0;  ///< of these, elements of which the reference cannot say anything
@@ -126,10 +126,9 @@ class Report {
   /// Returns the case's index.
   std::size_t add_case(CaseReport const& report);
   void add_space(SpaceReport const& report);
-  /// Takes a row. Writes the file anew, to a temporary name beside it, which is then renamed, unless less than 20 times
-  /// of what the last writing took has gone by since: so writing takes at most a twentieth of a run's time however
-  /// many rows there are, and a crash loses at most the rows of that while. Throws std::runtime_error if writing fails;
-  /// the row is kept.
+  /// Takes a row, and writes the whole file anew if 20 times as long has gone by as the last writing took. So writing
+  /// takes at most a twentieth of a run's time however many rows there are, and a crash loses at most the rows since
+  /// the last writing. Throws std::runtime_error if writing fails; the row is kept.
   void add_row(RowReport const& report);
   /// Writes the file if there are rows that it lacks. Throws as add_row.
   void flush();

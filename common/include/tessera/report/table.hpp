@@ -21,7 +21,8 @@ namespace tessera {
 /// Three to four digits: "0.0012", "12.3", "4312"; "-" if unknown.
 [[nodiscard]] std::string format_number(double value);
 
-/// A reason without its numbers: "rows of 4096 elements" becomes "rows of N elements". Reasons that agree in it are one.
+/// A reason without its numbers: "rows of 4096 elements" becomes "rows of N elements". Reasons of one kind are shown
+/// once.
 [[nodiscard]] std::string reason_kind(std::string const& reason);
 
 /// Prints cases and rows. Column widths come from what will run, so that rows can be printed while the run goes on and

@@ -20,14 +20,13 @@ namespace tessera {
 /// An output field that a row writes.
 struct WrittenField {
   std::string field;
-  /// Where the row writes only the first elements of the field: the output field, of one integer, that holds how many.
-  /// The count of the reference is meant, and what follows must stay untouched.
+  /// Empty: the row writes the field to its end. Else the name of an output field of one integer: the row writes only
+  /// as many elements as that field says in the reference, and must not touch the others.
   std::string count_field = {};
 };
 
-/// Elements of the field of that name that a row writes: all_elements, where it writes the field to its end; nothing,
-/// where it does not write the field. `written`: RowRun::outputs(). Throws std::runtime_error if the reference has no
-/// such count.
+/// How many elements of `field` a row writes: all_elements if it writes the field to its end, nothing if it does not
+/// write it at all. `written` is RowRun::outputs(). Throws std::runtime_error if the reference has no such count.
 [[nodiscard]] std::optional<std::size_t> elements_written(std::vector<WrittenField> const& written,
                                                           std::string const& field,
                                                           std::vector<ExpectedField> const& reference);
@@ -50,7 +49,7 @@ class RowRun {
   virtual void evict_cache() = 0;
   /// Copies the output to the host. Throws std::runtime_error if a guard zone was written ("wrote N bytes past ...").
   [[nodiscard]] virtual std::vector<HostField> fetch() = 0;
-  /// The same of those elements alone that `choose` says of a field of so many: see gather().
+  /// Copies only the elements that `choose` names for a field of `count` elements: see gather().
   using Choose = std::function<std::vector<Stretch>(std::size_t count)>;
   [[nodiscard]] virtual std::vector<HostField> fetch_sample(Choose const& choose) {
     std::vector<HostField> fields = fetch();

@@ -137,8 +137,8 @@ class TypedRun final : public RowRun {
     }
   }
   [[nodiscard]] bool flushes_denormals() const override {
-    // CUDA C++ Programming Guide, atomicAdd: of 32-bit floats it works in flush-to-zero mode, on global memory. Of
-    // doubles, and of other operations than atomics, nothing is flushed unless the compiler is asked to.
+    // CUDA C++ Programming Guide, atomicAdd: on global memory, 32-bit floats are added in flush-to-zero mode. Doubles
+    // are not, and nothing else flushes unless the compiler is asked to.
     if constexpr (requires { Plan::atomic_sums; }) {
       return Plan::atomic_sums && std::is_same_v<T, float> && space_name<Exec>() == "cuda";
     } else {
@@ -190,8 +190,8 @@ template <class Problem, class T>
   return result;
 }
 
-/// The parameters, checked against the dtype where the Problem has something to check: `Problem::check(parameters,
-/// dtype)`.
+/// The typed parameters. If the Problem has `check(parameters, dtype)`, that has seen them: it throws UserError where
+/// they do not suit the dtype.
 template <class Problem, class T>
 [[nodiscard]] typename Problem::Parameters checked_parameters(ParameterMap const& map) {
   auto const parameters = typed_parameters<Problem>(map);

@@ -43,12 +43,13 @@ void copy_to_host(std::string_view space, void* to, void const* from, std::size_
 [[nodiscard]] std::vector<HostField> named_fields(std::vector<FieldSpec> const& specs, std::vector<Shape> const& shapes,
                                                   std::vector<std::shared_ptr<unsigned char>> const& memory);
 
-/// Calls body(begin, end) for ranges that together are [0, count), side by side on the threads of the default host
-/// space, which will work on what they touch; on threads of its own where that space has but one.
+/// Calls body(begin, end) for ranges that together are [0, count), side by side. The threads are those of the default
+/// host space, because memory belongs to the thread that touches it first. Where that space has only one, for_blocks
+/// does it.
 void for_host_ranges(std::size_t count, std::function<void(std::size_t begin, std::size_t end)> const& body);
 
-/// Host memory for results, kept from row to row: fresh pages would cost more than the copy. Memory that somebody still
-/// holds is not given out again.
+/// Host memory for results. It is kept from row to row, because touching fresh pages takes longer than the copy. Memory
+/// that somebody still holds is not given out again.
 class HostBuffers {
  public:
   [[nodiscard]] std::shared_ptr<unsigned char> take(std::size_t bytes);
@@ -75,7 +76,7 @@ class GuardedFields {
   /// Copies the fields to the host, into memory of `buffers`. Throws std::runtime_error if a guard byte was written.
   [[nodiscard]] std::vector<HostField> fetch(HostBuffers& buffers) const;
 
-  /// Copies those elements alone that `choose` says of a field of so many: see gather(). Throws like fetch().
+  /// Copies only the elements that `choose` names for a field of `count` elements: see gather(). Throws like fetch().
   [[nodiscard]] std::vector<HostField> fetch_sample(
       std::function<std::vector<Stretch>(std::size_t count)> const& choose) const;
 

@@ -1,18 +1,19 @@
 #pragma once
 /// \file
-/// Proofs that sums of floating-point numbers are exact, whatever their order: what the references ask for a bound of 0.
+/// Proofs that sums of floating-point numbers are exact, whatever their order. Where a proof holds, a reference asks
+/// for equality.
 ///
-/// Terms that are all multiples of a power of two g, the grid, have sums that are multiples of g. Such a sum is a number
-/// of a dtype with p bits (24 for float, 53 for double) if it is at most 2^p * g in magnitude: then it is not rounded.
-/// - Where a sum of magnitudes is, the sum of any of its terms is: no addition in any order rounds anything, fused with
-///   an exact product or not (SumProof).
-/// - The sum of a contiguous range of terms is the difference of two prefixes, so that with the largest prefix no more
-///   than 2^p * g above the smallest no addition of two neighbouring ranges rounds anything: a scan is exact in any
-///   association (ScanProof).
+/// If all terms are multiples of a power of two g, the grid, so are their sums. Such a sum is a number of a dtype with
+/// p bits (24 for float, 53 for double) if it is at most 2^p * g in magnitude: then it is not rounded.
+/// - SumProof: if the sum of the magnitudes is at most 2^p * g, so is the sum of any of the terms. Then no addition in
+///   any order rounds anything, fused with an exact product or not.
+/// - ScanProof: the sum of a contiguous range of terms is the difference of two prefixes. If the largest prefix is no
+///   more than 2^p * g above the smallest, no addition of two neighbouring ranges rounds anything. Then a scan is exact
+///   in any association.
 /// Below the normal range the grid is the smallest denormal at best, and sums are still exact; but atomics of a GPU may
-/// flush them, for which the verifier allows (see verify.hpp).
-/// (Source of the argument: exactness of sums without rounding, N. Higham, Accuracy and Stability of Numerical
-/// Algorithms, 2nd ed., 2.5, and integers in floating point, 2.1.)
+/// flush them, for which the verifier allows (see verify.hpp). (Source of the argument: exactness of sums without
+/// rounding, N. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 2.5, and integers in floating point,
+/// 2.1.)
 
 #include <algorithm>
 #include <bit>
@@ -93,7 +94,7 @@ template <class T>
 [[nodiscard]] bool is_exact_product(T a, T b) {
   double const product = static_cast<double>(a) * static_cast<double>(b);
   if constexpr (std::is_same_v<T, double>) {
-    // Of smaller products what is lost may be no number itself.
+    // The part that a smaller product loses may be below the smallest number: the test would not see it.
     return a == 0 || b == 0 || (std::abs(product) >= 0x1p-960 && std::fma(a, b, -product) == 0);
   } else {
     return static_cast<double>(static_cast<T>(product)) == product;

@@ -1,7 +1,6 @@
 #pragma once
 /// \file
-/// How much of its results a row is checked on (--verify), and the sample of elements that is compared where that is not
-/// all of them.
+/// --verify: how many of a row's results are checked, and which, where it is a sample.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,9 +28,11 @@ struct Stretch {
   std::size_t end = 0;
 };
 
-/// Stretches of a field of `count` elements: the first and the last ones, those on both sides of each power of two (where
-/// indices wrap, and where blocks and levels end), and others drawn at random, so many that there are about `elements`
-/// elements in all; each reaches over a multiple of 64, as the edges of tiles are. In order; they do not overlap.
+/// Stretches of a field of `count` elements, about `elements` elements in all:
+/// - the first and the last ones;
+/// - those on both sides of each power of two, where indices wrap and where blocks and levels end;
+/// - others drawn at random.
+/// Each reaches over a multiple of 64, because edges of tiles are there. They are in order and do not overlap.
 [[nodiscard]] std::vector<Stretch> sample_of(std::size_t count, std::size_t elements, std::uint64_t seed);
 
 /// Elements of those stretches.

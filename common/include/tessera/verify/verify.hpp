@@ -6,25 +6,26 @@
 ///
 ///     !(|actual - v| <= expm1(steps * u) * s + o + steps * denorm_min + ulp(v) / 2)   is false.
 ///
-/// expm1(steps * u) * s bounds the product of `steps` roundings, (1 + u)^steps - 1, times the magnitudes that enter (N.
-/// Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1); a result that falls below the normal
-/// range loses at most denorm_min a step instead; and half an ulp is there because v itself, which is wider than the
-/// dtype, has no exact counterpart in it. The offset is the part of the error that no order of operations changes.
+/// - expm1(steps * u) * s: the product of `steps` roundings, (1 + u)^steps - 1, times the magnitudes that enter (N.
+///   Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1).
+/// - o: the part of the error that no order of operations changes.
+/// - steps * denorm_min: what results below the normal range lose instead, at most denorm_min a step.
+/// - ulp(v) / 2: v is wider than the dtype and may lie between two of its numbers.
 ///
-/// Of random data (`statistical`) `steps * u` is no more than
+/// For random data (`statistical`) the bound takes the smaller of `steps * u` and
 ///
 ///     8 sqrt(steps) u + steps u^2 / (1 - u),
 ///
-/// which is less from 64 steps on: roundings of random data are as good as independent and of mean 0, and then their
-/// product leaves 1 by more than that with a probability below 2 exp(-32) = 2.6e-14 (N. Higham, T. Mary, A new approach
-/// to probabilistic rounding error analysis, SIAM J. Sci. Comput. 41, 2019, theorem 2.4 with lambda = 8). Data that
+/// which is smaller from 64 steps on. Roundings of random data are as good as independent and of mean 0. Their product
+/// then leaves 1 by more than that with a probability below 2 exp(-32) = 2.6e-14 (N. Higham, T. Mary, A new approach to
+/// probabilistic rounding error analysis, SIAM J. Sci. Comput. 41, 2019, theorem 2.4 with lambda = 8). Data that
 /// somebody gave may be anything, also constant: they keep the bound that always holds.
 ///
 /// A row that adds by atomics which flush denormals loses the smallest normal number a step instead of denorm_min
 /// (`flushes_denormals`), also where it is exact but so small that its sums may be denormal; nothing else grows.
 ///
-/// - Exact comparison (integers; or no offset, and scale empty or 0 or no rounding_steps): `actual` must equal v rounded
-///   to the dtype; +0 equals -0.
+/// - Exact comparison (integers; or no offset, and scale empty or 0 or no rounding_steps): `actual` must equal v
+///   rounded to the dtype; +0 equals -0.
 /// - NaN needs NaN, an infinity needs the same infinity.
 /// - Where v is so large that rounding may overflow within the bound, infinity is right as well as a finite value
 ///   within the bound.
@@ -38,9 +39,9 @@
 
 namespace tessera {
 
-/// What of a row, besides its results, makes its bounds.
+/// What the bounds of a row depend on, besides the reference: its chain of roundings.
 struct Chain {
-  // A number of steps is a chain.
+  // Not explicit: a number of steps is a chain.
   Chain(double steps, bool of_random_data = false, bool by_flushing_atomics = false)
       : rounding_steps(steps), statistical(of_random_data), flushes_denormals(by_flushing_atomics) {}
 
@@ -71,9 +72,9 @@ struct Verdict {
 /// For a row that writes a field to its end.
 inline constexpr std::size_t all_elements = std::numeric_limits<std::size_t>::max();
 
-/// Compares `actual` with the reference. A name, shape or size that differs is a failed verdict with a message.
-/// Of a field of which a row
-/// writes only the first `written` elements these are compared, and those after them must hold `poison_value` still.
+/// Compares `actual` with the reference. A name, shape or size that differs is a failed verdict with a message. A row
+/// may write only the first `written` elements of a field: these are compared, and the others must still hold
+/// `poison_value`.
 [[nodiscard]] Verdict verify(ExpectedField const& expected, HostField const& actual, Chain const& chain,
                              std::size_t written = all_elements);
 
@@ -83,9 +84,9 @@ inline constexpr std::size_t all_elements = std::numeric_limits<std::size_t>::ma
                                           HostField const& actual, Chain const& chain,
                                           std::size_t written = all_elements);
 
-/// Frees what the comparison with results of `dtype` can do without: a scale that is 0 everywhere; and the values of a
-/// large field, where it holds as many floats instead because each value is one, or is rounded to one before anything is
-/// compared. No verdict changes.
+/// Frees memory that the comparison with results of `dtype` does not need. No verdict changes.
+/// - A scale that is 0 everywhere is dropped.
+/// - The values of a large field become floats, where each is a float, or is rounded to one before it is compared.
 void make_narrow(ExpectedField& expected, DType dtype);
 
 /// True if dtype, shape and every bit agree (so -0 differs from +0 and NaN equals the same NaN). Names may differ.
