@@ -159,8 +159,8 @@ void Digest::add_row(RowReport const& row, std::string const& repeat) {
   auto const known = std::ranges::find(app_.best, row.space, &std::pair<std::string, Best>::first);
   if (known == app_.best.end()) {
     app_.best.emplace_back(row.space, std::move(candidate));
-  } else if (Best& best = known->second; candidate.bytes > best.bytes ||
-                                         (candidate.input == best.input && candidate.seconds < best.seconds)) {
+  } else if (Best& best = known->second;
+             candidate.bytes > best.bytes || (candidate.input == best.input && candidate.seconds < best.seconds)) {
     best = std::move(candidate);
   }
 }
