@@ -141,16 +141,9 @@ void plan_files(App const& app, Options const& options, std::vector<std::string>
   }
 }
 
-<<<<<<< HEAD
-// The dtype of a run that this build lacks but that the file is for, if that is what is the matter with it. A build
-// for float alone should run the float cases of a directory and say what it leaves out.
-std::optional<DType> missing_dtype(App const& app, CaseFile const& file) {
-=======
 // The dtype that the file is for, if this build has no rows in it. So a build for float alone runs the float cases of a
 // directory, and says what it leaves out.
-std::optional<DType> missing_dtype(App const& app, std::string const& path) {
-  CaseFile const file(path);
->>>>>>> G/pages
+std::optional<DType> missing_dtype(App const& app, CaseFile const& file) {
   for (DType const dtype : run_dtypes) {
     if (std::ranges::any_of(app.rows, [&](Row const& row) { return row.dtype == dtype; })) continue;
     bool fits = true;

@@ -619,12 +619,7 @@ class Session {
   bool ended_ = false;
 };
 
-<<<<<<< HEAD
 // What is wrong with the last of several inputs must be said before the first has run. So large ones are read twice.
-=======
-// With several cases all files are read before the first case runs, and again when it is their turn: a mistake in the
-// last file must be said before anything has run.
->>>>>>> G/pages
 void check_all_files(Plan const& plan, Options const& options) {
   if (plan.cases.size() < 2) return;
   for (PlannedCase const& planned : plan.cases) {
