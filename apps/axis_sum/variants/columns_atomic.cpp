@@ -9,16 +9,12 @@
 
 namespace tessera::axis_sum {
 
-namespace {
-
-template <class Exec, class T>
-struct Atomic : kernels::ColumnSumTuning<Exec, T> {
-  static constexpr bool atomic = true;
-};
-
-}  // namespace
-
 struct ColumnsAtomic {
+  template <class Exec, class T>
+  struct Tuning : kernels::ColumnSumTuning<Exec, T> {
+    static constexpr bool atomic = true;
+  };
+
   static constexpr VariantInfo info{.name = "columns_atomic",
                                     .level = Level::team,
                                     .summary = "columns over chunks of rows, added to zeros by atomics",
@@ -26,11 +22,11 @@ struct ColumnsAtomic {
   static constexpr bool in_chunks = true;
 
   template <ExecutionSpace Exec, class T>
-  class Plan : public KernelPlan<ColumnsAtomic, 0, Exec, T, kernels::SumColumns<Exec, T, Atomic<Exec, T>>> {
+  class Plan : public KernelPlan<ColumnsAtomic, 0, Exec, T, kernels::SumColumns<Exec, T, Tuning<Exec, T>>> {
    public:
     static constexpr bool atomic_sums = true;
 
-    using KernelPlan<ColumnsAtomic, 0, Exec, T, kernels::SumColumns<Exec, T, Atomic<Exec, T>>>::KernelPlan;
+    using KernelPlan<ColumnsAtomic, 0, Exec, T, kernels::SumColumns<Exec, T, Tuning<Exec, T>>>::KernelPlan;
   };
 };
 
