@@ -329,7 +329,7 @@ TEST_F(CommandLine, bad_values) {
   expect_mistake("map", {"--c", "nan"}, "not finite");
   expect_mistake("map", {"--c", "ten"}, "bad value `ten` for --c");
   expect_mistake("prefix_sum", {"--segment", "-1"}, "bad value `-1` for --segment");
-  expect_mistake("prefix_sum", {"--tile", "2.5"}, "bad value `2.5` for --tile");
+  expect_mistake("prefix_sum", {"--tile", "2.5"}, "bad tile `2.5` (`.5` is not one of the suffixes");
 }
 
 TEST_F(CommandLine, more_memory_than_there_is) {
