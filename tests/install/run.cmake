@@ -106,3 +106,14 @@ expect("Tessera: a variant needs `static constexpr VariantInfo info{.name = ...,
 expect("Tessera: the variant's Plan needs a constructor Plan(Exec const&, InputOn<...> const&)")
 expect("Tessera: the variant's Plan needs void operator()(Exec const&, InputOn<...> const&, OutputOn<...> const&)")
 message(STATUS "wrong variants do not compile, with the right messages: ok")
+
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${work}/consumer --target wrong_views RESULT_VARIABLE code
+                OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(code EQUAL 0)
+  message(FATAL_ERROR "Views that a kernel cannot read or write compiled")
+endif()
+expect("Tessera: this kernel reads matrices row by row: give it Views of Kokkos::LayoutRight")
+if(NOT output MATCHES "no match for call to|no matching function for call to")  # with results in const elements
+  message(FATAL_ERROR "results in a View of const elements compiled:\n${output}")
+endif()
+message(STATUS "wrong Views do not compile: ok")
