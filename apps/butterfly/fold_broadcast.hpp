@@ -18,6 +18,7 @@
 #include <tessera/collective/team/lane_scan.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/chunks.hpp>
 #include <tessera/kernels/team_shape.hpp>
@@ -55,7 +56,7 @@ struct FoldBroadcastKernel {
   struct Folds {
     Folded at[rows][pack];
   };
-  using Scratch = Kokkos::View<Folded*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<Folded*, Exec>;
 
   Rule rule;
   T const* in;
@@ -69,7 +70,7 @@ struct FoldBroadcastKernel {
     Lanes const lanes;
     Folded const folded = of_team(team, lanes, of_chunk(team, lanes));
     Kokkos::single(Kokkos::PerTeam(team), [&] { partial[team.league_rank()] = folded; });
-    team.team_barrier();  // hosts go on with another chunk in the same scratch
+    leave_scratch(team);
   }
 
   KOKKOS_FUNCTION void operator()(Write, Member const& team) const {

@@ -14,6 +14,7 @@
 #include <string>
 
 #include <tessera/collective/lane/lanes.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/chunks.hpp>
 #include <tessera/kernels/team_shape.hpp>
@@ -69,7 +70,7 @@ class ColumnSums {
     int const threads = kernels::team_size(exec, team, vector_length);
     int const league = league_of(tiles_of(cols_, width) * static_cast<std::size_t>(chunks_.count));
     Policy policy(exec, league, threads, vector_length);
-    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Scratch::shmem_size(threads * width))));
+    policy = with_scratch(policy, Scratch::shmem_size(threads * width));
     Kokkos::parallel_for(label, policy, *this);
   }
 
@@ -122,11 +123,11 @@ class ColumnSums {
           },
           sums);
     }
-    team.team_barrier();  // on hosts the next chunk's team has the same scratch
+    leave_scratch(team);
   }
 
  private:
-  using Scratch = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<T*, Exec>;
 
   T const* in_;
   std::size_t cols_;

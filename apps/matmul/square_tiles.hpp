@@ -18,6 +18,7 @@
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/team/matrix_tile.hpp>
 #include <tessera/core/problem.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 
@@ -53,7 +54,7 @@ template <class Exec, class Sum>
 struct SquareTiles {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
-  using Scratch = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<Sum*, Exec>;
 
   Operands<Sum> of;
   collective::MatrixTiles tiles;
@@ -138,7 +139,7 @@ class SquareTilesPlan {
     if (league == 0) return;
     auto const bytes = static_cast<int>(Kernel::tile_count * Kernel::Scratch::shmem_size(edge_ * edge_));
     typename Kernel::Policy policy(exec, league, threads_, tile_lanes<Exec>);
-    Kokkos::parallel_for(Kernel::label, policy.set_scratch_size(0, Kokkos::PerTeam(bytes)), kernel);
+    Kokkos::parallel_for(Kernel::label, with_scratch(policy, bytes), kernel);
   }
 
  private:

@@ -13,6 +13,7 @@
 
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/core/problem.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::transpose {
@@ -23,7 +24,7 @@ template <ExecutionSpace Exec, class T>
 struct ElementTiles {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
-  using Tile = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Tile = ScratchView<T*, Exec>;
   static constexpr int elements = 1024;
   static constexpr int in_flight = 4;  // accesses of a lane that do not wait for each other
 
@@ -62,7 +63,7 @@ struct ElementTiles {
       int const row = element & (tiles.tile_rows - 1);
       if (row < place.row_count && col < place.col_count) to[col * tiles.rows + row] = staged(row * stride + col);
     });
-    team.team_barrier();  // hosts go on with the next tile in the same scratch
+    leave_scratch(team);
   }
 };
 
@@ -83,7 +84,7 @@ class ElementTilesPlan {
     int const stride = tiles_.tile_cols + (padded ? std::max(1, 32 / tiles_.tile_rows) : 0);
     auto const bytes = static_cast<int>(Kernel::Tile::shmem_size(tiles_.tile_rows * stride));
     Kokkos::parallel_for(padded ? "tessera::transpose::scratch_padded::move" : "tessera::transpose::scratch_tile::move",
-                         typename Kernel::Policy(exec, league_, threads_).set_scratch_size(0, Kokkos::PerTeam(bytes)),
+                         with_scratch(typename Kernel::Policy(exec, league_, threads_), bytes),
                          Kernel{.a = input.a.data(), .out = output.out.data(), .tiles = tiles_, .stride = stride});
   }
 

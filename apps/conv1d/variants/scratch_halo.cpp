@@ -7,6 +7,7 @@
 
 #include <tessera/collective/team/halo_tile.hpp>
 #include <tessera/collective/thread/correlate.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/kernels/conv1d.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
@@ -22,10 +23,8 @@ struct ScratchHaloKernel {
   static constexpr int length = kernels::Conv1dTuning<Exec, T>::items;
   static constexpr int pack = collective::pack_width<T>;
   // Packs, for their alignment.
-  using Scratch = Kokkos::View<collective::Pack<T, pack>*, typename Exec::scratch_memory_space,
-                               Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  using Sums =
-      Kokkos::View<Accumulator<T>*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<collective::Pack<T, pack>*, Exec>;
+  using Sums = ScratchView<Accumulator<T>*, Exec>;
 
   T const* a;
   T const* k;
@@ -116,7 +115,7 @@ struct ScratchHalo {
       std::size_t const taps = taps_of(input);
       typename Kernel::Policy policy(exec, static_cast<int>(tiles_of(n, shape_.size)), threads_);
       auto const bytes = static_cast<int>(Kernel::scratch_bytes(shape_, taps));
-      Kokkos::parallel_for("tessera::conv1d::scratch_halo::sum", policy.set_scratch_size(0, Kokkos::PerTeam(bytes)),
+      Kokkos::parallel_for("tessera::conv1d::scratch_halo::sum", with_scratch(policy, bytes),
                            Kernel{input.a.data(), input.k.data(), output.out.data(), n, taps, shape_});
     }
 

@@ -5,6 +5,7 @@
 
 #include <tessera/collective/team/halo_tile.hpp>
 #include <tessera/collective/thread/correlate.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/kernels/conv1d.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
@@ -20,8 +21,7 @@ struct SingleTeamKernel {
   static constexpr int length = kernels::Conv1dTuning<Exec, T>::items;
   static constexpr int pack = collective::pack_width<T>;
   // Packs, for their alignment.
-  using Scratch = Kokkos::View<collective::Pack<T, pack>*, typename Exec::scratch_memory_space,
-                               Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<collective::Pack<T, pack>*, Exec>;
 
   T const* a;
   T const* k;
@@ -77,7 +77,7 @@ struct SingleTeam {
       auto const bytes = static_cast<int>(Kernel::Scratch::shmem_size(Kernel::packs(n)));
       typename Kernel::Policy policy(exec, 1, threads_);
       Kokkos::parallel_for(
-          "tessera::conv1d::single_team::sum", policy.set_scratch_size(0, Kokkos::PerTeam(bytes)),
+          "tessera::conv1d::single_team::sum", with_scratch(policy, bytes),
           Kernel{input.a.data(), input.k.data(), output.out.data(), n, static_cast<int>(taps_of(input))});
     }
 

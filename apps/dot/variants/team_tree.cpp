@@ -8,6 +8,7 @@
 
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/team/tree_reduce.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/kernels/chunks.hpp>
 #include <tessera/table/make_app.hpp>
 
@@ -26,7 +27,7 @@ struct TeamTree {
 
     using Policy = Kokkos::TeamPolicy<Exec>;
     using Sum = Accumulator<T>;
-    using Sums = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    using Sums = ScratchView<Sum*, Exec>;
 
     Plan(Exec const& exec, InputOn<Dot, Exec, T> const& input)
         : threads_(kernels::team_size(exec, input.parameters.team)),
@@ -39,7 +40,7 @@ struct TeamTree {
       auto const chunks = chunks_;
       Kokkos::deep_copy(exec, out, Sum(0));
       Policy policy(exec, chunks.count, threads_);
-      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Sums::shmem_size(threads_))));
+      policy = with_scratch(policy, Sums::shmem_size(threads_));
       Kokkos::parallel_for(
           "tessera::dot::team_tree::sum", policy, KOKKOS_LAMBDA(typename Policy::member_type const& team) {
             Sums const sums(team.team_scratch(0), team.team_size());
@@ -52,8 +53,7 @@ struct TeamTree {
             sums(team.team_rank()) = sum;
             team::tree_reduce(team, sums.data(), team.team_size(), collective::Sum<Sum>{});
             if (team.team_rank() == 0) Kokkos::atomic_add(&out(), sums(0));
-            // Hosts go on with another chunk in the same scratch.
-            team.team_barrier();
+            leave_scratch(team);
           });
     }
 

@@ -8,6 +8,7 @@
 
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/team/tree_reduce.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/kernels/chunks.hpp>
 #include <tessera/table/make_app.hpp>
 
@@ -24,7 +25,7 @@ struct TwoStage {
     using Policy = Kokkos::TeamPolicy<Exec>;
     using Member = typename Policy::member_type;
     using Sum = Accumulator<T>;
-    using Sums = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    using Sums = ScratchView<Sum*, Exec>;
 
     Plan(Exec const& exec, InputOn<Dot, Exec, T> const& input)
         : threads_(kernels::team_size(exec, input.parameters.team)),
@@ -80,8 +81,7 @@ struct TwoStage {
 
    private:
     [[nodiscard]] Policy policy(Exec const& exec, int league) const {
-      return Policy(exec, league, threads_)
-          .set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Sums::shmem_size(threads_))));
+      return with_scratch(Policy(exec, league, threads_), Sums::shmem_size(threads_));
     }
 
     int threads_;

@@ -7,6 +7,7 @@
 
 #include "../problem.hpp"
 
+#include <tessera/core/scratch.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
@@ -17,7 +18,7 @@ namespace {
 template <class Exec, class Sum>
 struct WholeProduct {
   using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
-  using Staged = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Staged = ScratchView<Sum*, Exec>;
 
   Operands<Sum> of;
 

@@ -7,6 +7,7 @@
 #include "../square_tiles.hpp"
 
 #include <tessera/collective/lane/lanes.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
@@ -60,7 +61,7 @@ struct OverlappedProduct : SquareTiles<Exec, Sum> {
       Kokkos::kokkos_swap(a, next_a);
     }
     this->store(team, place, sums);
-    team.team_barrier();  // hosts go on with the next team's tiles in the same scratch
+    leave_scratch(team);
   }
 
  private:

@@ -8,6 +8,7 @@
 #include "../problem.hpp"
 
 #include <tessera/collective/team/halo_tile.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/kernels/pooling.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
@@ -23,8 +24,7 @@ struct ScratchHaloKernel {
   static constexpr int length = kernels::WindowTuning<Exec, T>::items;
   static constexpr int pack = collective::pack_width<T>;
   // Packs, for their alignment.
-  using Scratch = Kokkos::View<collective::Pack<T, pack>*, typename Exec::scratch_memory_space,
-                               Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<collective::Pack<T, pack>*, Exec>;
 
   Op op;
   thread::FinishWindow<T> finish;
@@ -119,7 +119,7 @@ struct ScratchHalo {
         using Kernel = ScratchHaloKernel<Exec, T, Op>;
         auto const bytes = static_cast<int>(Kernel::scratch_bytes(shape_, finish_.window));
         typename Kernel::Policy policy(exec, static_cast<int>(tiles_of(n, shape_.size)), threads_);
-        Kokkos::parallel_for("tessera::pooling::scratch_halo::fold", policy.set_scratch_size(0, Kokkos::PerTeam(bytes)),
+        Kokkos::parallel_for("tessera::pooling::scratch_halo::fold", with_scratch(policy, bytes),
                              Kernel{op, finish_, input.a.data(), output.out.data(), n, shape_});
       });
     }

@@ -21,6 +21,7 @@
 #include <tessera/collective/online_sum.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/team/tree_reduce.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
@@ -114,9 +115,8 @@ struct MergeAttention {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
   using Online = collective::OnlineSum<T>;
-  using OnlineView =
-      Kokkos::View<Online*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  using View = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using OnlineView = ScratchView<Online*, Exec>;
+  using View = ScratchView<T*, Exec>;
 
   static constexpr int at_once = 8;  // pieces that a thread has under way
 
@@ -193,7 +193,7 @@ struct MergeAttention {
       for (int slice = 0; slice < slices; ++slice) sum += columns(slice * across + col);
       task.out[query * task.dim + first_col + col] = sum;
     });
-    team.team_barrier();  // hosts go on with the next query in the same scratch
+    leave_scratch(team);
   }
 
  private:

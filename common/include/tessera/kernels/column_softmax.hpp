@@ -28,6 +28,7 @@
 #include <tessera/collective/online_sum.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/thread/softmax_piece.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
@@ -146,7 +147,7 @@ struct ColumnLanes {
   using Sum = collective::OnlineSum<T>;
   using Sums = collective::OnlinePack<T, N>;
   using Merge = collective::MergeOnlineSums<T>;
-  using Scratch = Kokkos::View<Sums*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<Sums*, Exec>;
   static constexpr int in_flight = Part::in_flight;
 
   T const* x;
@@ -179,7 +180,7 @@ struct ColumnLanes {
   void enqueue(Exec const& exec, std::string const& label, int lanes) const {
     Policy policy(exec, league_of(tiles * static_cast<std::size_t>(chunks.count)), lanes);
     auto const scratch = static_cast<int>(Scratch::shmem_size(lanes));
-    Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerTeam(scratch)), *this);
+    Kokkos::parallel_for(label, with_scratch(policy, scratch), *this);
   }
 
   /// A lane's rows, those under way, the lanes below each other; the chunks in the same way.
@@ -223,7 +224,7 @@ struct ColumnLanes {
         part.write(col, first, end, max, inverse);
       }
     }
-    team.team_barrier();  // hosts go on with another team in the same scratch
+    leave_scratch(team);
   }
 
  private:
@@ -248,7 +249,7 @@ struct ColumnLoops {
   using Member = typename Policy::member_type;
   using Sum = collective::OnlineSum<T>;
   using Merge = collective::MergeOnlineSums<T>;
-  using Scratch = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<T*, Exec>;
   static constexpr int at_once = 4;  // rows that are added together
   static constexpr std::size_t line = 64;
   static constexpr std::size_t spare = 128;  // for the alignment of each

@@ -28,6 +28,7 @@
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/team/run_tile.hpp>
 #include <tessera/collective/thread/correlate.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/for_each_pack.hpp>
@@ -85,8 +86,7 @@ struct LongCorrelationKernel {
   static constexpr int length = Tuning::scratch_items;
   using Tile = team::RunTile<T, length>;
   static constexpr int pack = Tile::pack;
-  using Scratch =
-      Kokkos::View<typename Tile::Pack*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<typename Tile::Pack*, Exec>;
 
   T const* a;
   T const* k;
@@ -135,7 +135,7 @@ struct LongCorrelationKernel {
       team.team_barrier();
     }
     results.store(team, out + begin, count);
-    team.team_barrier();  // hosts go on with the next tile in the same scratch
+    leave_scratch(team);
   }
 };
 
@@ -188,8 +188,7 @@ class RegisterWindow {
     }
     typename Long::Policy policy(exec, league_of(tiles_of(n_, static_cast<std::size_t>(size_))), threads_);
     auto const bytes = static_cast<int>(Long::scratch_bytes(size_, at_once_));
-    Kokkos::parallel_for(label_, policy.set_scratch_size(0, Kokkos::PerTeam(bytes)),
-                         Long{a, k, out, n_, taps_, size_, at_once_});
+    Kokkos::parallel_for(label_, with_scratch(policy, bytes), Long{a, k, out, n_, taps_, size_, at_once_});
   }
 
   std::string label_;

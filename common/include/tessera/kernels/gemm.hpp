@@ -26,6 +26,7 @@
 #include <tessera/collective/accumulator.hpp>
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/for_each_pack.hpp>
 #include <tessera/kernels/product_block.hpp>
@@ -233,7 +234,7 @@ class Gemm {
     using Kernel = detail::ProductBlock<Exec, Sum, Shape, width, Form>;
     Kernel const kernel(of.a, of.b, of.c, m_, n_, k_, form);
     typename Kernel::Policy policy(exec, kernel.league_size(), Shape::lanes, 1);
-    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes())));
+    policy = with_scratch(policy, Kernel::scratch_bytes());
     Kokkos::parallel_for(label_, policy, kernel);
   }
 

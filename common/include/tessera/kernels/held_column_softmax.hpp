@@ -38,6 +38,7 @@
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/shared_word.hpp>
 #include <tessera/collective/thread/softmax_piece.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
@@ -74,7 +75,7 @@ struct ColumnHolders {
   using Sum = collective::OnlineSum<T>;
   using Sums = collective::OnlinePack<T, N>;
   template <class V>
-  using Scratch = Kokkos::View<V, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<V, Exec>;
   static constexpr int held = (N == 1 ? 2 : 1) * Tuning::held;  // packs of a lane in registers
   static constexpr int kept = held * 3 / 10;                    // in scratch: what a team may have, and its sums
   static constexpr int packs = held + kept;
@@ -114,7 +115,7 @@ struct ColumnHolders {
       hold(team, own / teams, own % teams, shared);
       team.team_barrier();  // the ticket and the sums are read: the next ones may come
     }
-    team.team_barrier();  // hosts go on with another team in the same scratch
+    leave_scratch(team);
   }
 
  private:
@@ -375,8 +376,7 @@ class HeldColumnSoftmax {
     auto const league = static_cast<std::uint32_t>(std::min<std::size_t>(tickets, league_));
     next_ticket_ += tickets + league;  // each draws one too many
     typename Kernel<N>::Policy policy(exec, static_cast<int>(league), lanes_);
-    Kokkos::parallel_for(label_ + "::bands",
-                         policy.set_scratch_size(0, Kokkos::PerTeam(Kernel<N>::scratch_bytes(lanes_, band_width()))),
+    Kokkos::parallel_for(label_ + "::bands", with_scratch(policy, Kernel<N>::scratch_bytes(lanes_, band_width())),
                          kernel);
   }
 

@@ -26,6 +26,7 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
@@ -154,8 +155,7 @@ struct ScratchHistogramKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
   using Lanes = lane::On<Exec, Tuning::lanes>;
-  using Words =
-      Kokkos::View<std::uint32_t*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Words = ScratchView<std::uint32_t*, Exec>;
   static constexpr int rows = Tuning::rows;
   static constexpr int pack = Tuning::pack;
   static constexpr int part = rows * Lanes::width * pack;
@@ -210,7 +210,7 @@ struct ScratchHistogramKernel {
       for (int copy = 0; copy < copies; ++copy) sum += counts(copy * size + bin);
       return sum;
     });
-    team.team_barrier();  // hosts count another chunk in the same scratch
+    leave_scratch(team);
   }
 
  private:
@@ -310,8 +310,7 @@ struct LaneHistogramKernel {
   using Member = typename Policy::member_type;
   using Lanes = lane::On<Exec, Tuning::lanes>;
   using Counters = LaneCounters<Lanes, typename Tuning::Counter>;
-  using Words =
-      Kokkos::View<std::uint32_t*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Words = ScratchView<std::uint32_t*, Exec>;
   static constexpr int rows = Tuning::rows;
   static constexpr int pack = Tuning::pack;
   static constexpr int part = rows * Lanes::width * pack;
@@ -395,7 +394,7 @@ struct LaneHistogramKernel {
     counters.flush(lanes, add_to_team);
     team.team_barrier();
     result.add(team, [&](int bin) { return counts[bin]; });
-    team.team_barrier();  // hosts count another chunk in the same scratch
+    leave_scratch(team);
   }
 };
 
@@ -421,7 +420,7 @@ class HistogramLaunches {
                          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int32_t>>(exec, 0, result.size()), result);
     typename Kernel::Policy policy(exec, shape_.chunks.count, shape_.threads, Kernel::vector_length);
     auto const bytes = static_cast<int>(Kernel::scratch_bytes(bins_.count, shape_.copies));
-    Kokkos::parallel_for(label_ + "::count", policy.set_scratch_size(0, Kokkos::PerTeam(bytes)),
+    Kokkos::parallel_for(label_ + "::count", with_scratch(policy, bytes),
                          Kernel{from, result, bins_, shape_.chunks, shape_.copies});
   }
 

@@ -32,6 +32,7 @@
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
@@ -105,10 +106,9 @@ struct KeyStream {
   template <class V>
   using Value = typename Lanes::template Value<V>;
 
-  using View = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using View = ScratchView<T*, Exec>;
   static constexpr int weight_pack = std::min(pairs, collective::pack_width<T>);
-  using WeightView = Kokkos::View<collective::Pack<T, weight_pack>*, typename Exec::scratch_memory_space,
-                                  Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using WeightView = ScratchView<collective::Pack<T, weight_pack>*, Exec>;
   static constexpr int slot = Queries * (Share * Columns + 2);  // what a thread hands over
   static constexpr int scratch_level = Tuning::scratch_level;
 
@@ -188,7 +188,7 @@ struct KeyStream {
     add_groups(lanes, total, sums);
     merge_threads(team, lanes, scratch.data(), largest, total, sums);
     if (team.team_rank() == 0) store(lanes, first_query, query_count, piece, largest, total, sums);
-    team.team_barrier();  // hosts go on with another team in the same scratch
+    leave_scratch(team);
   }
 
  private:

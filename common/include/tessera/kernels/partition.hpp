@@ -37,6 +37,7 @@
 #include <tessera/collective/team/lane_scan.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/chunks.hpp>
@@ -67,7 +68,7 @@ struct ReduceThenScatterKernels {
   using Lanes = typename Shape::Lanes;
   using Rows = thread::Rows<T, Shape::Part::rows, Shape::Part::pack>;
   template <class Value>
-  using Scratch = Kokkos::View<Value*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<Value*, Exec>;
 
   struct CountTag {};
   struct ScatterTag {};
@@ -195,7 +196,7 @@ struct LookBackSplitKernel {
     Count before;
   };
   template <class Value>
-  using Scratch = Kokkos::View<Value*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<Value*, Exec>;
 
   Predicate is_left;
   T const* in;
@@ -399,8 +400,7 @@ class LookBackSplit {
   void pass(Exec const& exec, T const* in, T* out, std::int64_t* count, LookBackWorkspace<Exec, Count>& look_back) {
     using Kernel = LookBackSplitKernel<Exec, T, Predicate, Count, with_rights, Tuning>;
     typename Kernel::Policy policy(exec, league_, shape_.threads, Shape::vector_length);
-    Kokkos::parallel_for(label_ + "::pass",
-                         policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes(shape_)))),
+    Kokkos::parallel_for(label_ + "::pass", with_scratch(policy, Kernel::scratch_bytes(shape_)),
                          Kernel{is_left_, in, out, rights_.data(), count, n_, tiles_, shape_.tile, shape_.part,
                                 look_back.next_launch(exec)});
   }
@@ -470,8 +470,7 @@ class ReduceThenScatter {
   template <class Tag>
   void launch(char const* step, Exec const& exec, std::size_t scratch, Kernels const& kernels) const {
     typename Kernels::template Policy<Tag> policy(exec, chunks_.count, shape_.threads, Shape::vector_length);
-    Kokkos::parallel_for(label_ + step, policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch))),
-                         kernels);
+    Kokkos::parallel_for(label_ + step, with_scratch(policy, scratch), kernels);
   }
 
   std::string label_;

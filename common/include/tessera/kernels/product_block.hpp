@@ -19,6 +19,7 @@
 
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/kernels/product_form.hpp>
 
 namespace tessera::kernels {
@@ -165,7 +166,7 @@ class ProductBlock {
   static constexpr int pack = collective::pack_width<T>;
   using Pack = collective::Pack<T, pack>;
   using Access = collective::Pack<T, Width>;
-  using Scratch = Kokkos::View<Pack*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<Pack*, Exec>;
   using Load = typename Form::Load;
   using Store = typename Form::Store;
   using Row = typename Load::Row;

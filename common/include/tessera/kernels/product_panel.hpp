@@ -15,6 +15,7 @@
 
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/kernels/product_form.hpp>
 
 namespace tessera::kernels {
@@ -75,7 +76,7 @@ class ProductPanel {
   struct alignas(vector_bytes) Line {
     T at[width];
   };
-  using Scratch = Kokkos::View<Line*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<Line*, Exec>;
   using Place = collective::MatrixTiles::Place;
   using Load = typename Form::Load;
   using Store = typename Form::Store;

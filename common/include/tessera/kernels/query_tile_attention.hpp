@@ -31,6 +31,7 @@
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/thread/reduce.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
@@ -78,7 +79,7 @@ struct QueryTile {
       Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<(Tuning::whole_teams ? lanes_of_team : 0),
                                                     (Tuning::whole_teams ? std::min(512 / lanes_of_team, 4) : 0)>>;
   using Member = typename Policy::member_type;
-  using Scratch = Kokkos::View<Pack*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<Pack*, Exec>;
 
   static constexpr int tile_packs = keys * packs;
   // One pack more between the threads: they read the same place of theirs at once.
@@ -183,7 +184,7 @@ struct QueryTile {
       team.team_barrier();  // all have read the values
     }
     finish(lanes, first_query + thread * rows, query_count - thread * rows, piece, largest, total, sums);
-    team.team_barrier();  // hosts go on with another team in the same scratch
+    leave_scratch(team);
   }
 
  private:

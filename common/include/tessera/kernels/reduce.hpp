@@ -25,6 +25,7 @@
 #include <tessera/collective/team/lane_scan.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/chunks.hpp>
 #include <tessera/kernels/team_shape.hpp>
@@ -73,8 +74,8 @@ struct SinglePassSumKernel {
   };
 
   // A team's scratch: the threads' sums, and whether this team is the last.
-  using SumsView = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  using LastView = Kokkos::View<bool, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using SumsView = ScratchView<Sum*, Exec>;
+  using LastView = ScratchView<bool, Exec>;
 
   T const* in[Arrays];
   T* out;
@@ -107,7 +108,7 @@ struct SinglePassSumKernel {
         *finished = 0;
       });
     }
-    team.team_barrier();  // hosts go on with another chunk in the same scratch
+    leave_scratch(team);
   }
 
  private:
@@ -225,8 +226,7 @@ class SinglePassSum {
     Kernel kernel{{}, out, partial_.data(), finished_.data(), chunks_, term_};
     for (int array = 0; array < Arrays; ++array) kernel.in[array] = in[array];
     typename Kernel::Policy policy(exec, chunks_.count, threads_, vector_length);
-    Kokkos::parallel_for(
-        label_, policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes(threads_)))), kernel);
+    Kokkos::parallel_for(label_, with_scratch(policy, Kernel::scratch_bytes(threads_)), kernel);
   }
 
   std::string label_;

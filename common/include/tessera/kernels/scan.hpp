@@ -33,6 +33,7 @@
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/team/lane_scan.hpp>
 #include <tessera/collective/team/register_tile.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/chunks.hpp>
 #include <tessera/kernels/look_back_workspace.hpp>
@@ -87,8 +88,8 @@ struct LookBackScanKernel {
     std::uint32_t tile;
     Value before;
   };
-  using SharedView = Kokkos::View<Shared, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  using TotalsView = Kokkos::View<Value*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using SharedView = ScratchView<Shared, Exec>;
+  using TotalsView = ScratchView<Value*, Exec>;
 
   Elements elements;
   Scalar const* in;
@@ -153,7 +154,7 @@ struct ReduceThenScanKernels {
   using Value = typename Elements::Value;
   using Lanes = lane::On<Exec, Tuning::lanes>;
   using Tile = team::RegisterTile<Lanes, Elements, Tuning::rows, Tuning::pack>;
-  using Scratch = Kokkos::View<Value*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<Value*, Exec>;
 
   struct ReduceTag {};
   struct TotalsTag {};
@@ -192,7 +193,7 @@ struct ReduceThenScanKernels {
       carry = op(carry, threads.total);
     }
     Kokkos::single(Kokkos::PerTeam(team), [&] { totals[team.league_rank()] = carry; });
-    team.team_barrier();  // hosts go on with another chunk in the same scratch
+    leave_scratch(team);
   }
 
   // Inclusive scan of all chunks' totals by one team.
@@ -216,7 +217,7 @@ struct ReduceThenScanKernels {
       own.store(Lanes{}, elements, op(carry, threads.before), out);
       carry = op(carry, threads.total);
     }
-    team.team_barrier();  // hosts go on with another chunk in the same scratch
+    leave_scratch(team);
   }
 };
 
@@ -266,7 +267,7 @@ class LookBackScan {
     Kernel const kernel{elements_, from, to, n_, shape_.tile, shape_.part, look_back_.next_launch(exec)};
     typename Kernel::Policy policy(exec, static_cast<int>(tiles_), shape_.threads, vector_length);
     std::size_t const scratch = Kernel::scratch_bytes(shape_.threads);
-    Kokkos::parallel_for(label_, policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch))), kernel);
+    Kokkos::parallel_for(label_, with_scratch(policy, scratch), kernel);
   }
 
   /// Roundings on the longest way to a result: at worst every tile finds only its neighbour inclusive, a chain through
@@ -335,8 +336,7 @@ class ReduceThenScan {
   void launch(char const* step, Exec const& exec, int league, Kernels const& kernels) const {
     Kokkos::TeamPolicy<Exec, Tag> policy(exec, league, shape_.threads, vector_length);
     std::size_t const scratch = Kernels::scratch_bytes(shape_.threads);
-    Kokkos::parallel_for(label_ + step, policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch))),
-                         kernels);
+    Kokkos::parallel_for(label_ + step, with_scratch(policy, scratch), kernels);
   }
 
   std::string label_;

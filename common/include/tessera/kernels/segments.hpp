@@ -35,6 +35,7 @@
 #include <tessera/collective/segment_rule.hpp>
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/collective/thread/segment_rows.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/segment_shape.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/array_kernel.hpp>
@@ -180,7 +181,7 @@ struct SegmentScratchKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
   template <class U>
-  using Scratch = Kokkos::View<U*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<U*, Exec>;
   static constexpr bool folds_all = collective::folds_whole_segments<Rule>;
 
   Rule rule;
@@ -226,7 +227,7 @@ struct SegmentScratchKernel {
     team.team_barrier();
 
     finish(team, values, folds, count, available, out + begin);
-    team.team_barrier();  // hosts go on with the next tile in the same scratch
+    leave_scratch(team);
   }
 
  private:
@@ -419,8 +420,7 @@ class SegmentScratch : public ArrayKernel<SegmentScratch<Exec, Rule, Tuning>, Ex
     typename Kernel::Policy policy(exec, league_of(tiles_of(this->n_, static_cast<std::size_t>(tile_.size()))),
                                    threads_);
     auto const bytes = static_cast<int>(Kernel::scratch_bytes(tile_));
-    Kokkos::parallel_for(this->label_, policy.set_scratch_size(0, Kokkos::PerTeam(bytes)),
-                         Kernel{rule_, in, out, this->n_, tile_});
+    Kokkos::parallel_for(this->label_, with_scratch(policy, bytes), Kernel{rule_, in, out, this->n_, tile_});
   }
 
   Rule rule_;

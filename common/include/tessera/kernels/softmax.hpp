@@ -36,6 +36,7 @@
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/collective/thread/softmax_piece.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/chunks.hpp>
 #include <tessera/kernels/team_shape.hpp>
@@ -136,7 +137,7 @@ struct TeamSoftmax {
   using Lanes = lane::On<Exec, Tuning::lanes>;
   using Share = SoftmaxItems<T, Packs, N>;
   using Items = typename Share::Items;
-  using Scratch = Kokkos::View<T*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<T*, Exec>;
   static constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
   static constexpr int of_thread = Lanes::width * Packs * N;  // elements that a thread holds
 
@@ -147,7 +148,7 @@ struct TeamSoftmax {
     std::size_t const teams = std::min(of.rows, 32 * teams_that_fill(exec, threads * vector_length));
     Policy policy(exec, static_cast<int>(teams), threads, vector_length);
     auto const scratch = static_cast<int>(2 * Scratch::shmem_size(threads));
-    Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerTeam(scratch)), TeamSoftmax{of});
+    Kokkos::parallel_for(label, with_scratch(policy, scratch), TeamSoftmax{of});
   }
 
   /// Roundings of the sum: a lane's elements, the lanes, the threads.
@@ -184,7 +185,7 @@ struct TeamSoftmax {
       lanes.each([&](int lane, Items const& own) { Share::store(to, begin + lane * N, apart, cols, inverse, own); },
                  items);
     }
-    team.team_barrier();  // hosts go on with another team in the same scratch
+    leave_scratch(team);
   }
 };
 
@@ -260,7 +261,7 @@ struct SweepSoftmax {
   using Piece = thread::LaneSoftmax<T, Lanes, N>;
   using Sum = collective::OnlineSum<T>;
   using Merge = collective::MergeOnlineSums<T>;
-  using Scratch = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<Sum*, Exec>;
   static constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
 
   SoftmaxRows<T> of;
@@ -269,7 +270,7 @@ struct SweepSoftmax {
     std::size_t const teams = std::min(of.rows, 32 * teams_that_fill(exec, threads * vector_length));
     Policy policy(exec, static_cast<int>(teams), threads, vector_length);
     auto const scratch = static_cast<int>(Scratch::shmem_size(threads));
-    Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerTeam(scratch)), SweepSoftmax{of});
+    Kokkos::parallel_for(label, with_scratch(policy, scratch), SweepSoftmax{of});
   }
 
   [[nodiscard]] static double rounding_steps(std::size_t cols, int threads) {

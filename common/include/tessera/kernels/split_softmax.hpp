@@ -28,6 +28,7 @@
 #include <tessera/collective/team/fold_threads.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/softmax_piece.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/chunks.hpp>
@@ -109,7 +110,7 @@ struct RowChunks {
   using Lanes = typename Share::Lanes;
   using Sum = collective::OnlineSum<T>;
   using Merge = collective::MergeOnlineSums<T>;
-  using Scratch = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<Sum*, Exec>;
   static constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
 
   SoftmaxRows<T> of;
@@ -126,7 +127,7 @@ struct RowChunks {
   void enqueue(Exec const& exec, std::string const& label, int threads) const {
     Policy policy(exec, league_of(of.rows * chunks.count), threads, vector_length);
     auto const scratch = static_cast<int>(Scratch::shmem_size(threads));
-    Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerTeam(scratch)), *this);
+    Kokkos::parallel_for(label, with_scratch(policy, scratch), *this);
   }
 
   /// A chunk, its threads; the chunks of a row, dealt out to all lanes, and folded like them.
@@ -155,7 +156,7 @@ struct RowChunks {
     } else {
       Kokkos::single(Kokkos::PerTeam(team), [&] { partial[place] = sum; });
     }
-    team.team_barrier();  // hosts go on with another team in the same scratch
+    leave_scratch(team);
   }
 
  private:

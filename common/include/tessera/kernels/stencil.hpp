@@ -28,6 +28,7 @@
 #include <tessera/collective/team/halo_tile.hpp>
 #include <tessera/collective/thread/forward_stencil.hpp>
 #include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/segment_shape.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/array_kernel.hpp>
@@ -84,7 +85,7 @@ struct ScratchStencilKernel {
   static constexpr int N = Tuning::pack;  // a multiple of the elements in 16 bytes
   using Pack = collective::Pack<T, N>;
   // Packs, for their alignment.
-  using Scratch = Kokkos::View<Pack*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<Pack*, Exec>;
 
   Stencil stencil;
   T const* in;
@@ -120,7 +121,7 @@ struct ScratchStencilKernel {
       }
     });
     if (streaming) collective::streaming_fence();
-    team.team_barrier();  // hosts go on with the next tile in the same scratch
+    leave_scratch(team);
   }
 
   KOKKOS_FUNCTION static void stream(T* to, Pack const& values) {
@@ -191,7 +192,7 @@ class ScratchStencil : public ArrayKernel<ScratchStencil<Exec, T, Stencil, Tunin
   void enqueue(Exec const& exec, T const* in, T* out) const {
     typename Kernel::Policy policy(exec, league_of(tiles_of(this->n_, static_cast<std::size_t>(tile_.size))), threads_);
     auto const bytes = static_cast<int>(Kernel::Scratch::shmem_size(Kernel::places(tile_)));
-    Kokkos::parallel_for(this->label_, policy.set_scratch_size(0, Kokkos::PerTeam(bytes)),
+    Kokkos::parallel_for(this->label_, with_scratch(policy, bytes),
                          Kernel{stencil_, in, out, segments_, tile_, streaming_});
   }
 

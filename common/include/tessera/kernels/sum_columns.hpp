@@ -24,6 +24,7 @@
 
 #include <tessera/collective/accumulator.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/chunks.hpp>
@@ -61,7 +62,7 @@ struct LaneColumns {
   using Sum = collective::Accumulator<T>;
   using Pack = collective::Pack<T, N>;
   using Sums = collective::Pack<Sum, N>;
-  using SumsView = Kokkos::View<Sums*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using SumsView = ScratchView<Sums*, Exec>;
   static constexpr int in_flight = N == 1 ? 16 : 8;  // rows that a lane has under way
 
   T const* a;
@@ -96,7 +97,7 @@ struct LaneColumns {
     if (cols == 0) return;
     Policy policy(exec, static_cast<int>(tiles * static_cast<std::size_t>(chunks.count)), lanes);
     auto const scratch = static_cast<int>(down > 1 ? SumsView::shmem_size(lanes) : 0);
-    Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerTeam(scratch)), *this);
+    Kokkos::parallel_for(label, with_scratch(policy, scratch), *this);
   }
 
   /// A lane's share of a chunk, the rows under way among themselves, the lanes below each other.
@@ -128,7 +129,7 @@ struct LaneColumns {
         }
       }
       if (y == 0) sum = sums(team.team_rank());
-      team.team_barrier();  // hosts go on with another team in the same scratch
+      leave_scratch(team);
     }
     if (has_columns && y == 0) store(target + (atomic ? 0 : chunk * cols) + col, sum);
   }
@@ -190,7 +191,7 @@ struct TileColumns {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
   using Sum = collective::Accumulator<T>;
-  using SumsView = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using SumsView = ScratchView<Sum*, Exec>;
   static constexpr int tile = Tuning::tile_bytes / static_cast<int>(sizeof(T));  // elements
   static constexpr int at_once = 4;                                              // rows that are added together
 
@@ -223,7 +224,7 @@ struct TileColumns {
     if (cols == 0) return;
     Policy policy(exec, static_cast<int>(tiles * static_cast<std::size_t>(chunks.count)), threads);
     auto const scratch = static_cast<int>(SumsView::shmem_size(static_cast<std::size_t>(width) * down));
-    Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerTeam(scratch)), *this);
+    Kokkos::parallel_for(label, with_scratch(policy, scratch), *this);
   }
 
   /// The long rows of a chunk, four at a time and up to three one by one, the rows that are left over, the rows of a

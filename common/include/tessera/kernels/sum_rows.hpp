@@ -30,6 +30,7 @@
 #include <tessera/collective/team/lane_scan.hpp>
 #include <tessera/collective/thread/piece_sum.hpp>
 #include <tessera/collective/thread/reduce.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/chunks.hpp>
@@ -164,8 +165,8 @@ struct TeamRows {
   static constexpr int part = Piece::part;  // elements that a thread takes at a time
   static constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
 
-  using SumsView = Kokkos::View<Sum*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  using LastView = Kokkos::View<bool, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using SumsView = ScratchView<Sum*, Exec>;
+  using LastView = ScratchView<bool, Exec>;
 
   T const* a;
   Sum* out;
@@ -200,7 +201,7 @@ struct TeamRows {
     std::size_t const teams = chunks.count > 1 ? rows * chunks.count : std::min(tiles_of(rows, kernel.batch), most);
     Policy policy(exec, static_cast<int>(teams), threads, vector_length);
     auto const scratch = static_cast<int>(SumsView::shmem_size(2 * kernel.batch * threads) + LastView::shmem_size());
-    Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerTeam(scratch)), kernel);
+    Kokkos::parallel_for(label, with_scratch(policy, scratch), kernel);
   }
 
   /// A thread's share of a chunk, the threads; the same over the chunks of a row.
@@ -218,7 +219,7 @@ struct TeamRows {
     } else {
       sum_chunk(team, of_threads.data());
     }
-    team.team_barrier();  // hosts go on with another team in the same scratch
+    leave_scratch(team);
   }
 
  private:

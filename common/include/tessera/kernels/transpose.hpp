@@ -27,6 +27,7 @@
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/streaming_store.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/kernels/views.hpp>
@@ -63,7 +64,7 @@ struct TransposeKernel {
   using Member = typename Policy::member_type;
   static constexpr int pack = collective::pack_width<T>;
   using Pack = collective::Pack<T, pack>;
-  using Scratch = Kokkos::View<Pack*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<Pack*, Exec>;
   static constexpr int blocks = Tuning::blocks_down * Tuning::blocks_across;
 
   T const* in;
@@ -111,7 +112,7 @@ struct TransposeKernel {
     } else {
       store_rows(team, place, staged.data(), to, blocks_down);
     }
-    team.team_barrier();  // hosts go on with the next tile in the same scratch
+    leave_scratch(team);
   }
 
   KOKKOS_FUNCTION void load(Member const& team, collective::MatrixTiles::Place const& place, T const* from,
@@ -266,7 +267,7 @@ class Transpose {
                         .aligned_out = tiles_.rows % pack == 0 && collective::is_aligned_for_packs<pack>(to),
                         .streaming = collective::streams<Exec>(tiles_.rows * tiles_.cols * sizeof(T))};
     typename Kernel::Policy policy(exec, league_, threads_);
-    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::Scratch::shmem_size(Kernel::blocks * pack))));
+    policy = with_scratch(policy, Kernel::Scratch::shmem_size(Kernel::blocks * pack));
     Kokkos::parallel_for(label_, policy, kernel);
   }
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include <tessera/collective/lane/lanes.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/scan_elements.hpp>
@@ -68,7 +69,7 @@ struct ScanTiles {
   using Value = typename Elements::Value;
   template <class T>
   using Flat = Kokkos::View<T*, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  using Scratch = Kokkos::View<Value*, typename Exec::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Scratch = ScratchView<Value*, Exec>;
 
   Elements elements;
   Flat<Scalar const> in;
@@ -210,7 +211,7 @@ class TwoLevelScan {
     Kernel const kernel{elements, in, out, totals, tile_, TileScan::scratch(tile_, threads_)[0]};
     typename Kernel::Policy policy(exec, static_cast<int>(tiles_of(in.extent(0), tile_)), threads_, vector_length);
     auto const scratch = static_cast<int>(Kernel::scratch_bytes(tile_, threads_));
-    Kokkos::parallel_for(label_ + "::tiles", policy.set_scratch_size(0, Kokkos::PerTeam(scratch)), kernel);
+    Kokkos::parallel_for(label_ + "::tiles", with_scratch(policy, scratch), kernel);
   }
 
   template <class LevelElements, class Out>
