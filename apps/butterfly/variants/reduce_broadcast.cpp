@@ -70,7 +70,7 @@ struct ReduceBroadcast {
       }
       if (parameters.segment != 0) {
         throw Skip("segment " + std::to_string(parameters.segment) +
-                   " (this reduces whole arrays: --segment 0) use --variant lanes or scratch");
+                   " (this reduces whole arrays: --segment 0); use --variant lanes or scratch");
       }
       if (parameters.op == ButterflyOp::max) {
         max_.emplace(exec, n, parameters.team, label);
