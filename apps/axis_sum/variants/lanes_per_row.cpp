@@ -11,14 +11,10 @@
 
 namespace tessera::axis_sum {
 
-namespace {
-
 template <class Exec, class T>
 struct ByLanes : kernels::RowSumTuning<Exec, T> {
   static constexpr auto method = kernels::RowSumMethod::lanes;
 };
-
-}  // namespace
 
 struct LanesPerRow {
   static constexpr VariantInfo info{.name = "lanes_per_row",

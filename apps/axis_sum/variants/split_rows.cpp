@@ -10,14 +10,10 @@
 
 namespace tessera::axis_sum {
 
-namespace {
-
 template <class Exec, class T>
 struct BySeveralTeams : kernels::RowSumTuning<Exec, T> {
   static constexpr auto method = kernels::RowSumMethod::teams;
 };
-
-}  // namespace
 
 struct SplitRows {
   static constexpr VariantInfo info{.name = "split_rows",

@@ -9,14 +9,10 @@
 
 namespace tessera::axis_sum {
 
-namespace {
-
 template <class Exec, class T>
 struct ByTeam : kernels::RowSumTuning<Exec, T> {
   static constexpr auto method = kernels::RowSumMethod::team;
 };
-
-}  // namespace
 
 struct TeamPerRow {
   static constexpr VariantInfo info{.name = "team_per_row",

@@ -14,8 +14,6 @@
 
 namespace tessera::layernorm_linear_backward {
 
-namespace {
-
 /// xhat(r, h). Distances from a row's first element are exact where its mean is large and its variance small.
 template <class Exec, class T>
 struct Normalised {
@@ -27,8 +25,6 @@ struct Normalised {
     return ((x(r, h) - x(r, 0)) - mean(r)) * inv_std(r);
   }
 };
-
-}  // namespace
 
 struct Unfused {
   static constexpr VariantInfo info{

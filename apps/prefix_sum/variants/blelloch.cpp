@@ -14,8 +14,6 @@
 
 namespace tessera::prefix_sum {
 
-namespace {
-
 struct BlellochTile : kernels::TileScanInScratch {
   /// A power of two, up to twice the tile, and the total.
   [[nodiscard]] static std::array<int, 1> scratch(int tile, int) { return {team::blelloch_padded(tile) + 1}; }
@@ -29,8 +27,6 @@ struct BlellochTile : kernels::TileScanInScratch {
     return {tile, false, total};
   }
 };
-
-}  // namespace
 
 struct Blelloch {
   static constexpr VariantInfo info{.name = "blelloch",

@@ -14,8 +14,6 @@
 
 namespace tessera::prefix_sum {
 
-namespace {
-
 struct HillisSteeleTile : kernels::TileScanInScratch {
   /// The two Views that the sweeps alternate between.
   [[nodiscard]] static std::array<int, 2> scratch(int tile, int) { return {tile, tile}; }
@@ -29,8 +27,6 @@ struct HillisSteeleTile : kernels::TileScanInScratch {
     return {team::hillis_steele(team, tile, other, n, op), true, op.identity()};
   }
 };
-
-}  // namespace
 
 struct HillisSteele {
   static constexpr VariantInfo info{.name = "hillis_steele",

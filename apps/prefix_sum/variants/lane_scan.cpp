@@ -14,8 +14,6 @@
 
 namespace tessera::prefix_sum {
 
-namespace {
-
 template <class Exec>
 struct LaneTile {
   using Lanes = lane::On<Exec, lane::natural_width<Exec>>;
@@ -39,8 +37,6 @@ struct LaneTile {
     return {tile, true, op.identity()};
   }
 };
-
-}  // namespace
 
 struct LaneScan {
   static constexpr VariantInfo info{.name = "lane_scan",

@@ -9,8 +9,6 @@
 
 namespace tessera::prefix_sum {
 
-namespace {
-
 // A value and where it begins. Kokkos' scan assumes a commutative join: on CUDA (4.6) it passes the later value first.
 // With its place, a value that does not commute can be put in order.
 template <class Value>
@@ -73,8 +71,6 @@ struct KokkosScan {
 
   Elements elements;
 };
-
-}  // namespace
 
 struct ParallelScan {
   static constexpr VariantInfo info{

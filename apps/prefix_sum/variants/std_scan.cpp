@@ -11,8 +11,6 @@
 
 namespace tessera::prefix_sum {
 
-namespace {
-
 template <class Exec, class T, class Op>
 class StdAlgorithmScan {
  public:
@@ -61,8 +59,6 @@ class StdAlgorithmScan {
   Values values_;
   Values scanned_;
 };
-
-}  // namespace
 
 struct StdScan {
   static constexpr VariantInfo info{

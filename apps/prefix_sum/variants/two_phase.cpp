@@ -14,8 +14,6 @@
 
 namespace tessera::prefix_sum {
 
-namespace {
-
 struct RunTile : kernels::TileScanInScratch {
   // Odd, so that threads that walk through neighbouring runs hit different banks of a GPU's scratch memory.
   static constexpr int run_length = 7;
@@ -39,8 +37,6 @@ struct RunTile : kernels::TileScanInScratch {
     return {tile, true, op.identity()};
   }
 };
-
-}  // namespace
 
 struct TwoPhase {
   static constexpr VariantInfo info{

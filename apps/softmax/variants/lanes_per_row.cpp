@@ -11,14 +11,10 @@
 
 namespace tessera::softmax {
 
-namespace {
-
 template <class Exec, class T>
 struct ByLanes : kernels::SoftmaxTuning<Exec, T> {
   static constexpr auto method = kernels::SoftmaxMethod::lanes;
 };
-
-}  // namespace
 
 struct LanesPerRow {
   static constexpr VariantInfo info{.name = "lanes_per_row",

@@ -12,14 +12,10 @@
 
 namespace tessera::softmax {
 
-namespace {
-
 template <class Exec, class T>
 struct ByTeams : kernels::SoftmaxTuning<Exec, T> {
   static constexpr auto method = is_gpu<Exec> ? kernels::SoftmaxMethod::team : kernels::SoftmaxMethod::loops;
 };
-
-}  // namespace
 
 struct TeamPerRow {
   static constexpr VariantInfo info{.name = "team_per_row",
