@@ -369,7 +369,9 @@ class SumColumns {
     stages.first.a = a;
     stages.first.atomic = Tuning::atomic && !once;
     stages.first.target = once || Tuning::atomic ? sums : partial_.data();
-    if (stages.first.atomic) Kokkos::deep_copy(exec, out, T(0));
+    if constexpr (Tuning::atomic) {
+      if (!once) Kokkos::deep_copy(exec, out, T(0));
+    }
     stages.first.enqueue(exec, label_ + "::chunks", threads_);
     if (once || Tuning::atomic) return;
     stages.second.a = partial_.data();
