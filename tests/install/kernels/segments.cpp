@@ -27,7 +27,10 @@ struct NextLessHead {
   KOKKOS_FUNCTION Folded combine(Folded a, Folded b) const { return Max{}(a, b); }
   KOKKOS_FUNCTION Folded settle(Folded max) const { return max; }
   KOKKOS_FUNCTION Element alone(Element x) const { return x; }
-  KOKKOS_FUNCTION Element finish(Element, Element next, Folded max, bool) const { return next - max; }
+  // In unsigned numbers, which wrap: places behind the end are finished, too, and hold whatever nothing() is.
+  KOKKOS_FUNCTION Element finish(Element, Element next, Folded max, bool) const {
+    return static_cast<Element>(static_cast<std::uint32_t>(next) - static_cast<std::uint32_t>(max));
+  }
 };
 
 struct Partner : collective::FoldsNothing<std::int32_t> {
