@@ -15,6 +15,7 @@
 ///   Settled settle(Folded f) const;                         // what finish wants to know of the fold, once for several
 ///   Element alone(Element x) const;                         // stands for a neighbour that is not there
 ///   Element finish(Element x, Element neighbour, Settled settled, bool odd) const;   // odd: the position in the segment
+/// (finish is called for places behind the end of the array, too, where all are nothing(): it must not trap or overflow)
 ///
 /// A fold of the first `reach` elements is a tree: 0 with 1, 2 with 3, then those two, and so on, so that every variant
 /// gives the same bits.
