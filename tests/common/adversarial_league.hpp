@@ -35,6 +35,28 @@ class LeagueMember {
 
 }  // namespace tessera::test
 
+/// What kernels say to Kokkos of one thread of the team. Lanes are emulated: a thread has no others.
+namespace Kokkos {
+
+[[nodiscard]] KOKKOS_INLINE_FUNCTION Impl::ThreadSingleStruct<tessera::test::LeagueMember> PerTeam(
+    tessera::test::LeagueMember const& team) {
+  return {team};
+}
+[[nodiscard]] KOKKOS_INLINE_FUNCTION Impl::VectorSingleStruct<tessera::test::LeagueMember> PerThread(
+    tessera::test::LeagueMember const& team) {
+  return {team};
+}
+template <class Body>
+KOKKOS_FUNCTION void single(Impl::ThreadSingleStruct<tessera::test::LeagueMember> const& of, Body const& body) {
+  if (of.team_member.team_rank() == 0) body();
+}
+template <class Body>
+KOKKOS_FUNCTION void single(Impl::VectorSingleStruct<tessera::test::LeagueMember> const&, Body const& body) {
+  body();
+}
+
+}  // namespace Kokkos
+
 template <class... Properties>
 class Kokkos::TeamPolicy<tessera::test::AdversarialSpace, Properties...> {
  public:

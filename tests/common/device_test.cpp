@@ -12,6 +12,9 @@
 
 #include <Kokkos_Core.hpp>
 
+// Before the kernels: they call Kokkos::single with this member by its qualified name.
+#include "adversarial_league.hpp"
+
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
@@ -21,7 +24,6 @@
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/kernels/two_level_scan.hpp>
 
-#include "adversarial_league.hpp"
 #include "adversarial_team.hpp"
 #include "lane_checks.hpp"
 #include "operators_for_tests.hpp"
@@ -199,6 +201,55 @@ TEST(ScanTiles, InAnyOrder) {
     for (std::size_t const n : {power - 1, power, power + 1, 2 * power + 1}) result.push_back(n);
   }
   return result;
+}
+
+struct SmallTuning {
+  static constexpr int lanes = 4;
+  static constexpr int rows = 2;
+  static constexpr int pack = 1;
+  using LookBackBounds = Kokkos::LaunchBounds<>;
+};
+
+// The single pass, tile after tile in the same scratch, in every order of threads: each tile finds its predecessors done.
+template <class Elements>
+void expect_single_pass_in_any_order(Elements const& elements, int threads) {
+  using Kernel = kernels::detail::LookBackScanKernel<AdversarialSpace, Elements, SmallTuning, lane::Emulated<4>>;
+  using Exec = Kokkos::DefaultHostExecutionSpace;
+  using T = typename Elements::Scalar;
+  using Value = typename Elements::Value;
+  AdversarialTeam team(threads);
+  int const part = Kernel::Tile::size;
+  std::size_t const tile = static_cast<std::size_t>(threads) * part;
+  for (std::size_t n = 1; n <= 3 * tile + 1; n += 5) {
+    auto const in = input_for(elements, n, n);
+    auto const expected = expected_scan(elements, in);
+    for (Order const order : all_orders) {
+      std::size_t const tiles = tiles_of(n, tile);
+      kernels::LookBackWorkspace<Exec, Value> look_back("look_back", tiles);
+      std::vector<T> out(n);
+      std::vector<Value> scratch(Kernel::scratch_bytes(threads) / sizeof(Value) + 16);
+      poison(out, 1);
+      poison(scratch, 2);
+      Kernel const kernel{elements, in.data(), out.data(), n, tile, part, look_back.next_launch(Exec())};
+      auto const problem = team.run(order, n, [&](AdversarialTeam::Member const& member) {
+        for (std::size_t rank = 0; rank < tiles; ++rank) {
+          kernel(LeagueMember(member, static_cast<int>(rank), scratch.data(),
+                              static_cast<int>(scratch.size() * sizeof(Value))));
+        }
+      });
+      ASSERT_EQ(problem, std::nullopt);
+      ASSERT_EQ(difference(out, expected), std::nullopt)
+          << "n = " << n << ", " << threads << " threads, " << name_of(order) << " order";
+    }
+  }
+}
+
+TEST(LookBackScan, InOneScratchInAnyOrder) {
+  for (int const threads : {1, 2, 3, 5}) {
+    expect_single_pass_in_any_order(Segments{.combine = {}, .exclusive = false, .segment = 7}, threads);
+    expect_single_pass_in_any_order(Segments{.combine = {}, .exclusive = true, .segment = 1000}, threads);
+    expect_single_pass_in_any_order(Maps{}, threads);
+  }
 }
 
 template <class Exec, class TileScan, class T, class Op>

@@ -74,13 +74,13 @@ struct ScanShape {
   }
 };
 
-template <ExecutionSpace Exec, class Elements, class Tuning>
+template <class Exec, class Elements, class Tuning, lane::Lanes L = lane::On<Exec, Tuning::lanes>>
 struct LookBackScanKernel {
   using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::LookBackBounds>;
   using Member = typename Policy::member_type;
   using Scalar = typename Elements::Scalar;
   using Value = typename Elements::Value;
-  using Lanes = lane::On<Exec, Tuning::lanes>;
+  using Lanes = L;
   using Tile = team::RegisterTile<Lanes, Elements, Tuning::rows, Tuning::pack>;
 
   // A team's scratch: the number of its tile, what lies before the tile, the threads' totals.
@@ -255,8 +255,8 @@ class LookBackScan {
         elements_(elements),
         n_(n),
         shape_(exec, tile, team, vector_length, Kernel::Tile::size),
-        tiles_(tiles_of(n, shape_.tile)),
-        look_back_(label, tiles_) {}
+        league_(league_of(tiles_of(n, shape_.tile))),
+        look_back_(label, static_cast<std::size_t>(league_)) {}
 
   /// Enqueues the scan. Throws std::invalid_argument if a View has another length than n or a stride.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out>
@@ -265,16 +265,14 @@ class LookBackScan {
     T* const to = contiguous(out, n_);
     if (n_ == 0) return;
     Kernel const kernel{elements_, from, to, n_, shape_.tile, shape_.part, look_back_.next_launch(exec)};
-    typename Kernel::Policy policy(exec, static_cast<int>(tiles_), shape_.threads, vector_length);
+    typename Kernel::Policy policy(exec, league_, shape_.threads, vector_length);
     std::size_t const scratch = Kernel::scratch_bytes(shape_.threads);
     Kokkos::parallel_for(label_, with_scratch(policy, scratch), kernel);
   }
 
   /// Roundings on the longest way to a result: at worst every tile finds only its neighbour inclusive, a chain through
   /// all tiles.
-  [[nodiscard]] double rounding_steps() const {
-    return detail::tile_rounding_steps<Kernel>(shape_.threads) + static_cast<double>(tiles_);
-  }
+  [[nodiscard]] double rounding_steps() const { return detail::tile_rounding_steps<Kernel>(shape_.threads) + league_; }
   [[nodiscard]] std::string note() const { return "tile " + std::to_string(shape_.tile); }
 
  private:
@@ -282,7 +280,7 @@ class LookBackScan {
   Elements elements_;
   std::size_t n_;
   detail::ScanShape shape_;
-  std::size_t tiles_;
+  int league_;  // a team a tile
   LookBackWorkspace<Exec, typename Kernel::Value> look_back_;
 };
 
