@@ -115,8 +115,7 @@ struct ReduceThenScatterKernels {
     LeftCounts const own = thread::reduce<LeftCounts>(lanes, lefts, add);
     LeftCounts const all = team::scan_threads(team, lanes, own, sums.data(), add).total;
     Kokkos::single(Kokkos::PerTeam(team), [&] { chunk_counts[team.league_rank()] = all.total; });
-    // Should a host go on with another chunk in the same scratch. (Today there are no more chunks than teams.)
-    team.team_barrier();
+    leave_scratch(team);  // today there are no more chunks than teams
   }
 
   KOKKOS_FUNCTION void operator()(ScatterTag, Member const& team) const {

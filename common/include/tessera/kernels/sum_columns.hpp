@@ -264,7 +264,7 @@ struct TileColumns {
         to[i] = sums[i];
       }
     }
-    team.team_barrier();  // the next tile comes into the same scratch
+    leave_scratch(team);
   }
 
  private:

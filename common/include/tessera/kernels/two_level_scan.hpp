@@ -98,8 +98,7 @@ struct ScanTiles {
       out(begin + i) = elements.lower(begin + i, scanned.before(i, op.identity()), scanned.through(i, count));
     }
     if (totals.extent(0) > 0 && lane_rank(team) == 0) totals(team.league_rank()) = scanned.through(count - 1, count);
-    // The next tile of this team (hosts loop over the league) overwrites the scratch.
-    team.team_barrier();
+    leave_scratch(team);
   }
 
  private:
