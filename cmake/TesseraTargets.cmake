@@ -11,6 +11,8 @@ if(Kokkos_ENABLE_CUDA)
   # nvcc's front end says "calling a __host__ function" about defaulted members of standard types that no kernel calls.
   # Nor does it like lambdas with template parameters that are given, not deduced (445).
   target_compile_options(tessera_flags INTERFACE "SHELL:-Xcudafe --diag_suppress=20014" "SHELL:-Xcudafe --diag_suppress=445")
+  # A kernel that calls a function of the host's alone would compile, and compute nonsense.
+  target_compile_options(tessera_flags INTERFACE "SHELL:-Xcudafe --diag_error=20011")
 endif()
 
 # tessera_strict(target): the warnings that only sources without Kokkos (whose headers are not clean of them) can bear.

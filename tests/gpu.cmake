@@ -19,8 +19,11 @@ function(tessera_add_gpu_test name)
     ENVIRONMENT "TESSERA_TEST_SPACE=${space};OMP_NUM_THREADS=2;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;${test_ENVIRONMENT}")
 endfunction()
 
-# Each layer of the collectives: each look-back is launched 200 times.
-tessera_add_gpu_test(collectives COMMAND collective_tests)
+# Each layer of the collectives: each look-back is launched 200 times. In parts, since that takes as long as all the rest.
+foreach(part RANGE 3)
+  tessera_add_gpu_test(collectives_${part} COMMAND collective_tests
+    ENVIRONMENT "GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${part}")
+endforeach()
 
 # Every row of every mini-app, its variants that are wrong on purpose, and many runs of what may depend on the order in
 # which tiles arrive.
@@ -29,11 +32,11 @@ foreach(program IN LISTS app_test_programs)
   tessera_add_gpu_test(${name} COMMAND ${program} --gtest_filter=-*RepeatedRuns*:*LateMistakes* TIMEOUT 1800)
   string(REPLACE app_tests repeats name ${program})
   tessera_add_gpu_test(${name} COMMAND ${program} --gtest_filter=*RepeatedRuns* ENVIRONMENT TESSERA_TEST_REPEATS=100)
-  # Mistakes that come late, at the size of a GPU's runs: alone, for the memory.
+  # Mistakes that come late, at the size of a GPU's runs: few at a time, for the memory (8 GB each, at most).
   string(REPLACE app_tests late name ${program})
   tessera_add_gpu_test(${name} COMMAND ${program} --gtest_filter=*LateMistakes*
     ENVIRONMENT TESSERA_TEST_LATE_SIZE=268435456)
-  set_tests_properties(gpu_${name} PROPERTIES RUN_SERIAL ON)
+  set_tests_properties(gpu_${name} PROPERTIES PROCESSORS 4)
 endforeach()
 
 # One measurement of the roofs for all that follow.

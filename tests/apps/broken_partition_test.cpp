@@ -98,6 +98,7 @@ template <class Variant>
 void for_each_outcome(std::size_t size, ParameterMap given, int runs, auto const& body, int pivot_at = -1) {
   App const app = make_app<Partition>({rows<Partition, Variant>()});
   for (Row const& row : app.rows) {
+    if (!testing::is_wanted(row)) continue;
     if (pivot_at >= 0) {
       auto const at = static_cast<std::size_t>(pivot_at);
       given["pivot"] = row.dtype == DType::int32 ? random_value<std::int32_t>(1, 0, at)
@@ -108,7 +109,10 @@ void for_each_outcome(std::size_t size, ParameterMap given, int runs, auto const
   }
 }
 
-void expect_passed(std::string const& outcome, std::string const& name) { EXPECT_EQ(outcome, "") << name; }
+void expect_passed(std::string const& outcome, std::string const& name) {
+  if (outcome.starts_with("skipped: a team of ")) return;  // more threads than this machine has
+  EXPECT_EQ(outcome, "") << name;
+}
 
 TEST(BrokenPartition, ThePathItselfIsRight) {
   for_each_outcome<Broken<Mistake::none>>(100, {}, 2, expect_passed, 50);

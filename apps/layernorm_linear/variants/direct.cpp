@@ -26,13 +26,15 @@ struct Direct {
                     OutputOn<LayernormLinear, Exec, T> const& out) const {
       using Policy = Kokkos::TeamPolicy<Exec>;
       if (rows_ == 0) return;
-      auto const count = static_cast<T>(in.hidden());
+      auto const hidden = in.hidden();
+      auto const outputs = in.outputs();
+      auto const count = static_cast<T>(hidden);
       auto const eps = static_cast<T>(in.parameters.eps);
       Kokkos::parallel_for(
           "tessera::layernorm_linear::direct::rows", Policy(exec, rows_, threads_, lanes),
           KOKKOS_LAMBDA(typename Policy::member_type const& team) {
             auto const r = team.league_rank();
-            auto const row = Kokkos::TeamVectorRange(team, in.hidden());
+            auto const row = Kokkos::TeamVectorRange(team, hidden);
             T const first = in.x(r, 0);  // distances from it are exact where the mean is large and the variance small
             T sum = 0;
             Kokkos::parallel_reduce(row, [&](std::size_t h, T& part) { part += in.x(r, h) - first; }, sum);
@@ -46,10 +48,10 @@ struct Direct {
                 },
                 squares);
             T const inv_std = T(1) / Kokkos::sqrt(squares / count + eps);
-            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, in.outputs()), [&](std::size_t o) {
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, outputs), [&](std::size_t o) {
               T dot = 0;
               Kokkos::parallel_reduce(
-                  Kokkos::ThreadVectorRange(team, in.hidden()),
+                  Kokkos::ThreadVectorRange(team, hidden),
                   [&](std::size_t h, T& part) {
                     T const xhat = ((in.x(r, h) - first) - mean) * inv_std;
                     part += in.w(o, h) * (in.gamma(h) * xhat + in.beta(h));

@@ -305,7 +305,7 @@ struct ColumnLoops {
     T* const max = maxima.data();
     T* const sum = others.data();
     for (int i = 0; i < count; ++i) {
-      max[i] = -std::numeric_limits<T>::infinity();
+      max[i] = -Kokkos::Experimental::infinity_v<T>;
       sum[i] = T(0);
     }
     std::size_t const begin = chunks.begin(chunk);
