@@ -32,7 +32,7 @@ foreach(program IN LISTS app_test_programs)
   tessera_add_gpu_test(${name} COMMAND ${program} --gtest_filter=-*RepeatedRuns*:*LateMistakes* TIMEOUT 1800)
   string(REPLACE app_tests repeats name ${program})
   tessera_add_gpu_test(${name} COMMAND ${program} --gtest_filter=*RepeatedRuns* ENVIRONMENT TESSERA_TEST_REPEATS=100)
-  # Mistakes that come late, at the size of a GPU's runs: few at a time, for the memory (8 GB each, at most).
+  # Mistakes that come late, at the size of a GPU's runs: few at a time, for the memory.
   string(REPLACE app_tests late name ${program})
   tessera_add_gpu_test(${name} COMMAND ${program} --gtest_filter=*LateMistakes*
     ENVIRONMENT TESSERA_TEST_LATE_SIZE=268435456)
