@@ -29,6 +29,7 @@
 #include <tessera/core/host_threads.hpp>
 #include <tessera/driver/driver.hpp>
 #include <tessera/driver/run.hpp>
+#include <tessera/driver/run_suite.hpp>
 #include <tessera/io/case_file.hpp>
 #include <tessera/io/whole_file.hpp>
 #include <tessera/table/app.hpp>

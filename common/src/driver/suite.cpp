@@ -12,6 +12,7 @@
 #include <tessera/cli/options.hpp>
 #include <tessera/cli/sizes.hpp>
 #include <tessera/driver/run.hpp>
+#include <tessera/driver/run_suite.hpp>
 #include <tessera/table/app.hpp>
 
 #include "session.hpp"
@@ -182,6 +183,8 @@ int run_app(App const& app, int argc, char** argv) {
   return guarded(name,
                  [&] { return run_command({name, {&app}, false, typed(argc, argv, name)}, arguments_of(argc, argv)); });
 }
+
+int run_app(App (*app)(), int argc, char** argv) { return run_app(app(), argc, argv); }
 
 int run_suite(std::vector<App> const& apps, int argc, char** argv) {
   return guarded("tessera",
