@@ -16,8 +16,9 @@ VariantRows blocked();
 VariantRows pointer();
 VariantRows team_rows();
 VariantRows vector();
+VariantRows distributed();
 
-App app() { return make_app<BroadcastAdd>({mdrange(), blocked(), pointer(), team_rows(), vector()}); }
+App app() { return make_app<BroadcastAdd>({mdrange(), blocked(), pointer(), team_rows(), vector(), distributed()}); }
 
 std::vector<ParameterSpec> BroadcastAdd::parameters() {
   return {

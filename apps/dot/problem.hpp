@@ -14,6 +14,7 @@
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/ranks/part.hpp>
 
 namespace tessera::dot {
 
@@ -71,8 +72,17 @@ struct Dot : PairProblem<Parameters> {
     return count_of(input[0]);
   }
 
+  /// On several ranks.
+  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows, Split::rows}; }
+  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::whole}; }
+
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference_of_part(Input<T, Kokkos::HostSpace> const& input,
+                                                                    std::vector<ranks::Block> const&,
+                                                                    ranks::Part const& part);
 };
 
 using collective::Accumulator;

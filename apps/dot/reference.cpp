@@ -24,39 +24,88 @@
 
 namespace tessera::dot {
 
+namespace {
+
+// What the oracle knows of a range of i.
+template <class T>
+struct Sums {
+  verify::ExactSum sum;
+  verify::SumProof proof;
+  double magnitude = 0;
+  double terms = 0;
+  std::uint32_t wrapped = 0;
+
+  void add(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+      wrapped += static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b);
+    } else {
+      proof.add_product(a, b);
+      auto const wide_a = static_cast<double>(a);
+      auto const wide_b = static_cast<double>(b);
+      sum.add_product(wide_a, wide_b);
+      if (std::isfinite(wide_a) && std::isfinite(wide_b)) magnitude += std::abs(wide_a * wide_b);
+    }
+    ++terms;
+  }
+  void merge(Sums const& other) {
+    sum.merge(other.sum);
+    proof.merge(other.proof);
+    magnitude += other.magnitude;
+    terms += other.terms;
+    wrapped += other.wrapped;
+  }
+
+  [[nodiscard]] std::vector<ExpectedField> expected() const {
+    if constexpr (std::is_integral_v<T>) {
+      return {{.name = "out",
+               .shape = {},
+               .value = {static_cast<double>(static_cast<std::int32_t>(wrapped))},
+               .scale = {0.0}}};
+    } else {
+      if (proof.template holds<T>()) return {{.name = "out", .shape = {}, .value = {sum.value()}, .scale = {}}};
+      double const lost = terms * static_cast<double>(std::numeric_limits<T>::denorm_min());
+      double const scale = magnitude + lost / unit_roundoff(dtype_of<T>);
+      bool const may_overflow = !(magnitude <= static_cast<double>(std::numeric_limits<T>::max()));
+      return {{.name = "out",
+               .shape = {},
+               .value = {sum.value()},
+               .scale = {may_overflow ? std::numeric_limits<double>::infinity() : scale}}};
+    }
+  }
+};
+
+template <class T>
+Sums<T> sums_of(Dot::Input<T, Kokkos::HostSpace> const& input) {
+  Sums<T> sums;
+  for (std::size_t i = 0; i < input.a.extent(0); ++i) sums.add(input.a(i), input.b(i));
+  return sums;
+}
+
+}  // namespace
+
 template <class T>
 std::vector<ExpectedField> Dot::reference(Input<T, Kokkos::HostSpace> const& input) {
-  std::size_t const n = input.a.extent(0);
-  if constexpr (std::is_integral_v<T>) {
-    std::uint32_t sum = 0;
-    for (std::size_t i = 0; i < n; ++i)
-      sum += static_cast<std::uint32_t>(input.a(i)) * static_cast<std::uint32_t>(input.b(i));
-    return {
-        {.name = "out", .shape = {}, .value = {static_cast<double>(static_cast<std::int32_t>(sum))}, .scale = {0.0}}};
-  } else {
-    verify::ExactSum sum;
-    verify::SumProof proof;
-    double magnitude = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      proof.add_product(input.a(i), input.b(i));
-      auto const a = static_cast<double>(input.a(i));
-      auto const b = static_cast<double>(input.b(i));
-      sum.add_product(a, b);
-      if (std::isfinite(a) && std::isfinite(b)) magnitude += std::abs(a * b);
-    }
-    if (proof.holds<T>()) return {{.name = "out", .shape = {}, .value = {sum.value()}, .scale = {}}};
-    double const lost = static_cast<double>(n) * static_cast<double>(std::numeric_limits<T>::denorm_min());
-    double const scale = magnitude + lost / unit_roundoff(dtype_of<T>);
-    bool const may_overflow = !(magnitude <= static_cast<double>(std::numeric_limits<T>::max()));
-    return {{.name = "out",
-             .shape = {},
-             .value = {sum.value()},
-             .scale = {may_overflow ? std::numeric_limits<double>::infinity() : scale}}};
-  }
+  return sums_of(input).expected();
+}
+
+template <class T>
+std::vector<ExpectedField> Dot::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
+                                                  std::vector<ranks::Block> const&, ranks::Part const& part) {
+  auto const merged = [](Sums<T> sums, Sums<T> const& other) {
+    sums.merge(other);
+    return sums;
+  };
+  return part.ranks.fold(sums_of(input), merged).expected();
 }
 
 template std::vector<ExpectedField> Dot::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Dot::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Dot::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Dot::reference_of_part(Input<float, Kokkos::HostSpace> const&,
+                                                            std::vector<ranks::Block> const&, ranks::Part const&);
+template std::vector<ExpectedField> Dot::reference_of_part(Input<double, Kokkos::HostSpace> const&,
+                                                            std::vector<ranks::Block> const&, ranks::Part const&);
+template std::vector<ExpectedField> Dot::reference_of_part(Input<std::int32_t, Kokkos::HostSpace> const&,
+                                                            std::vector<ranks::Block> const&, ranks::Part const&);
 
 }  // namespace tessera::dot

@@ -17,8 +17,9 @@ VariantRows team_reduce();
 VariantRows lane_reduce();
 VariantRows two_stage();
 VariantRows kernels();
+VariantRows distributed();
 
-App app() { return make_app<Dot>({range_reduce(), team_tree(), team_reduce(), lane_reduce(), two_stage(), kernels()}); }
+App app() { return make_app<Dot>({range_reduce(), team_tree(), team_reduce(), lane_reduce(), two_stage(), kernels(), distributed()}); }
 
 std::vector<ParameterSpec> Dot::parameters() {
   return {

@@ -18,8 +18,9 @@ namespace tessera::embedding {
 VariantRows flat();
 VariantRows tile_2d();
 VariantRows row_vector();
+VariantRows distributed();
 
-App app() { return make_app<Embedding>({flat(), tile_2d(), row_vector()}); }
+App app() { return make_app<Embedding>({flat(), tile_2d(), row_vector(), distributed()}); }
 
 namespace {
 

@@ -13,6 +13,7 @@
 #include <tessera/core/info.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/ranks/part.hpp>
 #include <tessera/kernels/histogram_bins.hpp>
 
 namespace tessera::histogram {
@@ -81,8 +82,17 @@ struct Histogram : ArrayProblem<Parameters> {
   /// Counts are exact.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 0; }
 
+  /// On several ranks.
+  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
+  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::whole, Split::whole}; }
+
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference_of_part(Input<T, Kokkos::HostSpace> const& input,
+                                                                    std::vector<ranks::Block> const&,
+                                                                    ranks::Part const& part);
 };
 
 }  // namespace tessera::histogram

@@ -4,6 +4,7 @@
 /// rounds in one way only; for integers by a division of 64-bit integers.
 
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -44,8 +45,25 @@ std::vector<ExpectedField> Histogram::reference(Input<T, Kokkos::HostSpace> cons
           {.name = "outside", .shape = {}, .value = {static_cast<double>(outside)}, .scale = {}}};
 }
 
+template <class T>
+std::vector<ExpectedField> Histogram::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
+                                                        std::vector<ranks::Block> const&, ranks::Part const& part) {
+  std::vector<ExpectedField> fields = reference<T>(input);
+  for (ExpectedField& field : fields) part.ranks.sum(std::span<double>(field.value));  // of whole numbers below 2^53
+  return fields;
+}
+
 template std::vector<ExpectedField> Histogram::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Histogram::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Histogram::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Histogram::reference_of_part(Input<float, Kokkos::HostSpace> const&,
+                                                                  std::vector<ranks::Block> const&,
+                                                                  ranks::Part const&);
+template std::vector<ExpectedField> Histogram::reference_of_part(Input<double, Kokkos::HostSpace> const&,
+                                                                  std::vector<ranks::Block> const&,
+                                                                  ranks::Part const&);
+template std::vector<ExpectedField> Histogram::reference_of_part(Input<std::int32_t, Kokkos::HostSpace> const&,
+                                                                  std::vector<ranks::Block> const&,
+                                                                  ranks::Part const&);
 
 }  // namespace tessera::histogram

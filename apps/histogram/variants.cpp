@@ -22,8 +22,9 @@ VariantRows atomic();
 VariantRows scatter_view();
 VariantRows scratch_atomic();
 VariantRows lane_private();
+VariantRows distributed();
 
-App app() { return make_app<Histogram>({atomic(), scatter_view(), scratch_atomic(), lane_private()}); }
+App app() { return make_app<Histogram>({atomic(), scatter_view(), scratch_atomic(), lane_private(), distributed()}); }
 
 namespace {
 

@@ -17,8 +17,9 @@ VariantRows pointer();
 VariantRows team_guarded();
 VariantRows scratch();
 VariantRows vector();
+VariantRows distributed();
 
-App app() { return make_app<Map>({range(), pointer(), team_guarded(), scratch(), vector()}); }
+App app() { return make_app<Map>({range(), pointer(), team_guarded(), scratch(), vector(), distributed()}); }
 
 std::vector<ParameterSpec> Map::parameters() {
   return {

@@ -18,8 +18,9 @@ VariantRows pointer();
 VariantRows team_tiles();
 VariantRows layout_left();
 VariantRows vector();
+VariantRows distributed();
 
-App app() { return make_app<Map2d>({mdrange(), blocked(), pointer(), team_tiles(), layout_left(), vector()}); }
+App app() { return make_app<Map2d>({mdrange(), blocked(), pointer(), team_tiles(), layout_left(), vector(), distributed()}); }
 
 std::vector<ParameterSpec> Map2d::parameters() {
   return {

@@ -59,6 +59,10 @@ struct PrefixSum : ArrayProblem<Parameters> {
     return static_cast<double>(count_of(input[0]));
   }
 
+  /// On several ranks.
+  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
+  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
+
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };

@@ -20,10 +20,11 @@ VariantRows lane_scan();
 VariantRows two_phase();
 VariantRows reduce_then_scan();
 VariantRows look_back();
+VariantRows distributed();
 
 App app() {
   return make_app<PrefixSum>({parallel_scan(), std_scan(), hillis_steele(), blelloch(), lane_scan(), two_phase(),
-                              reduce_then_scan(), look_back()});
+                              reduce_then_scan(), look_back(), distributed()});
 }
 
 std::vector<ParameterSpec> PrefixSum::parameters() {

@@ -16,8 +16,9 @@ VariantRows tiled();
 VariantRows manual_vector();
 VariantRows vectorize();
 VariantRows team_vector();
+VariantRows distributed();
 
-App app() { return make_app<Zip>({elementwise(), tiled(), manual_vector(), vectorize(), team_vector()}); }
+App app() { return make_app<Zip>({elementwise(), tiled(), manual_vector(), vectorize(), team_vector(), distributed()}); }
 
 std::vector<ParameterSpec> Zip::parameters() {
   return {

@@ -147,6 +147,11 @@ bool is_wanted(Row const& row) {
   return space == nullptr || row.space == space;
 }
 
+bool is_wanted(std::size_t size) {
+  char const* const text = std::getenv("TESSERA_TEST_LARGEST");
+  return text == nullptr || size <= std::stoull(text);
+}
+
 int repeats(int otherwise) {
   char const* const text = std::getenv("TESSERA_TEST_REPEATS");
   return text != nullptr ? std::max(1, std::atoi(text)) : otherwise;

@@ -55,6 +55,9 @@ class PatternSource final : public FieldSource {
 /// True unless TESSERA_TEST_SPACE names another space than the row's: so that a GPU's time is not spent on the host.
 [[nodiscard]] bool is_wanted(Row const& row);
 
+/// True unless TESSERA_TEST_LARGEST is less than the size: for builds that are a hundred times slower.
+[[nodiscard]] bool is_wanted(std::size_t size);
+
 /// How often the repeated runs run: TESSERA_TEST_REPEATS, or this.
 [[nodiscard]] int repeats(int otherwise);
 

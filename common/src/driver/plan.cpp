@@ -9,6 +9,7 @@
 
 #include <tessera/cli/nearest.hpp>
 #include <tessera/io/case_file.hpp>
+#include <tessera/ranks/ranks.hpp>
 
 #include "files.hpp"
 #include "kokkos_words.hpp"
@@ -255,6 +256,10 @@ Plan make_plan(Command const& command, Options const& options) {
   // With several apps or files it is no mistake if the selection leaves one of them without a row.
   bool const several = command.apps.size() > 1;
   for (App const* app : command.apps) {
+    if (ranks::world().count() > 1 && !app->distributed) {
+      plan.left_out.push_back({std::string(app->info.name), "it runs on one rank", false});
+      continue;
+    }
     if (!options.inputs_directory.empty()) plan_directory(*app, options, plan);
     if (!options.inputs.empty()) plan_files(*app, options, options.inputs, plan);
     if (!options.sizes.empty()) {

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include <tessera/driver/driver.hpp>
+#include <tessera/ranks/ranks.hpp>
 #include <tessera/verify/verify.hpp>
 
 namespace tessera {
@@ -142,6 +143,35 @@ bool all_same_bits(std::vector<HostField> const& first, std::vector<HostField> c
   return first.size() == last.size();
 }
 
+// The same on all ranks: what the first of them says that says anything, with its number.
+std::string agreed(ranks::Ranks const& ranks, std::string const& text) {
+  if (ranks.count() == 1) return text;
+  std::vector<std::string> const all = ranks.all_gather(text);
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (!all[r].empty()) return "rank " + std::to_string(r) + ": " + all[r];
+  }
+  return {};
+}
+
+OverRanks over_ranks(ranks::Ranks const& ranks, double own) {
+  Statistics const all = statistics(ranks.all_gather(own));
+  return {all.min, all.median, all.max};
+}
+
+// What the ranks' samples say together.
+RanksReport over_ranks(ranks::Ranks const& ranks, Samples const& samples) {
+  RanksReport report;
+  report.count = ranks.count();
+  if (ranks.count() == 1) return report;
+  report.seconds = over_ranks(ranks, samples.own_seconds);
+  report.communication = over_ranks(ranks, samples.of_launch.seconds);
+  double const computing = samples.own_seconds - samples.of_launch.seconds;
+  report.imbalance = ranks.max(computing) * ranks.count() / ranks.sum(computing);
+  report.bytes = ranks.sum(static_cast<double>(samples.of_launch.bytes));
+  report.messages = ranks.sum(static_cast<double>(samples.of_launch.messages));
+  return report;
+}
+
 // The fields that were checked after a launch, and what is wrong with them.
 struct Checked {
   std::vector<HostField> fields;
@@ -176,10 +206,11 @@ Checked check_launch(RowRun& run, Oracle const& oracle, std::vector<WrittenField
   return checked;
 }
 
-// Runs and judges; returns what is wrong, or nothing.
+// Runs and judges, on all ranks together; returns what is wrong, or nothing.
 std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOptions const& sampling, RowReport& report,
                   std::function<bool()> const& interrupted, TakeOutput const& take_output, double terms,
                   std::string& weakness) {
+  ranks::Ranks const& ranks = ranks::world();
   report.rounding_steps = run.rounding_steps();
   Chain const chain(report.rounding_steps, oracle.random_data, run.flushes_denormals());
   report.note = run.note();
@@ -195,7 +226,7 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
   run.enqueue();
   run.fence();
   Checked first = check_launch(run, oracle, written, chain, terms, report, weakness);
-  if (!first.fault.empty()) return "first launch: " + first.fault;
+  if (std::string const fault = agreed(ranks, first.fault); !fault.empty()) return "first launch: " + fault;
   bool const only_first = oracle.verify.kind == VerifyOptions::Kind::first;
   if (only_first && take_output) take_output(row, written_part(first.fields, written, oracle));
   if (!row.info.deterministic || only_first) first.fields.clear();  // not needed any more
@@ -203,23 +234,53 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
   // Poisoned again, so that a Plan which works only once cannot pass with the results of its first launch.
   run.poison();
   run.fence();
-  report.samples = sample(run, sampling, interrupted);
+  report.samples = sample(run, sampling, interrupted, steady_seconds, ranks);
   if (report.samples.interrupted) return {};
+  report.ranks = over_ranks(ranks, report.samples);
   report.note = run.note();
-  if (only_first) return {};
-  Checked const last = check_launch(run, oracle, written, chain, terms, report, weakness);
-  if (!last.fault.empty()) {
-    return "after " + std::to_string(report.samples.seconds.size()) + " samples: " + last.fault;
+  if (!only_first) {
+    Checked const last = check_launch(run, oracle, written, chain, terms, report, weakness);
+    if (std::string const fault = agreed(ranks, last.fault); !fault.empty()) {
+      return "after " + std::to_string(report.samples.seconds.size()) + " samples: " + fault;
+    }
+    bool const differs = row.info.deterministic && !all_same_bits(first.fields, last.fields);
+    if (ranks.any(differs)) {
+      return "the last launch gave other bits than the first (the variant is declared deterministic; both are within "
+             "the bound); look for a race, or declare it `.deterministic = false`";
+    }
+    if (take_output) {
+      bool const sampled = oracle.verify.kind == VerifyOptions::Kind::sample;
+      take_output(row, written_part(sampled ? run.fetch() : last.fields, written, oracle));
+    }
   }
-  if (row.info.deterministic && !all_same_bits(first.fields, last.fields)) {
-    return "the last launch gave other bits than the first (the variant is declared deterministic; both are within "
-           "the bound); look for a race, or declare it `.deterministic = false`";
-  }
-  if (take_output) {
-    bool const sampled = oracle.verify.kind == VerifyOptions::Kind::sample;
-    take_output(row, written_part(sampled ? run.fetch() : last.fields, written, oracle));
-  }
+  weakness = agreed(ranks, weakness);
+  report.worst_error_in_bounds = ranks.max(report.worst_error_in_bounds);
+  report.checked_relative_error = ranks.max(report.checked_relative_error);
+  report.elements = static_cast<std::size_t>(ranks.sum(static_cast<double>(report.elements)));
+  report.unchecked = static_cast<std::size_t>(ranks.sum(static_cast<double>(report.unchecked)));
   return {};
+}
+
+// Constructs the row, on all ranks or on none: throws Skip if it threw that on any, else what it threw. Plans say nothing
+// to other ranks before they are enqueued.
+std::unique_ptr<RowRun> start(Row const& row, Case& problem_case) {
+  std::unique_ptr<RowRun> run;
+  std::string skipped;
+  ranks::together(ranks::world(), [&] {
+    try {
+      run = row.start(problem_case);
+    } catch (Skip const& skip) {
+      skipped = skip.what();
+    } catch (std::bad_alloc const&) {
+      throw std::runtime_error("out of memory (an allocation failed); choose a smaller size");
+    }
+  });
+  if (ranks::world().any(!run)) {
+    std::vector<std::string> const all = ranks::world().all_gather(skipped);
+    auto const said = std::ranges::find_if(all, [](std::string const& text) { return !text.empty(); });
+    throw Skip(said != all.end() ? *said : std::string("without a reason"));
+  }
+  return run;
 }
 
 }  // namespace
@@ -264,8 +325,19 @@ std::optional<RowReport> run_row(Row const& row, Case& problem_case, Oracle cons
   report.deterministic = row.info.deterministic;
   report.cold = sampling.cold;
   report.status = Status::failed;
+  bool started = false;
+  // Others wait for what this rank was about to say: no way but the end of all of them.
+  auto const fail = [&](std::string const& why) {
+    if (started && ranks::world().count() > 1) {
+      (void)std::fprintf(stderr, "rank %d: %s on %s: %s\n", ranks::world().rank(), report.variant.c_str(),
+                         report.space.c_str(), why.c_str());
+      ranks::world().abort(1);
+    }
+    report.reason = why;
+  };
   try {
-    std::unique_ptr<RowRun> const run = row.start(problem_case);
+    std::unique_ptr<RowRun> const run = start(row, problem_case);
+    started = true;
     std::string weakness;
     report.reason =
         judge(*run, row, oracle, sampling, report, interrupted, take_output, problem_case.terms(), weakness);
@@ -278,11 +350,11 @@ std::optional<RowReport> run_row(Row const& row, Case& problem_case, Oracle cons
     report.status = Status::skipped;
     report.reason = skip.what();
   } catch (std::bad_alloc const&) {
-    report.reason = "out of memory (an allocation failed); choose a smaller size";
+    fail("out of memory (an allocation failed); choose a smaller size");
   } catch (std::exception const& error) {
-    report.reason = *error.what() != '\0' ? error.what() : "exception without a message";
+    fail(*error.what() != '\0' ? error.what() : "exception without a message");
   } catch (...) {
-    report.reason = "exception of an unknown type";
+    fail("exception of an unknown type");
   }
   if (report.status != Status::passed && report.status != Status::weak) report.samples = {};
   return report;

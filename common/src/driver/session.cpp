@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <deque>
 #include <exception>
 #include <fstream>
@@ -23,6 +24,7 @@
 #include <tessera/driver/driver.hpp>
 #include <tessera/io/case_file.hpp>
 #include <tessera/io/whole_file.hpp>
+#include <tessera/ranks/ranks.hpp>
 #include <tessera/report/digest.hpp>
 #include <tessera/report/machine_file.hpp>
 #include <tessera/report/table.hpp>
@@ -72,7 +74,14 @@ void check_memory(PlannedCase const& planned) {
   for (Row const* row : planned.rows) {
     if (std::ranges::find(spaces, row->space) == spaces.end()) spaces.push_back(row->space);
   }
-  check_memory(describe(planned), memory_need(planned.footprint, planned.has_expected), spaces,
+  MemoryNeed need = memory_need(planned.footprint, planned.has_expected);
+  // Of all ranks on this node together: each has its part, or the whole for its reference.
+  ranks::Ranks const& ranks = ranks::world();
+  double const share = 1.0 / ranks.count();
+  need.host *= ranks.count_on_node() * (planned.app->refers_to_parts ? share : 1.0);
+  need.row *= ranks.count_on_node() * share;
+  need.device *= share;
+  check_memory(describe(planned), need, spaces,
                planned.path.empty() ? "choose a smaller --size" : "use a machine with more memory");
 }
 
@@ -172,7 +181,8 @@ void prepare(PreparedCase& prepared, Step const& step) {
 class Session {
  public:
   Session(Command const& command, Options const& options, Plan const& plan, std::vector<std::string> const& arguments)
-      : command_(command),
+      : ranks_(ranks::world()),
+        command_(command),
         options_(options),
         plan_(plan),
         arguments_(arguments),
@@ -194,7 +204,7 @@ class Session {
 
   int run() {
     describe_machine();
-    if (!options_.machine.empty()) read_machine();
+    if (!options_.machine.empty()) ranks::together(ranks_, [&] { read_machine(); });
     std::size_t rows = 0;
     double cost = 0;
     for (PlannedCase const& planned : plan_.cases) {
@@ -202,7 +212,7 @@ class Session {
       cost += static_cast<double>(planned.rows.size()) * row_cost(planned);
     }
     progress_.plan(plan_.cases.size(), rows, cost);
-    for (std::size_t begin = 0; begin < plan_.cases.size() && !interrupted();) begin = run_group(begin);
+    for (std::size_t begin = 0; begin < plan_.cases.size() && !stop();) begin = run_group(begin);
     progress_.clear();
     std::lock_guard const lock(state_);
     return finish();
@@ -221,6 +231,12 @@ class Session {
   void describe_machine() {
     report_.build = build_facts();
     report_.system["command"] = command_.program + (arguments_.empty() ? "" : " ") + join(arguments_, " ");
+    report_.system["ranks"] = std::to_string(ranks_.count());
+    if (ranks_.count() > 1) {
+      report_.system["nodes"] = std::to_string(std::llround(ranks_.sum(ranks_.rank_on_node() == 0 ? 1 : 0)));
+      report_.system["mpi"] = ranks_.library();
+      report_.system["transport"] = "staged";
+    }
     struct utsname machine{};
     if (::uname(&machine) == 0) {
       report_.system["host"] = machine.nodename;
@@ -321,25 +337,30 @@ class Session {
       bytes += need();
       firsts.push_back(end++);
       while (end < plan_.cases.size() && plan_.cases[end].same_input) ++end;
-    } while (end < plan_.cases.size() && firsts.size() < host_threads() &&
+    } while (end < plan_.cases.size() && firsts.size() < host_threads() && ranks_.count() == 1 &&
              2 * (bytes + need()) < free_memory_bytes(host_space()));
     std::vector<PreparedCase> group(firsts.size());
-    for (std::size_t i = 0; i < group.size() && !interrupted(); ++i) {
+    for (std::size_t i = 0; i < group.size() && !stop(); ++i) {
       progress_.begin_case(firsts[i]);
       progress_.show(describe(plan_.cases[firsts[i]]) + ": input");
       make_input(plan_.cases[firsts[i]], group[i]);
+      agree(group[i]);
     }
     progress_.show(group.size() == 1 ? describe(plan_.cases[begin]) + ": reference"
                                      : "references of cases " + std::to_string(begin + 1) + " to " +
                                            std::to_string(end) + " of " + std::to_string(plan_.cases.size()));
-    for_blocks(group.size(), 1, [&](std::size_t i, std::size_t, std::size_t) {
-      if (group[i].fault.empty() && !interrupted()) find_reference(group[i]);
-    });
-    for (std::size_t i = 0; i < group.size() && !interrupted(); ++i) {
+    if (ranks_.count() > 1) {
+      if (group.front().fault.empty() && !stop()) find_reference(plan_.cases[firsts.front()], group.front());
+    } else {
+      for_blocks(group.size(), 1, [&](std::size_t i, std::size_t, std::size_t) {
+        if (group[i].fault.empty() && !interrupted()) find_reference(plan_.cases[firsts[i]], group[i]);
+      });
+    }
+    for (std::size_t i = 0; i < group.size() && !stop(); ++i) {
       PreparedCase prepared = std::move(group[i]);  // freed with its last row
       if (prepared.fault.empty()) make_narrow(prepared.oracle, prepared.problem_case->output_shapes());
       std::size_t const last = i + 1 < firsts.size() ? firsts[i + 1] : end;
-      for (std::size_t index = firsts[i]; index < last && !interrupted(); ++index) run_case(index, prepared);
+      for (std::size_t index = firsts[i]; index < last && !stop(); ++index) run_case(index, prepared);
     }
     return end;
   }
@@ -360,9 +381,10 @@ class Session {
       Case const& problem_case = *prepared.problem_case;
       prepared.oracle.random_data = planned.path.empty() && planned.data == DataKind::random;
       prepared.oracle.verify = options_.verify;
-      prepared.oracle.from_file = expected_of(planned, problem_case);
-      if (planned.file) planned.file->close();
-      report.input = shapes_of(as_given(planned, problem_case.input()));
+      prepared.oracle.from_file = problem_case.own_part(expected_of(planned, problem_case));
+      // On several ranks the reference may want the whole input once more.
+      if (planned.file && ranks_.count() == 1) planned.file->close();
+      report.input = shapes_of(as_given(planned, problem_case.input_shapes()));
       report.output = shapes_of(as_given(planned, problem_case.output_shapes()));
       Work const work = problem_case.work();
       report.bytes = work.bytes;
@@ -376,14 +398,42 @@ class Session {
     });
   }
 
-  static void find_reference(PreparedCase& prepared) {
+  // On several ranks references talk to each other: one that fails there ends all of them.
+  void find_reference(PlannedCase const& planned, PreparedCase& prepared) {
     prepare(prepared, [&] {
       double const start = steady_seconds();
       prepared.oracle.reference = prepared.problem_case->reference();
       prepared.report.reference_seconds = steady_seconds() - start;
       prepared.fault = disagreement(prepared.oracle);
     });
+    if (ranks_.count() == 1) return;
+    if (planned.file) planned.file->close();
+    if (prepared.oracle.reference.empty() && !prepared.fault.empty()) {
+      (void)std::fprintf(stderr, "rank %d: %s: %s\n", ranks_.rank(), describe(planned).c_str(), prepared.fault.c_str());
+      ranks_.abort(1);
+    }
+    agree(prepared);
   }
+
+  // What is wrong with a case on one rank is wrong on all.
+  void agree(PreparedCase& prepared) {
+    if (ranks_.count() == 1) return;
+    try {
+      ranks::together(ranks_, [&] {
+        if (prepared.fault.empty()) return;
+        if (prepared.mistake) throw UserError(prepared.fault);
+        throw std::runtime_error(prepared.fault);
+      });
+    } catch (UserError const& error) {
+      prepared.mistake = std::current_exception();
+      prepared.fault = error.what();
+    } catch (std::exception const& error) {
+      prepared.fault = error.what();
+    }
+  }
+
+  // Asked by all ranks at the same places.
+  [[nodiscard]] bool stop() const { return ranks_.any(interrupted()); }
 
   void run_case(std::size_t index, PreparedCase& prepared) {
     PlannedCase const& planned = plan_.cases[index];
@@ -410,7 +460,7 @@ class Session {
       });
     }
     std::string space;
-    for (std::size_t i = 0; i < planned.rows.size() && !interrupted(); ++i) {
+    for (std::size_t i = 0; i < planned.rows.size() && !stop(); ++i) {
       Row const& row = *planned.rows[i];
       if (row.space != space && !space.empty() && problem_case) problem_case->release_device_input();
       space = row.space;
@@ -431,7 +481,7 @@ class Session {
         continue;
       }
       start.roofs = roofs_of(space);
-      if (interrupted()) return;
+      if (stop()) return;
       progress_.show(describe(planned) + ": " + std::string(row.info.name) + " on " + row.space);
       TakeOutput const take_output =
           !output_ ? TakeOutput() : [&](Row const& done, std::vector<HostField> const& fields) {
@@ -441,7 +491,7 @@ class Session {
             });
           };
       std::optional<RowReport> done =
-          run_row(row, *problem_case, oracle, options_.sampling, start, interrupted, take_output);
+          run_row(row, *problem_case, oracle, options_.sampling, start, [&] { return stop(); }, take_output);
       progress_.clear();
       if (!done) return;
       record(*done, planned, row);
@@ -530,12 +580,22 @@ class Session {
     double const bytes = std::min(is_host_space(report.name) ? 0x1p28 : 0x1p30,
                                   std::floor(free_memory_bytes(report.name) / 8 / 256) * 256);
     try {
+      ranks_.barrier();
       if (bytes > 0) report.roofs = measure_roofs(report.name, static_cast<std::size_t>(bytes), 7);
     } catch (std::exception const& error) {
       std::lock_guard const lock(state_);
       progress_.clear();
       warn("no roofs of " + report.name + ": " + error.what());
     }
+    if (ranks_.count() == 1) return;
+    // Measured on all ranks at once: those that share a memory share its bandwidth, and together they have all of it.
+    Roofs& roofs = report.roofs;
+    for (double* const rate : {&roofs.copy_bytes_per_second, &roofs.triad_bytes_per_second,
+                               &roofs.read_bytes_per_second}) {
+      *rate = ranks_.sum(*rate);
+    }
+    for (double& peak : roofs.peak_operations_per_second) peak = ranks_.sum(peak);
+    for (double* const seconds : {&roofs.launch_seconds, &roofs.launch_and_fence_seconds}) *seconds = ranks_.max(*seconds);
   }
 
   // With state_ locked.
@@ -590,6 +650,7 @@ class Session {
     digest_->finish(end);
   }
 
+  ranks::Ranks const& ranks_;
   Command const& command_;
   Options const& options_;
   Plan const& plan_;
@@ -630,13 +691,27 @@ void check_all_files(Plan const& plan, Options const& options) {
   }
 }
 
+// What this rank does of what was asked for: the first one prints, and writes the files.
+Options of_this_rank(Options options, ranks::Ranks const& ranks) {
+  if (ranks.count() > 1 && !options.output.empty()) {
+    throw UserError("--output on " + std::to_string(ranks.count()) +
+                    " ranks (results are written by one rank only); leave it out, or start one");
+  }
+  if (!ranks.first()) options.json = options.log = options.save_machine = "";
+  return options;
+}
+
 }  // namespace
 
-int run_plan(Command const& command, Options const& options, std::vector<std::string> const& arguments) {
-  Plan const plan = make_plan(command, options);
+int run_plan(Command const& command, Options const& given, std::vector<std::string> const& arguments) {
+  ranks::Ranks const& ranks = ranks::world();
+  Options const options = of_this_rank(given, ranks);
+  Plan plan;
+  ranks::together(ranks, [&] { plan = make_plan(command, options); });
   SignalGuard const guard;
-  Session session(command, options, plan, arguments);
-  Watchdog const watchdog([&] { session.end_now(); });
+  std::unique_ptr<Session> session;
+  ranks::together(ranks, [&] { session = std::make_unique<Session>(command, options, plan, arguments); });
+  Watchdog const watchdog([&] { session->end_now(); });
 
   std::vector<std::string> kokkos{command.program};
   kokkos.insert(kokkos.end(), options.kokkos_arguments.begin(), options.kokkos_arguments.end());
@@ -645,15 +720,19 @@ int run_plan(Command const& command, Options const& options, std::vector<std::st
   pointers.push_back(nullptr);
   int count = static_cast<int>(kokkos.size());
   std::unique_ptr<Runtime> runtime;
-  try {
-    runtime = std::make_unique<Runtime>(count, pointers.data());
-  } catch (std::exception const& error) {
-    throw UserError("Kokkos cannot start (" + std::string(error.what()) +
-                    "); check the --kokkos-* options and that this machine has what the build is for");
-  }
-  for (PlannedCase const& planned : plan.cases) check_memory(planned);
-  check_all_files(plan, options);
-  return session.run();
+  ranks::together(ranks, [&] {
+    try {
+      runtime = std::make_unique<Runtime>(count, pointers.data());
+    } catch (std::exception const& error) {
+      throw UserError("Kokkos cannot start (" + std::string(error.what()) +
+                      "); check the --kokkos-* options and that this machine has what the build is for");
+    }
+  });
+  ranks::together(ranks, [&] {
+    for (PlannedCase const& planned : plan.cases) check_memory(planned);
+    if (ranks.count() == 1) check_all_files(plan, options);
+  });
+  return session->run();
 }
 
 }  // namespace tessera

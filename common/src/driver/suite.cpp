@@ -7,12 +7,14 @@
 #include <iostream>
 #include <new>
 #include <stdexcept>
+#include <streambuf>
 
 #include <tessera/cli/nearest.hpp>
 #include <tessera/cli/options.hpp>
 #include <tessera/cli/sizes.hpp>
 #include <tessera/driver/run.hpp>
 #include <tessera/driver/run_suite.hpp>
+#include <tessera/ranks/ranks.hpp>
 #include <tessera/table/app.hpp>
 
 #include "session.hpp"
@@ -43,13 +45,40 @@ void occupy_standard_streams() {
   }
 }
 
+// std::cout and std::cerr say nothing while it lives, once it has begun. What all ranks would say the first one says.
+class Quiet {
+ public:
+  Quiet() = default;
+  void begin() {
+    out_ = std::cout.rdbuf(&nothing_);
+    error_ = std::cerr.rdbuf(&nothing_);
+  }
+  ~Quiet() {
+    if (out_ != nullptr) std::cout.rdbuf(out_);
+    if (error_ != nullptr) std::cerr.rdbuf(error_);
+  }
+  Quiet(Quiet const&) = delete;
+  Quiet& operator=(Quiet const&) = delete;
+
+ private:
+  struct Nothing final : std::streambuf {
+    int_type overflow(int_type letter) override { return traits_type::not_eof(letter); }
+    std::streamsize xsputn(char const*, std::streamsize count) override { return count; }
+  };
+  Nothing nothing_;
+  std::streambuf* out_ = nullptr;
+  std::streambuf* error_ = nullptr;
+};
+
 // Runs `body` and returns the exit code. An exception becomes one message on stderr.
 template <class Body>
 int guarded(std::string const& program, Body const& body) {
   occupy_standard_streams();
   int code = 0;
   std::string complaint;
+  Quiet quiet;
   try {
+    if (!ranks::world().first()) quiet.begin();
     code = body();
   } catch (UserError const& error) {
     code = 2;

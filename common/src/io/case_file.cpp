@@ -358,6 +358,18 @@ void CaseFile::read(FieldSpec const& field, void* destination) const {
           [&] { open_field(path_, "/input", input_, field).read(destination, field.dtype); });
 }
 
+void CaseFile::read_rows(FieldSpec const& field, std::size_t begin, std::size_t count, void* destination) const {
+  if (kept_ || is_vector(field)) return FieldSource::read_rows(field, begin, count, destination);
+  reading(path_, "/input/" + field.name, [&] {
+    hdf5::Dataset const dataset = open_field(path_, "/input", input_, field);
+    Shape offset(dataset.shape().size(), 0);
+    Shape extents = dataset.shape();
+    offset.front() = begin;
+    extents.front() = count;
+    dataset.read(destination, field.dtype, offset, extents);
+  });
+}
+
 bool CaseFile::is_vector(FieldSpec const& field) const {
   return reading(path_, "/input/" + field.name,
                  [&] { return field.vector_as_row && open_field(path_, "/input", input_, field).shape().size() == 1; });

@@ -15,23 +15,46 @@ constexpr double sample_length = 200e-6;
 constexpr double largest_batch = 10000;
 constexpr std::size_t trial_batch = 8;
 
-// Seconds of one launch in a batch, the fence included.
-double time_batch(RowRun& run, std::size_t batch, Clock const& now) {
-  run.fence();
-  double const start = now();
-  for (std::size_t i = 0; i < batch; ++i) run.enqueue();
-  run.fence();
-  return (now() - start) / static_cast<double>(batch);
-}
+// Times batches of launches, the fence included.
+class Timer {
+ public:
+  Timer(RowRun& run, Clock const& now, ranks::Ranks const& ranks) : run_(run), now_(now), ranks_(ranks) {}
 
-std::size_t calibrate(RowRun& run, Samples& samples, Clock const& now) {
+  // Seconds of one launch, on the slowest rank.
+  double batch(std::size_t launches) {
+    run_.fence();
+    ranks_.barrier();
+    ranks::Traffic const before = ranks_.traffic();
+    double const start = now_();
+    for (std::size_t i = 0; i < launches; ++i) run_.enqueue();
+    run_.fence();
+    own_seconds_ = (now_() - start) / static_cast<double>(launches);
+    ranks::Traffic const& after = ranks_.traffic();
+    of_launch_ = {(after.seconds - before.seconds) / static_cast<double>(launches),
+                  (after.bytes - before.bytes) / launches, (after.messages - before.messages) / launches};
+    return ranks_.max(own_seconds_);
+  }
+
+  // Of the last batch, on this rank.
+  [[nodiscard]] double own_seconds() const { return own_seconds_; }
+  [[nodiscard]] ranks::Traffic const& of_launch() const { return of_launch_; }
+
+ private:
+  RowRun& run_;
+  Clock const& now_;
+  ranks::Ranks const& ranks_;
+  double own_seconds_ = 0;
+  ranks::Traffic of_launch_ = {};
+};
+
+std::size_t calibrate(Timer& timer, Samples& samples) {
   // One launch and its fence. If both together are long, so is the launch: a fence is short.
-  double const one = time_batch(run, 1, now);
+  double const one = timer.batch(1);
   samples.warmups += 1;
   if (one >= 5 * short_launch) return 1;
   double seconds = one;
   for (int trial = 0; trial < 3; ++trial) {
-    seconds = std::min(seconds, time_batch(run, trial_batch, now));
+    seconds = std::min(seconds, timer.batch(trial_batch));
     samples.warmups += trial_batch;
   }
   if (seconds >= short_launch) return 1;
@@ -45,22 +68,31 @@ double steady_seconds() {
 }
 
 Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()> const& interrupted,
-               Clock const& now) {
+               Clock const& now, ranks::Ranks const& ranks) {
   Samples result;
+  Timer timer(run, now, ranks);
   for (; result.warmups < options.warmup; ++result.warmups) run.enqueue();
-  if (!options.cold) result.batch = calibrate(run, result, now);
+  if (!options.cold) result.batch = calibrate(timer, result);
 
   double total = 0;
+  double own = 0;
+  double communication = 0;
   while (result.seconds.size() < options.samples || total < options.min_time) {
     if (options.cold) run.evict_cache();
-    double const seconds = time_batch(run, result.batch, now);
+    double const seconds = timer.batch(result.batch);
     result.seconds.push_back(seconds);
     total += seconds * static_cast<double>(result.batch);
+    own += timer.own_seconds();
+    communication += timer.of_launch().seconds;
     if (interrupted && interrupted()) {
       result.interrupted = true;
       break;
     }
   }
+  auto const count = static_cast<double>(std::max<std::size_t>(1, result.seconds.size()));
+  result.own_seconds = own / count;
+  result.of_launch = timer.of_launch();
+  result.of_launch.seconds = communication / count;
   return result;
 }
 

@@ -56,6 +56,21 @@ Json case_json(CaseReport const& report) {
   return json;
 }
 
+Json over_ranks_json(OverRanks const& numbers) {
+  return Json{{"min", number(numbers.min)}, {"median", number(numbers.median)}, {"max", number(numbers.max)}};
+}
+
+Json ranks_json(RanksReport const& ranks) {
+  Json json;
+  json["count"] = ranks.count;
+  json["seconds"] = over_ranks_json(ranks.seconds);
+  json["communication_seconds"] = over_ranks_json(ranks.communication);
+  json["imbalance"] = number(ranks.imbalance);
+  json["bytes_sent"] = number(ranks.bytes);
+  json["messages"] = number(ranks.messages);
+  return json;
+}
+
 Json row_json(RowReport const& row) {
   Json json;
   json["app"] = row.app;
@@ -93,6 +108,7 @@ Json row_json(RowReport const& row) {
   json["warmup_launches"] = row.samples.warmups;
   json["launches_per_sample"] = row.samples.batch;
   json["samples_seconds"] = row.samples.seconds;
+  if (row.ranks.count > 1) json["ranks"] = ranks_json(row.ranks);
   return json;
 }
 

@@ -100,7 +100,7 @@ void check_devices([[maybe_unused]] int argc, [[maybe_unused]] char** argv) {
 
 }  // namespace
 
-Runtime::Runtime(int& argc, char** argv) : ranks_(argc, argv) {
+Runtime::Runtime(int& argc, char** argv) {
   find_processors();
   check_devices(argc, argv);
   Kokkos::initialize(argc, argv);

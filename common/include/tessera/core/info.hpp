@@ -17,7 +17,7 @@
 namespace tessera {
 
 /// Where in Kokkos' hierarchy a variant is written.
-enum class Level : std::uint8_t { range, team, lane, device, library };
+enum class Level : std::uint8_t { range, team, lane, device, library, ranks };
 
 [[nodiscard]] constexpr std::string_view name_of(Level level) {
   switch (level) {
@@ -26,9 +26,16 @@ enum class Level : std::uint8_t { range, team, lane, device, library };
     case Level::lane: return "lane";
     case Level::device: return "device";
     case Level::library: return "library";
+    case Level::ranks: return "ranks";
   }
   return "unknown";
 }
+
+/// How a field lies on several ranks.
+enum class Split : std::uint8_t {
+  rows,   ///< each rank has a block of its first dimension (ranks::block_of)
+  whole,  ///< each rank has all of it
+};
 
 /// What generated data are like. A Problem says which of these kinds it has; the first is the default of a run.
 enum class DataKind : std::uint8_t {

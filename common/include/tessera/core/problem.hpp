@@ -49,6 +49,10 @@ concept Fields = requires(F& fields) {
 /// - `work(shapes, parameters, dtype)`: the least work, whatever the variant.
 /// - `rounding_steps(shapes, parameters)`: the longest chain of roundings of any variant; a Plan may state a shorter
 ///   one.
+/// - `input_split(parameters)`, `output_split(parameters)`, optional, both or none: how each field lies on several ranks
+///   (Split), in the order of the fields. With them the mini-app has variants of level `ranks`.
+/// - `reference_of_part<T>(input, output_rows, part)`, optional: the reference of a rank's own part of the output, from its
+///   part of the input and a ranks::Part. Without it each rank runs the reference on the whole input.
 /// - `reference<T>(input)`: the serial oracle. For each element a value and a scale of its error; what a scale of 0 or
 ///   infinity asks for stands at ExpectedField (core/types.hpp).
 template <class P, class T>
@@ -67,6 +71,13 @@ concept ProblemFor =
       { P::rounding_steps(shapes, parameters) } -> std::same_as<double>;
       { P::template reference<T>(input) } -> std::same_as<std::vector<ExpectedField>>;
     };
+
+/// True if the Problem says how its fields lie on several ranks.
+template <class P>
+concept Distributed = requires(typename P::Parameters const& parameters) {
+  { P::input_split(parameters) } -> std::same_as<std::vector<Split>>;
+  { P::output_split(parameters) } -> std::same_as<std::vector<Split>>;
+};
 
 /// The kinds of data that a Problem can generate, the default first.
 template <class P>

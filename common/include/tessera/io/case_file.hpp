@@ -61,6 +61,7 @@ class CaseFile final : public FieldSource {
   void check_unread(App const& app) const;
   /// Reads by hyperslabs of at most 64 MiB.
   void read(FieldSpec const& field, void* destination) const override;
+  void read_rows(FieldSpec const& field, std::size_t begin, std::size_t count, void* destination) const override;
 
   /// True if there is a group /expected.
   [[nodiscard]] bool has_expected() const { return has_expected_; }

@@ -5,9 +5,10 @@
 ///
 /// Example, sum, exclusive: 3 1 4 -> 0 3 4; in segments of 2: 3 1 4 -> 0 3 0.
 
-#include <Kokkos_Macros.hpp>
+#include <Kokkos_Core.hpp>
 
 #include <cstddef>
+#include <type_traits>
 
 #include <tessera/collective/operators.hpp>
 
@@ -69,6 +70,44 @@ struct ScanElements<T, collective::SegmentedOperator<T, Op>> {
                                              T const& local) const {
     // A head between the tile's begin and i stops what comes from before the tile.
     return i - i % segment >= tile_begin ? local : combine.op(prefix.value, local);
+  }
+};
+
+/// As the operator of ScanElements: those of a part of an array, on top of what lies before the part.
+template <class Op, class Memory>
+struct OperatorOfPart {};
+
+/// The scan of the elements from `first` on of an array. `before` [] stands for all that lies before them (of their segment):
+/// memory that the scan reads when it runs, so that it need not be known when the scan is constructed.
+///
+/// For scans that lower every element once, LookBackScan and ReduceThenScan. Example, sum, before = 6: 4 5 -> 10 15.
+template <class T, class Op, class Memory>
+struct ScanElements<T, OperatorOfPart<Op, Memory>> {
+  using Whole = ScanElements<T, Op>;
+  using Scalar = T;
+  using Value = typename Whole::Value;
+  static constexpr bool commutative = Whole::commutative;
+
+  Whole whole{};
+  std::size_t first = 0;
+  Kokkos::View<T, Memory> before;
+
+  [[nodiscard]] KOKKOS_FUNCTION auto const& op() const { return whole.op(); }
+  [[nodiscard]] KOKKOS_FUNCTION T fill() const { return whole.fill(); }
+  [[nodiscard]] KOKKOS_FUNCTION Value lift(std::size_t i, T const& element) const {
+    return whole.lift(first + i, element);
+  }
+  [[nodiscard]] KOKKOS_FUNCTION Value lift_if(bool there, std::size_t i, T const& element) const {
+    return whole.lift_if(there, first + i, element);
+  }
+  [[nodiscard]] KOKKOS_FUNCTION T lower(std::size_t i, Value const& before_it, Value const& through) const {
+    Value all{};
+    if constexpr (std::is_same_v<Value, T>) {
+      all = before();
+    } else {
+      all = {before(), 0};  // no segment begins in it that would end what comes before
+    }
+    return whole.lower(first + i, op()(all, before_it), op()(all, through));
   }
 };
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include <tessera/ranks/ranks.hpp>
 #include <tessera/table/app.hpp>
 
 namespace tessera {
@@ -24,6 +25,9 @@ struct Samples {
   std::size_t batch = 1;        ///< launches in a sample
   std::size_t warmups = 0;      ///< launches that were not counted: warm-up and calibration
   bool interrupted = false;     ///< stopped early, after a whole sample
+  /// Of this rank, means over the samples: seconds of one launch, and of these what the ranks said to each other.
+  double own_seconds = 0;
+  ranks::Traffic of_launch = {};
 };
 
 /// Seconds since some fixed moment.
@@ -41,9 +45,12 @@ using Clock = std::function<double()>;
 /// under 5%. With `cold` the caches are evicted before each sample, and `batch` is 1, since a second launch would not
 /// be cold.
 ///
-/// `interrupted` is asked after each sample; may be empty.
+/// On several ranks, which all call it, a sample begins at a barrier and lasts as long as on the slowest of them; so all
+/// make the same decisions.
+///
+/// `interrupted` is asked after each sample, and must say the same on all ranks; may be empty.
 [[nodiscard]] Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()> const& interrupted = {},
-                             Clock const& now = steady_seconds);
+                             Clock const& now = steady_seconds, ranks::Ranks const& ranks = {});
 
 /// Order statistics of samples, in their unit.
 struct Statistics {

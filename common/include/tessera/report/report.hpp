@@ -36,6 +36,23 @@ enum class Status : std::uint8_t { passed, failed, skipped, weak };
   return "unknown";
 }
 
+/// A number of each rank, in short.
+struct OverRanks {
+  double min = unknown;
+  double median = unknown;
+  double max = unknown;
+};
+
+/// How the ranks of a row shared it: means over its samples, of one launch.
+struct RanksReport {
+  int count = 1;
+  OverRanks seconds;        ///< of a rank, from the barrier to the end of its part
+  OverRanks communication;  ///< of these, what it spent talking to others, waiting for them included
+  double imbalance = unknown;  ///< computing, the slowest rank's over the mean: 1 is even
+  double bytes = 0;            ///< sent by all ranks to others
+  double messages = 0;         ///< of all ranks
+};
+
 /// One variant on one execution space on one case.
 struct RowReport {
   std::string app;
@@ -63,6 +80,7 @@ struct RowReport {
   std::size_t elements = 0;   ///< of the output, verified twice: after the first launch and after the last
   std::size_t unchecked = 0;  ///< of these, elements of which the reference cannot say anything
   std::string note;
+  RanksReport ranks;
 
   /// Median of the samples, seconds of one launch; unknown without samples.
   [[nodiscard]] double seconds() const;

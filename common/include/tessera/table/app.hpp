@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -80,14 +81,18 @@ class Case {
   [[nodiscard]] virtual ParameterMap const& parameters() const = 0;
   /// Takes other values for parameters to sweep; input and reference stay what they are.
   virtual void tune(ParameterMap const& parameters) = 0;
-  /// The input's fields; the data stays owned by the case.
+  /// The input's fields; the data stays owned by the case. On several ranks this rank's part of them.
   [[nodiscard]] virtual std::vector<HostField> input() const = 0;
-  /// Names and shapes of the output's fields (no data).
+  /// Names and shapes of the whole input's and output's fields (no data).
+  [[nodiscard]] virtual std::vector<HostField> input_shapes() const { return input(); }
   [[nodiscard]] virtual std::vector<HostField> output_shapes() const = 0;
+  /// This rank's part of output fields that were given whole.
+  [[nodiscard]] virtual std::vector<HostField> own_part(std::vector<HostField> whole) const { return whole; }
   [[nodiscard]] virtual Work work() const = 0;
   /// Terms in the longest sum that an output element is.
   [[nodiscard]] virtual double terms() const { return 1; }
-  /// Runs the serial reference. Not cached: the caller keeps it.
+  /// Runs the serial reference; on several ranks that of this rank's part of the output, and all ranks call it. Not cached:
+  /// the caller keeps it.
   [[nodiscard]] virtual std::vector<ExpectedField> reference() const = 0;
   /// Frees the device copies of the input.
   virtual void release_device_input() = 0;
@@ -112,6 +117,14 @@ class FieldSource {
   [[nodiscard]] virtual Shape shape(FieldSpec const&) const = 0;
   /// Reads the whole field, C order, into `destination` of `count_of(shape)` elements.
   virtual void read(FieldSpec const&, void* destination) const = 0;
+  /// Reads `count` rows of the field (of its first dimension) from row `begin` on. A source that can, reads no more.
+  virtual void read_rows(FieldSpec const& spec, std::size_t begin, std::size_t count, void* destination) const {
+    Shape const whole = shape(spec);
+    std::size_t const of_row = count_of(whole) / std::max<std::size_t>(1, whole.front()) * size_of(spec.dtype);
+    std::vector<unsigned char> all(count_of(whole) * size_of(spec.dtype));
+    read(spec, all.data());
+    if (count * of_row > 0) std::memcpy(destination, all.data() + begin * of_row, count * of_row);
+  }
 };
 
 /// Bytes that a case will need, known before anything is allocated.
@@ -136,6 +149,8 @@ struct App {
   std::vector<Shape> (*input_shapes)(std::size_t size, ParameterMap const&) = nullptr;
   Footprint (*footprint_of_size)(DType, std::size_t size, ParameterMap const&) = nullptr;
   Footprint (*footprint_of_source)(DType, FieldSource const&, ParameterMap const&) = nullptr;
+  bool distributed = false;                      ///< has variants of level `ranks`: its fields are split over ranks
+  bool refers_to_parts = false;                  ///< on several ranks none needs the whole input for its reference
   std::vector<DataKind> data{DataKind::random};  ///< kinds of data that it generates, the default first
   std::unique_ptr<Case> (*generate_data)(DType, std::size_t size, std::uint64_t seed, DataKind,
                                          ParameterMap const&) = nullptr;

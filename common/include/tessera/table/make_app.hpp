@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 #include <tessera/core/fields.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/ranks/part.hpp>
 #include <tessera/table/app.hpp>
 #include <tessera/table/cache.hpp>
 #include <tessera/table/row_memory.hpp>
@@ -28,7 +30,36 @@ struct VariantRows {
   std::vector<Row> rows;
 };
 
+/// A variant of level `ranks`: its Plan also takes a ranks::Part.
+template <class V, class P, class Exec, class T>
+concept PlannableOnRanks = std::constructible_from<typename V::template Plan<Exec, T>, Exec const&,
+                                                   InputOn<P, Exec, T> const&, ranks::Part const&>;
+
 namespace detail {
+
+template <class Problem>
+concept RefersToParts = requires(typename Problem::template Input<float, Kokkos::HostSpace> const& input,
+                                 std::vector<ranks::Block> const& rows, ranks::Part const& part) {
+  Problem::template reference_of_part<float>(input, rows, part);
+};
+
+/// How the fields lie on the ranks; on each of them whole, if the Problem does not say.
+template <class Problem>
+[[nodiscard]] std::vector<Split> output_splits(typename Problem::Parameters const& parameters) {
+  if constexpr (Distributed<Problem>) {
+    return Problem::output_split(parameters);
+  } else {
+    return std::vector<Split>(Problem::template Output<float, Kokkos::HostSpace>::names.size(), Split::whole);
+  }
+}
+template <class Problem>
+[[nodiscard]] std::vector<Split> input_splits(typename Problem::Parameters const& parameters) {
+  if constexpr (Distributed<Problem>) {
+    return Problem::input_split(parameters);
+  } else {
+    return std::vector<Split>(Problem::template Input<float, Kokkos::HostSpace>::names.size(), Split::whole);
+  }
+}
 
 /// Parameters with the defaults of `Problem::parameters()` where the map says nothing.
 template <class Problem>
@@ -44,9 +75,15 @@ class TypedCase final : public Case {
   using HostInput = typename Problem::template Input<T, Kokkos::HostSpace>;
   using HostOutput = typename Problem::template Output<T, Kokkos::HostSpace>;
 
-  /// `memory`: what the input's views lie over, a field each.
-  TypedCase(HostInput input, std::vector<std::shared_ptr<unsigned char>> memory, ParameterMap parameters)
-      : input_(std::move(input)), memory_(std::move(memory)), parameters_(std::move(parameters)) {}
+  /// `memory`: what the input's views lie over, a field each. `whole`: the shapes of the input fields of all ranks
+  /// together. `make_whole` makes the case again as it would be on one rank.
+  TypedCase(HostInput input, std::vector<std::shared_ptr<unsigned char>> memory, ParameterMap parameters,
+            std::vector<Shape> whole, std::function<std::unique_ptr<Case>()> make_whole)
+      : input_(std::move(input)),
+        memory_(std::move(memory)),
+        parameters_(std::move(parameters)),
+        part_{ranks::world(), std::move(whole)},
+        make_whole_(std::move(make_whole)) {}
 
   [[nodiscard]] DType dtype() const override { return dtype_of<T>; }
   [[nodiscard]] ParameterMap const& parameters() const override { return parameters_; }
@@ -57,15 +94,57 @@ class TypedCase final : public Case {
   [[nodiscard]] std::vector<HostField> input() const override {
     return named_fields(describe<HostInput>(), shapes_of(input_), memory_);
   }
-  [[nodiscard]] std::vector<HostField> output_shapes() const override {
-    return named_fields(describe<HostOutput>(), Problem::output_shapes(shapes_of(input_), input_.parameters), {});
+  [[nodiscard]] std::vector<HostField> input_shapes() const override {
+    return named_fields(describe<HostInput>(), part_.input, {});
   }
-  [[nodiscard]] Work work() const override { return Problem::work(shapes_of(input_), input_.parameters, dtype_of<T>); }
-  [[nodiscard]] double terms() const override { return terms_of<Problem>(shapes_of(input_), input_.parameters); }
-  [[nodiscard]] std::vector<ExpectedField> reference() const override { return Problem::template reference<T>(input_); }
+  [[nodiscard]] std::vector<HostField> output_shapes() const override {
+    return named_fields(describe<HostOutput>(), Problem::output_shapes(part_.input, input_.parameters), {});
+  }
+  [[nodiscard]] std::vector<HostField> own_part(std::vector<HostField> fields) const override {
+    auto const specs = describe<HostOutput>();
+    std::vector<ranks::Block> const rows = output_rows();
+    for (HostField& field : fields) {
+      auto const spec = std::ranges::find(specs, field.name, &FieldSpec::name);
+      if (spec == specs.end() || field.shape.empty()) continue;
+      ranks::Block const own = rows.at(static_cast<std::size_t>(spec - specs.begin()));
+      std::size_t const begin = own.begin * ranks::row_elements(field.shape) * size_of(field.dtype);
+      field.data = {field.data, static_cast<unsigned char const*>(field.data.get()) + begin};
+      field.shape.front() = own.size();
+    }
+    return fields;
+  }
+  [[nodiscard]] Work work() const override { return Problem::work(part_.input, input_.parameters, dtype_of<T>); }
+  [[nodiscard]] double terms() const override { return terms_of<Problem>(part_.input, input_.parameters); }
+  [[nodiscard]] std::vector<ExpectedField> reference() const override {
+    if (part_.ranks.count() == 1) return Problem::template reference<T>(input_);
+    if constexpr (RefersToParts<Problem>) {
+      return Problem::template reference_of_part<T>(input_, output_rows(), part_);
+    } else {
+      return cut(dynamic_cast<TypedCase const&>(*make_whole_()).reference_of_all(input_.parameters));
+    }
+  }
   void release_device_input() override { on_device_.clear(); }
 
   [[nodiscard]] HostInput const& host_input() const { return input_; }
+  [[nodiscard]] ranks::Part const& part() const { return part_; }
+
+  /// The rows of each output field that are this rank's.
+  [[nodiscard]] std::vector<ranks::Block> output_rows() const {
+    std::vector<ranks::Block> rows;
+    std::vector<Split> const splits = output_splits<Problem>(input_.parameters);
+    std::vector<Shape> const whole = Problem::output_shapes(part_.input, input_.parameters);
+    for (std::size_t i = 0; i < whole.size(); ++i) rows.push_back(ranks::rows_of(whole[i], splits[i], part_.ranks));
+    return rows;
+  }
+  /// The shapes of this rank's part of the output.
+  [[nodiscard]] std::vector<Shape> own_output_shapes() const {
+    std::vector<Shape> shapes = Problem::output_shapes(part_.input, input_.parameters);
+    std::vector<ranks::Block> const rows = output_rows();
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      if (!shapes[i].empty()) shapes[i].front() = rows[i].size();
+    }
+    return shapes;
+  }
 
   /// The input in that space's memory, copied once.
   template <class Exec>
@@ -88,9 +167,33 @@ class TypedCase final : public Case {
   [[nodiscard]] HostBuffers& buffers() { return buffers_; }
 
  private:
+  [[nodiscard]] std::vector<ExpectedField> reference_of_all(typename Problem::Parameters const& parameters) const {
+    HostInput all = input_;
+    all.parameters = parameters;
+    return Problem::template reference<T>(all);
+  }
+
+  // This rank's rows of what is known of the whole output.
+  [[nodiscard]] std::vector<ExpectedField> cut(std::vector<ExpectedField> fields) const {
+    std::vector<ranks::Block> const rows = output_rows();
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].shape.empty()) continue;
+      std::size_t const of_row = ranks::row_elements(fields[i].shape);
+      for (std::vector<double>* const values : {&fields[i].value, &fields[i].scale, &fields[i].offset}) {
+        if (values->empty()) continue;
+        auto const begin = values->begin() + static_cast<std::ptrdiff_t>(rows[i].begin * of_row);
+        *values = std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(rows[i].size() * of_row));
+      }
+      fields[i].shape.front() = rows[i].size();
+    }
+    return fields;
+  }
+
   HostInput input_;
   std::vector<std::shared_ptr<unsigned char>> memory_;
   ParameterMap parameters_;
+  ranks::Part part_;
+  std::function<std::unique_ptr<Case>()> make_whole_;
   std::map<std::string, std::vector<std::shared_ptr<unsigned char>>> on_device_;  // by space
   HostBuffers buffers_;
 };
@@ -104,12 +207,11 @@ class TypedRun final : public RowRun {
   explicit TypedRun(TypedCase<Problem, T>& problem_case)
       : buffers_(problem_case.buffers()),
         input_(problem_case.template on<Exec>()),
-        steps_(Problem::rounding_steps(shapes_of(problem_case.host_input()), input_.parameters)),
-        plan_(exec_, input_),
-        memory_(space_name<Exec>(), describe<Output>(),
-                Problem::output_shapes(shapes_of(problem_case.host_input()), input_.parameters)) {
+        steps_(Problem::rounding_steps(problem_case.part().input, input_.parameters)),
+        plan_(make_plan(exec_, input_, problem_case.part())),
+        memory_(space_name<Exec>(), describe<Output>(), problem_case.own_output_shapes()) {
     std::vector<void*> fields;
-    std::vector<Shape> const shapes = Problem::output_shapes(shapes_of(problem_case.host_input()), input_.parameters);
+    std::vector<Shape> const shapes = problem_case.own_output_shapes();
     for (std::size_t i = 0; i < shapes.size(); ++i) fields.push_back(memory_.data(i));
     wrap_fields(output_, shapes, fields);
   }
@@ -161,6 +263,16 @@ class TypedRun final : public RowRun {
   }
 
  private:
+  // Made in place: a Plan need not be movable.
+  [[nodiscard]] static Plan make_plan(Exec const& exec, InputOn<Problem, Exec, T> const& input, ranks::Part const& part) {
+    if constexpr (PlannableOnRanks<Variant, Problem, Exec, T>) {
+      return Plan(exec, input, part);
+    } else {
+      if (part.ranks.count() > 1) throw Skip("it runs on one rank (those of level `ranks` run on several)");
+      return Plan(exec, input);
+    }
+  }
+
   HostBuffers& buffers_;
   Exec exec_{};
   InputOn<Problem, Exec, T> input_;
@@ -199,22 +311,29 @@ template <class Problem, class T>
   return parameters;
 }
 
-/// A case whose input fields are filled by fill(field, data), in host memory that nobody has touched yet.
+/// A case whose input fields are filled by fill(field, rows, data), in host memory that nobody has touched yet. `ranks`:
+/// those that share the case; this one has only its rows of each field.
 template <class Problem, class T, class Fill>
-[[nodiscard]] std::unique_ptr<Case> filled_case(std::vector<Shape> const& shapes,
+[[nodiscard]] std::unique_ptr<Case> filled_case(std::vector<Shape> const& whole,
                                                 typename Problem::Parameters const& parameters, ParameterMap const& map,
-                                                Fill&& fill) {
+                                                ranks::Ranks const& ranks, Fill const& fill) {
   using Input = typename Problem::template Input<T, Kokkos::HostSpace>;
-  auto memory = host_memory_of(describe<Input>(), shapes);
+  std::vector<Split> const splits = input_splits<Problem>(parameters);
+  std::vector<Shape> own;
+  for (std::size_t i = 0; i < whole.size(); ++i) own.push_back(ranks::own_shape(whole[i], splits[i], ranks));
+  auto memory = host_memory_of(describe<Input>(), own);
   std::vector<unsigned char*> fields;
   for (auto const& field : memory) fields.push_back(field.get());
   Input input{};
   input.parameters = parameters;
-  wrap_fields(input, shapes, fields);
+  wrap_fields(input, own, fields);
   for_each_field(input, [&]<class View>(std::size_t i, View&) {
-    fill(i, reinterpret_cast<typename View::non_const_value_type*>(fields[i]));
+    fill(i, ranks::rows_of(whole[i], splits[i], ranks),
+         reinterpret_cast<typename View::non_const_value_type*>(fields[i]));
   });
-  return std::make_unique<TypedCase<Problem, T>>(std::move(input), std::move(memory), map);
+  return std::make_unique<TypedCase<Problem, T>>(
+      std::move(input), std::move(memory), map, whole,
+      [=] { return filled_case<Problem, T>(whole, parameters, map, ranks::Ranks(), fill); });
 }
 
 template <class Problem, class T>
@@ -225,18 +344,21 @@ template <class Problem, class T>
   (void)Problem::output_shapes(shapes, parameters);  // throws if the shapes do not go together
   Draw const of_case{.seed = seed,
                      .data = data,
-                     .terms = static_cast<std::uint64_t>(std::max(1.0, terms_of<Problem>(shapes, parameters))),
-                     .shapes = &shapes};
-  return filled_case<Problem, T>(shapes, parameters, map, [&]<class Value>(std::size_t field, Value* values) {
-    for_host_ranges(count_of(shapes[field]), [&](std::size_t begin, std::size_t end) {
+                     .terms = static_cast<std::uint64_t>(std::max(1.0, terms_of<Problem>(shapes, parameters)))};
+  auto const fill = [=]<class Value>(std::size_t field, ranks::Block const& rows, Value* values) {
+    std::size_t const of_row = ranks::row_elements(shapes[field]);
+    std::size_t const first = rows.begin * of_row;
+    for_host_ranges(rows.size() * of_row, [&](std::size_t begin, std::size_t end) {
       Draw draw = of_case;
+      draw.shapes = &shapes;
       draw.field = field;
       for (std::size_t i = begin; i < end; ++i) {
-        draw.index = i;
+        draw.index = first + i;
         values[i] = static_cast<Value>(Problem::template element<T>(draw, parameters));
       }
     });
-  });
+  };
+  return filled_case<Problem, T>(shapes, parameters, map, ranks::world(), fill);
 }
 
 template <class Problem, class T>
@@ -254,8 +376,14 @@ template <class Problem, class T>
   std::vector<Shape> const shapes = shapes_from<Problem, T>(source);
   (void)Problem::output_shapes(shapes, parameters);
   auto const specs = describe<typename Problem::template Input<T, Kokkos::HostSpace>>();
-  return filled_case<Problem, T>(shapes, parameters, map,
-                                 [&](std::size_t field, auto* data) { source.read(specs[field], data); });
+  auto const fill = [specs, shapes, &source](std::size_t field, ranks::Block const& rows, auto* data) {
+    if (!shapes[field].empty() && rows.size() < shapes[field].front()) {
+      source.read_rows(specs[field], rows.begin, rows.size(), data);
+    } else {
+      source.read(specs[field], data);
+    }
+  };
+  return filled_case<Problem, T>(shapes, parameters, map, ranks::world(), fill);
 }
 
 /// Calls `body.template operator()<T>()` for the enabled dtype; throws UserError if this build has no such dtype.
@@ -289,8 +417,11 @@ template <class Problem, class Variant>
     for_each_type(EnabledDTypes{}, [&]<class T>() {
       static_assert(ProblemFor<Problem, T>, "Tessera: the Problem lacks a member (see tessera/core/problem.hpp)");
       if constexpr (is_chosen_space(space_name<Exec>()) && DeclaredFor<Variant, Exec, T>) {
-        static_assert(Plannable<Variant, Problem, Exec, T>,
-                      "Tessera: the variant's Plan needs a constructor Plan(Exec const&, InputOn<...> const&)");
+        static_assert(Plannable<Variant, Problem, Exec, T> || PlannableOnRanks<Variant, Problem, Exec, T>,
+                      "Tessera: the variant's Plan needs a constructor Plan(Exec const&, InputOn<...> const&), or one "
+                      "that also takes a ranks::Part const&");
+        static_assert(!PlannableOnRanks<Variant, Problem, Exec, T> || Distributed<Problem>,
+                      "Tessera: the Problem of a variant on ranks needs input_split and output_split");
         static_assert(Enqueueable<Variant, Problem, Exec, T>,
                       "Tessera: the variant's Plan needs void operator()(Exec const&, InputOn<...> const&, "
                       "OutputOn<...> const&)");
@@ -338,6 +469,8 @@ template <class Problem>
                                            detail::checked_parameters<Problem, T>(map));
     });
   };
+  app.distributed = Distributed<Problem>;
+  app.refers_to_parts = detail::RefersToParts<Problem>;
   app.data = data_kinds_of<Problem>();
   app.generate_data = [](DType dtype, std::size_t size, std::uint64_t seed, DataKind data, ParameterMap const& map) {
     return detail::with_dtype(dtype, [&]<class T>() { return detail::generate<Problem, T>(size, seed, data, map); });

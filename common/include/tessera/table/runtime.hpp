@@ -6,11 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <tessera/ranks/session.hpp>
-
 namespace tessera {
 
-/// MPI (if built with it) and Kokkos from construction to destruction. Takes the --kokkos-* options out of argv. Throws
+/// Kokkos from construction to destruction. Takes the --kokkos-* options out of argv. Throws
 /// std::runtime_error when Kokkos cannot start (no GPU, bad options).
 class Runtime {
  public:
@@ -18,9 +16,6 @@ class Runtime {
   ~Runtime();
   Runtime(Runtime const&) = delete;
   Runtime& operator=(Runtime const&) = delete;
-
- private:
-  ranks::Session ranks_;  // around Kokkos, which asks for the local rank to choose a device
 };
 
 /// Names of the execution spaces in this build, GPU first. Needs no Runtime.

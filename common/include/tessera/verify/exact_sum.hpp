@@ -26,6 +26,12 @@ class ExactSum {
     if (std::isfinite(lost)) add(lost);
   }
 
+  /// Adds another sum.
+  void merge(ExactSum const& other) {
+    add(other.sum_);
+    if (std::isfinite(other.compensation_)) add(other.compensation_);
+  }
+
   /// The sum rounded to double. Infinities and NaNs come out as IEEE addition makes them.
   [[nodiscard]] double value() const { return std::isfinite(sum_) ? sum_ + compensation_ : sum_; }
 

@@ -120,6 +120,13 @@ class SumProof {
     }
   }
 
+  /// The terms of another proof as well.
+  void merge(SumProof const& other) {
+    grid_.merge(other.grid_);
+    magnitude_ += other.magnitude_;
+    exact_products_ = exact_products_ && other.exact_products_;
+  }
+
   template <class T>
   [[nodiscard]] bool holds() const {
     return exact_products_ && grid_.holds<T>(magnitude_);

@@ -1,0 +1,35 @@
+/// \file
+/// On several ranks: each has its rows of the output, so its block of b, and all of a. It has nothing to say to the others.
+/// The kernel is kernels/broadcast_add.hpp.
+
+#include "../problem.hpp"
+
+#include <tessera/kernels/broadcast_add.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::broadcast_add {
+
+struct Distributed {
+  static constexpr VariantInfo info{
+      .name = "distributed", .level = Level::ranks, .summary = "each rank its rows, a on all of them, no communication"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& input, ranks::Part const&)
+        : add_(exec, input.b.extent(0), input.a.extent(0), input.parameters.team,
+               "tessera::broadcast_add::distributed") {}
+
+    void operator()(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& input,
+                    OutputOn<BroadcastAdd, Exec, T> const& output) const {
+      add_(exec, input.a, input.b, output.out);
+    }
+
+   private:
+    kernels::BroadcastAdd<Exec, T> add_;
+  };
+};
+
+VariantRows distributed() { return rows<BroadcastAdd, Distributed>(); }
+
+}  // namespace tessera::broadcast_add

@@ -1,0 +1,33 @@
+/// \file
+/// On several ranks: each adds the constant to its own block, and has nothing to say to the others. The kernel is
+/// kernels/transform.hpp.
+
+#include "../problem.hpp"
+
+#include <tessera/kernels/transform.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::map {
+
+struct Distributed {
+  static constexpr VariantInfo info{
+      .name = "distributed", .level = Level::ranks, .summary = "each rank its block, 16-byte accesses, no communication"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const&, InputOn<Map, Exec, T> const& input, ranks::Part const&)
+        : add_({static_cast<T>(input.parameters.c)}, "tessera::map::distributed::add") {}
+
+    void operator()(Exec const& exec, InputOn<Map, Exec, T> const& input, OutputOn<Map, Exec, T> const& output) const {
+      add_(exec, input.a, output.out);
+    }
+
+   private:
+    kernels::Transform<Exec, T, AddConstant<T>> add_;
+  };
+};
+
+VariantRows distributed() { return rows<Map, Distributed>(); }
+
+}  // namespace tessera::map

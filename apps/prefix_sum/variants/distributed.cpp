@@ -1,0 +1,141 @@
+/// \file
+/// On several ranks: each sums its own block, learns from the others what lies before it, and scans its block on top of
+/// that. Traffic 3n: the block is read twice and written once (scanning first, and adding afterwards, would be 4n).
+///
+/// Of a segmented scan only the part from the last segment's head on reaches the next rank, and only the part up to the
+/// first head gets something. A rank without a head passes on what it got.
+///
+/// Example, 2 ranks, sum: 1 2 3 | 4 5 -> totals 6 9, before 0 6 -> 1 3 6 | 10 15.
+
+#include "../problem.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <tessera/kernels/reduce.hpp>
+#include <tessera/kernels/scan.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::prefix_sum {
+
+struct Distributed {
+  static constexpr VariantInfo info{.name = "distributed",
+                                    .level = Level::ranks,
+                                    .summary = "sums of ranks, what lies before each, a scan on top of it: 3n traffic",
+                                    // The scan is look_back's.
+                                    .deterministic = false,
+                                    .ordered_by = "arrival"};
+
+  /// What a rank passes on: its total, or that of its last segment, the head of which is on this rank.
+  template <class T>
+  struct Total {
+    T value;
+    bool has_head;
+  };
+
+  /// Of max and min, which round nothing. Index: the element.
+  template <class T, class In>
+  struct Extreme {
+    using value_type = T;
+    In in;
+    collective::AnyOperator<T> op;
+
+    KOKKOS_FUNCTION void operator()(std::size_t i, T& part) const { part = op(part, in(i)); }
+    KOKKOS_FUNCTION void init(T& part) const { part = op.identity(); }
+    KOKKOS_FUNCTION void join(T& part, T const& other) const { part = op(part, other); }
+  };
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+    using Memory = typename Exec::memory_space;
+    using Op = collective::AnyOperator<T>;
+    template <class O>
+    using ScanWith = kernels::LookBackScan<Exec, T, kernels::OperatorOfPart<O, Memory>>;
+    using SegmentOp = collective::SegmentedOperator<T, Op>;
+    using AnyScan = std::variant<ScanWith<Op>, ScanWith<SegmentOp>>;
+
+   public:
+    Plan(Exec const& exec, InputOn<PrefixSum, Exec, T> const& input, ranks::Part const& part)
+        : ranks_(part.ranks),
+          op_{input.parameters.op},
+          first_(part.ranks.block(part.input[0][0]).begin),
+          n_(input.in.extent(0)),
+          tail_(last_head(first_, n_, input.parameters.segment)),
+          sum_(exec, n_ - tail_.value_or(0), input.parameters.team, "tessera::prefix_sum::distributed::total"),
+          scan_(chosen(exec, input.parameters)) {}
+
+    void operator()(Exec const& exec, InputOn<PrefixSum, Exec, T> const& input,
+                    OutputOn<PrefixSum, Exec, T> const& output) {
+      T before = op_.identity();
+      if (ranks_.count() > 1) {
+        Total<T> const own{total(exec, input.in), tail_.has_value()};
+        auto const join = [op = op_](Total<T> const& left, Total<T> const& right) {
+          return right.has_head ? right : Total<T>{op(left.value, right.value), left.has_head};
+        };
+        before = ranks_.fold_before(own, Total<T>{before, false}, join).value;
+      }
+      Kokkos::deep_copy(exec, before_, before);
+      std::visit([&](auto& scan) { scan(exec, input.in, output.out); }, scan_);
+    }
+
+    /// The scan's own, on top of a rank's sum, on top of those of the ranks before.
+    [[nodiscard]] double rounding_steps() const {
+      double const of_scan = std::visit([](auto const& scan) { return scan.rounding_steps(); }, scan_);
+      return of_scan + sum_.rounding_steps(0) + ranks_.count();
+    }
+    [[nodiscard]] std::string note() const {
+      return std::visit([](auto const& scan) { return scan.note(); }, scan_);
+    }
+
+   private:
+    // Where the last segment begins that has its head among the elements [first, first + n): an index of this rank.
+    [[nodiscard]] static std::optional<std::size_t> last_head(std::size_t first, std::size_t n, std::size_t segment) {
+      if (segment == 0 || n == 0) return std::nullopt;
+      std::size_t const head = (first + n - 1) / segment * segment;
+      return head < first ? std::nullopt : std::optional(head - first);
+    }
+
+    [[nodiscard]] AnyScan chosen(Exec const& exec, Parameters const& parameters) const {
+      auto const scan_of = [&]<class O>(kernels::ScanElements<T, O> const& whole) -> AnyScan {
+        return AnyScan(std::in_place_type<ScanWith<O>>, exec, n_,
+                       kernels::ScanElements<T, kernels::OperatorOfPart<O, Memory>>{whole, first_, before_},
+                       parameters.tile, parameters.team, "tessera::prefix_sum::distributed");
+      };
+      if (parameters.segment != 0) {
+        return scan_of(kernels::ScanElements<T, SegmentOp>{{op_}, parameters.exclusive, parameters.segment});
+      }
+      return scan_of(kernels::ScanElements<T, Op>{op_, parameters.exclusive});
+    }
+
+    [[nodiscard]] T total(Exec const& exec, Kokkos::View<T const*, Memory, Kokkos::MemoryUnmanaged> const& in) const {
+      auto const tail = Kokkos::subview(in, std::pair(tail_.value_or(0), n_));
+      if (op_.kind == collective::OperatorKind::sum) {
+        sum_(exec, tail, total_);
+      } else {
+        Kokkos::parallel_reduce("tessera::prefix_sum::distributed::extreme",
+                                Kokkos::RangePolicy<Exec>(exec, 0, tail.extent(0)), Extreme<T, decltype(tail)>{tail, op_},
+                                total_);
+      }
+      Kokkos::deep_copy(exec, own_, total_);
+      exec.fence("tessera::prefix_sum::distributed: own total");
+      return own_();
+    }
+
+    ranks::Ranks const& ranks_;
+    Op op_;
+    std::size_t first_;  // of this rank's elements
+    std::size_t n_;
+    std::optional<std::size_t> tail_;
+    kernels::SinglePassSum<Exec, T, 1, kernels::Itself<T>> sum_;
+    Kokkos::View<T, Memory> total_{"tessera::prefix_sum::distributed::total"};
+    Kokkos::View<T, Kokkos::HostSpace> own_{"tessera::prefix_sum::distributed::own"};
+    Kokkos::View<T, Memory> before_{"tessera::prefix_sum::distributed::before"};
+    AnyScan scan_;  // reads before_
+  };
+};
+
+VariantRows distributed() { return rows<PrefixSum, Distributed>(); }
+
+}  // namespace tessera::prefix_sum

@@ -1,0 +1,31 @@
+/// \file
+/// On several ranks: each adds its own blocks, and has nothing to say to the others. The kernel is kernels/transform.hpp.
+
+#include "../problem.hpp"
+
+#include <tessera/kernels/transform.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::zip {
+
+struct Distributed {
+  static constexpr VariantInfo info{
+      .name = "distributed", .level = Level::ranks, .summary = "each rank its block, 16-byte accesses, no communication"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const&, InputOn<Zip, Exec, T> const&, ranks::Part const&) {}
+
+    void operator()(Exec const& exec, InputOn<Zip, Exec, T> const& input, OutputOn<Zip, Exec, T> const& output) const {
+      add_(exec, input.a, input.b, output.out);
+    }
+
+   private:
+    kernels::Transform<Exec, T, Add<T>> add_{{}, "tessera::zip::distributed::add"};
+  };
+};
+
+VariantRows distributed() { return rows<Zip, Distributed>(); }
+
+}  // namespace tessera::zip

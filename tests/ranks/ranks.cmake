@@ -1,0 +1,31 @@
+# On 1, 2, 3, 4 and 7 ranks: the layer and its rows, and the program as a user starts it.
+
+# Root, and more ranks than processors, are what Open MPI wants to be told of.
+execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE version ERROR_VARIABLE version)
+set(launcher ${MPIEXEC_EXECUTABLE})
+if(version MATCHES "[Oo]pen *MPI|OpenRTE|prterun|PRRTE")
+  list(APPEND launcher --allow-run-as-root --map-by :OVERSUBSCRIBE)
+endif()
+
+# tessera_add_ranks_test(name ranks COMMAND ...)
+function(tessera_add_ranks_test name ranks)
+  cmake_parse_arguments(PARSE_ARGV 2 test "" "" "COMMAND")
+  add_test(NAME ${name}_on_${ranks} COMMAND ${launcher} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${test_COMMAND})
+  set_tests_properties(${name}_on_${ranks} PROPERTIES PROCESSORS ${ranks} TIMEOUT 300 LABELS ranks
+    ENVIRONMENT "OMP_NUM_THREADS=2;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1;TESSERA_TEST_LONGEST_MESSAGE=1000")
+endfunction()
+
+foreach(ranks 1 2 3 4 7)
+  tessera_add_ranks_test(ranks_tests ${ranks} COMMAND $<TARGET_FILE:ranks_tests>)
+  tessera_add_ranks_test(generated ${ranks} COMMAND $<TARGET_FILE:tessera> run all --size 1,5,100003 --variant distributed
+    --samples 2 --min-time 0)
+  tessera_add_ranks_test(files ${ranks} COMMAND $<TARGET_FILE:tessera> run all --inputs ${PROJECT_SOURCE_DIR}/inputs
+    --variant distributed --samples 2 --min-time 0)
+endforeach()
+
+# A mistake of the user is said once, whatever the number of ranks; so is one that only one rank can see.
+tessera_add_ranks_test(mistake 3 COMMAND $<TARGET_FILE:dot> --sice 10)
+set_tests_properties(mistake_on_3 PROPERTIES PASS_REGULAR_EXPRESSION "unknown option"
+  FAIL_REGULAR_EXPRESSION "unknown option.*unknown option")
+tessera_add_ranks_test(output 2 COMMAND $<TARGET_FILE:dot> --size 10 --output never.h5)
+set_tests_properties(output_on_2 PROPERTIES PASS_REGULAR_EXPRESSION "results are written by one rank only")
