@@ -14,7 +14,9 @@ namespace tessera::prefix_sum {
 
 VariantRows parallel_scan();
 VariantRows std_scan();
+VariantRows team_scan();
 VariantRows hillis_steele();
+VariantRows read_write_split();
 VariantRows blelloch();
 VariantRows lane_scan();
 VariantRows two_phase();
@@ -22,8 +24,8 @@ VariantRows reduce_then_scan();
 VariantRows look_back();
 
 App app() {
-  return make_app<PrefixSum>({parallel_scan(), std_scan(), hillis_steele(), blelloch(), lane_scan(), two_phase(),
-                              reduce_then_scan(), look_back()});
+  return make_app<PrefixSum>({parallel_scan(), std_scan(), team_scan(), hillis_steele(), read_write_split(), blelloch(),
+                              lane_scan(), two_phase(), reduce_then_scan(), look_back()});
 }
 
 std::vector<ParameterSpec> PrefixSum::parameters() {
