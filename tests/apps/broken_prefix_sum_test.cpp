@@ -95,6 +95,52 @@ struct Split {
   using Plan = ScanPlan<Split, Exec, T>;
 };
 
+// Totals of tiles as they are after their own scan, with all that lies before each.
+template <class T>
+struct ScanTotals {
+  T const* in;
+  T* out;
+  T* totals;
+  std::size_t n;
+  bool of_all_before;
+
+  KOKKOS_FUNCTION void operator()(int) const {
+    collective::Sum<T> const add;
+    T running = 0;
+    T total = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (i % tile == 0 && !of_all_before) total = 0;
+      out[i] = running = add(running, in[i]);
+      totals[i / tile] = total = add(total, in[i]);
+    }
+  }
+};
+
+template <bool of_all_before>
+struct Totals {
+  static constexpr VariantInfo info{.name = "totals", .summary = "scans, and stores totals of tiles"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<PrefixSum, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<PrefixSum, Exec, T> const& in,
+                    OutputOn<PrefixSum, Exec, T> const& out) const {
+      Kokkos::parallel_for(
+          "tessera::tests::broken_prefix_sum", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+          ScanTotals<T>{in.in.data(), out.out.data(), out.totals.data(), in.in.extent(0), of_all_before});
+    }
+  };
+};
+
+TEST(BrokenPrefixSum, TotalsOfAllBefore) {
+  ParameterMap const kept{{"totals", true}, {"tile", std::int64_t{tile}}};
+  testing::expect_caught<PrefixSum, Totals<true>>(20, kept, "totals");
+  App const app = make_app<PrefixSum>({rows<PrefixSum, Totals<false>>()});
+  for (Row const& row : app.rows) {
+    if (!testing::is_wanted(row)) continue;
+    auto const problem_case = app.generate(row.dtype, 20, 1, testing::with_defaults(app, kept));
+    EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 2), "") << testing::name_of(app, row);
+  }
+}
 TEST(BrokenPrefixSum, NoBarrierBetweenReadingAndWriting) {
   ParameterMap const of_two{{"team", std::int64_t{2}}, {"tile", std::int64_t{512}}};
   testing::expect_caught<PrefixSum, Split<false>>(50001, of_two, "out", testing::repeats(50), testing::Where::hosts);
