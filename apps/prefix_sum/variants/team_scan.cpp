@@ -45,7 +45,7 @@ struct TeamScanTile : kernels::TileScanInScratch {
       running.value = op(running.value, tile(i));
       if (final) tile(i) = running.value;
     });
-    team.team_barrier();
+    team.team_barrier();  // Kokkos does not promise one
     return {tile, true, op.identity()};
   }
 };
