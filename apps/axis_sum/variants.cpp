@@ -12,6 +12,7 @@
 namespace tessera::axis_sum {
 
 VariantRows team_reduce();
+VariantRows tree();
 VariantRows team_per_row();
 VariantRows lanes_per_row();
 VariantRows split_rows();
@@ -20,8 +21,8 @@ VariantRows columns_atomic();
 VariantRows kernels();
 
 App app() {
-  return make_app<AxisSum>(
-      {team_reduce(), team_per_row(), lanes_per_row(), split_rows(), columns_two_stage(), columns_atomic(), kernels()});
+  return make_app<AxisSum>({team_reduce(), tree(), team_per_row(), lanes_per_row(), split_rows(), columns_two_stage(),
+                            columns_atomic(), kernels()});
 }
 
 std::vector<ParameterSpec> AxisSum::parameters() {

@@ -12,14 +12,19 @@
 namespace tessera::dot {
 
 VariantRows range_reduce();
+VariantRows thread_zero();
 VariantRows team_tree();
+VariantRows sequential_addressing();
 VariantRows team_reduce();
 VariantRows lane_reduce();
 VariantRows two_stage();
 VariantRows kernels();
 VariantRows distributed();
 
-App app() { return make_app<Dot>({range_reduce(), team_tree(), team_reduce(), lane_reduce(), two_stage(), kernels(), distributed()}); }
+App app() {
+  return make_app<Dot>({range_reduce(), thread_zero(), team_tree(), sequential_addressing(), team_reduce(),
+                        lane_reduce(), two_stage(), kernels(), distributed()});
+}
 
 std::vector<ParameterSpec> Dot::parameters() {
   return {

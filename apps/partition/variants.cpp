@@ -13,11 +13,15 @@ namespace tessera::partition {
 
 VariantRows scan_scatter();
 VariantRows lane_scan();
+VariantRows lane_votes();
 VariantRows reduce_then_scatter();
 VariantRows look_back();
 VariantRows compact();
 
-App app() { return make_app<Partition>({scan_scatter(), lane_scan(), reduce_then_scatter(), look_back(), compact()}); }
+App app() {
+  return make_app<Partition>(
+      {scan_scatter(), lane_scan(), lane_votes(), reduce_then_scatter(), look_back(), compact()});
+}
 
 std::vector<ParameterSpec> Partition::parameters() {
   return {

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include <tessera/collective/operators.hpp>
@@ -12,6 +14,7 @@
 #include <tessera/core/info.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera::prefix_sum {
@@ -22,6 +25,12 @@ struct Parameters {
   std::size_t segment = 0;  ///< elements; 0: the whole array is one segment
   std::int64_t tile = 0;    ///< elements; 0: the variant's choice
   std::int64_t team = 0;    ///< threads; 0: the variant's choice
+  bool totals = false;      ///< store the tiles' totals, too
+
+  /// Totals that are stored, of n elements.
+  [[nodiscard]] std::size_t totals_of(std::size_t n) const {
+    return totals ? tiles_of(n, static_cast<std::size_t>(tile)) : 0;
+  }
 
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 };
@@ -31,6 +40,20 @@ struct PrefixSum : ArrayProblem<Parameters> {
                                 .summary = "out[i] = in[0] + ... + in[i] (or max, min; exclusive; by segments)"};
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
+
+  /// out [n], totals [tiles] (or [0]): what the elements of each tile alone combine to.
+  template <class T, class Memory>
+  struct Output {
+    Array<T*, Memory> out;
+    Array<T*, Memory> totals;
+
+    static constexpr std::array<std::string_view, 2> names{"out", "totals"};
+    static auto fields(auto& self) { return std::tie(self.out, self.totals); }
+  };
+
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const& parameters) {
+    return {input[0], {parameters.totals_of(count_of(input[0]))}};
+  }
 
   static constexpr std::array data = data_kinds;
 
@@ -50,7 +73,7 @@ struct PrefixSum : ArrayProblem<Parameters> {
   }
 
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
-    double const n = static_cast<double>(count_of(input[0]));
+    double const n = static_cast<double>(count_of(input[0]));  // not every variant writes totals: they do not count
     return {.bytes = 2 * n * static_cast<double>(size_of(dtype)), .flops = n};
   }
 

@@ -8,7 +8,7 @@
 /// Error bound otherwise. A variant computes each output as a tree of additions of in[begin..i]. With k the longest chain of
 /// additions in it and u the unit roundoff, the error is at most ((1 + u)^k - 1) * sum |in[j]| (Higham, Accuracy and
 /// Stability of Numerical Algorithms, 4.2). So the scale of an element is the sum of magnitudes up to it; k is the
-/// variant's. Where that sum exceeds the dtype's range, a partial result may overflow in one order and not in another:
+/// variant's. The same holds for a tile's total, with the tile's magnitudes. Where that sum exceeds the dtype's range, a partial result may overflow in one order and not in another:
 /// nothing can be asked (scale infinity). max and min round nothing: scale 0.
 
 #include <algorithm>
@@ -17,6 +17,8 @@
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "problem.hpp"
 
@@ -97,6 +99,37 @@ ExpectedField scan(PrefixSum::Input<T, Kokkos::HostSpace> const& input, Oracle c
   return out;
 }
 
+// Each tile on its own, if totals are asked for.
+template <class T, class Oracle>
+ExpectedField totals_of_tiles(PrefixSum::Input<T, Kokkos::HostSpace> const& input, Oracle const& fresh) {
+  std::size_t const n = input.in.extent(0);
+  std::size_t const count = input.parameters.totals_of(n);
+  auto const tile = static_cast<std::size_t>(input.parameters.tile);
+  ExpectedField totals{.name = "totals", .shape = {count}, .value = std::vector<double>(count), .scale = {}};
+  totals.terms = static_cast<double>(std::min(tile, n));
+  for (std::size_t t = 0; t < count; ++t) {
+    Oracle oracle = fresh;
+    for (std::size_t i = t * tile; i < std::min(n, (t + 1) * tile); ++i) oracle.add(input.in(i));
+    totals.value[t] = oracle.result();
+  }
+  return totals;
+}
+
+// The sums of magnitudes of tiles.
+template <class T>
+std::vector<double> scales_of_tiles(PrefixSum::Input<T, Kokkos::HostSpace> const& input) {
+  std::vector<double> scale(input.parameters.totals_of(input.in.extent(0)));
+  for (std::size_t i = 0; i < input.in.extent(0) && !scale.empty(); ++i) {
+    auto const value = static_cast<double>(input.in(i));
+    if (std::isfinite(value)) scale[i / static_cast<std::size_t>(input.parameters.tile)] += std::abs(value);
+  }
+  for (double& magnitude : scale) {
+    if (magnitude > static_cast<double>(std::numeric_limits<T>::max()))
+      magnitude = std::numeric_limits<double>::infinity();
+  }
+  return scale;
+}
+
 // The sums of magnitudes.
 template <class T>
 std::vector<double> scales(PrefixSum::Input<T, Kokkos::HostSpace> const& input) {
@@ -119,18 +152,28 @@ std::vector<double> scales(PrefixSum::Input<T, Kokkos::HostSpace> const& input) 
 }
 
 template <class T>
-ExpectedField sums(PrefixSum::Input<T, Kokkos::HostSpace> const& input) {
+std::vector<ExpectedField> sums(PrefixSum::Input<T, Kokkos::HostSpace> const& input) {
+  ExpectedField totals = totals_of_tiles(input, SumOracle<T>());
   if constexpr (std::is_integral_v<T>) {
-    return scan(input, SumOracle<T>(), [](std::size_t, bool, double) {});
+    return list_of(scan(input, SumOracle<T>(), [](std::size_t, bool, double) {}), std::move(totals));
   } else {
     verify::ScanProof proof;
     ExpectedField out = scan(input, SumOracle<T>(), [&](std::size_t i, bool first, double prefix) {
       if (first) proof.begin();
       proof.add(static_cast<double>(input.in(i)), prefix);
     });
-    if (!proof.holds<T>()) out.scale = scales(input);
-    return out;
+    if (!proof.holds<T>()) {
+      out.scale = scales(input);
+      totals.scale = scales_of_tiles(input);
+    }
+    return list_of(std::move(out), std::move(totals));
   }
+}
+
+template <class T>
+std::vector<ExpectedField> extremes(PrefixSum::Input<T, Kokkos::HostSpace> const& input, int sign) {
+  ExtremeOracle<T> const fresh(sign);
+  return list_of(scan(input, fresh, [](std::size_t, bool, double) {}), totals_of_tiles(input, fresh));
 }
 
 }  // namespace
@@ -138,9 +181,9 @@ ExpectedField sums(PrefixSum::Input<T, Kokkos::HostSpace> const& input) {
 template <class T>
 std::vector<ExpectedField> PrefixSum::reference(Input<T, Kokkos::HostSpace> const& input) {
   switch (input.parameters.op) {
-    case collective::OperatorKind::max: return {scan(input, ExtremeOracle<T>(+1), [](std::size_t, bool, double) {})};
-    case collective::OperatorKind::min: return {scan(input, ExtremeOracle<T>(-1), [](std::size_t, bool, double) {})};
-    default: return {sums(input)};
+    case collective::OperatorKind::max: return extremes(input, +1);
+    case collective::OperatorKind::min: return extremes(input, -1);
+    default: return sums(input);
   }
 }
 

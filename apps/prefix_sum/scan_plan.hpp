@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "problem.hpp"
 
@@ -12,22 +13,40 @@
 #include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/scan_elements.hpp>
+#include <tessera/table/app.hpp>
 
 namespace tessera::prefix_sum {
 
 /// The Plan of a variant that says `template <Exec, T, Op> Scan`: constructed from (exec, n, elements, tile, team, label),
-/// enqueued with (exec, in, out), Views [n].
+/// enqueued with (exec, in, out), Views [n]; and, if it has the totals of tiles, with (exec, in, out, totals).
 template <class Variant, ExecutionSpace Exec, class T>
 class ScanPlan {
   template <class Op>
   using Scan = typename Variant::template Scan<Exec, T, Op>;
+  template <class AnyScan>
+  static constexpr bool has_totals =
+      requires(AnyScan& scan, Exec const& exec, InputOn<PrefixSum, Exec, T> const& input,
+               OutputOn<PrefixSum, Exec, T> const& output) { scan(exec, input.in, output.out, output.totals); };
 
  public:
-  ScanPlan(Exec const& exec, InputOn<PrefixSum, Exec, T> const& input) : scan_(chosen(exec, input)) {}
+  ScanPlan(Exec const& exec, InputOn<PrefixSum, Exec, T> const& input)
+      : scan_(chosen(exec, input)), totals_(input.parameters.totals && has_totals<Scan<collective::Sum<T>>>) {}
 
   void operator()(Exec const& exec, InputOn<PrefixSum, Exec, T> const& input,
                   OutputOn<PrefixSum, Exec, T> const& output) {
-    std::visit([&](auto& scan) { scan(exec, input.in, output.out); }, scan_);
+    std::visit(
+        [&]<class Chosen>(Chosen& scan) {
+          if constexpr (has_totals<Chosen>) {
+            if (totals_) return scan(exec, input.in, output.out, output.totals);
+          }
+          scan(exec, input.in, output.out);
+        },
+        scan_);
+  }
+
+  [[nodiscard]] std::vector<WrittenField> outputs() const {
+    if (totals_) return {{.field = "out"}, {.field = "totals"}};
+    return {{.field = "out"}};
   }
 
   /// Where the scan does not say: the Problem's worst.
@@ -65,6 +84,7 @@ class ScanPlan {
   }
 
   AnyScan scan_;
+  bool totals_;
 };
 
 }  // namespace tessera::prefix_sum

@@ -19,6 +19,7 @@ namespace tessera::softmax {
 
 VariantRows three_pass();
 VariantRows online();
+VariantRows tree();
 VariantRows team_per_row();
 VariantRows lanes_per_row();
 VariantRows buffer_reduction();
@@ -26,8 +27,8 @@ VariantRows columns();
 VariantRows register_columns();
 
 App app() {
-  return make_app<Softmax>(
-      {three_pass(), online(), team_per_row(), lanes_per_row(), buffer_reduction(), columns(), register_columns()});
+  return make_app<Softmax>({three_pass(), online(), tree(), team_per_row(), lanes_per_row(), buffer_reduction(),
+                            columns(), register_columns()});
 }
 
 std::vector<ParameterSpec> Softmax::parameters() {

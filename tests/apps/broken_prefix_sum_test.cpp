@@ -1,8 +1,14 @@
-// Wrong scans: the mistakes of the book's multi-block puzzle and of single-pass scans.
+// Wrong scans: the mistakes of the book's puzzles (one block, several blocks) and of single-pass scans.
 
 #include "broken_rows.hpp"
 
+#include <array>
+#include <cmath>
+
 #include "../../apps/prefix_sum/problem.hpp"
+#include "../../apps/prefix_sum/scan_plan.hpp"
+
+#include <tessera/kernels/two_level_scan.hpp>
 
 namespace tessera::prefix_sum {
 namespace {
@@ -51,6 +57,101 @@ struct Broken {
   };
 };
 
+// The sweeps of read_write_split; what a thread has read is written at once, or after all have read.
+template <bool waits>
+struct SplitTile : kernels::TileScanInScratch {
+  static constexpr int values_per_element = 1;
+  [[nodiscard]] static std::array<int, 1> scratch(int of_tile, int) { return {of_tile}; }
+  [[nodiscard]] static double rounding_steps(int of_tile, int) { return std::ceil(std::log2(of_tile)); }
+
+  template <class Member, class Values, class Op>
+  [[nodiscard]] KOKKOS_FUNCTION static kernels::ScannedTile<Values> run(Member const& team, Values const& data, int n,
+                                                                        Op const& op) {
+    constexpr int most = 512;  // elements of a thread
+    int const threads = team.team_size();
+    for (int distance = 1; distance < n; distance *= 2) {
+      typename Values::non_const_value_type before[most];
+      team.team_barrier();
+      for (int k = 0, i = team.team_rank(); i < n; ++k, i += threads) {
+        if (i >= distance) before[k] = data(i - distance);
+      }
+      if (waits) team.team_barrier();
+      for (int k = 0, i = team.team_rank(); i < n; ++k, i += threads) {
+        if (i >= distance) data(i) = op(before[k], data(i));
+      }
+    }
+    team.team_barrier();
+    return {data, true, op.identity()};
+  }
+};
+
+template <bool waits>
+struct Split {
+  static constexpr VariantInfo info{.name = "split",
+                                    .summary = "Hillis and Steele in one buffer, perhaps a barrier short"};
+  template <class Exec, class T, class Op>
+  using Scan = kernels::TwoLevelScan<Exec, T, Op, SplitTile<waits>>;
+  template <ExecutionSpace Exec, class T>
+  using Plan = ScanPlan<Split, Exec, T>;
+};
+
+// Totals of tiles as they are after their own scan, with all that lies before each.
+template <class T>
+struct ScanTotals {
+  T const* in;
+  T* out;
+  T* totals;
+  std::size_t n;
+  bool of_all_before;
+
+  KOKKOS_FUNCTION void operator()(int) const {
+    collective::Sum<T> const add;
+    T running = 0;
+    T total = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (i % tile == 0 && !of_all_before) total = 0;
+      out[i] = running = add(running, in[i]);
+      totals[i / tile] = total = add(total, in[i]);
+    }
+  }
+};
+
+template <bool of_all_before>
+struct Totals {
+  static constexpr VariantInfo info{.name = "totals", .summary = "scans, and stores totals of tiles"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<PrefixSum, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<PrefixSum, Exec, T> const& in,
+                    OutputOn<PrefixSum, Exec, T> const& out) const {
+      Kokkos::parallel_for(
+          "tessera::tests::broken_prefix_sum", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+          ScanTotals<T>{in.in.data(), out.out.data(), out.totals.data(), in.in.extent(0), of_all_before});
+    }
+  };
+};
+
+TEST(BrokenPrefixSum, TotalsOfAllBefore) {
+  ParameterMap const kept{{"totals", true}, {"tile", std::int64_t{tile}}};
+  testing::expect_caught<PrefixSum, Totals<true>>(20, kept, "totals");
+  App const app = make_app<PrefixSum>({rows<PrefixSum, Totals<false>>()});
+  for (Row const& row : app.rows) {
+    if (!testing::is_wanted(row)) continue;
+    auto const problem_case = app.generate(row.dtype, 20, 1, testing::with_defaults(app, kept));
+    EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 2), "") << testing::name_of(app, row);
+  }
+}
+TEST(BrokenPrefixSum, NoBarrierBetweenReadingAndWriting) {
+  ParameterMap const of_two{{"team", std::int64_t{2}}, {"tile", std::int64_t{512}}};
+  testing::expect_caught<PrefixSum, Split<false>>(50001, of_two, "out", testing::repeats(50), testing::Where::hosts);
+  App const app = make_app<PrefixSum>({rows<PrefixSum, Split<true>>()});
+  for (Row const& row : app.rows) {
+    if (!testing::is_wanted(row)) continue;
+    auto const problem_case = app.generate(row.dtype, 50001, 1, testing::with_defaults(app, of_two));
+    std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 5);
+    EXPECT_TRUE(outcome.empty() || outcome.starts_with("skipped: ")) << testing::name_of(app, row) << ": " << outcome;
+  }
+}
 TEST(BrokenPrefixSum, ThePathItselfIsRight) {
   App const app = make_app<PrefixSum>({rows<PrefixSum, Broken<Mistake::none>>()});
   for (Row const& row : app.rows) {

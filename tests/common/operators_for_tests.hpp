@@ -99,6 +99,13 @@ struct SegmentedSum : collective::SegmentedOperator<std::int32_t, collective::Su
   }
 };
 
+/// A sum modulo 2^64, for collectives that ask for an operator that commutes.
+struct WrappingSum : collective::Sum<std::uint64_t> {
+  using Value = std::uint64_t;
+
+  [[nodiscard]] KOKKOS_FUNCTION static Value sample(std::uint64_t bits) { return bits; }
+};
+
 /// Equal in every byte (so NaN equals itself, and -0 is not 0).
 template <class T>
 [[nodiscard]] bool same(T const& a, T const& b) {

@@ -10,6 +10,7 @@
 
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/team/blelloch.hpp>
+#include <tessera/collective/team/fold_halves.hpp>
 #include <tessera/collective/team/hillis_steele.hpp>
 #include <tessera/collective/team/lane_scan.hpp>
 #include <tessera/collective/team/run_scan.hpp>
@@ -52,6 +53,18 @@ template <class T>
 using ScratchValues = Kokkos::View<T*, Kokkos::AnonymousSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
 template <class Op>
+struct FoldHalvesCase : TreeReduceCase<Op> {
+  using T = typename Op::Value;
+
+  template <class M, class L>
+  [[nodiscard]] KOKKOS_FUNCTION TileResult<T> run(M const& team, L const&, T* data, int n) const {
+    team::fold_halves(team, ScratchValues<T>(data, n), n, Op{});
+    return {nullptr, data[0]};
+  }
+  [[nodiscard]] std::string name() const { return "fold_halves"; }
+};
+
+template <class Op>
 struct HillisSteeleCase {
   using Operator = Op;
   using T = typename Op::Value;
@@ -69,6 +82,22 @@ struct HillisSteeleCase {
     return result;
   }
   [[nodiscard]] std::string name() const { return "hillis_steele"; }
+};
+
+template <class Op, int Items>
+struct HillisSteeleInPlaceCase {
+  using Operator = Op;
+  using T = typename Op::Value;
+  static constexpr int least = 0;
+
+  [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int n, int) const { return n; }
+  template <class M, class L>
+  [[nodiscard]] KOKKOS_FUNCTION TileResult<T> run(M const& team, L const&, T* data, int n) const {
+    team::hillis_steele_in_place<Items>(team, ScratchValues<T>(data, n), n, Op{});
+    return {data, Op{}.identity()};
+  }
+  [[nodiscard]] std::vector<T> expected(std::vector<T> const& in) const { return HillisSteeleCase<Op>{}.expected(in); }
+  [[nodiscard]] std::string name() const { return "hillis_steele_in_place of " + std::to_string(Items) + " items"; }
 };
 
 template <class Op>

@@ -157,6 +157,14 @@ TEST(TeamCollectives, TreeReduceInAnyOrder) {
   expect_right_in_any_order(TreeReduceCase<Multiply>{}, One{});
 }
 
+TEST(TeamCollectives, FoldHalvesInAnyOrder) { expect_right_in_any_order(FoldHalvesCase<WrappingSum>{}, One{}); }
+
+TEST(TeamCollectives, HillisSteeleInPlaceInAnyOrder) {
+  expect_right_in_any_order(HillisSteeleInPlaceCase<Compose<std::uint32_t>, 1>{}, One{});
+  expect_right_in_any_order(HillisSteeleInPlaceCase<Compose<std::uint32_t>, 3>{}, One{});
+  expect_right_in_any_order(HillisSteeleInPlaceCase<SegmentedSum, 16>{}, One{});
+}
+
 TEST(TeamCollectives, HillisSteeleInAnyOrder) {
   expect_right_in_any_order(HillisSteeleCase<Compose<std::uint32_t>>{}, One{});
   expect_right_in_any_order(HillisSteeleCase<SegmentedSum>{}, One{});
@@ -229,7 +237,9 @@ TEST(TeamCollectives, DocumentedExamples) {
   std::vector<int> const scanned{3, 4, 8, 9, 14, 23, 0};
   for (int const threads : {1, 2, 4}) {
     EXPECT_EQ(documented(TreeReduceCase<IntSum>{}, {3, 1, 4, 1, 5}, threads).back(), 14);
+    EXPECT_EQ(documented(FoldHalvesCase<IntSum>{}, {3, 1, 4, 1, 5}, threads).back(), 14);
     EXPECT_EQ(documented(HillisSteeleCase<IntSum>{}, digits, threads), scanned);
+    EXPECT_EQ(documented(HillisSteeleInPlaceCase<IntSum, 1>{}, digits, threads), scanned);
     EXPECT_EQ(documented(BlellochCase<IntSum>{}, {3, 1, 4, 1}, threads), (std::vector<int>{0, 3, 4, 8, 9}));
     EXPECT_EQ(documented(RunScanCase<IntSum>{2}, digits, threads), scanned);
     EXPECT_EQ(documented(LaneScanCase<IntSum>{}, digits, threads), scanned);
@@ -329,6 +339,11 @@ void expect_right_on_all_spaces(Case const& tested) {
 }
 
 TEST(TeamCollectives, TreeReduceOnAllSpaces) { expect_right_on_all_spaces<1>(TreeReduceCase<Multiply>{}); }
+TEST(TeamCollectives, FoldHalvesOnAllSpaces) { expect_right_on_all_spaces<1>(FoldHalvesCase<WrappingSum>{}); }
+TEST(TeamCollectives, HillisSteeleInPlaceOnAllSpaces) {
+  expect_right_on_all_spaces<1>(HillisSteeleInPlaceCase<Compose<std::uint32_t>, 1>{});
+  expect_right_on_all_spaces<1>(HillisSteeleInPlaceCase<Compose<std::uint32_t>, 16>{});
+}
 TEST(TeamCollectives, HillisSteeleOnAllSpaces) {
   expect_right_on_all_spaces<1>(HillisSteeleCase<Compose<std::uint32_t>>{});
 }

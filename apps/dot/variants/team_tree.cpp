@@ -1,6 +1,7 @@
 /// \file
-/// A halving tree in scratch: every thread sums its share of the team's chunk, the team folds the threads' sums, and
-/// every team adds its result to the output atomically (the output is set to zero first, by a launch of its own).
+/// A tree in scratch: every thread sums its share of the team's chunk, the team folds the threads' sums, neighbours
+/// first (strides double: interleaved addressing, collective/team/tree_reduce.hpp), and every team adds its result to the
+/// output atomically (the output is set to zero first, by a launch of its own).
 
 #include <cmath>
 
@@ -17,7 +18,7 @@ namespace tessera::dot {
 struct TeamTree {
   static constexpr VariantInfo info{.name = "team_tree",
                                     .level = Level::team,
-                                    .summary = "halving tree in team scratch, teams added by atomics",
+                                    .summary = "tree in team scratch, strides double; teams added by atomics",
                                     .deterministic = false};
 
   template <ExecutionSpace Exec, class T>

@@ -1,33 +1,105 @@
 /// \file
-/// Segments that the lanes of one thread hold, in one launch without scratch and barriers: 2n traffic. The kernel is
-/// kernels/partition_segments.hpp.
+/// A segment by the lanes of one thread, W elements at a time: a butterfly sum tells all lanes how many elements of the
+/// segment go left, and a scan over the lanes how many stand before each. No scratch, no barriers.
+
+#include <algorithm>
+#include <string>
 
 #include "../predicate.hpp"
 #include "../problem.hpp"
 
-#include <tessera/kernels/partition_segments.hpp>
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/operators.hpp>
+#include <tessera/collective/thread/reduce.hpp>
+#include <tessera/collective/thread/scan.hpp>
+#include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::partition {
 
 struct LaneScan {
-  static constexpr VariantInfo info{
-      .name = "lane_scan", .level = Level::lane, .summary = "segments in the lanes of a thread, placed by their votes"};
+  static constexpr VariantInfo info{.name = "lane_scan",
+                                    .level = Level::lane,
+                                    .summary = "segments in the lanes of a thread, placed by a scan of flags"};
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:
+    using Policy = Kokkos::TeamPolicy<Exec>;
+    using Lanes = lane::On<Exec, lane::natural_width<Exec>>;
+    static constexpr int width = Lanes::width;
+    static constexpr std::size_t longest = 512;  // elements: one thread for more would take long
+
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
-        : split_(exec, input.in.extent(0), input.parameters.segment, LessThanPivot<T>(input.parameters.pivot),
-                 input.parameters.team, "tessera::partition::lane_scan") {}
+        : is_left_(input.parameters.pivot),
+          length_(input.in.extent(0)),
+          threads_(kernels::team_size(exec, input.parameters.team, lane::vector_length<Exec>(width))) {
+      if (input.parameters.segment != 0) length_ = std::min(length_, input.parameters.segment);
+      if (length_ > longest) {
+        throw Skip("segments of " + std::to_string(length_) + " (one thread takes " + std::to_string(longest) + ")");
+      }
+      league_ = league_of(tiles_of(input.parameters.segments(input.in.extent(0)), threads_));
+    }
 
     void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
                     OutputOn<Partition, Exec, T> const& output) const {
-      split_(exec, input.in, output.values, output.left_count);
+      auto const in = input.in;
+      auto const values = output.values;
+      auto const left_count = output.left_count;
+      auto const is_left = is_left_;
+      auto const length = length_;
+      Kokkos::parallel_for(
+          "tessera::partition::lane_scan::segments", Policy(exec, league_, threads_, lane::vector_length<Exec>(width)),
+          KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+            Lanes const lanes;
+            collective::Sum<int> const add;
+            std::size_t const segment =
+                static_cast<std::size_t>(team.league_rank()) * team.team_size() + team.team_rank();
+            if (segment >= left_count.extent(0)) return;
+            std::size_t const begin = segment * length;
+            int const count = static_cast<int>(Kokkos::min(length, in.extent(0) - begin));
+            // 1 in each lane whose element goes left, of W elements from `first` on.
+            auto const flags_from = [&](int first) {
+              auto flags = lanes.template fill<int>(0);
+              lanes.each(
+                  [&](int lane, int& flag) {
+                    if (first + lane < count && is_left(in(begin + first + lane))) flag = 1;
+                  },
+                  flags);
+              return flags;
+            };
+            int lefts = 0;
+            for (int first = 0; first < count; first += width) {
+              lefts += thread::reduce<int>(lanes, flags_from(first), add);
+            }
+            int before_row = 0;
+            for (int first = 0; first < count; first += width) {
+              auto const flags = flags_from(first);
+              auto through = flags;
+              thread::inclusive_scan(lanes, through, add);
+              lanes.each(
+                  [&](int lane, int const& flag, int const& of_row) {
+                    int const i = first + lane;
+                    int const before = before_row + of_row - flag;
+                    if (i < count) values(begin + (flag == 1 ? before : lefts + i - before)) = in(begin + i);
+                  },
+                  flags, through);
+              before_row += lanes.template read<int>(through, width - 1);
+            }
+            auto counted = lanes.template fill<int>(lefts);
+            lanes.each(
+                [&](int lane, int const& of_segment) {
+                  if (lane == 0) left_count(segment) = of_segment;
+                },
+                counted);
+          });
     }
-    [[nodiscard]] std::string note() const { return split_.note(); }
+    [[nodiscard]] std::string note() const { return std::to_string(width) + " lanes"; }
 
    private:
-    kernels::SegmentPartition<Exec, T, LessThanPivot<T>> split_;
+    LessThanPivot<T> is_left_;
+    std::size_t length_;  // of a segment
+    int threads_;
+    int league_ = 0;
   };
 };
 

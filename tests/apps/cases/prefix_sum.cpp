@@ -18,6 +18,15 @@ AppCases app_cases() {
       cases.parameters.push_back({{"tile", tile}, {"segment", segment}, {"exclusive", true}, {"team", Int{2}}});
     }
   }
+  for (char const* const op : {"sum", "max", "min"}) {
+    for (Int const tile : {Int{2}, Int{8}, Int{2000}}) {
+      cases.parameters.push_back({{"op", std::string(op)},
+                                  {"tile", tile},
+                                  {"totals", true},
+                                  {"exclusive", tile == 8},
+                                  {"team", Int{tile % 3}}});
+    }
+  }
   for (Int const team : {Int{2}, Int{3}, Int{4}}) {
     cases.parameters.push_back({{"team", team}});
     cases.parameters.push_back({{"team", team}, {"segment", Int{100}}, {"op", std::string("max")}});

@@ -174,19 +174,19 @@ class TwoLevelScan {
   /// Enqueues the scan. Throws std::invalid_argument if a View has another length than n or a stride.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
-    Flat<T> const to(contiguous(out, n_), n_);
-    Flat<T const> const from(contiguous(in, n_), n_);
-    if (n_ == 0) return;
-    scan_tiles(exec, elements_, from, to, 0);
-    Totals const totals{elements_.op()};
-    for (std::size_t level = 0; level < totals_.size(); ++level) {
-      scan_tiles(exec, totals, totals_[level], totals_[level], level + 1);
-    }
-    for (std::size_t level = totals_.size(); level-- > 1;) {
-      add_totals(exec, totals, totals_[level - 1], totals_[level]);
-    }
-    if (!totals_.empty()) add_totals(exec, elements_, to, totals_[0]);
+    scan(exec, in, out, totals_of(0));
   }
+
+  /// The same, and stores what the elements of each tile alone combine to: `kept` [tiles()]. It must not overlap the others.
+  /// Throws std::invalid_argument if it has another length or a stride.
+  template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out, Writable<Exec, T, 1> Kept>
+    requires std::is_same_v<Value, T>
+  void operator()(Exec const& exec, In const& in, Out const& out, Kept const& kept) const {
+    scan(exec, in, out, Flat<Value>(contiguous(kept, tiles()), tiles()));
+  }
+
+  /// Tiles of the elements.
+  [[nodiscard]] std::size_t tiles() const { return tiles_of(n_, tile_); }
 
   /// Roundings on the longest way to a result: a tile on every level, and one a level to add what lies before.
   [[nodiscard]] double rounding_steps() const {
@@ -202,11 +202,32 @@ class TwoLevelScan {
   using Flat = Kokkos::View<V*, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   using TotalsView = Kokkos::View<Value*, typename Exec::memory_space>;
 
+  /// The scan; the tiles' totals come to `of_tiles`, which stays as it is if it is not ours.
+  template <class In, class Out>
+  void scan(Exec const& exec, In const& in, Out const& out, Flat<Value> const& of_tiles) const {
+    Flat<T> const to(contiguous(out, n_), n_);
+    Flat<T const> const from(contiguous(in, n_), n_);
+    if (n_ == 0) return;
+    scan_tiles(exec, elements_, from, to, of_tiles);
+    Totals const totals{elements_.op()};
+    for (std::size_t level = 0; level < totals_.size(); ++level) {
+      scan_tiles(exec, totals, level == 0 ? of_tiles : totals_of(level), totals_[level], totals_of(level + 1));
+    }
+    for (std::size_t level = totals_.size(); level-- > 1;) {
+      add_totals(exec, totals, totals_[level - 1], totals_[level]);
+    }
+    if (!totals_.empty()) add_totals(exec, elements_, to, totals_[0]);
+  }
+
+  /// Where the totals of the tiles of a level go; nowhere if there is one tile.
+  [[nodiscard]] Flat<Value> totals_of(std::size_t level) const {
+    return level < totals_.size() ? Flat<Value>(totals_[level]) : Flat<Value>();
+  }
+
   template <class LevelElements>
   void scan_tiles(Exec const& exec, LevelElements const& elements, Flat<typename LevelElements::Scalar const> const& in,
-                  Flat<typename LevelElements::Scalar> const& out, std::size_t level) const {
+                  Flat<typename LevelElements::Scalar> const& out, Flat<Value> const& totals) const {
     using Kernel = detail::ScanTiles<Exec, LevelElements, TileScan>;
-    Flat<Value> const totals = level < totals_.size() ? Flat<Value>(totals_[level]) : Flat<Value>();
     Kernel const kernel{elements, in, out, totals, tile_, TileScan::scratch(tile_, threads_)[0]};
     typename Kernel::Policy policy(exec, static_cast<int>(tiles_of(in.extent(0), tile_)), threads_, vector_length);
     auto const scratch = static_cast<int>(Kernel::scratch_bytes(tile_, threads_));

@@ -31,4 +31,39 @@ template <Team M, class Values, class Op>
   return from;
 }
 
+/// Replaces data(0) .. data(n-1) by their inclusive scan, without a second View: what a sweep reads of other elements goes
+/// to registers, `Items` values of each thread, before any of them is replaced.
+///
+/// A team that cannot hold n values takes a sweep in blocks of Items * threads elements, from the last block to the first:
+/// what a block reads lies in itself, before the barrier, or in blocks before it, which this sweep has yet to replace.
+///
+/// Who calls: every thread of the team, vector length 1. Scratch: the caller's View of n values or more. Barriers: one
+/// before every sweep (so the caller needs none between filling `data` and the call), one between reading and writing in
+/// every block, and one after the last: the result is valid for every thread. Operator: associative with identity; the
+/// order of elements is kept.
+///
+/// Example, n = 6, blocks of 4, sum, distance 1: 3 1 4 1 5 9 -> 3 1 4 1 | 6 14 -> 3 4 5 5 | 6 14.
+template <int Items, Team M, class Values, class Op>
+KOKKOS_FUNCTION void hillis_steele_in_place(M const& team, Values const& data, int n, Op const& op) {
+  int const threads = team.team_size();
+  int const block = Items * threads;
+  for (int distance = 1; distance < n; distance *= 2) {
+    team.team_barrier();
+    for (int begin = (n - 1) / block * block; begin + block > distance; begin -= block) {
+      typename Values::non_const_value_type before[Items];
+      int const first = begin + team.team_rank();
+      for (int k = 0; k < Items; ++k) {
+        int const i = first + k * threads;
+        if (i >= distance && i < n) before[k] = data(i - distance);
+      }
+      team.team_barrier();
+      for (int k = 0; k < Items; ++k) {
+        int const i = first + k * threads;
+        if (i >= distance && i < n) data(i) = op(before[k], data(i));
+      }
+    }
+  }
+  team.team_barrier();
+}
+
 }  // namespace tessera::team

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Reduction of a tile in scratch by a halving tree.
+/// Reduction of a tile in scratch by a tree whose strides double: neighbours first. fold_halves.hpp has the other one.
 
 #include <Kokkos_Macros.hpp>
 

@@ -1,0 +1,37 @@
+/// \file
+/// Segments that the lanes of one thread hold, placed by their votes and the bits set in them, in one launch without
+/// scratch and barriers: 2n traffic. The kernel is kernels/partition_segments.hpp.
+
+#include "../predicate.hpp"
+#include "../problem.hpp"
+
+#include <tessera/kernels/partition_segments.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::partition {
+
+struct LaneVotes {
+  static constexpr VariantInfo info{.name = "lane_votes",
+                                    .level = Level::lane,
+                                    .summary = "segments in the lanes of a thread, placed by their votes"};
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
+        : split_(exec, input.in.extent(0), input.parameters.segment, LessThanPivot<T>(input.parameters.pivot),
+                 input.parameters.team, "tessera::partition::lane_votes") {}
+
+    void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
+                    OutputOn<Partition, Exec, T> const& output) const {
+      split_(exec, input.in, output.values, output.left_count);
+    }
+    [[nodiscard]] std::string note() const { return split_.note(); }
+
+   private:
+    kernels::SegmentPartition<Exec, T, LessThanPivot<T>> split_;
+  };
+};
+
+VariantRows lane_votes() { return rows<Partition, LaneVotes>(); }
+
+}  // namespace tessera::partition

@@ -1,0 +1,47 @@
+/// \file
+/// Hillis and Steele's scan in one View of scratch: read to registers, barrier, add and write, barrier
+/// (collective/team/hillis_steele.hpp), in the two-level scheme (kernels/two_level_scan.hpp). Half of the scratch of
+/// `hillis_steele`, for twice its barriers.
+
+#include "../scan_plan.hpp"
+
+#include <array>
+#include <cmath>
+
+#include <tessera/collective/team/hillis_steele.hpp>
+#include <tessera/kernels/two_level_scan.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::prefix_sum {
+
+template <class Exec>
+struct ReadWriteSplitTile : kernels::TileScanInScratch {
+  static constexpr int values_per_element = 1;
+  // Values that a thread holds: on a GPU in registers, where 256 threads hold a tile. A host's few threads hold more, in
+  // their cache, so that they wait for each other less often.
+  static constexpr int items = is_gpu<Exec> ? 16 : 256;
+  [[nodiscard]] static std::array<int, 1> scratch(int tile, int) { return {tile}; }
+  /// One addition a sweep.
+  [[nodiscard]] static double rounding_steps(int tile, int) { return std::ceil(std::log2(tile)); }
+
+  template <class Member, class Values, class Op>
+  [[nodiscard]] KOKKOS_FUNCTION static kernels::ScannedTile<Values> run(Member const& team, Values const& tile, int n,
+                                                                        Op const& op) {
+    team::hillis_steele_in_place<items>(team, tile, n, op);
+    return {tile, true, op.identity()};
+  }
+};
+
+struct ReadWriteSplit {
+  static constexpr VariantInfo info{.name = "read_write_split",
+                                    .level = Level::team,
+                                    .summary = "the same sweeps in one buffer: read, barrier, add and write, barrier"};
+  template <class Exec, class T, class Op>
+  using Scan = kernels::TwoLevelScan<Exec, T, Op, ReadWriteSplitTile<Exec>>;
+  template <ExecutionSpace Exec, class T>
+  using Plan = ScanPlan<ReadWriteSplit, Exec, T>;
+};
+
+VariantRows read_write_split() { return rows<PrefixSum, ReadWriteSplit>(); }
+
+}  // namespace tessera::prefix_sum

@@ -1,0 +1,84 @@
+/// \file
+/// Kokkos' own scan of a team: Kokkos::parallel_scan over a TeamThreadRange, nested in the kernel, scans each tile in
+/// scratch, and tiles are joined by their totals (kernels/two_level_scan.hpp). Kokkos calls the loop's body twice for an
+/// element: first for what each thread adds up, then, with `final`, for the results.
+///
+/// Over a TeamVectorRange Kokkos has no scan on GPUs (4.6 and 5.2): the team's threads have one lane each.
+
+#include "../scan_plan.hpp"
+
+#include <array>
+
+#include <tessera/kernels/two_level_scan.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::prefix_sum {
+
+// A number whose + is Op: Kokkos joins what the threads of a team have with + and +=, and begins with 0. On CUDA the
+// later one comes first, and 8 bytes are what it keeps for a thread: Op must commute, and T be no wider.
+template <class T, class Op>
+struct Joined {
+  static_assert(Op::commutative && sizeof(T) <= 8, "Tessera: a team's scan joins 8 bytes a thread, in any order");
+  T value = Op{}.identity();
+
+  KOKKOS_DEFAULTED_FUNCTION Joined() = default;
+  KOKKOS_FUNCTION Joined(int /*zero*/) {}
+  KOKKOS_FUNCTION Joined& operator+=(Joined const& other) {
+    value = Op{}(value, other.value);
+    return *this;
+  }
+  [[nodiscard]] friend KOKKOS_FUNCTION Joined operator+(Joined a, Joined const& b) { return a += b; }
+};
+
+struct TeamScanTile : kernels::TileScanInScratch {
+  static constexpr int values_per_element = 1;
+  [[nodiscard]] static std::array<int, 1> scratch(int tile, int) { return {tile}; }
+  /// Kokkos does not say how it adds: no order has a longer chain.
+  [[nodiscard]] static double rounding_steps(int tile, int) { return tile; }
+
+  template <class Member, class Values, class Op>
+  [[nodiscard]] KOKKOS_FUNCTION static kernels::ScannedTile<Values> run(Member const& team, Values const& tile, int n,
+                                                                        Op const& op) {
+    using Running = Joined<typename Values::non_const_value_type, Op>;
+    team.team_barrier();
+    Kokkos::parallel_scan(Kokkos::TeamThreadRange(team, n), [&](int i, Running& running, bool final) {
+      running.value = op(running.value, tile(i));
+      if (final) tile(i) = running.value;
+    });
+    team.team_barrier();  // Kokkos does not promise one
+    return {tile, true, op.identity()};
+  }
+};
+
+template <class Exec, class T, class Op>
+struct KokkosTeamScan : kernels::TwoLevelScan<Exec, T, Op, TeamScanTile> {
+  using kernels::TwoLevelScan<Exec, T, Op, TeamScanTile>::TwoLevelScan;
+};
+
+// Segments are an operator that does not commute.
+template <class Exec, class T, class Op>
+struct KokkosTeamScan<Exec, T, collective::SegmentedOperator<T, Op>> {
+  using Elements = kernels::ScanElements<T, collective::SegmentedOperator<T, Op>>;
+
+  KokkosTeamScan(Exec const&, std::size_t, Elements const&, std::int64_t, std::int64_t, std::string const&) {
+    throw Skip("segments (Kokkos' scan of a team joins threads in any order; segments need theirs)");
+  }
+  template <class In, class Out>
+  void operator()(Exec const&, In const&, Out const&) const {}
+  [[nodiscard]] static double rounding_steps() { return 0; }
+  [[nodiscard]] static std::string note() { return {}; }
+};
+
+struct TeamScan {
+  static constexpr VariantInfo info{.name = "team_scan",
+                                    .level = Level::team,
+                                    .summary = "tiles scanned in scratch by Kokkos' scan of a team, then their totals"};
+  template <class Exec, class T, class Op>
+  using Scan = KokkosTeamScan<Exec, T, Op>;
+  template <ExecutionSpace Exec, class T>
+  using Plan = ScanPlan<TeamScan, Exec, T>;
+};
+
+VariantRows team_scan() { return rows<PrefixSum, TeamScan>(); }
+
+}  // namespace tessera::prefix_sum

@@ -1,0 +1,39 @@
+#pragma once
+/// \file
+/// Reduction of a tile in scratch by a tree whose strides halve: each level folds the upper half of what is left onto
+/// the lower. In CUDA's words sequential addressing: threads that work are neighbours, and so are their values. So whole
+/// warps fall idle, and banks do not conflict; tree_reduce.hpp has the other order (interleaved addressing), which
+/// combines neighbours.
+/// Source: Harris, Optimizing parallel reduction in CUDA (2007), reduction 3.
+
+#include <Kokkos_Macros.hpp>
+
+#include <tessera/collective/operators.hpp>
+#include <tessera/collective/team/team.hpp>
+
+namespace tessera::team {
+
+/// Reduces values(0) .. values(n-1) into values(0).
+///
+/// Who calls: every thread of the team, vector length 1. Scratch: the caller's `values`, n values, n >= 1; overwritten.
+/// Barriers: one before each level (so the caller needs none between filling `values` and the call) and one after the
+/// last: values(0) is valid for every thread. One a level is enough, without a register between reading and writing: a
+/// level writes below `stride`, and what it reads of others lies above. Operator: associative and commutative; any n, any
+/// team size.
+///
+/// Example, n = 5, sum: 3 1 4 1 5 -> stride 4: 8 1 4 1 -> stride 2: 12 2 -> stride 1: 14.
+template <Team M, class Values, class Op>
+KOKKOS_FUNCTION void fold_halves(M const& team, Values const& values, int n, Op const& op) {
+  static_assert(Op::commutative, "Tessera: fold_halves combines values that are no neighbours");
+  int stride = 1;  // the largest power of two below n
+  while (2 * stride < n) stride *= 2;
+  for (; stride > 0; stride /= 2) {
+    team.team_barrier();
+    for (int i = team.team_rank(); i < stride && i + stride < n; i += team.team_size()) {
+      values(i) = op(values(i), values(i + stride));
+    }
+  }
+  team.team_barrier();
+}
+
+}  // namespace tessera::team
