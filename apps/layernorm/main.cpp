@@ -1,0 +1,8 @@
+#include <tessera/driver/run.hpp>
+#include <tessera/table/app.hpp>
+
+namespace tessera::layernorm {
+App app();
+}
+
+int main(int argc, char** argv) { return tessera::run_app(tessera::layernorm::app(), argc, argv); }
