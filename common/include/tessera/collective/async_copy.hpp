@@ -40,7 +40,7 @@ template <class C>
 concept AsyncCopies = std::default_initializable<C> && requires(C const& copies, int* to, int const* from) {
   copies.template copy_async<4>(to, from, true);
   copies.commit();
-  copies.template wait<1>();
+  copies.template wait<0>();
 };
 
 /// A lane's copies by the hardware.
