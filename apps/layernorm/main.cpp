@@ -1,8 +1,7 @@
 #include <tessera/driver/run.hpp>
-#include <tessera/table/app.hpp>
 
 namespace tessera::layernorm {
 App app();
 }
 
-int main(int argc, char** argv) { return tessera::run_app(tessera::layernorm::app(), argc, argv); }
+int main(int argc, char** argv) { return tessera::run_app(tessera::layernorm::app, argc, argv); }
