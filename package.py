@@ -89,6 +89,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
         "finite_difference",
         "histogram",
         "lane_broadcast",
+        "layernorm",
         "layernorm_linear",
         "layernorm_linear_backward",
         "map",

@@ -9,9 +9,11 @@ namespace tessera::layernorm_linear {
 
 VariantRows direct();
 VariantRows unfused();
+VariantRows stored_rows();
+VariantRows two_launch();
 VariantRows fused();
 VariantRows kernels();
 
-App app() { return make_app<LayernormLinear>({direct(), unfused(), fused(), kernels()}); }
+App app() { return make_app<LayernormLinear>({direct(), unfused(), stored_rows(), two_launch(), fused(), kernels()}); }
 
 }  // namespace tessera::layernorm_linear

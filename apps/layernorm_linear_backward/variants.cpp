@@ -9,8 +9,9 @@ namespace tessera::layernorm_linear_backward {
 
 VariantRows unfused();
 VariantRows fused_atomic();
+VariantRows atomic_columns();
 VariantRows two_stage();
 
-App app() { return make_app<LayernormLinearBackward>({unfused(), fused_atomic(), two_stage()}); }
+App app() { return make_app<LayernormLinearBackward>({unfused(), fused_atomic(), atomic_columns(), two_stage()}); }
 
 }  // namespace tessera::layernorm_linear_backward

@@ -20,10 +20,11 @@ VariantRows naive();
 VariantRows scratch();
 VariantRows tiled();
 VariantRows tiled_overlap();
+VariantRows tiled_async();
 VariantRows register_tile();
 VariantRows kernels();
 
-App app() { return make_app<Matmul>({naive(), scratch(), tiled(), tiled_overlap(), register_tile(), kernels()}); }
+App app() { return make_app<Matmul>({naive(), scratch(), tiled(), tiled_overlap(), tiled_async(), register_tile(), kernels()}); }
 
 namespace {
 
@@ -56,7 +57,7 @@ std::vector<ParameterSpec> Matmul::parameters() {
       extent_parameter("n", "columns of the generated b and c"),
       extent_parameter("k", "columns of the generated a and rows of b"),
       {.name = "tile",
-       .help = "edge of the square tiles in scratch of tiled and tiled_overlap; 0: the variant's choice",
+       .help = "edge of the square tiles in scratch of the tiled variants, up to 32; 0: the variant's choice",
        .default_value = std::int64_t{0},
        .choices = {},
        .minimum = 0,

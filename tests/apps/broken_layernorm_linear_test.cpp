@@ -9,6 +9,7 @@
 
 #include "broken_rows.hpp"
 
+#include "../../apps/layernorm_linear/normalise_inside.hpp"
 #include "../../apps/layernorm_linear/problem.hpp"
 
 #include <tessera/kernels/gemm.hpp>
@@ -234,6 +235,43 @@ TEST(LayernormLinear, RowsByLanes) {
   run_on_every_space(make_app<LayernormLinear>({rows<LayernormLinear, ByLanes<8, false, 4>>(),
                                                 rows<LayernormLinear, ByLanes<32, false, 8>>()}),
                      {1, 2, 7, 31, 32, 33, 255, 256, 257, 1023});
+}
+
+// The product in one launch, its rows' statistics as a GPU's lane takes them.
+template <bool in_packs>
+struct InsideByOneLane {
+  static constexpr VariantInfo info{.name = "inside_by_one_lane",
+                                    .summary = "what fused does on a GPU, on every space"};
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  struct Plan {
+    using Load = NormaliseInside<Exec, T, 1, in_packs ? collective::pack_width<T> : 1, 8>;
+    Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& in)
+        : product(exec, in.rows(), in.outputs(), in.hidden()), hidden(in.hidden()) {}
+    void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& in,
+                    OutputOn<LayernormLinear, Exec, T> const& out) const {
+      Load const load{.x = in.x.data(),
+                      .gamma = in.gamma.data(),
+                      .beta = in.beta.data(),
+                      .cols = hidden,
+                      .eps = static_cast<T>(in.parameters.eps),
+                      .in_packs = in_packs};
+      product(exec, in.x, in.w, out.y, {.load = load, .store = {in.bias.data()}});
+    }
+    [[nodiscard]] double rounding_steps() const {
+      return Load::ByElements::sum_steps(hidden) + 11 + product.rounding_steps();
+    }
+
+    kernels::Gemm<Exec, T, kernels::ProductForm<false, true, Load, kernels::SumAndBias<T>>> product;
+    std::size_t hidden;
+  };
+};
+
+TEST(LayernormLinear, StatisticsInsideTheProduct) {
+  run_on_every_space(make_app<LayernormLinear>({rows<LayernormLinear, InsideByOneLane<true>>()}),
+                     {4, 8, 12, 32, 36, 128, 256, 260, 1028});
+  run_on_every_space(make_app<LayernormLinear>({rows<LayernormLinear, InsideByOneLane<false>>()}),
+                     {1, 2, 7, 8, 9, 31, 255, 257, 1023});
 }
 
 }  // namespace

@@ -1,8 +1,27 @@
-// Wrong products, each by one of the mistakes that the book's solutions and their readers make.
+// Wrong products, each by one of the mistakes that the book's solutions and their readers make; and the kernels that only
+// GPUs run, under teams that run their threads in the worst order.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
 
 #include "broken_rows.hpp"
 
+#include "adversarial_league.hpp"
+#include "adversarial_team.hpp"
+#include "guarded_array.hpp"
+
+#include "../../apps/matmul/async_product.hpp"
+#include "../../apps/matmul/overlapped_product.hpp"
 #include "../../apps/matmul/problem.hpp"
+
+#include <tessera/collective/async_copy.hpp>
+#include <tessera/collective/lane/lanes.hpp>
 
 namespace tessera::matmul {
 namespace {
@@ -153,6 +172,111 @@ TEST(BrokenMatmul, NotZeroed) { expect_caught<NotZeroed>(cube_of_19, {}, "[0] = 
 TEST(BrokenMatmul, LastTileOnly) { expect_caught<LastTileOnly>(cube_of_19, {}, "[0] = [0, 0]"); }
 TEST(BrokenMatmul, TransposedFactor) { expect_caught<TransposedFactor>(cube_of_19, {}, "[0] = [0, 0]"); }
 TEST(BrokenMatmul, WritesPastEnd) { expect_caught<WritesPastEnd>(7 * 30 * 11, wide, "past the end"); }
+
+// A league of a tiled kernel by teams of `threads`, in one scratch, the matrices just before memory that cannot be read.
+// Returns how many elements of c are wrong, over all orders of the threads.
+template <class Kernel, class T>
+std::size_t wrong_elements(int threads, int edge, std::size_t m, std::size_t n, std::size_t k) {
+  using Sum = Accumulator<T>;
+  test::GuardedArray<T> of_a(m * k + 1);
+  test::GuardedArray<T> of_b(k * n + 1);
+  test::GuardedArray<T> of_c(m * n + 1);
+  T* const a = of_a.last(m * k);
+  T* const b = of_b.last(k * n);
+  for (std::size_t i = 0; i < m * k; ++i) a[i] = static_cast<T>(i * 7 % 13) - T(5);
+  for (std::size_t i = 0; i < k * n; ++i) b[i] = static_cast<T>(i * 5 % 11) - T(4);
+  using Const = Array<T const**, Kokkos::HostSpace>;
+  test::AdversarialTeam team(threads);
+  std::vector<char> scratch(bytes_of_pairs<T>(Kernel::pairs, edge));
+  std::size_t wrong = 0;
+  for (test::Order const order : test::all_orders) {
+    T* const c = of_c.last(m * n);
+    std::fill(c, c + m * n, T(-77));
+    collective::MatrixTiles const tiles{.rows = m, .cols = n, .tile_rows = edge, .tile_cols = edge};
+    Kernel const kernel{Const(a, m, k), Const(b, k, n), Array<T**, Kokkos::HostSpace>(c, m, n), tiles, edge};
+    std::fill(scratch.begin(), scratch.end(), static_cast<char>(-1));  // NaN, once: the next team finds the last one's
+    std::optional<std::string> const error = team.run(order, 1, [&](test::AdversarialTeam::Member const& member) {
+      for (int rank = 0; rank < tiles.league_size(); ++rank) {
+        kernel(test::LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size())));
+      }
+    });
+    EXPECT_EQ(error.value_or(""), "");
+    EXPECT_TRUE(of_c.untouched());
+    for (std::size_t i = 0; i < m; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        Sum sum = 0;
+        for (std::size_t l = 0; l < k; ++l) sum += collective::product(a[i * k + l], b[l * n + j]);
+        if (c[i * n + j] != static_cast<T>(sum)) ++wrong;
+      }
+    }
+  }
+  return wrong;
+}
+
+// Around the edges of tiles of 5 and of 8: short ones on every side, one slice, many, and none.
+template <class Kernel, class T>
+void expect_right() {
+  for (int const threads : {1, 3, 4}) {
+    for (int const edge : {1, 5, 8}) {
+      for (auto const& [m, n, k] : {std::array<std::size_t, 3>{1, 1, 1},
+                                    {8, 8, 8},
+                                    {9, 7, 17},
+                                    {5, 16, 40},
+                                    {13, 11, 3},
+                                    {3, 19, 33},
+                                    {4, 6, 0}}) {
+        std::size_t const wrong = wrong_elements<Kernel, T>(threads, edge, m, n, k);
+        EXPECT_EQ(wrong, 0u) << m << " x " << n << " x " << k << ", tiles of " << edge << ", teams of " << threads;
+      }
+    }
+  }
+}
+
+using ByThread = lane::Emulated<tile_lanes>;
+using collective::Arrival;
+template <class T>
+using Overlapped = OverlappedProduct<test::AdversarialSpace, T, ByThread, 8>;
+template <class T, class Copies, int stages = 2>
+using Async = AsyncProduct<test::AdversarialSpace, T, ByThread, 8, Copies, stages>;
+using Early = collective::EmulatedCopies<Arrival::at_once>;
+using Late = collective::EmulatedCopies<Arrival::at_wait>;
+
+TEST(TiledProducts, OverlapInAnyOrder) {
+  expect_right<Overlapped<float>, float>();
+  expect_right<Overlapped<double>, double>();
+  expect_right<Overlapped<std::int32_t>, std::int32_t>();
+}
+TEST(TiledProducts, AsyncInAnyOrder) {
+  expect_right<Async<float, Early>, float>();
+  expect_right<Async<float, Late>, float>();
+  expect_right<Async<double, Late>, double>();
+  expect_right<Async<std::int32_t, Early>, std::int32_t>();
+  expect_right<Async<float, Early, 3>, float>();
+  expect_right<Async<float, Late, 3>, float>();
+  expect_right<Async<float, collective::HardwareCopies>, float>();
+}
+
+// Waits for one group too few.
+struct WaitsTooLittle : Late {
+  template <int N>
+  KOKKOS_FUNCTION void wait() const {
+    Late::wait<N + 1>();
+  }
+};
+// Copies also what lies outside of the matrices, as if it were the first element.
+struct IgnoresTheMask : Late {
+  template <int Bytes>
+  KOKKOS_FUNCTION void copy_async(void* to, void const* from, bool) const {
+    Late::copy_async<Bytes>(to, from, true);
+  }
+};
+
+TEST(BrokenMatmul, AsyncWaitsTooLittle) {
+  EXPECT_GT((wrong_elements<Async<float, WaitsTooLittle>, float>(3, 5, 9, 7, 17)), 0u);
+}
+TEST(BrokenMatmul, AsyncIgnoresTheMask) {
+  EXPECT_GT((wrong_elements<Async<float, IgnoresTheMask>, float>(3, 5, 9, 7, 17)), 0u);
+}
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -1,13 +1,16 @@
 /// \file
-/// The rows' statistics, then a product that normalises x as it loads it: ln is never stored. An element of x is
-/// normalised once for each block of outputs.
+/// One launch: the product of kernels/gemm.hpp normalises x as it loads it, and takes the statistics of a row itself, each
+/// time that it begins with one: on a GPU a lane once for its row of a block, on a host a thread for every step along k.
+/// Nothing is stored but y; a row's statistics are computed once more for each block of outputs.
 
+#include <cstddef>
 #include <type_traits>
 
+#include "../normalise_inside.hpp"
 #include "../problem.hpp"
 
+#include <tessera/collective/pack.hpp>
 #include <tessera/kernels/gemm.hpp>
-#include <tessera/kernels/layer_norm.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear {
@@ -16,43 +19,41 @@ struct Fused {
   static constexpr VariantInfo info{
       .name = "fused",
       .level = Level::team,
-      .summary = "statistics of rows, then a tiled product that normalises what it loads"};
+      .summary = "one launch: a tiled product that takes the rows' statistics and normalises what it loads"};
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
-        : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team,
-                      "tessera::layernorm_linear::fused::statistics"),
-          product_(exec, input.rows(), input.outputs(), input.hidden(), Product::team_if_open(input.parameters.team),
+        : product_(exec, input.rows(), input.outputs(), input.hidden(), Product::team_if_open(input.parameters.team),
                    "tessera::layernorm_linear::fused::product"),
-          mean_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::fused::mean"),
-                input.rows()),
-          inv_std_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::fused::inv_std"),
-                   input.rows()) {}
+          hidden_(input.hidden()) {}
 
     void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
                     OutputOn<LayernormLinear, Exec, T> const& output) const {
-      auto const& [x, gamma, beta, w, bias, parameters] = input;
-      layer_norm_.statistics(exec, x, mean_, inv_std_);
-      product_(exec, x, w, output.y,
-               {.load = layer_norm_.on_load(x, gamma, beta, mean_, inv_std_), .store = {bias.data()}});
+      T const* const x = input.x.data();
+      Load const load{.x = x,
+                      .gamma = input.gamma.data(),
+                      .beta = input.beta.data(),
+                      .cols = hidden_,
+                      .eps = static_cast<T>(input.parameters.eps),
+                      .in_packs = hidden_ % Load::pack == 0 && collective::is_aligned_for_packs<Load::pack>(x)};
+      product_(exec, input.x, input.w, output.y, {.load = load, .store = {input.bias.data()}});
     }
 
-    /// A row's sum to ln with its 2, the product, the bias.
+    /// A row's sum by the lanes that have it, 8 to an xhat, 2 to ln, the product, the bias.
     [[nodiscard]] double rounding_steps() const {
-      return layer_norm_.rounding_steps() + 2 + product_.rounding_steps() + 1;
+      return Load::ByElements::sum_steps(hidden_) + 8 + 2 + product_.rounding_steps() + 1;
     }
 
    private:
-    using Form = kernels::ProductForm<false, true, kernels::NormaliseOnLoad<T>, kernels::SumAndBias<T>>;
+    using Load = NormaliseInside<Exec, T>;
+    using Form = kernels::ProductForm<false, true, Load, kernels::SumAndBias<T>>;
     using Product = kernels::Gemm<Exec, T, Form>;
 
-    kernels::LayerNorm<Exec, T> layer_norm_;
     Product product_;
-    Kokkos::View<T*, typename Exec::memory_space> mean_;
-    Kokkos::View<T*, typename Exec::memory_space> inv_std_;
+    std::size_t hidden_;
   };
 };
 

@@ -1,19 +1,22 @@
 /// \file
-/// Two steps: ln = layernorm(x) to memory, then the product of ln and w transposed, which adds the bias as it stores.
+/// The book's four kernels, one after the other: layernorm to memory, w transposed, the product of both, the bias.
 
+#include <cstdint>
 #include <type_traits>
 
 #include "../problem.hpp"
 
 #include <tessera/kernels/gemm.hpp>
 #include <tessera/kernels/layer_norm.hpp>
+#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/kernels/transpose.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear {
 
 struct Unfused {
   static constexpr VariantInfo info{
-      .name = "unfused", .level = Level::team, .summary = "layernorm to memory, then a tiled product with the bias"};
+      .name = "unfused", .level = Level::team, .summary = "four kernels: layernorm, transpose, product, bias"};
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
@@ -22,15 +25,29 @@ struct Unfused {
     Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
         : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team,
                       "tessera::layernorm_linear::unfused::layernorm"),
+          transpose_(exec, input.outputs(), input.hidden(), input.parameters.team,
+                     "tessera::layernorm_linear::unfused::transpose"),
           product_(exec, input.rows(), input.outputs(), input.hidden(), Product::team_if_open(input.parameters.team),
                    "tessera::layernorm_linear::unfused::product"),
           ln_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::unfused::ln"), input.rows(),
-              input.hidden()) {}
+              input.hidden()),
+          w_transposed_(
+              Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::unfused::w_transposed"),
+              input.hidden(), input.outputs()) {}
 
     void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
                     OutputOn<LayernormLinear, Exec, T> const& output) const {
+      auto const bias = input.bias;
+      auto const y = output.y;
+      if (y.size() == 0) return;
       layer_norm_(exec, input.x, input.gamma, input.beta, ln_);
-      product_(exec, ln_, input.w, output.y, {.load = {}, .store = {input.bias.data()}});
+      transpose_(exec, input.w, w_transposed_);
+      product_(exec, ln_, w_transposed_, y);
+      Kokkos::parallel_for(
+          "tessera::layernorm_linear::unfused::bias",
+          kernels::columns_first<std::int64_t>(
+              exec, {.rows = y.extent(0), .cols = y.extent(1), .tile_rows = 8, .tile_cols = 32}),
+          KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { y(row, col) += bias(col); });
     }
 
     /// A row's sum to ln with its 2, the product, the bias.
@@ -39,12 +56,13 @@ struct Unfused {
     }
 
    private:
-    using Form = kernels::ProductForm<false, true, kernels::AsStored, kernels::SumAndBias<T>>;
-    using Product = kernels::Gemm<Exec, T, Form>;
+    using Product = kernels::Gemm<Exec, T>;
 
     kernels::LayerNorm<Exec, T> layer_norm_;
+    kernels::Transpose<Exec, T> transpose_;
     Product product_;
     Array<T**, typename Exec::memory_space> ln_;
+    Array<T**, typename Exec::memory_space> w_transposed_;
   };
 };
 

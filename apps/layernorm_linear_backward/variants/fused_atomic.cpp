@@ -1,22 +1,24 @@
 /// \file
-/// As two_stage, but sums of columns are added to the outputs atomically, in whatever order they come: fewer launches,
-/// and other bits on every run.
+/// One launch for all gradients: a team takes a few rows and adds what they give to dgamma, dbeta, dw and dbias atomically,
+/// in whatever order teams come: other bits on every run. q, the gradient of ln, waits in the memory of dx for its own
+/// row's means, so that nothing else is stored.
 
-#include <algorithm>
+#include <cstddef>
 #include <type_traits>
 
-#include "../column_sums.hpp"
-#include "../gradient_rows.hpp"
 #include "../problem.hpp"
 
+#include <tessera/core/scratch.hpp>
+#include <tessera/core/tiles.hpp>
+#include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear_backward {
 
 struct FusedAtomic {
   static constexpr VariantInfo info{.name = "fused_atomic",
-                                    .level = Level::lane,
-                                    .summary = "row work fused, sums of columns by atomic additions",
+                                    .level = Level::team,
+                                    .summary = "one launch: a team some rows, all parameters' gradients by atomics",
                                     .deterministic = false};
 
   template <ExecutionSpace Exec, class T>
@@ -26,43 +28,109 @@ struct FusedAtomic {
     static constexpr bool atomic_sums = true;
 
     Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input)
-        : work_(exec, input, "tessera::layernorm_linear_backward::fused_atomic"),
-          chunks_(static_cast<int>(std::clamp<std::size_t>(input.rows() / 32, 1, 256))) {
-      int const threads = kernels::team_size(exec, input.parameters.team, Columns::vector_length);
-      double const of_chunk = Columns(nullptr, input.rows(), 1, chunks_, {nullptr}).rounding_steps(threads);
-      steps_ = LayernormLinearBackward::chain(
-          {.row = work_.rows.row_steps(),
-           .q = work_.product_q.rounding_steps(),
-           .means = work_.rows.mean_steps(),
-           // At worst one thread's, one chunk's sum after the other.
-           .columns = work_.rows.column_steps() + static_cast<double>(work_.rows.sum_rows()),
-           .dw = work_.product_dw.rounding_steps(),
-           .dbias = of_chunk + chunks_});
-    }
+        : threads_(kernels::team_size(exec, input.parameters.team, lanes)),
+          league_(league_of(tiles_of(input.rows(), rows_of_team))) {}
 
     void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input,
                     OutputOn<LayernormLinearBackward, Exec, T> const& output) const {
-      auto const& [x, gamma, beta, w, grad_y, parameters] = input;
-      Kokkos::deep_copy(exec, output.dgamma, T(0));
-      Kokkos::deep_copy(exec, output.dbeta, T(0));
-      Kokkos::deep_copy(exec, output.dbias, T(0));
-      work_.product_q(exec, grad_y, w, work_.q);
-      work_.rows("tessera::layernorm_linear_backward::fused_atomic::rows", exec,
-                 {x.data(), work_.q.data(), gamma.data(), beta.data(), output.dx.data(), work_.ln.data(), nullptr,
-                  output.dgamma.data(), output.dbeta.data()});
-      Columns(grad_y.data(), input.rows(), input.outputs(), chunks_, {output.dbias.data()})
-          .enqueue("tessera::layernorm_linear_backward::fused_atomic::bias", exec, parameters.team);
-      work_.product_dw(exec, grad_y, work_.ln, output.dw);
+      using Policy = Kokkos::TeamPolicy<Exec>;
+      using Statistics = ScratchView<T*, Exec>;
+      auto const x = input.x;
+      auto const gamma = input.gamma;
+      auto const beta = input.beta;
+      auto const w = input.w;
+      auto const grad_y = input.grad_y;
+      auto const dx = output.dx;
+      auto const dgamma = output.dgamma;
+      auto const dbeta = output.dbeta;
+      auto const dw = output.dw;
+      auto const dbias = output.dbias;
+      auto const eps = static_cast<T>(input.parameters.eps);
+      Kokkos::deep_copy(exec, dgamma, T(0));  // what is added to
+      Kokkos::deep_copy(exec, dbeta, T(0));
+      Kokkos::deep_copy(exec, dw, T(0));
+      Kokkos::deep_copy(exec, dbias, T(0));
+      if (league_ == 0) return;
+      Kokkos::parallel_for(
+          "tessera::layernorm_linear_backward::fused_atomic::rows",
+          with_scratch(Policy(exec, league_, threads_, lanes), 2 * Statistics::shmem_size(rows_of_team)),
+          KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+            Statistics const means(team.team_scratch(0), rows_of_team);
+            Statistics const inv_stds(team.team_scratch(0), rows_of_team);
+            std::size_t const outputs = w.extent(0);
+            std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * rows_of_team;
+            std::size_t const end = Kokkos::min(begin + rows_of_team, x.extent(0));
+            auto const row = Kokkos::TeamVectorRange(team, x.extent(1));
+            auto const count = static_cast<T>(x.extent(1));
+
+            for (std::size_t r = begin; r < end; ++r) {
+              T const first = x(r, 0);  // distances from it are exact where the mean is large and the variance small
+              T sum = 0;
+              Kokkos::parallel_reduce(row, [&](std::size_t h, T& part) { part += x(r, h) - first; }, sum);
+              T const mean = sum / count;
+              T squares = 0;
+              Kokkos::parallel_reduce(
+                  row,
+                  [&](std::size_t h, T& part) {
+                    T const deviation = (x(r, h) - first) - mean;
+                    part += deviation * deviation;
+                  },
+                  squares);
+              T const inv_std = T(1) / Kokkos::sqrt(squares / count + eps);
+              Kokkos::parallel_for(row, [&](std::size_t h) {
+                T q = 0;
+                for (std::size_t o = 0; o < outputs; ++o) q += grad_y(r, o) * w(o, h);
+                dx(r, h) = q;
+              });
+              team.team_barrier();
+              T sum_of_g = 0;  // g = q * gamma
+              Kokkos::parallel_reduce(row, [&](std::size_t h, T& part) { part += dx(r, h) * gamma(h); }, sum_of_g);
+              T sum_of_gx = 0;
+              Kokkos::parallel_reduce(
+                  row,
+                  [&](std::size_t h, T& part) { part += dx(r, h) * gamma(h) * (((x(r, h) - first) - mean) * inv_std); },
+                  sum_of_gx);
+              T const mean_of_g = sum_of_g / count;
+              T const mean_of_gx = sum_of_gx / count;
+              Kokkos::parallel_for(row, [&](std::size_t h) {
+                T const q = dx(r, h);
+                T const xhat = ((x(r, h) - first) - mean) * inv_std;
+                Kokkos::atomic_add(&dgamma(h), q * xhat);
+                Kokkos::atomic_add(&dbeta(h), q);
+                dx(r, h) = inv_std * ((q * gamma(h) - mean_of_g) - xhat * mean_of_gx);
+              });
+              Kokkos::single(Kokkos::PerTeam(team), [&]() {
+                means(r - begin) = mean;
+                inv_stds(r - begin) = inv_std;
+              });
+            }
+
+            team.team_barrier();  // all rows' statistics stand in scratch
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, outputs), [&](std::size_t o) {
+              Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, x.extent(1)), [&](std::size_t h) {
+                T sum = 0;
+                for (std::size_t r = begin; r < end; ++r) {
+                  T const xhat = ((x(r, h) - x(r, 0)) - means(r - begin)) * inv_stds(r - begin);
+                  sum += grad_y(r, o) * (gamma(h) * xhat + beta(h));
+                }
+                Kokkos::atomic_add(&dw(o, h), sum);
+              });
+              Kokkos::single(Kokkos::PerThread(team), [&]() {
+                T sum = 0;
+                for (std::size_t r = begin; r < end; ++r) sum += grad_y(r, o);
+                Kokkos::atomic_add(&dbias(o), sum);
+              });
+            });
+            leave_scratch(team);
+          });
     }
 
-    [[nodiscard]] double rounding_steps() const { return steps_; }
-
    private:
-    using Columns = ColumnSums<Exec, T, AtomicSums<T>>;
+    static constexpr int lanes = is_gpu<Exec> ? 32 : 1;
+    static constexpr std::size_t rows_of_team = 8;
 
-    ProductsAndRows<Exec, T> work_;
-    int chunks_;
-    double steps_ = 0;
+    int threads_;
+    int league_;
   };
 };
 

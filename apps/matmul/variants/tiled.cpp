@@ -1,47 +1,86 @@
 /// \file
-/// A team makes one square tile of c: tiles of a and b pass through its scratch, where every element is used `tile`
-/// times.
+/// A team makes one square tile of c: tiles of a and b pass through its scratch, slice by slice along k, and every element
+/// there is used `tile` times. The sums stay in registers: lane x of thread y has column x of the rows y, y + threads, ...
 
 #include "../problem.hpp"
 #include "../square_tiles.hpp"
 
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
 
-namespace {
-
-template <class Exec, class Sum>
-struct TiledProduct : SquareTiles<Exec, Sum> {
-  using Base = SquareTiles<Exec, Sum>;
-  using Base::Base;
-  static constexpr int tile_count = 3;
-  static constexpr char const* label = "tessera::matmul::tiled::product";
-
-  KOKKOS_FUNCTION void operator()(typename Base::Member const& team) const {
-    Sum* const a = this->in_scratch(team, 1);
-    Sum* const b = this->in_scratch(team, 1);
-    Sum* const sums = this->in_scratch(team, 1);
-    auto const place = this->tiles.place(team.league_rank());
-    this->clear(team, sums);
-    for (std::size_t k = 0; k < this->of.k; k += this->edge) {
-      this->load(team, place, k, a, b);
-      team.team_barrier();
-      this->multiply(team, a, b, sums);
-      team.team_barrier();  // the tiles are loaded again, by the next k or, on hosts, the next team
-    }
-    this->store(team, place, sums);
-  }
-};
-
-}  // namespace
-
 struct Tiled {
   static constexpr VariantInfo info{
-      .name = "tiled", .level = Level::team, .summary = "square tiles of a and b in scratch, zero-filled at the edges"};
+      .name = "tiled", .level = Level::team, .summary = "square tiles of a and b in scratch, sums in registers"};
 
   template <ExecutionSpace Exec, class T>
-  using Plan = SquareTilesPlan<Exec, T, TiledProduct>;
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input) : shape_(square_tiles<Exec, T>(exec, input, 1)) {}
+
+    void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
+                    OutputOn<Matmul, Exec, T> const& output) const {
+      using Policy = Kokkos::TeamPolicy<Exec>;
+      using Member = typename Policy::member_type;
+      using Lanes = lane::On<Exec, tile_lanes>;
+      using Sum = Accumulator<T>;
+      constexpr int rows = rows_of_thread<Exec>;
+      auto const a = input.a;
+      auto const b = input.b;
+      auto const c = output.c;
+      auto const tiles = shape_.tiles;
+      int const edge = shape_.edge;
+      if (shape_.league == 0) return;
+      Kokkos::parallel_for(
+          "tessera::matmul::tiled::product",
+          with_scratch(Policy(exec, shape_.league, shape_.threads, shape_.lanes), shape_.bytes),
+          KOKKOS_LAMBDA(Member const& team) {
+            ScratchTile<T, Exec> const tile_a(team.team_scratch(0), edge, edge);
+            ScratchTile<T, Exec> const tile_b(team.team_scratch(0), edge, tile_lanes);
+            auto const place = tiles.place(team.league_rank());
+            std::size_t const inner = a.extent(1);
+            Lanes const lanes;
+            typename Lanes::template Value<Sum> sums[rows];
+            for (auto& sum : sums) sum = lanes.template fill<Sum>(Sum(0));
+
+            for (std::size_t k = 0; k < inner; k += edge) {
+              Kokkos::parallel_for(Kokkos::TeamThreadRange(team, edge), [&](int row) {
+                Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, tile_lanes), [&](int col) {
+                  bool const in_a = row < place.row_count && k + col < inner;
+                  bool const in_b = k + row < inner && col < place.col_count;
+                  if (col < edge) tile_a(row, col) = in_a ? a(place.row + row, k + col) : T(0);
+                  tile_b(row, col) = in_b ? b(k + row, place.col + col) : T(0);
+                });
+              });
+              team.team_barrier();
+              for (int i = 0; i < edge; ++i) {
+                for (int r = 0; r < rows; ++r) {
+                  int const row = team.team_rank() + r * team.team_size();
+                  if (row >= edge) continue;
+                  T const factor = tile_a(row, i);
+                  lanes.each([&](int lane, Sum& sum) { sum += collective::product(factor, tile_b(i, lane)); }, sums[r]);
+                }
+              }
+              leave_scratch(team);  // the tiles are loaded again, with the next slice or, on hosts, by the next team
+            }
+
+            for (int r = 0; r < rows; ++r) {
+              int const row = team.team_rank() + r * team.team_size();
+              if (row >= place.row_count) continue;
+              lanes.each(
+                  [&](int lane, Sum const& sum) {
+                    if (lane < place.col_count) c(place.row + row, place.col + lane) = static_cast<T>(sum);
+                  },
+                  sums[r]);
+            }
+          });
+    }
+
+   private:
+    SquareTiles shape_;
+  };
 };
 
 VariantRows tiled() { return rows<Matmul, Tiled>(); }

@@ -1,0 +1,43 @@
+#pragma once
+/// \file
+/// Mean and sum of squared deviations of a part of a row, and their merge: what makes a variance in one sweep, without
+/// E[x^2] - E[x]^2.
+///
+/// Sources: B. P. Welford, Note on a method for calculating corrected sums of squares and products (1962), for one element
+/// more; T. F. Chan, G. H. Golub, R. J. LeVeque, Updating formulae and a pairwise algorithm for computing sample variances
+/// (1979), for two parts.
+
+#include <Kokkos_Macros.hpp>
+
+namespace tessera::layernorm {
+
+/// Of `count` numbers.
+template <class T>
+struct Moments {
+  T count = 0;
+  T mean = 0;
+  T squares = 0;  ///< sum of the squared distances from the mean
+
+  /// Example: 1 3 -> count 2, mean 2, squares 2.
+  KOKKOS_FUNCTION void add(T value) {
+    count += T(1);
+    T const distance = value - mean;
+    mean += distance / count;
+    squares += distance * (value - mean);
+  }
+};
+
+/// The moments of both parts together. An empty part changes nothing, not a bit.
+struct MergeMoments {
+  template <class T>
+  [[nodiscard]] KOKKOS_FUNCTION Moments<T> operator()(Moments<T> const& a, Moments<T> const& b) const {
+    if (b.count == T(0)) return a;
+    if (a.count == T(0)) return b;
+    T const count = a.count + b.count;
+    T const distance = b.mean - a.mean;
+    T const share = b.count / count;
+    return {count, a.mean + distance * share, a.squares + b.squares + distance * distance * (a.count * share)};
+  }
+};
+
+}  // namespace tessera::layernorm

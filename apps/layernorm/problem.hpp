@@ -1,0 +1,110 @@
+#pragma once
+/// \file
+/// layernorm: y = gamma * (x - mean) / sqrt(variance + eps) + beta for each row of x.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <tessera/core/info.hpp>
+#include <tessera/core/linear_layer.hpp>
+#include <tessera/core/random.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::layernorm {
+
+struct Layernorm {
+  static constexpr AppInfo info{.name = "layernorm",
+                                .summary = "y[r, h] = gamma[h] * (x[r, h] - mean_r) / sqrt(var_r + eps) + beta[h]"};
+
+  struct Parameters {
+    std::int64_t rows = 0;    ///< of the generated x; 0: from the size
+    std::int64_t hidden = 0;  ///< columns of the generated x; 0: from the size
+    double eps = 1e-5;        ///< added to each row's variance
+    std::int64_t team = 0;    ///< threads; 0: the variant's choice
+
+    /// Throws UserError if eps is not above zero.
+    [[nodiscard]] static Parameters from(ParameterMap const& map);
+    /// As those of a layer with one output.
+    [[nodiscard]] LinearLayer layer() const {
+      return {.rows = rows, .hidden = hidden, .outputs = 1, .eps = eps, .team = team};
+    }
+  };
+  [[nodiscard]] static std::vector<ParameterSpec> parameters();
+  /// Throws UserError for integers, and for an eps that the dtype cannot hold.
+  static void check(Parameters const& parameters, DType dtype) { needs_dtype(parameters.layer(), dtype); }
+
+  /// A normalised row has roots and quotients: no data are exact.
+  static constexpr std::array data{DataKind::random, DataKind::adversarial};
+
+  /// x [R, H], gamma [H], beta [H].
+  template <class T, class Memory>
+  struct Input {
+    Array<T const**, Memory> x;
+    Array<T const*, Memory> gamma;
+    Array<T const*, Memory> beta;
+    Parameters parameters;
+
+    static constexpr std::array<std::string_view, 3> names{"x", "gamma", "beta"};
+    static auto fields(auto& self) { return std::tie(self.x, self.gamma, self.beta); }
+  };
+
+  /// y [R, H].
+  template <class T, class Memory>
+  struct Output {
+    Array<T**, Memory> y;
+
+    static constexpr std::array<std::string_view, 1> names{"y"};
+    static auto fields(auto& self) { return std::tie(self.y); }
+  };
+
+  /// `size` is the number of elements of x, R H: what is given is divided out of it. Of the rest hidden is the largest
+  /// power of two not above the root, rows the others. Example: 2^24 -> 4096 rows of 4096.
+  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
+    LinearLayer const layer = parameters.layer().of_size(size);
+    Shape const of_row{layer.x_shape()[1]};
+    return {layer.x_shape(), of_row, of_row};
+  }
+
+  /// Throws UserError, naming both shapes, if the fields do not go together, or if rows have no elements.
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
+    needs_layer(input[0], input[1], input[2], {0, input[0][1]});
+    return {input[0]};
+  }
+
+  /// Rows with a mean of 2, a gamma around 1.
+  template <class T>
+  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
+    T const value = drawn<T>(draw);
+    if (draw.data != DataKind::random) return value;
+    if (draw.field == 0) return T(2) + value;
+    if (draw.field == 1) return T(1) + value / T(2);
+    return value;
+  }
+
+  /// The longest sum: over a row.
+  [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) { return input[0][1]; }
+
+  /// Of an element: the sum, the deviation's square and its sum, xhat, and ln: 8.
+  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
+    double const elements = static_cast<double>(count_of(input[0]));
+    double const of_row = static_cast<double>(input[0][1]);
+    return {.bytes = (2 * elements + 2 * of_row) * static_cast<double>(size_of(dtype)), .flops = 8 * elements};
+  }
+
+  /// A row's sum, 8 for an xhat (verify/normalised_rows.hpp), 2 for y: one after the other, or by lanes and the few merges
+  /// of these, which are more where a row is short.
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
+    return static_cast<double>(input[0][1]) + 48;
+  }
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+};
+
+}  // namespace tessera::layernorm

@@ -1,0 +1,40 @@
+/// \file
+/// 8 or 32 lanes a row, which hold it in registers from its sum to its result: kernels/layer_norm.hpp.
+
+#include <type_traits>
+
+#include "../problem.hpp"
+
+#include <tessera/kernels/layer_norm.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::layernorm {
+
+struct LanesPerRow {
+  static constexpr VariantInfo info{
+      .name = "lanes_per_row", .level = Level::lane, .summary = "a few lanes a row, held in registers"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<Layernorm, Exec, T> const& input)
+        : layer_norm_(exec, input.x.extent(0), input.x.extent(1), input.parameters.eps, input.parameters.team,
+                      "tessera::layernorm::lanes_per_row::rows") {}
+
+    void operator()(Exec const& exec, InputOn<Layernorm, Exec, T> const& input,
+                    OutputOn<Layernorm, Exec, T> const& output) const {
+      layer_norm_(exec, input.x, input.gamma, input.beta, output.y);
+    }
+
+    /// To an xhat, 2 for y.
+    [[nodiscard]] double rounding_steps() const { return layer_norm_.rounding_steps() + 2; }
+
+   private:
+    kernels::LayerNorm<Exec, T> layer_norm_;
+  };
+};
+
+VariantRows lanes_per_row() { return rows<Layernorm, LanesPerRow>(); }
+
+}  // namespace tessera::layernorm

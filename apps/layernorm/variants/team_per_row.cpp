@@ -1,0 +1,74 @@
+/// \file
+/// The plain Kokkos answer: a team a row, a nested reduction for its mean and one for its variance, and a loop over it for
+/// the result.
+
+#include <type_traits>
+
+#include "../problem.hpp"
+
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::layernorm {
+
+struct TeamPerRow {
+  static constexpr VariantInfo info{
+      .name = "team_per_row", .level = Level::team, .summary = "a team a row, nested reductions, the baseline"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<Layernorm, Exec, T> const& input)
+        : rows_(league_of(input.x.extent(0))),
+          threads_(kernels::team_size(exec, input.parameters.team, lanes)),
+          steps_(static_cast<double>(input.x.extent(1)) + 10) {}
+
+    void operator()(Exec const& exec, InputOn<Layernorm, Exec, T> const& input,
+                    OutputOn<Layernorm, Exec, T> const& output) const {
+      using Policy = Kokkos::TeamPolicy<Exec>;
+      auto const x = input.x;
+      auto const gamma = input.gamma;
+      auto const beta = input.beta;
+      auto const y = output.y;
+      auto const eps = static_cast<T>(input.parameters.eps);
+      if (rows_ == 0) return;
+      Kokkos::parallel_for(
+          "tessera::layernorm::team_per_row::rows", Policy(exec, rows_, threads_, lanes),
+          KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+            auto const r = team.league_rank();
+            auto const row = Kokkos::TeamVectorRange(team, x.extent(1));
+            auto const count = static_cast<T>(x.extent(1));
+            T const first = x(r, 0);  // distances from it are exact where the mean is large and the variance small
+            T sum = 0;
+            Kokkos::parallel_reduce(row, [&](std::size_t h, T& part) { part += x(r, h) - first; }, sum);
+            T const mean = sum / count;
+            T squares = 0;
+            Kokkos::parallel_reduce(
+                row,
+                [&](std::size_t h, T& part) {
+                  T const deviation = (x(r, h) - first) - mean;
+                  part += deviation * deviation;
+                },
+                squares);
+            T const inv_std = T(1) / Kokkos::sqrt(squares / count + eps);
+            Kokkos::parallel_for(
+                row, [&](std::size_t h) { y(r, h) = gamma(h) * (((x(r, h) - first) - mean) * inv_std) + beta(h); });
+          });
+    }
+
+    /// A row's sum, 8 for an xhat, 2 for y.
+    [[nodiscard]] double rounding_steps() const { return steps_; }
+
+   private:
+    static constexpr int lanes = is_gpu<Exec> ? 32 : 1;
+
+    int rows_;
+    int threads_;
+    double steps_;
+  };
+};
+
+VariantRows team_per_row() { return rows<Layernorm, TeamPerRow>(); }
+
+}  // namespace tessera::layernorm

@@ -1,0 +1,93 @@
+/// \file
+/// Mean and variance in one sweep over the row, by Welford's recurrence: each of 32 lanes has the moments of every 32nd
+/// element, and a butterfly merges them (moments.hpp). A second sweep writes the result.
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "../moments.hpp"
+#include "../problem.hpp"
+
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/thread/reduce.hpp>
+#include <tessera/core/tiles.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::layernorm {
+
+struct Welford {
+  static constexpr VariantInfo info{.name = "welford",
+                                    .level = Level::lane,
+                                    .summary = "32 lanes a row, mean and variance in one sweep (Welford, Chan)"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<Layernorm, Exec, T> const& input)
+        : threads_(kernels::team_size(exec, input.parameters.team, vector_length)),
+          league_(league_of(tiles_of(input.x.extent(0), static_cast<std::size_t>(threads_)))),
+          hidden_(input.x.extent(1)) {}
+
+    void operator()(Exec const& exec, InputOn<Layernorm, Exec, T> const& input,
+                    OutputOn<Layernorm, Exec, T> const& output) const {
+      using Policy = Kokkos::TeamPolicy<Exec>;
+      auto const x = input.x;
+      auto const gamma = input.gamma;
+      auto const beta = input.beta;
+      auto const y = output.y;
+      auto const eps = static_cast<T>(input.parameters.eps);
+      if (league_ == 0) return;
+      Kokkos::parallel_for(
+          "tessera::layernorm::welford::rows", Policy(exec, league_, threads_, vector_length),
+          KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+            // A row a thread, with all its lanes; nothing waits for another thread.
+            std::size_t const r = static_cast<std::size_t>(team.league_rank()) * team.team_size() + team.team_rank();
+            if (r >= x.extent(0)) return;
+            Lanes const lanes;
+            std::size_t const hidden = x.extent(1);
+            T const first = x(r, 0);  // distances from it are exact where the mean is large and the variance small
+            auto parts = lanes.template fill<Moments<T>>(Moments<T>{});
+            for (std::size_t h = 0; h < hidden; h += Lanes::width) {
+              lanes.each(
+                  [&](int lane, Moments<T>& part) {
+                    if (h + lane < hidden) part.add(x(r, h + lane) - first);
+                  },
+                  parts);
+            }
+            Moments<T> const row = thread::reduce<Moments<T>>(lanes, parts, MergeMoments{});
+            T const inv_std = T(1) / Kokkos::sqrt(row.squares / static_cast<T>(hidden) + eps);
+            for (std::size_t h = 0; h < hidden; h += Lanes::width) {
+              lanes.each(
+                  [&](int lane, Moments<T> const&) {
+                    std::size_t const at = h + lane;
+                    if (at < hidden) y(r, at) = gamma(at) * (((x(r, at) - first) - row.mean) * inv_std) + beta(at);
+                  },
+                  parts);
+            }
+          });
+    }
+
+    /// Of an element of a lane 5: distance, quotient and sum of a mean, whose errors enter the squares once and a half
+    /// (their distances from running means are at most twice those from the last one, by their squares); of a merge 6.
+    /// Then 8 for an xhat and 2 for y.
+    [[nodiscard]] double rounding_steps() const {
+      double const merges = std::ceil(std::log2(static_cast<double>(std::min<std::size_t>(hidden_, Lanes::width))));
+      return 5 * static_cast<double>(tiles_of(hidden_, std::size_t{Lanes::width})) + 6 * merges + 10;
+    }
+
+   private:
+    using Lanes = lane::On<Exec, 32>;
+    static constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
+
+    int threads_;
+    int league_;
+    std::size_t hidden_;
+  };
+};
+
+VariantRows welford() { return rows<Layernorm, Welford>(); }
+
+}  // namespace tessera::layernorm

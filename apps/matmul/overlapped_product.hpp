@@ -1,0 +1,88 @@
+#pragma once
+/// \file
+/// The kernel of tiled_overlap: a lane loads its part of the next slice's tiles to registers before the multiply-adds of
+/// this slice, and puts it into the other pair of tiles after them. On a GPU the loads are under way meanwhile; on a host
+/// they are not, and only tests run it there.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+
+#include "tile_sums.hpp"
+
+#include <tessera/collective/matrix_tiles.hpp>
+#include <tessera/core/scratch.hpp>
+#include <tessera/core/spaces.hpp>
+
+namespace tessera::matmul {
+
+/// \tparam Rows of a tile that a thread may have, at least `edge` over the threads of a team
+template <class Exec, class T, class Lanes, int Rows>
+struct OverlappedProduct {
+  using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
+  using Tiles = ScratchTiles<T, Exec>;
+  using Place = collective::MatrixTiles::Place;
+  using Held = typename Lanes::template Value<T>;
+  static constexpr int pairs = 2;
+
+  Array<T const**, typename Exec::memory_space> a;
+  Array<T const**, typename Exec::memory_space> b;
+  Array<T**, typename Exec::memory_space> c;
+  collective::MatrixTiles tiles;
+  int edge;
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Tiles const tiles_a(team.team_scratch(0), pairs, edge, edge);
+    Tiles const tiles_b(team.team_scratch(0), pairs, edge, tile_lanes);
+    auto const place = tiles.place(team.league_rank());
+    std::size_t const inner = a.extent(1);
+    Lanes const lanes;
+    TileSums<T, Lanes, Rows> sums(lanes);
+    Held held_a[Rows];  // this lane's part of a slice: column `lane` of the thread's rows
+    Held held_b[Rows];
+    if (inner > 0) load(team, lanes, place, 0, held_a, held_b);
+    int pair = 0;
+    for (std::size_t k = 0; k < inner; k += edge, pair = 1 - pair) {
+      put(team, lanes, held_a, held_b, tiles_a, tiles_b, pair);
+      // One barrier a slice: behind it this pair is whole, and nobody reads the other one any more.
+      team.team_barrier();
+      if (k + edge < inner) load(team, lanes, place, k + edge, held_a, held_b);
+      sums.add(team, tiles_a, tiles_b, pair);
+    }
+    sums.store(team, place, c);
+    leave_scratch(team);
+  }
+
+ private:
+  KOKKOS_FUNCTION void load(Member const& team, Lanes const& lanes, Place const& place, std::size_t k, Held* held_a,
+                            Held* held_b) const {
+    std::size_t const inner = a.extent(1);
+    for (int r = 0; r < Rows; ++r) {
+      int const row = team.team_rank() + r * team.team_size();
+      lanes.each(
+          [&](int lane, T& of_a, T& of_b) {
+            bool const in_a = row < place.row_count && lane < edge && k + lane < inner;
+            bool const in_b = row < edge && k + row < inner && lane < place.col_count;
+            of_a = in_a ? a(place.row + row, k + lane) : T(0);
+            of_b = in_b ? b(k + row, place.col + lane) : T(0);
+          },
+          held_a[r], held_b[r]);
+    }
+  }
+
+  KOKKOS_FUNCTION void put(Member const& team, Lanes const& lanes, Held const* held_a, Held const* held_b,
+                           Tiles const& tiles_a, Tiles const& tiles_b, int pair) const {
+    for (int r = 0; r < Rows; ++r) {
+      int const row = team.team_rank() + r * team.team_size();
+      if (row >= edge) continue;
+      lanes.each(
+          [&](int lane, T const& of_a, T const& of_b) {
+            if (lane < edge) tiles_a(pair, row, lane) = of_a;
+            tiles_b(pair, row, lane) = of_b;
+          },
+          held_a[r], held_b[r]);
+    }
+  }
+};
+
+}  // namespace tessera::matmul

@@ -1,0 +1,63 @@
+#pragma once
+/// \file
+/// A thread's part of a square tile of c, as sums in the registers of its lanes: see variants/tiled.cpp, which has the same
+/// steps in one piece. Lane x of thread y has column x of the rows y, y + threads, ...
+
+#include <Kokkos_Core.hpp>
+
+#include "square_tiles.hpp"
+
+#include <tessera/collective/accumulator.hpp>
+#include <tessera/collective/matrix_tiles.hpp>
+
+namespace tessera::matmul {
+
+/// \tparam Rows of a tile that a thread may have, at least its edge over the threads of a team
+template <class T, class Lanes, int Rows>
+class TileSums {
+ public:
+  using Sum = collective::Accumulator<T>;
+  static_assert(Lanes::width == tile_lanes);
+
+  KOKKOS_FUNCTION explicit TileSums(Lanes const& lanes) : lanes_(lanes) {
+    for (auto& sum : sums_) sum = lanes.template fill<Sum>(Sum(0));
+  }
+
+  /// Adds the products of a slice of k. Who calls: all threads of the team, after a barrier behind the tiles' loads.
+  /// Barriers: none; the caller needs one before the tiles are loaded again.
+  ///
+  /// \param a [pairs, edge, edge] in scratch
+  /// \param b [pairs, edge, tile_lanes]
+  template <class Member, class Tiles>
+  KOKKOS_FUNCTION void add(Member const& team, Tiles const& a, Tiles const& b, int pair) {
+    int const edge = static_cast<int>(a.extent(1));
+    for (int i = 0; i < edge; ++i) {
+      for (int r = 0; r < Rows; ++r) {
+        int const row = team.team_rank() + r * team.team_size();
+        if (row >= edge) continue;
+        T const factor = a(pair, row, i);
+        lanes_.each([&](int lane, Sum& sum) { sum += collective::product(factor, b(pair, i, lane)); }, sums_[r]);
+      }
+    }
+  }
+
+  /// Stores what lies in the matrix c.
+  template <class Member, class Matrix>
+  KOKKOS_FUNCTION void store(Member const& team, collective::MatrixTiles::Place const& place, Matrix const& c) const {
+    for (int r = 0; r < Rows; ++r) {
+      int const row = team.team_rank() + r * team.team_size();
+      if (row >= place.row_count) continue;
+      lanes_.each(
+          [&](int lane, Sum const& sum) {
+            if (lane < place.col_count) c(place.row + row, place.col + lane) = static_cast<T>(sum);
+          },
+          sums_[r]);
+    }
+  }
+
+ private:
+  Lanes lanes_;
+  typename Lanes::template Value<Sum> sums_[Rows];
+};
+
+}  // namespace tessera::matmul

@@ -1,0 +1,51 @@
+/// \file
+/// tiled with an asynchronous copy into scratch: a lane asks the hardware to copy its part of the next slice, and
+/// multiplies meanwhile. No register holds what is on its way, and no instruction stores it. The kernel is
+/// async_product.hpp; CUDA has such copies from compute capability 8.0 on (cp.async), elsewhere the row is skipped.
+
+#include <string>
+
+#include "../async_product.hpp"
+#include "../problem.hpp"
+#include "../square_tiles.hpp"
+
+#include <tessera/collective/async_copy.hpp>
+#include <tessera/core/scratch.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::matmul {
+
+struct TiledAsync {
+  static constexpr VariantInfo info{.name = "tiled_async",
+                                    .level = Level::team,
+                                    .summary = "as tiled, tiles filled by asynchronous copies (CUDA's cp.async)"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
+        : shape_(square_tiles<Exec, T>(exec, input, Kernel::pairs)) {
+      if (!collective::has_async_copies(exec)) {
+        throw Skip("asynchronous copies into scratch (CUDA has them, from compute capability 8.0 on, " +
+                   std::string(space_name<Exec>()) + " here does not)");
+      }
+    }
+
+    void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
+                    OutputOn<Matmul, Exec, T> const& output) const {
+      if (shape_.league == 0) return;
+      Kokkos::TeamPolicy<Exec> const policy(exec, shape_.league, shape_.threads, shape_.lanes);
+      Kokkos::parallel_for("tessera::matmul::tiled_async::product", with_scratch(policy, shape_.bytes),
+                           Kernel{input.a, input.b, output.c, shape_.tiles, shape_.edge});
+    }
+
+   private:
+    using Kernel = AsyncProduct<Exec, T, lane::On<Exec, tile_lanes>, rows_of_thread<Exec>, collective::HardwareCopies>;
+
+    SquareTiles shape_;
+  };
+};
+
+VariantRows tiled_async() { return rows<Matmul, TiledAsync>(); }
+
+}  // namespace tessera::matmul

@@ -1,0 +1,151 @@
+#pragma once
+/// \file
+/// Copies from memory into scratch that are under way while their thread goes on: no register holds what is copied.
+///
+/// Models of one concept:
+/// - HardwareCopies: CUDA's cp.async, from compute capability 8.0 on; see has_async_copies(). Device code that is compiled
+///   for less copies at once.
+/// - EmulatedCopies<Arrival>: a host's, for tests. Hardware may copy at any time between copy_async() and wait(): one model
+///   does it at the earliest, one at the latest moment. Code that is right with both waits for what it reads, and does not
+///   copy to where somebody still reads.
+///
+/// A lane (emulated lanes: a thread) has an object of its own:
+///   copy_async<Bytes>(to, from, take)   starts a copy of 4, 8 or 16 bytes, both sides aligned so; without `take` the bytes
+///                                       become zero, and `from` is not read (it must not be null all the same)
+///   commit()                            all copies since the last commit are a group; an empty group is one, too
+///   wait<N>()                           all groups but the last N have arrived, for the lane that copied
+///
+/// Who calls: any lane, also under a condition that differs between lanes; but count the groups: wait() is by their number.
+/// Scratch: where the copies go. Barriers: none; other threads see what was copied after wait() and then a barrier of the
+/// team, and what is copied to must not be read by anybody, which takes a barrier before copy_async().
+///
+/// Example: copy_async<4>(s, x, true); commit(); copy_async<4>(s + 1, x + 1, false); commit();
+///   wait<1>() -> s[0] is x[0], s[1] unknown;  wait<0>() -> s[1] is 0.
+///
+/// Source: NVIDIA, PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy", cp.async.
+
+#include <Kokkos_Core.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+#include <tessera/core/spaces.hpp>
+
+namespace tessera::collective {
+
+/// What a kernel may ask of its copies.
+template <class C>
+concept AsyncCopies = std::default_initializable<C> && requires(C const& copies, int* to, int const* from) {
+  copies.template copy_async<4>(to, from, true);
+  copies.commit();
+  copies.template wait<0>();
+};
+
+/// A lane's copies by the hardware.
+class HardwareCopies {
+ public:
+  template <int Bytes>
+  KOKKOS_FUNCTION void copy_async(void* to, void const* from, bool take) const {
+    static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "Tessera: an asynchronous copy has 4, 8 or 16 bytes");
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    auto const target = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    int const taken = take ? Bytes : 0;  // the rest of the bytes become zero
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
+                 :
+                 : "r"(target), "l"(__cvta_generic_to_global(from)), "n"(Bytes), "r"(taken)
+                 : "memory");
+#else
+    auto* const bytes = static_cast<char*>(to);
+    for (int i = 0; i < Bytes; ++i) bytes[i] = take ? static_cast<char const*>(from)[i] : char{0};
+#endif
+  }
+  KOKKOS_FUNCTION void commit() const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" : : : "memory");
+#endif
+  }
+  template <int N>
+  KOKKOS_FUNCTION void wait() const {
+    static_assert(N >= 0);
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" : : "n"(N) : "memory");
+#endif
+  }
+};
+
+/// When an emulated copy happens.
+enum class Arrival { at_once, at_wait };
+
+/// A host thread's copies, with all the lanes that it emulates. On a device it does nothing.
+template <Arrival arrival>
+class EmulatedCopies {
+ public:
+  KOKKOS_FUNCTION EmulatedCopies() { KOKKOS_IF_ON_HOST((queue_ = new Queue;)) }
+  KOKKOS_FUNCTION ~EmulatedCopies() { KOKKOS_IF_ON_HOST((delete queue_;)) }
+  EmulatedCopies(EmulatedCopies const&) = delete;
+  EmulatedCopies& operator=(EmulatedCopies const&) = delete;
+
+  template <int Bytes>
+  KOKKOS_FUNCTION void copy_async(void* to, void const* from, bool take) const {
+    static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "Tessera: an asynchronous copy has 4, 8 or 16 bytes");
+    KOKKOS_IF_ON_HOST((queue_->start({to, take ? from : nullptr, Bytes});))
+  }
+  KOKKOS_FUNCTION void commit() const { KOKKOS_IF_ON_HOST((queue_->ends.push_back(queue_->copies.size());)) }
+  template <int N>
+  KOKKOS_FUNCTION void wait() const {
+    static_assert(N >= 0);
+    KOKKOS_IF_ON_HOST((queue_->let_arrive(N);))
+  }
+
+ private:
+  struct Copy {
+    void* to;
+    void const* from;  // null: zeros
+    std::size_t bytes;
+
+    void carry_out() const {
+      if (from != nullptr) {
+        std::memcpy(to, from, bytes);
+      } else {
+        std::memset(to, 0, bytes);
+      }
+    }
+  };
+  struct Queue {
+    std::vector<Copy> copies;
+    std::vector<std::size_t> ends;  // of the groups
+
+    void start(Copy const& copy) {
+      if (arrival == Arrival::at_once) {
+        copy.carry_out();
+      } else {
+        copies.push_back(copy);
+      }
+    }
+    void let_arrive(std::size_t all_but) {
+      if (ends.size() <= all_but) return;
+      std::size_t const groups = ends.size() - all_but;
+      std::size_t const arrived = ends[groups - 1];
+      for (std::size_t i = 0; i < arrived; ++i) copies[i].carry_out();
+      copies.erase(copies.begin(), copies.begin() + static_cast<std::ptrdiff_t>(arrived));
+      ends.erase(ends.begin(), ends.begin() + static_cast<std::ptrdiff_t>(groups));
+      for (std::size_t& end : ends) end -= arrived;
+    }
+  };
+
+  Queue* queue_ = nullptr;
+};
+
+/// Whether the device copies into scratch asynchronously, and this build asks it to.
+template <ExecutionSpace Exec>
+[[nodiscard]] bool has_async_copies([[maybe_unused]] Exec const& exec) {
+#if defined(KOKKOS_ENABLE_CUDA) && !defined(KOKKOS_ARCH_MAXWELL) && !defined(KOKKOS_ARCH_PASCAL) && \
+    !defined(KOKKOS_ARCH_VOLTA) && !defined(KOKKOS_ARCH_TURING75)
+  if constexpr (std::same_as<Exec, Kokkos::Cuda>) return exec.cuda_device_prop().major >= 8;
+#endif
+  return false;
+}
+
+}  // namespace tessera::collective
