@@ -172,7 +172,7 @@ TEST(BrokenButterfly, NoLaunch) {
 TEST(Butterfly, LanesAndScratchGiveTheSameValues) {
   // Of +0 and -0 either may be the extreme; all other bits are the same.
   testing::expect_same_bits(app(), "lanes", "scratch", "pair_swap");
-  testing::expect_same_bits(app(), "reduce_broadcast", "scratch", "pair_swap");
+  testing::expect_same_bits(app(), "pack_swap", "scratch", "pair_swap");
   testing::expect_same_bits(app(), "lanes", "scratch", "max");
   testing::expect_same_bits(app(), "lanes", "direct", "minmax_parity");
 }
@@ -184,10 +184,31 @@ TEST(Butterfly, SaysWhatToUseForWholeArrays) {
     for (std::int64_t const segment : {0, 32}) {
       auto const problem_case = all.generate(row.dtype, 100, 1, testing::with_defaults(all, with("max", segment)));
       std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 1);
-      if ((row.info.name == "reduce_broadcast") == (segment == 0)) {
+      if (row.info.name != "pack_swap" && (row.info.name == "reduce_broadcast") == (segment == 0)) {
         EXPECT_EQ(outcome, "") << testing::name_of(all, row);
       } else {
         EXPECT_TRUE(outcome.starts_with("skipped: ") && outcome.find("--variant") != std::string::npos) << outcome;
+      }
+    }
+  }
+}
+
+// A variant's name is what it does: pairs are not reduced, and packs hold pairs and no segments.
+TEST(Butterfly, SaysWhatItHasNoPairsOrFoldsFor) {
+  App const all = app();
+  for (Row const& row : all.rows) {
+    for (char const* const op : {"pair_swap", "max", "minmax_parity"}) {
+      for (std::int64_t const segment : {0, 32}) {
+        bool const pairs = std::string(op) == "pair_swap";
+        if (row.info.name != "reduce_broadcast" && row.info.name != "pack_swap") continue;
+        auto const problem_case = all.generate(row.dtype, 100, 1, testing::with_defaults(all, with(op, segment)));
+        std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 1);
+        bool const takes = row.info.name == "pack_swap" ? pairs : !pairs && segment == 0;
+        if (takes) {
+          EXPECT_EQ(outcome, "") << testing::name_of(all, row);
+        } else {
+          EXPECT_TRUE(outcome.starts_with("skipped: ") && outcome.find("--variant") != std::string::npos) << outcome;
+        }
       }
     }
   }
