@@ -16,9 +16,10 @@ VariantRows plain();
 VariantRows direct();
 VariantRows scratch();
 VariantRows lanes();
+VariantRows pack_swap();
 VariantRows reduce_broadcast();
 
-App app() { return make_app<Butterfly>({plain(), direct(), scratch(), lanes(), reduce_broadcast()}); }
+App app() { return make_app<Butterfly>({plain(), direct(), scratch(), lanes(), pack_swap(), reduce_broadcast()}); }
 
 std::vector<ParameterSpec> Butterfly::parameters() {
   return {

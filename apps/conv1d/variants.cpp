@@ -15,9 +15,12 @@ VariantRows plain();
 VariantRows direct();
 VariantRows single_team();
 VariantRows scratch_halo();
+VariantRows zero_padded();
 VariantRows register_window();
 
-App app() { return make_app<Conv1d>({plain(), direct(), single_team(), scratch_halo(), register_window()}); }
+App app() {
+  return make_app<Conv1d>({plain(), direct(), single_team(), scratch_halo(), zero_padded(), register_window()});
+}
 
 std::vector<ParameterSpec> Conv1d::parameters() {
   return {
@@ -28,7 +31,7 @@ std::vector<ParameterSpec> Conv1d::parameters() {
        .minimum = 1,
        .shapes_generated = true},
       {.name = "tile",
-       .help = "elements of a tile (scratch_halo, register_window); 0: the variant's choice",
+       .help = "elements of a tile (scratch_halo, zero_padded, register_window); 0: the variant's choice",
        .default_value = std::int64_t{0},
        .choices = {},
        .minimum = 0,

@@ -84,7 +84,7 @@ struct PrefixSum : ArrayProblem<Parameters> {
 
   /// On several ranks.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
-  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
+  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows, Split::whole}; }
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);

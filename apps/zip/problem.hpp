@@ -18,7 +18,7 @@
 namespace tessera::zip {
 
 struct Parameters {
-  std::int64_t tile = 0;  ///< elements of a thread's contiguous tile; 0: the variant's choice
+  std::int64_t tile = 0;  ///< elements of a contiguous tile, packs for manual_vector; 0: the variant's choice
   std::int64_t team = 0;  ///< threads; 0: the variant's choice
 
   [[nodiscard]] static Parameters from(ParameterMap const& map);

@@ -11,6 +11,7 @@
 
 namespace tessera::zip {
 
+VariantRows range();
 VariantRows elementwise();
 VariantRows tiled();
 VariantRows manual_vector();
@@ -18,12 +19,12 @@ VariantRows vectorize();
 VariantRows team_vector();
 VariantRows distributed();
 
-App app() { return make_app<Zip>({elementwise(), tiled(), manual_vector(), vectorize(), team_vector(), distributed()}); }
+App app() { return make_app<Zip>({range(), elementwise(), tiled(), manual_vector(), vectorize(), team_vector(), distributed()}); }
 
 std::vector<ParameterSpec> Zip::parameters() {
   return {
       {.name = "tile",
-       .help = "elements of a thread's contiguous tile; 0: the variant's choice",
+       .help = "elements of a contiguous tile, packs for manual_vector; 0: the variant's choice",
        .default_value = std::int64_t{0},
        .choices = {},
        .minimum = 0,

@@ -30,16 +30,25 @@ def uneven_case(name, description, queries, keys, dim, dtype, **parameters):
                           matrix(keys, dim, dtype, 29, 97), **parameters)
 
 
-def cases():
+def of_seed_42(queries, keys, dim=16):
+    """As the book draws them: the legacy generator, q, then k, then v."""
     random = np.random.RandomState(42)
-    q = (random.randn(16) * 0.1).astype(FLOAT).reshape(1, 16)
-    k = (random.randn(16, 16) * 0.1).astype(FLOAT)
-    v = (random.randn(16, 16) * 0.1).astype(FLOAT)
-    puzzle = attention_case("puzzle_p19", "P19: one query, 16 keys of 16 elements, randn * 0.1 of seed 42", q, k, v)
+    return [(random.randn(rows, dim) * 0.1).astype(FLOAT) for rows in (queries, keys, keys)]
+
+
+def cases():
+    q, k, v = of_seed_42(1, 16)
+    puzzle = attention_case("puzzle_p17", "P17: one query, 16 keys of 16 elements, randn * 0.1 of seed 42", q, k, v)
     out = puzzle.expected["out"]
     assert np.allclose(out[0, :5], [-0.00935538, -0.0243433, 0.00306551, 0.02346884, 0.019306], rtol=0, atol=5e-9)
     assert abs(np.linalg.norm(wide(out)) - 0.092764) < 5e-7
     yield puzzle
+    for n in (32, 64):
+        yield attention_case(f"puzzle_p17_n{n}", f"P17, longer sequences: one query, {n} keys of 16 elements",
+                             *of_seed_42(1, n))
+    for queries in (2, 4, 8):
+        yield attention_case(f"puzzle_p17_batch{queries}", f"P17, batched: {queries} queries, 16 keys of 16 elements",
+                             *of_seed_42(queries, 16))
     for t in FLOATS:
         yield uneven_case("uneven", "7 queries, 53 keys of 19 elements, no symmetry", 7, 53, 19, t, scale=0.25)
         yield uneven_case("packs", "rows of whole packs: 9 queries, 70 keys of 64 elements", 9, 70, 64, t, scale=0.125)

@@ -16,14 +16,15 @@ def correlated(a, k):
     return stored(out, a.dtype)
 
 
-def conv1d_case(name, description, a, k):
-    return Case(name + SUFFIX[a.dtype], description, {"a": a, "k": k}, {"out": correlated(a, k)})
+def conv1d_case(name, description, a, k, **parameters):
+    return Case(name + SUFFIX[a.dtype], description, {"a": a, "k": k}, {"out": correlated(a, k)}, parameters)
 
 
-def puzzle_case(name, description, n, taps, wanted):
+def puzzle_case(name, description, n, taps, wanted, **parameters):
     """The book's numbers, not only NumPy's."""
     def of(dtype):
-        case = conv1d_case(name, description, np.arange(n).astype(dtype), np.arange(taps).astype(dtype))
+        a, k = np.arange(n).astype(dtype), np.arange(taps).astype(dtype)
+        case = conv1d_case(name, description, a, k, **parameters)
         assert case.expected["out"].tolist() == wanted, name
         return case
     return of
@@ -31,11 +32,13 @@ def puzzle_case(name, description, n, taps, wanted):
 
 def cases():
     simple = puzzle_case("puzzle_p11_simple", "P11: n = 6, K = 3, a[i] = i, k[j] = j", 6, 3, [5, 8, 11, 14, 5, 0])
-    block = puzzle_case("puzzle_p11_block", "P11: n = 15, K = 4: more than one tile", 15, 4,
-                        [14, 20, 26, 32, 38, 44, 50, 56, 62, 68, 74, 80, 41, 14, 0])
+    block = puzzle_case("puzzle_p11_block", "P11: n = 15, K = 4, tiles of 8: the last three outputs of the first tile "
+                        "need the second", 15, 4, [14, 20, 26, 32, 38, 44, 50, 56, 62, 68, 74, 80, 41, 14, 0], tile=8)
     for t in ALL:
         yield simple(t)
         yield block(t)
+        yield conv1d_case("tiles", "tiles of 7, which are not aligned for packs, the last one short; a halo longer than a tile",
+                          uneven(101, t), uneven(13, t, 11, 23, 4), tile=7)
         for taps in (1, 5, 64):
             yield conv1d_case(f"uneven_k{taps:02}", f"no power of two, no symmetry, K = {taps}", uneven(1001, t),
                               uneven(taps, t, 11, 23, 4))

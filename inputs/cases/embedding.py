@@ -25,10 +25,17 @@ def indices(batch, length, rows):
 
 def cases():
     for t in ALL:
-        puzzle = embedding_case("puzzle_p21", "P21 in small: 2 x 3 indices into 5 rows of 4", [[0, 4, 2], [1, 1, 3]],
-                                table(5, 4, t))
-        assert puzzle.expected["out"][0, 1].tolist() == [9, 10, 11, 12]
+        # 0.1 0.2 0.3 0.4 | 0.5 0.6 0.7 0.8 | ...; integers ten times that.
+        numbers = np.arange(1, 41).reshape(10, 4)
+        puzzle = embedding_case("puzzle_p19", "P19: 2 x 3 indices into 10 rows of 4, 0.1 0.2 0.3 0.4 and so on",
+                                [[1, 5, 2], [7, 1, 9]], stored(numbers if t == INT32 else numbers / 10, t))
+        for at, wanted in (((0, 0), [5, 6, 7, 8]), ((0, 2), [9, 10, 11, 12])):
+            wanted = np.array(wanted)
+            assert np.array_equal(puzzle.expected["out"][at], stored(wanted if t == INT32 else wanted / 10, t))
         yield puzzle
+        small = embedding_case("small", "2 x 3 indices into 5 rows of 4", [[0, 4, 2], [1, 1, 3]], table(5, 4, t))
+        assert small.expected["out"][0, 1].tolist() == [9, 10, 11, 12]
+        yield small
         yield embedding_case("uneven", "5 x 13 indices into 29 rows of 37, some out of range", indices(5, 13, 29),
                              table(29, 37, t))
         yield embedding_case("packs", "3 x 11 indices into 19 rows of 48: whole packs", indices(3, 11, 19),

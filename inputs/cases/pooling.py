@@ -16,15 +16,15 @@ def pooled(a, window, op):
     return stored(out, a.dtype)
 
 
-def pooling_case(name, description, a, window=3, op="sum"):
+def pooling_case(name, description, a, window=3, op="sum", **parameters):
     expected = {"out": pooled(a, window, op)}
-    return Case(name + SUFFIX[a.dtype], description, {"a": a}, expected, {"window": window, "op": op})
+    return Case(name + SUFFIX[a.dtype], description, {"a": a}, expected, {"window": window, "op": op, **parameters})
 
 
-def puzzle_case(name, description, n, wanted):
+def puzzle_case(name, description, n, wanted, **parameters):
     """The book's numbers, not only NumPy's."""
     def of(dtype):
-        case = pooling_case(name, description, np.arange(n).astype(dtype))
+        case = pooling_case(name, description, np.arange(n).astype(dtype), **parameters)
         for i, value in wanted.items():
             assert case.expected["out"][i] == value, (name, i)
         return case
@@ -34,11 +34,13 @@ def puzzle_case(name, description, n, wanted):
 def cases():
     p09 = puzzle_case("puzzle_p09", "P9: a = 0..7, window 3 -> 0 1 3 6 9 12 15 18", 8,
                       dict(enumerate([0, 1, 3, 6, 9, 12, 15, 18])))
-    p09_tiles = puzzle_case("puzzle_p09_tiles", "P9: a = 0..15: out[8] = 21 and out[9] = 24 need the tile before", 16,
-                            {8: 21, 9: 24})
+    p09_tiles = puzzle_case("puzzle_p09_tiles", "P9: a = 0..15 in tiles of 8: out[8] = 21 and out[9] = 24 need the "
+                            "tile before", 16, {8: 21, 9: 24}, tile=8)
     for t in ALL:
         yield p09(t)
         yield p09_tiles(t)
+        yield pooling_case("tiles", "tiles of 7, which are not aligned for packs, the last one short; a halo longer than a tile",
+                           uneven(101, t), 13, "sum", tile=7)
         for op in ("sum", "max") + (("mean",) if t != INT32 else ()):
             yield pooling_case(f"uneven_{op}", "no power of two, no symmetry, window 37", uneven(1001, t), 37, op)
         yield pooling_case("window_1", "a window of one element is a copy", uneven(101, t), 1)

@@ -37,6 +37,7 @@ def cases():
                               np.array([1, 2, 3, 4], t))
         assert np.allclose(puzzle.expected["y"], [0.0320586, 0.08714432, 0.2368828, 0.6439143], rtol=1e-6)
         yield puzzle
+        yield softmax_case("puzzle_p16_128", "P16: the puzzle's 128 elements, 0 1 2 ... 127", np.arange(128, dtype=t))
         yield from all_axes("uneven", "31 x 37, no symmetry", uneven(31 * 37, t).reshape(31, 37))
         yield from all_axes("equal", "all equal: 1 / count", np.full((7, 12), -3.25, t))
         yield from all_axes("large", "+-1e4: the maximum must be subtracted",

@@ -5,12 +5,12 @@ import numpy as np
 from cases.common import ALL, FLOAT, FLOATS, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, stored, uneven, wide
 
 
-def zip_case(name, description, a, b, out=None):
+def zip_case(name, description, a, b, out=None, **parameters):
     with np.errstate(invalid="ignore", over="ignore"):
         total = stored(wide(a) + wide(b), a.dtype)
     if out is not None:
         assert np.array_equal(total, out), (name, total)
-    return Case(name + SUFFIX[a.dtype], description, {"a": a, "b": b}, {"out": total})
+    return Case(name + SUFFIX[a.dtype], description, {"a": a, "b": b}, {"out": total}, parameters)
 
 
 def cases():
@@ -18,13 +18,15 @@ def cases():
         a = np.arange(4).astype(t)
         yield zip_case("puzzle_p02", "P2: a = b = 0..3 -> 0 2 4 6", a, a, [0, 2, 4, 6])
         i = np.arange(1024)
-        yield zip_case("puzzle_p21", "P21: a[i] = 2i, b[i] = 2i + 1 -> 4i + 1", (2 * i).astype(t),
-                       (2 * i + 1).astype(t), 4 * i + 1)
+        yield zip_case("puzzle_p21", "P21: a[i] = 2i, b[i] = 2i + 1 -> 4i + 1, tiles of 32", (2 * i).astype(t),
+                       (2 * i + 1).astype(t), 4 * i + 1, tile=32)
         yield zip_case("uneven", "no power of two, no symmetry", uneven(1001, t), uneven(1001, t, 11, 23, 4))
-    for n in (16, 128):  # the rest of the sweep (2^20) is too large to ship: --size generates it
+        yield zip_case("tiles", "tiles of 7: they begin within packs, and the last one is short", uneven(101, t),
+                       uneven(101, t, 11, 23, 4), tile=7)
+    for n, tile in ((16, 4), (128, 16)):  # the third, 2^20 in tiles of 1024, is too large to ship: --sweep generates it
         i = np.arange(n)
-        yield zip_case(f"sweep_{n:03}", f"P21 sweep: {n} elements", (2 * i).astype(FLOAT), (2 * i + 1).astype(FLOAT),
-                       4 * i + 1)
+        yield zip_case(f"sweep_{n:03}", f"P21's benchmark: {n} elements in tiles of {tile}", (2 * i).astype(FLOAT),
+                       (2 * i + 1).astype(FLOAT), 4 * i + 1, tile=tile)
     yield zip_case("empty", "no elements", np.empty(0, FLOAT), np.empty(0, FLOAT))
     yield zip_case("single", "one element", np.array([5], FLOAT), np.array([-7], FLOAT), [-2])
     for t in FLOATS:

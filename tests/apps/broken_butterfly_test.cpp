@@ -6,9 +6,11 @@
 #include "broken_rows.hpp"
 #include "segment_checks.hpp"
 
+#include "../../apps/butterfly/butterfly_rules.hpp"
 #include "../../apps/butterfly/problem.hpp"
 
 #include <tessera/collective/lane/lanes.hpp>
+#include <tessera/kernels/segments.hpp>
 
 namespace tessera::butterfly {
 
@@ -172,7 +174,7 @@ TEST(BrokenButterfly, NoLaunch) {
 TEST(Butterfly, LanesAndScratchGiveTheSameValues) {
   // Of +0 and -0 either may be the extreme; all other bits are the same.
   testing::expect_same_bits(app(), "lanes", "scratch", "pair_swap");
-  testing::expect_same_bits(app(), "reduce_broadcast", "scratch", "pair_swap");
+  testing::expect_same_bits(app(), "pack_swap", "scratch", "pair_swap");
   testing::expect_same_bits(app(), "lanes", "scratch", "max");
   testing::expect_same_bits(app(), "lanes", "direct", "minmax_parity");
 }
@@ -184,10 +186,63 @@ TEST(Butterfly, SaysWhatToUseForWholeArrays) {
     for (std::int64_t const segment : {0, 32}) {
       auto const problem_case = all.generate(row.dtype, 100, 1, testing::with_defaults(all, with("max", segment)));
       std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 1);
-      if ((row.info.name == "reduce_broadcast") == (segment == 0)) {
+      if (row.info.name != "pack_swap" && (row.info.name == "reduce_broadcast") == (segment == 0)) {
         EXPECT_EQ(outcome, "") << testing::name_of(all, row);
       } else {
         EXPECT_TRUE(outcome.starts_with("skipped: ") && outcome.find("--variant") != std::string::npos) << outcome;
+      }
+    }
+  }
+}
+
+// Every rule where a lane holds one element a row, and partners are in other lanes.
+template <class Exec, class T>
+struct OneElement : kernels::SegmentTuning<Exec, T> {
+  static constexpr int pack = 1;
+};
+template <class Exec, class Rule>
+using ByElement = kernels::SegmentLanes<Exec, Rule, OneElement<Exec, typename Rule::Element>>;
+
+struct OneElementALane {
+  static constexpr VariantInfo info{
+      .name = "one_element", .level = Level::lane, .summary = "one element a lane and row"};
+  static constexpr char const* label = "tessera::tests::one_element";
+  template <ExecutionSpace Exec, class T>
+  using Plan = ButterflyPlan<ByElement, OneElementALane, Exec, T>;
+};
+
+TEST(Butterfly, OneElementALane) {
+  App const all = make_app<Butterfly>({rows<Butterfly, OneElementALane>()});
+  for (Row const& row : all.rows) {
+    if (!testing::is_wanted(row)) continue;
+    for (char const* const op : {"pair_swap", "max", "minmax_parity"}) {
+      for (std::int64_t const segment : {1, 2, 3, 5, 32, 33, 100, 1000, 1024}) {
+        for (std::size_t const size : {std::size_t{1}, std::size_t{77}, std::size_t{5003}}) {
+          auto const problem_case = all.generate(row.dtype, size, 1, testing::with_defaults(all, with(op, segment)));
+          EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 1), "")
+              << testing::name_of(all, row) << " " << op << " " << segment << " " << size;
+        }
+      }
+    }
+  }
+}
+
+// A variant's name is what it does: pairs are not reduced, and packs hold pairs and no segments.
+TEST(Butterfly, SaysWhatItHasNoPairsOrFoldsFor) {
+  App const all = app();
+  for (Row const& row : all.rows) {
+    for (char const* const op : {"pair_swap", "max", "minmax_parity"}) {
+      for (std::int64_t const segment : {0, 32}) {
+        bool const pairs = std::string(op) == "pair_swap";
+        if (row.info.name != "reduce_broadcast" && row.info.name != "pack_swap") continue;
+        auto const problem_case = all.generate(row.dtype, 100, 1, testing::with_defaults(all, with(op, segment)));
+        std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 1);
+        bool const takes = row.info.name == "pack_swap" ? pairs : !pairs && segment == 0;
+        if (takes) {
+          EXPECT_EQ(outcome, "") << testing::name_of(all, row);
+        } else {
+          EXPECT_TRUE(outcome.starts_with("skipped: ") && outcome.find("--variant") != std::string::npos) << outcome;
+        }
       }
     }
   }

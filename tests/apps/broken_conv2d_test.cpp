@@ -14,7 +14,15 @@ namespace {
 using testing::expect_caught;
 
 // Which mistake.
-enum class Fault { none, wraps_at_right_edge, transposed_kernel, flipped_kernel, no_halo, last_row_missing };
+enum class Fault {
+  none,
+  wraps_at_right_edge,
+  transposed_kernel,
+  flipped_kernel,
+  no_halo,
+  halo_of_one,
+  last_row_missing
+};
 
 template <class T, Fault fault>
 struct SumTerms {
@@ -33,6 +41,8 @@ struct SumTerms {
         bool inside = y + ky < rows && x + kx < cols;
         if (fault == Fault::wraps_at_right_edge) inside = (y + ky) * cols + x + kx < rows * cols;
         if (fault == Fault::no_halo) inside = inside && (x + kx) / 4 == x / 4;  // tiles of 4 columns
+        // Tiles of 4 x 4 with a row and a column beside them, where Ky - 1 and Kx - 1 are needed.
+        if (fault == Fault::halo_of_one) inside = inside && y + ky <= y / 4 * 4 + 4 && x + kx <= x / 4 * 4 + 4;
         if (!inside) continue;
         std::size_t tap = ky * tap_cols + kx;
         if (fault == Fault::transposed_kernel) tap = kx * tap_rows + ky;
@@ -71,6 +81,24 @@ TEST(BrokenConv2d, WrapsAtRightEdge) { expect_caught<Conv2d, Faulty<Fault::wraps
 TEST(BrokenConv2d, TransposedKernel) { expect_caught<Conv2d, Faulty<Fault::transposed_kernel>>(90, shape, "wrong"); }
 TEST(BrokenConv2d, FlippedKernel) { expect_caught<Conv2d, Faulty<Fault::flipped_kernel>>(90, shape, "wrong"); }
 TEST(BrokenConv2d, NoHalo) { expect_caught<Conv2d, Faulty<Fault::no_halo>>(90, shape, "wrong"); }
+// Rows and columns each by itself: kernels of one column and of one row.
+TEST(BrokenConv2d, HaloOfOne) {
+  ParameterMap const tall{
+      {"rows", std::int64_t{9}}, {"kernel-rows", std::int64_t{3}}, {"kernel-cols", std::int64_t{1}}};
+  ParameterMap const wide{
+      {"rows", std::int64_t{6}}, {"kernel-rows", std::int64_t{1}}, {"kernel-cols", std::int64_t{3}}};
+  ParameterMap const small{
+      {"rows", std::int64_t{9}}, {"kernel-rows", std::int64_t{2}}, {"kernel-cols", std::int64_t{2}}};
+  expect_caught<Conv2d, Faulty<Fault::halo_of_one>>(90, tall, "= [3, 0]");
+  expect_caught<Conv2d, Faulty<Fault::halo_of_one>>(90, wide, "= [0, 3]");
+  expect_caught<Conv2d, Faulty<Fault::halo_of_one>>(90, shape, "wrong");
+  // For K = 2 one is right.
+  App const app = make_app<Conv2d>({rows<Conv2d, Faulty<Fault::halo_of_one>>()});
+  for (Row const& row : app.rows) {
+    auto const problem_case = app.generate(row.dtype, 90, 1, testing::with_defaults(app, small));
+    EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 1), "");
+  }
+}
 TEST(BrokenConv2d, LastRowMissing) { expect_caught<Conv2d, Faulty<Fault::last_row_missing>>(90, shape, "[5, 0]"); }
 
 struct GpuTuned {

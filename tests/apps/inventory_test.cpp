@@ -12,6 +12,9 @@
 
 #include "all_apps.hpp"
 
+#include <tessera/cli/options.hpp>
+#include <tessera/cli/sweeps.hpp>
+
 namespace tessera {
 namespace {
 
@@ -67,6 +70,22 @@ TEST(Inventory, EveryVariantHasRowsOnEverySpace) {
         // Library variants may be declared for floating dtypes only, and this build may have none.
         if (info.level != Level::library) {
           EXPECT_TRUE(found) << app.info.name << "/" << info.name << " on " << space;
+        }
+      }
+    }
+  }
+}
+
+// Options of the mini-app, and values that it takes.
+TEST(Inventory, SweepsAreOfOptionsThatThereAre) {
+  for (App const& app : all_apps()) {
+    for (Sweep const& sweep : sweeps_of(app.info.name)) {
+      for (SweepCase const& one : sweep.cases) {
+        for (auto const& [name, value] : one.parameters) {
+          auto const spec = std::ranges::find(app.parameters, name, &ParameterSpec::name);
+          ASSERT_NE(spec, app.parameters.end()) << sweep.name << ": " << name;
+          EXPECT_TRUE(spec->sweep) << sweep.name << ": " << name;
+          EXPECT_NO_THROW(check_parameter(*spec, value, "the sweep's value")) << sweep.name;
         }
       }
     }

@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <tessera/cli/nearest.hpp>
 #include <tessera/cli/options.hpp>
 #include <tessera/cli/sizes.hpp>
+#include <tessera/cli/sweeps.hpp>
 
 #include "fake_app.hpp"
 #include "fake_runtime.hpp"
@@ -145,6 +148,79 @@ TEST_F(Parsing, defaults) {
   EXPECT_FALSE(options.sampling.cold);
   EXPECT_EQ(dtypes_of(app, options), std::vector{DType::float32});
   EXPECT_EQ(select_rows(app, options, DType::float32).size(), 2u + 2 + 2 + 1);
+}
+
+// What the table must be for the driver: names of their own, the same parameters in all cases of a sweep.
+TEST(sweeps, are_well_formed) {
+  std::vector<std::string_view> names;
+  for (Sweep const& sweep : sweeps()) {
+    EXPECT_EQ(std::ranges::count(names, sweep.name), 0) << sweep.name;
+    names.push_back(sweep.name);
+    EXPECT_TRUE(sweep.name.starts_with(sweep.app)) << sweep.name;
+    EXPECT_FALSE(sweep.summary.empty()) << sweep.name;
+    ASSERT_GT(sweep.cases.size(), 1u) << sweep.name;
+    for (SweepCase const& one : sweep.cases) {
+      ASSERT_EQ(one.parameters.size(), sweep.cases.front().parameters.size()) << sweep.name;
+      for (auto const& [name, value] : one.parameters) {
+        EXPECT_TRUE(sweep.cases.front().parameters.contains(name)) << sweep.name << " " << name;
+        EXPECT_TRUE(std::holds_alternative<std::int64_t>(value)) << sweep.name << " " << name;
+      }
+    }
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(names));
+  EXPECT_TRUE(sweeps_of("fake").empty());
+}
+
+TEST(sweeps, are_the_tables_of_the_book) {
+  std::vector<Sweep> const of_zip = sweeps_of("zip");
+  std::vector<Sweep> const of_dot = sweeps_of("dot");
+  ASSERT_EQ(of_zip.size(), 1u);
+  ASSERT_EQ(of_dot.size(), 1u);
+  std::vector<std::pair<std::size_t, std::int64_t>> cases;
+  for (SweepCase const& one : of_zip.front().cases) {
+    cases.emplace_back(one.size, std::get<std::int64_t>(one.parameters.at("tile")));
+  }
+  EXPECT_EQ(cases, (std::vector<std::pair<std::size_t, std::int64_t>>{{16, 4}, {128, 16}, {1 << 20, 1024}}));
+  Sizes warps;
+  for (SweepCase const& one : of_dot.front().cases) warps.push_back(one.size / 32);
+  EXPECT_EQ(warps, (Sizes{1, 4, 32, 256, 2048, 16384, 65536}));
+}
+
+class SweepParsing : public testing::Test {
+ protected:
+  SweepParsing() {
+    fake::machine() = {};
+    zip = fake::fake_app({"zip", {"good"}});
+  }
+  Options parse(Names const& arguments) const { return parse_options({"zip", {&zip}, false}, arguments); }
+  std::string fails(Names const& arguments) const {
+    return complaint([&] { (void)parse(arguments); });
+  }
+  App zip;
+};
+
+TEST_F(SweepParsing, pairs_sizes_with_parameters) {
+  Options const options = parse({"--sweep", "zip_p21", "--c", "2"});
+  EXPECT_EQ(options.sweep, "zip_p21");
+  EXPECT_EQ(options.sizes, (Sizes{16, 128, 1 << 20}));
+  ASSERT_EQ(options.parameters.size(), 3u);
+  EXPECT_EQ(options.parameters[1], (ParameterMap{{"c", 2.0}, {"tile", std::int64_t{16}}}));
+  EXPECT_EQ(options.parameters[2], (ParameterMap{{"c", 2.0}, {"tile", std::int64_t{1024}}}));
+  EXPECT_EQ(parse({"--sweep=zip_p21"}).sizes, options.sizes);
+  EXPECT_EQ(parse({}).sweep, "");
+}
+
+TEST_F(SweepParsing, mistakes) {
+  EXPECT_TRUE(has(fails({"--sweep", "zip_p22"}), "unknown sweep `zip_p22` (there are zip_p21)"));
+  EXPECT_TRUE(has(fails({"--sweep", "dot_p22"}), "unknown sweep `dot_p22`"));
+  EXPECT_TRUE(has(fails({"--sweep"}), "no value for --sweep (it needs one); write --sweep zip_p21"));
+  EXPECT_TRUE(has(fails({"--sweep", "zip_p21", "--size", "8"}), "conflicting options --sweep and --size"));
+  EXPECT_TRUE(has(fails({"--sweep", "zip_p21", "--input", "a.h5"}), "conflicting options --sweep and --input"));
+  EXPECT_TRUE(has(fails({"--sweep", "zip_p21", "--inputs", "a"}), "conflicting options --sweep and --inputs"));
+  EXPECT_TRUE(has(fails({"--sweep", "zip_p21", "--tile", "8"}), "conflicting options --sweep and --tile"));
+  App const other = fake::fake_app({"fake", {"good"}});
+  EXPECT_TRUE(has(complaint([&] { (void)parse_options({"fake", {&other}, false}, {"--sweep", "zip_p21"}); }),
+                  "unknown option `--sweep`"));
 }
 
 TEST_F(Parsing, from_main) {

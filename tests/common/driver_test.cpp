@@ -1216,6 +1216,36 @@ TEST_F(Suite, mistakes) {
   EXPECT_EQ(machine().starts, 0);
 }
 
+// A sweep by its name alone: its mini-app, and each size with the tile beside it.
+TEST_F(Suite, sweeps) {
+  apps.push_back(fake_app({"zip", {"good", "wrong_middle"}}));
+  EXPECT_TRUE(has(suite({"list"}).out,
+                  "\nsweeps, run by `tessera run --sweep NAME`\n"
+                  "zip_p21   3 cases     P21's benchmark: 16, 128 and 2^20 elements in tiles of 4, 16 and 1024\n"));
+  EXPECT_EQ(suite({"list"}).out.find("dot_p22"), std::string::npos);
+  EXPECT_TRUE(has(suite({"run", "zip", "--list"}).out, "sweep    zip_p21"));
+  EXPECT_TRUE(has(suite({"run", "zip", "--help"}).out, "--sweep zip_p21"));
+  expect_mistake(suite({"run", "--sweep"}), "no value for --sweep");
+  expect_mistake(suite({"run", "--sweep", "zip_p2"}), "unknown sweep `zip_p2` (this build has zip_p21); did you mean");
+  expect_mistake(suite({"run", "all", "--sweep", "zip_p21"}), "unknown option `--sweep`");
+
+  Result const result = suite({"run", "--min-time", "0", "--sweep", "zip_p21", "--json", path("r.json"), "--digest"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(result.last_line(), "TESSERA rows=6 passed=3 failed=3 skipped=0 weak=0");
+  json const document = report();
+  ASSERT_EQ(document["input"].size(), 3u);
+  std::vector<std::pair<int, int>> const cases{{16, 4}, {128, 16}, {1 << 20, 1024}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(document["input"][i]["size"], cases[i].first);
+    EXPECT_EQ(document["input"][i]["parameters"]["tile"], cases[i].second);
+  }
+  // A failed row's command is of its case alone.
+  EXPECT_TRUE(has(result.out,
+                  "run zip --size 16 --seed 42 --dtype float --variant wrong_middle --space openmp "
+                  "--tile 4 --min-time 0"));
+  EXPECT_TRUE(has(document["system"]["command"].get<std::string>(), "tessera run zip --min-time 0 --sweep zip_p21"));
+}
+
 TEST_F(Suite, one_report_and_one_last_line_for_all) {
   Result const result = suite_run("all", {"--size", "8,9"});
   EXPECT_EQ(result.code, 0);

@@ -2,13 +2,30 @@
 /// Every thread's 32 lanes hold segments in registers and exchange folds with the lane at the distance of a mask, which
 /// doubles. Afterwards every lane has the result: no scratch, no barrier. The kernel is
 /// kernels/segments.hpp.
+///
+/// For pair_swap a lane holds one element a row, not a pack, which would hold its own partners: every element comes from
+/// the neighbouring lane, by one exchange.
 
 #include "../butterfly_rules.hpp"
 
+#include <tessera/collective/pack.hpp>
 #include <tessera/kernels/segments.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::butterfly {
+
+namespace {
+
+// As many bytes in flight as with packs.
+template <class Exec, class T>
+struct LaneSwapTuning : kernels::SegmentTuning<Exec, T> {
+  static constexpr int pack = 1;
+  static constexpr int rows = kernels::SegmentTuning<Exec, T>::rows * collective::pack_width<T>;
+  template <int RowCount>
+  using Bounds = Kokkos::LaunchBounds<512, (RowCount <= rows ? 2 : 1)>;
+};
+
+}  // namespace
 
 struct Lanes {
   static constexpr VariantInfo info{
@@ -16,7 +33,9 @@ struct Lanes {
   static constexpr char const* label = "tessera::butterfly::lanes::apply";
 
   template <ExecutionSpace Exec, class T>
-  using Plan = ButterflyPlan<kernels::SegmentLanes, Lanes, Exec, T>;
+  using Plan =
+      SegmentPlan<Butterfly, Lanes, Exec, T, kernels::SegmentLanes<Exec, PairSwapRule<T>, LaneSwapTuning<Exec, T>>,
+                  kernels::SegmentLanes<Exec, MaxRule<T>>, kernels::SegmentLanes<Exec, MinMaxRule<T>>>;
 };
 
 VariantRows lanes() { return rows<Butterfly, Lanes>(); }

@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <tessera/kernels/reduce.hpp>
 #include <tessera/kernels/scan.hpp>
@@ -80,6 +81,7 @@ struct Distributed {
       std::visit([&](auto& scan) { scan(exec, input.in, output.out); }, scan_);
     }
 
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "out"}}; }
     /// The scan's own, on top of a rank's sum, on top of those of the ranks before.
     [[nodiscard]] double rounding_steps() const {
       double const of_scan = std::visit([](auto const& scan) { return scan.rounding_steps(); }, scan_);

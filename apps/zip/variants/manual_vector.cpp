@@ -1,6 +1,6 @@
 /// \file
-/// Vectors by hand: each thread a contiguous chunk of several packs, their places written out, and what is left over
-/// of the last chunk element by element.
+/// Vectors by hand: each thread a chunk of tile x width elements, the place of every load in the whole array written out,
+/// and what is left over of the last chunk element by element.
 
 #include "../problem.hpp"
 
@@ -13,30 +13,30 @@ namespace tessera::zip {
 struct ManualVector {
   static constexpr VariantInfo info{.name = "manual_vector",
                                     .level = Level::range,
-                                    .summary = "each thread a chunk of 16-byte packs, explicit indices"};
+                                    .summary = "each thread a chunk of tile x width elements, explicit indices"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:
     static constexpr int width = collective::pack_width<T>;
-    static constexpr int own_chunk = is_gpu<Exec> ? 2 * width : 4096;
+    static constexpr int own_tile = is_gpu<Exec> ? 2 : 4096 / width;
 
-    // A chunk is whole packs: what the tile asks for, rounded up.
     Plan(Exec const&, InputOn<Zip, Exec, T> const& input)
-        : packs_per_chunk_(tiles_of(input.parameters.tile > 0 ? input.parameters.tile : own_chunk, width)) {}
+        : tile_(input.parameters.tile > 0 ? input.parameters.tile : own_tile) {}
 
     void operator()(Exec const& exec, InputOn<Zip, Exec, T> const& input, OutputOn<Zip, Exec, T> const& output) const {
       auto const a = input.a;
       auto const b = input.b;
       auto const out = output.out;
       std::size_t const n = a.extent(0);
-      std::size_t const packs_per_chunk = packs_per_chunk_;
+      std::size_t const tile = tile_;  // packs
+      std::size_t const chunk_size = tile * width;
       bool const aligned = collective::is_aligned_for_packs<width>(a.data(), b.data(), out.data());
       Kokkos::parallel_for(
-          "tessera::zip::manual_vector::add", Kokkos::RangePolicy<Exec>(exec, 0, tiles_of(n, packs_per_chunk * width)),
+          "tessera::zip::manual_vector::add", Kokkos::RangePolicy<Exec>(exec, 0, tiles_of(n, chunk_size)),
           KOKKOS_LAMBDA(std::size_t chunk) {
-            for (std::size_t p = 0; p < packs_per_chunk; ++p) {
-              std::size_t const begin = (chunk * packs_per_chunk + p) * width;
+            for (std::size_t p = 0; p < tile; ++p) {
+              std::size_t const begin = chunk * chunk_size + p * width;
               if (aligned && begin + width <= n) {
                 auto x = collective::pack_at<width>(&a(begin));
                 auto const y = collective::pack_at<width>(&b(begin));
@@ -50,7 +50,7 @@ struct ManualVector {
     }
 
    private:
-    std::size_t packs_per_chunk_;
+    std::size_t tile_;
   };
 };
 

@@ -1,30 +1,55 @@
 /// \file
-/// The width comes from the range: as many indices as there are packs, each with one 16-byte access to a, b and out,
-/// and the remainder element by element in the same launch. Neighbouring threads touch neighbouring packs. The kernel
-/// is kernels/transform.hpp.
+/// Vectors within a tile: each thread a contiguous tile of its own, in as many packs as fit into it, and what is left of
+/// the tile element by element. The loop chooses the width from where the tile begins and how long it is.
 
 #include "../problem.hpp"
 
-#include <tessera/kernels/transform.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::zip {
 
 struct Vectorize {
-  static constexpr VariantInfo info{
-      .name = "vectorize", .level = Level::range, .summary = "one 16-byte pack an index, remainder element by element"};
+  static constexpr VariantInfo info{.name = "vectorize",
+                                    .level = Level::range,
+                                    .summary = "each thread a tile: as many packs as fit, then what is left"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:
-    Plan(Exec const&, InputOn<Zip, Exec, T> const&) {}
+    static constexpr int width = collective::pack_width<T>;
+    static constexpr int own_tile = is_gpu<Exec> ? 2 * width : 4096;
+
+    Plan(Exec const&, InputOn<Zip, Exec, T> const& input)
+        : tile_(input.parameters.tile > 0 ? input.parameters.tile : own_tile) {}
 
     void operator()(Exec const& exec, InputOn<Zip, Exec, T> const& input, OutputOn<Zip, Exec, T> const& output) const {
-      add_(exec, input.a, input.b, output.out);
+      auto const a = input.a;
+      auto const b = input.b;
+      auto const out = output.out;
+      std::size_t const n = a.extent(0);
+      std::size_t const tile = tile_;
+      Kokkos::parallel_for(
+          "tessera::zip::vectorize::add", Kokkos::RangePolicy<Exec>(exec, 0, tiles_of(n, tile)),
+          KOKKOS_LAMBDA(std::size_t t) {
+            std::size_t const end = Kokkos::min(n, (t + 1) * tile);
+            std::size_t i = t * tile;
+            // A tile that is no multiple of the width begins where no pack does, and so do most of those after it.
+            if (collective::is_aligned_for_packs<width>(&a(i), &b(i), &out(i))) {
+              for (; i + width <= end; i += width) {
+                auto x = collective::pack_at<width>(&a(i));
+                auto const y = collective::pack_at<width>(&b(i));
+                for (int e = 0; e < width; ++e) x[e] = Add<T>{}(x[e], y[e]);
+                collective::pack_at<width>(&out(i)) = x;
+              }
+            }
+            for (; i < end; ++i) out(i) = Add<T>{}(a(i), b(i));
+          });
     }
 
    private:
-    kernels::Transform<Exec, T, Add<T>> add_{{}, "tessera::zip::vectorize::add"};
+    std::size_t tile_;
   };
 };
 

@@ -5,6 +5,7 @@
 
 #include <tessera/cli/nearest.hpp>
 #include <tessera/cli/options.hpp>
+#include <tessera/cli/sweeps.hpp>
 #include <tessera/table/runtime.hpp>
 
 #include "option_table.hpp"
@@ -49,6 +50,14 @@ std::vector<OptionEntry> option_table(Command const& command) {
   }
   table.push_back(
       {input, "--inputs", "DIR", "read the cases DIR/<app>/*.h5, sorted by name, beside --size or instead of it"});
+  if (command.apps.size() == 1) {
+    std::vector<std::string> names;
+    for (Sweep const& sweep : sweeps_of(command.apps.front()->info.name)) names.emplace_back(sweep.name);
+    if (!names.empty()) {
+      table.push_back({input, "--sweep", join(names, "|"),
+                       "generate the cases of a benchmark table, sizes and options, instead of --size; see --list"});
+    }
+  }
 
   if (command.apps.size() == 1) {
     App const& app = *command.apps.front();
@@ -235,6 +244,9 @@ std::string list_text(std::vector<App const*> const& apps) {
   for (App const* app : apps) {
     text += "app      " + padded(app->info.name, width) + "  " + std::string(app->info.summary) + "\n";
     text += variant_lines(*app, "variant  ", width);
+    for (Sweep const& sweep : sweeps_of(app->info.name)) {
+      text += "sweep    " + padded(sweep.name, width) + "  " + std::string(sweep.summary) + "\n";
+    }
   }
   for (std::string const& space : enabled_spaces()) text += "space    " + space + "\n";
   for (std::string const& dtype : enabled_dtypes()) text += "dtype    " + dtype + "\n";

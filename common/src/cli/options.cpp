@@ -12,6 +12,7 @@
 
 #include <tessera/cli/nearest.hpp>
 #include <tessera/cli/sizes.hpp>
+#include <tessera/cli/sweeps.hpp>
 #include <tessera/table/runtime.hpp>
 
 #include "option_table.hpp"
@@ -227,6 +228,33 @@ std::vector<ParameterMap> read_parameters(Command const& command, Given const& g
   return combinations;
 }
 
+// The sizes and parameters of --sweep, each case with every combination of the other options' values.
+void read_sweep(Command const& command, Given const& given, Options& options) {
+  std::vector<Sweep> const known = sweeps_of(command.apps.front()->info.name);
+  std::vector<std::string> names;
+  for (Sweep const& sweep : known) names.emplace_back(sweep.name);
+  std::string const& name = given.at("--sweep").front();
+  auto const at = std::ranges::find(names, name);
+  if (at == names.end()) throw UserError(unknown_name("sweep", name, names));
+  for (std::string const other : {"--size", "--input", "--inputs"}) {
+    refuse_both(given, "--sweep", other, "both say what to run on");
+  }
+  options.sweep = name;
+  options.sizes.clear();
+  std::vector<ParameterMap> const others = std::move(options.parameters);
+  options.parameters.clear();
+  for (SweepCase const& one : known[static_cast<std::size_t>(at - names.begin())].cases) {
+    for (auto const& [parameter, value] : one.parameters) {
+      refuse_both(given, "--sweep", "--" + parameter, "the sweep has its own");
+    }
+    for (ParameterMap const& combination : others) {
+      options.sizes.push_back(one.size);
+      options.parameters.push_back(combination);
+      options.parameters.back().insert(one.parameters.begin(), one.parameters.end());
+    }
+  }
+}
+
 DataKind data_value(Command const& command, std::string const& text) {
   std::vector<std::string> names;
   for (DataKind const kind : data_kinds) {
@@ -386,6 +414,7 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
   }
   if (given.contains("--data")) options.data = data_value(command, text("--data"));
   options.parameters = read_parameters(command, given);
+  if (given.contains("--sweep")) read_sweep(command, given, options);
 
   if (given.contains("--variant")) {
     options.variants = selection("variant", text("--variant"), variant_names(command), "there are");

@@ -28,11 +28,11 @@ ParameterMap complete_parameters(App const& app, ParameterMap const& from_file, 
   return parameters;
 }
 
-// The case with each combination of what was given: `complete` makes all parameters of it.
+// The case with each of these combinations of what was given: `complete` makes all parameters of it.
 template <class Complete>
-void plan_combinations(PlannedCase planned, Options const& options, std::vector<PlannedCase>& cases,
-                       Complete const& complete) {
-  for (ParameterMap const& given : options.parameters) {
+void plan_combinations(PlannedCase planned, Options const& options, std::vector<ParameterMap> const& combinations,
+                       std::vector<PlannedCase>& cases, Complete const& complete) {
+  for (ParameterMap const& given : combinations) {
     planned.tuning.clear();
     for (auto const& [name, value] : given) {
       auto const is_other = [&](ParameterMap const& other) { return other.at(name) != value; };
@@ -91,7 +91,7 @@ std::vector<PlannedCase> plan_file(App const& app, Options const& options, std::
   planned.has_expected = file.has_expected();
   planned.rows = select_rows(app, options, planned.dtype);
   std::vector<PlannedCase> cases;
-  plan_combinations(planned, options, cases, [&](PlannedCase& one, ParameterMap const& given) {
+  plan_combinations(planned, options, options.parameters, cases, [&](PlannedCase& one, ParameterMap const& given) {
     one.parameters = without_shaping(app, complete_parameters(app, from_file, given));
     app.check_parameters(one.parameters);
     one.footprint = app.footprint_of_source(one.dtype, file, one.parameters);
@@ -110,7 +110,9 @@ std::vector<PlannedCase> plan_file(App const& app, Options const& options, std::
 void plan_generated(App const& app, Options const& options, Plan& plan) {
   for (ParameterMap const& given : options.parameters) app.check_parameters(complete_parameters(app, {}, given));
   for (DType const dtype : dtypes_of(app, options)) {
-    for (std::size_t const size : options.sizes) {
+    for (std::size_t i = 0; i < options.sizes.size(); ++i) {
+      std::size_t const size = options.sizes[i];
+      bool const in_sweep = !options.sweep.empty();
       PlannedCase planned;
       planned.app = &app;
       planned.size = size;
@@ -118,7 +120,8 @@ void plan_generated(App const& app, Options const& options, Plan& plan) {
       planned.dtype = dtype;
       planned.rows = select_rows(app, options, dtype);
       if (planned.rows.empty()) continue;
-      plan_combinations(planned, options, plan.cases, [&](PlannedCase& one, ParameterMap const& given) {
+      auto const combinations = in_sweep ? std::vector{options.parameters[i]} : options.parameters;
+      plan_combinations(planned, options, combinations, plan.cases, [&](PlannedCase& one, ParameterMap const& given) {
         one.parameters = complete_parameters(app, {}, given);
         one.footprint = app.footprint_of_size(dtype, size, one.parameters);
       });

@@ -12,6 +12,7 @@
 #include <tessera/cli/nearest.hpp>
 #include <tessera/cli/options.hpp>
 #include <tessera/cli/sizes.hpp>
+#include <tessera/cli/sweeps.hpp>
 #include <tessera/driver/run.hpp>
 #include <tessera/driver/run_suite.hpp>
 #include <tessera/ranks/ranks.hpp>
@@ -113,6 +114,7 @@ std::string suite_help() {
          "  tessera run all [options]           run every mini-app; also APP,APP\n"
          "  tessera run all --inputs DIR        run each on the cases DIR/<app>/*.h5\n"
          "  tessera run all --digest            one screen instead of the tables\n"
+         "  tessera run --sweep NAME [options]  the cases of a benchmark table; names in `tessera list`\n"
          "  tessera --help | --version\n"
          "\n"
          "examples\n"
@@ -135,6 +137,16 @@ std::string suite_list(std::vector<App> const& apps) {
     text += name + "  " + std::string(2 - std::min<std::size_t>(2, count.size()), ' ') + count + " variants  " +
             std::string(app.info.summary) + "\n";
   }
+  std::string of_sweeps;
+  for (Sweep const& sweep : sweeps()) {
+    if (std::ranges::find(apps, sweep.app, [](App const& app) { return app.info.name; }) == apps.end()) continue;
+    std::string name(sweep.name);
+    name.resize(std::max(width, name.size()), ' ');
+    std::string const count = std::to_string(sweep.cases.size());
+    of_sweeps += name + "  " + std::string(2 - std::min<std::size_t>(2, count.size()), ' ') + count + " cases     " +
+                 std::string(sweep.summary) + "\n";
+  }
+  if (!of_sweeps.empty()) text += "\nsweeps, run by `tessera run --sweep NAME`\n" + of_sweeps;
   return text;
 }
 
@@ -154,6 +166,29 @@ std::vector<App const*> find_apps(std::vector<App> const& apps, std::string cons
     if (std::ranges::find(found, app) == found.end()) found.push_back(app);
   }
   return found;
+}
+
+// The mini-app of the sweep that `tessera run --sweep NAME` names, or nullptr if there is no --sweep.
+App const* app_of_sweep(std::vector<App> const& apps, std::vector<std::string> const& arguments) {
+  std::string const option = "--sweep";
+  auto const at = std::ranges::find_if(
+      arguments, [&](std::string const& argument) { return argument == option || argument.starts_with(option + "="); });
+  if (at == arguments.end()) return nullptr;
+  bool const joined = at->size() > option.size();
+  if (!joined && at + 1 == arguments.end()) {
+    throw UserError("no value for --sweep (it needs one); write --sweep NAME, of those that `tessera list` shows");
+  }
+  std::string const name = joined ? at->substr(option.size() + 1) : *(at + 1);
+  std::vector<std::string> names;
+  for (App const& app : apps) {
+    for (Sweep const& sweep : sweeps_of(app.info.name)) {
+      if (sweep.name == name) return &app;
+      names.emplace_back(sweep.name);
+    }
+  }
+  if (names.empty())
+    throw UserError("no sweep `" + name + "` (this build has no mini-app with sweeps); see tessera list");
+  throw UserError(unknown_name("sweep", name, names, "this build has"));
 }
 
 int run_suite_command(std::vector<App> const& apps, std::vector<std::string> const& arguments,
@@ -190,6 +225,10 @@ int run_suite_command(std::vector<App> const& apps, std::vector<std::string> con
     if (arguments.size() > 1 && (arguments[1] == "--help" || arguments[1] == "-h")) {
       std::cout << suite_help() << std::flush;
       return 0;
+    }
+    if (App const* const app = app_of_sweep(apps, arguments)) {
+      return run_command({"tessera run " + std::string(app->info.name), {app}, true, typed},
+                         std::vector<std::string>(arguments.begin() + 1, arguments.end()));
     }
     throw UserError(
         "no mini-app after `tessera run` (its name comes before the options); write `tessera run all` or "

@@ -34,6 +34,8 @@ struct Options {
   std::optional<DataKind> data;  ///< --data; not given: the mini-app's default
   /// The app's own options that were given: a map for each combination of the values of those that take several.
   std::vector<ParameterMap> parameters{1};
+  /// --sweep, or empty: then `sizes` and `parameters` are equally many, and each size has the parameters beside it.
+  std::string sweep;
   Selection dtypes;  ///< not given: one dtype, see dtypes_of
   Selection variants;
   Selection spaces;

@@ -209,7 +209,7 @@ template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
 
 /// Replaces each element by what the rule makes of it. `folds` are those of fold_segments, or one fold for all where the
 /// array is one segment. `behind` is the element after the part, if part.available says that there is one. `Plain` as for
-/// fold_segments.
+/// fold_segments. A partner is another element of the lane's pack or, where a pack is one element, the neighbouring lane's.
 template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
 KOKKOS_FUNCTION void finish_segments(L const& lanes, Rule const& rule, SegmentPlaces const& part,
                                      typename L::template Value<RowFolds<Rule, Items::rows>> const& folds,
@@ -230,12 +230,14 @@ KOKKOS_FUNCTION void finish_segments(L const& lanes, Rule const& rule, SegmentPl
   for (int row = 0; row < rows; ++row) {  // each before the next row changes
     auto next_lane = lanes.template fill<T>(T(0));
     T next_row = behind;
+    auto partner = lanes.template fill<T>(T(0));
+    if constexpr (Rule::neighbour == Neighbour::partner && pack == 1) partner = lanes.exchange(first_of_row(row), 1);
     if constexpr (Rule::neighbour == Neighbour::next) {
       next_lane = lanes.shift_down(first_of_row(row), 1);
       if (row + 1 < rows) next_row = lanes.template read<T>(first_of_row(row + 1), 0);
     }
     lanes.each(
-        [&](int lane, Items& items, RowFolds<Rule, rows> const& own_folds, T const& of_next_lane) {
+        [&](int lane, Items& items, RowFolds<Rule, rows> const& own_folds, T const& of_next_lane, T const& of_partner) {
           auto const own = items.at[row];
           auto const settled = rule.settle(own_folds.at[row]);
           for (int e = 0; e < pack; ++e) {
@@ -247,20 +249,25 @@ KOKKOS_FUNCTION void finish_segments(L const& lanes, Rule const& rule, SegmentPl
               if (!within && !part.has_next(place)) other = rule.alone(own[e]);
             }
             if constexpr (Rule::neighbour == Neighbour::partner) {
-              other = own[e ^ 1];
+              if constexpr (pack > 1) {
+                other = own[e ^ 1];
+              } else {
+                other = of_partner;
+              }
               bool const is_later = (part.position(place) & 1) != 0;
-              if (!Plain && !is_later && !part.has_next(place)) other = rule.alone(own[e]);
+              bool const all_paired = Plain && (pack > 1 || part.places() > 1);
+              if (!all_paired && !is_later && !part.has_next(place)) other = rule.alone(own[e]);
             }
             auto of_segment = settled;
             if constexpr (collective::folds<Rule>) {
               if (!wide)
                 of_segment = rule.settle(detail::fold_in_pack<Rule, decltype(own), pack>(rule, part, own, place, e));
             }
-            bool const odd = (wide ? e & 1 : part.position(place) & 1) != 0;
+            bool const odd = (pack > 1 && wide ? e & 1 : part.position(place) & 1) != 0;
             items.at[row][e] = rule.finish(own[e], other, of_segment, odd);
           }
         },
-        values, folds, next_lane);
+        values, folds, next_lane, partner);
   }
 }
 

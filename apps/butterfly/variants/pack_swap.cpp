@@ -1,0 +1,86 @@
+/// \file
+/// Pairs within 16-byte packs: where segments have an even length, both partners are in one pack, and the index that
+/// holds it swaps them in its registers. No lane asks another.
+
+#include "../problem.hpp"
+
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/segments.hpp>
+#include <tessera/kernels/for_each_pack.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::butterfly {
+
+namespace {
+
+// Elements of a pack, or one.
+template <class T>
+struct SwapPairs {
+  T const* in;
+  T* out;
+  collective::Segments segments;
+  bool even;  // segments have an even length: every pack holds whole pairs
+
+  template <int N>
+  KOKKOS_FUNCTION void operator()(kernels::Width<N>, std::size_t begin) const {
+    collective::Pack<T, N> swapped;
+    if constexpr (N > 1) {
+      if (even) {
+        auto const own = collective::load_pack<N>(in + begin);
+        for (int e = 0; e < N; ++e) swapped[e] = own[e ^ 1];
+        collective::pack_at<N>(out + begin) = swapped;
+        return;
+      }
+    }
+    collective::SegmentedPart const part = segments.part(begin);
+    int left = part.left_at(0);
+    for (int e = 0; e < N; ++e) {
+      // An odd position has its partner before it.
+      bool const is_later = ((static_cast<int>(part.length) - left) & 1) != 0;
+      bool const has_next = left > 1 && e + 1 < part.count;
+      T const* const own = in + begin + e;
+      swapped[e] = is_later ? own[-1] : (has_next ? own[1] : own[0]);
+      left = left > 1 ? left - 1 : static_cast<int>(part.length);
+    }
+    collective::pack_at<N>(out + begin) = swapped;
+  }
+};
+
+}  // namespace
+
+struct PackSwap {
+  static constexpr VariantInfo info{
+      .name = "pack_swap", .level = Level::range, .summary = "pairs swapped within 16-byte packs (pair_swap alone)"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const&, InputOn<Butterfly, Exec, T> const& input) : segments_(1, 0) {
+      Butterfly::Parameters const& parameters = input.parameters;
+      if (parameters.op != ButterflyOp::pair_swap) {
+        throw Skip("an op that folds segments (this swaps pairs: --op pair_swap); use --variant lanes or " +
+                   std::string(parameters.segment == 0 ? "reduce_broadcast" : "scratch"));
+      }
+      // Where it is even, pairs are those of the array.
+      auto const length = static_cast<std::size_t>(parameters.segment);
+      even_ = length % 2 == 0;
+      segments_ = collective::Segments(input.in.extent(0), even_ ? 2 : length);
+    }
+
+    void operator()(Exec const& exec, InputOn<Butterfly, Exec, T> const& input,
+                    OutputOn<Butterfly, Exec, T> const& output) const {
+      constexpr int width = collective::pack_width<T>;
+      kernels::for_each_pack<width>("tessera::butterfly::pack_swap::apply", exec, input.in.extent(0),
+                                    collective::is_aligned_for_packs<width>(output.out.data()),
+                                    SwapPairs<T>{input.in.data(), output.out.data(), segments_, even_});
+    }
+
+   private:
+    collective::Segments segments_;
+    bool even_ = false;
+  };
+};
+
+VariantRows pack_swap() { return rows<Butterfly, PackSwap>(); }
+
+}  // namespace tessera::butterfly

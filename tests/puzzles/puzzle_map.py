@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Holds apps/README.md, the map of puzzles and mini-apps, against what there is.
+
+    ./run tessera run all --list >list.txt
+    tests/puzzles/puzzle_map.py --list list.txt          names, files, and that nothing is left out
+    tests/puzzles/puzzle_map.py --list list.txt --commands FILE    and writes the page's commands, one a line
+
+What is checked: every puzzle from P1 to P24 has a row; mini-apps, variants and sweeps are those of --list; input files are
+in inputs/; a command is of its row's mini-app, variants and inputs; the second table has each mini-app of --list once, with the
+puzzles that the first ones give it. Exit code: 0 all well, 1 a line for each complaint, 2 a mistake in the call.
+"""
+
+import argparse
+import os
+import re
+import shlex
+import sys
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+PUZZLES = [f"P{number}" for number in range(1, 25)]
+LINK = re.compile(r"^\[(?P<app>\w+)\]\((?P<folder>\w+)/README\.md\)$")
+NAMES = re.compile(r"^`\w+`(, `\w+`)*$")
+
+
+def listed(text):
+    """What --list says: {mini-app: {"variant": names, "sweep": names}}."""
+    apps = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) < 2:
+            continue
+        if words[0] == "app":
+            apps[words[1]] = {"variant": set(), "sweep": set()}
+        elif words[0] in ("variant", "sweep") and apps:
+            list(apps.values())[-1][words[0]].add(words[1])
+    return apps
+
+
+def tables(text):
+    """(heading, rows of cells) of each table; the two lines of a table's head are left out."""
+    heading, rows, found = "", [], []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("|"):
+            rows.append([cell.strip() for cell in line.strip().strip("|").split("|")])
+            continue
+        if rows:
+            found.append((heading, rows[2:]))
+            rows = []
+        if line.startswith("## "):
+            heading = line[3:].strip()
+    return found
+
+
+def names_in(cell):
+    return [name.strip("`") for name in cell.split(", ")] if NAMES.match(cell) else []
+
+
+def complaints_of_command(command, app, variants, inputs, known):
+    """What is wrong with a row's command."""
+    words = shlex.split(command)
+    complaints = []
+    options = {}
+    option = None
+    for word in words[1:]:
+        if word.startswith("--"):
+            option = options.setdefault(word, [])
+        elif option is not None:
+            option.append(word)
+    sweep = options.get("--sweep")
+    start = ["./run", "tessera", "run", "--sweep"] if sweep else ["./run", app, "--input"]
+    if words[: len(start)] != start:
+        complaints.append(f"the command begins with `{' '.join(words[:len(start)])}`, not with `{' '.join(start)}`")
+    elif sweep and not set(sweep) <= known["sweep"]:
+        complaints.append(f"{app} has no sweep {', '.join(sweep)}")
+    elif not sweep and options["--input"] != [f"inputs/{app}/{name}.h5" for name in inputs]:
+        complaints.append("the command reads other files than the row's inputs")
+    if options.get("--variant") != [",".join(variants)]:
+        complaints.append("the command runs other variants than the row's")
+    return complaints
+
+
+def check(text, apps, root=ROOT):
+    """(complaints, commands) of the page."""
+    complaints, commands, of_app, second = [], [], {}, {}
+    for heading, rows in tables(text):
+        if heading == "Mini-apps":
+            for cells in rows:
+                link = LINK.match(cells[0])
+                name = link["app"] if link else cells[0]
+                if name in second:
+                    complaints.append(f"{heading}: {name} is there twice")
+                second[name] = [] if cells[-1] == "none" else cells[-1].split(", ")
+            continue
+        for cells in rows:
+            place = f"{heading}, {cells[0]}"
+            if len(cells) != 5:
+                complaints.append(f"{place}: {len(cells)} cells, not 5")
+                continue
+            what, link, variants, inputs, command = cells
+            match = LINK.match(link)
+            if not match or match["app"] != match["folder"] or match["app"] not in apps:
+                complaints.append(f"{place}: {link} is no link to the README of a mini-app of --list")
+                continue
+            app = match["app"]
+            if not os.path.exists(os.path.join(root, "apps", app, "README.md")):
+                complaints.append(f"{place}: there is no apps/{app}/README.md")
+            puzzle = re.split(r"[ ,]", what)[0] if heading == "Puzzles" else "scans"
+            if puzzle not in PUZZLES and heading == "Puzzles":
+                complaints.append(f"{place}: {puzzle} is none of P1 to P24")
+            if puzzle not in of_app.setdefault(app, []):
+                of_app[app].append(puzzle)
+            variants, inputs = names_in(variants), names_in(inputs)
+            if not variants or not inputs:
+                complaints.append(f"{place}: no variants, or no inputs (`name`, `name`)")
+            for name in variants:
+                if name not in apps[app]["variant"]:
+                    complaints.append(f"{place}: {app} has no variant {name}")
+            for name in inputs:
+                if not os.path.exists(os.path.join(root, "inputs", app, name + ".h5")):
+                    complaints.append(f"{place}: there is no inputs/{app}/{name}.h5")
+            command = command.strip("`")
+            complaints += [f"{place}: {why}" for why in complaints_of_command(command, app, variants, inputs, apps[app])]
+            commands.append(command)
+    there = {puzzle for puzzles in of_app.values() for puzzle in puzzles}
+    complaints += [f"{puzzle} has no row" for puzzle in [*PUZZLES, "scans"] if puzzle not in there]
+    complaints += [f"Mini-apps: {app} is missing" for app in apps if app not in second]
+    complaints += [f"Mini-apps: {app} is none of --list" for app in second if app not in apps]
+    for app in sorted(apps.keys() & second.keys()):
+        if second[app] != of_app.get(app, []):
+            complaints.append(f"Mini-apps: {app} has {', '.join(second[app]) or 'none'}, but the other tables say "
+                              f"{', '.join(of_app.get(app, [])) or 'none'}")  # fmt: skip
+    return complaints, commands
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", required=True, metavar="FILE", help="what `tessera run all --list` prints")
+    parser.add_argument("--commands", metavar="FILE", help="where to write the page's commands")
+    parser.add_argument("--root", default=ROOT, help="the checkout (default: that of this script)")
+    options = parser.parse_args(arguments)
+    try:
+        with open(options.list, encoding="utf-8") as file:
+            apps = listed(file.read())
+        with open(os.path.join(options.root, "apps", "README.md"), encoding="utf-8") as file:
+            text = file.read()
+    except OSError as error:
+        print(f"puzzle_map: {error}", file=sys.stderr)
+        return 2
+    if not apps:
+        print(f"puzzle_map: {options.list} names no mini-app; write it with `tessera run all --list`", file=sys.stderr)
+        return 2
+    complaints, commands = check(text, apps, options.root)
+    if options.commands:
+        with open(options.commands, "w", encoding="utf-8") as file:
+            file.writelines(command + "\n" for command in commands)
+    for complaint in complaints:
+        print(f"apps/README.md: {complaint}")
+    print(f"{len(commands)} rows, {len(apps)} mini-apps, {len(complaints)} complaints")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

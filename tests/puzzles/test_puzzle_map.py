@@ -1,0 +1,120 @@
+"""puzzle_map.py complains of every kind of wrong statement, on a small page made for the purpose."""
+
+import contextlib
+import io
+import os
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+
+import puzzle_map  # noqa: E402
+
+LIST = """app      map    out[i] = a[i] + c
+variant  range  range  same bits  the baseline
+variant  scratch  team  same bits  staged
+app      zip    out[i] = a[i] + b[i]
+variant  tiled  range  same bits  tiles
+sweep    zip_p21  three sizes
+app      other  nothing
+space    serial
+"""
+
+
+def row(what, app, variant, name, command=None):
+    command = command or f"./run {app} --input inputs/{app}/{name}.h5 --variant {variant}"
+    return f"| {what} | [{app}]({app}/README.md) | `{variant}` | `{name}` | `{command}` |"
+
+
+SWEEP = "./run tessera run --sweep zip_p21 --variant tiled"
+LINES = (
+    ["# Page", "", "## Puzzles", "", "| puzzle | mini-app | variants | inputs | command |", "|---|---|---|---|---|"]
+    + [row(f"P{number} Name", "map", "range", "one") for number in range(1, 24)]
+    + [row("P24, more", "zip", "tiled", "two"), row("P24, sweep", "zip", "tiled", "two", SWEEP), "", "Text.", "", "## Scans", ""]
+    + ["| scan | mini-app | variants | inputs | command |", "|---|---|---|---|---|", row("all", "map", "scratch", "one"), ""]
+    + ["## Mini-apps", "", "| mini-app | puzzles |", "|---|---|"]
+    + ["| [map](map/README.md) | " + ", ".join(f"P{number}" for number in range(1, 24)) + ", scans |"]
+    + ["| [zip](zip/README.md) | P24 |", "| [other](other/README.md) | none |"]
+)
+PAGE = "\n".join(LINES) + "\n"
+
+
+class Map(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = folder.name
+        for path in ("apps/map/README.md", "apps/zip/README.md", "inputs/map/one.h5", "inputs/zip/two.h5"):
+            os.makedirs(os.path.dirname(os.path.join(self.root, path)), exist_ok=True)
+            with open(os.path.join(self.root, path), "w", encoding="utf-8"):
+                pass
+
+    def complaints(self, old=None, new=None, list_text=LIST):
+        if old is not None:
+            self.assertIn(old, PAGE)
+        page = PAGE if old is None else PAGE.replace(old, new)
+        return puzzle_map.check(page, puzzle_map.listed(list_text), self.root)[0]
+
+    def expect(self, part, *change, **more):
+        complaints = self.complaints(*change, **more)
+        self.assertTrue(any(part in complaint for complaint in complaints), complaints)
+
+    def test_a_right_page(self):
+        self.assertEqual(self.complaints(), [])
+        self.assertEqual(len(puzzle_map.check(PAGE, puzzle_map.listed(LIST), self.root)[1]), 26)
+
+    def test_names_that_do_not_exist(self):
+        self.expect("P24, more: zip has no variant tilde", "| `tiled` | `two` | `./run zip", "| `tilde` | `two` | `./run zip")
+        self.expect("there is no inputs/zip/three.h5", "`two`", "`three`")
+        self.expect("zip has no sweep zip_p22", "zip_p21", "zip_p22")
+        self.expect("no link to the README of a mini-app", "[zip](zip/README.md) | `tiled`", "[zap](zap/README.md) | `tiled`")
+        self.expect("no link to the README of a mini-app", "[zip](zip/README.md) | `tiled`", "[zip](map/README.md) | `tiled`")
+        os.remove(os.path.join(self.root, "apps/zip/README.md"))
+        self.expect("there is no apps/zip/README.md")
+
+    def test_commands_that_are_not_the_rows(self):
+        self.expect("the command begins with", "./run zip --input", "./run map --input")
+        self.expect("other files than the row's", "inputs/zip/two.h5", "inputs/zip/one.h5")
+        self.expect("other variants than the row's", "two.h5 --variant tiled", "two.h5 --variant range")
+        self.expect("other variants than the row's", "two.h5 --variant tiled", "two.h5")
+
+    def test_what_is_left_out(self):
+        self.expect("P7 has no row", row("P7 Name", "map", "range", "one") + "\n", "")
+        self.expect("P25 is none of", "P23 Name", "P25 Name")
+        self.expect("scans has no row", row("all", "map", "scratch", "one"), "")
+        self.expect("Mini-apps: other is missing", "| [other](other/README.md) | none |\n", "")
+        self.expect("Mini-apps: new is missing", list_text=LIST + "app      new  made today\n")
+        self.expect("Mini-apps: other is none of --list", list_text=LIST.replace("app      other  nothing\n", ""))
+        self.expect("other is there twice", "| [other](other/README.md) | none |\n", "| [other](other/README.md) | none |\n" * 2)
+        self.expect("zip has none, but the other tables say P24", "README.md) | P24 |", "README.md) | none |")
+        self.expect("no variants, or no inputs", "`tiled` | `two` | `./run zip", "tiled | `two` | `./run zip")
+
+    def test_the_page_as_a_file(self):
+        list_file, commands = os.path.join(self.root, "list.txt"), os.path.join(self.root, "commands.txt")
+        for path, text in ((list_file, LIST), (os.path.join(self.root, "apps", "README.md"), PAGE)):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        arguments = ["--root", self.root, "--commands", commands, "--list"]
+        self.assertEqual(self.run_script(*arguments, list_file), (0, "26 rows, 3 mini-apps, 0 complaints\n", ""))
+        with open(commands, encoding="utf-8") as file:
+            self.assertEqual(file.read().splitlines()[-2], SWEEP)
+        with open(list_file, "a", encoding="utf-8") as file:
+            file.write("app      new  made today\n")
+        code, out, _ = self.run_script(*arguments, list_file)
+        self.assertEqual(code, 1)
+        self.assertIn("apps/README.md: Mini-apps: new is missing\n", out)
+        self.assertEqual(self.run_script(*arguments, os.path.join(self.root, "nowhere"))[0], 2)
+        self.assertIn("names no mini-app", self.run_script(*arguments, commands)[2])
+
+    def run_script(self, *arguments):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = puzzle_map.main(list(arguments))
+        return code, out.getvalue(), err.getvalue()
+
+
+if __name__ == "__main__":
+    unittest.main()
