@@ -77,14 +77,17 @@ struct FusedAtomic {
                   },
                   squares);
               T const inv_std = T(1) / Kokkos::sqrt(squares / count + eps);
-              Kokkos::parallel_for(row, [&](std::size_t h) {
-                T q = 0;
-                for (std::size_t o = 0; o < outputs; ++o) q += grad_y(r, o) * w(o, h);
-                dx(r, h) = q;
-              });
-              team.team_barrier();
               T sum_of_g = 0;  // g = q * gamma
-              Kokkos::parallel_reduce(row, [&](std::size_t h, T& part) { part += dx(r, h) * gamma(h); }, sum_of_g);
+              Kokkos::parallel_reduce(
+                  row,
+                  [&](std::size_t h, T& part) {
+                    T q = 0;
+                    for (std::size_t o = 0; o < outputs; ++o) q += grad_y(r, o) * w(o, h);
+                    dx(r, h) = q;
+                    part += q * gamma(h);
+                  },
+                  sum_of_g);
+              // Behind a reduction all threads are done with their part, and a thread has the same h in each loop.
               T sum_of_gx = 0;
               Kokkos::parallel_reduce(
                   row,
