@@ -530,6 +530,21 @@ TEST_F(CommandLine, the_umbrella_runs_every_app) {
   EXPECT_EQ(result.out.find("TESSERA rows="), result.out.rfind("TESSERA rows="));
 }
 
+TEST_F(CommandLine, the_umbrella_runs_a_sweep_by_its_name) {
+  Result const list = run("tessera", {"list"});
+  EXPECT_TRUE(has(list.out, "dot_p22")) << list.out;
+  Result const result = run("tessera", {"run", "--sweep", "dot_p22", "--variant", "range_reduce", "--samples", "1",
+                                        "--min-time", "0", "--json", "r.json"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  json const inputs = report()["input"];
+  std::vector<std::size_t> sizes;
+  for (json const& input : inputs) sizes.push_back(input["size"]);
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{32, 128, 1024, 8192, 65536, 524288, 2097152}));
+  expect_mistake("tessera", {"run", "--sweep", "dot_p2"}, "unknown sweep `dot_p2`");
+  expect_mistake("dot", {"--sweep", "dot_p22", "--size", "8"}, "conflicting options --sweep and --size");
+  expect_mistake("map", {"--sweep", "dot_p22"}, "unknown option `--sweep`");
+}
+
 TEST_F(CommandLine, ctrl_c_leaves_the_report_of_the_rows_that_were_done) {
   // Endless, as far as this test is concerned: each row takes 30 s.
   Process process("map", {"--size", "0,1000", "--min-time", "30", "--json", "r.json", "--variant", "range"},
