@@ -24,7 +24,9 @@ VariantRows tiled_async();
 VariantRows register_tile();
 VariantRows kernels();
 
-App app() { return make_app<Matmul>({naive(), scratch(), tiled(), tiled_overlap(), tiled_async(), register_tile(), kernels()}); }
+App app() {
+  return make_app<Matmul>({naive(), scratch(), tiled(), tiled_overlap(), tiled_async(), register_tile(), kernels()});
+}
 
 namespace {
 
