@@ -22,7 +22,7 @@ endfunction()
 # Each layer of the collectives: each look-back is launched 200 times. In parts, since that takes as long as all the rest.
 foreach(part RANGE 3)
   tessera_add_gpu_test(collectives_${part} COMMAND collective_tests
-    ENVIRONMENT "GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${part}")
+    ENVIRONMENT GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=${part})
 endforeach()
 
 # Every row of every mini-app, its variants that are wrong on purpose, and many runs of what may depend on the order in

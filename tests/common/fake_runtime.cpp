@@ -18,7 +18,7 @@ Machine& machine() {
 
 using fake::machine;
 
-Runtime::Runtime(int& argc, char** argv) : ranks_(argc, argv) {
+Runtime::Runtime(int& argc, char** argv) {
   if (!machine().start_error.empty()) throw std::runtime_error(machine().start_error);
   machine().kokkos_arguments.assign(argv + 1, argv + argc);
   ++machine().starts;
