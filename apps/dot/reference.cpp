@@ -102,10 +102,10 @@ template std::vector<ExpectedField> Dot::reference(Input<float, Kokkos::HostSpac
 template std::vector<ExpectedField> Dot::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Dot::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Dot::reference_of_part(Input<float, Kokkos::HostSpace> const&,
-                                                            std::vector<ranks::Block> const&, ranks::Part const&);
+                                                           std::vector<ranks::Block> const&, ranks::Part const&);
 template std::vector<ExpectedField> Dot::reference_of_part(Input<double, Kokkos::HostSpace> const&,
-                                                            std::vector<ranks::Block> const&, ranks::Part const&);
+                                                           std::vector<ranks::Block> const&, ranks::Part const&);
 template std::vector<ExpectedField> Dot::reference_of_part(Input<std::int32_t, Kokkos::HostSpace> const&,
-                                                            std::vector<ranks::Block> const&, ranks::Part const&);
+                                                           std::vector<ranks::Block> const&, ranks::Part const&);
 
 }  // namespace tessera::dot

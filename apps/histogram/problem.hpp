@@ -13,8 +13,8 @@
 #include <tessera/core/info.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
-#include <tessera/ranks/part.hpp>
 #include <tessera/kernels/histogram_bins.hpp>
+#include <tessera/ranks/part.hpp>
 
 namespace tessera::histogram {
 

@@ -57,13 +57,10 @@ template std::vector<ExpectedField> Histogram::reference(Input<float, Kokkos::Ho
 template std::vector<ExpectedField> Histogram::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Histogram::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Histogram::reference_of_part(Input<float, Kokkos::HostSpace> const&,
-                                                                  std::vector<ranks::Block> const&,
-                                                                  ranks::Part const&);
+                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
 template std::vector<ExpectedField> Histogram::reference_of_part(Input<double, Kokkos::HostSpace> const&,
-                                                                  std::vector<ranks::Block> const&,
-                                                                  ranks::Part const&);
+                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
 template std::vector<ExpectedField> Histogram::reference_of_part(Input<std::int32_t, Kokkos::HostSpace> const&,
-                                                                  std::vector<ranks::Block> const&,
-                                                                  ranks::Part const&);
+                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
 
 }  // namespace tessera::histogram

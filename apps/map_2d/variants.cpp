@@ -20,7 +20,9 @@ VariantRows layout_left();
 VariantRows vector();
 VariantRows distributed();
 
-App app() { return make_app<Map2d>({mdrange(), blocked(), pointer(), team_tiles(), layout_left(), vector(), distributed()}); }
+App app() {
+  return make_app<Map2d>({mdrange(), blocked(), pointer(), team_tiles(), layout_left(), vector(), distributed()});
+}
 
 std::vector<ParameterSpec> Map2d::parameters() {
   return {

@@ -19,7 +19,9 @@ VariantRows vectorize();
 VariantRows team_vector();
 VariantRows distributed();
 
-App app() { return make_app<Zip>({range(), elementwise(), tiled(), manual_vector(), vectorize(), team_vector(), distributed()}); }
+App app() {
+  return make_app<Zip>({range(), elementwise(), tiled(), manual_vector(), vectorize(), team_vector(), distributed()});
+}
 
 std::vector<ParameterSpec> Zip::parameters() {
   return {

@@ -67,7 +67,9 @@ TEST(Blocks, FollowEachOtherAndDifferByOne) {
         EXPECT_GE(block.size(), n / static_cast<std::size_t>(count));
         EXPECT_LE(block.size(), n / static_cast<std::size_t>(count) + 1);
         for (std::size_t const i : {block.begin, block.end - 1}) {
-          if (block.size() > 0) { EXPECT_EQ(owner_of(i, n, count), rank) << i << " of " << n; }
+          if (block.size() > 0) {
+            EXPECT_EQ(owner_of(i, n, count), rank) << i << " of " << n;
+          }
         }
         end = block.end;
       }
@@ -170,7 +172,8 @@ std::string outcome_of(App const& app, std::size_t size, DataKind data, Paramete
     std::vector<ExpectedField> const expected = problem_case->reference();
     std::string const own = testing::run_row(row, *problem_case, expected, launches);
     for (std::string const& of_rank : world().all_gather(own)) {
-      if (!of_rank.empty()) outcome += testing::name_of(app, row) + " of " + std::to_string(size) + ": " + of_rank + "\n";
+      if (!of_rank.empty())
+        outcome += testing::name_of(app, row) + " of " + std::to_string(size) + ": " + of_rank + "\n";
     }
   }
   return outcome;
@@ -209,11 +212,11 @@ TEST(RowsOnRanks, PrefixSum) {
 // A scan over ranks with a mistake. Each rank scans its block serially.
 enum class Mistake {
   none,
-  keeps_to_itself,     // nothing from other ranks
-  includes_itself,     // an inclusive scan over the ranks
-  takes_neighbour,     // the total of the rank before only
-  swaps_ranks,         // of the ranks in the opposite order
-  stale                // what the launch before was told
+  keeps_to_itself,  // nothing from other ranks
+  includes_itself,  // an inclusive scan over the ranks
+  takes_neighbour,  // the total of the rank before only
+  swaps_ranks,      // of the ranks in the opposite order
+  stale             // what the launch before was told
 };
 
 template <Mistake mistake>
@@ -264,17 +267,25 @@ std::string outcome_of_broken(std::size_t size) {
 
 TEST(BrokenScan, IsRightWithoutAMistake) { EXPECT_EQ(outcome_of_broken<Mistake::none>(10007), ""); }
 TEST(BrokenScan, KeepsToItself) {
-  if (world().count() > 1) { EXPECT_NE(outcome_of_broken<Mistake::keeps_to_itself>(10007), ""); }
+  if (world().count() > 1) {
+    EXPECT_NE(outcome_of_broken<Mistake::keeps_to_itself>(10007), "");
+  }
 }
 TEST(BrokenScan, IncludesItself) { EXPECT_NE(outcome_of_broken<Mistake::includes_itself>(10007), ""); }
 TEST(BrokenScan, TakesNeighbour) {
-  if (world().count() > 2) { EXPECT_NE(outcome_of_broken<Mistake::takes_neighbour>(10007), ""); }
+  if (world().count() > 2) {
+    EXPECT_NE(outcome_of_broken<Mistake::takes_neighbour>(10007), "");
+  }
 }
 TEST(BrokenScan, SwapsRanks) {
-  if (world().count() > 1) { EXPECT_NE(outcome_of_broken<Mistake::swaps_ranks>(10007), ""); }
+  if (world().count() > 1) {
+    EXPECT_NE(outcome_of_broken<Mistake::swaps_ranks>(10007), "");
+  }
 }
 TEST(BrokenScan, Stale) {
-  if (world().count() > 1) { EXPECT_NE(outcome_of_broken<Mistake::stale>(10007), ""); }
+  if (world().count() > 1) {
+    EXPECT_NE(outcome_of_broken<Mistake::stale>(10007), "");
+  }
 }
 
 // A rank's own sum instead of that of all.

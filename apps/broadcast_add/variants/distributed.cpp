@@ -10,8 +10,9 @@
 namespace tessera::broadcast_add {
 
 struct Distributed {
-  static constexpr VariantInfo info{
-      .name = "distributed", .level = Level::ranks, .summary = "each rank its rows, a on all of them, no communication"};
+  static constexpr VariantInfo info{.name = "distributed",
+                                    .level = Level::ranks,
+                                    .summary = "each rank its rows, a on all of them, no communication"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

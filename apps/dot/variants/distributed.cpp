@@ -10,8 +10,9 @@
 namespace tessera::dot {
 
 struct Distributed {
-  static constexpr VariantInfo info{
-      .name = "distributed", .level = Level::ranks, .summary = "each rank sums its blocks, then the ranks' sums are added"};
+  static constexpr VariantInfo info{.name = "distributed",
+                                    .level = Level::ranks,
+                                    .summary = "each rank sums its blocks, then the ranks' sums are added"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -10,8 +10,9 @@
 namespace tessera::map {
 
 struct Distributed {
-  static constexpr VariantInfo info{
-      .name = "distributed", .level = Level::ranks, .summary = "each rank its block, 16-byte accesses, no communication"};
+  static constexpr VariantInfo info{.name = "distributed",
+                                    .level = Level::ranks,
+                                    .summary = "each rank its block, 16-byte accesses, no communication"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -117,8 +117,8 @@ struct Distributed {
         sum_(exec, tail, total_);
       } else {
         Kokkos::parallel_reduce("tessera::prefix_sum::distributed::extreme",
-                                Kokkos::RangePolicy<Exec>(exec, 0, tail.extent(0)), Extreme<T, decltype(tail)>{tail, op_},
-                                total_);
+                                Kokkos::RangePolicy<Exec>(exec, 0, tail.extent(0)),
+                                Extreme<T, decltype(tail)>{tail, op_}, total_);
       }
       Kokkos::deep_copy(exec, own_, total_);
       exec.fence("tessera::prefix_sum::distributed: own total");

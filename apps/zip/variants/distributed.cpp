@@ -9,8 +9,9 @@
 namespace tessera::zip {
 
 struct Distributed {
-  static constexpr VariantInfo info{
-      .name = "distributed", .level = Level::ranks, .summary = "each rank its block, 16-byte accesses, no communication"};
+  static constexpr VariantInfo info{.name = "distributed",
+                                    .level = Level::ranks,
+                                    .summary = "each rank its block, 16-byte accesses, no communication"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -590,12 +590,13 @@ class Session {
     if (ranks_.count() == 1) return;
     // Measured on all ranks at once: those that share a memory share its bandwidth, and together they have all of it.
     Roofs& roofs = report.roofs;
-    for (double* const rate : {&roofs.copy_bytes_per_second, &roofs.triad_bytes_per_second,
-                               &roofs.read_bytes_per_second}) {
+    for (double* const rate :
+         {&roofs.copy_bytes_per_second, &roofs.triad_bytes_per_second, &roofs.read_bytes_per_second}) {
       *rate = ranks_.sum(*rate);
     }
     for (double& peak : roofs.peak_operations_per_second) peak = ranks_.sum(peak);
-    for (double* const seconds : {&roofs.launch_seconds, &roofs.launch_and_fence_seconds}) *seconds = ranks_.max(*seconds);
+    for (double* const seconds : {&roofs.launch_seconds, &roofs.launch_and_fence_seconds})
+      *seconds = ranks_.max(*seconds);
   }
 
   // With state_ locked.

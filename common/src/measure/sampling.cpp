@@ -67,8 +67,8 @@ double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()> const& interrupted,
-               Clock const& now, ranks::Ranks const& ranks) {
+Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()> const& interrupted, Clock const& now,
+               ranks::Ranks const& ranks) {
   Samples result;
   Timer timer(run, now, ranks);
   for (; result.warmups < options.warmup; ++result.warmups) run.enqueue();

@@ -23,7 +23,7 @@ void check_alone(char const* build) {
   for (auto const& [size, rank] : launchers) {
     char const* const text = std::getenv(size);  // NOLINT(concurrency-mt-unsafe): at the start
     if (text == nullptr || std::atoi(text) < 2) continue;
-    char const* const own = std::getenv(rank);  // NOLINT(concurrency-mt-unsafe)
+    char const* const own = std::getenv(rank);                 // NOLINT(concurrency-mt-unsafe)
     if (own != nullptr && std::atoi(own) != 0) std::_Exit(2);  // the first one says it
     throw UserError("started as one of " + std::string(text) + " processes (" + size + "), but " + build +
                     "; start one process, or build with the MPI that started it");
@@ -37,9 +37,7 @@ class Timed {
     traffic_.bytes += bytes;
     traffic_.messages += messages;
   }
-  ~Timed() {
-    traffic_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
+  ~Timed() { traffic_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
   Timed(Timed const&) = delete;
   Timed& operator=(Timed const&) = delete;
 

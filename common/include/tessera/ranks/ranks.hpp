@@ -92,9 +92,7 @@ class Ranks {
     return fold(value, [](double a, double b) { return a < b ? b : a; });
   }
   /// True if it is on any rank.
-  [[nodiscard]] bool any(bool value) const {
-    return count_ > 1 ? max(value ? 1 : 0) > 0 : value;
-  }
+  [[nodiscard]] bool any(bool value) const { return count_ > 1 ? max(value ? 1 : 0) > 0 : value; }
 
   /// Adds up the ranks' arrays, element by element, in place; integers wrap. All ranks get the same sums. The order of the
   /// additions is MPI's: up to count() - 1 roundings.

@@ -46,8 +46,8 @@ struct OverRanks {
 /// How the ranks of a row shared it: means over its samples, of one launch.
 struct RanksReport {
   int count = 1;
-  OverRanks seconds;        ///< of a rank, from the barrier to the end of its part
-  OverRanks communication;  ///< of these, what it spent talking to others, waiting for them included
+  OverRanks seconds;           ///< of a rank, from the barrier to the end of its part
+  OverRanks communication;     ///< of these, what it spent talking to others, waiting for them included
   double imbalance = unknown;  ///< computing, the slowest rank's over the mean: 1 is even
   double bytes = 0;            ///< sent by all ranks to others
   double messages = 0;         ///< of all ranks

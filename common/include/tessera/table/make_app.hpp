@@ -264,7 +264,8 @@ class TypedRun final : public RowRun {
 
  private:
   // Made in place: a Plan need not be movable.
-  [[nodiscard]] static Plan make_plan(Exec const& exec, InputOn<Problem, Exec, T> const& input, ranks::Part const& part) {
+  [[nodiscard]] static Plan make_plan(Exec const& exec, InputOn<Problem, Exec, T> const& input,
+                                      ranks::Part const& part) {
     if constexpr (PlannableOnRanks<Variant, Problem, Exec, T>) {
       return Plan(exec, input, part);
     } else {
@@ -331,9 +332,9 @@ template <class Problem, class T, class Fill>
     fill(i, ranks::rows_of(whole[i], splits[i], ranks),
          reinterpret_cast<typename View::non_const_value_type*>(fields[i]));
   });
-  return std::make_unique<TypedCase<Problem, T>>(
-      std::move(input), std::move(memory), map, whole,
-      [=] { return filled_case<Problem, T>(whole, parameters, map, ranks::Ranks(), fill); });
+  return std::make_unique<TypedCase<Problem, T>>(std::move(input), std::move(memory), map, whole, [=] {
+    return filled_case<Problem, T>(whole, parameters, map, ranks::Ranks(), fill);
+  });
 }
 
 template <class Problem, class T>
