@@ -281,10 +281,10 @@ TEST_F(CommandLine, list_says_why_bits_may_differ) {
 TEST_F(CommandLine, variants_as_promised) {
   EXPECT_EQ(listed("prefix_sum", "variant"),
             (Names{"parallel_scan", "std_scan", "team_scan", "hillis_steele", "read_write_split", "blelloch",
-                   "lane_scan", "two_phase", "reduce_then_scan", "look_back"}));
+                   "lane_scan", "two_phase", "reduce_then_scan", "look_back", "distributed"}));
   EXPECT_EQ(listed("dot", "variant"), (Names{"range_reduce", "thread_zero", "team_tree", "sequential_addressing",
-                                             "team_reduce", "lane_reduce", "two_stage", "kernels"}));
-  EXPECT_EQ(listed("map", "variant"), (Names{"range", "pointer", "team_guarded", "scratch", "vector"}));
+                                             "team_reduce", "lane_reduce", "two_stage", "kernels", "distributed"}));
+  EXPECT_EQ(listed("map", "variant"), (Names{"range", "pointer", "team_guarded", "scratch", "vector", "distributed"}));
 }
 
 TEST_F(CommandLine, the_umbrella_answers_without_running) {
@@ -415,7 +415,7 @@ TEST_F(CommandLine, a_run_and_its_report) {
   EXPECT_EQ(result.code, 0) << result.out << result.err;
   EXPECT_EQ(result.err, "");
   json const document = report();
-  std::size_t const rows = std::size_t{15} * listed("map", "space").size();
+  std::size_t const rows = std::size_t{18} * listed("map", "space").size();
   EXPECT_EQ(document.size(), 5u);
   EXPECT_EQ(document["schema"], "tessera-report/1");
   EXPECT_EQ(document["input"].size(), 3u);
@@ -444,8 +444,8 @@ TEST_F(CommandLine, a_digest_of_files_and_generated_cases) {
   Result const result = run("tessera", arguments);
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.err, "");  // it is no terminal
-  EXPECT_EQ(result.out.find("map   5 variants"), 0u) << result.out;
-  EXPECT_TRUE(has(result.out, "\ndot   6 variants"));
+  EXPECT_EQ(result.out.find("map   6 variants"), 0u) << result.out;
+  EXPECT_TRUE(has(result.out, "\ndot   9 variants"));
   EXPECT_TRUE(has(result.out, " cases verified  best "));
   EXPECT_LE(std::ranges::count(result.out, '\n'), 20) << result.out;
   std::ifstream log(path("t.txt"));
@@ -492,7 +492,7 @@ TEST_F(CommandLine, output_is_an_input_again) {
   {
     hdf5::File const file(path("out.h5"), hdf5::File::Mode::read);
     hdf5::Group const output = file.root().open_group("output");
-    EXPECT_EQ(output.names(), (Names{"pointer", "range", "scratch", "team_guarded", "vector"}));
+    EXPECT_EQ(output.names(), (Names{"distributed", "pointer", "range", "scratch", "team_guarded", "vector"}));
     std::vector<std::int32_t> out(3);
     output.open_group("vector").open_group(space).open_dataset("out").read(out.data(), DType::int32);
     EXPECT_EQ(out, (std::vector<std::int32_t>{10, 11, 12}));
