@@ -72,9 +72,15 @@ class Oracle {
         highest_(d, -infinity),
         k_grid_(verify::grid_of(k, n * d)),
         v_grid_(verify::grid_of(v, n * d)) {
+    // Some keys at a time, so that a cache line of a column is written once.
+    constexpr std::size_t keys = 16;
+    for (std::size_t first = 0; first < n; first += keys) {
+      for (std::size_t c = 0; c < d; ++c) {
+        for (std::size_t j = first; j < std::min(n, first + keys); ++j) turned_[c * n + j] = k[j * d + c];
+      }
+    }
     for (std::size_t j = 0; j < n; ++j) {
       for (std::size_t c = 0; c < d; ++c) {
-        turned_[c * n + j] = k[j * d + c];
         lowest_[c] = std::min(lowest_[c], static_cast<double>(v[j * d + c]));
         highest_[c] = std::max(highest_[c], static_cast<double>(v[j * d + c]));
       }

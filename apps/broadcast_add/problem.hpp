@@ -31,6 +31,7 @@ struct BroadcastAdd {
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
+  static constexpr int reference_doubles = 1;
 
   /// a [cols], b [rows].
   template <class T, class Memory>

@@ -47,7 +47,7 @@ std::vector<ExpectedField> Conv1d::reference(Input<T, Kokkos::HostSpace> const& 
       for (std::size_t j = 0; j < count; ++j) {
         auto const a = static_cast<double>(input.a(i + j));
         auto const k = static_cast<double>(input.k(j));
-        sum.add_product(a, k);
+        sum.add_product_of(input.a(i + j), input.k(j));
         if (std::isfinite(a) && std::isfinite(k)) magnitude += std::abs(a * k);
       }
       most = std::max(most, magnitude);

@@ -56,7 +56,7 @@ Term sum_at(In const& in, In const& k, std::size_t y, std::size_t x) {
       for (std::size_t kx = 0; kx < cols; ++kx) {
         auto const a = static_cast<double>(in(y + ky, x + kx));
         auto const b = static_cast<double>(k(ky, kx));
-        sum.add_product(a, b);
+        sum.add_product_of(in(y + ky, x + kx), k(ky, kx));
         if (std::isfinite(a) && std::isfinite(b)) magnitude += std::abs(a * b);
       }
     }

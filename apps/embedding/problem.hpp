@@ -36,6 +36,7 @@ struct Embedding {
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
+  static constexpr int reference_doubles = 1;
 
   /// idx [B, L], int32 in a run of any dtype; w [V, E].
   template <class T, class Memory>

@@ -17,6 +17,7 @@ struct FiniteDifference : StencilProblem {
                                 .summary = "out[i] = in[i + 1] - in[i], last of each segment 0"};
 
   static constexpr std::array data = data_kinds;
+  static constexpr int reference_doubles = 1;
 
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
     double const n = static_cast<double>(count_of(input[0]));

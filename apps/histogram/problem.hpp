@@ -50,6 +50,7 @@ struct Histogram : ArrayProblem<Parameters> {
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
+  static constexpr int reference_doubles = 1;
 
   /// Throws UserError if the dtype cannot tell such bins apart: int32 has edges at whole numbers, float does not have
   /// every double.

@@ -36,6 +36,7 @@ struct LaneBroadcast : ArrayProblem<Parameters> {
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
+  static constexpr int reference_doubles = 3;
 
   /// Exact: whole numbers of 9 bits, of which sums of 5 and products of a pair and a mean are exact; 24 random bits where
   /// they are only compared.

@@ -28,6 +28,7 @@ struct Map : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "map", .summary = "out[i] = a[i] + c"};
 
   static constexpr std::array data = data_kinds;
+  static constexpr int reference_doubles = 1;
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 

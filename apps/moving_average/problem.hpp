@@ -16,6 +16,7 @@ struct MovingAverage : StencilProblem {
                                 .summary = "out[i] = mean of in[i .. i + 2] inside the segment"};
 
   static constexpr std::array data = data_kinds;
+  static constexpr int reference_doubles = 3;
 
   /// Exact: whole numbers of 21 bits, of which three have an exact sum.
   template <class T>

@@ -39,6 +39,7 @@ struct Partition : ArrayProblem<Parameters> {
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
+  static constexpr int reference_doubles = 1;
 
   /// values [n], left_count [segments]: how many of each segment's elements are less than the pivot.
   template <class T, class Memory>

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "problem.hpp"
 
@@ -35,6 +36,7 @@ template <class T>
 std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const& input) {
   std::vector<Shape> const shapes = output_shapes({{input.a.extent(0)}, {input.b.extent(0)}}, input.parameters);
   ExpectedField copied = field("copied", shapes[0]);
+  copied.scale.clear();
   ExpectedField triad = field("triad", shapes[1]);
   ExpectedField sum = field("sum", shapes[2]);
   ExpectedField chains = field("chains", shapes[3]);
@@ -79,7 +81,7 @@ std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const
     chains.value[i] = static_cast<double>(i % 256) + static_cast<double>(input.parameters.iterations);
   }
   launched.value[0] = 1;
-  return {copied, triad, sum, chains, launched};
+  return list_of(std::move(copied), std::move(triad), std::move(sum), std::move(chains), std::move(launched));
 }
 
 template std::vector<ExpectedField> Roofline::reference(Input<float, Kokkos::HostSpace> const&);

@@ -30,6 +30,7 @@ struct Zip : PairProblem<Parameters> {
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
+  static constexpr int reference_doubles = 1;
 
   /// out [n].
   template <class T, class Memory>

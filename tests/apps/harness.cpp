@@ -144,7 +144,8 @@ std::vector<DType> dtypes_of_this_build() {
 
 bool is_wanted(Row const& row) {
   char const* const space = std::getenv("TESSERA_TEST_SPACE");
-  return space == nullptr || row.space == space;
+  char const* const variant = std::getenv("TESSERA_TEST_VARIANT");
+  return (space == nullptr || row.space == space) && (variant == nullptr || row.info.name == variant);
 }
 
 bool is_wanted(std::size_t size) {

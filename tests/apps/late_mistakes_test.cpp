@@ -89,20 +89,32 @@ struct Planted {
   std::vector<HostField> input;
 };
 Planted planted;
+// What the last row kept, spoilt or not.
+std::vector<HostField> kept;
 
 class DamagedRun final : public RowRun {
  public:
   explicit DamagedRun(std::unique_ptr<RowRun> run) : run_(std::move(run)) {}
 
   void poison() override { run_->poison(); }
-  void enqueue() override { run_->enqueue(); }
+  void enqueue() override {
+    ++launches_;
+    run_->enqueue();
+  }
   void fence() override { run_->fence(); }
   void evict_cache() override { run_->evict_cache(); }
   [[nodiscard]] std::vector<HostField> fetch() override {
     std::vector<HostField> fields = run_->fetch();
-    bool const first = std::exchange(first_, false);
-    if (planted.damage && !(first && planted.later_launches)) planted.damage(Scene(planted.input, fields));
+    if (planted.damage && (launches_ > 1 || !planted.later_launches)) planted.damage(Scene(planted.input, fields));
     return fields;
+  }
+  [[nodiscard]] bool keep() override {
+    kept = fetch();
+    return true;
+  }
+  [[nodiscard]] bool same_as_kept() override {
+    std::vector<HostField> const now = fetch();
+    return std::ranges::equal(kept, now, same_bits);
   }
   [[nodiscard]] double rounding_steps() const override { return run_->rounding_steps(); }
   [[nodiscard]] bool flushes_denormals() const override { return run_->flushes_denormals(); }
@@ -111,7 +123,7 @@ class DamagedRun final : public RowRun {
 
  private:
   std::unique_ptr<RowRun> run_;
-  bool first_ = true;
+  int launches_ = 0;
 };
 
 /// One mini-app's case with its reference; the last one is kept for the next mistake.
@@ -120,6 +132,7 @@ struct Prepared {
   ParameterMap parameters;
   std::unique_ptr<Case> problem_case;
   Oracle oracle;
+  Verified verified;
 };
 
 std::unique_ptr<Prepared> last;
@@ -127,6 +140,7 @@ std::unique_ptr<Prepared> last;
 Prepared& prepared(std::string const& name, ParameterMap const& parameters) {
   if (last && last->app.info.name == name && last->parameters == parameters) return *last;
   last.reset();
+  kept.clear();
   for (App& app : all_apps()) {
     if (app.info.name != name) continue;
     auto next = std::make_unique<Prepared>();
@@ -162,7 +176,7 @@ std::optional<RowReport> judged(Prepared& at, Row const& row, Damage const& dama
   };
   SamplingOptions const once{.warmup = 0, .samples = 1, .min_time = 0};
   std::optional<RowReport> const report =
-      tessera::run_row(spoilt, *at.problem_case, at.oracle, once, RowReport{}, [] { return false; }, {});
+      tessera::run_row(spoilt, *at.problem_case, at.oracle, once, RowReport{}, [] { return false; }, {}, at.verified);
   if (!report || report->status == Status::skipped) return std::nullopt;
   return report;
 }

@@ -19,12 +19,22 @@ std::vector<App> const& apps() {
   return all;
 }
 
+// The driver believes it when it decides whether a case fits into memory.
+void expect_footprint(App const& app, DType dtype, FieldSource const& source, ParameterMap const& given,
+                      std::vector<ExpectedField> const& reference) {
+  std::size_t doubles = 0;
+  for (ExpectedField const& field : reference) doubles += field.value.size() + field.scale.size() + field.offset.size();
+  double const known = app.footprint_of_source(dtype, source, with_defaults(app, given)).reference_bytes;
+  EXPECT_LE(static_cast<double>(doubles * sizeof(double)), known) << app.info.name;
+}
+
 // Runs all rows of the dtype on one input.
 void run_rows(App const& app, DType dtype, FieldSource const& source, ParameterMap const& given, int runs,
               std::string const& what) {
   if (!takes(app, dtype, given, 1 << 17)) return;  // a size that all shapes fit into
   auto const problem_case = app.read(dtype, source, with_defaults(app, given));
   std::vector<ExpectedField> const expected = problem_case->reference();
+  expect_footprint(app, dtype, source, given, expected);
   for (Row const& row : app.rows) {
     if (row.dtype != dtype || !is_wanted(row)) continue;
     std::string const outcome = run_row(row, *problem_case, expected, runs);

@@ -246,6 +246,8 @@ TEST_F(Parsing, everything_given) {
                                  "--samples=25",
                                  "--min-time",
                                  "0.5",
+                                 "--max-time",
+                                 "0.75",
                                  "--json",
                                  "r.json",
                                  "--output",
@@ -261,6 +263,7 @@ TEST_F(Parsing, everything_given) {
   EXPECT_EQ(options.sampling.warmup, 0u);
   EXPECT_EQ(options.sampling.samples, 25u);
   EXPECT_EQ(options.sampling.min_time, 0.5);
+  EXPECT_EQ(options.sampling.max_time, 0.75);
   EXPECT_EQ(options.json, "r.json");
   EXPECT_EQ(options.output, "o.h5");
   EXPECT_EQ(std::get<double>(options.parameters.front().at("c")), -2.5);
@@ -380,6 +383,9 @@ TEST_F(Parsing, bad_values) {
   EXPECT_TRUE(has(fails({"--verify", "sample:0"}), "bad value `0` for --verify sample:"));
   EXPECT_TRUE(has(fails({"--min-time", "nan"}), "bad value `nan` for --min-time"));
   EXPECT_TRUE(has(fails({"--min-time", "-1"}), "bad value `-1` for --min-time"));
+  EXPECT_TRUE(has(fails({"--max-time", "x"}), "bad value `x` for --max-time"));
+  EXPECT_TRUE(
+      has(fails({"--max-time", "1", "--min-time", "2"}), "bad value `1` for --max-time (less than --min-time)"));
   EXPECT_TRUE(has(fails({"--c", "ten"}), "bad value `ten` for --c (not a number"));
   EXPECT_TRUE(has(fails({"--c", "1e999"}), "bad value `1e999` for --c"));
   EXPECT_TRUE(has(fails({"--c", "nan"}), "not finite"));
@@ -442,6 +448,7 @@ TEST_F(Parsing, help_shows_everything_and_fits_the_page) {
                                  "--no-exclusive",
                                  "--tile N,N,...|A:B",
                                  "--min-time SECONDS",
+                                 "--max-time SECONDS",
                                  "in seconds",
                                  "--cold",
                                  "--kokkos-",

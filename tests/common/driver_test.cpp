@@ -342,6 +342,44 @@ TEST_F(Driver, wrong_rows_fail_and_the_run_goes_on) {
   EXPECT_EQ(row(10)["status"], "passed");
 }
 
+// Fetching and comparing takes a hundred times longer than a launch.
+TEST_F(Driver, what_was_verified_is_not_fetched_again) {
+  int fetches = 0;
+  auto const fetches_of = [&](Names const& variants, Names const& arguments) {
+    fake::hooks()["fetch"] = [&] { ++fetches; };
+    fetches = 0;
+    EXPECT_EQ(run(variants, arguments).code, 0);
+    fake::hooks().clear();
+    return fetches;
+  };
+  // A right integer has one value: the first launch of the first row, and those that write other elements.
+  EXPECT_EQ(fetches_of({"good", "openmp_only", "vague"}, {"--dtype", "int32"}), 1);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(row(i)["elements"], 100);
+    EXPECT_EQ(row(i)["unchecked_elements"], 0);
+    EXPECT_EQ(row(i)["checked_relative_error"], 0.0);
+  }
+  EXPECT_EQ(fetches_of({"good", "first_half", "vague"}, {"--dtype", "int32"}), 3);
+  EXPECT_EQ(row(1)["elements"], 51);
+  EXPECT_EQ(fetches_of({"good", "vague"}, {"--dtype", "int32", "--size", "100,101"}), 2);
+  // What rounds may differ from row to row, within the bound of each: its own first launch is what the last is held to.
+  EXPECT_EQ(fetches_of({"good", "openmp_only"}, {}), 2);
+  EXPECT_EQ(fetches_of({"good", "openmp_only"}, {"--verify", "first"}), 2);
+  // Without room for a copy, and for what is written to a file.
+  EXPECT_EQ(fetches_of({"no_room"}, {"--dtype", "int32"}), 2);
+  EXPECT_EQ(fetches_of({"good", "openmp_only"}, {"--dtype", "int32", "--output", path("o.h5")}), 4);
+}
+
+TEST_F(Driver, what_a_right_row_kept_excuses_no_wrong_one) {
+  Names const wrong{"wrong_middle", "wrong_later", "works_once", "nothing", "past_end", "past_half", "short_of_half"};
+  for (std::string const& variant : wrong) {
+    EXPECT_EQ(run({"good", variant, "vague"}, {"--dtype", "int32"}).code, 1);
+    EXPECT_EQ(row(0)["status"], "passed");
+    EXPECT_EQ(row(1)["status"], "failed") << variant;
+    EXPECT_EQ(row(2)["status"], "passed");
+  }
+}
+
 TEST_F(Driver, what_memory_held_before_does_not_count) {
   EXPECT_EQ(run({"stale"}).code, 1);
   EXPECT_TRUE(has(row(0)["reason"].get<std::string>(), "first launch:"));

@@ -67,10 +67,10 @@ TEST(sampling, long_launches_are_sampled_one_by_one) {
   EXPECT_EQ(samples.warmups, 3u);  // one of them to see how long a launch is
   EXPECT_FALSE(samples.interrupted);
   EXPECT_EQ(run.launches, 7u);
-  // Warm-up, calibration, samples: a fence before each clock that starts and each that stops.
+  // A launch that shows how long they are, warm-up, samples: a fence before each clock that starts and each that stops.
   EXPECT_EQ(run.log,
-            "ee"
             "fteft"
+            "ee"
             "fteft"
             "fteft"
             "fteft"
@@ -81,6 +81,19 @@ TEST(sampling, at_least_min_time) {
   Recorder run(0.25);
   EXPECT_EQ(sample(run, options(0, 3, 2.0), {}, run.clock()).seconds.size(), 8u);
   EXPECT_EQ(sample(run, options(0, 10, 2.0), {}, run.clock()).seconds.size(), 10u);
+}
+
+TEST(sampling, launches_of_seconds_are_few) {
+  Recorder run(0.9);
+  Samples const samples = sample(run, options(3, 10, 0.02), {}, run.clock());
+  EXPECT_EQ(samples.seconds.size(), 4u);  // 2.7 s is less than the 3 s of the default
+  EXPECT_EQ(samples.warmups, 1u);
+  Recorder longer(60);
+  EXPECT_EQ(sample(longer, options(3, 10, 0.02), {}, longer.clock()).seconds.size(), fewest_timed_samples);
+  EXPECT_EQ(longer.launches, 1 + fewest_timed_samples);
+  // Who asks for fewer gets them, and who asks for a time gets it.
+  EXPECT_EQ(sample(longer, options(0, 1, 0), {}, longer.clock()).seconds.size(), 1u);
+  EXPECT_EQ(sample(longer, options(0, 10, 300), {}, longer.clock()).seconds.size(), 5u);
 }
 
 TEST(sampling, cold_evicts_before_each_sample_outside_of_the_clock) {

@@ -90,6 +90,9 @@ std::vector<OptionEntry> option_table(Command const& command) {
   table.push_back({measure, "--samples", "N", "at least N timed samples a row (default 10)"});
   table.push_back(
       {measure, "--min-time", "SECONDS", "and samples until they add up to this time, in seconds (default 0.02)"});
+  table.push_back(
+      {measure, "--max-time", "SECONDS",
+       "but where they do earlier, only " + std::to_string(fewest_timed_samples) + " samples, in seconds (default 3)"});
   table.push_back({measure, "--warmup", "N", "launches before the first sample, not counted (default 3)"});
   table.push_back({measure, "--cold", "", "evict the caches before each sample"});
 

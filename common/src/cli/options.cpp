@@ -425,13 +425,18 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
 
   if (given.contains("--warmup")) options.sampling.warmup = count_value("--warmup", text("--warmup"), 0);
   if (given.contains("--samples")) options.sampling.samples = count_value("--samples", text("--samples"), 1);
-  if (given.contains("--min-time")) {
-    auto const seconds = number<double>(text("--min-time"));
+  for (auto const& [option, value] :
+       {std::pair{"--min-time", &options.sampling.min_time}, std::pair{"--max-time", &options.sampling.max_time}}) {
+    if (!given.contains(option)) continue;
+    auto const seconds = number<double>(text(option));
     if (!seconds || !(*seconds >= 0 && *seconds <= 86400)) {
-      bad_value("--min-time", text("--min-time"), "not a number of seconds from 0 to 86400",
-                "write for example --min-time 0.5");
+      bad_value(option, text(option), "not a number of seconds from 0 to 86400",
+                "write for example " + std::string(option) + " 0.5");
     }
-    options.sampling.min_time = *seconds;
+    *value = *seconds;
+  }
+  if (options.sampling.max_time < options.sampling.min_time && given.contains("--max-time")) {
+    bad_value("--max-time", text("--max-time"), "less than --min-time", "choose a longer one, or a shorter --min-time");
   }
   options.sampling.cold = given.contains("--cold");
   if (given.contains("--verify")) options.verify = verify_value(text("--verify"));

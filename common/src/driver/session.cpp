@@ -159,6 +159,7 @@ struct PreparedCase {
   CaseReport report;
   std::unique_ptr<Case> problem_case;
   Oracle oracle;
+  Verified verified;
   std::string fault;
   std::exception_ptr mistake;  // the user's, if that is the fault
 };
@@ -439,7 +440,7 @@ class Session {
     PlannedCase const& planned = plan_.cases[index];
     // As long as nothing has run it is a mistake like any other.
     if (prepared.mistake && report_.rows() == 0) std::rethrow_exception(prepared.mistake);
-    auto& [report, problem_case, oracle, fault, mistake] = prepared;
+    auto& [report, problem_case, oracle, verified, fault, mistake] = prepared;
     report.parameters = planned.parameters;
     if (problem_case) problem_case->tune(planned.parameters);
     progress_.begin_case(index);
@@ -491,7 +492,7 @@ class Session {
             });
           };
       std::optional<RowReport> done =
-          run_row(row, *problem_case, oracle, options_.sampling, start, [&] { return stop(); }, take_output);
+          run_row(row, *problem_case, oracle, options_.sampling, start, [&] { return stop(); }, take_output, verified);
       progress_.clear();
       if (!done) return;
       record(*done, planned, row);

@@ -17,8 +17,9 @@ namespace tessera {
 
 namespace {
 
+// Sorted.
 template <class Exec, class Body>
-double median_seconds(Exec const& exec, int samples, Body&& body) {
+std::vector<double> seconds_of(Exec const& exec, int samples, Body&& body) {
   using Clock = std::chrono::steady_clock;
   body();  // lazy allocations, cold instructions
   std::vector<double> seconds;
@@ -29,9 +30,21 @@ double median_seconds(Exec const& exec, int samples, Body&& body) {
     exec.fence("tessera: roof sample");
     seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
   }
-  auto const middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return *middle;
+  std::sort(seconds.begin(), seconds.end());
+  return seconds;
+}
+
+// A roof is what the machine can do: what else ran on it during some of the samples does not lower it.
+template <class Exec, class Body>
+double best_seconds(Exec const& exec, int samples, Body&& body) {
+  return seconds_of(exec, samples, body).front();
+}
+
+// What a launch costs is no roof but a typical time.
+template <class Exec, class Body>
+double median_seconds(Exec const& exec, int samples, Body&& body) {
+  std::vector<double> const seconds = seconds_of(exec, samples, body);
+  return seconds[seconds.size() / 2];
 }
 
 // What one run of a kernel may take. A build with sanitizers takes longer, by far, and would spend minutes on figures that say
@@ -47,7 +60,7 @@ void measure_bandwidths(Exec const& exec, std::size_t bytes, int samples, Roofs&
   {
     Buffer const from("tessera::roofs::probe", few);
     Buffer const to("tessera::roofs::probe", few);
-    double const seconds = median_seconds(exec, 3, [&] { measure::copy(exec, from, to); });
+    double const seconds = best_seconds(exec, 3, [&] { measure::copy(exec, from, to); });
     if (seconds * static_cast<double>(n / few) > most_seconds) n = few;
   }
   Buffer const buffer(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::roofs::buffer"), 2 * n);
@@ -64,30 +77,30 @@ void measure_bandwidths(Exec const& exec, std::size_t bytes, int samples, Roofs&
   };
   auto const source = part(0, n);
   auto const target = part(n, 2 * n);
-  double const kernel = median_seconds(exec, samples, [&] { measure::copy(exec, source, target); });
-  double const library = median_seconds(exec, samples, [&] { Kokkos::deep_copy(exec, target, source); });
+  double const kernel = best_seconds(exec, samples, [&] { measure::copy(exec, source, target); });
+  double const library = best_seconds(exec, samples, [&] { Kokkos::deep_copy(exec, target, source); });
   roofs.copy_bytes_per_second = rate(2 * n, std::min(kernel, library));
 
   std::size_t const half = n / 2;  // three of the buffer's four quarters
   auto const triad = [&] { measure::triad(exec, part(0, half), part(half, n), part(n, n + half), 0.5F); };
-  roofs.triad_bytes_per_second = rate(3 * half, median_seconds(exec, samples, triad));
+  roofs.triad_bytes_per_second = rate(3 * half, best_seconds(exec, samples, triad));
 
   Kokkos::View<float, typename Exec::memory_space> const sum("tessera::roofs::sum");
   measure::Read<Exec, float> const read(exec, 2 * n, 0, "tessera::roofline::read");
-  roofs.read_bytes_per_second = rate(2 * n, median_seconds(exec, samples, [&] { read(exec, buffer, sum); }));
+  roofs.read_bytes_per_second = rate(2 * n, best_seconds(exec, samples, [&] { read(exec, buffer, sum); }));
 }
 
 template <class Exec, class T>
 double peak(Exec const& exec, int samples) {
   constexpr std::int32_t count = measure::most_chains;
   Kokkos::View<T*, typename Exec::memory_space> const out("tessera::roofs::chains", count);
-  auto const seconds_of = [&](std::int32_t iterations, int of) {
-    return median_seconds(exec, of, [&] { measure::chains(exec, out, iterations); });
+  auto const best_of = [&](std::int32_t iterations, int of) {
+    return best_seconds(exec, of, [&] { measure::chains(exec, out, iterations); });
   };
   constexpr std::int32_t few = measure::chain_iterations<Exec> / 64;
-  bool const slow = 64 * seconds_of(few, 3) > most_seconds;
+  bool const slow = 64 * best_of(few, 3) > most_seconds;
   std::int32_t const iterations = slow ? few : measure::chain_iterations<Exec>;
-  return 2.0 * count * iterations / seconds_of(iterations, samples);
+  return 2.0 * count * iterations / best_of(iterations, samples);
 }
 
 template <class Exec>

@@ -10,6 +10,8 @@ namespace tessera {
 namespace {
 
 constexpr double short_launch = 20e-6;
+// A launch from that long on needs no warming up.
+constexpr double long_launch = 0.5;
 constexpr double sample_length = 200e-6;
 // A launch of nothing (n = 0) takes some ten nanoseconds: no more than this many of them.
 constexpr double largest_batch = 10000;
@@ -47,10 +49,9 @@ class Timer {
   ranks::Traffic of_launch_ = {};
 };
 
-std::size_t calibrate(Timer& timer, Samples& samples) {
-  // One launch and its fence. If both together are long, so is the launch: a fence is short.
-  double const one = timer.batch(1);
-  samples.warmups += 1;
+// How many launches a sample needs; `one`: the seconds of a launch and its fence.
+std::size_t calibrate(Timer& timer, double one, Samples& samples) {
+  // If both together are long, so is the launch: a fence is short.
   if (one >= 5 * short_launch) return 1;
   double seconds = one;
   for (int trial = 0; trial < 3; ++trial) {
@@ -71,13 +72,24 @@ Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()
                ranks::Ranks const& ranks) {
   Samples result;
   Timer timer(run, now, ranks);
-  for (; result.warmups < options.warmup; ++result.warmups) run.enqueue();
-  if (!options.cold) result.batch = calibrate(timer, result);
+  if (options.cold) {
+    for (; result.warmups < options.warmup; ++result.warmups) run.enqueue();
+  } else {
+    double const one = timer.batch(1);
+    std::size_t const more = one < long_launch ? options.warmup : 0;
+    for (result.warmups = 1; result.warmups < 1 + more; ++result.warmups) run.enqueue();
+    result.batch = calibrate(timer, one, result);
+  }
 
   double total = 0;
   double own = 0;
   double communication = 0;
-  while (result.seconds.size() < options.samples || total < options.min_time) {
+  auto const enough = [&] {
+    bool const as_asked = result.seconds.size() >= options.samples;
+    bool const too_long = result.seconds.size() >= fewest_timed_samples && total >= options.max_time;
+    return (as_asked || too_long) && total >= options.min_time;
+  };
+  while (!enough()) {
     if (options.cold) run.evict_cache();
     double const seconds = timer.batch(result.batch);
     result.seconds.push_back(seconds);

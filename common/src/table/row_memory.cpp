@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <stdexcept>
 #include <type_traits>
 
 #include <tessera/core/host_threads.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/table/runtime.hpp>
 
 namespace tessera {
 
@@ -85,6 +88,25 @@ void copy_across(To const& to, From const& from) {
   }
 #endif
   Kokkos::deep_copy(to, from);
+}
+
+// Counts the words that differ. The bits are compared, so that -0 differs from +0 and NaN equals the same NaN.
+struct Differing {
+  std::uint32_t const* one;
+  std::uint32_t const* other;
+
+  KOKKOS_FUNCTION void operator()(std::size_t i, std::size_t& count) const { count += one[i] == other[i] ? 0 : 1; }
+};
+
+bool same_on_host(void const* one, void const* other, std::size_t bytes) {
+  std::atomic<bool> same = true;
+  for_blocks(bytes, std::size_t{1} << 22, [&](std::size_t, std::size_t begin, std::size_t end) {
+    if (std::memcmp(static_cast<unsigned char const*>(one) + begin, static_cast<unsigned char const*>(other) + begin,
+                    end - begin) != 0) {
+      same = false;
+    }
+  });
+  return same;
 }
 
 // The guards' pattern before and after, one value between.
@@ -258,6 +280,54 @@ std::vector<HostField> GuardedFields::fetch_sample(
     result.push_back({specs_[i].name, specs_[i].dtype, {count_of(stretches)}, to});
   }
   return result;
+}
+
+bool GuardedFields::keep(Blocks& kept) const {
+  double total = 0;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) total += static_cast<double>(bytes(i));
+  // This copy, and the next row's output and temporaries beside this row's. Written so that an unknown amount is enough.
+  if (kept.empty() && 4 * total > free_memory_bytes(space_)) return false;
+  try {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      if (kept.size() == i) kept.push_back(allocate_in(space_, bytes(i), "tessera: kept"));
+      in_space(space_, [&]<class Exec>() {
+        using Memory = typename Exec::memory_space;
+        if constexpr (on_host<Memory>) {
+          copy_on_host(kept[i].get(), data(i), bytes(i));
+        } else {
+          Kokkos::deep_copy(
+              Unmanaged<unsigned char, Memory>(kept[i].get(), bytes(i)),
+              Unmanaged<unsigned char const, Memory>(static_cast<unsigned char const*>(data(i)), bytes(i)));
+        }
+      });
+    }
+  } catch (std::exception const&) {  // no memory: it is only a shorter way
+    kept.clear();
+    return false;
+  }
+  return true;
+}
+
+bool GuardedFields::same_bits(Blocks const& kept) const {
+  if (kept.size() != blocks_.size()) return false;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) check_guards(i);
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    bool same = false;
+    in_space(space_, [&]<class Exec>() {
+      if constexpr (on_host<typename Exec::memory_space>) {
+        same = same_on_host(data(i), kept[i].get(), bytes(i));
+      } else {
+        std::size_t differing = 1;
+        Differing const words{static_cast<std::uint32_t const*>(data(i)),
+                              reinterpret_cast<std::uint32_t const*>(kept[i].get())};
+        using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>;
+        Kokkos::parallel_reduce("tessera::same_bits", Policy(0, bytes(i) / sizeof(std::uint32_t)), words, differing);
+        same = differing == 0;
+      }
+    });
+    if (!same) return false;
+  }
+  return true;
 }
 
 void GuardedFields::check_guards(std::size_t field) const {

@@ -53,6 +53,8 @@ concept Fields = requires(F& fields) {
 ///   (Split), in the order of the fields. With them the mini-app has variants of level `ranks`.
 /// - `reference_of_part<T>(input, output_rows, part)`, optional: the reference of a rank's own part of the output, from its
 ///   part of the input and a ranks::Part. Without it each rank runs the reference on the whole input.
+/// - `reference_doubles`, optional: what an element of the reference takes at most: 1, a value; 2, the default, and a scale;
+///   3, and an offset. Whether a case fits into memory is known by it beforehand.
 /// - `reference<T>(input)`: the serial oracle. For each element a value and a scale of its error; what a scale of 0 or
 ///   infinity asks for stands at ExpectedField (core/types.hpp).
 template <class P, class T>

@@ -15,7 +15,7 @@ namespace tessera {
 
 /// Bytes that a case will need at its peak, while one row is alive.
 struct MemoryNeed {
-  double host = 0;    ///< the input, value and scale of each output element, two fetched results, the file's /expected
+  double host = 0;    ///< the input, the reference, two fetched results, the file's /expected
   double row = 0;     ///< of the row: the output, and as much again for the variant's temporaries
   double device = 0;  ///< what a row needs on a GPU: `row`, and a copy of the input
 };
@@ -35,6 +35,14 @@ struct Oracle {
   bool random_data = false;  ///< the case was drawn at random: bounds may be statistical
 };
 
+/// The output that the case keeps of a space (RowRun::keep), if all of it was compared with a reference that leaves it no
+/// choice, and was right. A later row of the case with the same bits is right as well, and need not be fetched.
+struct Verified {
+  std::string space;                  ///< empty: there is none
+  std::vector<WrittenField> written;  ///< fields that the row wrote
+  std::size_t elements = 0;           ///< that were compared
+};
+
 /// Compares the reference with the file's /expected. Empty if they agree. Else it says how they differ: one of the two
 /// is wrong, and no row can be judged.
 [[nodiscard]] std::string disagreement(Oracle const& oracle);
@@ -43,9 +51,11 @@ struct Oracle {
 using TakeOutput = std::function<void(Row const&, std::vector<HostField> const&)>;
 
 /// Constructs, runs, verifies and times one row. `report` comes with what is known of the case. What the row throws
-/// becomes its status: Skip is skipped, the rest is failed. Returns nothing if interrupted.
+/// becomes its status: Skip is skipped, the rest is failed. Returns nothing if interrupted. `verified` goes from row to
+/// row of a case.
 [[nodiscard]] std::optional<RowReport> run_row(Row const& row, Case& problem_case, Oracle const& oracle,
                                                SamplingOptions const& sampling, RowReport report,
-                                               std::function<bool()> const& interrupted, TakeOutput const& take_output);
+                                               std::function<bool()> const& interrupted, TakeOutput const& take_output,
+                                               Verified& verified);
 
 }  // namespace tessera

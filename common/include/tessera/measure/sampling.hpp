@@ -11,13 +11,17 @@
 
 namespace tessera {
 
-/// What --warmup, --samples, --min-time and --cold ask for.
+/// What --warmup, --samples, --min-time, --max-time and --cold ask for.
 struct SamplingOptions {
   std::size_t warmup = 3;    ///< launches before the first sample; never counted
   std::size_t samples = 10;  ///< at least this many samples
   double min_time = 0.02;    ///< and samples until they add up to this many seconds
+  double max_time = 3;       ///< but where they do earlier, no more than fewest_timed_samples; min_time comes first
   bool cold = false;         ///< evict the caches before each sample
 };
+
+/// However long launches take, so many samples are taken if they were asked for: with fewer there is no median.
+inline constexpr std::size_t fewest_timed_samples = 3;
 
 /// What sampling brought.
 struct Samples {
@@ -44,6 +48,9 @@ using Clock = std::function<double()>;
 /// a GPU) would weigh too much. So a sample takes as many launches as make it last about 200 us: the fence is then
 /// under 5%. With `cold` the caches are evicted before each sample, and `batch` is 1, since a second launch would not
 /// be cold.
+///
+/// A row whose launch takes seconds would keep its user waiting for figures that do not change: it is not warmed up
+/// beyond the launch that shows how long it takes, and stops at `max_time`.
 ///
 /// On several ranks, which all call it, a sample begins at a barrier and lasts as long as on the slowest of them; so all
 /// make the same decisions.

@@ -20,6 +20,7 @@ namespace tessera {
 
 /// An output field that a row writes.
 struct WrittenField {
+  friend bool operator==(WrittenField const&, WrittenField const&) = default;
   std::string field;
   /// Empty: the row writes the field to its end. Else the name of an output field of one integer: the row writes only
   /// as many elements as that field says in the reference, and must not touch the others.
@@ -57,6 +58,10 @@ class RowRun {
     for (HostField& field : fields) field = gather(field, choose(field.count()));
     return fields;
   }
+  /// Keeps a copy of the output with the case, for rows of this space; false where there is no room for it.
+  [[nodiscard]] virtual bool keep() { return false; }
+  /// True if every bit of the output is as in the copy that the case keeps. Throws like fetch().
+  [[nodiscard]] virtual bool same_as_kept() { return false; }
   /// Longest chain of roundings that leads to an output element (see ExpectedField).
   [[nodiscard]] virtual double rounding_steps() const = 0;
   /// The least work of this row, where it is another than its case's: the measurements of roofline.
@@ -94,7 +99,7 @@ class Case {
   /// Runs the serial reference; on several ranks that of this rank's part of the output, and all ranks call it. Not cached:
   /// the caller keeps it.
   [[nodiscard]] virtual std::vector<ExpectedField> reference() const = 0;
-  /// Frees the device copies of the input.
+  /// Frees the device copies of the input, and what rows kept.
   virtual void release_device_input() = 0;
 };
 
@@ -131,7 +136,7 @@ class FieldSource {
 struct Footprint {
   double input_bytes = 0;
   double output_bytes = 0;
-  double output_elements = 0;
+  double reference_bytes = 0;  ///< value, scale and offset of the output's elements, as far as the Problem has them
   std::vector<Shape> output_shapes = {};  ///< in the order of output_fields
 };
 

@@ -123,7 +123,10 @@ class TypedCase final : public Case {
       return cut(dynamic_cast<TypedCase const&>(*make_whole_()).reference_of_all(input_.parameters));
     }
   }
-  void release_device_input() override { on_device_.clear(); }
+  void release_device_input() override {
+    on_device_.clear();
+    kept_.clear();
+  }
 
   [[nodiscard]] HostInput const& host_input() const { return input_; }
   [[nodiscard]] ranks::Part const& part() const { return part_; }
@@ -165,6 +168,8 @@ class TypedCase final : public Case {
     }
   }
   [[nodiscard]] HostBuffers& buffers() { return buffers_; }
+  /// What a row on that space kept of its output.
+  [[nodiscard]] GuardedFields::Blocks& kept(std::string_view space) { return kept_[std::string(space)]; }
 
  private:
   [[nodiscard]] std::vector<ExpectedField> reference_of_all(typename Problem::Parameters const& parameters) const {
@@ -195,6 +200,7 @@ class TypedCase final : public Case {
   ranks::Part part_;
   std::function<std::unique_ptr<Case>()> make_whole_;
   std::map<std::string, std::vector<std::shared_ptr<unsigned char>>> on_device_;  // by space
+  std::map<std::string, GuardedFields::Blocks> kept_;                             // by space
   HostBuffers buffers_;
 };
 
@@ -206,6 +212,7 @@ class TypedRun final : public RowRun {
 
   explicit TypedRun(TypedCase<Problem, T>& problem_case)
       : buffers_(problem_case.buffers()),
+        kept_(problem_case.kept(space_name<Exec>())),
         input_(problem_case.template on<Exec>()),
         steps_(Problem::rounding_steps(problem_case.part().input, input_.parameters)),
         plan_(make_plan(exec_, input_, problem_case.part())),
@@ -224,6 +231,8 @@ class TypedRun final : public RowRun {
   [[nodiscard]] std::vector<HostField> fetch_sample(Choose const& choose) override {
     return memory_.fetch_sample(choose);
   }
+  [[nodiscard]] bool keep() override { return memory_.keep(kept_); }
+  [[nodiscard]] bool same_as_kept() override { return memory_.same_bits(kept_); }
   [[nodiscard]] double rounding_steps() const override {
     if constexpr (requires { plan_.rounding_steps(); }) {
       return plan_.rounding_steps();
@@ -275,6 +284,7 @@ class TypedRun final : public RowRun {
   }
 
   HostBuffers& buffers_;
+  GuardedFields::Blocks& kept_;  // of the case
   Exec exec_{};
   InputOn<Problem, Exec, T> input_;
   double steps_;
@@ -288,6 +298,13 @@ std::unique_ptr<RowRun> start_row(Case& problem_case) {
   return std::make_unique<TypedRun<Problem, Variant, Exec, T>>(dynamic_cast<TypedCase<Problem, T>&>(problem_case));
 }
 
+/// Doubles of an output element that a reference has.
+template <class Problem>
+inline constexpr int reference_doubles = 2;
+template <class Problem>
+  requires requires { Problem::reference_doubles; }
+inline constexpr int reference_doubles<Problem> = Problem::reference_doubles;
+
 template <class Problem, class T>
 [[nodiscard]] Footprint footprint(std::vector<Shape> const& inputs, typename Problem::Parameters const& parameters) {
   using Input = typename Problem::template Input<T, Kokkos::HostSpace>;
@@ -297,7 +314,7 @@ template <class Problem, class T>
   for (Shape const& shape : outputs) {
     double count = 1;
     for (std::size_t const extent : shape) count *= static_cast<double>(extent);
-    result.output_elements += count;
+    result.reference_bytes += count * reference_doubles<Problem> * static_cast<double>(sizeof(double));
   }
   result.output_shapes = outputs;
   return result;

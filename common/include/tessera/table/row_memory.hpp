@@ -80,6 +80,14 @@ class GuardedFields {
   [[nodiscard]] std::vector<HostField> fetch_sample(
       std::function<std::vector<Stretch>(std::size_t count)> const& choose) const;
 
+  /// The fields' memory without guards, one block a field.
+  using Blocks = std::vector<std::shared_ptr<unsigned char>>;
+  /// Copies the fields to `kept`, which is in the same space and is made if it is empty. False, and `kept` is empty, where
+  /// that would leave too little memory for the next row.
+  [[nodiscard]] bool keep(Blocks& kept) const;
+  /// True if every bit of the fields is as in `kept`; the space itself compares them. Throws like fetch().
+  [[nodiscard]] bool same_bits(Blocks const& kept) const;
+
  private:
   void check_guards(std::size_t field) const;
   [[nodiscard]] std::size_t bytes(std::size_t field) const;

@@ -3,6 +3,7 @@
 /// The wide accumulator of the references.
 
 #include <cmath>
+#include <type_traits>
 
 namespace tessera::verify {
 
@@ -24,6 +25,16 @@ class ExactSum {
     add(product);
     double const lost = std::fma(a, b, -product);
     if (std::isfinite(lost)) add(lost);
+  }
+
+  /// The same of two numbers of a dtype. The product of two floats is a double: nothing of it can be lost.
+  template <class T>
+  void add_product_of(T a, T b) {
+    if constexpr (std::is_same_v<T, float>) {
+      add(static_cast<double>(a) * static_cast<double>(b));
+    } else {
+      add_product(static_cast<double>(a), static_cast<double>(b));
+    }
   }
 
   /// Adds another sum.
