@@ -22,10 +22,13 @@ VariantRows tiled();
 VariantRows tiled_overlap();
 VariantRows tiled_async();
 VariantRows register_tile();
+VariantRows tensor_tf32();
+VariantRows tensor_3xtf32();
 VariantRows kernels();
 
 App app() {
-  return make_app<Matmul>({naive(), scratch(), tiled(), tiled_overlap(), tiled_async(), register_tile(), kernels()});
+  return make_app<Matmul>({naive(), scratch(), tiled(), tiled_overlap(), tiled_async(), register_tile(), tensor_tf32(),
+                           tensor_3xtf32(), kernels()});
 }
 
 namespace {

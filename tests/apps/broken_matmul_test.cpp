@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "../../apps/matmul/async_product.hpp"
 #include "../../apps/matmul/overlapped_product.hpp"
 #include "../../apps/matmul/problem.hpp"
+#include "../../apps/matmul/tensor_product.hpp"
 
 #include <tessera/collective/async_copy.hpp>
 #include <tessera/collective/lane/lanes.hpp>
@@ -276,6 +278,93 @@ TEST(BrokenMatmul, AsyncWaitsTooLittle) {
 }
 TEST(BrokenMatmul, AsyncIgnoresTheMask) {
   EXPECT_GT((wrong_elements<Async<float, IgnoresTheMask>, float>(3, 5, 9, 7, 17)), 0u);
+}
+
+// The kernel on matrix units, with emulated lanes: a tile of 32 x 32 by four threads.
+using TensorTile = TensorShape<2, 2, 1, 2, 16, 1>;
+template <int Terms, int Width, class Copies = Late>
+using Tensor = TensorProduct<test::AdversarialSpace, lane::Emulated<collective::MatrixUnit::lanes>, TensorTile, Terms,
+                             Width, Copies>;
+
+// Elements of c that are off by more than `relative` of the sum of their terms' magnitudes, over all orders of the threads.
+// The matrices stand just before memory that cannot be read; element(i) is an element's value.
+template <class Kernel, class Element>
+std::size_t far_elements(std::size_t m, std::size_t n, std::size_t k, double relative, Element const& element) {
+  test::GuardedArray<float> of_a(m * k + 4);
+  test::GuardedArray<float> of_b(k * n + 4);
+  test::GuardedArray<float> of_c(m * n + 4);
+  float* const a = of_a.last(m * k);
+  float* const b = of_b.last(k * n);
+  for (std::size_t i = 0; i < m * k; ++i) a[i] = element(i * 7 + 3);
+  for (std::size_t i = 0; i < k * n; ++i) b[i] = element(i * 5 + 1);
+  using Const = Array<float const**, Kokkos::HostSpace>;
+  test::AdversarialTeam team(TensorTile::threads);
+  std::vector<char> scratch(Kernel::scratch_bytes() + 64);
+  std::size_t far = 0;
+  for (test::Order const order : test::all_orders) {
+    float* const c = of_c.last(m * n);
+    std::fill(c, c + m * n, -77.0F);
+    collective::MatrixTiles const tiles{
+        .rows = m, .cols = n, .tile_rows = TensorTile::rows, .tile_cols = TensorTile::cols, .band = 2};
+    Kernel const kernel{Const(a, m, k), Const(b, k, n), Array<float**, Kokkos::HostSpace>(c, m, n), tiles};
+    std::fill(scratch.begin(), scratch.end(), static_cast<char>(-1));  // NaN
+    std::optional<std::string> const error = team.run(order, 1, [&](test::AdversarialTeam::Member const& member) {
+      for (int rank = 0; rank < tiles.league_size(); ++rank) {
+        kernel(test::LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size())));
+      }
+    });
+    EXPECT_EQ(error.value_or(""), "");
+    EXPECT_TRUE(of_c.untouched());
+    for (std::size_t i = 0; i < m; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        double sum = 0;
+        double magnitude = 0;
+        for (std::size_t l = 0; l < k; ++l) {
+          double const term = static_cast<double>(a[i * k + l]) * static_cast<double>(b[l * n + j]);
+          sum += term;
+          magnitude += std::abs(term);
+        }
+        if (!(std::abs(static_cast<double>(c[i * n + j]) - sum) <= relative * magnitude)) ++far;
+      }
+    }
+  }
+  return far;
+}
+
+float whole(std::size_t i) { return static_cast<float>(i * 11 % 31) - 15.0F; }
+// 24 bits.
+float odd(std::size_t i) { return std::ldexp(static_cast<float>(0x80'0001U + i * 7'654'321U % 0x7f'ffffU), -24); }
+// What tensor_3xtf32 states for a k of 40: 72 u, and five additions.
+constexpr double of_two_terms = 77 * 0x1p-24;
+
+// Around the edges of tiles: short ones on every side, one slice, many, and none. Whole numbers of five bits are exact.
+template <int Terms, int Width>
+void expect_right_tensor() {
+  for (auto const& [m, n, k] :
+       {std::array<std::size_t, 3>{1, 4, 4}, {32, 32, 16}, {33, 36, 20}, {70, 4, 40}, {5, 68, 36}, {40, 40, 0}}) {
+    using Kernel = Tensor<Terms, Width>;
+    EXPECT_EQ((far_elements<Kernel>(m, n, k, 0, whole)), 0u) << m << " x " << n << " x " << k;
+    double const relative = Terms == 2 ? of_two_terms : 0x1p-10 + 0x1p-18;
+    EXPECT_EQ((far_elements<Kernel>(m, n, k, relative, odd)), 0u) << m << " x " << n << " x " << k;
+  }
+}
+TEST(TensorProducts, OfOneTermInAnyOrder) { expect_right_tensor<1, 4>(); }
+TEST(TensorProducts, OfTwoTermsInAnyOrder) { expect_right_tensor<2, 4>(); }
+TEST(TensorProducts, OfAnyExtents) {
+  for (auto const& [m, n, k] : {std::array<std::size_t, 3>{1, 1, 1}, {33, 35, 19}, {31, 3, 17}}) {
+    EXPECT_EQ((far_elements<Tensor<1, 1>>(m, n, k, 0, whole)), 0u) << m << " x " << n << " x " << k;
+    EXPECT_EQ((far_elements<Tensor<2, 1, Early>>(m, n, k, of_two_terms, odd)), 0u) << m << " x " << n << " x " << k;
+  }
+}
+// One term where two are promised: the bound of two sees it.
+TEST(BrokenMatmul, TensorLosesTheLowTerms) {
+  EXPECT_GT((far_elements<Tensor<1, 4>>(33, 36, 20, of_two_terms, odd)), 0u);
+}
+TEST(BrokenMatmul, TensorWaitsTooLittle) {
+  EXPECT_GT((far_elements<Tensor<1, 4, WaitsTooLittle>>(33, 36, 20, 0, whole)), 0u);
+}
+TEST(BrokenMatmul, TensorIgnoresTheMask) {
+  EXPECT_GT((far_elements<Tensor<1, 4, IgnoresTheMask>>(33, 36, 20, 0, whole)), 0u);
 }
 
 }  // namespace

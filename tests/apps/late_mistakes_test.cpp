@@ -24,6 +24,7 @@
 
 #include <tessera/driver/driver.hpp>
 #include <tessera/table/runtime.hpp>
+#include <tessera/verify/verify.hpp>
 
 namespace tessera::testing {
 namespace {
@@ -118,6 +119,7 @@ class DamagedRun final : public RowRun {
   }
   [[nodiscard]] double rounding_steps() const override { return run_->rounding_steps(); }
   [[nodiscard]] bool flushes_denormals() const override { return run_->flushes_denormals(); }
+  [[nodiscard]] double systematic_error() const override { return run_->systematic_error(); }
   [[nodiscard]] std::vector<WrittenField> outputs() const override { return run_->outputs(); }
   [[nodiscard]] std::string note() const override { return run_->note(); }
 
@@ -551,6 +553,7 @@ class LateMistakes : public ::testing::TestWithParam<std::size_t> {
  protected:
   static void TearDownTestSuite() {  // Kokkos still runs: device memory cannot wait for the end of the program
     last.reset();
+    kept.clear();
     planted = {};
   }
 };

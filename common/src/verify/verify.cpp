@@ -243,7 +243,8 @@ Verdict compare_fields(Value const* expected, ExpectedField const& reference, Ho
   Tolerance tolerance{.half_ulps = half_ulps};
   if constexpr (std::is_floating_point_v<T>) {
     using Limits = std::numeric_limits<T>;
-    tolerance.growth = growth_of(chain.rounding_steps, unit_roundoff(dtype_of<T>), chain.statistical);
+    double const growth = growth_of(chain.rounding_steps, unit_roundoff(dtype_of<T>), chain.statistical);
+    tolerance.growth = growth + chain.systematic_error + growth * chain.systematic_error;
     tolerance.underflow =
         chain.rounding_steps * static_cast<double>(chain.flushes_denormals ? Limits::min() : Limits::denorm_min());
     if (chain.flushes_denormals) tolerance.flushed = tolerance.underflow;

@@ -256,6 +256,13 @@ class TypedRun final : public RowRun {
       return false;
     }
   }
+  [[nodiscard]] double systematic_error() const override {
+    if constexpr (requires { plan_.systematic_error(); }) {
+      return plan_.systematic_error();
+    } else {
+      return 0;
+    }
+  }
   [[nodiscard]] std::vector<WrittenField> outputs() const override {
     if constexpr (requires { plan_.outputs(); }) {
       return plan_.outputs();

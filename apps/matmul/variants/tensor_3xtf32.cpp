@@ -1,0 +1,31 @@
+/// \file
+/// On matrix units (tensor cores), each factor as the sum of two tf32, so that three products have float's accuracy: the
+/// bound of its error is smaller than that of a chain of k multiply-adds in float. The kernel is tensor_product.hpp.
+
+#include "../problem.hpp"
+#include "../tensor_product.hpp"
+
+#include <concepts>
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::matmul {
+
+struct Tensor3xtf32 {
+  static constexpr VariantInfo info{
+      .name = "tensor_3xtf32",
+      .level = Level::lane,
+      .summary = "matrix units, factors as sums of two tf32: three products, float's accuracy"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  class Plan : public TensorPlan<Exec, 2> {
+   public:
+    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
+        : TensorPlan<Exec, 2>(exec, input, "tessera::matmul::tensor_3xtf32::product") {}
+  };
+};
+
+VariantRows tensor_3xtf32() { return rows<Matmul, Tensor3xtf32>(); }
+
+}  // namespace tessera::matmul

@@ -1,0 +1,30 @@
+/// \file
+/// On matrix units (tensor cores), factors rounded to tf32: 11 significant bits. The fastest product of floats, and the least
+/// exact: a result may be off by 2^-10 of the sum of its terms' magnitudes. The kernel is tensor_product.hpp.
+
+#include "../problem.hpp"
+#include "../tensor_product.hpp"
+
+#include <concepts>
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::matmul {
+
+struct TensorTf32 {
+  static constexpr VariantInfo info{.name = "tensor_tf32",
+                                    .level = Level::lane,
+                                    .summary = "matrix units, factors rounded to tf32 (11 bits), sums in float"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  class Plan : public TensorPlan<Exec, 1> {
+   public:
+    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
+        : TensorPlan<Exec, 1>(exec, input, "tessera::matmul::tensor_tf32::product") {}
+  };
+};
+
+VariantRows tensor_tf32() { return rows<Matmul, TensorTf32>(); }
+
+}  // namespace tessera::matmul

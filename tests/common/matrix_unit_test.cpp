@@ -1,0 +1,71 @@
+// The matrix unit's model: every element is some lane's, and products are those of plain loops.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include <tessera/collective/lane/matrix_unit.hpp>
+
+namespace tessera::collective {
+namespace {
+
+using Unit = MatrixUnit;
+using Lanes = lane::Emulated<Unit::lanes>;
+
+TEST(MatrixUnit, EachElementIsOneLanes) {
+  std::set<std::pair<int, int>> a;
+  std::set<std::pair<int, int>> b;
+  std::set<std::pair<int, int>> c;
+  for (int lane = 0; lane < Unit::lanes; ++lane) {
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(a.emplace(Unit::row_of_a(lane, i), Unit::col_of_a(lane, i)).second);
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(b.emplace(Unit::row_of_b(lane, i), Unit::col_of_b(lane, i)).second);
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(c.emplace(Unit::row_of_c(lane, i), Unit::col_of_c(lane, i)).second);
+  }
+  EXPECT_EQ(*a.rbegin(), std::pair(15, 7));
+  EXPECT_EQ(*b.rbegin(), std::pair(7, 7));
+  EXPECT_EQ(*c.rbegin(), std::pair(15, 7));
+}
+
+TEST(MatrixUnit, AddsTheProduct) {
+  auto const of_a = [](int row, int k) { return static_cast<float>(row * 3 + k * 5 % 7); };
+  auto const of_b = [](int k, int col) { return static_cast<float>(k * k - 2 * col); };
+  Lanes const lanes;
+  Lanes::Value<Unit::A> a;
+  Lanes::Value<Unit::B> b;
+  Lanes::Value<Unit::C> c;
+  for (int lane = 0; lane < Unit::lanes; ++lane) {
+    for (int i = 0; i < 4; ++i) a.at[lane].at[i] = of_a(Unit::row_of_a(lane, i), Unit::col_of_a(lane, i));
+    for (int i = 0; i < 2; ++i) b.at[lane].at[i] = of_b(Unit::row_of_b(lane, i), Unit::col_of_b(lane, i));
+    for (int i = 0; i < 4; ++i) c.at[lane].at[i] = 1000;
+  }
+  multiply_add(lanes, c, a, b);
+  for (int lane = 0; lane < Unit::lanes; ++lane) {
+    for (int i = 0; i < 4; ++i) {
+      float sum = 1000;
+      for (int k = 0; k < Unit::depth; ++k) sum += of_a(Unit::row_of_c(lane, i), k) * of_b(k, Unit::col_of_c(lane, i));
+      EXPECT_EQ(c.at[lane].at[i], sum);
+    }
+  }
+}
+
+TEST(MatrixUnit, RoundsToElevenBits) {
+  EXPECT_EQ(to_tf32(0.0F), 0.0F);
+  EXPECT_EQ(to_tf32(-2047.0F), -2047.0F);
+  EXPECT_EQ(to_tf32(1 + 0x1p-10F), 1 + 0x1p-10F);
+  EXPECT_EQ(to_tf32(1 + 0x1p-11F), 1 + 0x1p-10F);  // a tie, away from 0
+  EXPECT_EQ(to_tf32(-1 - 0x1p-11F), -1 - 0x1p-10F);
+  EXPECT_EQ(to_tf32(1 + 0x1p-11F - 0x1p-23F), 1.0F);
+  EXPECT_TRUE(std::isfinite(to_tf32(Unit::largest)));
+  EXPECT_EQ(to_tf32(Unit::smallest), Unit::smallest);
+  // Twice eleven bits are what float has less two.
+  for (float value = 1; value < 2; value += 0x1.0f3p-12F) {
+    float const high = to_tf32(value);
+    EXPECT_LE(std::abs(value - high - to_tf32(value - high)), 0x1p-22F);
+  }
+}
+
+}  // namespace
+}  // namespace tessera::collective
