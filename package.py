@@ -95,6 +95,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
         "map",
         "map_2d",
         "matmul",
+        "memory_access",
         "moving_average",
         "partition",
         "pooling",
