@@ -94,6 +94,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
         "layernorm_linear_backward",
         "map",
         "map_2d",
+        "map_3d",
         "matmul",
         "memory_access",
         "moving_average",

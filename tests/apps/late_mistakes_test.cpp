@@ -439,6 +439,7 @@ std::vector<Mistake> mistakes() {
   // Each element for itself.
   for (auto const& [app, field] : std::vector<std::pair<std::string, std::string>>{{"map", "out"},
                                                                                    {"map_2d", "out"},
+                                                                                   {"map_3d", "out"},
                                                                                    {"zip", "out"},
                                                                                    {"broadcast_add", "out"},
                                                                                    {"transpose", "out"},
