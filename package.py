@@ -92,6 +92,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
         "layernorm",
         "layernorm_linear",
         "layernorm_linear_backward",
+        "layouts",
         "map",
         "map_2d",
         "map_3d",
