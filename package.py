@@ -80,6 +80,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
     mini_apps = (
         "attention",
         "axis_sum",
+        "bias_add",
         "broadcast_add",
         "butterfly",
         "conv1d",

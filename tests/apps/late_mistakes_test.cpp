@@ -442,6 +442,7 @@ std::vector<Mistake> mistakes() {
                                                                                    {"map_3d", "out"},
                                                                                    {"zip", "out"},
                                                                                    {"broadcast_add", "out"},
+                                                                                   {"bias_add", "y"},
                                                                                    {"transpose", "out"},
                                                                                    {"embedding", "out"},
                                                                                    {"butterfly", "out"},
