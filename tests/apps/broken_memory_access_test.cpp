@@ -163,34 +163,40 @@ struct WrongPlaces {
 };
 
 // banks without the barrier between its rounds.
+template <class Exec, class T>
+struct StagesAtOnce {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Tile = ScratchView<T*, Exec>;
+  Array<T const*, typename Exec::memory_space> in;
+  Array<T*, typename Exec::memory_space> out;
+  int spread;
+  KOKKOS_FUNCTION void operator()(typename Policy::member_type const& team) const {
+    constexpr int tile = bank_tile;
+    Tile const from(team.team_scratch(0), tile);
+    Tile const to(team.team_scratch(0), tile);
+    std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * tile;
+    int const count = static_cast<int>(Kokkos::min<std::size_t>(tile, in.extent(0) - begin));
+    auto const places = Kokkos::TeamThreadRange(team, count);
+    Kokkos::parallel_for(places, [&](int t) { from(t) = in(begin + t); });
+    Kokkos::parallel_for(places, [&](int t) { to(t) = from(bank_place(t, count, spread)); });
+    Kokkos::parallel_for(places, [&](int t) { out(begin + t) = to(t); });
+    leave_scratch(team);
+  }
+};
+
 struct LacksBarrier {
   static constexpr VariantInfo info{.name = "lacks_barrier", .summary = "reads a round before all have written it"};
   template <ExecutionSpace Exec, class T>
   struct Plan {
-    using Policy = Kokkos::TeamPolicy<Exec>;
-    using Tile = ScratchView<T*, Exec>;
+    using Stages = StagesAtOnce<Exec, T>;
     Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input,
                     OutputOn<MemoryAccess, Exec, T> const& output) const {
-      auto const in = input.in;
-      auto const out = output.staged;
-      int const spread = static_cast<int>(input.parameters.spread);
-      int const league = static_cast<int>((in.extent(0) + bank_tile - 1) / bank_tile);
-      int const threads = std::min(2, exec.concurrency());
-      Kokkos::parallel_for(
-          "tessera::tests::broken_memory_access",
-          with_scratch(Policy(exec, league, threads), 2 * Tile::shmem_size(bank_tile)),
-          KOKKOS_LAMBDA(typename Policy::member_type const& team) {
-            Tile const from(team.team_scratch(0), bank_tile);
-            Tile const to(team.team_scratch(0), bank_tile);
-            std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * bank_tile;
-            int const count = static_cast<int>(Kokkos::min<std::size_t>(bank_tile, in.extent(0) - begin));
-            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int t) { from(t) = in(begin + t); });
-            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count),
-                                 [&](int t) { to(t) = from(bank_place(t, count, spread)); });
-            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int t) { out(begin + t) = to(t); });
-            leave_scratch(team);
-          });
+      int const league = static_cast<int>((input.in.extent(0) + bank_tile - 1) / bank_tile);
+      typename Stages::Policy const policy(exec, league, std::min(2, exec.concurrency()));
+      Kokkos::parallel_for("tessera::tests::broken_memory_access",
+                           with_scratch(policy, 2 * Stages::Tile::shmem_size(bank_tile)),
+                           Stages{input.in, output.staged, static_cast<int>(input.parameters.spread)});
     }
     [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "staged"}}; }
   };

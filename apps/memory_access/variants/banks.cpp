@@ -50,10 +50,11 @@ struct Banks {
           "tessera::memory_access::banks::stage",
           with_scratch(Policy(exec, league_, threads_), 2 * Tile::shmem_size(bank_tile)),
           KOKKOS_LAMBDA(typename Policy::member_type const& team) {
-            Tile const even(team.team_scratch(0), bank_tile);
-            Tile const odd(team.team_scratch(0), bank_tile);
-            std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * bank_tile;
-            int const count = static_cast<int>(Kokkos::min<std::size_t>(bank_tile, in.extent(0) - begin));
+            constexpr int tile = bank_tile;
+            Tile const even(team.team_scratch(0), tile);
+            Tile const odd(team.team_scratch(0), tile);
+            std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * tile;
+            int const count = static_cast<int>(Kokkos::min<std::size_t>(tile, in.extent(0) - begin));
             Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int t) { even(t) = in(begin + t); });
             team.team_barrier();
             for (int round = 0; round < rounds; ++round) {
