@@ -19,11 +19,15 @@ namespace tessera::attention {
 
 VariantRows stored_scores();
 VariantRows composed();
+VariantRows query_by_query();
 VariantRows fused_online();
 VariantRows split_sequence();
 VariantRows kernels();
 
-App app() { return make_app<Attention>({stored_scores(), composed(), fused_online(), split_sequence(), kernels()}); }
+App app() {
+  return make_app<Attention>(
+      {stored_scores(), composed(), query_by_query(), fused_online(), split_sequence(), kernels()});
+}
 
 std::vector<ParameterSpec> Attention::parameters() {
   auto const count = [](std::string name, std::string help, double maximum, bool shapes_generated) -> ParameterSpec {

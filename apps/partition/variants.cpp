@@ -12,6 +12,7 @@
 namespace tessera::partition {
 
 VariantRows scan_scatter();
+VariantRows team_scan();
 VariantRows lane_scan();
 VariantRows lane_votes();
 VariantRows reduce_then_scatter();
@@ -20,7 +21,7 @@ VariantRows compact();
 
 App app() {
   return make_app<Partition>(
-      {scan_scatter(), lane_scan(), lane_votes(), reduce_then_scatter(), look_back(), compact()});
+      {scan_scatter(), team_scan(), lane_scan(), lane_votes(), reduce_then_scatter(), look_back(), compact()});
 }
 
 std::vector<ParameterSpec> Partition::parameters() {

@@ -14,7 +14,7 @@
 namespace tessera::attention {
 namespace {
 
-enum class Mistake { none, no_rescaling, no_scale, padded_keys, per_piece, last_key };
+enum class Mistake { none, no_rescaling, no_scale, padded_keys, per_piece, last_key, first_scores };
 
 // One query after the other, with a running maximum.
 template <class T, Mistake mistake>
@@ -28,6 +28,8 @@ struct OneQuery {
   T scale;
 
   KOKKOS_FUNCTION void operator()(int b) const {
+    // A buffer that all queries share still has the first one's scores.
+    int const query = mistake == Mistake::first_scores ? 0 : b;
     T const none = -Kokkos::reduction_identity<T>::min();  // the lowest
     int const pieces = mistake == Mistake::per_piece ? 2 : 1;
     for (int c = 0; c < dim; ++c) out[b * dim + c] = 0;
@@ -40,7 +42,7 @@ struct OneQuery {
       for (int j = begin; j < padded; ++j) {
         T score = 0;
         if (j < end) {
-          for (int c = 0; c < dim; ++c) score += q[b * dim + c] * k[j * dim + c];
+          for (int c = 0; c < dim; ++c) score += q[query * dim + c] * k[j * dim + c];
           if (mistake != Mistake::no_scale) score *= scale;
         }
         T const raised = score > largest ? score : largest;
@@ -98,6 +100,9 @@ TEST(BrokenAttention, PaddedKeys) {
   testing::expect_caught<Attention, Broken<Mistake::padded_keys>>(size, small, "out");
 }
 TEST(BrokenAttention, PerPiece) { testing::expect_caught<Attention, Broken<Mistake::per_piece>>(size, small, "out"); }
+TEST(BrokenAttention, FirstScores) {
+  testing::expect_caught<Attention, Broken<Mistake::first_scores>>(size, small, "out");
+}
 TEST(BrokenAttention, LastKey) { testing::expect_caught<Attention, Broken<Mistake::last_key>>(size, small, "out"); }
 
 // The key stream with a Tuning of its own, for rows of at most `most` columns.

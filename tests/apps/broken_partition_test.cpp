@@ -21,6 +21,7 @@ enum class Mistake {
   right_reversed,       // rejected elements from the back, as a single pass that is not stable leaves them
   second_tile_off,      // one tile of 8 lacks what the tile before it counted last
   not_stable_in_lanes,  // the left elements of 32 lanes in reverse
+  inclusive_scan,       // an element counts itself among those before it: places are one too far, and the first stays
   counts_in_float,      // stops at 2^24
   ignores_segments,
   fills_the_rest,  // writes the right part, too, and says that it does not
@@ -58,7 +59,8 @@ struct SplitSegment {
     for (std::size_t i = begin; i < end; ++i) {
       if (mistake == Mistake::second_tile_off && i == begin + 16 && left > begin) --left;
       if (is_left(in[i])) {
-        values[left++] = in[i];
+        std::size_t const place = left++ + (mistake == Mistake::inclusive_scan ? 1 : 0);
+        values[place < end ? place : begin] = in[i];
       } else {
         values[right] = in[i];
         right += mistake == Mistake::right_reversed ? -1 : 1;
@@ -134,6 +136,9 @@ TEST(BrokenPartition, SecondTileOff) {
 }
 TEST(BrokenPartition, NotStableInLanes) {
   testing::expect_caught<Partition, Broken<Mistake::not_stable_in_lanes>>(100, {}, "values");
+}
+TEST(BrokenPartition, InclusiveScan) {
+  testing::expect_caught<Partition, Broken<Mistake::inclusive_scan>>(100, {}, "values");
 }
 TEST(BrokenPartition, CountsInFloat) {
   testing::expect_caught<Partition, Broken<Mistake::counts_in_float>>((std::size_t{1} << 24) + 3, {{"pivot", 1000.0}},

@@ -455,8 +455,10 @@ std::vector<Mistake> mistakes() {
   // Each element for itself.
   for (auto const& [app, field] : std::vector<std::pair<std::string, std::string>>{{"map", "out"},
                                                                                    {"map_2d", "out"},
+                                                                                   {"map_3d", "out"},
                                                                                    {"zip", "out"},
                                                                                    {"broadcast_add", "out"},
+                                                                                   {"bias_add", "y"},
                                                                                    {"transpose", "out"},
                                                                                    {"embedding", "out"},
                                                                                    {"butterfly", "out"},
@@ -516,6 +518,21 @@ std::vector<Mistake> mistakes() {
                     add_to(scene.out("sum")[0], -sum_of(a, late_tile(a.size), 256));
                   },
                   "read"});
+  for (auto const& [variant, field] : std::vector<std::pair<std::string, std::string>>{{"strided", "copied"},
+                                                                                       {"gather", "gathered"},
+                                                                                       {"scatter", "scattered"},
+                                                                                       {"banks", "staged"},
+                                                                                       {"divergence", "diverged"}}) {
+    list.push_back({"memory_access", variant + "_tile_not_written", tile_not_written(field), variant});
+    list.push_back({"memory_access", variant + "_last_element_off", last_element_wrong(field), variant});
+    list.push_back({"memory_access", variant + "_neighbours_exchanged", neighbours_exchanged(field), variant});
+  }
+  for (auto const& [variant, field] : std::vector<std::pair<std::string, std::string>>{
+           {"right", "right"}, {"left", "left"}, {"stride", "strided"}, {"tiled", "tiled"}}) {
+    list.push_back({"layouts", variant + "_tile_not_written", tile_not_written(field), variant});
+    list.push_back({"layouts", variant + "_last_element_off", last_element_wrong(field), variant});
+    list.push_back({"layouts", variant + "_neighbours_exchanged", neighbours_exchanged(field), variant});
+  }
   list.push_back({"roofline", "last_element_off_by_a_bit", last_element_wrong("triad"), "triad"});
   for (std::string const app : {"softmax"}) {
     list.push_back({app, "tile_lost_in_the_sum", softmax_sum_off(-1), "*"});

@@ -199,6 +199,8 @@ TEST_F(Driver, a_good_row_passes_and_is_timed) {
   EXPECT_EQ(good["samples_seconds"].size(), 10u);
   EXPECT_EQ(good["elements"], 100);
   EXPECT_EQ(good["note"], "tiles of 64");
+  EXPECT_EQ(good["predicted_bytes"], 6400);
+  EXPECT_EQ(good["predicted_passes"], 3);
   EXPECT_LE(good["worst_error_in_bounds"].get<double>(), 1.0);
   EXPECT_GT(good["share_of_copy"].get<double>(), 0.0);
   EXPECT_EQ(report()["input"][0]["dtype"], "float");

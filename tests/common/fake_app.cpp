@@ -163,6 +163,10 @@ class FakeRun final : public RowRun {
     if (kind_ == "vague") return 1e9;
     return std::is_integral_v<T> ? 0 : 2;
   }
+  [[nodiscard]] std::optional<Prediction> prediction() const override {
+    if (kind_ != "good") return std::nullopt;
+    return Prediction{.bytes = 64.0 * static_cast<double>(out_.size()), .passes = 3};
+  }
   [[nodiscard]] std::string note() const override { return "tiles of " + std::to_string(case_->tile()); }
 
  private:

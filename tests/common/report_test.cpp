@@ -86,6 +86,7 @@ RowReport a_row(Status status = Status::passed) {
     row.roofs.read_bytes_per_second = 32768 / 2.5e-6 / 0.5;
     row.roofs.peak_operations_per_second[0] = 4096 / 2.5e-6 / 0.1;
     row.rounding_steps = 2;
+    row.prediction = Prediction{.bytes = 131072, .passes = 2};
     row.worst_error_in_bounds = 0.25;
     row.checked_relative_error = 2.4e-7;
   } else {
@@ -152,6 +153,8 @@ TEST_F(InDirectory, document_has_the_keys_and_units) {
   EXPECT_DOUBLE_EQ(row["flops_per_second"].get<double>(), 4096 / 2.5e-6);
   EXPECT_DOUBLE_EQ(row["share_of_copy"].get<double>(), 0.75);
   EXPECT_DOUBLE_EQ(row["share_of_read"].get<double>(), 0.5);
+  EXPECT_EQ(row["predicted_bytes"], 131072);
+  EXPECT_EQ(row["predicted_passes"], 2);
   EXPECT_DOUBLE_EQ(row["share_of_peak"].get<double>(), 0.1);
   EXPECT_DOUBLE_EQ(row["share_of_roof"].get<double>(), 0.75);
   EXPECT_EQ(row["samples_seconds"], json::array({3e-6, 1e-6, 2e-6, 4e-6}));  // as they came
@@ -179,6 +182,8 @@ TEST_F(InDirectory, what_is_not_finite_is_null) {
   EXPECT_TRUE(document["rows"][0]["seconds"].is_null());
   EXPECT_TRUE(document["rows"][0]["bytes_per_second"].is_null());
   EXPECT_TRUE(document["rows"][0]["share_of_copy"].is_null());
+  EXPECT_TRUE(document["rows"][0]["predicted_bytes"].is_null());
+  EXPECT_TRUE(document["rows"][0]["predicted_passes"].is_null());
   EXPECT_EQ(document["rows"][0]["samples_seconds"], json::array());
 }
 

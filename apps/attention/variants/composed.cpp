@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "../problem.hpp"
+#include "../scaled_product.hpp"
 #include "../scores.hpp"
 
 #include <tessera/kernels/gemm.hpp>
@@ -13,25 +14,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::attention {
-
-/// The product takes q times the scale, so that the softmax need not.
-template <class T>
-struct ScaleOnLoad {
-  static constexpr bool changes = true;
-  struct Row {};
-
-  T scale;
-
-  [[nodiscard]] KOKKOS_FUNCTION Row row(std::size_t) const { return {}; }
-  template <int W>
-  KOKKOS_FUNCTION void change(Row const&, std::size_t, collective::Pack<T, W>& values) const {
-    for (int e = 0; e < W; ++e) values[e] *= scale;
-  }
-  template <int W>
-  [[nodiscard]] bool is_aligned() const {
-    return true;
-  }
-};
 
 struct Composed {
   static constexpr VariantInfo info{
@@ -67,15 +49,13 @@ struct Composed {
     [[nodiscard]] double rounding_steps() const { return softmax_.rounding_steps() + 8 + to_output_.rounding_steps(); }
 
    private:
-    using ScaledProduct = kernels::ProductForm<false, false, ScaleOnLoad<T>>;
-
     // A GPU's tiles have a size of their own.
     [[nodiscard]] static std::int64_t team_of(InputOn<Attention, Exec, T> const& input) {
       return is_gpu<Exec> ? 0 : input.parameters.team;
     }
 
     kernels::Transpose<Exec, T> turn_;
-    kernels::Gemm<Exec, T, ScaledProduct> to_scores_;
+    kernels::Gemm<Exec, T, ScaledProduct<T>> to_scores_;
     kernels::RowSoftmax<Exec, T> softmax_;
     kernels::Gemm<Exec, T> to_output_;
     Scores<Exec, T> scores_;

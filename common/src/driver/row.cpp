@@ -230,6 +230,7 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
     report.bytes = work->bytes;
     report.flops = work->flops;
   }
+  report.prediction = run.prediction();
 
   run.poison();
   run.fence();

@@ -98,6 +98,8 @@ Json row_json(RowReport const& row) {
   json["share_of_roof"] = number(row.share_of_roof());
   json["bytes"] = number(row.bytes);
   json["flops"] = number(row.flops);
+  json["predicted_bytes"] = number(row.prediction ? row.prediction->bytes : unknown);
+  json["predicted_passes"] = number(row.prediction ? row.prediction->passes : unknown);
   json["deterministic"] = row.deterministic;
   json["elements"] = row.elements;
   json["unchecked_elements"] = row.unchecked;

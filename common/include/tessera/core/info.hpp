@@ -104,4 +104,10 @@ struct Work {
   double flops = 0;
 };
 
+/// What a model of the machine says of a row, to stand beside its measurement.
+struct Prediction {
+  double bytes = 0;   ///< that memory moves, whole sectors or cache lines, where caches keep nothing in between
+  double passes = 1;  ///< in which a warp carries out one instruction: the ways of a bank conflict, the branches taken
+};
+
 }  // namespace tessera

@@ -71,6 +71,7 @@ struct RowReport {
   double bytes = 0;  ///< the least traffic of the case, or of the row where that is another
   double flops = 0;  ///< its least operations
   Roofs roofs;       ///< of the space
+  std::optional<Prediction> prediction;
 
   double rounding_steps = unknown;
   double worst_error_in_bounds = unknown;

@@ -66,6 +66,8 @@ class RowRun {
   [[nodiscard]] virtual double rounding_steps() const = 0;
   /// The least work of this row, where it is another than its case's: the measurements of roofline.
   [[nodiscard]] virtual std::optional<Work> work() const { return std::nullopt; }
+  /// What a model of the machine says of the row; nothing where the variant has none.
+  [[nodiscard]] virtual std::optional<Prediction> prediction() const { return std::nullopt; }
   /// True if the row adds floats by hardware's atomics that flush denormals to 0 (see verify.hpp).
   [[nodiscard]] virtual bool flushes_denormals() const { return false; }
   /// The error of arithmetic that is not the dtype's, relative to the scale (see verify.hpp).

@@ -247,6 +247,13 @@ class TypedRun final : public RowRun {
       return std::nullopt;
     }
   }
+  [[nodiscard]] std::optional<Prediction> prediction() const override {
+    if constexpr (requires { plan_.prediction(); }) {
+      return plan_.prediction();
+    } else {
+      return std::nullopt;
+    }
+  }
   [[nodiscard]] bool flushes_denormals() const override {
     // CUDA C++ Programming Guide, atomicAdd: on global memory, 32-bit floats are added in flush-to-zero mode. Doubles
     // are not, and nothing else flushes unless the compiler is asked to.

@@ -1,0 +1,90 @@
+#pragma once
+/// \file
+/// bias_add: y[r, o] = x[r, o] + bias[o].
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <tessera/collective/operators.hpp>
+#include <tessera/core/info.hpp>
+#include <tessera/core/matrix_shape.hpp>
+#include <tessera/core/random.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::bias_add {
+
+struct BiasAdd {
+  static constexpr AppInfo info{.name = "bias_add", .summary = "y[row, col] = x[row, col] + bias[col]"};
+
+  struct Parameters {
+    std::int64_t rows = 0;  ///< of generated input; 0: about square
+    std::int64_t team = 0;  ///< threads; 0: the variant's choice
+
+    [[nodiscard]] static Parameters from(ParameterMap const& map);
+  };
+  [[nodiscard]] static std::vector<ParameterSpec> parameters();
+
+  static constexpr std::array data = data_kinds;
+
+  /// x [rows, cols], bias [cols].
+  template <class T, class Memory>
+  struct Input {
+    Array<T const**, Memory> x;
+    Array<T const*, Memory> bias;
+    Parameters parameters;
+
+    static constexpr std::array<std::string_view, 2> names{"x", "bias"};
+    static auto fields(auto& self) { return std::tie(self.x, self.bias); }
+  };
+
+  /// y [rows, cols].
+  template <class T, class Memory>
+  struct Output {
+    Array<T**, Memory> y;
+
+    static constexpr std::array<std::string_view, 1> names{"y"};
+    static auto fields(auto& self) { return std::tie(self.y); }
+  };
+
+  /// The size is that of x.
+  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
+    Shape const x = matrix_shape(size, parameters.rows);
+    return {x, {x[1]}};
+  }
+  /// Throws UserError unless the bias has an element for each column.
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
+    if (input[0][1] != input[1][0]) {
+      throw UserError("x has shape " + to_string(input[0]) + " and bias " + to_string(input[1]) +
+                      " (each column has its own bias); make the bias as long as a row of x");
+    }
+    return {input[0]};
+  }
+
+  template <class T>
+  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
+    return drawn<T>(draw);
+  }
+
+  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
+    double const n = static_cast<double>(count_of(input[0]));
+    double const cols = static_cast<double>(input[1][0]);
+    return {.bytes = (2 * n + cols) * static_cast<double>(size_of(dtype)), .flops = n};
+  }
+
+  /// One addition.
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 1; }
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+};
+
+/// What every variant does to an element and its bias; integers wrap.
+template <class T>
+using Add = collective::Sum<T>;
+
+}  // namespace tessera::bias_add

@@ -1,0 +1,37 @@
+/// \file
+/// The serial oracle of bias_add: one addition an element, in double, or in 64 bits and wrapped.
+///
+/// Error bound: none. The sum of two floats in double, rounded to float, is their float sum; that of doubles is itself.
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "problem.hpp"
+
+namespace tessera::bias_add {
+
+template <class T>
+std::vector<ExpectedField> BiasAdd::reference(Input<T, Kokkos::HostSpace> const& input) {
+  std::size_t const rows = input.x.extent(0);
+  std::size_t const cols = input.x.extent(1);
+  ExpectedField y{.name = "y", .shape = {rows, cols}, .value = {}, .scale = {}};
+  y.value.reserve(rows * cols);
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t col = 0; col < cols; ++col) {
+      if constexpr (std::is_integral_v<T>) {
+        std::int64_t const sum = std::int64_t{input.x(row, col)} + std::int64_t{input.bias(col)};
+        y.value.push_back(static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(sum))));
+      } else {
+        y.value.push_back(static_cast<double>(input.x(row, col)) + static_cast<double>(input.bias(col)));
+      }
+    }
+  }
+  return list_of(std::move(y));
+}
+
+template std::vector<ExpectedField> BiasAdd::reference(Input<float, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> BiasAdd::reference(Input<double, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> BiasAdd::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+
+}  // namespace tessera::bias_add

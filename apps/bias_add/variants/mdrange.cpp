@@ -1,0 +1,37 @@
+/// \file
+/// The plain Kokkos answer, the book's kernel: an index an element, which reads its column's bias for itself. The column is
+/// the first index, the one that Kokkos gives to neighbouring threads of a GPU, and that Iterate::Left makes a host's inner
+/// loop.
+
+#include "../problem.hpp"
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::bias_add {
+
+struct Mdrange {
+  static constexpr VariantInfo info{
+      .name = "mdrange", .level = Level::range, .summary = "Kokkos::MDRangePolicy over columns and rows, the baseline"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const&, InputOn<BiasAdd, Exec, T> const&) {}
+
+    void operator()(Exec const& exec, InputOn<BiasAdd, Exec, T> const& input,
+                    OutputOn<BiasAdd, Exec, T> const& output) const {
+      using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>>;
+      if (input.x.size() == 0) return;
+      auto const x = input.x;
+      auto const bias = input.bias;
+      auto const y = output.y;
+      Kokkos::parallel_for(
+          "tessera::bias_add::mdrange::add", Policy(exec, {0, 0}, {x.extent(1), x.extent(0)}),
+          KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { y(row, col) = Add<T>{}(x(row, col), bias(col)); });
+    }
+  };
+};
+
+VariantRows mdrange() { return rows<BiasAdd, Mdrange>(); }
+
+}  // namespace tessera::bias_add

@@ -1,0 +1,89 @@
+#pragma once
+/// \file
+/// One kernel for every layout: to(row, col) = a(row, col). Where that lies in memory is the layout's matter alone, and so
+/// is the time that it takes.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::layouts {
+
+/// A View of the memory of an output field, which stays the row's.
+template <class T, class Layout, class Memory>
+using Over = Kokkos::View<T**, Layout, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+/// The Plan of a layout L, which says
+/// - `L::label`, of the kernel, and `L::field`, the number of the output field;
+/// - `L::padded(rows, cols, parameters)`: {rows, cols} of the places in memory, those without an element included;
+/// - `L::over<Memory>(data, padded, parameters)`: what has `(row, col)` for each of these places.
+template <ExecutionSpace Exec, class T, class L>
+class FillPlan {
+ public:
+  FillPlan(Exec const&, InputOn<Layouts, Exec, T> const& input)
+      : parameters_(input.parameters),
+        elements_(input.a.size()),
+        padded_(L::padded(input.a.extent(0), input.a.extent(1), parameters_)),
+        note_(order(input.a.extent(0), input.a.extent(1))) {}
+
+  void operator()(Exec const& exec, InputOn<Layouts, Exec, T> const& input,
+                  OutputOn<Layouts, Exec, T> const& output) const {
+    if (count_of(padded_) == 0) return;
+    auto const a = input.a;
+    auto const to = L::template over<typename Exec::memory_space>(
+        std::get<L::field>(OutputOn<Layouts, Exec, T>::fields(output)).data(), padded_, parameters_);
+    auto const rows = static_cast<std::int64_t>(a.extent(0));
+    auto const cols = static_cast<std::int64_t>(a.extent(1));
+    auto const policy =
+        kernels::columns_first<std::int64_t>(exec, kernels::mdrange_tiles<Exec>(padded_[0], padded_[1]));
+    if (count_of(padded_) == a.size()) {
+      Kokkos::parallel_for(
+          L::label, policy, KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { to(row, col) = a(row, col); });
+      return;
+    }
+    Kokkos::parallel_for(
+        L::label, policy, KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) {
+          to(row, col) = row < rows && col < cols ? a(row, col) : T(0);
+        });
+  }
+
+  [[nodiscard]] std::vector<WrittenField> outputs() const {
+    return {{.field = std::string(OutputOn<Layouts, Exec, T>::names[L::field])}};
+  }
+  [[nodiscard]] Work work() const {
+    return {.bytes = static_cast<double>(elements_ + count_of(padded_)) * sizeof(T), .flops = 0};
+  }
+  /// The order of up to 16 places: which element, counted by rows, lies first, second ..., and a point where none does.
+  [[nodiscard]] std::string note() const { return note_; }
+
+ private:
+  // Writes the elements' numbers through the layout into an array, and reads that from its first place on.
+  [[nodiscard]] std::string order(std::size_t rows, std::size_t cols) const {
+    std::size_t const places = count_of(padded_);
+    if (places > 16) return {};
+    std::vector<std::int64_t> memory(places, -1);
+    auto const to = L::template over<Kokkos::HostSpace>(memory.data(), padded_, parameters_);
+    for (std::size_t row = 0; row < rows; ++row) {
+      for (std::size_t col = 0; col < cols; ++col) to(row, col) = static_cast<std::int64_t>(row * cols + col);
+    }
+    std::string text;
+    for (std::int64_t const number : memory)
+      text += (text.empty() ? "" : " ") + (number < 0 ? "." : std::to_string(number));
+    return text;
+  }
+
+  Parameters parameters_;
+  std::size_t elements_;
+  Shape padded_;
+  std::string note_;
+};
+
+}  // namespace tessera::layouts

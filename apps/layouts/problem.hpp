@@ -1,0 +1,72 @@
+#pragma once
+/// \file
+/// layouts: the same matrix in four orders of memory: by rows, by columns, by rows that begin at a pitch, by tiles.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <tessera/core/info.hpp>
+#include <tessera/core/matrix_problem.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::layouts {
+
+struct Parameters {
+  std::int64_t rows = 0;    ///< of generated input; 0: about square
+  std::int64_t pitch = 32;  ///< elements; rows of `strided` begin at multiples of it
+  std::int64_t side = 8;    ///< of a tile of `tiled`, rows and columns; a power of two
+
+  /// Throws UserError if the side is no power of two.
+  [[nodiscard]] static Parameters from(ParameterMap const& map);
+};
+
+struct Layouts : MatrixProblem<Parameters> {
+  static constexpr AppInfo info{.name = "layouts", .summary = "a[row, col] in memory by rows, columns, a pitch, tiles"};
+
+  [[nodiscard]] static std::vector<ParameterSpec> parameters();
+
+  static constexpr std::array data = data_kinds;
+
+  /// Memory as it lies there, first element first: right [rows, cols], left [cols, rows], strided [rows, pitched cols],
+  /// tiled [tiles down, tiles across, side, side]. Each variant writes one of them.
+  template <class T, class Memory>
+  struct Output {
+    Array<T**, Memory> right;
+    Array<T**, Memory> left;
+    Array<T**, Memory> strided;
+    Array<T****, Memory> tiled;
+
+    static constexpr std::array<std::string_view, 4> names{"right", "left", "strided", "tiled"};
+    static auto fields(auto& self) { return std::tie(self.right, self.left, self.strided, self.tiled); }
+  };
+
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const& parameters) {
+    std::size_t const rows = input[0][0];
+    std::size_t const cols = input[0][1];
+    auto const pitch = static_cast<std::size_t>(parameters.pitch);
+    auto const side = static_cast<std::size_t>(parameters.side);
+    return {{rows, cols},
+            {cols, rows},
+            {rows, tiles_of(cols, pitch) * pitch},
+            {tiles_of(rows, side), tiles_of(cols, side), side, side}};
+  }
+
+  /// Without padding; each variant says its own.
+  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
+    return {.bytes = 2 * static_cast<double>(count_of(input[0])) * static_cast<double>(size_of(dtype)), .flops = 0};
+  }
+
+  /// Elements are copied.
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 0; }
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+};
+
+}  // namespace tessera::layouts

@@ -1,0 +1,48 @@
+/// \file
+/// The serial oracle of layouts: for each element its place in each memory; places without one stay 0. Elements are
+/// copied, so that nothing may differ: the scales are empty.
+
+#include <utility>
+
+#include "problem.hpp"
+
+namespace tessera::layouts {
+
+namespace {
+
+ExpectedField field_of(char const* name, Shape const& shape) {
+  return {.name = name, .shape = shape, .value = std::vector<double>(count_of(shape)), .scale = {}};
+}
+
+}  // namespace
+
+template <class T>
+std::vector<ExpectedField> Layouts::reference(Input<T, Kokkos::HostSpace> const& input) {
+  std::size_t const rows = input.a.extent(0);
+  std::size_t const cols = input.a.extent(1);
+  std::vector<Shape> const shapes = output_shapes({{rows, cols}}, input.parameters);
+  ExpectedField right = field_of("right", shapes[0]);
+  ExpectedField left = field_of("left", shapes[1]);
+  ExpectedField strided = field_of("strided", shapes[2]);
+  ExpectedField tiled = field_of("tiled", shapes[3]);
+  std::size_t const pitched = shapes[2][1];
+  std::size_t const across = shapes[3][1];
+  std::size_t const side = shapes[3][2];
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t col = 0; col < cols; ++col) {
+      auto const value = static_cast<double>(input.a(row, col));
+      right.value[row * cols + col] = value;
+      left.value[col * rows + row] = value;
+      strided.value[row * pitched + col] = value;
+      std::size_t const tiles_before = row / side * across + col / side;
+      tiled.value[tiles_before * side * side + row % side * side + col % side] = value;
+    }
+  }
+  return list_of(std::move(right), std::move(left), std::move(strided), std::move(tiled));
+}
+
+template std::vector<ExpectedField> Layouts::reference(Input<float, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Layouts::reference(Input<double, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Layouts::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+
+}  // namespace tessera::layouts

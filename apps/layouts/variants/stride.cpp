@@ -1,0 +1,30 @@
+/// \file
+/// LayoutStride, both strides known at run time only: row after row, each beginning at a multiple of the pitch, so that all
+/// of them are aligned alike. What lies between a row's end and the next one's beginning is 0.
+
+#include "../fill.hpp"
+
+namespace tessera::layouts {
+
+struct Stride {
+  static constexpr VariantInfo info{
+      .name = "stride", .level = Level::range, .summary = "Kokkos::LayoutStride: rows begin at multiples of --pitch"};
+
+  static constexpr char const* label = "tessera::layouts::stride::fill";
+  static constexpr std::size_t field = 2;
+  [[nodiscard]] static Shape padded(std::size_t rows, std::size_t cols, Parameters const& parameters) {
+    auto const pitch = static_cast<std::size_t>(parameters.pitch);
+    return {rows, tiles_of(cols, pitch) * pitch};
+  }
+  template <class Memory, class T>
+  [[nodiscard]] static auto over(T* data, Shape const& padded, Parameters const&) {
+    return Over<T, Kokkos::LayoutStride, Memory>(data, Kokkos::LayoutStride(padded[0], padded[1], padded[1], 1));
+  }
+
+  template <ExecutionSpace Exec, class T>
+  using Plan = FillPlan<Exec, T, Stride>;
+};
+
+VariantRows stride() { return rows<Layouts, Stride>(); }
+
+}  // namespace tessera::layouts

@@ -1,0 +1,90 @@
+#pragma once
+/// \file
+/// map_3d: out[plane, row, col] = a[plane, row, col] + c.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <tessera/collective/operators.hpp>
+#include <tessera/core/info.hpp>
+#include <tessera/core/random.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::map_3d {
+
+struct Map3d {
+  static constexpr AppInfo info{.name = "map_3d", .summary = "out[plane, row, col] = a[plane, row, col] + c"};
+
+  struct Parameters {
+    double c = 10;
+    std::int64_t planes = 0;  ///< of generated input; 0: about as many as a cube has
+    std::int64_t rows = 0;    ///< of each of its planes; 0: about square
+    std::int64_t team = 0;    ///< threads; 0: the variant's choice
+
+    [[nodiscard]] static Parameters from(ParameterMap const& map);
+  };
+  [[nodiscard]] static std::vector<ParameterSpec> parameters();
+
+  static constexpr std::array data = data_kinds;
+
+  /// a [planes, rows, cols].
+  template <class T, class Memory>
+  struct Input {
+    Array<T const***, Memory> a;
+    Parameters parameters;
+
+    static constexpr std::array<std::string_view, 1> names{"a"};
+    static auto fields(auto& self) { return std::tie(self.a); }
+  };
+
+  /// out [planes, rows, cols].
+  template <class T, class Memory>
+  struct Output {
+    Array<T***, Memory> out;
+
+    static constexpr std::array<std::string_view, 1> names{"out"};
+    static auto fields(auto& self) { return std::tie(self.out); }
+  };
+
+  /// Planes as matrix_shape has them, of size / planes elements, rounded down. Throws UserError if there are more planes
+  /// than elements, or more rows than a plane has.
+  /// Example: 2^12 -> [16, 16, 16]; 100 -> [4, 5, 5]; 100 in 3 planes of 4 rows -> [3, 4, 8].
+  [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters);
+
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
+    return {input[0]};
+  }
+
+  /// Throws UserError if c is no number of the dtype: nothing converts silently.
+  static void check(Parameters const& parameters, DType dtype);
+
+  template <class T>
+  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
+    return drawn<T>(draw);
+  }
+
+  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
+    double const n = static_cast<double>(count_of(input[0]));
+    return {.bytes = 2 * n * static_cast<double>(size_of(dtype)), .flops = n};
+  }
+
+  /// One addition.
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 1; }
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+};
+
+/// What every variant does to one element; integers wrap.
+template <class T>
+struct AddConstant {
+  T c;
+  [[nodiscard]] KOKKOS_FUNCTION T operator()(T const& value) const { return collective::Sum<T>{}(value, c); }
+};
+
+}  // namespace tessera::map_3d

@@ -1,0 +1,64 @@
+/// \file
+/// The hierarchy as the array has it: a team takes rows of one plane, a thread one row after the other, its lanes the
+/// columns.
+
+#include "../problem.hpp"
+
+#include <tessera/core/tiles.hpp>
+#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::map_3d {
+
+struct Nested {
+  static constexpr VariantInfo info{.name = "nested",
+                                    .level = Level::team,
+                                    .summary = "rows of a plane a team, a row a thread, its columns the lanes"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    using Policy = Kokkos::TeamPolicy<Exec>;
+    // Enough that a team is worth starting for where rows are short.
+    static constexpr int rows_of_team = 32;
+
+    Plan(Exec const& exec, InputOn<Map3d, Exec, T> const& input)
+        : add_{static_cast<T>(input.parameters.c)},
+          lanes_(kernels::lanes_for<Exec>(input.a.extent(2))),
+          threads_(kernels::team_size(exec, input.parameters.team, lanes_)),
+          teams_(league_of(tiles_of(input.a.extent(1), rows_of_team))),
+          league_(league_of(input.a.extent(0) * static_cast<std::size_t>(teams_))) {}
+
+    void operator()(Exec const& exec, InputOn<Map3d, Exec, T> const& input,
+                    OutputOn<Map3d, Exec, T> const& output) const {
+      if (input.a.size() == 0) return;
+      auto const a = input.a;
+      auto const out = output.out;
+      auto const add = add_;
+      int const teams = teams_;
+      Kokkos::parallel_for(
+          "tessera::map_3d::nested::add", Policy(exec, league_, threads_, lanes_),
+          KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+            auto const plane = static_cast<std::size_t>(team.league_rank() / teams);
+            std::size_t const begin = static_cast<std::size_t>(team.league_rank() % teams) * rows_of_team;
+            std::size_t const end = Kokkos::min<std::size_t>(begin + rows_of_team, a.extent(1));
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end), [&](std::size_t row) {
+              Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, a.extent(2)),
+                                   [&](std::size_t col) { out(plane, row, col) = add(a(plane, row, col)); });
+            });
+          });
+    }
+
+   private:
+    AddConstant<T> add_;
+    int lanes_;
+    int threads_;
+    int teams_;  // of a plane
+    int league_;
+  };
+};
+
+VariantRows nested() { return rows<Map3d, Nested>(); }
+
+}  // namespace tessera::map_3d

@@ -1,0 +1,75 @@
+/// \file
+/// Boxes of fixed extents over an array that is no multiple of them: the extents are rounded up, so that there are more
+/// indices than elements, and each guards all three of its own. The book's "guards" puzzle in three dimensions.
+
+#include <cstddef>
+
+#include "../problem.hpp"
+
+#include <tessera/core/tiles.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::map_3d {
+
+struct Padded {
+  static constexpr VariantInfo info{
+      .name = "padded",
+      .level = Level::team,
+      .summary = "a box of fixed extents a team, extents rounded up, every index guarded"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    using Policy = Kokkos::TeamPolicy<Exec>;
+    // 1024 elements on a GPU, a warp to a row; on hosts 8192, or a team would not be worth starting.
+    static constexpr int box_cols = is_gpu<Exec> ? 32 : 256;
+    static constexpr int box_rows = 8;
+    static constexpr int box_planes = 4;
+
+    Plan(Exec const& exec, InputOn<Map3d, Exec, T> const& input)
+        : add_{static_cast<T>(input.parameters.c)},
+          threads_(kernels::team_size(exec, input.parameters.team)),
+          across_(league_of(tiles_of(input.a.extent(2), box_cols))),
+          down_(league_of(tiles_of(input.a.extent(1), box_rows))),
+          league_(league_of(tiles_of(input.a.extent(0), box_planes) * static_cast<std::size_t>(down_) *
+                            static_cast<std::size_t>(across_))) {}
+
+    void operator()(Exec const& exec, InputOn<Map3d, Exec, T> const& input,
+                    OutputOn<Map3d, Exec, T> const& output) const {
+      if (input.a.size() == 0) return;
+      auto const a = input.a;
+      auto const out = output.out;
+      auto const add = add_;
+      int const across = across_;
+      int const down = down_;
+      Kokkos::parallel_for(
+          "tessera::map_3d::padded::add", Policy(exec, league_, threads_),
+          KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+            int const box = team.league_rank();
+            std::size_t const first_col = static_cast<std::size_t>(box % across) * box_cols;
+            std::size_t const first_row = static_cast<std::size_t>(box / across % down) * box_rows;
+            std::size_t const first_plane = static_cast<std::size_t>(box / across / down) * box_planes;
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, box_planes * box_rows * box_cols), [&](int i) {
+              std::size_t const col = first_col + i % box_cols;
+              std::size_t const row = first_row + i / box_cols % box_rows;
+              std::size_t const plane = first_plane + i / (box_cols * box_rows);
+              if (col < a.extent(2) && row < a.extent(1) && plane < a.extent(0)) {
+                out(plane, row, col) = add(a(plane, row, col));
+              }
+            });
+          });
+    }
+
+   private:
+    AddConstant<T> add_;
+    int threads_;
+    int across_;  // boxes along a row
+    int down_;    // boxes along a column
+    int league_;
+  };
+};
+
+VariantRows padded() { return rows<Map3d, Padded>(); }
+
+}  // namespace tessera::map_3d

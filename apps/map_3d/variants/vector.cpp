@@ -1,0 +1,34 @@
+/// \file
+/// A map has no use for planes, rows and columns: the array is flat, and each index moves one 16-byte pack of it. The
+/// kernel is kernels/transform.hpp.
+
+#include "../problem.hpp"
+
+#include <tessera/kernels/transform.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::map_3d {
+
+struct Vector {
+  static constexpr VariantInfo info{
+      .name = "vector", .level = Level::range, .summary = "16-byte packs of the flat array, remainder by element"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const&, InputOn<Map3d, Exec, T> const& input)
+        : add_({static_cast<T>(input.parameters.c)}, "tessera::map_3d::vector::add") {}
+
+    void operator()(Exec const& exec, InputOn<Map3d, Exec, T> const& input,
+                    OutputOn<Map3d, Exec, T> const& output) const {
+      add_(exec, input.a, output.out);
+    }
+
+   private:
+    kernels::Transform<Exec, T, AddConstant<T>> add_;
+  };
+};
+
+VariantRows vector() { return rows<Map3d, Vector>(); }
+
+}  // namespace tessera::map_3d

@@ -1,0 +1,165 @@
+#pragma once
+/// \file
+/// What the suite's model of a machine says of a pattern of access: sectors or cache lines that it touches, the ways of a
+/// bank conflict, the branches that a warp takes. Counted on the host, element by element, on a part of all indices; it
+/// stands beside the measurement.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <tessera/core/info.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/table/app.hpp>
+
+namespace tessera::memory_access {
+
+/// What memory moves at least, whose accesses count as one, and whether lanes wait for each other.
+struct Machine {
+  std::size_t unit_bytes;
+  std::size_t together;  ///< indices
+  bool has_warps;
+  std::string_view unit;  ///< its name
+};
+
+/// A sector, or an AMD GPU's smallest access of memory; a warp's or a wavefront's accesses are one request.
+inline constexpr Machine cuda_machine{.unit_bytes = 32, .together = 32, .has_warps = true, .unit = "sectors"};
+inline constexpr Machine hip_machine{.unit_bytes = 64, .together = 64, .has_warps = true, .unit = "pieces of 64 bytes"};
+/// A cache line. Accesses come one after the other: what 64 in a row touch is still in the cache.
+inline constexpr Machine host_machine{.unit_bytes = 64, .together = 64, .has_warps = false, .unit = "lines"};
+
+template <ExecutionSpace Exec>
+[[nodiscard]] constexpr Machine machine_of() {
+  return space_name<Exec>() == "cuda" ? cuda_machine : is_gpu<Exec> ? hip_machine : host_machine;
+}
+
+/// Calls body(first, end) for groups of indices that act together, 256 of them spread over 0 .. n - 1, or all; returns the
+/// mean of what it returns, 0 if there are none.
+template <class Body>
+[[nodiscard]] double mean_over_groups(Machine const& machine, std::size_t n, Body const& body) {
+  std::size_t const groups = tiles_of(n, machine.together);
+  std::size_t const looked_at = std::min<std::size_t>(groups, 256);
+  double sum = 0;
+  for (std::size_t g = 0; g < looked_at; ++g) {
+    std::size_t const first = g * groups / looked_at * machine.together;
+    sum += static_cast<double>(body(first, std::min(n, first + machine.together)));
+  }
+  return looked_at == 0 ? 0 : sum / static_cast<double>(looked_at);
+}
+
+/// Different values among them.
+[[nodiscard]] inline std::size_t count_different(std::vector<std::size_t> values) {
+  std::ranges::sort(values);
+  return static_cast<std::size_t>(std::ranges::unique(values).begin() - values.begin());
+}
+
+/// Sectors or lines that a group touches when index i accesses the element at position(i), elements of `size` bytes, the
+/// first of which is aligned. What is not below n is no access.
+///
+/// Example, float on CUDA: position(i) = i -> 4; 2 i -> 8; 8 i -> 32.
+template <class Position>
+[[nodiscard]] double units_together(Machine const& machine, std::size_t n, std::size_t size, Position const& position) {
+  return mean_over_groups(machine, n, [&](std::size_t first, std::size_t end) {
+    std::vector<std::size_t> units;
+    for (std::size_t i = first; i < end; ++i) {
+      if (position(i) < n) units.push_back(position(i) * size / machine.unit_bytes);
+    }
+    return count_different(std::move(units));
+  });
+}
+
+/// Different branches that a group takes when index i takes branch(i). 1 on a host, where each index is on its own.
+template <class Which>
+[[nodiscard]] double branches_together(Machine const& machine, std::size_t n, Which const& branch) {
+  if (!machine.has_warps) return 1;
+  return mean_over_groups(machine, n, [&](std::size_t first, std::size_t end) {
+    std::vector<std::size_t> taken;
+    for (std::size_t i = first; i < end; ++i) taken.push_back(branch(i));
+    return count_different(std::move(taken));
+  });
+}
+
+/// Ways of the bank conflict when place t of a tile reads place(t): words of 4 bytes lie in 32 banks in turn, each gives
+/// one word at a time, to whoever wants it, and 128 bytes of places are read together. 1 on a host, which has no banks.
+///
+/// Example, 1024 floats: t -> 1; 2 t -> 2; 32 t -> 32; 0 -> 1.
+template <class Place>
+[[nodiscard]] double bank_ways(Machine const& machine, std::size_t count, std::size_t size, Place const& place) {
+  if (!machine.has_warps) return 1;
+  std::size_t const together = 128 / size;
+  double sum = 0;
+  for (std::size_t first = 0; first < count; first += together) {
+    std::vector<std::vector<std::size_t>> words(32);
+    for (std::size_t t = first; t < std::min(count, first + together); ++t) {
+      for (std::size_t word = place(t) * size / 4; word < (place(t) + 1) * size / 4; ++word) {
+        words[word % 32].push_back(word);
+      }
+    }
+    std::size_t ways = 0;
+    for (auto const& of_bank : words) ways = std::max(ways, count_different(of_bank));
+    sum += static_cast<double>(ways);
+  }
+  return count == 0 ? 1 : sum / static_cast<double>(tiles_of(count, together));
+}
+
+/// What a Plan says of itself: the field that it writes, its least work, the model's view of it.
+class Told {
+ public:
+  /// \param field it writes; \param bytes of its least work
+  Told(Machine const& machine, char const* field, double bytes)
+      : machine_(machine), field_(field), bytes_(bytes), prediction_{.bytes = bytes, .passes = 1} {}
+
+  [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = field_}}; }
+  [[nodiscard]] Work work() const { return {.bytes = bytes_, .flops = 0}; }
+  [[nodiscard]] Prediction prediction() const { return prediction_; }
+  [[nodiscard]] std::string note() const { return note_; }
+
+ protected:
+  [[nodiscard]] Machine const& machine() const { return machine_; }
+  /// `units` that a group touches at its worst access. \param bytes that memory moves in all
+  void tell_units(double units, double bytes) {
+    prediction_.bytes = bytes;
+    note_ = "model: " + text(bytes_ > 0 ? bytes / bytes_ : 1) + "x bytes, " + text(units) + " " +
+            std::string(machine_.unit) +
+            (machine_.has_warps ? " a request" : " in " + std::to_string(machine_.together) + " accesses");
+  }
+  /// \param what "-way conflicts" or " branches a warp"
+  void tell_passes(double passes, std::string const& what) {
+    prediction_.passes = passes;
+    if (machine_.has_warps) note_ = "model: " + text(passes) + what;
+  }
+  /// Bytes of all groups that touch so many units each.
+  [[nodiscard]] double moved_by(double units, std::size_t n) const {
+    return units * static_cast<double>(machine_.unit_bytes) * static_cast<double>(tiles_of(n, machine_.together));
+  }
+
+ private:
+  // "4" or "3.33".
+  [[nodiscard]] static std::string text(double value) {
+    char buffer[32];
+    std::snprintf(buffer, sizeof(buffer), value == std::floor(value) ? "%.0f" : "%.2f", value);
+    return buffer;
+  }
+
+  Machine machine_;
+  char const* field_;
+  double bytes_;
+  Prediction prediction_;
+  std::string note_;
+};
+
+/// Bytes of n elements, `times` times.
+template <class T>
+[[nodiscard]] double bytes_of_elements(std::size_t n, double times) {
+  return times * static_cast<double>(n) * sizeof(T);
+}
+
+}  // namespace tessera::memory_access

@@ -1,0 +1,113 @@
+#pragma once
+/// \file
+/// memory_access: n elements moved by one pattern of access a variant: contiguous, strided, gathered, scattered, through
+/// banks of scratch, by branches that diverge, with prefetches, misaligned.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <tessera/core/array_problem.hpp>
+#include <tessera/core/info.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::memory_access {
+
+/// What decides which branch an element takes.
+enum class Branch : std::uint8_t { lane, warp, element };
+
+struct Parameters {
+  std::int64_t stride = 8;   ///< elements from an index to the next (strided)
+  std::int64_t spread = 32;  ///< elements of scratch from a lane to the next (banks)
+  std::int64_t rounds = 8;   ///< that a tile makes through scratch (banks)
+  Branch branch = Branch::lane;
+  std::int64_t branches = 4;     ///< different ones (divergence)
+  std::int64_t iterations = 64;  ///< of a branch (divergence)
+  std::int64_t distance = 8;     ///< steps from the prefetch to its use; 0: none (prefetch)
+  std::int64_t offset = 1;       ///< elements from an aligned address (misaligned)
+  std::int64_t team = 0;         ///< threads; 0: the variant's choice
+
+  [[nodiscard]] static Parameters from(ParameterMap const& map);
+};
+
+struct MemoryAccess : ArrayProblem<Parameters> {
+  static constexpr AppInfo info{.name = "memory_access",
+                                .summary = "n elements moved by strides, permutations, banks, branches, prefetches"};
+
+  [[nodiscard]] static std::vector<ParameterSpec> parameters();
+
+  static constexpr std::array data = data_kinds;
+
+  /// All [n]: copied, gathered, scattered, staged, diverged. Each variant writes one of them.
+  template <class T, class Memory>
+  struct Output {
+    Array<T*, Memory> copied;
+    Array<T*, Memory> gathered;
+    Array<T*, Memory> scattered;
+    Array<T*, Memory> staged;
+    Array<T*, Memory> diverged;
+
+    static constexpr std::array<std::string_view, 5> names{"copied", "gathered", "scattered", "staged", "diverged"};
+    static auto fields(auto& self) {
+      return std::tie(self.copied, self.gathered, self.scattered, self.staged, self.diverged);
+    }
+  };
+
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
+    return std::vector<Shape>(5, input[0]);
+  }
+
+  /// Of a copy; each variant says its own.
+  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
+    return {.bytes = 2 * static_cast<double>(count_of(input[0])) * static_cast<double>(size_of(dtype)), .flops = 0};
+  }
+
+  /// Elements are copied.
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 0; }
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+};
+
+/// The factor a of the permutation i -> (i * a) mod n: the first number from 0.618034 n on that has no divisor in common
+/// with n. So far apart are neighbours that no two of a warp share a sector, and that it takes a golden section of the
+/// whole array to come back to one.
+///
+/// Example: 10 -> 7, so that 0 1 2 3 4 5 6 7 8 9 become 0 7 4 1 8 5 2 9 6 3.
+[[nodiscard]] inline std::uint64_t permutation_factor(std::uint64_t n) {
+  std::uint64_t factor = std::max<std::uint64_t>(1, n * 618034 / 1000000);
+  while (std::gcd(factor, n) > 1) ++factor;
+  return factor;
+}
+
+/// Elements of a tile that `banks` moves through scratch.
+inline constexpr int bank_tile = 1024;
+
+/// The place in a tile of `count` elements that `banks` reads for place t.
+///
+/// Example, tile of 1024, stride 32: 0 -> 0, 1 -> 32, 31 -> 992, 32 -> 1: lanes of a warp stand in one bank, and every
+/// place is read once.
+[[nodiscard]] KOKKOS_INLINE_FUNCTION int bank_place(int t, int count, int stride) {
+  auto const far = static_cast<unsigned>(t) * static_cast<unsigned>(stride);
+  // Shifts in a whole tile: a division would take longer than the bank conflict.
+  constexpr auto whole = static_cast<unsigned>(bank_tile);
+  auto const size = static_cast<unsigned>(count);
+  unsigned const place = size == whole ? (far + far / whole) % whole : (far + far / size) % size;
+  return static_cast<int>(place);
+}
+
+/// The branch that element i takes, 0 .. branches - 1: the next one in each lane, in each 32 elements, or any.
+[[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t branch_of(std::uint32_t i, Branch branch, std::uint32_t branches) {
+  if (branch == Branch::lane) return i % branches;
+  if (branch == Branch::warp) return i / 32 % branches;
+  std::uint32_t const mixed = i * 2654435761u;
+  return ((mixed ^ (mixed >> 15)) * 2246822519u >> 16) % branches;
+}
+
+}  // namespace tessera::memory_access

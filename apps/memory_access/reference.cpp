@@ -1,0 +1,92 @@
+/// \file
+/// The serial oracle of memory_access: plain loops. Elements are copied, or are whole numbers below 2^16, so that nothing
+/// may differ: the scales are empty.
+
+#include <cstdint>
+#include <utility>
+
+#include "problem.hpp"
+
+namespace tessera::memory_access {
+
+namespace {
+
+ExpectedField field_of(char const* name, std::size_t n) {
+  return {.name = name, .shape = {n}, .value = std::vector<double>(n), .scale = {}};
+}
+
+// Where `rounds` rounds take each place of a tile from.
+std::vector<std::size_t> places_after(std::int64_t rounds, std::size_t count, std::size_t stride) {
+  std::vector<std::size_t> places(count);
+  for (std::size_t t = 0; t < count; ++t) {
+    std::size_t place = t;
+    for (std::int64_t round = 0; round < rounds; ++round) {
+      std::size_t const walked = place * stride;
+      place = (walked + walked / count) % count;
+    }
+    places[t] = place;
+  }
+  return places;
+}
+
+// The number that the chain of element i ends with.
+double end_of_chain(std::uint32_t i, Parameters const& parameters) {
+  std::uint64_t branch = 0;
+  switch (parameters.branch) {
+    case Branch::lane: branch = i; break;
+    case Branch::warp: branch = i / 32; break;
+    case Branch::element: {
+      std::uint64_t const mixed = std::uint64_t{i} * 2654435761u % (std::uint64_t{1} << 32);
+      branch = (mixed ^ mixed / 32768) * 2246822519u % (std::uint64_t{1} << 32) / 65536;
+      break;
+    }
+  }
+  branch %= static_cast<std::uint64_t>(parameters.branches);
+  std::uint64_t number = i;
+  for (std::int64_t k = 0; k < parameters.iterations; ++k) {
+    number = (number * 1664525 + 2 * branch + 1) % (std::uint64_t{1} << 32);
+  }
+  return static_cast<double>(number / 65536);
+}
+
+}  // namespace
+
+template <class T>
+std::vector<ExpectedField> MemoryAccess::reference(Input<T, Kokkos::HostSpace> const& input) {
+  std::size_t const n = input.in.extent(0);
+  ExpectedField copied = field_of("copied", n);
+  ExpectedField gathered = field_of("gathered", n);
+  ExpectedField scattered = field_of("scattered", n);
+  ExpectedField staged = field_of("staged", n);
+  ExpectedField diverged = field_of("diverged", n);
+
+  // The permutation, one step after the other.
+  std::size_t const step = n > 0 ? permutation_factor(n) % n : 0;
+  std::size_t position = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    auto const value = static_cast<double>(input.in(i));
+    copied.value[i] = value;
+    gathered.value[i] = static_cast<double>(input.in(position));
+    scattered.value[position] = value;
+    position = position >= n - step ? position - (n - step) : position + step;
+    diverged.value[i] = end_of_chain(static_cast<std::uint32_t>(i), input.parameters);
+  }
+
+  constexpr std::size_t tile = 1024;
+  auto const stride = static_cast<std::size_t>(input.parameters.spread);
+  std::vector<std::size_t> places;
+  for (std::size_t begin = 0; begin < n; begin += tile) {
+    std::size_t const count = std::min(tile, n - begin);
+    if (places.size() != count) places = places_after(input.parameters.rounds, count, stride);
+    for (std::size_t t = 0; t < count; ++t) {
+      staged.value[begin + t] = static_cast<double>(input.in(begin + places[t]));
+    }
+  }
+  return list_of(std::move(copied), std::move(gathered), std::move(scattered), std::move(staged), std::move(diverged));
+}
+
+template std::vector<ExpectedField> MemoryAccess::reference(Input<float, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> MemoryAccess::reference(Input<double, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> MemoryAccess::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+
+}  // namespace tessera::memory_access

@@ -1,0 +1,83 @@
+/// \file
+/// A tile goes round and round in scratch: written in order, read with neighbouring lanes --spread elements apart. On a GPU
+/// words of 4 bytes lie in 32 banks in turn, and a bank gives one word at a time: with a spread of 32 a warp reads in 32
+/// steps what a spread of 1 reads in one. Lanes that want the same word (0) get it together. Global memory is read and
+/// written in order.
+
+#include <utility>
+
+#include "../model.hpp"
+#include "../problem.hpp"
+
+#include <tessera/core/scratch.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::memory_access {
+
+struct Banks {
+  static constexpr VariantInfo info{.name = "banks",
+                                    .level = Level::team,
+                                    .summary = "--rounds through scratch, neighbouring lanes --spread elements apart"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan : public Told {
+   public:
+    using Policy = Kokkos::TeamPolicy<Exec>;
+    using Tile = ScratchView<T*, Exec>;
+
+    Plan(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input)
+        : Told(machine_of<Exec>(), "staged", bytes_of_elements<T>(input.in.extent(0), 2)),
+          threads_(kernels::team_size(exec, input.parameters.team)),
+          league_(league_of(tiles_of(input.in.extent(0), bank_tile))),
+          spread_(static_cast<int>(input.parameters.spread)),
+          rounds_(static_cast<int>(input.parameters.rounds)) {
+      int const count = static_cast<int>(std::min<std::size_t>(bank_tile, input.in.extent(0)));
+      tell_passes(bank_ways(machine(), count, sizeof(T),
+                            [&](std::size_t t) {
+                              return static_cast<std::size_t>(bank_place(static_cast<int>(t), count, spread_));
+                            }),
+                  "-way conflicts");
+    }
+
+    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input,
+                    OutputOn<MemoryAccess, Exec, T> const& output) const {
+      auto const in = input.in;
+      auto const out = output.staged;
+      int const spread = spread_;
+      int const rounds = rounds_;
+      Kokkos::parallel_for(
+          "tessera::memory_access::banks::stage",
+          with_scratch(Policy(exec, league_, threads_), 2 * Tile::shmem_size(bank_tile)),
+          KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+            constexpr int tile = bank_tile;
+            Tile const even(team.team_scratch(0), tile);
+            Tile const odd(team.team_scratch(0), tile);
+            std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * tile;
+            int const count = static_cast<int>(Kokkos::min<std::size_t>(tile, in.extent(0) - begin));
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int t) { even(t) = in(begin + t); });
+            team.team_barrier();
+            for (int round = 0; round < rounds; ++round) {
+              Tile const& from = round % 2 == 0 ? even : odd;
+              Tile const& to = round % 2 == 0 ? odd : even;
+              Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count),
+                                   [&](int t) { to(t) = from(bank_place(t, count, spread)); });
+              team.team_barrier();  // the next round reads what others wrote, and writes where others read
+            }
+            Tile const& last = rounds % 2 == 0 ? even : odd;
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int t) { out(begin + t) = last(t); });
+            leave_scratch(team);
+          });
+    }
+
+   private:
+    int threads_;
+    int league_;
+    int spread_;
+    int rounds_;
+  };
+};
+
+VariantRows banks() { return rows<MemoryAccess, Banks>(); }
+
+}  // namespace tessera::memory_access

@@ -1,0 +1,60 @@
+/// \file
+/// Every element goes through one of several branches, each as long as the others. A warp goes through a branch if one of
+/// its lanes does, and the others wait: with the branch by the lane it takes the time of all of them, by the warp that of
+/// one. A host takes one branch an element, but has to guess which: by the element it cannot.
+
+#include "../model.hpp"
+#include "../problem.hpp"
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::memory_access {
+
+struct Divergence {
+  static constexpr VariantInfo info{
+      .name = "divergence", .level = Level::range, .summary = "one of --branches branches by lane, warp or element"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan : public Told {
+   public:
+    Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const& input)
+        : Told(machine_of<Exec>(), "diverged", bytes_of_elements<T>(input.in.extent(0), 1)),
+          branch_(input.parameters.branch),
+          branches_(static_cast<std::uint32_t>(input.parameters.branches)),
+          iterations_(static_cast<int>(input.parameters.iterations)) {
+      double const taken = branches_together(machine(), input.in.extent(0), [&](std::size_t i) {
+        return std::size_t{branch_of(static_cast<std::uint32_t>(i), branch_, branches_)};
+      });
+      tell_passes(taken, taken == 1 ? " branch a warp" : " branches a warp");
+    }
+
+    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const&,
+                    OutputOn<MemoryAccess, Exec, T> const& output) const {
+      auto const out = output.diverged;
+      auto const branch = branch_;
+      auto const branches = branches_;
+      int const iterations = iterations_;
+      Kokkos::parallel_for(
+          "tessera::memory_access::divergence::branch", Kokkos::RangePolicy<Exec>(exec, 0, out.extent(0)),
+          KOKKOS_LAMBDA(std::size_t i) {
+            auto number = static_cast<std::uint32_t>(i);
+            std::uint32_t const mine = branch_of(number, branch, branches);
+            // One branch after the other, as a warp goes through the cases of a switch.
+            for (std::uint32_t b = 0; b < branches; ++b) {
+              if (b != mine) continue;
+              for (int k = 0; k < iterations; ++k) number = number * 1664525u + 2 * b + 1;
+            }
+            out(i) = static_cast<T>(number >> 16);  // what every dtype holds
+          });
+    }
+
+   private:
+    Branch branch_;
+    std::uint32_t branches_;
+    int iterations_;
+  };
+};
+
+VariantRows divergence() { return rows<MemoryAccess, Divergence>(); }
+
+}  // namespace tessera::memory_access

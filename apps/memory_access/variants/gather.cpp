@@ -1,0 +1,37 @@
+/// \file
+/// Reads by an index, writes in order: each read of a warp is in another sector, and of a host in another cache line.
+
+#include "../permutation.hpp"
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::memory_access {
+
+struct Gather {
+  static constexpr VariantInfo info{
+      .name = "gather", .level = Level::range, .summary = "gathered[i] = in[index[i]], index a permutation"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan : public ToldOfPermutation<Exec, T> {
+   public:
+    Plan(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input)
+        : ToldOfPermutation<Exec, T>("gathered", input.in.extent(0)), index_(permutation(exec, input.in.extent(0))) {}
+
+    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input,
+                    OutputOn<MemoryAccess, Exec, T> const& output) const {
+      auto const in = input.in;
+      auto const out = output.gathered;
+      auto const index = index_;
+      Kokkos::parallel_for(
+          "tessera::memory_access::gather::read", Kokkos::RangePolicy<Exec>(exec, 0, in.extent(0)),
+          KOKKOS_LAMBDA(std::size_t i) { out(i) = in(index(i)); });
+    }
+
+   private:
+    Indices<Exec> index_;
+  };
+};
+
+VariantRows gather() { return rows<MemoryAccess, Gather>(); }
+
+}  // namespace tessera::memory_access

@@ -1,0 +1,74 @@
+/// \file
+/// gather, with each element asked for --distance steps before it is used. A step of a team is an element a thread, so that
+/// on a host it is the next element and on a GPU the one of the next row of threads. The hardware knows what comes next
+/// where accesses are in order; by an index only the program does.
+
+#include "../permutation.hpp"
+
+#include <tessera/kernels/chunks.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::memory_access {
+
+namespace {
+
+/// Asks for the line of that address, and waits for nothing.
+KOKKOS_INLINE_FUNCTION void ask_for(void const* address) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("prefetch.L2 [%0];" : : "l"(address));
+#elif defined(__GNUC__)
+  __builtin_prefetch(address);
+#else
+  (void)address;
+#endif
+}
+
+}  // namespace
+
+struct Prefetch {
+  static constexpr VariantInfo info{
+      .name = "prefetch", .level = Level::team, .summary = "gather, each element prefetched --distance steps ahead"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan : public ToldOfPermutation<Exec, T> {
+   public:
+    using Policy = Kokkos::TeamPolicy<Exec>;
+
+    Plan(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input)
+        : ToldOfPermutation<Exec, T>("gathered", input.in.extent(0)),
+          threads_(kernels::team_size(exec, input.parameters.team)),
+          // 16 steps at least, or there is little to look ahead to.
+          chunks_(kernels::chunks_of(exec, input.in.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)),
+          ahead_(static_cast<std::size_t>(input.parameters.distance) * threads_),
+          index_(permutation(exec, input.in.extent(0))) {}
+
+    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input,
+                    OutputOn<MemoryAccess, Exec, T> const& output) const {
+      auto const in = input.in;
+      auto const out = output.gathered;
+      auto const index = index_;
+      auto const chunks = chunks_;
+      auto const ahead = ahead_;
+      Kokkos::parallel_for(
+          "tessera::memory_access::prefetch::read", Policy(exec, chunks.count, threads_),
+          KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+            std::size_t const end = chunks.end(team.league_rank());
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, chunks.begin(team.league_rank()), end),
+                                 [&](std::size_t i) {
+                                   if (ahead > 0 && i + ahead < end) ask_for(&in(index(i + ahead)));
+                                   out(i) = in(index(i));
+                                 });
+          });
+    }
+
+   private:
+    int threads_;
+    kernels::Chunks chunks_;
+    std::size_t ahead_;  // elements
+    Indices<Exec> index_;
+  };
+};
+
+VariantRows prefetch() { return rows<MemoryAccess, Prefetch>(); }
+
+}  // namespace tessera::memory_access

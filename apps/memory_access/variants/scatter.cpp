@@ -1,0 +1,38 @@
+/// \file
+/// Reads in order, writes by an index. Memory moves as much as for gather, but nothing waits for a write; a host, though,
+/// reads a line before it changes a part of it.
+
+#include "../permutation.hpp"
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::memory_access {
+
+struct Scatter {
+  static constexpr VariantInfo info{
+      .name = "scatter", .level = Level::range, .summary = "scattered[index[i]] = in[i], index a permutation"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan : public ToldOfPermutation<Exec, T> {
+   public:
+    Plan(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input)
+        : ToldOfPermutation<Exec, T>("scattered", input.in.extent(0)), index_(permutation(exec, input.in.extent(0))) {}
+
+    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input,
+                    OutputOn<MemoryAccess, Exec, T> const& output) const {
+      auto const in = input.in;
+      auto const out = output.scattered;
+      auto const index = index_;
+      Kokkos::parallel_for(
+          "tessera::memory_access::scatter::write", Kokkos::RangePolicy<Exec>(exec, 0, in.extent(0)),
+          KOKKOS_LAMBDA(std::size_t i) { out(index(i)) = in(i); });
+    }
+
+   private:
+    Indices<Exec> index_;
+  };
+};
+
+VariantRows scatter() { return rows<MemoryAccess, Scatter>(); }
+
+}  // namespace tessera::memory_access

@@ -1,0 +1,77 @@
+/// \file
+/// A segment a team, in Kokkos' own words: a reduction over the team counts the left elements, a scan over it says how many
+/// stand before each, and with `final` each element goes to its place. Kokkos calls the scan's body twice for an element:
+/// first for what each thread adds up, then for the results. No scratch of our own, no barriers: the reduction's result is
+/// there for all threads, and nobody reads what another wrote.
+
+#include <algorithm>
+#include <string>
+
+#include "../predicate.hpp"
+#include "../problem.hpp"
+
+#include <tessera/core/tiles.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::partition {
+
+struct TeamScan {
+  static constexpr VariantInfo info{.name = "team_scan",
+                                    .level = Level::team,
+                                    .summary = "a segment a team, Kokkos::parallel_reduce and parallel_scan over it"};
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    using Policy = Kokkos::TeamPolicy<Exec>;
+    static constexpr std::size_t longest = 65536;  // elements: one team for more would take long
+
+    Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
+        : is_left_(input.parameters.pivot),
+          length_(input.in.extent(0)),
+          threads_(kernels::team_size(exec, input.parameters.team)),
+          league_(league_of(input.parameters.segments(input.in.extent(0)))) {
+      if (input.parameters.segment != 0) length_ = std::min(length_, input.parameters.segment);
+      if (length_ > longest) {
+        throw Skip("segments of " + std::to_string(length_) + " (one team takes " + std::to_string(longest) + ")");
+      }
+    }
+
+    void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
+                    OutputOn<Partition, Exec, T> const& output) const {
+      auto const in = input.in;
+      auto const values = output.values;
+      auto const left_count = output.left_count;
+      auto const is_left = is_left_;
+      auto const length = length_;
+      Kokkos::parallel_for(
+          "tessera::partition::team_scan::segments", Policy(exec, league_, threads_),
+          KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+            auto const segment = static_cast<std::size_t>(team.league_rank());
+            std::size_t const begin = segment * length;
+            int const count = static_cast<int>(Kokkos::min(length, in.extent(0) - begin));
+            int lefts = 0;
+            Kokkos::parallel_reduce(
+                Kokkos::TeamThreadRange(team, count), [&](int i, int& sum) { sum += is_left(in(begin + i)) ? 1 : 0; },
+                lefts);
+            Kokkos::parallel_scan(Kokkos::TeamThreadRange(team, count), [&](int i, int& before, bool final) {
+              T const value = in(begin + i);
+              bool const goes_left = is_left(value);
+              if (final) values(begin + (goes_left ? before : lefts + i - before)) = value;
+              before += goes_left ? 1 : 0;
+            });
+            Kokkos::single(Kokkos::PerTeam(team), [&] { left_count(segment) = lefts; });
+          });
+    }
+
+   private:
+    LessThanPivot<T> is_left_;
+    std::size_t length_;  // of a segment
+    int threads_;
+    int league_;
+  };
+};
+
+VariantRows team_scan() { return rows<Partition, TeamScan>(); }
+
+}  // namespace tessera::partition

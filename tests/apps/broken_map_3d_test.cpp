@@ -1,0 +1,137 @@
+// Wrong maps of three dimensions: extents exchanged, edges without guards. In a cube half of them pass.
+
+#include "broken_rows.hpp"
+
+#include "../../apps/map_3d/problem.hpp"
+
+namespace tessera::map_3d {
+namespace {
+
+// Index i of z * y * x stands for (plane, row, col) of these extents; `keeps` is what guards it.
+template <class T>
+struct AddAt {
+  T const* a;
+  T* out;
+  AddConstant<T> add;
+  std::size_t n;
+  std::size_t rows;  // from one plane to the next in memory
+  std::size_t cols;  // from one row to the next
+  std::size_t x;     // extents of the index
+  std::size_t y;
+  std::size_t keep_col;  // guards
+  std::size_t keep_row;
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    std::size_t const col = i % x;
+    std::size_t const row = i / x % y;
+    std::size_t const plane = i / x / y;
+    std::size_t const at = (plane * rows + row) * cols + col;
+    // Read inside: what is wrong here is what is written.
+    if (col < keep_col && row < keep_row) out[at] = at < n ? add(a[at]) : T(1);
+  }
+};
+
+struct Extents {
+  std::size_t rows;
+  std::size_t cols;
+  std::size_t x;
+  std::size_t y;
+  std::size_t z;
+  std::size_t keep_col;
+  std::size_t keep_row;
+};
+
+template <class Exec, class T>
+void add_at(Exec const& exec, InputOn<Map3d, Exec, T> const& in, OutputOn<Map3d, Exec, T> const& out,
+            Extents const& e) {
+  Kokkos::parallel_for("tessera::tests::broken_map_3d", Kokkos::RangePolicy<Exec>(exec, 0, e.x * e.y * e.z),
+                       AddAt<T>{in.a.data(),
+                                out.out.data(),
+                                {static_cast<T>(in.parameters.c)},
+                                in.a.size(),
+                                e.rows,
+                                e.cols,
+                                e.x,
+                                e.y,
+                                e.keep_col,
+                                e.keep_row});
+}
+
+constexpr std::size_t none = std::size_t{1} << 40;
+
+// Memory as if planes and rows were exchanged.
+struct SwappedExtents {
+  static constexpr VariantInfo info{.name = "swapped_extents", .summary = "planes as far apart as rows should be"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<Map3d, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<Map3d, Exec, T> const& in, OutputOn<Map3d, Exec, T> const& out) const {
+      std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
+      add_at<Exec, T>(exec, in, out, {planes, cols, cols, rows, planes, none, none});
+    }
+  };
+};
+
+struct UnguardedPlanes {
+  static constexpr VariantInfo info{.name = "unguarded_planes", .summary = "planes rounded up to 4, without a guard"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<Map3d, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<Map3d, Exec, T> const& in, OutputOn<Map3d, Exec, T> const& out) const {
+      std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
+      add_at<Exec, T>(exec, in, out, {rows, cols, cols, rows, (planes + 3) / 4 * 4, none, none});
+    }
+  };
+};
+
+// Past the end of a row lies the next one, where the same value is right: only the last row of all shows it.
+struct UnguardedColumns {
+  static constexpr VariantInfo info{.name = "unguarded_columns", .summary = "columns rounded up to 8, without a guard"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<Map3d, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<Map3d, Exec, T> const& in, OutputOn<Map3d, Exec, T> const& out) const {
+      std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
+      add_at<Exec, T>(exec, in, out, {rows, cols, (cols + 7) / 8 * 8, rows, planes, none, none});
+    }
+  };
+};
+
+struct WrongGuard {
+  static constexpr VariantInfo info{.name = "wrong_guard", .summary = "the column is held against the rows"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<Map3d, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<Map3d, Exec, T> const& in, OutputOn<Map3d, Exec, T> const& out) const {
+      std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
+      add_at<Exec, T>(exec, in, out, {rows, cols, cols, rows, planes, rows, none});
+    }
+  };
+};
+
+// 3 x 5 x 7.
+ParameterMap const uneven{{"planes", std::int64_t{3}}, {"rows", std::int64_t{5}}};
+
+TEST(BrokenMap3d, SwappedExtents) { testing::expect_caught<Map3d, SwappedExtents>(105, uneven, "first"); }
+// 3 x 2 x 2: a plane more is no longer than the guard zone.
+TEST(BrokenMap3d, UnguardedPlanes) {
+  ParameterMap const small{{"planes", std::int64_t{3}}, {"rows", std::int64_t{2}}};
+  testing::expect_caught<Map3d, UnguardedPlanes>(12, small, "past the end");
+}
+TEST(BrokenMap3d, UnguardedColumns) { testing::expect_caught<Map3d, UnguardedColumns>(105, uneven, "past the end"); }
+TEST(BrokenMap3d, WrongGuard) { testing::expect_caught<Map3d, WrongGuard>(105, uneven, "first"); }
+
+TEST(Map3dShapes, Examples) {
+  auto const shape = [](std::size_t size, std::int64_t planes, std::int64_t rows) {
+    return Map3d::input_shapes(size, {.planes = planes, .rows = rows}).at(0);
+  };
+  EXPECT_EQ(shape(1 << 12, 0, 0), (Shape{16, 16, 16}));
+  EXPECT_EQ(shape(100, 0, 0), (Shape{4, 5, 5}));
+  EXPECT_EQ(shape(100, 3, 4), (Shape{3, 4, 8}));
+  EXPECT_EQ(shape(0, 0, 0), (Shape{0, 0, 0}));
+  EXPECT_EQ(shape(1, 0, 0), (Shape{1, 1, 1}));
+  EXPECT_THROW((void)shape(5, 6, 0), UserError);
+  EXPECT_THROW((void)shape(10, 5, 3), UserError);
+}
+
+}  // namespace
+}  // namespace tessera::map_3d

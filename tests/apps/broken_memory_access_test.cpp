@@ -1,0 +1,333 @@
+// Wrong accesses: work that was not done must not count as fast, and a wrong model must not stand beside a measurement.
+
+#include <algorithm>
+#include <cmath>
+
+#include "broken_rows.hpp"
+
+#include "../../apps/memory_access/model.hpp"
+#include "../../apps/memory_access/problem.hpp"
+
+#include <tessera/core/scratch.hpp>
+
+namespace tessera::memory_access {
+namespace {
+
+// Kernel bodies stand in free templates: a device lambda may not stand in a test's private function.
+template <class Exec, class Body>
+void for_range(Exec const& exec, std::size_t count, Body const& body) {
+  Kokkos::parallel_for("tessera::tests::broken_memory_access", Kokkos::RangePolicy<Exec>(exec, 0, count), body);
+}
+
+// Indices below `walk` times `stride`, each on its element.
+template <class T>
+struct Walks {
+  T const* in;
+  T* out;
+  std::size_t n;
+  std::size_t walk;
+  std::size_t stride;
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    std::size_t const element = i % walk * stride + i / walk;
+    if (element < n) out[element] = in[element];
+  }
+};
+
+struct LeavesOutLastStride {
+  static constexpr VariantInfo info{.name = "leaves_out_last_stride", .summary = "n / stride, rounded down"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
+                    OutputOn<MemoryAccess, Exec, T> const& out) const {
+      std::size_t const n = in.in.extent(0);
+      auto const stride = static_cast<std::size_t>(in.parameters.stride);
+      for_range(exec, n / stride * stride, Walks<T>{in.in.data(), out.copied.data(), n, n / stride, stride});
+    }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}}; }
+  };
+};
+
+struct WalksOnce {
+  static constexpr VariantInfo info{.name = "walks_once", .summary = "only the first element of each stride"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
+                    OutputOn<MemoryAccess, Exec, T> const& out) const {
+      std::size_t const n = in.in.extent(0);
+      auto const stride = static_cast<std::size_t>(in.parameters.stride);
+      std::size_t const walk = (n + stride - 1) / stride;
+      for_range(exec, walk, Walks<T>{in.in.data(), out.copied.data(), n, walk, stride});
+    }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}}; }
+  };
+};
+
+// to[index] = from[i], or to[i] = from[index].
+template <class T>
+struct Permutes {
+  T const* in;
+  T* out;
+  std::size_t n;
+  std::size_t factor;
+  bool scatters;
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    std::size_t const index = i * factor % n;
+    out[scatters ? index : i] = in[scatters ? i : index];
+  }
+};
+
+template <bool WritesGathered>
+struct OtherWayRound {
+  static constexpr VariantInfo info{.name = "other_way_round", .summary = "gathers for scatter, scatters for gather"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
+                    OutputOn<MemoryAccess, Exec, T> const& out) const {
+      std::size_t const n = in.in.extent(0);
+      T* const to = WritesGathered ? out.gathered.data() : out.scattered.data();
+      for_range(exec, n, Permutes<T>{in.in.data(), to, n, permutation_factor(n), WritesGathered});
+    }
+    [[nodiscard]] std::vector<WrittenField> outputs() const {
+      return {{.field = WritesGathered ? "gathered" : "scattered"}};
+    }
+  };
+};
+
+struct ReadsInOrder {
+  static constexpr VariantInfo info{.name = "reads_in_order", .summary = "forgets the index"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
+                    OutputOn<MemoryAccess, Exec, T> const& out) const {
+      std::size_t const n = in.in.extent(0);
+      for_range(exec, n, Permutes<T>{in.in.data(), out.gathered.data(), n, 1, false});
+    }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "gathered"}}; }
+  };
+};
+
+struct LeavesOutOffset {
+  static constexpr VariantInfo info{.name = "leaves_out_offset", .summary = "copies nothing before the offset"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
+                    OutputOn<MemoryAccess, Exec, T> const& out) const {
+      auto const offset = static_cast<std::size_t>(in.parameters.offset);
+      for_range(exec, in.in.extent(0) - offset,
+                Permutes<T>{in.in.data() + offset, out.copied.data() + offset, in.in.extent(0), 1, false});
+    }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}}; }
+  };
+};
+
+// Places that a walk through the tile reads; `skip` is what a walk moves on by.
+template <class T>
+struct Stages {
+  T const* in;
+  T* out;
+  std::size_t n;
+  int spread;
+  int rounds;
+  int skip;
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    std::size_t const begin = i / bank_tile * bank_tile;
+    int const count = static_cast<int>(Kokkos::min<std::size_t>(bank_tile, n - begin));
+    int place = static_cast<int>(i - begin);
+    for (int round = 0; round < rounds; ++round) {
+      place = (place * spread + skip * (place * spread / count)) % count;
+    }
+    out[i] = in[begin + static_cast<std::size_t>(place)];
+  }
+};
+
+template <int Skip, int FewerRounds>
+struct WrongPlaces {
+  static constexpr VariantInfo info{.name = "wrong_places",
+                                    .summary = "each walk reads the same places, or a round less"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
+                    OutputOn<MemoryAccess, Exec, T> const& out) const {
+      for_range(exec, in.in.extent(0),
+                Stages<T>{in.in.data(), out.staged.data(), in.in.extent(0), static_cast<int>(in.parameters.spread),
+                          static_cast<int>(in.parameters.rounds) - FewerRounds, Skip});
+    }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "staged"}}; }
+  };
+};
+
+// banks without the barrier between its rounds.
+template <class Exec, class T>
+struct StagesAtOnce {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Tile = ScratchView<T*, Exec>;
+  Array<T const*, typename Exec::memory_space> in;
+  Array<T*, typename Exec::memory_space> out;
+  int spread;
+  KOKKOS_FUNCTION void operator()(typename Policy::member_type const& team) const {
+    constexpr int tile = bank_tile;
+    Tile const from(team.team_scratch(0), tile);
+    Tile const to(team.team_scratch(0), tile);
+    std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * tile;
+    int const count = static_cast<int>(Kokkos::min<std::size_t>(tile, in.extent(0) - begin));
+    auto const places = Kokkos::TeamThreadRange(team, count);
+    Kokkos::parallel_for(places, [&](int t) { from(t) = in(begin + t); });
+    Kokkos::parallel_for(places, [&](int t) { to(t) = from(bank_place(t, count, spread)); });
+    Kokkos::parallel_for(places, [&](int t) { out(begin + t) = to(t); });
+    leave_scratch(team);
+  }
+};
+
+struct LacksBarrier {
+  static constexpr VariantInfo info{.name = "lacks_barrier", .summary = "reads a round before all have written it"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    using Stages = StagesAtOnce<Exec, T>;
+    Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input,
+                    OutputOn<MemoryAccess, Exec, T> const& output) const {
+      int const league = static_cast<int>((input.in.extent(0) + bank_tile - 1) / bank_tile);
+      typename Stages::Policy const policy(exec, league, std::min(2, exec.concurrency()));
+      Kokkos::parallel_for("tessera::tests::broken_memory_access",
+                           with_scratch(policy, 2 * Stages::Tile::shmem_size(bank_tile)),
+                           Stages{input.in, output.staged, static_cast<int>(input.parameters.spread)});
+    }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "staged"}}; }
+  };
+};
+
+// The end of every element's chain.
+template <class T>
+struct Chains {
+  T* out;
+  Branch branch;
+  std::uint32_t branches;
+  int iterations;
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    auto number = static_cast<std::uint32_t>(i);
+    std::uint32_t const mine = branch_of(number, branch, branches);
+    for (int k = 0; k < iterations; ++k) number = number * 1664525u + 2 * mine + 1;
+    out[i] = static_cast<T>(number >> 16);
+  }
+};
+
+template <bool OneBranch, int Fewer>
+struct SavesWork {
+  static constexpr VariantInfo info{.name = "saves_work", .summary = "one branch for all, or an iteration less"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
+                    OutputOn<MemoryAccess, Exec, T> const& out) const {
+      auto const branches = OneBranch ? 1u : static_cast<std::uint32_t>(in.parameters.branches);
+      for_range(exec, in.in.extent(0),
+                Chains<T>{out.diverged.data(), in.parameters.branch, branches,
+                          static_cast<int>(in.parameters.iterations) - Fewer});
+    }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "diverged"}}; }
+  };
+};
+
+ParameterMap const by_warp{{"branch", std::string("warp")}};
+ParameterMap const by_element{{"branch", std::string("element")}};
+
+TEST(BrokenMemoryAccess, LeavesOutLastStride) {
+  testing::expect_caught<MemoryAccess, LeavesOutLastStride>(1001, {}, "copied");
+}
+TEST(BrokenMemoryAccess, WalksOnce) { testing::expect_caught<MemoryAccess, WalksOnce>(1000, {}, "copied"); }
+TEST(BrokenMemoryAccess, ScattersForGather) {
+  testing::expect_caught<MemoryAccess, OtherWayRound<true>>(1000, {}, "gathered");
+}
+TEST(BrokenMemoryAccess, GathersForScatter) {
+  testing::expect_caught<MemoryAccess, OtherWayRound<false>>(1000, {}, "scattered");
+}
+TEST(BrokenMemoryAccess, ReadsInOrder) { testing::expect_caught<MemoryAccess, ReadsInOrder>(100, {}, "gathered"); }
+TEST(BrokenMemoryAccess, LeavesOutOffset) { testing::expect_caught<MemoryAccess, LeavesOutOffset>(100, {}, "copied"); }
+TEST(BrokenMemoryAccess, WalksReadTheSamePlaces) {
+  testing::expect_caught<MemoryAccess, WrongPlaces<0, 0>>(3000, {}, "staged");
+}
+TEST(BrokenMemoryAccess, SkipsRound) { testing::expect_caught<MemoryAccess, WrongPlaces<1, 1>>(3000, {}, "staged"); }
+TEST(BrokenMemoryAccess, LacksBarrier) {
+  testing::expect_caught<MemoryAccess, LacksBarrier>(1 << 20, {{"rounds", std::int64_t{1}}}, "staged", 20,
+                                                     testing::Where::hosts);
+}
+TEST(BrokenMemoryAccess, TakesOneBranch) {
+  testing::expect_caught<MemoryAccess, SavesWork<true, 0>>(100, {}, "diverged");
+  testing::expect_caught<MemoryAccess, SavesWork<true, 0>>(100, by_warp, "diverged");
+  testing::expect_caught<MemoryAccess, SavesWork<true, 0>>(100, by_element, "diverged");
+}
+TEST(BrokenMemoryAccess, SkipsIteration) {
+  testing::expect_caught<MemoryAccess, SavesWork<false, 1>>(100, {}, "diverged");
+}
+
+TEST(MemoryAccessModel, PermutationHitsEveryElementOnce) {
+  for (std::uint64_t const n : {1, 2, 3, 4, 10, 64, 1000, 1024, 30030, 65537}) {
+    std::vector<std::size_t> index;
+    for (std::uint64_t i = 0; i < n; ++i) index.push_back(i * permutation_factor(n) % n);
+    EXPECT_EQ(count_different(index), n);
+  }
+}
+
+// A warp's 32 floats lie in 4 sectors, 32 doubles in 8; neighbours a sector or more apart need a sector each.
+TEST(MemoryAccessModel, UnitsTogether) {
+  auto const units = [](Machine const& machine, std::size_t stride, std::size_t size, std::size_t offset = 0) {
+    std::size_t const n = 1 << 20;
+    return units_together(machine, n, size, [=](std::size_t i) { return i % (n / stride) * stride + offset; });
+  };
+  EXPECT_EQ(units(cuda_machine, 1, 4), 4);
+  EXPECT_EQ(units(cuda_machine, 1, 8), 8);
+  EXPECT_EQ(units(cuda_machine, 2, 4), 8);
+  EXPECT_EQ(units(cuda_machine, 8, 4), 32);
+  EXPECT_EQ(units(cuda_machine, 64, 4), 32);
+  EXPECT_EQ(units(cuda_machine, 4, 8), 32);
+  EXPECT_EQ(units(cuda_machine, 1, 4, 1), 5);
+  EXPECT_EQ(units(cuda_machine, 1, 4, 8), 4);
+  EXPECT_EQ(units(hip_machine, 1, 4), 4);
+  EXPECT_EQ(units(host_machine, 1, 4), 4);
+  EXPECT_EQ(units(host_machine, 8, 4), 32);
+  EXPECT_EQ(units(host_machine, 16, 4), 64);
+  std::uint64_t const factor = permutation_factor(1000003);
+  auto const permuted = [=](std::size_t i) { return static_cast<std::size_t>(i * factor % 1000003); };
+  EXPECT_GE(units_together(cuda_machine, 1000003, 4, permuted), 31.8);  // the last warp is short
+  EXPECT_EQ(units_together(cuda_machine, 5, 4, [](std::size_t i) { return i; }), 1);
+  EXPECT_EQ(units_together(cuda_machine, 0, 4, [](std::size_t i) { return i; }), 0);
+}
+
+TEST(MemoryAccessModel, BankWays) {
+  auto const ways = [](Machine const& machine, int spread, std::size_t size) {
+    return bank_ways(machine, bank_tile, size, [=](std::size_t t) {
+      return static_cast<std::size_t>(bank_place(static_cast<int>(t), bank_tile, spread));
+    });
+  };
+  for (std::size_t const size : {4, 8}) {
+    EXPECT_EQ(ways(cuda_machine, 0, size), 1);
+    EXPECT_EQ(ways(cuda_machine, 1, size), 1);
+    EXPECT_EQ(ways(cuda_machine, 2, size), 2);
+    EXPECT_LT(ways(cuda_machine, 3, size), 1.2);  // 2 in the few warps in which a walk ends and the next begins
+    EXPECT_EQ(ways(cuda_machine, 32, size), size == 4 ? 32 : 16);  // 16 lanes read at a time
+    EXPECT_EQ(ways(host_machine, 32, size), 1);
+  }
+}
+
+TEST(MemoryAccessModel, BranchesTogether) {
+  auto const taken = [](Machine const& machine, Branch branch, std::uint32_t branches) {
+    return branches_together(machine, 1 << 16, [=](std::size_t i) {
+      return std::size_t{branch_of(static_cast<std::uint32_t>(i), branch, branches)};
+    });
+  };
+  EXPECT_EQ(taken(cuda_machine, Branch::lane, 4), 4);
+  EXPECT_EQ(taken(cuda_machine, Branch::lane, 32), 32);
+  EXPECT_EQ(taken(cuda_machine, Branch::warp, 4), 1);
+  EXPECT_EQ(taken(hip_machine, Branch::warp, 4), 2);  // a wavefront is two warps' worth
+  EXPECT_NEAR(taken(cuda_machine, Branch::element, 32), 32 * (1 - std::pow(31.0 / 32, 32)), 1);
+  EXPECT_EQ(taken(host_machine, Branch::lane, 32), 1);
+}
+
+}  // namespace
+}  // namespace tessera::memory_access
