@@ -17,10 +17,11 @@ VariantRows lane_votes();
 VariantRows reduce_then_scatter();
 VariantRows look_back();
 VariantRows compact();
+VariantRows distributed();
 
 App app() {
   return make_app<Partition>(
-      {scan_scatter(), lane_scan(), lane_votes(), reduce_then_scatter(), look_back(), compact()});
+      {scan_scatter(), lane_scan(), lane_votes(), reduce_then_scatter(), look_back(), compact(), distributed()});
 }
 
 std::vector<ParameterSpec> Partition::parameters() {
