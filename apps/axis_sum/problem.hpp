@@ -14,6 +14,7 @@
 #include <tessera/core/matrix_problem.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/ranks/part.hpp>
 
 namespace tessera::axis_sum {
 
@@ -68,6 +69,17 @@ struct AxisSum : MatrixProblem<Parameters> {
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const& parameters) {
     return static_cast<double>(input[0][parameters.axis == 1 ? 1 : 0]);
   }
+
+  /// On several ranks: sums of rows lie like the rows, sums of columns on all ranks.
+  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
+  [[nodiscard]] static std::vector<Split> output_split(Parameters const& parameters) {
+    return {parameters.axis == 1 ? Split::rows : Split::whole};
+  }
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference_of_part(Input<T, Kokkos::HostSpace> const& input,
+                                                                    std::vector<ranks::Block> const&,
+                                                                    ranks::Part const& part);
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);

@@ -25,45 +25,98 @@
 
 namespace tessera::axis_sum {
 
+namespace {
+
+// What the oracle knows of a sum.
+struct Sum {
+  verify::ExactSum value;
+  double magnitude = 0;
+  std::uint32_t wrapped = 0;
+
+  void merge(Sum const& other) {
+    value.merge(other.value);
+    magnitude += other.magnitude;
+    wrapped += other.wrapped;
+  }
+};
+
+// Of all rows or columns, and the grid of the elements.
+struct Sums {
+  std::vector<Sum> of;
+  verify::Grid grid;
+};
+
 template <class T>
-std::vector<ExpectedField> AxisSum::reference(Input<T, Kokkos::HostSpace> const& input) {
+Sums sums_of(AxisSum::Input<T, Kokkos::HostSpace> const& input) {
   std::size_t const rows = input.a.extent(0);
   std::size_t const cols = input.a.extent(1);
   bool const along_rows = input.parameters.axis == 1;
-  std::size_t const n = along_rows ? rows : cols;
-  ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = std::vector<double>(n)};
-  if constexpr (std::is_integral_v<T>) {
-    std::vector<std::uint32_t> sum(n);
-    for (std::size_t r = 0; r < rows; ++r) {
-      for (std::size_t c = 0; c < cols; ++c) sum[along_rows ? r : c] += static_cast<std::uint32_t>(input.a(r, c));
-    }
-    for (std::size_t i = 0; i < n; ++i) out.value[i] = static_cast<double>(static_cast<std::int32_t>(sum[i]));
-  } else {
-    std::vector<verify::ExactSum> sum(n);
-    verify::Grid grid;
-    for (std::size_t r = 0; r < rows; ++r) {
-      for (std::size_t c = 0; c < cols; ++c) {
-        std::size_t const i = along_rows ? r : c;
+  Sums sums{std::vector<Sum>(along_rows ? rows : cols), {}};
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < cols; ++c) {
+      Sum& sum = sums.of[along_rows ? r : c];
+      if constexpr (std::is_integral_v<T>) {
+        sum.wrapped += static_cast<std::uint32_t>(input.a(r, c));
+      } else {
         auto const a = static_cast<double>(input.a(r, c));
-        sum[i].add(a);
-        grid.add(a);
-        if (std::isfinite(a)) out.scale[i] += std::abs(a);
+        sum.value.add(a);
+        sums.grid.add(a);
+        if (std::isfinite(a)) sum.magnitude += std::abs(a);
       }
     }
-    double const most = n == 0 ? 0 : *std::max_element(out.scale.begin(), out.scale.end());
-    bool const exact = grid.holds<T>(most);
-    for (std::size_t i = 0; i < n; ++i) {
-      out.value[i] = sum[i].value();
-      bool const may_overflow = !(out.scale[i] <= static_cast<double>(std::numeric_limits<T>::max()));
-      if (may_overflow) out.scale[i] = std::numeric_limits<double>::infinity();
-    }
-    if (exact) out.scale.clear();
   }
+  return sums;
+}
+
+template <class T>
+std::vector<ExpectedField> expected(Sums const& sums) {
+  std::size_t const n = sums.of.size();
+  ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = std::vector<double>(n)};
+  double most = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    Sum const& sum = sums.of[i];
+    if constexpr (std::is_integral_v<T>) {
+      out.value[i] = static_cast<double>(static_cast<std::int32_t>(sum.wrapped));
+    } else {
+      most = std::max(most, sum.magnitude);
+      bool const may_overflow = !(sum.magnitude <= static_cast<double>(std::numeric_limits<T>::max()));
+      out.value[i] = sum.value.value();
+      out.scale[i] = may_overflow ? std::numeric_limits<double>::infinity() : sum.magnitude;
+    }
+  }
+  if (!std::is_integral_v<T> && sums.grid.holds<T>(most)) out.scale.clear();
   return list_of(std::move(out));
+}
+
+}  // namespace
+
+template <class T>
+std::vector<ExpectedField> AxisSum::reference(Input<T, Kokkos::HostSpace> const& input) {
+  return expected<T>(sums_of(input));
+}
+
+// Sums of rows are this rank's alone; those of columns the sums of all ranks'.
+template <class T>
+std::vector<ExpectedField> AxisSum::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
+                                                      std::vector<ranks::Block> const&, ranks::Part const& part) {
+  Sums own = sums_of(input);
+  if (input.parameters.axis == 1) return expected<T>(own);
+  Sums all{std::vector<Sum>(own.of.size()), {}};
+  for (std::vector<Sum> const& of_rank : part.ranks.all_gather(own.of)) {
+    for (std::size_t i = 0; i < all.of.size(); ++i) all.of[i].merge(of_rank[i]);
+  }
+  for (verify::Grid const& grid : part.ranks.all_gather(own.grid)) all.grid.merge(grid);
+  return expected<T>(all);
 }
 
 template std::vector<ExpectedField> AxisSum::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> AxisSum::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> AxisSum::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> AxisSum::reference_of_part(Input<float, Kokkos::HostSpace> const&,
+                                                               std::vector<ranks::Block> const&, ranks::Part const&);
+template std::vector<ExpectedField> AxisSum::reference_of_part(Input<double, Kokkos::HostSpace> const&,
+                                                               std::vector<ranks::Block> const&, ranks::Part const&);
+template std::vector<ExpectedField> AxisSum::reference_of_part(Input<std::int32_t, Kokkos::HostSpace> const&,
+                                                               std::vector<ranks::Block> const&, ranks::Part const&);
 
 }  // namespace tessera::axis_sum

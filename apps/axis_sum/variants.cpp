@@ -19,10 +19,11 @@ VariantRows split_rows();
 VariantRows columns_two_stage();
 VariantRows columns_atomic();
 VariantRows kernels();
+VariantRows distributed();
 
 App app() {
   return make_app<AxisSum>({team_reduce(), tree(), team_per_row(), lanes_per_row(), split_rows(), columns_two_stage(),
-                            columns_atomic(), kernels()});
+                            columns_atomic(), kernels(), distributed()});
 }
 
 std::vector<ParameterSpec> AxisSum::parameters() {

@@ -14,6 +14,7 @@
 #include <tessera/core/segment_shape.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/ranks/halo.hpp>
 
 namespace tessera::butterfly {
 
@@ -23,6 +24,7 @@ struct Parameters {
   ButterflyOp op = ButterflyOp::max;
   std::int64_t segment = 32;  ///< elements, up to 1024; 0: the whole array is one segment
   std::int64_t team = 0;      ///< threads; 0: the variant's choice
+  std::size_t first = 0;  ///< index of the first element, in the reference of a part of the array (core/problem.hpp)
 
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 };
@@ -58,6 +60,14 @@ struct Butterfly : ArrayProblem<Parameters> {
 
   /// Values move and are compared; nothing is rounded.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 0; }
+
+  /// On several ranks: a segment needs all of its elements, wherever they are.
+  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
+  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
+  [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const& input, Parameters const& parameters) {
+    std::size_t const most = parameters.segment == 0 ? input[0][0] : static_cast<std::size_t>(parameters.segment) - 1;
+    return {most, most};
+  }
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);

@@ -44,8 +44,11 @@ std::vector<ExpectedField> Butterfly::reference(Input<T, Kokkos::HostSpace> cons
   std::size_t const n = input.in.extent(0);
   std::size_t const segment = input.parameters.segment == 0 ? n : static_cast<std::size_t>(input.parameters.segment);
   ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}};
-  for (std::size_t begin = 0; begin < n; begin += segment) {
-    one_segment(input.parameters.op, input.in.data() + begin, std::min(segment, n - begin), out.value.data() + begin);
+  // Of a part of the array the first segment may have begun before; what comes out of it is not used.
+  std::size_t count = 0;
+  for (std::size_t begin = 0; begin < n; begin += count) {
+    count = std::min(segment - (input.parameters.first + begin) % segment, n - begin);
+    one_segment(input.parameters.op, input.in.data() + begin, count, out.value.data() + begin);
   }
   return list_of(std::move(out));
 }

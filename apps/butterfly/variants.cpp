@@ -18,8 +18,11 @@ VariantRows scratch();
 VariantRows lanes();
 VariantRows pack_swap();
 VariantRows reduce_broadcast();
+VariantRows distributed();
 
-App app() { return make_app<Butterfly>({plain(), direct(), scratch(), lanes(), pack_swap(), reduce_broadcast()}); }
+App app() {
+  return make_app<Butterfly>({plain(), direct(), scratch(), lanes(), pack_swap(), reduce_broadcast(), distributed()});
+}
 
 std::vector<ParameterSpec> Butterfly::parameters() {
   return {

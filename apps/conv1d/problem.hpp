@@ -15,6 +15,7 @@
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/ranks/halo.hpp>
 
 namespace tessera::conv1d {
 
@@ -83,6 +84,13 @@ struct Conv1d {
   /// The worst order: one multiplication, then one addition after the other.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     return std::max(1.0, static_cast<double>(std::min(count_of(input[0]), count_of(input[1]))));
+  }
+
+  /// On several ranks.
+  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows, Split::whole}; }
+  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
+  [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const& input, Parameters const&) {
+    return {.behind = count_of(input[1]) - 1};
   }
 
   template <class T>

@@ -17,9 +17,11 @@ VariantRows single_team();
 VariantRows scratch_halo();
 VariantRows zero_padded();
 VariantRows register_window();
+VariantRows distributed();
 
 App app() {
-  return make_app<Conv1d>({plain(), direct(), single_team(), scratch_halo(), zero_padded(), register_window()});
+  return make_app<Conv1d>(
+      {plain(), direct(), single_team(), scratch_halo(), zero_padded(), register_window(), distributed()});
 }
 
 std::vector<ParameterSpec> Conv1d::parameters() {

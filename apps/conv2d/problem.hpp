@@ -14,6 +14,7 @@
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/ranks/halo.hpp>
 
 namespace tessera::conv2d {
 
@@ -75,6 +76,13 @@ struct Conv2d {
 
   /// In any order: a product, then the additions of the others (adding to zero is exact); or as many fused ones.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&);
+
+  /// On several ranks.
+  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows, Split::whole}; }
+  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
+  [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const& input, Parameters const&) {
+    return {.behind = input[1][0] - 1};
+  }
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);

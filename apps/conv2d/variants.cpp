@@ -18,8 +18,9 @@ VariantRows direct();
 VariantRows blocked();
 VariantRows scratch_tile();
 VariantRows register_tile();
+VariantRows distributed();
 
-App app() { return make_app<Conv2d>({direct(), blocked(), scratch_tile(), register_tile()}); }
+App app() { return make_app<Conv2d>({direct(), blocked(), scratch_tile(), register_tile(), distributed()}); }
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/stencil_problem.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/ranks/halo.hpp>
 
 namespace tessera::finite_difference {
 
@@ -26,6 +27,9 @@ struct FiniteDifference : StencilProblem {
 
   /// One subtraction.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 1; }
+
+  /// On several ranks, of which the one behind has the next element.
+  [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const&, Parameters const&) { return {.behind = 1}; }
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);

@@ -17,9 +17,10 @@ template <class T>
 std::vector<ExpectedField> FiniteDifference::reference(Input<T, Kokkos::HostSpace> const& input) {
   std::size_t const n = input.in.extent(0);
   std::size_t const segment = input.parameters.segment;
+  std::size_t const first = input.parameters.first;
   ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}};
   for (std::size_t i = 0; i + 1 < n; ++i) {
-    if (segment != 0 && (i + 1) % segment == 0) continue;  // the next element is another segment's
+    if (segment != 0 && (first + i + 1) % segment == 0) continue;  // the next element is another segment's
     if constexpr (std::is_integral_v<T>) {
       std::uint32_t const bits = static_cast<std::uint32_t>(input.in(i + 1)) - static_cast<std::uint32_t>(input.in(i));
       out.value[i] = static_cast<double>(static_cast<std::int32_t>(bits));

@@ -10,7 +10,8 @@ namespace tessera::finite_difference {
 VariantRows direct();
 VariantRows scratch();
 VariantRows lane_shift();
+VariantRows distributed();
 
-App app() { return make_app<FiniteDifference>({direct(), scratch(), lane_shift()}); }
+App app() { return make_app<FiniteDifference>({direct(), scratch(), lane_shift(), distributed()}); }
 
 }  // namespace tessera::finite_difference

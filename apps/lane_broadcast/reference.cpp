@@ -180,8 +180,10 @@ std::vector<ExpectedField> LaneBroadcast::reference(Input<T, Kokkos::HostSpace> 
   BroadcastOp const op = input.parameters.op;
   ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = std::vector<double>(n)};
   if (op == BroadcastOp::shuffle) out.offset.resize(n);
-  for (std::size_t begin = 0; begin < n; begin += segment) {
-    std::size_t const count = std::min(segment, n - begin);
+  // Of a part of the array the first segment may have begun before; what comes out of it is not used.
+  std::size_t count = 0;
+  for (std::size_t begin = 0; begin < n; begin += count) {
+    count = std::min(segment - (input.parameters.first + begin) % segment, n - begin);
     T const* const x = input.in.data() + begin;
     Results const results{out.value.data() + begin, out.scale.data() + begin,
                           op == BroadcastOp::shuffle ? out.offset.data() + begin : nullptr};

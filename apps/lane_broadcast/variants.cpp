@@ -16,8 +16,9 @@ VariantRows plain();
 VariantRows direct();
 VariantRows scratch();
 VariantRows lanes();
+VariantRows distributed();
 
-App app() { return make_app<LaneBroadcast>({plain(), direct(), scratch(), lanes()}); }
+App app() { return make_app<LaneBroadcast>({plain(), direct(), scratch(), lanes(), distributed()}); }
 
 std::vector<ParameterSpec> LaneBroadcast::parameters() {
   return {

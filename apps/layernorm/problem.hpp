@@ -15,6 +15,7 @@
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/ranks/halo.hpp>
 
 namespace tessera::layernorm {
 
@@ -102,6 +103,13 @@ struct Layernorm {
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     return static_cast<double>(input[0][1]) + 48;
   }
+
+  /// On several ranks: rows need nothing of each other.
+  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) {
+    return {Split::rows, Split::whole, Split::whole};
+  }
+  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
+  [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const&, Parameters const&) { return {}; }
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);

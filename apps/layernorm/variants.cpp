@@ -15,8 +15,9 @@ namespace tessera::layernorm {
 VariantRows team_per_row();
 VariantRows welford();
 VariantRows lanes_per_row();
+VariantRows distributed();
 
-App app() { return make_app<Layernorm>({team_per_row(), welford(), lanes_per_row()}); }
+App app() { return make_app<Layernorm>({team_per_row(), welford(), lanes_per_row(), distributed()}); }
 
 std::vector<ParameterSpec> Layernorm::parameters() {
   auto const extent = [](std::string name, std::string help) -> ParameterSpec {

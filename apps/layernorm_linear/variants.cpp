@@ -13,7 +13,11 @@ VariantRows stored_rows();
 VariantRows two_launch();
 VariantRows fused();
 VariantRows kernels();
+VariantRows distributed();
 
-App app() { return make_app<LayernormLinear>({direct(), unfused(), stored_rows(), two_launch(), fused(), kernels()}); }
+App app() {
+  return make_app<LayernormLinear>(
+      {direct(), unfused(), stored_rows(), two_launch(), fused(), kernels(), distributed()});
+}
 
 }  // namespace tessera::layernorm_linear

@@ -8,6 +8,7 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/stencil_problem.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/ranks/halo.hpp>
 
 namespace tessera::moving_average {
 
@@ -31,6 +32,9 @@ struct MovingAverage : StencilProblem {
 
   /// Two additions, the rounding of 1/3, the multiplication by it.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 4; }
+
+  /// On several ranks, of which those behind have the next two elements.
+  [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const&, Parameters const&) { return {.behind = 2}; }
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);

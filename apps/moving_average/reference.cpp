@@ -32,6 +32,7 @@ template <class T>
 std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> const& input) {
   std::size_t const n = input.in.extent(0);
   std::size_t const segment = input.parameters.segment;
+  std::size_t const first = input.parameters.first;
   double const safe = static_cast<double>(std::numeric_limits<T>::max()) * (1 - 4 * unit_roundoff(dtype_of<T>));
   double const safe_from_underflow = 2 * static_cast<double>(std::numeric_limits<T>::min());
   ExpectedField out{.name = "out",
@@ -41,7 +42,7 @@ std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> 
                     .offset = std::vector<double>(n)};
   for (std::size_t i = 0; i < n; ++i) {
     // The segment may be so long that its end is no number.
-    std::size_t const to_end = segment == 0 ? n - i : std::min(n - i, segment - i % segment);
+    std::size_t const to_end = segment == 0 ? n - i : std::min(n - i, segment - (first + i) % segment);
     std::size_t const present = std::min<std::size_t>(3, to_end);
     verify::ExactSum sum;
     verify::SumProof proof;

@@ -10,7 +10,8 @@ namespace tessera::moving_average {
 VariantRows direct();
 VariantRows scratch();
 VariantRows lane_shift();
+VariantRows distributed();
 
-App app() { return make_app<MovingAverage>({direct(), scratch(), lane_shift()}); }
+App app() { return make_app<MovingAverage>({direct(), scratch(), lane_shift(), distributed()}); }
 
 }  // namespace tessera::moving_average

@@ -42,8 +42,78 @@ std::vector<ExpectedField> Partition::reference(Input<T, Kokkos::HostSpace> cons
   return list_of(std::move(values), std::move(counts));
 }
 
+// Each rank counts its own elements of each segment. Of the values it needs those of its places alone: the k-th left, or the
+// k-th right, of a segment. Ranks tell each other which of their elements belong where.
+template <class T>
+std::vector<ExpectedField> Partition::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
+                                                        std::vector<ranks::Block> const& output_rows,
+                                                        ranks::Part const& part) {
+  struct Moved {
+    std::size_t to;
+    double value;
+  };
+  std::size_t const n = part.input[0][0];
+  std::size_t const segments = input.parameters.segments(n);
+  std::size_t const length = input.parameters.segment == 0 ? n : input.parameters.segment;
+  ranks::Block const own = output_rows[0];
+  auto const is_left = [&](std::size_t i) { return static_cast<double>(input.in(i)) < input.parameters.pivot; };
+
+  // The lefts of a segment, on the ranks before and on all.
+  std::vector<std::int64_t> lefts(segments);
+  for (std::size_t i = 0; i < own.size(); ++i) lefts[(own.begin + i) / length] += is_left(i) ? 1 : 0;
+  std::vector<std::int64_t> before(segments);
+  std::vector<std::int64_t> total(segments);
+  std::vector<std::vector<std::int64_t>> const all = part.ranks.all_gather(lefts);
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    for (std::size_t s = 0; s < segments; ++s) {
+      if (r < static_cast<std::size_t>(part.ranks.rank())) before[s] += all[r][s];
+      total[s] += all[r][s];
+    }
+  }
+
+  auto const count = static_cast<std::size_t>(part.ranks.count());
+  std::vector<std::vector<Moved>> given(count);
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    std::size_t const s = (own.begin + i) / length;
+    // Of the elements of its segment before this one the lefts are known: the others are right.
+    auto const lefts_before = static_cast<std::size_t>(before[s]);
+    std::size_t const to =
+        is_left(i) ? s * length + lefts_before : own.begin + i - lefts_before + static_cast<std::size_t>(total[s]);
+    given[static_cast<std::size_t>(ranks::owner_of(to, n, part.ranks.count()))].push_back(
+        {to, static_cast<double>(input.in(i))});
+    before[s] += is_left(i) ? 1 : 0;
+  }
+  std::vector<std::size_t> lengths(count);
+  for (std::size_t r = 0; r < count; ++r) lengths[r] = given[r].size();
+  std::vector<std::vector<std::size_t>> const lengths_of_all = part.ranks.all_gather(lengths);
+  std::vector<std::vector<Moved>> got(count);
+  std::vector<ranks::Message> sent;
+  std::vector<ranks::Message> received;
+  for (std::size_t r = 0; r < count; ++r) {
+    auto const rank = static_cast<int>(r);
+    got[r].resize(lengths_of_all[r][static_cast<std::size_t>(part.ranks.rank())]);
+    sent.push_back({rank, given[r].data(), given[r].size() * sizeof(Moved)});
+    received.push_back({rank, got[r].data(), got[r].size() * sizeof(Moved)});
+  }
+  part.ranks.exchange(sent, received);
+
+  ExpectedField values{.name = "values", .shape = {own.size()}, .value = std::vector<double>(own.size()), .scale = {}};
+  for (std::vector<Moved> const& of_rank : got) {
+    for (Moved const& moved : of_rank) values.value.at(moved.to - own.begin) = moved.value;
+  }
+  ExpectedField counts{
+      .name = "left_count", .shape = {segments}, .value = std::vector<double>(total.begin(), total.end()), .scale = {}};
+  return list_of(std::move(values), std::move(counts));
+}
+
 template std::vector<ExpectedField> Partition::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Partition::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Partition::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Partition::reference_of_part(Input<float, Kokkos::HostSpace> const&,
+                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
+template std::vector<ExpectedField> Partition::reference_of_part(Input<double, Kokkos::HostSpace> const&,
+                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
+template std::vector<ExpectedField> Partition::reference_of_part(Input<std::int32_t, Kokkos::HostSpace> const&,
+                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
 
 }  // namespace tessera::partition

@@ -18,10 +18,11 @@ VariantRows lane_votes();
 VariantRows reduce_then_scatter();
 VariantRows look_back();
 VariantRows compact();
+VariantRows distributed();
 
 App app() {
-  return make_app<Partition>(
-      {scan_scatter(), team_scan(), lane_scan(), lane_votes(), reduce_then_scatter(), look_back(), compact()});
+  return make_app<Partition>({scan_scatter(), team_scan(), lane_scan(), lane_votes(), reduce_then_scatter(),
+                              look_back(), compact(), distributed()});
 }
 
 std::vector<ParameterSpec> Partition::parameters() {

@@ -16,6 +16,7 @@
 #include <tessera/core/info.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/ranks/halo.hpp>
 
 namespace tessera::pooling {
 
@@ -77,6 +78,13 @@ struct Pooling : ArrayProblem<Parameters> {
   [[nodiscard]] static double roundings_of_mean(Parameters const& parameters, double most) {
     if (parameters.op != PoolingOp::mean) return 0;
     return most > 0x1p24 ? 2 : 1;
+  }
+
+  /// On several ranks.
+  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
+  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
+  [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const& input, Parameters const& parameters) {
+    return {.before = std::min(static_cast<std::size_t>(parameters.window) - 1, count_of(input[0]))};
   }
 
   template <class T>

@@ -16,8 +16,9 @@ VariantRows plain();
 VariantRows direct();
 VariantRows scratch_halo();
 VariantRows running();
+VariantRows distributed();
 
-App app() { return make_app<Pooling>({plain(), direct(), scratch_halo(), running()}); }
+App app() { return make_app<Pooling>({plain(), direct(), scratch_halo(), running(), distributed()}); }
 
 std::vector<ParameterSpec> Pooling::parameters() {
   return {

@@ -83,6 +83,27 @@ struct GroupSums {
     }
   }
 
+  /// What other ranks have seen of the group, before anything is added.
+  void see(GroupSums const& other) {
+    has_nan = has_nan || other.has_nan;
+    max = std::max(max, other.max);
+  }
+  void forget_sums() {
+    sum = {};
+    weighted = ones = rest = 0;
+  }
+  /// And what they have added, relative to the same maximum.
+  void add(GroupSums const& other) {
+    if constexpr (std::is_same_v<T, double>) {
+      sum.merge(other.sum);
+    } else {
+      sum += other.sum;
+    }
+    weighted += other.weighted;
+    ones += other.ones;
+    rest += other.rest;
+  }
+
   /// See above.
   [[nodiscard]] bool is_exact() const {
     double const unit = unit_roundoff(dtype_of<T>);
@@ -98,8 +119,13 @@ struct GroupSums {
   }
 };
 
-template <class T>
-std::vector<ExpectedField> Softmax::reference(Input<T, Kokkos::HostSpace> const& input) {
+namespace {
+
+// Of rows whose groups may go on elsewhere: `seen(groups)` is called when all maxima of these rows are found, and
+// `added(groups)` when all exponentials are added.
+template <class T, class Seen, class Added>
+std::vector<ExpectedField> of_rows(Softmax::Input<T, Kokkos::HostSpace> const& input, Seen const& seen,
+                                   Added const& added) {
   std::size_t const rows = input.x.extent(0);
   std::size_t const cols = input.x.extent(1);
   std::size_t const n = rows * cols;
@@ -127,7 +153,9 @@ std::vector<ExpectedField> Softmax::reference(Input<T, Kokkos::HostSpace> const&
   constexpr double own_error = std::is_same_v<T, double> ? 6 : 0;
   constexpr double denormals = 8 * static_cast<double>(std::numeric_limits<T>::denorm_min());
   for_each_element([](GroupSums<T>& group, double x, std::size_t) { group.see(x); });
+  seen(groups);
   for_each_element([](GroupSums<T>& group, double x, std::size_t) { group.add(x); });
+  added(groups);
   for_each_element([&](GroupSums<T>& group, double x, std::size_t i) {
     if (!group.is_finite()) {
       y.value[i] = std::numeric_limits<double>::quiet_NaN();
@@ -148,8 +176,43 @@ std::vector<ExpectedField> Softmax::reference(Input<T, Kokkos::HostSpace> const&
   return list_of(std::move(y));
 }
 
+}  // namespace
+
+template <class T>
+std::vector<ExpectedField> Softmax::reference(Input<T, Kokkos::HostSpace> const& input) {
+  auto const nothing = [](std::vector<GroupSums<T>>&) {};
+  return of_rows(input, nothing, nothing);
+}
+
+template <class T>
+std::vector<ExpectedField> Softmax::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
+                                                      std::vector<ranks::Block> const&, ranks::Part const& part) {
+  if (input.parameters.axis == Axis::rows) return reference<T>(input);
+  using Groups = std::vector<GroupSums<T>>;
+  return of_rows(
+      input,
+      [&](Groups& groups) {
+        for (Groups const& of_rank : part.ranks.all_gather(groups)) {
+          for (std::size_t g = 0; g < groups.size(); ++g) groups[g].see(of_rank[g]);
+        }
+      },
+      [&](Groups& groups) {
+        std::vector<Groups> const all = part.ranks.all_gather(groups);
+        for (GroupSums<T>& group : groups) group.forget_sums();
+        for (Groups const& of_rank : all) {
+          for (std::size_t g = 0; g < groups.size(); ++g) groups[g].add(of_rank[g]);
+        }
+      });
+}
+
 template std::vector<ExpectedField> Softmax::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Softmax::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Softmax::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Softmax::reference_of_part(Input<float, Kokkos::HostSpace> const&,
+                                                               std::vector<ranks::Block> const&, ranks::Part const&);
+template std::vector<ExpectedField> Softmax::reference_of_part(Input<double, Kokkos::HostSpace> const&,
+                                                               std::vector<ranks::Block> const&, ranks::Part const&);
+template std::vector<ExpectedField> Softmax::reference_of_part(Input<std::int32_t, Kokkos::HostSpace> const&,
+                                                               std::vector<ranks::Block> const&, ranks::Part const&);
 
 }  // namespace tessera::softmax

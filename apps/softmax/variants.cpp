@@ -25,10 +25,11 @@ VariantRows lanes_per_row();
 VariantRows buffer_reduction();
 VariantRows columns();
 VariantRows register_columns();
+VariantRows distributed();
 
 App app() {
   return make_app<Softmax>({three_pass(), online(), tree(), team_per_row(), lanes_per_row(), buffer_reduction(),
-                            columns(), register_columns()});
+                            columns(), register_columns(), distributed()});
 }
 
 std::vector<ParameterSpec> Softmax::parameters() {

@@ -9,6 +9,7 @@
 #include <tessera/core/matrix_problem.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/ranks/part.hpp>
 
 namespace tessera::transpose {
 
@@ -38,6 +39,15 @@ struct Transpose : MatrixProblem<Parameters> {
 
   /// Nothing is computed.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 0; }
+
+  /// On several ranks.
+  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
+  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
+
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference_of_part(Input<T, Kokkos::HostSpace> const& input,
+                                                                    std::vector<ranks::Block> const& output_rows,
+                                                                    ranks::Part const& part);
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);

@@ -15,8 +15,9 @@ VariantRows naive();
 VariantRows scratch_tile();
 VariantRows scratch_padded();
 VariantRows vector();
+VariantRows distributed();
 
-App app() { return make_app<Transpose>({naive(), scratch_tile(), scratch_padded(), vector()}); }
+App app() { return make_app<Transpose>({naive(), scratch_tile(), scratch_padded(), vector(), distributed()}); }
 
 std::vector<ParameterSpec> Transpose::parameters() {
   return {

@@ -77,6 +77,25 @@ TEST(Segments, OfMoreThan32Bits) {
   }
 }
 
+// A part of an array has the segments of the whole, wherever it begins.
+TEST(Segments, OfAPart) {
+  std::size_t const n = 40;
+  for (std::size_t const segment : {1, 2, 3, 7, 19, 20, 39, 40, 41, 1000}) {
+    collective::Segments const whole(n, segment);
+    for (std::size_t first = 0; first < n; ++first) {
+      for (std::size_t end = first + 1; end <= n; ++end) {
+        collective::Segments const part(end - first, segment, first);
+        for (std::size_t i = first; i < end; ++i) {
+          std::size_t const left = std::min(whole.left(i), end - i);
+          EXPECT_EQ(part.left(i - first), left) << i << " of " << first << " to " << end << ", segments of " << segment;
+          collective::SegmentedPart const from = part.part(i - first);
+          EXPECT_EQ(std::min(from.left_at(0), from.count), static_cast<int>(left));
+        }
+      }
+    }
+  }
+}
+
 template <int Reach, int W, int RowCount, int N>
 void expect_rows() {
   using L = lane::Emulated<W>;

@@ -1,5 +1,5 @@
-// The ranks: what they say to each other, and rows that run on several of them. ctest starts this program with 1, 2, 3, 4
-// and 7 ranks. All of them run every test in the same order: nothing may end a test early on one rank alone.
+// The ranks: what they say to each other. ctest starts this program, in which the rows of tests/ranks/rows are, too, with 1,
+// 2, 3, 4 and 7 ranks. All of them run every test in the same order: nothing may end a test early on one rank alone.
 
 #include <gtest/gtest.h>
 
@@ -11,49 +11,20 @@
 #include <string>
 #include <vector>
 
-#include "../../apps/dot/problem.hpp"
-#include "../../apps/histogram/problem.hpp"
-#include "../../apps/prefix_sum/problem.hpp"
-#include "../apps/harness.hpp"
-
-#include <tessera/ranks/part.hpp>
+#include <tessera/ranks/halo.hpp>
 #include <tessera/ranks/ranks.hpp>
-#include <tessera/table/make_app.hpp>
 
 namespace tessera {
-
-namespace map {
-App app();
-}
-namespace zip {
-App app();
-}
-namespace map_2d {
-App app();
-}
-namespace broadcast_add {
-App app();
-}
-namespace embedding {
-App app();
-}
-namespace dot {
-App app();
-}
-namespace histogram {
-App app();
-}
-namespace prefix_sum {
-App app();
-}
 
 namespace {
 
 using ranks::Block;
 using ranks::block_of;
+using ranks::Halo;
 using ranks::Message;
 using ranks::owner_of;
 using ranks::Ranks;
+using ranks::Reach;
 
 Ranks const& world() { return ranks::world(); }
 
@@ -86,6 +57,11 @@ TEST(Ranks, GatherInOrder) {
   std::vector<std::string> const texts =
       world().all_gather(std::string(static_cast<std::size_t>(world().rank()) * 3, 'x'));
   for (std::size_t r = 0; r < texts.size(); ++r) EXPECT_EQ(texts[r].size(), 3 * r);
+  for (std::size_t const n : {0, 1, 2001}) {
+    std::vector<std::vector<int>> const arrays = world().all_gather(std::vector<int>(n, 7 + world().rank()));
+    EXPECT_EQ(arrays.size(), all.size());
+    for (std::size_t r = 0; r < arrays.size(); ++r) EXPECT_EQ(arrays[r], std::vector<int>(n, 7 + static_cast<int>(r)));
+  }
 }
 
 TEST(Ranks, FoldInOrder) {
@@ -163,163 +139,35 @@ TEST(Ranks, CountWhatIsSaid) {
   EXPECT_EQ(world().traffic().messages - before.messages, several ? 1U : 0U);
 }
 
-// What is wrong with the rows of level `ranks` on this input, on any rank; empty if nothing.
-std::string outcome_of(App const& app, std::size_t size, DataKind data, ParameterMap const& given, int launches = 2) {
-  std::string outcome;
-  for (Row const& row : app.rows) {
-    if (row.info.level != Level::ranks) continue;
-    auto const problem_case = app.generate_data(row.dtype, size, 42, data, testing::with_defaults(app, given));
-    std::vector<ExpectedField> const expected = problem_case->reference();
-    std::string const own = testing::run_row(row, *problem_case, expected, launches);
-    for (std::string const& of_rank : world().all_gather(own)) {
-      if (!of_rank.empty())
-        outcome += testing::name_of(app, row) + " of " + std::to_string(size) + ": " + of_rank + "\n";
-    }
-  }
-  return outcome;
-}
-
-constexpr std::size_t sizes[] = {0, 1, 2, 3, 5, 6, 7, 8, 64, 1000, 10007, 70001};
-
-void expect_right(App const& app, std::vector<ParameterMap> const& parameters) {
-  EXPECT_TRUE(app.distributed);
-  for (ParameterMap const& given : parameters) {
-    for (std::size_t const size : sizes) {
-      for (DataKind const data : app.data) EXPECT_EQ(outcome_of(app, size, data, given), "");
-    }
-  }
-}
-
-TEST(RowsOnRanks, Map) { expect_right(map::app(), {{}}); }
-TEST(RowsOnRanks, Zip) { expect_right(zip::app(), {{}}); }
-TEST(RowsOnRanks, Map2d) { expect_right(map_2d::app(), {{}, {{"rows", std::int64_t{1}}}}); }
-TEST(RowsOnRanks, BroadcastAdd) { expect_right(broadcast_add::app(), {{}, {{"rows", std::int64_t{1}}}}); }
-TEST(RowsOnRanks, Embedding) { expect_right(embedding::app(), {{}}); }
-TEST(RowsOnRanks, Dot) { expect_right(dot::app(), {{}}); }
-TEST(RowsOnRanks, Histogram) { expect_right(histogram::app(), {{}, {{"bins", std::int64_t{1}}}}); }
-TEST(RowsOnRanks, PrefixSum) {
-  std::vector<ParameterMap> parameters;
-  for (char const* const op : {"sum", "max", "min"}) {
-    for (bool const exclusive : {false, true}) {
-      for (std::int64_t const segment : {0, 1, 3, 1000, 40000}) {
-        parameters.push_back({{"op", std::string(op)}, {"exclusive", exclusive}, {"segment", segment}});
+// Rows of 3 numbers that say where they are from.
+TEST(Halos, BringTheRowsBesideTheOwn) {
+  constexpr std::size_t row = 3;
+  auto const number = [](std::size_t i) { return static_cast<std::uint32_t>(1000000 + 7 * i); };
+  for (std::size_t const n : {0, 1, 2, 3, 5, 6, 7, 8, 40, 1001}) {
+    for (Reach const reach :
+         {Reach{0, 0}, Reach{0, 1}, Reach{1, 0}, Reach{2, 3}, Reach{0, 12}, Reach{500, 300}, Reach{5000, 5000}}) {
+      Block const own = world().block(n);
+      std::vector<std::uint32_t> values(row * own.size());
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = number(own.begin * row + i);
+      Halo const halo(world(), n, reach, row * sizeof(std::uint32_t));
+      // What is there of the rows beside the own: a rank without rows asks for none.
+      bool const empty = own.size() == 0;
+      EXPECT_EQ(halo.before(), empty ? 0 : std::min(own.begin, reach.before));
+      EXPECT_EQ(halo.behind(), empty ? 0 : std::min(n - own.end, reach.behind));
+      EXPECT_LE(halo.head(), own.size());
+      EXPECT_LE(halo.tail(), own.size());
+      // One row more on each side, which stays as it is.
+      std::vector<std::uint32_t> before(row * (halo.before() + 1), 1);
+      std::vector<std::uint32_t> behind(row * (halo.behind() + 1), 1);
+      halo.exchange(values.data(), values.data() + (own.size() - halo.tail()) * row, before.data(), behind.data());
+      bool right = true;
+      for (std::size_t i = 0; i < row * halo.before(); ++i) {
+        right = right && before[i] == number((own.begin - halo.before()) * row + i);
       }
+      for (std::size_t i = 0; i < row * halo.behind(); ++i) right = right && behind[i] == number(own.end * row + i);
+      EXPECT_TRUE(right) << n << " rows, " << reach.before << " before and " << reach.behind << " behind";
+      EXPECT_TRUE(before.back() == 1 && behind.back() == 1);
     }
-  }
-  expect_right(prefix_sum::app(), parameters);
-}
-
-// A scan over ranks with a mistake. Each rank scans its block serially.
-enum class Mistake {
-  none,
-  keeps_to_itself,  // nothing from other ranks
-  includes_itself,  // an inclusive scan over the ranks
-  takes_neighbour,  // the total of the rank before only
-  swaps_ranks,      // of the ranks in the opposite order
-  stale             // what the launch before was told
-};
-
-template <Mistake mistake>
-struct BrokenScan {
-  static constexpr VariantInfo info{.name = "broken", .level = Level::ranks, .summary = "wrong on purpose"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<prefix_sum::PrefixSum, Exec, T> const&, ranks::Part const& part) : ranks(part.ranks) {}
-
-    void operator()(Exec const& exec, InputOn<prefix_sum::PrefixSum, Exec, T> const& input,
-                    OutputOn<prefix_sum::PrefixSum, Exec, T> const& output) {
-      auto const in = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, input.in);
-      auto const out = Kokkos::create_mirror_view(output.out);
-      T total = 0;
-      for (std::size_t i = 0; i < in.extent(0); ++i) total += in(i);
-      std::vector<T> const all = ranks.all_gather(total);
-      T sum = before(all);
-      for (std::size_t i = 0; i < in.extent(0); ++i) out(i) = sum += in(i);
-      Kokkos::deep_copy(exec, output.out, out);
-      exec.fence();
-    }
-
-    [[nodiscard]] T before(std::vector<T> const& totals) {
-      auto const own = static_cast<std::size_t>(ranks.rank());
-      T sum = 0;
-      std::size_t const end = mistake == Mistake::includes_itself ? own + 1 : own;
-      for (std::size_t r = mistake == Mistake::swaps_ranks ? own + 1 : 0;
-           r < (mistake == Mistake::swaps_ranks ? totals.size() : end); ++r) {
-        if (mistake == Mistake::takes_neighbour && r + 1 != own) continue;
-        sum += totals[r];
-      }
-      if (mistake == Mistake::keeps_to_itself) sum = 0;
-      if (mistake == Mistake::stale) std::swap(sum, told);
-      return sum;
-    }
-
-    ranks::Ranks const& ranks;
-    T told = 0;
-  };
-};
-
-template <Mistake mistake>
-std::string outcome_of_broken(std::size_t size) {
-  App const app = make_app<prefix_sum::PrefixSum>({rows<prefix_sum::PrefixSum, BrokenScan<mistake>>()});
-  // One launch: after it a rank that found its part wrong would leave the others alone.
-  return outcome_of(app, size, app.data.front(), {}, 1);
-}
-
-TEST(BrokenScan, IsRightWithoutAMistake) { EXPECT_EQ(outcome_of_broken<Mistake::none>(10007), ""); }
-TEST(BrokenScan, KeepsToItself) {
-  if (world().count() > 1) {
-    EXPECT_NE(outcome_of_broken<Mistake::keeps_to_itself>(10007), "");
-  }
-}
-TEST(BrokenScan, IncludesItself) { EXPECT_NE(outcome_of_broken<Mistake::includes_itself>(10007), ""); }
-TEST(BrokenScan, TakesNeighbour) {
-  if (world().count() > 2) {
-    EXPECT_NE(outcome_of_broken<Mistake::takes_neighbour>(10007), "");
-  }
-}
-TEST(BrokenScan, SwapsRanks) {
-  if (world().count() > 1) {
-    EXPECT_NE(outcome_of_broken<Mistake::swaps_ranks>(10007), "");
-  }
-}
-TEST(BrokenScan, Stale) {
-  if (world().count() > 1) {
-    EXPECT_NE(outcome_of_broken<Mistake::stale>(10007), "");
-  }
-}
-
-// A rank's own sum instead of that of all.
-struct OwnDot {
-  static constexpr VariantInfo info{.name = "broken", .level = Level::ranks, .summary = "wrong on purpose"};
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    Plan(Exec const&, InputOn<dot::Dot, Exec, T> const&, ranks::Part const&) {}
-    void operator()(Exec const& exec, InputOn<dot::Dot, Exec, T> const& input,
-                    OutputOn<dot::Dot, Exec, T> const& output) const {
-      auto const a = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, input.a);
-      auto const b = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, input.b);
-      T sum = 0;
-      for (std::size_t i = 0; i < a.extent(0); ++i) sum += a(i) * b(i);
-      Kokkos::deep_copy(exec, output.out, sum);
-      exec.fence();
-    }
-  };
-};
-
-TEST(BrokenDot, OwnSumOnly) {
-  App const app = make_app<dot::Dot>({rows<dot::Dot, OwnDot>()});
-  bool const caught = !outcome_of(app, 10007, app.data.front(), {}, 1).empty();
-  EXPECT_EQ(caught, world().count() > 1);
-}
-
-// Rows for one rank say so, on several.
-TEST(RowsOfOneRank, AreSkippedOnSeveral) {
-  App const app = map::app();
-  for (Row const& row : app.rows) {
-    if (row.info.level == Level::ranks) continue;
-    auto const problem_case = app.generate(row.dtype, 1000, 1, testing::with_defaults(app, {}));
-    std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 1);
-    EXPECT_EQ(outcome.starts_with("skipped: it runs on one rank"), world().count() > 1) << outcome;
   }
 }
 

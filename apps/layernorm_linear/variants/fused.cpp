@@ -3,14 +3,11 @@
 /// time that it begins with one: on a GPU a lane once for its row of a block, on a host a thread for every step along k.
 /// Nothing is stored but y; a row's statistics are computed once more for each block of outputs.
 
-#include <cstddef>
 #include <type_traits>
 
-#include "../normalise_inside.hpp"
+#include "../fused_product.hpp"
 #include "../problem.hpp"
 
-#include <tessera/collective/pack.hpp>
-#include <tessera/kernels/gemm.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear {
@@ -26,34 +23,17 @@ struct Fused {
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
-        : product_(exec, input.rows(), input.outputs(), input.hidden(), Product::team_if_open(input.parameters.team),
-                   "tessera::layernorm_linear::fused::product"),
-          hidden_(input.hidden()) {}
+        : product_(exec, input, "tessera::layernorm_linear::fused::product") {}
 
     void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
                     OutputOn<LayernormLinear, Exec, T> const& output) const {
-      T const* const x = input.x.data();
-      Load const load{.x = x,
-                      .gamma = input.gamma.data(),
-                      .beta = input.beta.data(),
-                      .cols = hidden_,
-                      .eps = static_cast<T>(input.parameters.eps),
-                      .in_packs = hidden_ % Load::pack == 0 && collective::is_aligned_for_packs<Load::pack>(x)};
-      product_(exec, input.x, input.w, output.y, {.load = load, .store = {input.bias.data()}});
+      product_(exec, input, output);
     }
 
-    /// A row's sum by the lanes that have it, 8 to an xhat, 2 to ln, the product, the bias.
-    [[nodiscard]] double rounding_steps() const {
-      return Load::ByElements::sum_steps(hidden_) + 8 + 2 + product_.rounding_steps() + 1;
-    }
+    [[nodiscard]] double rounding_steps() const { return product_.rounding_steps(); }
 
    private:
-    using Load = NormaliseInside<Exec, T>;
-    using Form = kernels::ProductForm<false, true, Load, kernels::SumAndBias<T>>;
-    using Product = kernels::Gemm<Exec, T, Form>;
-
-    Product product_;
-    std::size_t hidden_;
+    FusedProduct<Exec, T> product_;
   };
 };
 

@@ -5,7 +5,8 @@
 /// Who calls: any lane, by itself. Scratch, barriers: none.
 ///
 /// Example, n = 8, segments of 3: 0 1 2 | 3 4 5 | 6 7. left(3) = 3, left(5) = 1, left(6) = 2. The part from 4 on has
-/// count 4, and left_at(offset) of it is 2 1 3 2.
+/// count 4, and left_at(offset) of it is 2 1 3 2. The same as two arrays, 0 .. 3 and, with first 4, 4 .. 7: in the second
+/// left(0) = 2, left(2) = 2.
 
 #include <Kokkos_Macros.hpp>
 
@@ -40,8 +41,12 @@ struct SegmentedPart {
 class Segments {
  public:
   /// Who calls: the host.
-  constexpr Segments(std::size_t n, std::size_t length)
-      : n_(n), length_(length == 0 || length > n ? n : length), by_length_(length_ == 0 ? 1 : length_) {}
+  /// \param first index of the first of the n elements, where they are a part of a longer array: its segments count from 0
+  constexpr Segments(std::size_t n, std::size_t length, std::size_t first = 0)
+      : n_(n),
+        phase_(is_one(n, length, first) ? 0 : first % length),
+        length_(is_one(n, length, first) ? n : length),
+        by_length_(length_ == 0 ? 1 : length_) {}
 
   [[nodiscard]] KOKKOS_FUNCTION constexpr std::size_t size() const { return n_; }
 
@@ -62,8 +67,13 @@ class Segments {
   }
 
  private:
+  // No segment ends before the array.
+  [[nodiscard]] static constexpr bool is_one(std::size_t n, std::size_t length, std::size_t first) {
+    return length == 0 || length - first % length >= n;
+  }
   [[nodiscard]] KOKKOS_FUNCTION constexpr std::size_t position(std::size_t i) const {
-    return i < length_ ? i : i - by_length_(i) * length_;  // one segment: nothing to divide
+    std::size_t const counted = i + phase_;
+    return counted < length_ ? counted : counted - by_length_(counted) * length_;  // one segment: nothing to divide
   }
   [[nodiscard]] KOKKOS_FUNCTION static constexpr std::size_t clamped(std::size_t elements) {
     constexpr std::size_t far = SegmentedPart::far;
@@ -71,6 +81,7 @@ class Segments {
   }
 
   std::size_t n_;
+  std::size_t phase_;  // of the first element in its segment
   std::size_t length_;
   Divider by_length_;
 };

@@ -53,6 +53,10 @@ concept Fields = requires(F& fields) {
 ///   (Split), in the order of the fields. With them the mini-app has variants of level `ranks`.
 /// - `reference_of_part<T>(input, output_rows, part)`, optional: the reference of a rank's own part of the output, from its
 ///   part of the input and a ranks::Part. Without it each rank runs the reference on the whole input.
+/// - `reach(shapes, parameters)`, optional: rows of the split inputs beside a row that the same row of the output needs
+///   (ranks::Reach); all outputs are split. With it each rank runs the reference on its own rows and more than these,
+///   made or read again: not on what a variant was told of them. If Parameters have a member `first`, it is the index of
+///   the first of them there.
 /// - `reference_doubles`, optional: what an element of the reference takes at most: 1, a value; 2, the default, and a scale;
 ///   3, and an offset. Whether a case fits into memory is known by it beforehand.
 /// - `reference<T>(input)`: the serial oracle. For each element a value and a scale of its error; what a scale of 0 or

@@ -17,6 +17,7 @@ struct SegmentShape {
   std::size_t segment = 0;  ///< elements; 0: the whole array is one
   std::int64_t tile = 0;    ///< elements that a team works on, of stencils; 0: choose
   std::int64_t team = 0;    ///< threads; 0: choose
+  std::size_t first = 0;    ///< of stencils: index of the first element, of a part of a longer array
 };
 
 /// The Plan of a variant around kernels on segments (kernels/stencil.hpp, kernels/segments.hpp): `Kernels` has one for

@@ -18,6 +18,7 @@ struct StencilParameters {
   std::size_t segment = 0;  ///< elements; 0: the whole array is one segment
   std::int64_t tile = 0;    ///< elements; 0: the variant's choice
   std::int64_t team = 0;    ///< threads; 0: the variant's choice
+  std::size_t first = 0;    ///< index of the first element, in the reference of a part of the array (core/problem.hpp)
 
   [[nodiscard]] static StencilParameters from(ParameterMap const& map) {
     return {.segment = static_cast<std::size_t>(std::get<std::int64_t>(map.at("segment"))),
@@ -31,6 +32,10 @@ struct StencilProblem : ArrayProblem<StencilParameters> {
   [[nodiscard]] static std::vector<ParameterSpec> parameters() {
     return {segment_parameter(), tile_parameter(), team_parameter()};
   }
+
+  /// On several ranks.
+  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
+  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
 
   /// What the cooperating variants' kernels are launched on.
   template <class T, class Memory>

@@ -23,6 +23,7 @@
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <tessera/collective/exponential.hpp>
 #include <tessera/collective/online_sum.hpp>
@@ -379,9 +380,11 @@ class ColumnSoftmax {
  public:
   /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
   /// \param label what Kokkos' tools call it
+  /// \param in_two whether there may be calls with `between`
   ColumnSoftmax(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
-                std::string const& label = "tessera::softmax_columns")
+                std::string const& label = "tessera::softmax_columns", bool in_two = false)
       : label_(label),
+        in_two_(in_two),
         threads_(team_size(exec, team)),
         singles_(Kernel<1>::shape(exec, threads_, rows, cols)),
         packs_(Kernel<pack>::shape(exec, threads_, rows, cols)),
@@ -392,14 +395,23 @@ class ColumnSoftmax {
   /// for other extents or strides.
   template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
+    (*this)(exec, in, out, [](auto const&) {});
+  }
+
+  /// The same of columns that go on elsewhere, of an object constructed `in_two`: `between(sums)` is called on the host
+  /// between two launches, unless there is no element. `sums` [chunks * cols], OnlineSum<T>, is what each chunk of a column
+  /// sums up to, and what the second launch folds, column by column.
+  template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out, class Between>
+  void operator()(Exec const& exec, In const& in, Out const& out, Between const& between) const {
     std::size_t const rows = singles_.chunks.n;
     T const* const x = row_major(in, rows, singles_.cols);
     T* const y = row_major(out, rows, singles_.cols);
     if (rows == 0 || singles_.cols == 0) return;
     bool const aligned = collective::is_aligned_for_packs<pack>(x) && collective::is_aligned_for_packs<pack>(y);
-    aligned&& in_packs() ? enqueue(exec, packs_, x, y) : enqueue(exec, singles_, x, y);
+    aligned&& in_packs() ? enqueue(exec, packs_, x, y, between) : enqueue(exec, singles_, x, y, between);
   }
 
+  [[nodiscard]] int most_chunks() const { return std::max(singles_.chunks.count, packs_.chunks.count); }
   /// Chunks of rows, of a matrix whose rows are whole packs and begin with one.
   [[nodiscard]] int chunks() const { return in_packs() ? packs_.chunks.count : singles_.chunks.count; }
 
@@ -412,27 +424,29 @@ class ColumnSoftmax {
   [[nodiscard]] bool in_packs() const { return singles_.cols % pack == 0; }
 
   template <class Any>
-  [[nodiscard]] static std::size_t of_chunks(Any const& kernel) {
-    return kernel.chunks.count == 1 ? 0 : static_cast<std::size_t>(kernel.chunks.count) * kernel.cols;
+  [[nodiscard]] std::size_t of_chunks(Any const& kernel) const {
+    return kernel.chunks.count == 1 && !in_two_ ? 0 : static_cast<std::size_t>(kernel.chunks.count) * kernel.cols;
   }
 
-  template <class Any>
-  void enqueue(Exec const& exec, Any kernel, T const* x, T* y) const {
+  template <class Any, class Between>
+  void enqueue(Exec const& exec, Any kernel, T const* x, T* y, Between const& between) const {
     using detail::ColumnStep;
     kernel.x = x;
     kernel.y = y;
     kernel.partial = partial_.data();
-    if (kernel.chunks.count == 1) {
+    if (kernel.chunks.count == 1 && !in_two_) {
       kernel.step = ColumnStep::both;
       return kernel.enqueue(exec, label_ + "::both", threads_);
     }
     kernel.step = ColumnStep::sums;
     kernel.enqueue(exec, label_ + "::sums", threads_);
+    between(Kokkos::subview(partial_, std::pair<std::size_t, std::size_t>(0, kernel.chunks.count * kernel.cols)));
     kernel.step = ColumnStep::write;
     kernel.enqueue(exec, label_ + "::write", threads_);
   }
 
   std::string label_;
+  bool in_two_;
   int threads_;
   Kernel<1> singles_;  // of rows element by element
   Kernel<pack> packs_;

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/online_sum.hpp>
@@ -205,15 +206,24 @@ class SplitRowSoftmax {
   /// for other extents or strides.
   template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
+    (*this)(exec, in, out, [](auto const&) {});
+  }
+
+  /// The same of rows that go on elsewhere: `between(sums)` is called on the host between the two launches, unless there is
+  /// no element. `sums` [rows * chunks], OnlineSum<T>, is what each chunk of a row sums up to, and what the second launch
+  /// folds, row by row.
+  template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out, class Between>
+  void operator()(Exec const& exec, In const& in, Out const& out, Between const& between) const {
     detail::SoftmaxRows<T> const of{row_major(in, rows_, singles_.n), row_major(out, rows_, singles_.n), rows_,
                                     singles_.n, T(1)};
     if (rows_ == 0 || of.cols == 0) return;
     bool const in_packs = of.cols % pack == 0 && collective::is_aligned_for_packs<pack>(of.x) &&
                           collective::is_aligned_for_packs<pack>(of.y);
-    in_packs ? enqueue(exec, Kernel<pack>{of, packs_, partial_.data()})
-             : enqueue(exec, Kernel<1>{of, singles_, partial_.data()});
+    in_packs ? enqueue(exec, Kernel<pack>{of, packs_, partial_.data()}, between)
+             : enqueue(exec, Kernel<1>{of, singles_, partial_.data()}, between);
   }
 
+  [[nodiscard]] int most_chunks() const { return std::max(singles_.count, packs_.count); }  ///< of any row
   [[nodiscard]] int chunks() const { return packs_.count; }  ///< of a row that is whole packs and begins with one
 
   /// Roundings of a row's sum on the longest way.
@@ -223,9 +233,10 @@ class SplitRowSoftmax {
   }
 
  private:
-  template <class Any>
-  void enqueue(Exec const& exec, Any kernel) const {
+  template <class Any, class Between>
+  void enqueue(Exec const& exec, Any kernel, Between const& between) const {
     kernel.enqueue(exec, label_ + "::sums", threads_);
+    between(Kokkos::subview(partial_, std::pair<std::size_t, std::size_t>(0, rows_ * kernel.chunks.count)));
     kernel.writes = true;
     kernel.enqueue(exec, label_ + "::write", threads_);
   }

@@ -152,7 +152,7 @@ class LaneStencil : public ArrayKernel<LaneStencil<Exec, T, Stencil, Tuning>, Ex
               Stencil const& stencil = {})
       : Base(shape.n, std::move(label)),
         stencil_(stencil),
-        segments_(shape.n, shape.segment),
+        segments_(shape.n, shape.segment, shape.first),
         threads_(team_size(exec, shape.team, vector_length)),
         tile_(static_cast<std::size_t>(shape.tile > 0 ? shape.tile : Kernel::part * Tuning::parts(threads_))) {}
 
@@ -181,7 +181,7 @@ class ScratchStencil : public ArrayKernel<ScratchStencil<Exec, T, Stencil, Tunin
                  Stencil const& stencil = {})
       : Base(shape.n, std::move(label)),
         stencil_(stencil),
-        segments_(shape.n, shape.segment),
+        segments_(shape.n, shape.segment, shape.first),
         threads_(team_size(exec, shape.team)),
         tile_{.left = 0,
               .size = scratch_tile<Exec>(shape.tile, sizeof(T), (Stencil::reach + 2 * Tuning::pack) * sizeof(T)),

@@ -24,12 +24,6 @@ struct Part {
   return split == Split::whole ? Block{0, whole.front()} : ranks.block(whole.front());
 }
 
-/// Those rows' shape.
-[[nodiscard]] inline Shape own_shape(Shape whole, Split split, Ranks const& ranks) {
-  if (!whole.empty()) whole.front() = rows_of(whole, split, ranks).size();
-  return whole;
-}
-
 /// Elements of one row of the field.
 [[nodiscard]] inline std::size_t row_elements(Shape const& whole) {
   return whole.empty() ? 1 : count_of(Shape(whole.begin() + 1, whole.end()));

@@ -68,6 +68,22 @@ class Ranks {
     return all;
   }
   [[nodiscard]] std::vector<std::string> all_gather(std::string const& text) const;
+  /// Each rank's array, as long on all of them, in the order of the ranks, on all of them.
+  template <class T>
+    requires std::is_trivially_copyable_v<T>
+  [[nodiscard]] std::vector<std::vector<T>> all_gather(std::vector<T> own) const {
+    std::vector<std::vector<T>> all(static_cast<std::size_t>(count_), own);
+    std::vector<Message> sent;
+    std::vector<Message> received;
+    for (int r = 0; r < count_; ++r) {
+      if (r == rank_) continue;
+      auto& of_rank = all[static_cast<std::size_t>(r)];
+      sent.push_back({r, own.data(), own.size() * sizeof(T)});
+      received.push_back({r, of_rank.data(), of_rank.size() * sizeof(T)});
+    }
+    if (count_ > 1) exchange(sent, received);
+    return all;
+  }
 
   /// The ranks' values combined in the order of the ranks: the same bits on all of them, whatever `op` is.
   template <class T, class Op>

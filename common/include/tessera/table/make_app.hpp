@@ -17,6 +17,7 @@
 #include <tessera/core/fields.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/ranks/halo.hpp>
 #include <tessera/ranks/part.hpp>
 #include <tessera/table/app.hpp>
 #include <tessera/table/cache.hpp>
@@ -41,6 +42,11 @@ template <class Problem>
 concept RefersToParts = requires(typename Problem::template Input<float, Kokkos::HostSpace> const& input,
                                  std::vector<ranks::Block> const& rows, ranks::Part const& part) {
   Problem::template reference_of_part<float>(input, rows, part);
+};
+
+template <class Problem>
+concept Reaches = requires(std::vector<Shape> const& shapes, typename Problem::Parameters const& parameters) {
+  { Problem::reach(shapes, parameters) } -> std::same_as<ranks::Reach>;
 };
 
 /// How the fields lie on the ranks; on each of them whole, if the Problem does not say.
@@ -75,15 +81,17 @@ class TypedCase final : public Case {
   using HostInput = typename Problem::template Input<T, Kokkos::HostSpace>;
   using HostOutput = typename Problem::template Output<T, Kokkos::HostSpace>;
 
+  using MakeRows = std::function<std::unique_ptr<Case>(std::vector<ranks::Block> const&)>;
+
   /// `memory`: what the input's views lie over, a field each. `whole`: the shapes of the input fields of all ranks
-  /// together. `make_whole` makes the case again as it would be on one rank.
+  /// together. `make_rows` makes the case again with other rows of each field.
   TypedCase(HostInput input, std::vector<std::shared_ptr<unsigned char>> memory, ParameterMap parameters,
-            std::vector<Shape> whole, std::function<std::unique_ptr<Case>()> make_whole)
+            std::vector<Shape> whole, MakeRows make_rows)
       : input_(std::move(input)),
         memory_(std::move(memory)),
         parameters_(std::move(parameters)),
         part_{ranks::world(), std::move(whole)},
-        make_whole_(std::move(make_whole)) {}
+        make_rows_(std::move(make_rows)) {}
 
   [[nodiscard]] DType dtype() const override { return dtype_of<T>; }
   [[nodiscard]] ParameterMap const& parameters() const override { return parameters_; }
@@ -120,7 +128,7 @@ class TypedCase final : public Case {
     if constexpr (RefersToParts<Problem>) {
       return Problem::template reference_of_part<T>(input_, output_rows(), part_);
     } else {
-      return cut(dynamic_cast<TypedCase const&>(*make_whole_()).reference_of_all(input_.parameters));
+      return reference_of_rows();
     }
   }
   void release_device_input() override {
@@ -172,21 +180,38 @@ class TypedCase final : public Case {
   [[nodiscard]] GuardedFields::Blocks& kept(std::string_view space) { return kept_[std::string(space)]; }
 
  private:
-  [[nodiscard]] std::vector<ExpectedField> reference_of_all(typename Problem::Parameters const& parameters) const {
-    HostInput all = input_;
-    all.parameters = parameters;
-    return Problem::template reference<T>(all);
+  // The reference of as much of the input as this rank's rows need: of all of it, unless the Problem says less.
+  [[nodiscard]] std::vector<ExpectedField> reference_of_rows() const {
+    std::vector<Split> const splits = input_splits<Problem>(input_.parameters);
+    std::vector<ranks::Block> rows;
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < part_.input.size(); ++i) {
+      rows.push_back(ranks::rows_of(part_.input[i], Split::whole, part_.ranks));
+      if constexpr (Reaches<Problem>) {
+        if (splits[i] == Split::whole) continue;
+        // More than the reach: if that is too small, variants that go by it differ from the reference.
+        ranks::Reach const reach = Problem::reach(part_.input, input_.parameters);
+        rows[i] =
+            ranks::with_halo(part_.ranks.block(rows[i].end), {2 * reach.before + 8, 2 * reach.behind + 8}, rows[i].end);
+        first = rows[i].begin;
+      }
+    }
+    auto const other = make_rows_(rows);
+    HostInput input = dynamic_cast<TypedCase const&>(*other).input_;
+    input.parameters = input_.parameters;
+    if constexpr (requires { input.parameters.first; }) input.parameters.first = first;
+    return cut(Problem::template reference<T>(input), first);
   }
 
-  // This rank's rows of what is known of the whole output.
-  [[nodiscard]] std::vector<ExpectedField> cut(std::vector<ExpectedField> fields) const {
+  // This rank's rows of what is known of the output's rows from `first` on.
+  [[nodiscard]] std::vector<ExpectedField> cut(std::vector<ExpectedField> fields, std::size_t first) const {
     std::vector<ranks::Block> const rows = output_rows();
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if (fields[i].shape.empty()) continue;
       std::size_t const of_row = ranks::row_elements(fields[i].shape);
       for (std::vector<double>* const values : {&fields[i].value, &fields[i].scale, &fields[i].offset}) {
         if (values->empty()) continue;
-        auto const begin = values->begin() + static_cast<std::ptrdiff_t>(rows[i].begin * of_row);
+        auto const begin = values->begin() + static_cast<std::ptrdiff_t>((rows[i].begin - first) * of_row);
         *values = std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(rows[i].size() * of_row));
       }
       fields[i].shape.front() = rows[i].size();
@@ -198,7 +223,7 @@ class TypedCase final : public Case {
   std::vector<std::shared_ptr<unsigned char>> memory_;
   ParameterMap parameters_;
   ranks::Part part_;
-  std::function<std::unique_ptr<Case>()> make_whole_;
+  MakeRows make_rows_;
   std::map<std::string, std::vector<std::shared_ptr<unsigned char>>> on_device_;  // by space
   std::map<std::string, GuardedFields::Blocks> kept_;                             // by space
   HostBuffers buffers_;
@@ -343,16 +368,17 @@ template <class Problem, class T>
   return parameters;
 }
 
-/// A case whose input fields are filled by fill(field, rows, data), in host memory that nobody has touched yet. `ranks`:
-/// those that share the case; this one has only its rows of each field.
+/// A case with these `rows` of each input field, which are filled by fill(field, rows, data), in host memory that nobody
+/// has touched yet.
 template <class Problem, class T, class Fill>
-[[nodiscard]] std::unique_ptr<Case> filled_case(std::vector<Shape> const& whole,
+[[nodiscard]] std::unique_ptr<Case> filled_case(std::vector<Shape> const& whole, std::vector<ranks::Block> const& rows,
                                                 typename Problem::Parameters const& parameters, ParameterMap const& map,
-                                                ranks::Ranks const& ranks, Fill const& fill) {
+                                                Fill const& fill) {
   using Input = typename Problem::template Input<T, Kokkos::HostSpace>;
-  std::vector<Split> const splits = input_splits<Problem>(parameters);
-  std::vector<Shape> own;
-  for (std::size_t i = 0; i < whole.size(); ++i) own.push_back(ranks::own_shape(whole[i], splits[i], ranks));
+  std::vector<Shape> own = whole;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    if (!whole[i].empty()) own[i].front() = rows[i].size();
+  }
   auto memory = host_memory_of(describe<Input>(), own);
   std::vector<unsigned char*> fields;
   for (auto const& field : memory) fields.push_back(field.get());
@@ -360,12 +386,22 @@ template <class Problem, class T, class Fill>
   input.parameters = parameters;
   wrap_fields(input, own, fields);
   for_each_field(input, [&]<class View>(std::size_t i, View&) {
-    fill(i, ranks::rows_of(whole[i], splits[i], ranks),
-         reinterpret_cast<typename View::non_const_value_type*>(fields[i]));
+    fill(i, rows[i], reinterpret_cast<typename View::non_const_value_type*>(fields[i]));
   });
-  return std::make_unique<TypedCase<Problem, T>>(std::move(input), std::move(memory), map, whole, [=] {
-    return filled_case<Problem, T>(whole, parameters, map, ranks::Ranks(), fill);
-  });
+  return std::make_unique<TypedCase<Problem, T>>(std::move(input), std::move(memory), map, whole,
+                                                 [=](std::vector<ranks::Block> const& other) {
+                                                   return filled_case<Problem, T>(whole, other, parameters, map, fill);
+                                                 });
+}
+
+/// The rows of each input field that this rank has.
+template <class Problem>
+[[nodiscard]] std::vector<ranks::Block> own_rows(std::vector<Shape> const& whole,
+                                                 typename Problem::Parameters const& parameters) {
+  std::vector<Split> const splits = input_splits<Problem>(parameters);
+  std::vector<ranks::Block> rows;
+  for (std::size_t i = 0; i < whole.size(); ++i) rows.push_back(ranks::rows_of(whole[i], splits[i], ranks::world()));
+  return rows;
 }
 
 template <class Problem, class T>
@@ -390,7 +426,7 @@ template <class Problem, class T>
       }
     });
   };
-  return filled_case<Problem, T>(shapes, parameters, map, ranks::world(), fill);
+  return filled_case<Problem, T>(shapes, own_rows<Problem>(shapes, parameters), parameters, map, fill);
 }
 
 template <class Problem, class T>
@@ -415,7 +451,7 @@ template <class Problem, class T>
       source.read(specs[field], data);
     }
   };
-  return filled_case<Problem, T>(shapes, parameters, map, ranks::world(), fill);
+  return filled_case<Problem, T>(shapes, own_rows<Problem>(shapes, parameters), parameters, map, fill);
 }
 
 /// Calls `body.template operator()<T>()` for the enabled dtype; throws UserError if this build has no such dtype.

@@ -1,0 +1,47 @@
+/// \file
+/// On several ranks, with k on all of them: each sums up its own block, while the first elements of the ranks behind are on
+/// their way; then its border, the outputs that need these. The kernel is kernels/conv1d.hpp.
+
+#include "../problem.hpp"
+
+#include <tessera/kernels/conv1d.hpp>
+#include <tessera/ranks/border.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::conv1d {
+
+struct Distributed {
+  static constexpr VariantInfo info{.name = "distributed",
+                                    .level = Level::ranks,
+                                    .summary = "each rank its block, the elements behind it from the next ranks"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<Conv1d, Exec, T> const& input, ranks::Part const& part)
+        : border_(part.ranks, part.input[0][0], Conv1d::reach(part.input, input.parameters), 1, label),
+          on_block_(exec, input.a.extent(0), input.k.extent(0), input.parameters.tile, input.parameters.team, label),
+          on_strip_(exec, border_.strip_rows(), input.k.extent(0), input.parameters.tile, input.parameters.team,
+                    label) {}
+
+    void operator()(Exec const& exec, InputOn<Conv1d, Exec, T> const& input,
+                    OutputOn<Conv1d, Exec, T> const& output) const {
+      border_.begin(exec, input.a.data());
+      on_block_(exec, input.a, input.k, output.out);
+      border_.exchange(exec);
+      on_strip_(exec, border_.in(), input.k, border_.out());
+      border_.keep(exec, output.out.data());
+    }
+
+   private:
+    static constexpr char const* label = "tessera::conv1d::distributed";
+
+    ranks::Border<Exec, T> border_;
+    kernels::RegisterWindow<Exec, T> on_block_;
+    kernels::RegisterWindow<Exec, T> on_strip_;
+  };
+};
+
+VariantRows distributed() { return rows<Conv1d, Distributed>(); }
+
+}  // namespace tessera::conv1d

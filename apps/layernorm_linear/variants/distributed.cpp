@@ -1,0 +1,39 @@
+/// \file
+/// On several ranks: each makes its own rows as `fused` does, with the layer's parameters on all of them. It has nothing to say
+/// to the others.
+
+#include <type_traits>
+
+#include "../fused_product.hpp"
+#include "../problem.hpp"
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::layernorm_linear {
+
+struct Distributed {
+  static constexpr VariantInfo info{
+      .name = "distributed", .level = Level::ranks, .summary = "each rank its rows, fused; w on all, no communication"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input, ranks::Part const&)
+        : product_(exec, input, "tessera::layernorm_linear::distributed::product") {}
+
+    void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
+                    OutputOn<LayernormLinear, Exec, T> const& output) const {
+      product_(exec, input, output);
+    }
+
+    [[nodiscard]] double rounding_steps() const { return product_.rounding_steps(); }
+
+   private:
+    FusedProduct<Exec, T> product_;
+  };
+};
+
+VariantRows distributed() { return rows<LayernormLinear, Distributed>(); }
+
+}  // namespace tessera::layernorm_linear

@@ -1,0 +1,146 @@
+/// \file
+/// On several ranks: rows need nothing of others (kernels/softmax.hpp). Where a group is a column, or all elements, each rank
+/// finds {max, sum} of the parts of its groups that it has; these are merged in the order of the ranks, so that all of them have
+/// the same; then it writes its part. Two launches with the ranks' words between them: kernels/column_softmax.hpp,
+/// kernels/split_softmax.hpp.
+///
+/// Example, 1 2 | 3 4 on two ranks: {2, 1 + e^-1} and {4, 1 + e^-1} -> {4, 1.5533} -> 0.0321 0.0871 | 0.2369 0.6439.
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "../problem.hpp"
+
+#include <tessera/collective/online_sum.hpp>
+#include <tessera/kernels/column_softmax.hpp>
+#include <tessera/kernels/softmax.hpp>
+#include <tessera/kernels/split_softmax.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::softmax {
+
+struct Distributed {
+  static constexpr VariantInfo info{.name = "distributed",
+                                    .level = Level::ranks,
+                                    .summary = "each rank its rows; {max, sum} of what crosses ranks are merged"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input, ranks::Part const& part)
+        : ranks_(part.ranks),
+          groups_(input.parameters.axis == Axis::all ? 1 : input.x.extent(1)),
+          softmax_(chosen(exec, input)),
+          host_(most_sums()) {}
+
+    void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& input,
+                    OutputOn<Softmax, Exec, T> const& output) {
+      auto const x = groups_of(input.x, input.parameters);
+      auto const y = groups_of(output.y, input.parameters);
+      std::visit(
+          [&]<class Kernel>(Kernel const& softmax) {
+            if constexpr (std::is_same_v<Kernel, Rows>) {
+              softmax(exec, x, y);
+            } else if (x.size() == 0) {  // nothing to write, and nothing that the others could use
+              (void)merged(std::vector<Sum>(groups_));
+            } else {
+              softmax(exec, x, y, [&](auto const& sums) { merge(exec, sums); });
+            }
+          },
+          softmax_);
+    }
+
+    /// The kernel's own; the chunks of a rank, as a tree; the ranks.
+    [[nodiscard]] double rounding_steps() const {
+      return std::visit(
+          [&]<class Kernel>(Kernel const& softmax) {
+            double merges = 0;
+            if constexpr (!std::is_same_v<Kernel, Rows>) {
+              merges = std::bit_width(static_cast<unsigned>(softmax.most_chunks())) + ranks_.count();
+            }
+            return softmax.rounding_steps() + Merge::rounding_steps * merges;
+          },
+          softmax_);
+    }
+
+   private:
+    using Rows = kernels::RowSoftmax<Exec, T>;
+    using Columns = kernels::ColumnSoftmax<Exec, T>;
+    using All = kernels::SplitRowSoftmax<Exec, T>;
+    using Sum = collective::OnlineSum<T>;
+    using Merge = collective::MergeOnlineSums<T>;
+
+    [[nodiscard]] static std::variant<Rows, Columns, All> chosen(Exec const& exec,
+                                                                 InputOn<Softmax, Exec, T> const& input) {
+      auto const x = groups_of(input.x, input.parameters);
+      std::size_t const rows = x.extent(0);
+      std::size_t const cols = x.extent(1);
+      char const* const label = "tessera::softmax::distributed";
+      switch (input.parameters.axis) {
+        case Axis::rows: return Rows(exec, rows, cols, input.parameters.team, label);
+        case Axis::cols: return Columns(exec, rows, cols, input.parameters.team, label, true);
+        case Axis::all: break;
+      }
+      return All(exec, rows, cols, input.parameters.team, label);
+    }
+
+    // Of all ranks, in their order.
+    [[nodiscard]] std::vector<Sum> merged(std::vector<Sum> const& own) const {
+      std::vector<std::vector<Sum>> const all = ranks_.all_gather(own);
+      std::vector<Sum> result = all.front();
+      for (std::size_t r = 1; r < all.size(); ++r) {
+        for (std::size_t g = 0; g < result.size(); ++g) result[g] = Merge{}(result[g], all[r][g]);
+      }
+      return result;
+    }
+
+    // `sums` [chunks * groups] become the ranks' in the first chunk, and nothing in the others.
+    template <class Sums>
+    void merge(Exec const& exec, Sums const& sums) {
+      Kokkos::View<Sum*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(host_.data(), sums.size());
+      Kokkos::deep_copy(exec, host, sums);
+      exec.fence("tessera::softmax::distributed: own sums");
+      // Neighbours among chunks, then pairs of these, and so on.
+      std::size_t const chunks = sums.size() / groups_;
+      for (std::size_t stride = 1; stride < chunks; stride *= 2) {
+        for (std::size_t c = 0; c + stride < chunks; c += 2 * stride) {
+          for (std::size_t g = 0; g < groups_; ++g) {
+            host_[c * groups_ + g] = Merge{}(host_[c * groups_ + g], host_[(c + stride) * groups_ + g]);
+          }
+        }
+      }
+      std::vector<Sum> const all = merged(std::vector<Sum>(host_.data(), host_.data() + groups_));
+      std::ranges::fill(host_, Sum{});
+      std::ranges::copy(all, host_.begin());
+      Kokkos::deep_copy(exec, sums, host);
+    }
+
+    // Sums that the kernel has in memory, of all chunks.
+    [[nodiscard]] std::size_t most_sums() const {
+      return std::visit(
+          [&]<class Kernel>(Kernel const& softmax) -> std::size_t {
+            if constexpr (std::is_same_v<Kernel, Rows>) {
+              return 0;
+            } else {
+              return groups_ * static_cast<std::size_t>(softmax.most_chunks());
+            }
+          },
+          softmax_);
+    }
+
+    ranks::Ranks const& ranks_;
+    std::size_t groups_;  // that cross ranks
+    std::variant<Rows, Columns, All> softmax_;
+    std::vector<Sum> host_;
+  };
+};
+
+VariantRows distributed() { return rows<Softmax, Distributed>(); }
+
+}  // namespace tessera::softmax

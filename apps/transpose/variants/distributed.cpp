@@ -1,0 +1,96 @@
+/// \file
+/// On several ranks: each transposes its rows (kernels/transpose.hpp), so that what another rank is to have lies together, gives
+/// every rank its part, and puts the parts that it gets beside each other: an all-to-all.
+///
+/// Example, 2 ranks: rank 0 has 1 2 3, rank 1 has 4 5 6. Transposed: 1 | 2 | 3 and 4 | 5 | 6. Rank 0, which is to have two rows
+/// of the output, gets 1 | 2 and 4 | 5: 1 4 | 2 5. Rank 1 has 3 6.
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "../problem.hpp"
+
+#include <tessera/kernels/transpose.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::transpose {
+
+struct Distributed {
+  static constexpr VariantInfo info{
+      .name = "distributed",
+      .level = Level::ranks,
+      .summary = "each rank transposes its rows, then every rank gives every other its part"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<Transpose, Exec, T> const& input, ranks::Part const& part)
+        : ranks_(part.ranks),
+          rows_(part.input[0][0]),
+          cols_(part.input[0][1]),
+          move_(exec, input.a.extent(0), cols_, input.parameters.team, "tessera::transpose::distributed::move"),
+          moved_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::transpose::distributed::moved"),
+                 alone() ? 0 : cols_, input.a.extent(0)),
+          parts_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::transpose::distributed::parts"),
+                 alone() ? 0 : own_cols() * rows_),
+          given_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::transpose::distributed::given"),
+                 moved_.size()),
+          got_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::transpose::distributed::got"), parts_.size()) {
+    }
+
+    void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& input,
+                    OutputOn<Transpose, Exec, T> const& output) const {
+      if (alone()) return move_(exec, input.a, output.out);
+      move_(exec, input.a, moved_);
+      Kokkos::deep_copy(exec, given_, Flat(moved_.data(), moved_.size()));
+      exec.fence("tessera::transpose::distributed: moved rows");
+      exchange(input.a.extent(0));
+      Kokkos::deep_copy(exec, parts_, got_);
+      for (int rank = 0; rank < ranks_.count(); ++rank)
+        put(exec, ranks::block_of(rows_, ranks_.count(), rank), output.out);
+    }
+
+   private:
+    using Memory = typename Exec::memory_space;
+    using Flat = Kokkos::View<T*, Memory, Kokkos::MemoryUnmanaged>;
+
+    [[nodiscard]] bool alone() const { return ranks_.count() == 1; }
+    [[nodiscard]] std::size_t own_cols() const { return ranks_.block(cols_).size(); }
+
+    // Of `own_rows` rows. To each rank its rows of the output, from each the columns that are its rows.
+    void exchange(std::size_t own_rows) const {
+      std::vector<ranks::Message> sent;
+      std::vector<ranks::Message> received;
+      for (int rank = 0; rank < ranks_.count(); ++rank) {
+        ranks::Block const to = ranks::block_of(cols_, ranks_.count(), rank);
+        ranks::Block const from = ranks::block_of(rows_, ranks_.count(), rank);
+        sent.push_back({rank, given_.data() + to.begin * own_rows, to.size() * own_rows * sizeof(T)});
+        received.push_back({rank, got_.data() + from.begin * own_cols(), from.size() * own_cols() * sizeof(T)});
+      }
+      ranks_.exchange(sent, received);
+    }
+
+    // A rank's part, to these columns of the output.
+    template <class Out>
+    void put(Exec const& exec, ranks::Block cols, Out const& out) const {
+      if (cols.size() == 0 || own_cols() == 0) return;
+      using Part = Kokkos::View<T**, Kokkos::LayoutRight, Memory, Kokkos::MemoryUnmanaged>;
+      Part const part(parts_.data() + cols.begin * own_cols(), own_cols(), cols.size());
+      Kokkos::deep_copy(exec, Kokkos::subview(out, Kokkos::ALL, std::pair(cols.begin, cols.end)), part);
+    }
+
+    ranks::Ranks const& ranks_;
+    std::size_t rows_;  // of all ranks
+    std::size_t cols_;
+    kernels::Transpose<Exec, T> move_;
+    Array<T**, Memory> moved_;  // the own rows as columns
+    Array<T*, Memory> parts_;   // what each rank has given, one after the other
+    Kokkos::View<T*, Kokkos::HostSpace> given_;
+    Kokkos::View<T*, Kokkos::HostSpace> got_;
+  };
+};
+
+VariantRows distributed() { return rows<Transpose, Distributed>(); }
+
+}  // namespace tessera::transpose

@@ -1,0 +1,186 @@
+#pragma once
+/// \file
+/// The segments of an array on several ranks: most lie on one rank, and those that a rank's ends cut are made whole there, with
+/// the elements of others (ranks/halo.hpp), in a strip of their own in the memory of an execution space. A kernel on segments
+/// is enqueued twice: on the whole segments, while the others' elements are on their way; then on the strip, of which the rank
+/// keeps the results that are its own. Every rank that has an element of a segment computes all of it.
+///
+/// Example, segments of 4, rank 1 has 6 .. 13 of 20 elements: 8 .. 11 are a whole segment, the strip is 4 5 6 7 | 12 13 14 15,
+/// of which it keeps 6 7 and 12 13.
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <tessera/core/problem.hpp>
+#include <tessera/core/segment_shape.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/ranks/halo.hpp>
+#include <tessera/ranks/part.hpp>
+
+namespace tessera::ranks {
+
+/// Constructed once: allocates the strip and the messages' host memory. All ranks call begin(), exchange() and keep(), in this
+/// order, and launches of one object do not overlap.
+template <ExecutionSpace Exec, class T>
+class CutSegments {
+  using Memory = typename Exec::memory_space;
+  using Host = Kokkos::View<T*, Kokkos::HostSpace>;
+
+ public:
+  /// \param n elements of all ranks together
+  /// \param segment elements of a segment, at least 1
+  CutSegments(Ranks const& ranks, std::size_t n, std::size_t segment, std::string const& label)
+      : halo_(ranks, n, {segment - 1, segment - 1}, sizeof(T)),
+        own_(ranks.block(n)),
+        head_(cut(own_.begin, n, segment, own_.size() > 0)),
+        tail_(cut(own_.end, n, segment, own_.size() > 0 && own_.end / segment * segment >= own_.begin)),
+        whole_(between(own_, head_.size() > 0 ? head_.end : own_.begin, tail_.size() > 0 ? tail_.begin : own_.end)),
+        label_(label + ": elements for other ranks"),
+        in_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::strip"), head_.size() + tail_.size()),
+        out_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::of_strip"), in_.size()),
+        first_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::first"), halo_.head()),
+        last_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::last"), halo_.tail()),
+        before_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::before"), halo_.before()),
+        behind_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::behind"), halo_.behind()) {}
+
+  /// Those of the rank's elements that lie in segments which it has whole: from begin to end among its own.
+  [[nodiscard]] Block whole() const { return {whole_.begin - own_.begin, whole_.end - own_.begin}; }
+  /// The strip: one or two segments, of which the array's last may be short; and what a kernel makes of it.
+  [[nodiscard]] Array<T const*, Memory> in() const { return in_; }
+  [[nodiscard]] Array<T*, Memory> out() const { return out_; }
+
+  /// Takes what others need, and the strip's own elements, from the rank's elements. Waits until they are on the host.
+  void begin(Exec const& exec, T const* own) const {
+    each_cut([&](Block segment, std::size_t at) {
+      Block const kept = between(own_, segment.begin, segment.end);
+      Kokkos::deep_copy(exec, part(in_, at + kept.begin - segment.begin, kept.size()),
+                        elements(own + (kept.begin - own_.begin), kept.size()));
+    });
+    if (first_.size() + last_.size() == 0) return;
+    Kokkos::deep_copy(exec, first_, elements(own, first_.size()));
+    Kokkos::deep_copy(exec, last_, elements(own + own_.size() - last_.size(), last_.size()));
+    exec.fence(label_);
+  }
+
+  /// Gives and gets, and enqueues the others' elements' way into the strip.
+  void exchange(Exec const& exec) const {
+    halo_.exchange(first_.data(), last_.data(), before_.data(), behind_.data());
+    each_cut([&](Block segment, std::size_t at) {
+      if (segment.begin < own_.begin) {
+        std::size_t const missing = own_.begin - segment.begin;
+        Kokkos::deep_copy(exec, part(in_, at, missing), part(before_, before_.size() - missing, missing));
+      }
+      if (segment.end > own_.end) {
+        std::size_t const missing = segment.end - own_.end;
+        Kokkos::deep_copy(exec, part(in_, at + segment.size() - missing, missing), part(behind_, 0, missing));
+      }
+    });
+  }
+
+  /// Enqueues the copy of the own elements' results from out() to the rank's.
+  void keep(Exec const& exec, T* results) const {
+    each_cut([&](Block segment, std::size_t at) {
+      Block const kept = between(own_, segment.begin, segment.end);
+      Kokkos::View<T*, Memory, Kokkos::MemoryUnmanaged> const to(results + (kept.begin - own_.begin), kept.size());
+      Kokkos::deep_copy(exec, to, part(out_, at + kept.begin - segment.begin, kept.size()));
+    });
+  }
+
+ private:
+  // The segment with elements on both sides of `end`, an end of the rank's block; else nothing.
+  [[nodiscard]] static Block cut(std::size_t end, std::size_t n, std::size_t segment, bool is_there) {
+    if (!is_there || end % segment == 0 || end == n) return {end, end};
+    std::size_t const begin = end / segment * segment;
+    return {begin, std::min(n, begin + segment)};
+  }
+  // What of the block lies there; nothing if that ends before it begins.
+  [[nodiscard]] static Block between(Block block, std::size_t begin, std::size_t end) {
+    std::size_t const first = std::min(std::max(block.begin, begin), block.end);
+    return {first, std::max(first, std::min(block.end, end))};
+  }
+  // body(segment, where it begins in the strip)
+  template <class Body>
+  void each_cut(Body const& body) const {
+    if (head_.size() > 0) body(head_, 0);
+    if (tail_.size() > 0) body(tail_, head_.size());
+  }
+  using Elements = Kokkos::View<T const*, Memory, Kokkos::MemoryUnmanaged>;
+  [[nodiscard]] static Elements elements(T const* from, std::size_t count) { return Elements(from, count); }
+  template <class View>
+  [[nodiscard]] static View part(View const& all, std::size_t first, std::size_t count) {
+    return Kokkos::subview(all, std::pair(first, first + count));
+  }
+
+  Halo halo_;
+  Block own_;
+  Block head_;  // the segment that the block's begin cuts; of both ends, if it is the same
+  Block tail_;  // the segment that its end cuts
+  Block whole_;
+  std::string label_;
+  Array<T*, Memory> in_;
+  Array<T*, Memory> out_;
+  Host first_;
+  Host last_;
+  Host before_;
+  Host behind_;
+};
+
+/// The Plan of a variant of level `ranks` around kernels on segments, as SegmentPlan's: on several ranks not for the whole
+/// array as one segment.
+template <class Problem, class Variant, ExecutionSpace Exec, class T, class... Kernels>
+class SegmentPlanOnRanks {
+ public:
+  SegmentPlanOnRanks(Exec const& exec, InputOn<Problem, Exec, T> const& input, Part const& part)
+      : cut_(part.ranks, part.input[0][0], length(input, part), Variant::label), kernels_(chosen(exec, input, cut_)) {}
+
+  void operator()(Exec const& exec, InputOn<Problem, Exec, T> const& input,
+                  OutputOn<Problem, Exec, T> const& output) const {
+    std::pair const whole(cut_.whole().begin, cut_.whole().end);
+    std::visit(
+        [&](auto const& kernels) {
+          cut_.begin(exec, input.in.data());
+          kernels.first(exec, Kokkos::subview(input.in, whole), Kokkos::subview(output.out, whole));
+          cut_.exchange(exec);
+          kernels.second(exec, cut_.in(), cut_.out());
+          cut_.keep(exec, output.out.data());
+        },
+        kernels_);
+  }
+
+ protected:
+  /// The operation's number.
+  [[nodiscard]] std::size_t op() const { return kernels_.index(); }
+
+ private:
+  // On the whole segments, and on the strip.
+  using AnyKernels = std::variant<std::pair<Kernels, Kernels>...>;
+
+  [[nodiscard]] static std::size_t length(InputOn<Problem, Exec, T> const& input, Part const& part) {
+    std::size_t const segment = Problem::shape_of(input).segment;
+    if (segment == 0 && part.ranks.count() > 1)
+      throw Skip("segment 0 (a segment is made whole on each rank that has a part)");
+    return segment == 0 ? std::max<std::size_t>(1, part.input[0][0]) : segment;
+  }
+  template <class Kernel>
+  [[nodiscard]] static AnyKernels made(Exec const& exec, SegmentShape shape, CutSegments<Exec, T> const& cut) {
+    SegmentShape strip = shape;
+    shape.n = cut.whole().size();
+    strip.n = cut.in().size();
+    return std::pair(Kernel(exec, shape, Variant::label), Kernel(exec, strip, Variant::label));
+  }
+  [[nodiscard]] static AnyKernels chosen(Exec const& exec, InputOn<Problem, Exec, T> const& input,
+                                         CutSegments<Exec, T> const& cut) {
+    AnyKernels (*const make[])(Exec const&, SegmentShape, CutSegments<Exec, T> const&) = {&made<Kernels>...};
+    return make[static_cast<std::size_t>(input.parameters.op)](exec, Problem::shape_of(input), cut);
+  }
+
+  CutSegments<Exec, T> cut_;
+  AnyKernels kernels_;
+};
+
+}  // namespace tessera::ranks

@@ -1,0 +1,68 @@
+#pragma once
+/// \file
+/// Rows on several ranks, for the tests: all ranks run them, and hear what is wrong on any.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "../apps/harness.hpp"
+
+#include <tessera/ranks/ranks.hpp>
+#include <tessera/table/app.hpp>
+
+namespace tessera::testing {
+
+[[nodiscard]] inline ranks::Ranks const& world() { return ranks::world(); }
+
+/// " name value" of each parameter that is a number or a word.
+[[nodiscard]] inline std::string said(ParameterMap const& given) {
+  std::string text;
+  for (auto const& [name, value] : given) {
+    text += " " + name;
+    if (auto const* const number = std::get_if<std::int64_t>(&value)) text += " " + std::to_string(*number);
+    if (auto const* const word = std::get_if<std::string>(&value)) text += " " + *word;
+  }
+  return text;
+}
+
+/// What is wrong with the rows of level `ranks` on this input, on any rank; empty if nothing.
+[[nodiscard]] inline std::string outcome_of(App const& app, std::size_t size, DataKind data, ParameterMap const& given,
+                                            int launches = 2) {
+  std::string outcome;
+  for (Row const& row : app.rows) {
+    if (row.info.level != Level::ranks) continue;
+    auto const problem_case = app.generate_data(row.dtype, size, 42, data, with_defaults(app, given));
+    std::vector<ExpectedField> const expected = problem_case->reference();
+    // One launch first: in another one a rank that found its part wrong would leave the others waiting.
+    std::vector<std::string> all = world().all_gather(run_row(row, *problem_case, expected, 1));
+    bool const right = std::ranges::all_of(all, &std::string::empty);
+    if (right && launches > 1) all = world().all_gather(run_row(row, *problem_case, expected, launches));
+    for (std::string const& of_rank : all) {
+      if (of_rank.empty()) continue;
+      outcome += name_of(app, row) + " of " + std::to_string(size) + said(given) + ": " + of_rank + "\n";
+    }
+  }
+  return outcome;
+}
+
+inline constexpr std::size_t rank_sizes[] = {0, 1, 2, 3, 5, 6, 7, 8, 64, 1000, 10007, 70001};
+
+/// Every kind of data in every size, from the smallest that suits the parameters on, with each of these.
+inline void expect_right_on_ranks(App const& app, std::vector<ParameterMap> const& parameters,
+                                  std::size_t smallest = 0) {
+  EXPECT_TRUE(app.distributed);
+  for (ParameterMap const& given : parameters) {
+    for (std::size_t const size : rank_sizes) {
+      if (size < smallest) continue;
+      for (DataKind const data : app.data) EXPECT_EQ(outcome_of(app, size, data, given), "");
+    }
+  }
+}
+
+}  // namespace tessera::testing

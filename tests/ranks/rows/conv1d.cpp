@@ -1,0 +1,116 @@
+// The rows of conv1d on several ranks.
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "../../../apps/conv1d/problem.hpp"
+#include "../rows.hpp"
+
+#include <tessera/ranks/halo.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::conv1d {
+
+App app();
+
+namespace {
+
+// Kernels of one tap, as long as a few ranks' blocks, and longer than the array.
+TEST(RowsOnRanks, Conv1d) {
+  std::vector<ParameterMap> parameters;
+  for (std::int64_t const kernel : {1, 2, 4, 20, 300}) parameters.push_back({{"kernel", kernel}});
+  testing::expect_right_on_ranks(app(), parameters);
+}
+
+// A correlation over ranks with a mistake in its halo, which each rank applies serially.
+enum class Mistake {
+  none,
+  wrong_side,      // the elements before its own for those behind
+  one_too_few,     // the halo's last element is missing
+  neighbour_only,  // a halo of several ranks has the next rank's elements alone
+  swaps_ranks,     // and those of the ranks in the opposite order
+  stale            // what the launch before was told
+};
+
+template <Mistake mistake>
+struct BrokenHalo {
+  static constexpr VariantInfo info{.name = "broken", .level = Level::ranks, .summary = "wrong on purpose"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<Conv1d, Exec, T> const& input, ranks::Part const& part)
+        : ranks(part.ranks), n(part.input[0][0]), right(Conv1d::reach(part.input, input.parameters).behind) {}
+
+    void operator()(Exec const& exec, InputOn<Conv1d, Exec, T> const& input, OutputOn<Conv1d, Exec, T> const& output) {
+      auto const a = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, input.a);
+      auto const k = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, input.k);
+      auto const out = Kokkos::create_mirror_view(output.out);
+      std::vector<T> values(a.data(), a.data() + a.size());
+      for (T const value : beside(values)) values.push_back(value);
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        collective::Accumulator<T> sum = 0;
+        for (std::size_t j = 0; j < k.size() && i + j < values.size(); ++j) sum += product(values[i + j], k(j));
+        out(i) = static_cast<T>(sum);
+      }
+      Kokkos::deep_copy(exec, output.out, out);
+      exec.fence();
+    }
+
+    [[nodiscard]] std::vector<T> beside(std::vector<T> const& own) {
+      ranks::Reach reach{.behind = right};
+      if (mistake == Mistake::wrong_side) reach = {.before = right};
+      if (mistake == Mistake::one_too_few) reach.behind -= 1;
+      ranks::Halo const halo(ranks, n, reach, sizeof(T));
+      std::vector<T> before(halo.before());
+      std::vector<T> behind(halo.behind());
+      halo.exchange(own.data(), own.data() + (own.size() - halo.tail()), before.data(), behind.data());
+      if (mistake == Mistake::wrong_side) return before;
+      int const next = ranks.rank() + 1;
+      std::size_t const of_next = next < ranks.count() ? ranks::block_of(n, ranks.count(), next).size() : 0;
+      if (of_next < behind.size()) {
+        if (mistake == Mistake::neighbour_only) behind.resize(of_next);
+        if (mistake == Mistake::swaps_ranks) {
+          std::rotate(behind.begin(), behind.begin() + static_cast<std::ptrdiff_t>(of_next), behind.end());
+        }
+      }
+      if (mistake == Mistake::stale) {
+        told.resize(behind.size());
+        std::swap(told, behind);
+      }
+      return behind;
+    }
+
+    ranks::Ranks const& ranks;
+    std::size_t n;
+    std::size_t right;
+    std::vector<T> told;
+  };
+};
+
+// With a kernel of 4 taps. One launch: after it a rank that found its part wrong would leave the others alone.
+template <Mistake mistake>
+std::string outcome_of_broken(std::size_t size) {
+  App const broken = make_app<Conv1d>({rows<Conv1d, BrokenHalo<mistake>>()});
+  return testing::outcome_of(broken, size, broken.data.front(), {}, 1);
+}
+template <Mistake mistake>
+bool is_caught(std::size_t size) {
+  return !outcome_of_broken<mistake>(size).empty();
+}
+
+bool several() { return testing::world().count() > 1; }
+
+TEST(BrokenHalo, IsRightWithoutAMistake) {
+  EXPECT_EQ(outcome_of_broken<Mistake::none>(10007), "");
+  EXPECT_EQ(outcome_of_broken<Mistake::none>(10), "");
+}
+TEST(BrokenHalo, WrongSide) { EXPECT_EQ(is_caught<Mistake::wrong_side>(10007), several()); }
+TEST(BrokenHalo, OneTooFew) { EXPECT_EQ(is_caught<Mistake::one_too_few>(10007), several()); }
+TEST(BrokenHalo, Stale) { EXPECT_EQ(is_caught<Mistake::stale>(10007), several()); }
+// Of 10 elements on 4 ranks: [0, 3) [3, 6) [6, 8) [8, 10).
+TEST(BrokenHalo, NeighbourOnly) { EXPECT_EQ(is_caught<Mistake::neighbour_only>(10), testing::world().count() > 3); }
+TEST(BrokenHalo, SwapsRanks) { EXPECT_EQ(is_caught<Mistake::swaps_ranks>(10), testing::world().count() > 3); }
+
+}  // namespace
+}  // namespace tessera::conv1d

@@ -1,0 +1,24 @@
+// The rows of finite_difference on several ranks.
+
+#include <cstdint>
+#include <vector>
+
+#include "../rows.hpp"
+
+#include <tessera/table/app.hpp>
+
+namespace tessera::finite_difference {
+
+App app();
+
+namespace {
+
+// Segments that end at a rank's end, near it, and ranks that lie in the midst of one.
+TEST(RowsOnRanks, FiniteDifference) {
+  std::vector<ParameterMap> parameters;
+  for (std::int64_t const segment : {0, 1, 2, 3, 4, 7, 1000, 40000}) parameters.push_back({{"segment", segment}});
+  testing::expect_right_on_ranks(app(), parameters);
+}
+
+}  // namespace
+}  // namespace tessera::finite_difference

@@ -1,0 +1,147 @@
+// The rows of partition on several ranks.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../../../apps/partition/problem.hpp"
+#include "../rows.hpp"
+
+#include <tessera/ranks/part.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::partition {
+
+App app();
+
+namespace {
+
+// Both sides; nothing but right elements; nothing but left ones; one segment that is longer than the array.
+TEST(RowsOnRanks, Partition) {
+  testing::expect_right_on_ranks(
+      app(), {{}, {{"pivot", -1e9}}, {{"pivot", 1e9}}, {{"pivot", 0.5}, {"segment", std::int64_t{100000}}}});
+}
+
+// Of more segments the row says that it cannot.
+TEST(RowsOnRanks, PartitionOfSegmentsIsSkipped) {
+  std::string const outcome = testing::outcome_of(app(), 1000, DataKind::random, {{"segment", std::int64_t{7}}}, 1);
+  EXPECT_NE(outcome.find("skipped: segments of 7"), std::string::npos) << outcome;
+}
+
+// The reference of a part, which no row compares where there are segments: each value lies on its side of the pivot, and the
+// counts are those of the whole array.
+TEST(ReferenceOfPart, OfSegmentsOfPartition) {
+  constexpr std::size_t n = 1000;
+  for (std::size_t const segment : {1, 2, 7, 100, 999, 1000}) {
+    ParameterMap const given{{"segment", static_cast<std::int64_t>(segment)}};
+    auto const problem_case =
+        app().generate_data(DType::float32, n, 42, DataKind::random, testing::with_defaults(app(), given));
+    std::vector<ExpectedField> const fields = problem_case->reference();
+    ranks::Block const own = testing::world().block(n);
+    ASSERT_EQ(fields.at(0).value.size(), own.size());
+    bool right = fields.at(1).value.size() == (n + segment - 1) / segment;
+    double lefts = 0;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      std::size_t const at = own.begin + i;
+      right = right && (fields[0].value[i] < 0) == (static_cast<double>(at % segment) < fields[1].value[at / segment]);
+      lefts += fields[0].value[i] < 0 ? 1 : 0;
+    }
+    for (double const count : fields[1].value) lefts -= testing::world().first() ? count : 0;
+    EXPECT_TRUE(right) << "segments of " << segment;
+    EXPECT_EQ(testing::world().sum(lefts), 0) << "segments of " << segment;
+  }
+}
+
+// Places over ranks with a mistake. Each rank finds those of its elements serially, and everybody hears of all of them.
+enum class Mistake {
+  none,
+  includes_itself,    // an inclusive scan over the ranks' counts
+  swaps_ranks,        // the counts of the ranks behind in place of those before
+  forgets_the_total,  // right elements begin behind the lefts of this rank and those before it
+  stale               // what the launch before was told
+};
+
+template <Mistake mistake>
+struct BrokenPlaces {
+  static constexpr VariantInfo info{.name = "broken", .level = Level::ranks, .summary = "wrong on purpose"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    struct Moved {
+      std::size_t to;
+      T value;
+    };
+
+    Plan(Exec const&, InputOn<Partition, Exec, T> const& input, ranks::Part const& part)
+        : ranks(part.ranks), n(part.input[0][0]), pivot(input.parameters.pivot) {}
+
+    void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
+                    OutputOn<Partition, Exec, T> const& output) {
+      auto const in = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, input.in);
+      auto const values = Kokkos::create_mirror_view(output.values);
+      std::size_t own_lefts = 0;
+      for (std::size_t i = 0; i < in.extent(0); ++i) own_lefts += is_left(in(i)) ? 1 : 0;
+      auto const [before, total] = counts(own_lefts);
+      ranks::Block const own = ranks.block(n);
+      std::vector<Moved> moved(ranks::block_of(n, ranks.count(), 0).size(), Moved{n, T(0)});  // as many on all ranks
+      std::size_t lefts = before;
+      for (std::size_t i = 0; i < in.extent(0); ++i) {
+        std::size_t const to = is_left(in(i)) ? lefts : total + own.begin + i - lefts;
+        moved[i] = {to % n, in(i)};  // a mistake must not write elsewhere
+        lefts += is_left(in(i)) ? 1 : 0;
+      }
+      for (auto const& of_rank : ranks.all_gather(moved)) {
+        for (Moved const& element : of_rank) {
+          if (own.begin <= element.to && element.to < own.end) values(element.to - own.begin) = element.value;
+        }
+      }
+      Kokkos::deep_copy(exec, output.values, values);
+      Kokkos::deep_copy(exec, output.left_count, static_cast<std::int64_t>(sum));
+      exec.fence();
+    }
+
+    [[nodiscard]] bool is_left(T value) const { return static_cast<double>(value) < pivot; }
+
+    // Before this rank, and of all.
+    [[nodiscard]] std::pair<std::size_t, std::size_t> counts(std::size_t own) {
+      std::vector<std::size_t> const all = ranks.all_gather(own);
+      auto const rank = static_cast<std::size_t>(ranks.rank());
+      std::size_t before = 0;
+      std::size_t behind = 0;
+      for (std::size_t r = 0; r < rank; ++r) before += all[r];
+      for (std::size_t r = rank + 1; r < all.size(); ++r) behind += all[r];
+      sum = before + own + behind;
+      std::size_t result = mistake == Mistake::swaps_ranks ? behind : before;
+      if (mistake == Mistake::includes_itself) result += own;
+      if (mistake == Mistake::stale) std::swap(result, told);
+      return {result, mistake == Mistake::forgets_the_total ? before + own : sum};
+    }
+
+    ranks::Ranks const& ranks;
+    std::size_t n;
+    double pivot;
+    std::size_t sum = 0;
+    std::size_t told = 0;
+  };
+};
+
+// One launch: after it a rank that found its part wrong would leave the others alone.
+template <Mistake mistake>
+std::string outcome_of_broken() {
+  App const broken = make_app<Partition>({rows<Partition, BrokenPlaces<mistake>>()});
+  return testing::outcome_of(broken, 10007, DataKind::random, {}, 1);
+}
+template <Mistake mistake>
+bool is_caught() {
+  return !outcome_of_broken<mistake>().empty();
+}
+bool several() { return testing::world().count() > 1; }
+
+TEST(BrokenPlaces, AreRightWithoutAMistake) { EXPECT_EQ(outcome_of_broken<Mistake::none>(), ""); }
+TEST(BrokenPlaces, IncludeThemselves) { EXPECT_TRUE(is_caught<Mistake::includes_itself>()); }
+TEST(BrokenPlaces, SwapRanks) { EXPECT_EQ(is_caught<Mistake::swaps_ranks>(), several()); }
+TEST(BrokenPlaces, ForgetTheTotal) { EXPECT_EQ(is_caught<Mistake::forgets_the_total>(), several()); }
+TEST(BrokenPlaces, Stale) { EXPECT_EQ(is_caught<Mistake::stale>(), several()); }
+
+}  // namespace
+}  // namespace tessera::partition
