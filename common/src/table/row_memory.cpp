@@ -252,10 +252,14 @@ void GuardedFields::poison() {
   Kokkos::fence("tessera: poisoned");
 }
 
-std::vector<HostField> GuardedFields::fetch(HostBuffers& buffers) const {
+std::vector<HostField> GuardedFields::fetch(HostBuffers& buffers, std::vector<std::string> const& names) const {
   std::vector<HostField> result;
   for (std::size_t i = 0; i < blocks_.size(); ++i) check_guards(i);
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    if (!names.empty() && std::ranges::find(names, specs_[i].name) == names.end()) {
+      result.push_back({specs_[i].name, specs_[i].dtype, shapes_[i], nullptr});
+      continue;
+    }
     std::shared_ptr<unsigned char> const to = buffers.take(bytes(i));
     copy_to_host(space_, to.get(), data(i), bytes(i));
     result.push_back({specs_[i].name, specs_[i].dtype, shapes_[i], to});

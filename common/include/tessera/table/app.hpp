@@ -49,7 +49,7 @@ class RowRun {
   virtual void fence() = 0;
   /// Reads and writes a buffer larger than the last-level cache, so that the next run starts cold.
   virtual void evict_cache() = 0;
-  /// Copies the output to the host. Throws std::runtime_error if a guard zone was written ("wrote N bytes past ...").
+  /// Copies the fields that the row writes to the host; the others have no data. Throws std::runtime_error if a guard zone was written ("wrote N bytes past ...").
   [[nodiscard]] virtual std::vector<HostField> fetch() = 0;
   /// Copies only the elements that `choose` names for a field of `count` elements: see gather().
   using Choose = std::function<std::vector<Stretch>(std::size_t count)>;

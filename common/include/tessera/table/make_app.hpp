@@ -252,7 +252,11 @@ class TypedRun final : public RowRun {
   void enqueue() override { plan_(exec_, input_, output_); }
   void fence() override { exec_.fence("tessera: sample"); }
   void evict_cache() override { measure::evict_cache(space_name<Exec>()); }
-  [[nodiscard]] std::vector<HostField> fetch() override { return memory_.fetch(buffers_); }
+  [[nodiscard]] std::vector<HostField> fetch() override {
+    std::vector<std::string> names;
+    for (WrittenField const& one : outputs()) names.push_back(one.field);
+    return memory_.fetch(buffers_, names);
+  }
   [[nodiscard]] std::vector<HostField> fetch_sample(Choose const& choose) override {
     return memory_.fetch_sample(choose);
   }

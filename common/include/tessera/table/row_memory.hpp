@@ -73,8 +73,9 @@ class GuardedFields {
   /// NaN (or the most negative integer) everywhere, the pattern in the guards. Done when it returns.
   void poison();
 
-  /// Copies the fields to the host, into memory of `buffers`. Throws std::runtime_error if a guard byte was written.
-  [[nodiscard]] std::vector<HostField> fetch(HostBuffers& buffers) const;
+  /// Copies the fields of these names to the host, into memory of `buffers`; the others have no data. No name: all fields.
+  /// Throws std::runtime_error if a guard byte was written, also of the others.
+  [[nodiscard]] std::vector<HostField> fetch(HostBuffers& buffers, std::vector<std::string> const& names = {}) const;
 
   /// Copies only the elements that `choose` names for a field of `count` elements: see gather(). Throws like fetch().
   [[nodiscard]] std::vector<HostField> fetch_sample(
