@@ -30,6 +30,7 @@ struct BiasAdd {
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
+  static constexpr int reference_doubles = 1;
 
   /// x [rows, cols], bias [cols].
   template <class T, class Memory>

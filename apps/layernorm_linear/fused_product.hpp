@@ -10,6 +10,7 @@
 #include "problem.hpp"
 
 #include <tessera/collective/pack.hpp>
+#include <tessera/core/problem.hpp>
 #include <tessera/kernels/gemm.hpp>
 
 namespace tessera::layernorm_linear {

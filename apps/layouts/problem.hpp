@@ -32,6 +32,7 @@ struct Layouts : MatrixProblem<Parameters> {
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
+  static constexpr int reference_doubles = 1;
 
   /// Memory as it lies there, first element first: right [rows, cols], left [cols, rows], strided [rows, pitched cols],
   /// tiled [tiles down, tiles across, side, side]. Each variant writes one of them.

@@ -31,6 +31,7 @@ struct Map3d {
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
+  static constexpr int reference_doubles = 1;
 
   /// a [planes, rows, cols].
   template <class T, class Memory>

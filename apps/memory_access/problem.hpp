@@ -43,6 +43,7 @@ struct MemoryAccess : ArrayProblem<Parameters> {
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
+  static constexpr int reference_doubles = 1;
 
   /// All [n]: copied, gathered, scattered, staged, diverged. Each variant writes one of them.
   template <class T, class Memory>

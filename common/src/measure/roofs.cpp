@@ -60,7 +60,7 @@ void measure_bandwidths(Exec const& exec, std::size_t bytes, int samples, Roofs&
   {
     Buffer const from("tessera::roofs::probe", few);
     Buffer const to("tessera::roofs::probe", few);
-    double const seconds = best_seconds(exec, 3, [&] { measure::copy(exec, from, to); });
+    double const seconds = best_seconds(exec, 10, [&] { measure::copy(exec, from, to); });
     if (seconds * static_cast<double>(n / few) > most_seconds) n = few;
   }
   Buffer const buffer(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::roofs::buffer"), 2 * n);
@@ -98,7 +98,7 @@ double peak(Exec const& exec, int samples) {
     return best_seconds(exec, of, [&] { measure::chains(exec, out, iterations); });
   };
   constexpr std::int32_t few = measure::chain_iterations<Exec> / 64;
-  bool const slow = 64 * best_of(few, 3) > most_seconds;
+  bool const slow = 64 * best_of(few, 10) > most_seconds;
   std::int32_t const iterations = slow ? few : measure::chain_iterations<Exec>;
   return 2.0 * count * iterations / best_of(iterations, samples);
 }
