@@ -29,8 +29,8 @@ std::vector<std::size_t> places_after(std::int64_t rounds, std::size_t count, st
   return places;
 }
 
-// The number that the chain of element i ends with.
-double end_of_chain(std::uint32_t i, Parameters const& parameters) {
+// The branch that element i takes.
+std::uint64_t branch_taken(std::uint32_t i, Parameters const& parameters) {
   std::uint64_t branch = 0;
   switch (parameters.branch) {
     case Branch::lane: branch = i; break;
@@ -41,12 +41,30 @@ double end_of_chain(std::uint32_t i, Parameters const& parameters) {
       break;
     }
   }
-  branch %= static_cast<std::uint64_t>(parameters.branches);
-  std::uint64_t number = i;
-  for (std::int64_t k = 0; k < parameters.iterations; ++k) {
-    number = (number * 1664525 + 2 * branch + 1) % (std::uint64_t{1} << 32);
+  return branch % static_cast<std::uint64_t>(parameters.branches);
+}
+
+// The number that a branch's chain ends with, modulo 2^32.
+std::uint64_t end_of_chain(std::uint64_t number, std::uint64_t branch, std::int64_t iterations) {
+  for (std::int64_t k = 0; k < iterations; ++k) number = (number * 1664525 + 2 * branch + 1) % (std::uint64_t{1} << 32);
+  return number;
+}
+
+// The chains of all elements. A step multiplies and adds, and so do all of them together: where a chain ends that begins
+// with 0 or with 1 says where all of its branch do.
+std::vector<double> ends_of_chains(std::size_t n, Parameters const& parameters) {
+  std::vector<std::uint64_t> from_zero;
+  for (std::int64_t branch = 0; branch < parameters.branches; ++branch) {
+    from_zero.push_back(end_of_chain(0, static_cast<std::uint64_t>(branch), parameters.iterations));
   }
-  return static_cast<double>(number / 65536);
+  std::uint64_t const factor = end_of_chain(1, 0, parameters.iterations) + (std::uint64_t{1} << 32) - from_zero[0];
+  std::vector<double> ends(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    auto const index = static_cast<std::uint32_t>(i);
+    std::uint64_t const end = (index * factor + from_zero[branch_taken(index, parameters)]) % (std::uint64_t{1} << 32);
+    ends[i] = static_cast<double>(end / 65536);
+  }
+  return ends;
 }
 
 }  // namespace
@@ -58,7 +76,7 @@ std::vector<ExpectedField> MemoryAccess::reference(Input<T, Kokkos::HostSpace> c
   ExpectedField gathered = field_of("gathered", n);
   ExpectedField scattered = field_of("scattered", n);
   ExpectedField staged = field_of("staged", n);
-  ExpectedField diverged = field_of("diverged", n);
+  ExpectedField diverged{.name = "diverged", .shape = {n}, .value = {}, .scale = {}};
 
   // The permutation, one step after the other.
   std::size_t const step = n > 0 ? permutation_factor(n) % n : 0;
@@ -69,8 +87,8 @@ std::vector<ExpectedField> MemoryAccess::reference(Input<T, Kokkos::HostSpace> c
     gathered.value[i] = static_cast<double>(input.in(position));
     scattered.value[position] = value;
     position = position >= n - step ? position - (n - step) : position + step;
-    diverged.value[i] = end_of_chain(static_cast<std::uint32_t>(i), input.parameters);
   }
+  diverged.value = ends_of_chains(n, input.parameters);
 
   constexpr std::size_t tile = 1024;
   auto const stride = static_cast<std::size_t>(input.parameters.spread);

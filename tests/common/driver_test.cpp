@@ -480,11 +480,11 @@ TEST_F(Driver, device_memory_is_checked_too) {
 }
 
 TEST_F(Driver, memory_needs) {
-  MemoryNeed const need = memory_need({100, 10, 3}, false);
+  MemoryNeed const need = memory_need({100, 10, 48}, false);
   EXPECT_EQ(need.host, 100 + 48 + 20);
   EXPECT_EQ(need.row, 20);
   EXPECT_EQ(need.device, 120);
-  EXPECT_EQ(memory_need({100, 10, 3}, true).host, 100 + 48 + 30);
+  EXPECT_EQ(memory_need({100, 10, 48}, true).host, 100 + 48 + 30);
 }
 
 TEST_F(Driver, control_groups_up_to_the_root_count) {

@@ -804,17 +804,12 @@ TEST(Growth, of_random_data_grows_with_the_root) {
 // Factors of fewer bits are no chain of roundings of the dtype: their error is stated, and counts as it is, for random data,
 // too. Where the reference leaves no choice it excuses nothing.
 TEST(SystematicError, IsAddedToTheChains) {
-  ExpectedField bounded{"x", {1}, {1.0}, {1.0}};
-  auto const passes = [&](ExpectedField const& expected, float actual, Chain const& chain) {
-    return verify(expected, {"x", DType::float32, {1}, std::make_shared<float>(actual)}, chain).passed;
-  };
   for (bool const random : {false, true}) {
-    EXPECT_TRUE(passes(bounded, 1 + 0x1p-11F, Chain(1, random, false, 0x1p-11)));
-    EXPECT_FALSE(passes(bounded, 1 + 0x1p-10F, Chain(1, random, false, 0x1p-11)));
-    EXPECT_FALSE(passes(bounded, 1 + 0x1p-11F, Chain(1, random)));
+    EXPECT_TRUE(verify(reference({1}, {1}), field<float>({1 + 0x1p-11F}), {1, random, false, 0x1p-11}).passed);
+    EXPECT_FALSE(verify(reference({1}, {1}), field<float>({1 + 0x1p-10F}), {1, random, false, 0x1p-11}).passed);
+    EXPECT_FALSE(verify(reference({1}, {1}), field<float>({1 + 0x1p-11F}), {1, random}).passed);
   }
-  ExpectedField const exact{"x", {1}, {1.0}, {}};
-  EXPECT_FALSE(passes(exact, 1 + 0x1p-23F, Chain(1, false, false, 0x1p-11)));
+  EXPECT_FALSE(verify(reference({1}), field<float>({1 + 0x1p-23F}), {1, false, false, 0x1p-11}).passed);
 }
 
 TEST(Underflow, of_atomics_that_flush_is_a_normal_number_a_step) {

@@ -53,7 +53,8 @@ struct Direct {
                     OutputOn<Conv1d, Exec, T> const& output) const {
       std::size_t const n = input.a.extent(0);
       Kokkos::parallel_for(
-          "tessera::conv1d::direct::sum", Kokkos::RangePolicy<Exec>(exec, 0, (n + block - 1) / block),
+          "tessera::conv1d::direct::sum",
+          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, (n + block - 1) / block),
           DirectKernel<block, T>{input.a.data(), input.k.data(), output.out.data(), n, taps_of(input)});
     }
   };

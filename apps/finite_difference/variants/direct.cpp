@@ -26,7 +26,8 @@ struct Direct {
       auto const out = output.out;
       auto const segments = segments_;
       Kokkos::parallel_for(
-          "tessera::finite_difference::direct::difference", Kokkos::RangePolicy<Exec>(exec, 0, in.extent(0)),
+          "tessera::finite_difference::direct::difference",
+          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, in.extent(0)),
           KOKKOS_LAMBDA(std::size_t i) {
             std::size_t const left = segments.left(i);
             out(i) = left > 1 ? difference(in(i), in(i + 1)) : T(0);

@@ -27,7 +27,8 @@ struct Direct {
       auto const out = output.out;
       auto const segments = segments_;
       Kokkos::parallel_for(
-          "tessera::moving_average::direct::mean", Kokkos::RangePolicy<Exec>(exec, 0, in.extent(0)),
+          "tessera::moving_average::direct::mean",
+          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, in.extent(0)),
           KOKKOS_LAMBDA(std::size_t i) {
             std::size_t const left = segments.left(i);
             T sum = in(i);

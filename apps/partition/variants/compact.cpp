@@ -32,7 +32,8 @@ struct Compact {
       auto const in = input.in;
       std::int64_t lefts = 0;
       Kokkos::parallel_reduce(
-          "tessera::partition::compact::work", Kokkos::RangePolicy<Exec>(exec, 0, in.extent(0)),
+          "tessera::partition::compact::work",
+          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, in.extent(0)),
           KOKKOS_LAMBDA(std::size_t i, std::int64_t& sum) { sum += is_left(in(i)) ? 1 : 0; }, lefts);
       auto const n = static_cast<double>(in.extent(0));
       return {.bytes = (n + static_cast<double>(lefts)) * sizeof(T) + sizeof(std::int64_t), .flops = n};

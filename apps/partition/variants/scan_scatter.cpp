@@ -41,14 +41,16 @@ struct ScanScatter {
       collective::Divider const segment_of(length);
 
       Kokkos::parallel_scan(
-          "tessera::partition::scan_scatter::scan", Kokkos::RangePolicy<Exec>(exec, 0, n),
+          "tessera::partition::scan_scatter::scan",
+          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, n),
           KOKKOS_LAMBDA(std::size_t i, std::uint32_t& running, bool final) {
             if (final) before(i) = running;
             running += is_left(in(i)) ? 1 : 0;
             if (final && i + 1 == n) before(n) = running;
           });
       Kokkos::parallel_for(
-          "tessera::partition::scan_scatter::scatter", Kokkos::RangePolicy<Exec>(exec, 0, std::max(n, segments)),
+          "tessera::partition::scan_scatter::scatter",
+          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, std::max(n, segments)),
           KOKKOS_LAMBDA(std::size_t i) {
             if (i < segments) left_count(i) = before(Kokkos::min(n, (i + 1) * length)) - before(i * length);
             if (i >= n) return;

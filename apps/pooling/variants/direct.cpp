@@ -53,9 +53,10 @@ struct Direct {
                     OutputOn<Pooling, Exec, T> const& output) const {
       std::size_t const n = input.a.extent(0);
       with_operator<T>(input.parameters.op, [&]<class Op>(Op const& op) {
-        Kokkos::parallel_for("tessera::pooling::direct::fold",
-                             Kokkos::RangePolicy<Exec>(exec, 0, (n + block - 1) / block),
-                             DirectKernel<block, T, Op>{op, finish_of<T>(input), input.a.data(), output.out.data(), n});
+        Kokkos::parallel_for(
+            "tessera::pooling::direct::fold",
+            Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, (n + block - 1) / block),
+            DirectKernel<block, T, Op>{op, finish_of<T>(input), input.a.data(), output.out.data(), n});
       });
     }
   };

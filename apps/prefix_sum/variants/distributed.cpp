@@ -117,7 +117,7 @@ struct Distributed {
         sum_(exec, tail, total_);
       } else {
         Kokkos::parallel_reduce("tessera::prefix_sum::distributed::extreme",
-                                Kokkos::RangePolicy<Exec>(exec, 0, tail.extent(0)),
+                                Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, tail.extent(0)),
                                 Extreme<T, decltype(tail)>{tail, op_}, total_);
       }
       Kokkos::deep_copy(exec, own_, total_);

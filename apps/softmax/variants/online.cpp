@@ -51,7 +51,7 @@ struct Online {
    public:
     using Memory = typename Exec::memory_space;
     using Scratch = typename Exec::scratch_memory_space;
-    using Range = Kokkos::RangePolicy<Exec>;
+    using Range = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>;
     using Teams = Kokkos::TeamPolicy<Exec>;
     using Sum = collective::OnlineSum<T>;
     using Input = InputOn<Softmax, Exec, T>;

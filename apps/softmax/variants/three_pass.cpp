@@ -25,7 +25,7 @@ struct ThreePass {
   class Plan {
    public:
     using Memory = typename Exec::memory_space;
-    using Range = Kokkos::RangePolicy<Exec>;
+    using Range = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>;
     using Teams = Kokkos::TeamPolicy<Exec>;
     using Input = InputOn<Softmax, Exec, T>;
     using Output = OutputOn<Softmax, Exec, T>;

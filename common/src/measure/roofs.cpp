@@ -65,7 +65,7 @@ void measure_bandwidths(Exec const& exec, std::size_t bytes, int samples, Roofs&
   }
   Buffer const buffer(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::roofs::buffer"), 2 * n);
   Kokkos::parallel_for(
-      "tessera::roofs::first_touch", Kokkos::RangePolicy<Exec>(exec, 0, 2 * n),
+      "tessera::roofs::first_touch", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, 2 * n),
       KOKKOS_LAMBDA(std::size_t i) { buffer(i) = static_cast<float>(i % 256); });
   auto const rate = [](std::size_t elements, double seconds) {
     return static_cast<double>(elements * sizeof(float)) / seconds;

@@ -10,7 +10,7 @@ namespace tessera {
 namespace {
 
 constexpr double short_launch = 20e-6;
-// A launch from that long on needs no warming up.
+// A launch from that long on needs no warming up: the first one is a sample.
 constexpr double long_launch = 0.5;
 constexpr double sample_length = 200e-6;
 // A launch of nothing (n = 0) takes some ten nanoseconds: no more than this many of them.
@@ -72,18 +72,24 @@ Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()
                ranks::Ranks const& ranks) {
   Samples result;
   Timer timer(run, now, ranks);
-  if (options.cold) {
-    for (; result.warmups < options.warmup; ++result.warmups) run.enqueue();
-  } else {
-    double const one = timer.batch(1);
-    std::size_t const more = one < long_launch ? options.warmup : 0;
-    for (result.warmups = 1; result.warmups < 1 + more; ++result.warmups) run.enqueue();
-    result.batch = calibrate(timer, one, result);
-  }
-
   double total = 0;
   double own = 0;
   double communication = 0;
+  auto const keep = [&](double seconds) {
+    result.seconds.push_back(seconds);
+    total += seconds * static_cast<double>(result.batch);
+    own += timer.own_seconds();
+    communication += timer.of_launch().seconds;
+  };
+  if (options.cold) {
+    for (; result.warmups < options.warmup; ++result.warmups) run.enqueue();
+  } else if (double const one = timer.batch(1); one >= long_launch) {
+    keep(one);
+  } else {
+    for (result.warmups = 1; result.warmups < 1 + options.warmup; ++result.warmups) run.enqueue();
+    result.batch = calibrate(timer, one, result);
+  }
+
   auto const enough = [&] {
     bool const as_asked = result.seconds.size() >= options.samples;
     bool const too_long = result.seconds.size() >= fewest_timed_samples && total >= options.max_time;
@@ -91,11 +97,7 @@ Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()
   };
   while (!enough()) {
     if (options.cold) run.evict_cache();
-    double const seconds = timer.batch(result.batch);
-    result.seconds.push_back(seconds);
-    total += seconds * static_cast<double>(result.batch);
-    own += timer.own_seconds();
-    communication += timer.of_launch().seconds;
+    keep(timer.batch(result.batch));
     if (interrupted && interrupted()) {
       result.interrupted = true;
       break;

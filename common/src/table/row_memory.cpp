@@ -213,7 +213,8 @@ void for_host_ranges(std::size_t count, std::function<void(std::size_t, std::siz
     for_blocks(count, block, [&](std::size_t, std::size_t begin, std::size_t end) { body(begin, end); });
     return;
   }
-  Kokkos::parallel_for("tessera::host_ranges", Kokkos::RangePolicy<Host>(0, blocks_in(count, block)),
+  Kokkos::parallel_for("tessera::host_ranges",
+                       Kokkos::RangePolicy<Host, Kokkos::IndexType<std::size_t>>(0, blocks_in(count, block)),
                        [&](std::size_t i) { body(i * block, std::min(count, (i + 1) * block)); });
   Host().fence("tessera: host ranges");
 }

@@ -237,7 +237,7 @@ class TwoLevelScan {
   template <class LevelElements, class Out>
   void add_totals(Exec const& exec, LevelElements const& elements, Out const& out, TotalsView const& totals) const {
     Kokkos::parallel_for(
-        label_ + "::add", Kokkos::RangePolicy<Exec>(exec, tile_, out.extent(0)),
+        label_ + "::add", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, tile_, out.extent(0)),
         detail::AddTotals<LevelElements, Out, TotalsView>{elements, out, totals, static_cast<std::size_t>(tile_)});
   }
 

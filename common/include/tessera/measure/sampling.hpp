@@ -49,8 +49,8 @@ using Clock = std::function<double()>;
 /// under 5%. With `cold` the caches are evicted before each sample, and `batch` is 1, since a second launch would not
 /// be cold.
 ///
-/// A row whose launch takes seconds would keep its user waiting for figures that do not change: it is not warmed up
-/// beyond the launch that shows how long it takes, and stops at `max_time`.
+/// A row whose launch takes seconds would keep its user waiting for figures that do not change: it is not warmed up,
+/// and stops at `max_time`.
 ///
 /// On several ranks, which all call it, a sample begins at a barrier and lasts as long as on the slowest of them; so all
 /// make the same decisions.
