@@ -27,7 +27,9 @@ struct StoredScores {
     using Teams = Kokkos::TeamPolicy<Exec>;
 
     Plan(Exec const& exec, InputOn<Attention, Exec, T> const& in)
-        : threads_(kernels::team_size(exec, in.parameters.team)), scores_(allocate_scores<Exec, T>(in)) {}
+        : threads_(kernels::team_size(exec, in.parameters.team)),
+          keys_(static_cast<double>(in.k.extent(0))),
+          scores_(allocate_scores<Exec, T>(in)) {}
 
     void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& in,
                     OutputOn<Attention, Exec, T> const& to) const {
@@ -70,8 +72,12 @@ struct StoredScores {
           });
     }
 
+    /// A chain of all keys in the sum of weights, and another in that of weighted values: a product, then additions.
+    [[nodiscard]] double rounding_steps() const { return 2 * keys_ + 8; }
+
    private:
     int threads_;
+    double keys_;
     Scores<Exec, T> scores_;
   };
 };
