@@ -348,7 +348,7 @@ TEST_F(Parsing, help_list_and_version_win_over_mistakes) {
 TEST_F(Parsing, unknown_names_get_the_nearest) {
   EXPECT_EQ(fails({"--sise", "3"}), "unknown option `--sise` (not an option of fake); did you mean `--size`?");
   EXPECT_TRUE(has(fails({"--sise=3"}), "unknown option `--sise`"));
-  EXPECT_TRUE(has(fails({"-size", "3"}), "did you mean `--size`?"));
+  EXPECT_TRUE(has(fails({"-size", "3"}), "did you mean `--size` or `--size-per-rank`?"));
   EXPECT_TRUE(has(fails({"--vari"}), "did you mean `--variant`?"));
   EXPECT_TRUE(has(fails({"--zzz"}), "see fake --help"));
   EXPECT_TRUE(has(fails({"--imputs", "dir"}), "did you mean `--inputs`"));
@@ -383,6 +383,7 @@ TEST_F(Parsing, bad_values) {
   EXPECT_TRUE(has(fails({"--verify", "sample:0"}), "bad value `0` for --verify sample:"));
   EXPECT_TRUE(has(fails({"--min-time", "nan"}), "bad value `nan` for --min-time"));
   EXPECT_TRUE(has(fails({"--min-time", "-1"}), "bad value `-1` for --min-time"));
+  EXPECT_TRUE(has(fails({"--size", "8", "--size-per-rank", "8"}), "--size-per-rank"));
   EXPECT_TRUE(has(fails({"--max-time", "x"}), "bad value `x` for --max-time"));
   EXPECT_TRUE(
       has(fails({"--max-time", "1", "--min-time", "2"}), "bad value `1` for --max-time (less than --min-time)"));

@@ -633,7 +633,7 @@ TEST(digest, small_cases_alone_have_no_best) {
   of.digest.add_row(a_row(), "");
   EXPECT_EQ(of.end(),
             "fake         1 variant    1 case verified\n\n"
-            "verified: every variant's result compared with a serial reference\n\n");
+            "verified: all that ran, compared with a serial reference\n\n");
 }
 
 TEST(digest, where_operations_bind_the_share_is_of_the_roof) {
@@ -740,9 +740,9 @@ TEST(digest, skips_are_counted_by_reason_on_one_line) {
   EXPECT_LE(longest_line(text), digest_width);
 }
 
-TEST(digest, twenty_four_mini_apps_fit_on_one_screen) {
+TEST(digest, twenty_nine_mini_apps_fit_on_one_screen) {
   std::vector<std::string> names{"layernorm_linear_backward"};
-  for (int i = 1; i < 24; ++i) names.push_back("mini_app_" + std::to_string(i));
+  for (int i = 1; i < 29; ++i) names.push_back("mini_app_" + std::to_string(i));
   std::ostringstream out;
   Digest digest(out, names, 1, 1);
   Row const row{{"good", Level::range, "", true}, "openmp", DType::float32, nullptr};

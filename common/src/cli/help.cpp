@@ -38,6 +38,8 @@ std::vector<OptionEntry> option_table(Command const& command) {
   std::string sizes = "generate cases of these sizes, in elements: digits, with k, M or G (2^10, 2^20, 2^30), ";
   sizes += "or 2^n; A:B doubles from A to B (default 2^24)";
   table.push_back({input, "--size", "N,N,...|A:B", sizes});
+  table.push_back(
+      {input, "--size-per-rank", "N,N,...|A:B", "the same for each rank: the size is as many times larger"});
   table.push_back({input, "--seed", "N", "seed of the generated data (default 42)"});
   std::string kinds = "generated data: exact (all sums are numbers of the dtype: results must be equal), random or ";
   kinds += "adversarial (default ";

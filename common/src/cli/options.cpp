@@ -236,7 +236,7 @@ void read_sweep(Command const& command, Given const& given, Options& options) {
   std::string const& name = given.at("--sweep").front();
   auto const at = std::ranges::find(names, name);
   if (at == names.end()) throw UserError(unknown_name("sweep", name, names));
-  for (std::string const other : {"--size", "--input", "--inputs"}) {
+  for (std::string const other : {"--size", "--size-per-rank", "--input", "--inputs"}) {
     refuse_both(given, "--sweep", other, "both say what to run on");
   }
   options.sweep = name;
@@ -380,7 +380,7 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
   auto const text = [&](std::string const& name) { return given.at(name).front(); };
 
   for (std::string const file : {"--input", "--inputs"}) {
-    if (!given.contains("--size")) {
+    if (!given.contains("--size") && !given.contains("--size-per-rank")) {
       refuse_both(given, file, "--seed", "nothing is generated where files are read and no --size is given");
       refuse_both(given, file, "--data", "nothing is generated where files are read and no --size is given");
     }
@@ -401,8 +401,12 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
   if (given.contains("--machine")) options.machine = text("--machine");
   if (given.contains("--save-machine")) options.save_machine = text("--save-machine");
 
+  refuse_both(given, "--size", "--size-per-rank", "the one is that of all ranks together");
   if (given.contains("--size")) {
     options.sizes = parse_sizes(text("--size"));
+  } else if (given.contains("--size-per-rank")) {
+    options.sizes = parse_sizes(text("--size-per-rank"));
+    options.sizes_per_rank = true;
   } else if (!options.from_files()) {
     options.sizes = {default_size};
   }

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -698,6 +699,16 @@ Options of_this_rank(Options options, ranks::Ranks const& ranks) {
   if (ranks.count() > 1 && !options.output.empty()) {
     throw UserError("--output on " + std::to_string(ranks.count()) +
                     " ranks (results are written by one rank only); leave it out, or start one");
+  }
+  if (options.sizes_per_rank) {
+    for (std::size_t& size : options.sizes) {
+      auto const count = static_cast<std::size_t>(ranks.count());
+      if (size > std::numeric_limits<std::size_t>::max() / count) {
+        throw UserError("--size-per-rank " + std::to_string(size) + " on " + std::to_string(count) +
+                        " ranks (together more than 2^64-1); choose a smaller size");
+      }
+      size *= count;
+    }
   }
   if (!ranks.first()) options.json = options.log = options.save_machine = "";
   return options;

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <functional>
 #include <set>
+#include <sstream>
 
 #include <tessera/report/table.hpp>
 
@@ -193,7 +194,8 @@ void Digest::end_app() {
   if (!app_open_) return;
   end_case();
   app_open_ = false;
-  if (app_.with_own_work > app_.competing) app_.best.clear();  // roofline: its rows measure different things
+  bool const measures_itself = app_.with_own_work > app_.competing;  // roofline
+  if (measures_itself) app_.best.clear();
   for (auto const& [space, best] : app_.best) {
     if (std::isfinite(best.share) && !(best.share >= slowest_share_)) {
       slowest_ = {app_.name, best.text};
@@ -213,11 +215,9 @@ void Digest::end_app() {
   std::string const number = app_.variants < 10 ? " " : "";
   std::string line = padded(app_.name, name_width_) + "  " + number + padded(variants, 11 - number.size()) + "  " +
                      (app_.cases < 10 ? " " : "") + padded(verdict, 17 - (app_.cases < 10 ? 1 : 0));
-  std::string const best = best_text();
-  if (!best.empty()) {
-    line += "  " + best;
-    has_best_ = true;
-  }
+  std::string const best = measures_itself ? "its rows measure different things" : best_text();
+  if (!best.empty()) line += "  " + best;
+  has_best_ = has_best_ || !app_.best.empty();
   line.erase(line.find_last_not_of(' ') + 1);
   // Columns are kept where the line fits; where not, the best rows stand below.
   if (line.size() > digest_width && !best.empty()) {
@@ -225,6 +225,7 @@ void Digest::end_app() {
     line.erase(line.find_last_not_of(' ') + 1);
     line += "\n" + wrapped(std::string(4, ' ') + best, 4);
   }
+  lines_ += 1 + static_cast<std::size_t>(std::ranges::count(line, '\n'));
   *out_ << line << std::endl;
 }
 
@@ -251,29 +252,33 @@ void Digest::print_failures(std::string const& log) {
 void Digest::finish(DigestEnd const& end) {
   end_app();
   print_failures(end.log);
-  *out_ << "\n";
+  std::ostringstream rest;
   auto const counts = [&](std::string const& head, Reasons const& reasons) {
     if (reasons.empty()) return;
     std::string const start = head + " (" + std::to_string(reasons.count()) + "): ";
-    *out_ << start << reasons.text(digest_width - start.size()) << "\n";
+    rest << start << reasons.text(digest_width - start.size()) << "\n";
   };
-  *out_ << wrapped(std::string("verified: every variant's result compared with a serial reference") +
-                       (has_best_ ? "; best: the fastest on the case that moves most. % of copy: of the bandwidth of a "
-                                    "copy in memory, measured here (caches allow more than 100); % of roof: of what "
-                                    "copy and the peak of arithmetic allow"
-                                  : ""),
-                   4)
-        << "\n";
+  rest << wrapped(std::string("verified: all that ran, compared with a serial reference") +
+                      (has_best_ ? "; best: the fastest on the case that moves most bytes, in % of a copy's bandwidth "
+                                   "(caches allow more) or of the roof of arithmetic"
+                                 : ""),
+                  4)
+       << "\n";
   counts("rows skipped", skipped_);
   counts("files left out", files_left_out_);
   counts("mini-apps left out", apps_left_out_);
-  for (std::string const& warning : end.warnings) *out_ << wrapped("warning: " + warning, 4) << "\n";
-  for (std::string const& roof : end.roofs) *out_ << wrapped(roof, 4) << "\n";
+  for (std::string const& warning : end.warnings) rest << wrapped("warning: " + warning, 4) << "\n";
+  for (std::string const& roof : end.roofs) rest << wrapped(roof, 4) << "\n";
   std::string files;
   for (auto const& [what, path] : end.files) files += (files.empty() ? "" : ", ") + what + " in " + path;
-  if (!files.empty()) *out_ << wrapped(files, 4) << "\n";
+  if (!files.empty()) rest << wrapped(files, 4) << "\n";
+  // Blank lines are for those who have the room: the whole fits on a screen.
+  std::string const last = rest.str();
+  auto const lines = lines_ + static_cast<std::size_t>(std::ranges::count(last, '\n')) + 1 + end.to_try.size() + 1;
+  char const* const blank = lines + 3 <= digest_lines ? "\n" : "";
+  *out_ << blank << last;
   if (!end.to_try.empty()) {
-    *out_ << "\nto try next:\n";
+    if (lines <= digest_lines) *out_ << blank << "to try next:\n";
     std::size_t width = 0;
     for (auto const& [command, what] : end.to_try) width = std::max(width, command.size());
     bool const in_columns = std::ranges::all_of(
@@ -283,7 +288,7 @@ void Digest::finish(DigestEnd const& end) {
       *out_ << "  " << (in_columns ? padded(command, width) : command) << "  # " << what << "\n";
     }
   }
-  *out_ << "\n";
+  *out_ << blank;
 }
 
 }  // namespace tessera

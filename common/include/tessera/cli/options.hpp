@@ -30,6 +30,7 @@ struct Options {
   std::vector<std::string> inputs;  ///< --input
   std::string inputs_directory;     ///< --inputs
   std::vector<std::size_t> sizes;   ///< --size; where nothing is read from files, the default size
+  bool sizes_per_rank = false;      ///< they are --size-per-rank: each is still to be multiplied by the ranks
   std::uint64_t seed = 42;
   std::optional<DataKind> data;  ///< --data; not given: the mini-app's default
   /// The app's own options that were given: a map for each combination of the values of those that take several.

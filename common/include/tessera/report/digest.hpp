@@ -17,6 +17,8 @@ namespace tessera {
 
 /// Lines of the digest are no longer, save for commands, which are there to be copied.
 inline constexpr std::size_t digest_width = 100;
+/// Lines of a screen, which a digest of all mini-apps fits on.
+inline constexpr std::size_t digest_lines = 40;
 
 /// True if a case is large enough for its time to say something about speed.
 [[nodiscard]] constexpr bool tells_speed(double bytes, double flops) { return bytes >= 0x1p24 || flops >= 0x1p24; }
@@ -121,6 +123,7 @@ class Digest {
 
   std::vector<std::pair<std::string, Failure>> failures_;  // by status, app, variant and space
   bool has_best_ = false;                                  // a line named one
+  std::size_t lines_ = 0;                                  // of mini-apps, so far
   Reasons skipped_;
   Reasons files_left_out_;
   Reasons apps_left_out_;
