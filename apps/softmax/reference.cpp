@@ -165,13 +165,14 @@ std::vector<ExpectedField> of_rows(Softmax::Input<T, Kokkos::HostSpace> const& i
     double const value = group.exponential(x) / total;
     double const distance = value > 0 ? group.max - x : 0;
     y.value[i] = value;
+    // The value comes last: its product with u alone may be below the smallest number.
     if (group.is_exact()) {
       double const errors = x == group.max ? 3 : distance + 12;
-      y.offset[i] = u * value * (errors + own_error) + denormals;
+      y.offset[i] = u * (errors + own_error) * value + denormals;
       return;
     }
     y.scale[i] = value;
-    y.offset[i] = u * value * (distance + group.weighted / total + 12 + own_error) + denormals;
+    y.offset[i] = u * (distance + group.weighted / total + 12 + own_error) * value + denormals;
   });
   return list_of(std::move(y));
 }
