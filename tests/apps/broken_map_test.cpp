@@ -2,6 +2,13 @@
 
 #include "broken_rows.hpp"
 
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <tessera/driver/driver.hpp>
+#include <tessera/table/runtime.hpp>
+
 #include "../../apps/map/problem.hpp"
 
 namespace tessera::map {
@@ -10,7 +17,8 @@ namespace {
 // Kernel bodies stand in free templates: a device lambda may not stand in a test's private function.
 template <class Exec, class Body>
 void for_range(Exec const& exec, std::size_t begin, std::size_t end, Body const& body) {
-  Kokkos::parallel_for("tessera::tests::broken_map", Kokkos::RangePolicy<Exec>(exec, begin, end), body);
+  Kokkos::parallel_for("tessera::tests::broken_map",
+                       Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, begin, end), body);
 }
 
 template <class T>
@@ -83,6 +91,50 @@ struct ReadsNeighbour {
     }
   };
 };
+
+// Right `first_wrong` launches long, then without the last 256 elements.
+template <int first_wrong>
+struct LosesItsTail {
+  static constexpr VariantInfo info{.name = "loses_its_tail", .summary = "leaves the tail out, but not at first"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<Map, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<Map, Exec, T> const& in, OutputOn<Map, Exec, T> const& out) {
+      std::size_t const n = in.a.extent(0);
+      for_range(exec, 0, launches++ < first_wrong ? n : n - 256,
+                Add<T>{in.a.data(), out.out.data(), static_cast<T>(in.parameters.c), 0, 0});
+    }
+    int launches = 0;
+  };
+};
+
+// Through the driver, as a program does it, at the size of people's runs: the results of all three rows are compared on the
+// row's own space, with those of the row that was right.
+TEST(BrokenMap, LosesItsTailAfterARightRow) {
+  struct Right : LosesItsTail<1000000> {};
+  struct WrongLater : LosesItsTail<1> {};
+  struct WrongAtOnce : LosesItsTail<0> {};
+  App const app = make_app<Map>({rows<Map, Right>(), rows<Map, WrongLater>(), rows<Map, WrongAtOnce>()});
+  for (std::string const& space : enabled_spaces()) {
+    std::vector<Status> verdicts;
+    std::unique_ptr<Case> problem_case;
+    Oracle oracle;
+    Verified verified;
+    for (Row const& row : app.rows) {
+      if (row.space != space || row.dtype != app.rows.front().dtype || !testing::is_wanted(row)) continue;
+      if (!problem_case) {
+        problem_case = app.generate(row.dtype, testing::late_size(), 42, testing::with_defaults(app, {}));
+        oracle.reference = problem_case->reference();
+      }
+      SamplingOptions const twice{.warmup = 0, .samples = 2, .min_time = 0};
+      auto const report = run_row(row, *problem_case, oracle, twice, RowReport{}, [] { return false; }, {}, verified);
+      ASSERT_TRUE(report);
+      verdicts.push_back(report->status);
+    }
+    if (verdicts.empty()) continue;
+    EXPECT_EQ(verdicts, (std::vector{Status::passed, Status::failed, Status::failed})) << space;
+  }
+}
 
 TEST(BrokenMap, MissesLast) { testing::expect_caught<Map, MissesLast>(100, {}, "99"); }
 TEST(BrokenMap, WritesPastEnd) { testing::expect_caught<Map, WritesPastEnd>(100, {}, "past the end"); }

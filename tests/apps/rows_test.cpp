@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -112,6 +113,36 @@ TEST_P(Rows, Parameters) {
       std::size_t const size = small_tiles ? 3001 : 70001;
       run_rows(app(), dtype, PatternSource(app(), Pattern::random, size, map), map, 2,
                std::to_string(size) + text_of(map));
+    }
+  }
+}
+
+// The driver compares a row's results with right ones that it kept where they lie (decision 13). Each row's must be the same as
+// themselves, and other than none.
+TEST_P(Rows, ResultsAreKept) {
+  for (DType const dtype : dtypes_of_this_build()) {
+    if (!takes(app(), dtype, base_, 1 << 17)) continue;
+    auto const problem_case =
+        app().read(dtype, PatternSource(app(), Pattern::random, 5003, base_), with_defaults(app(), base_));
+    for (Row const& row : app().rows) {
+      if (row.dtype != dtype || !is_wanted(row)) continue;
+      try {
+        std::unique_ptr<RowRun> const run = row.start(*problem_case);
+        run->poison();
+        run->enqueue();
+        run->fence();
+        ASSERT_TRUE(run->keep()) << name_of(app(), row);
+        EXPECT_TRUE(run->same_as_kept()) << name_of(app(), row);
+        run->poison();
+        EXPECT_FALSE(run->same_as_kept()) << name_of(app(), row) << ": poison passes for its results";
+        run->enqueue();
+        run->fence();
+        if (row.info.deterministic) {
+          EXPECT_TRUE(run->same_as_kept()) << name_of(app(), row);
+        }
+      } catch (Skip const&) {
+        continue;
+      }
     }
   }
 }
