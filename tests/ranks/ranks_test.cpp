@@ -13,6 +13,7 @@
 
 #include <tessera/ranks/halo.hpp>
 #include <tessera/ranks/ranks.hpp>
+#include <tessera/ranks/transport.hpp>
 
 namespace tessera {
 
@@ -48,6 +49,67 @@ TEST(Blocks, FollowEachOtherAndDifferByOne) {
     }
   }
   EXPECT_EQ(block_of(10, 4, 2), (Block{6, 8}));
+}
+
+// Blocks are read when they are ready, not before, and are there when they are said to have arrived.
+TEST(Ranks, ExchangeInBlocks) {
+  auto const ranks = static_cast<std::size_t>(world().count());
+  for (std::size_t const longest : {1, 3, 64, 100000}) {
+    std::vector<std::vector<unsigned char>> out(ranks);
+    std::vector<std::vector<unsigned char>> in(ranks);
+    std::vector<Message> sent;
+    std::vector<Message> received;
+    auto const length = [&](std::size_t from, std::size_t to) { return 7 * from + 3 * to; };
+    auto const value = [](std::size_t from, std::size_t to, std::size_t i) {
+      return static_cast<unsigned char>(1 + (31 * from + 7 * to + i) % 255);
+    };
+    auto const own = static_cast<std::size_t>(world().rank());
+    for (std::size_t r = 0; r < ranks; ++r) {
+      if (r == own) continue;
+      out[r].assign(length(own, r), 0);  // not yet what is to be sent
+      in[r].assign(length(r, own), 0);
+      sent.push_back({static_cast<int>(r), out[r].data(), out[r].size()});
+      received.push_back({static_cast<int>(r), in[r].data(), in[r].size()});
+    }
+    std::vector<ranks::MessageBlock> const blocks = ranks::blocks_of(sent, longest);
+    std::size_t next = 0;
+    std::size_t arrived = 0;
+    world().exchange_in_blocks(
+        sent, received, longest,
+        [&](std::size_t k) {
+          EXPECT_EQ(k, next++);
+          auto const to = static_cast<std::size_t>(sent[blocks[k].message].rank);
+          for (std::size_t i = blocks[k].begin; i < blocks[k].end; ++i) out[to][i] = value(own, to, i);
+        },
+        [&](ranks::MessageBlock const& block) {
+          auto const from = static_cast<std::size_t>(received[block.message].rank);
+          for (std::size_t i = block.begin; i < block.end; ++i, ++arrived) {
+            EXPECT_EQ(in[from][i], value(from, own, i)) << "byte " << i << " of " << from;
+          }
+        });
+    EXPECT_EQ(next, blocks.size());
+    std::size_t all = 0;
+    for (std::vector<unsigned char> const& one : in) all += one.size();
+    EXPECT_EQ(arrived, all);
+  }
+}
+
+TEST(Transport, IsWhatWasAskedFor) {
+  using ranks::Transport;
+  ranks::choose_transport("staged", false);
+  EXPECT_EQ(ranks::transport(true), Transport::staged);
+  EXPECT_EQ(ranks::transport(false), Transport::staged);
+  ranks::choose_transport("auto", true);
+  EXPECT_EQ(ranks::transport(false), Transport::host);
+  EXPECT_NE(ranks::transport(true), Transport::nccl) << "NCCL refuses ranks that share a GPU";
+  if (!ranks::has_nccl()) {
+    EXPECT_THROW(ranks::choose_transport("nccl", false), UserError);
+  }
+  EXPECT_THROW(ranks::choose_transport("nccl", true), UserError);
+  if (!ranks::mpi_is_gpu_aware().value_or(false)) {
+    EXPECT_THROW(ranks::choose_transport("device", false), UserError);
+  }
+  ranks::choose_transport("auto", false);
 }
 
 TEST(Ranks, GatherInOrder) {

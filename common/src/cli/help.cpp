@@ -102,6 +102,12 @@ std::vector<OptionEntry> option_table(Command const& command) {
                    "check the first and the last launch of a row, only the first, or about N elements of each field of "
                    "both (default every)"});
 
+  table.push_back(
+      {measure, "--transport", "auto|staged|device|nccl",
+       "how bulk data get from GPU to GPU on several ranks: through pinned host memory, as device pointers by "
+       "MPI, or by NCCL (default auto: NCCL if this build has it, else MPI if it says that it can, else staged)"});
+  table.push_back({measure, "--share-gpus", "", "several ranks on one GPU are not a mistake"});
+
   table.push_back({measure, "--machine", "FILE", "take the machine's roofs from this file instead of measuring them"});
   table.push_back({results, "--save-machine", "FILE", "write the roofs that this run measured, for --machine"});
   table.push_back({results, "--strict", "", "exit with 1 also if a row is weak: its check could not see a lost tile"});

@@ -8,6 +8,8 @@
 
 #include <tessera/driver/driver.hpp>
 #include <tessera/ranks/ranks.hpp>
+#include <tessera/ranks/transport.hpp>
+#include <tessera/table/runtime.hpp>
 #include <tessera/verify/verify.hpp>
 
 namespace tessera {
@@ -159,10 +161,11 @@ OverRanks over_ranks(ranks::Ranks const& ranks, double own) {
 }
 
 // What the ranks' samples say together.
-RanksReport over_ranks(ranks::Ranks const& ranks, Samples const& samples) {
+RanksReport over_ranks(ranks::Ranks const& ranks, Samples const& samples, std::string const& space) {
   RanksReport report;
   report.count = ranks.count();
   if (ranks.count() == 1) return report;
+  report.transport = name_of(ranks::transport(!is_host_space(space)));
   report.seconds = over_ranks(ranks, samples.own_seconds);
   report.communication = over_ranks(ranks, samples.of_launch.seconds);
   double const computing = samples.own_seconds - samples.of_launch.seconds;
@@ -261,7 +264,7 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
   run.fence();
   report.samples = sample(run, sampling, interrupted, steady_seconds, ranks);
   if (report.samples.interrupted) return {};
-  report.ranks = over_ranks(ranks, report.samples);
+  report.ranks = over_ranks(ranks, report.samples, row.space);
   report.note = run.note();
   if (!only_first) {
     bool const same = kept && run.same_as_kept();

@@ -42,13 +42,15 @@ struct Options {
   Selection spaces;
   SamplingOptions sampling;
   VerifyOptions verify;
-  std::string output;        ///< --output, or empty
-  std::string json;          ///< --json, or empty
-  std::string log;           ///< --log, or empty
-  bool digest = false;       ///< --digest
-  std::string machine;       ///< --machine, or empty: measure
-  std::string save_machine;  ///< --save-machine, or empty
-  bool strict = false;       ///< --strict: a weak row makes the exit code 1
+  std::string output;              ///< --output, or empty
+  std::string json;                ///< --json, or empty
+  std::string log;                 ///< --log, or empty
+  bool digest = false;             ///< --digest
+  std::string machine;             ///< --machine, or empty: measure
+  std::string save_machine;        ///< --save-machine, or empty
+  std::string transport = "auto";  ///< --transport: auto, staged, device or nccl
+  bool share_gpus = false;         ///< --share-gpus: several ranks on a GPU are wanted
+  bool strict = false;             ///< --strict: a weak row makes the exit code 1
   bool list = false;
   bool help = false;
   bool version = false;
