@@ -237,8 +237,10 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
 
   run.poison();
   run.fence();
+  double const begin = steady_seconds();
   run.enqueue();
   run.fence();
+  double const first_launch = steady_seconds() - begin;
   bool const only_first = oracle.verify.kind == VerifyOptions::Kind::first;
   bool const sampled = oracle.verify.kind == VerifyOptions::Kind::sample;
   bool kept = verified.space == row.space && verified.written == written && !take_output && run.same_as_kept();
@@ -262,7 +264,7 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
   // Poisoned again, so that a Plan which works only once cannot pass with the results of its first launch.
   run.poison();
   run.fence();
-  report.samples = sample(run, sampling, interrupted, steady_seconds, ranks);
+  report.samples = sample(run, sampling, interrupted, steady_seconds, ranks, first_launch);
   if (report.samples.interrupted) return {};
   report.ranks = over_ranks(ranks, report.samples, row.space);
   report.note = run.note();

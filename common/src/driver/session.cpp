@@ -341,7 +341,7 @@ class Session {
       firsts.push_back(end++);
       while (end < plan_.cases.size() && plan_.cases[end].same_input) ++end;
     } while (end < plan_.cases.size() && firsts.size() < host_threads() && ranks_.count() == 1 &&
-             2 * (bytes + need()) < free_memory_bytes(host_space()));
+             1.5 * (bytes + need()) < free_memory_bytes(host_space()));
     std::vector<PreparedCase> group(firsts.size());
     for (std::size_t i = 0; i < group.size() && !stop(); ++i) {
       progress_.begin_case(firsts[i]);
