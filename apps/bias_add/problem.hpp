@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// bias_add: y[r, o] = x[r, o] + bias[o].
+/// bias_add: y[row, col] = x[row, col] + bias[col].
 
 #include <array>
 #include <cstddef>
