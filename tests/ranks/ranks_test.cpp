@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <tessera/ranks/halo.hpp>
+#include <tessera/ranks/ordered_sum.hpp>
 #include <tessera/ranks/ranks.hpp>
 
 namespace tessera {
@@ -85,6 +86,35 @@ TEST(Ranks, SumArraysLongerThanAMessage) {
   std::vector<double> real(5, 0.5);
   world().sum(std::span(real));
   EXPECT_EQ(real[4], 0.5 * count);
+}
+
+// Of numbers whose sum depends on the order: the largest are the second rank's, and the third's take them away again.
+TEST(OrderedSum, AddsInTheOrderOfTheRanksAndAgain) {
+  for (std::size_t const n : {0, 1, 2, 3, 6, 1000, 10007}) {
+    ranks::OrderedSum<float> const sum(world(), n);
+    auto const value = [](std::size_t i, int rank) {
+      float const small = 1.0F + static_cast<float>(i % 97) / 128.0F + static_cast<float>(rank);
+      return rank == 1 ? 3e7F + small : rank == 2 ? -3e7F : small;
+    };
+    std::span<float> const values = sum.values();
+    EXPECT_EQ(values.size(), n);
+    for (int again = 0; again < 2; ++again) {
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = value(i + static_cast<std::size_t>(again), world().rank());
+      sum.add_up();
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        float expected = value(i + static_cast<std::size_t>(again), 0);
+        for (int r = 1; r < world().count(); ++r) expected += value(i + static_cast<std::size_t>(again), r);
+        if (values[i] != expected) ++wrong;
+      }
+      EXPECT_EQ(wrong, 0U) << n;
+    }
+  }
+  ranks::OrderedSum<std::int32_t> const wraps(world(), 5);
+  std::ranges::fill(wraps.values(), 2000000000);
+  wraps.add_up();
+  EXPECT_EQ(static_cast<std::uint32_t>(wraps.values()[4]), static_cast<std::uint32_t>(world().count()) * 2000000000U);
 }
 
 // A message of every rank to every rank, itself included, none of a length, one in parts.
