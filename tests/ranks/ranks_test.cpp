@@ -138,6 +138,26 @@ TEST(Ranks, ExchangeWithEveryRank) {
   }
 }
 
+// Round in a ring, and something else in between; an exchange that nobody waits for ends with its object.
+TEST(Ranks, ExchangeWhileSomethingElseIsDone) {
+  int const count = world().count();
+  int const to = (world().rank() + 1) % count;
+  int const from = (world().rank() + count - 1) % count;
+  std::vector<std::uint32_t> out(2001, static_cast<std::uint32_t>(world().rank()));
+  std::vector<std::uint32_t> in(2001, 12345);
+  {
+    ranks::Ranks::Exchange under_way =
+        world().begin_exchange({{to, out.data(), out.size() * 4}}, {{from, in.data(), in.size() * 4}});
+    EXPECT_EQ(world().max(1.5), 1.5);
+    under_way.wait();
+    EXPECT_TRUE(std::ranges::all_of(in, [&](std::uint32_t value) { return static_cast<int>(value) == from; }));
+    under_way.wait();  // of what has ended: nothing
+  }
+  std::ranges::fill(in, 12345);
+  (void)world().begin_exchange({{to, out.data(), out.size() * 4}}, {{from, in.data(), in.size() * 4}});
+  EXPECT_TRUE(std::ranges::all_of(in, [&](std::uint32_t value) { return static_cast<int>(value) == from; }));
+}
+
 TEST(Ranks, WhatOneThrowsAllThrow) {
   int const last = world().count() - 1;
   std::string text;

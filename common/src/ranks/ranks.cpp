@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <limits>
+#include <memory>
+#include <utility>
 
 #ifdef TESSERA_HAVE_MPI
 #include <mpi.h>
@@ -27,6 +29,13 @@ void check_alone(char const* build) {
     if (own != nullptr && std::atoi(own) != 0) std::_Exit(2);  // the first one says it
     throw UserError("started as one of " + std::string(text) + " processes (" + size + "), but " + build +
                     "; start one process, or build with the MPI that started it");
+  }
+}
+
+// What the only rank sends, in the order of the lists.
+void copy_to_itself(std::vector<Message> const& sent, std::vector<Message> const& received) {
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    if (sent[i].bytes > 0) std::memcpy(received[i].data, sent[i].data, sent[i].bytes);
   }
 }
 
@@ -161,13 +170,25 @@ void Ranks::sum_numbers(void* values, std::size_t count, Number number) const {
   }
 }
 
-void Ranks::exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
-  if (count_ == 1) {  // to itself
-    for (std::size_t i = 0; i < sent.size(); ++i) {
-      if (sent[i].bytes > 0) std::memcpy(received[i].data, sent[i].data, sent[i].bytes);
-    }
-    return;
+struct Ranks::Exchange::Requests {
+  std::vector<MPI_Request> all;
+  std::shared_ptr<Traffic> traffic;
+};
+
+void Ranks::Exchange::wait() {
+  if (!requests_ || requests_->all.empty()) return;
+  Timed const timed(*requests_->traffic, 0, 0);
+  MPI_Waitall(static_cast<int>(requests_->all.size()), requests_->all.data(), MPI_STATUSES_IGNORE);
+  requests_->all.clear();
+}
+
+Ranks::Exchange Ranks::begin_exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
+  auto under_way = std::make_unique<Exchange::Requests>();
+  if (count_ == 1) {
+    copy_to_itself(sent, received);
+    return Exchange(std::move(under_way));
   }
+  under_way->traffic = traffic_;
   std::size_t bytes = 0;
   std::uint64_t messages = 0;
   for (Message const& message : sent) {
@@ -178,7 +199,7 @@ void Ranks::exchange(std::vector<Message> const& sent, std::vector<Message> cons
   Timed const timed(*traffic_, bytes, messages);
   int const tag = 0;  // MPI keeps the order of the messages of a pair
   std::size_t const most = longest_message();
-  std::vector<MPI_Request> requests;
+  std::vector<MPI_Request>& requests = under_way->all;
   auto const in_parts = [&](Message const& message, auto const& call) {
     auto* const data = static_cast<unsigned char*>(message.data);
     for (std::size_t begin = 0; begin < message.bytes; begin += most) {
@@ -196,7 +217,7 @@ void Ranks::exchange(std::vector<Message> const& sent, std::vector<Message> cons
       MPI_Isend(data, length, MPI_BYTE, to, tag, communicator_->world, &request);
     });
   }
-  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  return Exchange(std::move(under_way));
 }
 
 void Ranks::abort(int code) const {
@@ -219,13 +240,22 @@ void Ranks::barrier() const {}
 void Ranks::all_gather_bytes(void const*, void*, std::size_t) const {}
 std::vector<std::string> Ranks::all_gather(std::string const& text) const { return {text}; }
 void Ranks::sum_numbers(void*, std::size_t, Number) const {}
-void Ranks::exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
-  for (std::size_t i = 0; i < sent.size(); ++i) {  // to itself
-    if (sent[i].bytes > 0) std::memcpy(received[i].data, sent[i].data, sent[i].bytes);
-  }
+struct Ranks::Exchange::Requests {};
+void Ranks::Exchange::wait() {}
+Ranks::Exchange Ranks::begin_exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
+  copy_to_itself(sent, received);
+  return Exchange(nullptr);
 }
 void Ranks::abort(int code) const { std::_Exit(code); }
 
 #endif
+
+Ranks::Exchange::Exchange(std::unique_ptr<Requests> requests) : requests_(std::move(requests)) {}
+Ranks::Exchange::Exchange(Exchange&& other) noexcept = default;
+Ranks::Exchange::~Exchange() { wait(); }
+
+void Ranks::exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
+  begin_exchange(sent, received).wait();
+}
 
 }  // namespace tessera::ranks
