@@ -391,6 +391,7 @@ template <class Problem, class T>
   using Input = typename Problem::template Input<T, Kokkos::HostSpace>;
   using Output = typename Problem::template Output<T, Kokkos::HostSpace>;
   std::vector<Shape> const outputs = Problem::output_shapes(inputs, parameters);
+  (void)grid_of<Problem>(inputs, parameters);  // a grid that does not fit is said before anything is made
   Footprint result{.input_bytes = bytes_of<Input>(inputs), .output_bytes = bytes_of<Output>(outputs)};
   for (Shape const& shape : outputs) {
     double count = 1;
