@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <tessera/ranks/halo.hpp>
+#include <tessera/ranks/ordered_sum.hpp>
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/ranks/transport.hpp>
 
@@ -149,6 +150,35 @@ TEST(Ranks, SumArraysLongerThanAMessage) {
   EXPECT_EQ(real[4], 0.5 * count);
 }
 
+// Of numbers whose sum depends on the order: the largest are the second rank's, and the third's take them away again.
+TEST(OrderedSum, AddsInTheOrderOfTheRanksAndAgain) {
+  for (std::size_t const n : {0, 1, 2, 3, 6, 1000, 10007}) {
+    ranks::OrderedSum<float> const sum(world(), n);
+    auto const value = [](std::size_t i, int rank) {
+      float const small = 1.0F + static_cast<float>(i % 97) / 128.0F + static_cast<float>(rank);
+      return rank == 1 ? 3e7F + small : rank == 2 ? -3e7F : small;
+    };
+    std::span<float> const values = sum.values();
+    EXPECT_EQ(values.size(), n);
+    for (int again = 0; again < 2; ++again) {
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = value(i + static_cast<std::size_t>(again), world().rank());
+      sum.add_up();
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        float expected = value(i + static_cast<std::size_t>(again), 0);
+        for (int r = 1; r < world().count(); ++r) expected += value(i + static_cast<std::size_t>(again), r);
+        if (values[i] != expected) ++wrong;
+      }
+      EXPECT_EQ(wrong, 0U) << n;
+    }
+  }
+  ranks::OrderedSum<std::int32_t> const wraps(world(), 5);
+  std::ranges::fill(wraps.values(), 2000000000);
+  wraps.add_up();
+  EXPECT_EQ(static_cast<std::uint32_t>(wraps.values()[4]), static_cast<std::uint32_t>(world().count()) * 2000000000U);
+}
+
 // A message of every rank to every rank, itself included, none of a length, one in parts.
 TEST(Ranks, ExchangeWithEveryRank) {
   auto const count = static_cast<std::size_t>(world().count());
@@ -168,6 +198,26 @@ TEST(Ranks, ExchangeWithEveryRank) {
   for (std::size_t r = 0; r < count; ++r) {
     EXPECT_TRUE(std::ranges::all_of(in[r], [&](std::uint32_t value) { return value == r * 100 + own; })) << r;
   }
+}
+
+// Round in a ring, and something else in between; an exchange that nobody waits for ends with its object.
+TEST(Ranks, ExchangeWhileSomethingElseIsDone) {
+  int const count = world().count();
+  int const to = (world().rank() + 1) % count;
+  int const from = (world().rank() + count - 1) % count;
+  std::vector<std::uint32_t> out(2001, static_cast<std::uint32_t>(world().rank()));
+  std::vector<std::uint32_t> in(2001, 12345);
+  {
+    ranks::Ranks::Exchange under_way =
+        world().begin_exchange({{to, out.data(), out.size() * 4}}, {{from, in.data(), in.size() * 4}});
+    EXPECT_EQ(world().max(1.5), 1.5);
+    under_way.wait();
+    EXPECT_TRUE(std::ranges::all_of(in, [&](std::uint32_t value) { return static_cast<int>(value) == from; }));
+    under_way.wait();  // of what has ended: nothing
+  }
+  std::ranges::fill(in, 12345);
+  (void)world().begin_exchange({{to, out.data(), out.size() * 4}}, {{from, in.data(), in.size() * 4}});
+  EXPECT_TRUE(std::ranges::all_of(in, [&](std::uint32_t value) { return static_cast<int>(value) == from; }));
 }
 
 TEST(Ranks, WhatOneThrowsAllThrow) {

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <stdexcept>
+#include <utility>
 
 #ifdef TESSERA_HAVE_MPI
 #include <mpi.h>
@@ -59,6 +61,13 @@ class Timed {
   Traffic& traffic_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
+
+// What the only rank sends, in the order of the lists.
+void copy_to_itself(std::vector<Message> const& sent, std::vector<Message> const& received) {
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    if (sent[i].bytes > 0) std::memcpy(received[i].data, sent[i].data, sent[i].bytes);
+  }
+}
 
 #ifdef TESSERA_HAVE_MPI
 std::size_t bytes_to_others(std::vector<Message> const& messages, int own) {
@@ -190,14 +199,47 @@ void Ranks::sum_numbers(void* values, std::size_t count, Number number) const {
   }
 }
 
-void Ranks::exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
-  if (count_ == 1) {  // to itself
-    for (std::size_t i = 0; i < sent.size(); ++i) {
-      if (sent[i].bytes > 0) std::memcpy(received[i].data, sent[i].data, sent[i].bytes);
-    }
-    return;
+struct Ranks::Exchange::Requests {
+  std::vector<MPI_Request> all;
+  std::shared_ptr<Traffic> traffic;
+};
+
+void Ranks::Exchange::wait() {
+  if (!requests_ || requests_->all.empty()) return;
+  Timed const timed(*requests_->traffic, 0, 0);
+  MPI_Waitall(static_cast<int>(requests_->all.size()), requests_->all.data(), MPI_STATUSES_IGNORE);
+  requests_->all.clear();
+}
+
+Ranks::Exchange Ranks::begin_exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
+  auto under_way = std::make_unique<Exchange::Requests>();
+  if (count_ == 1) {
+    copy_to_itself(sent, received);
+    return Exchange(std::move(under_way));
   }
-  exchange_in_blocks(sent, received, longest_message(), [](std::size_t) {}, [](MessageBlock const&) {});
+  under_way->traffic = traffic_;
+  Timed const timed(*traffic_, bytes_to_others(sent, rank_), messages_to_others(sent, rank_));
+  int const tag = 0;  // MPI keeps the order of the messages of a pair
+  std::size_t const most = longest_message();
+  std::vector<MPI_Request>& requests = under_way->all;
+  auto const in_parts = [&](Message const& message, auto const& call) {
+    auto* const data = static_cast<unsigned char*>(message.data);
+    for (std::size_t begin = 0; begin < message.bytes; begin += most) {
+      requests.emplace_back();
+      call(data + begin, static_cast<int>(std::min(most, message.bytes - begin)), message.rank, requests.back());
+    }
+  };
+  for (Message const& message : received) {
+    in_parts(message, [&](void* data, int length, int from, MPI_Request& request) {
+      MPI_Irecv(data, length, MPI_BYTE, from, tag, communicator_->world, &request);
+    });
+  }
+  for (Message const& message : sent) {
+    in_parts(message, [&](void const* data, int length, int to, MPI_Request& request) {
+      MPI_Isend(data, length, MPI_BYTE, to, tag, communicator_->world, &request);
+    });
+  }
+  return Exchange(std::move(under_way));
 }
 
 void Ranks::exchange_in_blocks(std::vector<Message> const& sent, std::vector<Message> const& received,
@@ -328,10 +370,11 @@ void Ranks::barrier() const {}
 void Ranks::all_gather_bytes(void const*, void*, std::size_t) const {}
 std::vector<std::string> Ranks::all_gather(std::string const& text) const { return {text}; }
 void Ranks::sum_numbers(void*, std::size_t, Number) const {}
-void Ranks::exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
-  for (std::size_t i = 0; i < sent.size(); ++i) {  // to itself
-    if (sent[i].bytes > 0) std::memcpy(received[i].data, sent[i].data, sent[i].bytes);
-  }
+struct Ranks::Exchange::Requests {};
+void Ranks::Exchange::wait() {}
+Ranks::Exchange Ranks::begin_exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
+  copy_to_itself(sent, received);
+  return Exchange(nullptr);
 }
 void Ranks::exchange_in_blocks(std::vector<Message> const& sent, std::vector<Message> const& received, std::size_t,
                                std::function<void(std::size_t)> const&,
@@ -391,5 +434,13 @@ void choose_transport(std::string_view word, bool shared_gpus) {
 }
 
 Transport transport(bool gpu) { return gpu ? chosen().on_gpus : chosen().on_hosts; }
+
+Ranks::Exchange::Exchange(std::unique_ptr<Requests> requests) : requests_(std::move(requests)) {}
+Ranks::Exchange::Exchange(Exchange&& other) noexcept = default;
+Ranks::Exchange::~Exchange() { wait(); }
+
+void Ranks::exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
+  begin_exchange(sent, received).wait();
+}
 
 }  // namespace tessera::ranks

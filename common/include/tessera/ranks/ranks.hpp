@@ -141,6 +141,26 @@ class Ranks {
   /// agree on both sides. A message may have any length: none is longer than MPI's counts reach.
   void exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const;
 
+  /// An exchange under way: wait() ends it, and so does the end of the object.
+  class Exchange {
+   public:
+    Exchange(Exchange&& other) noexcept;
+    Exchange(Exchange const&) = delete;
+    Exchange& operator=(Exchange const&) = delete;
+    Exchange& operator=(Exchange&&) = delete;
+    ~Exchange();
+    void wait();
+
+   private:
+    friend class Ranks;
+    struct Requests;
+    explicit Exchange(std::unique_ptr<Requests> requests);
+    std::unique_ptr<Requests> requests_;
+  };
+  /// Begins what exchange() does, and returns at once: what is sent is not changed and what is received not read before it
+  /// has ended.
+  [[nodiscard]] Exchange begin_exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const;
+
   /// The same in blocks of at most `longest` bytes (on all ranks the same), so that what must be done with them before and after goes on
   /// meanwhile: `ready(k)` is called before block k of blocks_of(sent, longest) is read, in their order, and `arrived` when a block of
   /// a received message has been written.
