@@ -7,6 +7,8 @@
 /// more; T. F. Chan, G. H. Golub, R. J. LeVeque, Updating formulae and a pairwise algorithm for computing sample variances
 /// (1979), for two parts.
 
+#include <cstddef>
+
 #include <Kokkos_Macros.hpp>
 
 namespace tessera::layernorm {
@@ -18,9 +20,11 @@ struct Moments {
   T mean = 0;
   T squares = 0;  ///< sum of the squared distances from the mean
 
+  /// One number more, the `number`th, from 1 on. The caller counts, in an integer: a float that counts stands still at 2^24.
+  ///
   /// Example: 1 3 -> count 2, mean 2, squares 2.
-  KOKKOS_FUNCTION void add(T value) {
-    count += T(1);
+  KOKKOS_FUNCTION void add(T value, std::size_t number) {
+    count = static_cast<T>(number);
     T const distance = value - mean;
     mean += distance / count;
     squares += distance * (value - mean);
