@@ -15,6 +15,18 @@ ExpectedField field_of(char const* name, std::size_t n) {
   return {.name = name, .shape = {n}, .value = std::vector<double>(n), .scale = {}};
 }
 
+std::uint64_t common_divisor(std::uint64_t a, std::uint64_t b) { return b == 0 ? a : common_divisor(b, a % b); }
+
+// The permutation's step, from its definition (README): the first number from 0.618034 n on that has no divisor in common
+// with n. What the variants go by (permutation_factor) is not asked.
+std::size_t step_of_permutation(std::uint64_t n) {
+  if (n < 2) return 0;  // there is nowhere to go
+  std::uint64_t step = n * 309017 / 500000;
+  if (step == 0) step = 1;
+  while (common_divisor(n, step) != 1) ++step;
+  return static_cast<std::size_t>(step);
+}
+
 // Where `rounds` rounds take each place of a tile from.
 std::vector<std::size_t> places_after(std::int64_t rounds, std::size_t count, std::size_t stride) {
   std::vector<std::size_t> places(count);
@@ -79,7 +91,7 @@ std::vector<ExpectedField> MemoryAccess::reference(Input<T, Kokkos::HostSpace> c
   ExpectedField diverged{.name = "diverged", .shape = {n}, .value = {}, .scale = {}};
 
   // The permutation, one step after the other.
-  std::size_t const step = n > 0 ? permutation_factor(n) % n : 0;
+  std::size_t const step = step_of_permutation(n);
   std::size_t position = 0;
   for (std::size_t i = 0; i < n; ++i) {
     auto const value = static_cast<double>(input.in(i));
