@@ -120,16 +120,17 @@ TEST(BrokenLayernorm, NoShift) { expect_caught_beside_a_large_mean<Mistake::no_s
 
 TEST(Moments, AddAndMerge) {
   Moments<double> all;
-  for (double const value : {1.0, 3.0, 8.0, -4.0}) all.add(value);
-  EXPECT_EQ(all.count, 4U);
+  std::size_t number = 0;
+  for (double const value : {1.0, 3.0, 8.0, -4.0}) all.add(value, ++number);
+  EXPECT_EQ(all.count, 4);
   EXPECT_EQ(all.mean, 2);
   EXPECT_EQ(all.squares, 1 + 1 + 36 + 36);
   Moments<double> first;
-  first.add(1);
-  first.add(3);
+  first.add(1, 1);
+  first.add(3, 2);
   Moments<double> last;
-  last.add(8);
-  last.add(-4);
+  last.add(8, 1);
+  last.add(-4, 2);
   Moments<double> const merged = MergeMoments{}(first, last);
   EXPECT_EQ(merged.count, all.count);
   EXPECT_EQ(merged.mean, all.mean);
@@ -138,7 +139,8 @@ TEST(Moments, AddAndMerge) {
 
 TEST(Moments, AnEmptyPartChangesNothing) {
   Moments<float> some;
-  for (float const value : {0.1F, 0.3F, 0.7F}) some.add(value);
+  std::size_t number = 0;
+  for (float const value : {0.1F, 0.3F, 0.7F}) some.add(value, ++number);
   for (Moments<float> const& merged : {MergeMoments{}(some, {}), MergeMoments{}({}, some)}) {
     EXPECT_EQ(merged.count, some.count);
     EXPECT_EQ(merged.mean, some.mean);
@@ -148,11 +150,10 @@ TEST(Moments, AnEmptyPartChangesNothing) {
 
 // A float that counts stands still at 2^24.
 TEST(Moments, CountBeyondWhatAFloatCounts) {
-  std::uint64_t const many = std::uint64_t{1} << 24;
-  Moments<float> part{.count = many, .mean = 0, .squares = 0};
-  part.add(1);
-  EXPECT_EQ(part.count, many + 1);
-  EXPECT_EQ(MergeMoments{}(part, {.count = 1, .mean = 0, .squares = 0}).count, many + 2);
+  std::size_t const many = std::size_t{1} << 24;
+  Moments<float> part{.count = 0x1p24F, .mean = 0, .squares = 0};
+  for (std::size_t more = 1; more <= 4; ++more) part.add(1, many + more);
+  EXPECT_EQ(part.count, 0x1p24F + 4);
 }
 
 // Parts of different lengths, in any grouping, up to what the recurrence may round.
@@ -163,13 +164,13 @@ TEST(Moments, MergeOfUnequalParts) {
       double sum = 0;
       for (int i = 0; i < n; ++i) {
         double const value = 1e3 + i * 7 % 11;
-        parts[i >= cut].add(value);
+        parts[i >= cut].add(value, static_cast<std::size_t>(i >= cut ? i - cut : i) + 1);
         sum += value;
       }
       double squares = 0;
       for (int i = 0; i < n; ++i) squares += (1e3 + i * 7 % 11 - sum / n) * (1e3 + i * 7 % 11 - sum / n);
       Moments<double> const merged = MergeMoments{}(parts[0], parts[1]);
-      EXPECT_EQ(merged.count, static_cast<std::uint64_t>(n));
+      EXPECT_EQ(merged.count, n);
       EXPECT_NEAR(merged.mean, sum / n, 1e-10);
       EXPECT_NEAR(merged.squares, squares, 1e-8);
     }

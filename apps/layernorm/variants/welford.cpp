@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
+#include <cstddef>
 #include <limits>
 #include <type_traits>
 
@@ -55,7 +55,7 @@ struct Welford {
             for (std::size_t h = 0; h < hidden; h += Lanes::width) {
               lanes.each(
                   [&](int lane, Moments<T>& part) {
-                    if (h + lane < hidden) part.add(x(r, h + lane) - first);
+                    if (h + lane < hidden) part.add(x(r, h + lane) - first, h / Lanes::width + 1);
                   },
                   parts);
             }
@@ -75,12 +75,12 @@ struct Welford {
     /// Of an element of a lane 5: distance, quotient and sum of a mean, whose errors enter the squares once and a half
     /// (their distances from running means are at most twice those from the last one, by their squares); of a merge 6.
     /// Then 8 for an xhat and 2 for y. A row of more elements than T counts exactly rounds its counts, too: one for an
-    /// element, three in a merge.
+    /// element, three in a merge, which have as many roundings as merges went before.
     [[nodiscard]] double rounding_steps() const {
       double const merges = std::ceil(std::log2(static_cast<double>(std::min<std::size_t>(hidden_, Lanes::width))));
-      int const counts = hidden_ > (std::uint64_t{1} << std::numeric_limits<T>::digits) ? 1 : 0;
+      int const counts = hidden_ > (std::size_t{1} << std::numeric_limits<T>::digits) ? 1 : 0;
       return (5 + counts) * static_cast<double>(tiles_of(hidden_, std::size_t{Lanes::width})) +
-             (6 + 3 * counts) * merges + 10;
+             (6 + 3 * counts * (1 + merges)) * merges + 10;
     }
 
    private:
