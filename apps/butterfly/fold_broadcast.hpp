@@ -63,6 +63,7 @@ struct FoldBroadcastKernel {
   T* out;
   Folded* partial;  // one a chunk
   kernels::Chunks chunks;
+  bool begins_odd;  // out[0] has an odd index
 
   [[nodiscard]] static int scratch_bytes(int threads) { return static_cast<int>(Scratch::shmem_size(threads)); }
 
@@ -81,7 +82,8 @@ struct FoldBroadcastKernel {
         [&](int, Items& items) {
           for (int row = 0; row < rows; ++row) {
             // Packs hold an even number of elements, and chunks begin at even ones.
-            for (int e = 0; e < pack; ++e) items.at[row][e] = rule.finish(T(0), T(0), settled, (e & 1) != 0);
+            for (int e = 0; e < pack; ++e)
+              items.at[row][e] = rule.finish(T(0), T(0), settled, ((e & 1) != 0) != begins_odd);
           }
         },
         values);
@@ -162,27 +164,38 @@ class FoldBroadcast {
   static constexpr int vector_length = lane::vector_length<Exec>(Kernel::Lanes::width);
 
  public:
-  /// \param team threads of a team; 0: choose
-  FoldBroadcast(Exec const& exec, std::size_t n, std::int64_t team, std::string const& label)
+  /// \param team threads of a team; 0: choose. \param begins_odd the first element has an odd index
+  FoldBroadcast(Exec const& exec, std::size_t n, std::int64_t team, std::string const& label, bool begins_odd = false)
       : fold_label_(label + "::fold"),
         write_label_(label + "::write"),
         threads_(kernels::team_size(exec, team, vector_length)),
         chunks_(
             kernels::chunks_of(exec, n, static_cast<std::size_t>(threads_) * Kernel::part, threads_ * vector_length)),
-        partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"), chunks_.count) {}
+        partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"), chunks_.count),
+        begins_odd_(begins_odd) {}
 
   /// `in` [n], `out` [n]: consecutive elements that do not overlap.
   template <kernels::Readable<Exec, T, 1> In, kernels::Writable<Exec, T, 1> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
+    (*this)(exec, in, out, [](auto const&) {});
+  }
+  /// The same, with between(folds) after the first launch: `folds`, a View of what chunks() chunks were folded to, may become
+  /// others there, of which the second launch makes the output. It is not called if n is 0.
+  template <kernels::Readable<Exec, T, 1> In, kernels::Writable<Exec, T, 1> Out, class Between>
+  void operator()(Exec const& exec, In const& in, Out const& out, Between const& between) const {
     Kernel const kernel{
-        {}, kernels::contiguous(in, chunks_.n), kernels::contiguous(out, chunks_.n), partial_.data(), chunks_};
+        {},         kernels::contiguous(in, chunks_.n), kernels::contiguous(out, chunks_.n), partial_.data(), chunks_,
+        begins_odd_};
     if (chunks_.n == 0) return;
     auto const scratch = Kokkos::PerTeam(Kernel::scratch_bytes(threads_));
     typename Kernel::template Policy<typename Kernel::Fold> fold(exec, chunks_.count, threads_, vector_length);
     Kokkos::parallel_for(fold_label_, fold.set_scratch_size(0, scratch), kernel);
+    between(partial_);
     typename Kernel::template Policy<typename Kernel::Write> write(exec, chunks_.count, threads_, vector_length);
     Kokkos::parallel_for(write_label_, write.set_scratch_size(0, scratch), kernel);
   }
+
+  [[nodiscard]] int chunks() const { return chunks_.count; }
 
  private:
   std::string fold_label_;
@@ -190,6 +203,7 @@ class FoldBroadcast {
   int threads_;
   kernels::Chunks chunks_;
   Kokkos::View<typename Rule::Folded*, typename Exec::memory_space> partial_;
+  bool begins_odd_;
 };
 
 }  // namespace tessera::butterfly

@@ -2,10 +2,17 @@
 /// On several ranks: each makes the segments that it has whole, while the missing elements of those that its ends cut are on
 /// their way; then these, of which it keeps its part. By lanes on a GPU, one segment an index on a host
 /// (kernels/segments.hpp).
+///
+/// Where the whole array is one segment each rank folds its own block as reduce_broadcast does. The folds are merged over
+/// chunks and ranks on the host, and the second launch writes what comes out. Pairs need no more than their partner.
 
+#include <cstddef>
 #include <type_traits>
+#include <utility>
+#include <variant>
 
 #include "../butterfly_rules.hpp"
+#include "../fold_broadcast.hpp"
 
 #include <tessera/kernels/segments.hpp>
 #include <tessera/ranks/cut_segments.hpp>
@@ -13,10 +20,53 @@
 
 namespace tessera::butterfly {
 
+/// The whole array of all ranks is one segment.
+template <ExecutionSpace Exec, class T, class Rule>
+class OneSegmentOnRanks {
+  using Folded = typename Rule::Folded;
+
+ public:
+  OneSegmentOnRanks(Exec const& exec, InputOn<Butterfly, Exec, T> const& input, ranks::Part const& part)
+      : ranks_(part.ranks),
+        fold_(exec, input.in.extent(0), input.parameters.team, "tessera::butterfly::distributed",
+              part.ranks.block(part.input[0][0]).begin % 2 == 1),
+        host_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::butterfly::distributed::host"),
+              fold_.chunks()) {}
+
+  void operator()(Exec const& exec, InputOn<Butterfly, Exec, T> const& input,
+                  OutputOn<Butterfly, Exec, T> const& output) const {
+    if (input.in.extent(0) == 0) {  // nothing to write, and nothing that the others could use
+      (void)of_all_ranks(Rule{}.nothing());
+      return;
+    }
+    fold_(exec, input.in, output.out, [&](auto const& folds) {
+      Kokkos::deep_copy(exec, host_, folds);
+      exec.fence("tessera::butterfly::distributed: own folds");
+      Folded own = Rule{}.nothing();
+      for (std::size_t i = 0; i < host_.extent(0); ++i) {
+        own = Rule{}.combine(own, host_(i));
+        host_(i) = Rule{}.nothing();
+      }
+      host_(0) = of_all_ranks(own);
+      Kokkos::deep_copy(exec, folds, host_);
+    });
+  }
+
+ private:
+  [[nodiscard]] Folded of_all_ranks(Folded const& own) const {
+    return ranks_.fold(own, [](Folded const& a, Folded const& b) { return Rule{}.combine(a, b); });
+  }
+
+  ranks::Ranks const& ranks_;
+  FoldBroadcast<Exec, Rule> fold_;
+  Kokkos::View<Folded*, Kokkos::HostSpace> host_;
+};
+
 struct Distributed {
-  static constexpr VariantInfo info{.name = "distributed",
-                                    .level = Level::ranks,
-                                    .summary = "each rank its segments; those that cross ranks are made on each"};
+  static constexpr VariantInfo info{
+      .name = "distributed",
+      .level = Level::ranks,
+      .summary = "each rank its segments, those that cross ranks on each; of one segment the folds are merged"};
   static constexpr char const* label = "tessera::butterfly::distributed::apply";
 
   template <class Exec, class Rule>
@@ -24,8 +74,36 @@ struct Distributed {
       std::conditional_t<is_gpu<Exec>, kernels::SegmentLanes<Exec, Rule>, kernels::SegmentRange<Exec, Rule>>;
 
   template <ExecutionSpace Exec, class T>
-  using Plan = ranks::SegmentPlanOnRanks<Butterfly, Distributed, Exec, T, OnSegments<Exec, PairSwapRule<T>>,
-                                         OnSegments<Exec, MaxRule<T>>, OnSegments<Exec, MinMaxRule<T>>>;
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<Butterfly, Exec, T> const& input, ranks::Part const& part)
+        : way_(chosen(exec, input, part)) {}
+
+    void operator()(Exec const& exec, InputOn<Butterfly, Exec, T> const& input,
+                    OutputOn<Butterfly, Exec, T> const& output) const {
+      std::visit([&](auto const& way) { way(exec, input, output); }, way_);
+    }
+
+   private:
+    using Segments = ranks::SegmentPlanOnRanks<Butterfly, Distributed, Exec, T, OnSegments<Exec, PairSwapRule<T>>,
+                                               OnSegments<Exec, MaxRule<T>>, OnSegments<Exec, MinMaxRule<T>>>;
+    using Max = OneSegmentOnRanks<Exec, T, MaxRule<T>>;
+    using MinMax = OneSegmentOnRanks<Exec, T, MinMaxRule<T>>;
+    using Way = std::variant<Segments, Max, MinMax>;
+
+    [[nodiscard]] static Way chosen(Exec const& exec, InputOn<Butterfly, Exec, T> input, ranks::Part const& part) {
+      if (input.parameters.segment == 0) {
+        if (input.parameters.op == ButterflyOp::max) return Way(std::in_place_type<Max>, exec, input, part);
+        if (input.parameters.op == ButterflyOp::minmax_parity) {
+          return Way(std::in_place_type<MinMax>, exec, input, part);
+        }
+        input.parameters.segment = 2;  // elements have the same partners
+      }
+      return Way(std::in_place_type<Segments>, exec, input, part);
+    }
+
+    Way way_;
+  };
 };
 
 VariantRows distributed() { return rows<Butterfly, Distributed>(); }
