@@ -17,6 +17,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -295,6 +296,71 @@ TEST_F(CommandLine, the_umbrella_answers_without_running) {
   EXPECT_EQ(run("tessera", {"--version"}).code, 0);
   EXPECT_TRUE(has(run("tessera", {"help", "map"}).out, "--c X"));
   EXPECT_TRUE(has(run("tessera", {"run", "all", "--list"}).out, "look_back"));
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Profilers
+// ---------------------------------------------------------------------------------------------------------------------
+
+// With a connector of our own in the place of Kokkos Tools: the region of a row encloses the row's kernels and no others, and
+// every kernel has a name that people can read.
+TEST_F(CommandLine, profilers_see_a_region_a_row_and_named_kernels) {
+  Names const arguments{"run", "all", "--size", "5000", "--samples", "1", "--min-time", "0", "--json", "r.json"};
+  Names const environment{"KOKKOS_TOOLS_LIBS=" TESSERA_PROFILE_CONNECTOR, "TESSERA_PROFILE_LOG=" + path("log")};
+  Result const result = Process("tessera", arguments, directory.string(), environment).finish();
+  ASSERT_EQ(result.code, 0) << result.err;
+  if (!fs::exists(path("log"))) GTEST_SKIP() << "this Kokkos loads no tools (Kokkos_ENABLE_LIBDL)";
+
+  std::set<std::string> rows;  // "app/variant" of those that ran
+  std::set<std::string> of_libraries;
+  json const written = report();
+  for (json const& row : written["rows"]) {
+    std::string const name = row["app"].get<std::string>() + "/" + row["variant"].get<std::string>();
+    if (row["status"] == "passed") rows.insert(name);
+    if (row["level"] == "library") of_libraries.insert(name);
+  }
+  ASSERT_FALSE(rows.empty());
+  // `text` is `name`, or a step of it.
+  auto const is_of = [](std::string const& name, std::string const& text) {
+    return text.starts_with(name) && (text.size() == name.size() || text.substr(name.size(), 2) == "::");
+  };
+
+  Names regions;
+  std::set<std::string> with_kernels;
+  std::ifstream log(path("log"));
+  for (std::string what; log >> what;) {
+    std::string name;
+    std::getline(log, name);
+    name.erase(0, 1);  // the blank
+    if (what == "push") {
+      regions.push_back(name);
+    } else if (what == "pop") {
+      ASSERT_FALSE(regions.empty());
+      regions.pop_back();
+    } else {
+      // Kokkos gives a kernel without a label the mangled name of its type.
+      EXPECT_TRUE(name.starts_with("tessera::") || name.starts_with("Kokkos::")) << name;
+      EXPECT_EQ(name.find_first_of("{}<>$"), std::string::npos) << name;
+      std::string const row = regions.empty() ? "" : regions.front();
+      std::string label = row;
+      if (std::size_t const slash = row.find('/'); slash != std::string::npos) label.replace(slash, 1, "::");
+      label = "tessera::" + label;
+      if (rows.contains(row)) {
+        EXPECT_TRUE(is_of(label, name) || name.starts_with("Kokkos::") || of_libraries.contains(row))
+            << name << " in " << row;
+        if (is_of(label, name) || of_libraries.contains(row)) with_kernels.insert(row);
+      } else {
+        for (std::string other : rows) {
+          other.replace(other.find('/'), 1, "::");
+          bool const of_roofs = row == "roofs" && other.starts_with("roofline::");
+          EXPECT_FALSE(!of_roofs && is_of("tessera::" + other, name))
+              << name << " outside of its row, in `" << row << "`";
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(regions.empty());
+  EXPECT_EQ(with_kernels, rows);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

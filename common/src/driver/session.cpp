@@ -265,20 +265,34 @@ class Session {
   // Roofs of another machine would be worse than none.
   void read_machine() {
     machine_ = read_machine_file(options_.machine);
+    std::optional<SpaceReport> only;
+    if (machine_.size() == 1) only = machine_.begin()->second;
     for (PlannedCase const& planned : plan_.cases) {
       for (Row const* row : planned.rows) {
+        bool const another = planned.app->info.measures_roofs;
+        // Another machine may have none of this one's spaces.
+        if (another && only) machine_.try_emplace(row->space, *only);
         auto const found = machine_.find(row->space);
         if (found == machine_.end()) {
           throw UserError("cannot use --machine " + options_.machine + " (it has no roofs of " + row->space +
                           "); write one with roofline --save-machine FILE, or choose a --space");
         }
         if (std::string const here = device_name(row->space); found->second.device != here) {
+          if (another) {
+            warn_once("the roofs of " + row->space + " are those of another device: " + found->second.device +
+                      ", from " + options_.machine);
+            continue;
+          }
           throw UserError("cannot use --machine " + options_.machine + " (its " + row->space + " is " +
                           found->second.device + ", here it is " + here +
                           "); write one with roofline --save-machine FILE");
         }
       }
     }
+  }
+
+  void warn_once(std::string const& text) {
+    if (std::ranges::find(warnings_, text) == warnings_.end()) warn(text);
   }
 
   // For people, and for those who read the report later.
@@ -562,7 +576,10 @@ class Session {
     report.name = space;
     report.device = device_name(space);
     report.concurrency = concurrency(space);
-    if (options_.machine.empty()) {
+    if (!options_.roof.empty()) {
+      report.machine_file = "--roof " + options_.roof;
+      report.roofs = options_.given_roofs;
+    } else if (options_.machine.empty()) {
       double const start = steady_seconds();
       measure(report);
       case_clock_ += steady_seconds() - start;  // it is not the row's
@@ -577,6 +594,7 @@ class Session {
 
   void measure(SpaceReport& report) {
     progress_.show("roofs of " + report.name);
+    Region const region("roofs");
     // More than any last-level cache holds, and on a GPU so much that the time of a launch does not count. Two such
     // buffers take at most a quarter of the free memory.
     double const bytes = std::min(is_host_space(report.name) ? 0x1p28 : 0x1p30,

@@ -71,6 +71,24 @@ Json ranks_json(RanksReport const& ranks) {
   return json;
 }
 
+Json kernels_json(std::vector<KernelUse> const& kernels) {
+  Json all = Json::array();
+  for (KernelUse const& use : kernels) {
+    Json json;
+    json["launches"] = use.launches;
+    json["teams"] = use.teams;
+    json["team_threads"] = use.team_threads;
+    json["registers_per_thread"] = use.registers;
+    json["local_bytes_per_thread"] = use.local_bytes;
+    json["static_scratch_bytes"] = use.static_scratch_bytes;
+    json["dynamic_scratch_bytes"] = use.dynamic_scratch_bytes;
+    json["teams_per_multiprocessor"] = use.teams_per_multiprocessor;
+    json["occupancy"] = number(use.occupancy);
+    all.push_back(json);
+  }
+  return all;
+}
+
 Json row_json(RowReport const& row) {
   Json json;
   json["app"] = row.app;
@@ -110,6 +128,7 @@ Json row_json(RowReport const& row) {
   json["warmup_launches"] = row.samples.warmups;
   json["launches_per_sample"] = row.samples.batch;
   json["samples_seconds"] = row.samples.seconds;
+  if (!row.kernels.empty()) json["kernels"] = kernels_json(row.kernels);
   if (row.ranks.count > 1) json["ranks"] = ranks_json(row.ranks);
   return json;
 }

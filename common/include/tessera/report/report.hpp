@@ -20,6 +20,7 @@
 #include <tessera/io/whole_file.hpp>
 #include <tessera/measure/roofs.hpp>
 #include <tessera/measure/sampling.hpp>
+#include <tessera/table/kernel_use.hpp>
 
 namespace tessera {
 
@@ -72,6 +73,7 @@ struct RowReport {
   double flops = 0;  ///< its least operations
   Roofs roofs;       ///< of the space
   std::optional<Prediction> prediction;
+  std::vector<KernelUse> kernels;  ///< of a launch on a GPU
 
   double rounding_steps = unknown;
   double worst_error_in_bounds = unknown;
@@ -122,7 +124,7 @@ struct SpaceReport {
   std::string device;
   int concurrency = 0;
   Roofs roofs;
-  std::string machine_file;  ///< where the roofs come from; empty if they were measured in this run
+  std::string machine_file;  ///< where the roofs come from, a path or "--roof ..."; empty: measured in this run
 };
 
 /// Names and values; true and false facts read "true" and "false".
