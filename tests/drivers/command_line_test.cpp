@@ -364,6 +364,111 @@ TEST_F(CommandLine, profilers_see_a_region_a_row_and_named_kernels) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
+// tessera compare
+// ---------------------------------------------------------------------------------------------------------------------
+
+TEST_F(CommandLine, compare_reads_reports_of_launches) {
+  ASSERT_EQ(run("map", {"--size", "2^16", "--samples", "3", "--min-time", "0", "--variant", "range,pointer", "--roof",
+                        "1e12,1e11", "--json", "r.json"})
+                .code,
+            0);
+  json const base = report();
+  ASSERT_GE(base["rows"].size(), 2u);
+  // Launches that differ by less than the threshold, and new ones whose first row takes 5% longer.
+  auto const write = [&](std::string const& name, double factor, int launch) {
+    json made = base;
+    for (json& row : made["rows"]) {
+      bool const slow = row["variant"] == "range";
+      row["seconds"] = 1e-3 * (1 + 1e-4 * launch) * (slow ? factor : 1.0);
+      row["share_of_roof"] = 0.5;
+    }
+    std::ofstream(path(name)) << made;
+  };
+  fs::create_directory(path("old"));
+  fs::create_directory(path("new"));
+  for (int i = 0; i < 5; ++i) {
+    write("old/" + std::to_string(i) + ".json", 1, i);
+    write("new/" + std::to_string(i) + ".json", 1.05, i);
+  }
+  Result const slower = run("tessera", {"compare", "old", "new", "--json", "c.json"});
+  EXPECT_EQ(slower.code, 1) << slower.err;
+  EXPECT_TRUE(has(slower.out, "5 old launches, 5 new"));
+  EXPECT_TRUE(has(slower.out, "1.050"));
+  EXPECT_TRUE(has(slower.last_line(), "TESSERA compare rows=" + std::to_string(base["rows"].size()) + " slower="));
+  json const written = report("c.json");
+  EXPECT_EQ(written["schema"], "tessera-comparison/1");
+  EXPECT_EQ(written["rows"][0]["verdict"], "slower");
+  EXPECT_EQ(written["rows"][0]["variant"], "range");
+  EXPECT_NEAR(written["rows"][0]["ratio"]["value"].get<double>(), 1.05, 1e-9);
+  EXPECT_GT(written["rows"][0]["ratio"]["low"].get<double>(), 1.045);
+  EXPECT_EQ(written["rows"].back()["verdict"], "same");
+  EXPECT_EQ(run("tessera", {"compare", "new", "old"}).code, 0);  // faster
+  EXPECT_EQ(run("tessera", {"compare", "old/0.json", "old/1.json", "--to", "old/2.json", "old/3.json"}).code, 0);
+  EXPECT_EQ(run("tessera", {"compare", "old", "new", "--threshold", "10"}).code, 0);
+  EXPECT_EQ(run("tessera", {"compare", "old/0.json", "new/0.json"}).code, 0);  // of one launch nothing is known
+  EXPECT_FALSE(has(run("tessera", {"compare", "old", "old"}).out, "pointer"));
+  EXPECT_TRUE(has(run("tessera", {"compare", "old", "old", "--all"}).out, "pointer"));
+  // A row that is wrong now.
+  json broken = base;
+  broken["rows"][0]["status"] = "failed";
+  std::ofstream(path("new/0.json")) << broken;
+  EXPECT_EQ(run("tessera", {"compare", "new", "new"}).code, 1);
+
+  json endless = base;
+  endless["system"]["finished"] = nullptr;
+  std::ofstream(path("endless.json")) << endless;
+  std::ofstream(path("text.json")) << "text";
+  std::ofstream(path("other.json")) << R"({"schema": "tessera-machine/1"})";
+  std::ofstream(path("part.json")) << R"({"schema": "tessera-report/1", "rows": []})";
+  for (auto const& [file, why] : std::vector<std::pair<std::string, std::string>>{{"endless.json", "has not ended"},
+                                                                                  {"text.json", "no JSON object"},
+                                                                                  {"other.json", "schema"},
+                                                                                  {"part.json", "not whole"},
+                                                                                  {"none.json", "no such file"}}) {
+    expect_mistake("tessera", {"compare", "old", file}, why);
+  }
+  fs::create_directory(path("empty"));
+  expect_mistake("tessera", {"compare", "old", "empty"}, "no files *.json");
+  expect_mistake("tessera", {"compare", "old"}, "which reports are old");
+  expect_mistake("tessera", {"compare", "old", "new", "old"}, "which reports are old");
+  expect_mistake("tessera", {"compare", "old", "--to"}, "which reports are old");
+  expect_mistake("tessera", {"compare", "old", "new", "--treshold", "1"}, "did you mean `--threshold`?");
+  expect_mistake("tessera", {"compare", "old", "new", "--threshold", "x"}, "bad value `x` for --threshold");
+  expect_mistake("tessera", {"compare", "old", "new", "--threshold"}, "no value for --threshold");
+  expect_mistake("tessera", {"compare", "old", "new", "--", "--size", "4"}, "nothing to launch");
+}
+
+TEST_F(CommandLine, compare_launches_programs_in_turns) {
+  std::string const map = std::string(TESSERA_BIN_DIR) + "/map";
+  Names const few{"--", "--size",     "2^12", "--variant", "range",    "--samples",
+                  "3",  "--min-time", "0",    "--roof",    "1e12,1e11"};
+  auto const with = [&](Names arguments) {
+    arguments.insert(arguments.end(), few.begin(), few.end());
+    return arguments;
+  };
+  // Verdicts on so small a row are anybody's; what is launched is not.
+  Result const both = run("tessera", with({"compare", "--run", map, map, "--launches", "2", "--keep", "kept"}));
+  EXPECT_LE(both.code, 1) << both.err;
+  EXPECT_TRUE(has(both.out, "2 old launches, 2 new"));
+  EXPECT_TRUE(has(both.err, "launch 4 of 4"));
+  EXPECT_EQ(files(), (Names{"kept", "kept/01-old.json", "kept/02-new.json", "kept/03-new.json", "kept/04-old.json"}));
+  Result const self = run("tessera", with({"compare", "--self-test", map, "--launches", "2"}));
+  EXPECT_LE(self.code, 1) << self.err;
+  EXPECT_TRUE(has(self.out, "4 launches of one build, 4 comparisons: "));
+
+  Result const absent = run("tessera", with({"compare", "--self-test", "./absent", "--launches", "2"}));
+  EXPECT_EQ(absent.code, 2);
+  EXPECT_TRUE(has(absent.err, "cannot start ./absent"));
+  Result const wrong = run("tessera", {"compare", "--self-test", map, "--", "--sise", "4"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_TRUE(has(wrong.err, "unknown option `--sise`"));
+  expect_mistake("tessera", with({"compare", "--run", map}), "no value for --run");
+  expect_mistake("tessera", with({"compare", "--self-test", map, "--launches", "0"}), "bad value `0` for --launches");
+  expect_mistake("tessera", {"compare", "--run", map, map, "r.json"}, "unexpected argument `r.json`");
+  expect_mistake("tessera", {"compare", "--run", map, map, "--", "--json", "x"}, "--json after `--`");
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
 // Mistakes
 // ---------------------------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@
 #include <tessera/report/table.hpp>
 #include <tessera/table/app.hpp>
 
+#include "compare.hpp"
 #include "session.hpp"
 
 namespace tessera {
@@ -117,6 +118,7 @@ std::string suite_help() {
          "  tessera run all --inputs DIR        run each on the cases DIR/<app>/*.h5\n"
          "  tessera run all --digest            one screen instead of the tables\n"
          "  tessera run --sweep NAME [options]  the cases of a benchmark table; names in `tessera list`\n"
+         "  tessera compare OLD NEW             reports of two builds: what became slower (tessera compare --help)\n"
          "  tessera roof PEAK,BANDWIDTH [X...]  the ridge of these roofs, and what they allow at X operations a byte\n"
          "  tessera --help | --version\n"
          "\n"
@@ -220,7 +222,7 @@ App const* app_of_sweep(std::vector<App> const& apps, std::vector<std::string> c
 
 int run_suite_command(std::vector<App> const& apps, std::vector<std::string> const& arguments,
                       std::string const& typed) {
-  if (arguments.empty()) throw UserError("no command (there are list, run, roof, help); see tessera --help");
+  if (arguments.empty()) throw UserError("no command (there are list, run, compare, roof, help); see tessera --help");
   std::string const& command = arguments[0];
   auto const expect_end = [&](std::size_t count) {
     if (arguments.size() > count) {
@@ -251,7 +253,8 @@ int run_suite_command(std::vector<App> const& apps, std::vector<std::string> con
     std::cout << roof_text({arguments.begin() + 1, arguments.end()}) << std::flush;
     return 0;
   }
-  if (command != "run") throw UserError(unknown_name("command", command, {"list", "run", "roof", "help"}));
+  if (command == "compare") return comparison::run_compare({arguments.begin() + 1, arguments.end()});
+  if (command != "run") throw UserError(unknown_name("command", command, {"list", "run", "compare", "roof", "help"}));
   if (arguments.size() < 2 || arguments[1].starts_with('-')) {
     if (arguments.size() > 1 && (arguments[1] == "--help" || arguments[1] == "-h")) {
       std::cout << suite_help() << std::flush;
