@@ -17,6 +17,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -26,6 +27,8 @@
 #include <nlohmann/json.hpp>
 
 #include <tessera/io/hdf5.hpp>
+
+#include "json_schema.hpp"
 
 namespace {
 
@@ -364,6 +367,90 @@ TEST_F(CommandLine, profilers_see_a_region_a_row_and_named_kernels) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
+// What scripts read
+// ---------------------------------------------------------------------------------------------------------------------
+
+// Real reports of this build: generated cases and files, rows that pass and that are skipped, roofs measured and given.
+TEST_F(CommandLine, reports_are_as_the_schema_says) {
+  fs::path const source(TESSERA_SOURCE_DIR);
+  json const schema = json::parse(std::ifstream(source / "common/schemas/tessera-report-1.json"));
+  write_map_case<float>("a.h5", {1, 2, 3}, {2, 3, 4});
+  Names const quick{"--samples", "2", "--min-time", "0", "--json", "r.json"};
+  for (Names arguments : {Names{"run", "all", "--size", "0,3000"}, Names{"run", "map", "--input", "a.h5", "--c", "1"},
+                          Names{"run", "dot", "--size", "100", "--roof", "1e12,1e11", "--cold"}}) {
+    arguments.insert(arguments.end(), quick.begin(), quick.end());
+    Result const result = run("tessera", arguments);
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(tessera::testing::schema_faults(schema, report()), Names{});
+  }
+  // What the schema is for: none of these is a report.
+  json const good = report();
+  auto const faults_of = [&](auto const& spoil) {
+    json spoilt = good;
+    spoil(spoilt);
+    return tessera::testing::schema_faults(schema, spoilt).size();
+  };
+  EXPECT_EQ(faults_of([](json&) {}), 0u);
+  EXPECT_EQ(faults_of([](json& it) { it["schema"] = "tessera-report/2"; }), 1u);
+  EXPECT_EQ(faults_of([](json& it) { it["rows"][0].erase("seconds"); }), 1u);
+  EXPECT_EQ(faults_of([](json& it) { it["rows"][0]["sceonds"] = 1; }), 1u);
+  EXPECT_EQ(faults_of([](json& it) { it["rows"][0]["seconds"] = "1"; }), 1u);
+  EXPECT_EQ(faults_of([](json& it) { it["rows"][0]["status"] = "pased"; }), 1u);
+  EXPECT_EQ(faults_of([](json& it) { it["rows"][0]["elements"] = -1; }), 1u);
+  EXPECT_EQ(faults_of([](json& it) { it["rows"][0]["kernels"] = json::array({json::object()}); }), 9u);
+  EXPECT_EQ(faults_of([](json& it) { it["input"][0]["dtype"] = nullptr; }), 1u);
+  EXPECT_EQ(faults_of([](json& it) { it["system"]["spaces"].begin()->erase("device"); }), 1u);
+  EXPECT_EQ(faults_of([](json& it) { it.erase("build"); }), 1u);
+}
+
+TEST_F(CommandLine, a_line_a_row) {
+  Result const result =
+      run("tessera", {"run", "map,dot", "--size", "3000", "--samples", "2", "--min-time", "0", "--variant",
+                      "range,kernels", "--lines", "--json", "r.json", "--log", "tables.txt"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(has(result.err, "warning: only 2 samples a row"));
+  json const rows = report()["rows"];
+  std::istringstream lines(result.out);
+  std::string line;
+  for (json const& row : rows) {
+    ASSERT_TRUE(std::getline(lines, line));
+    std::istringstream words(line);
+    std::string first, second;
+    words >> first >> second;
+    EXPECT_EQ(first + " " + second, "TESSERA row");
+    Names names;
+    std::map<std::string, std::string> values;
+    for (std::string word; words >> word;) {
+      std::size_t const equals = word.find('=');
+      ASSERT_NE(equals, std::string::npos) << line;
+      names.push_back(word.substr(0, equals));
+      values[names.back()] = word.substr(equals + 1);
+    }
+    EXPECT_EQ(names, (Names{"app", "variant", "space", "dtype", "size", "ranks", "seconds", "bytes_per_second",
+                            "share_of_roof", "checked", "status"}));
+    for (char const* name : {"app", "variant", "space", "dtype", "status"})
+      EXPECT_EQ(values[name], row[name].get<std::string>()) << line;
+    EXPECT_EQ(values["size"], "3000");
+    EXPECT_EQ(values["ranks"], "1");
+    for (char const* name : {"seconds", "bytes_per_second", "share_of_roof"}) {
+      if (row[name].is_null()) {
+        EXPECT_EQ(values[name], "-") << line;
+      } else {
+        EXPECT_EQ(std::stod(values[name]), row[name].get<double>()) << line;
+      }
+    }
+    EXPECT_EQ(values["checked"], row["status"] == "passed" ? "exact" : "-") << line;
+  }
+  ASSERT_TRUE(std::getline(lines, line));
+  EXPECT_TRUE(line.starts_with("TESSERA rows=" + std::to_string(rows.size()) + " ")) << line;
+  EXPECT_FALSE(std::getline(lines, line));
+  std::ostringstream tables;
+  tables << std::ifstream(path("tables.txt")).rdbuf();
+  EXPECT_TRUE(has(tables.str(), "variant"));
+  expect_mistake("map", {"--lines", "--digest"}, "conflicting options --lines and --digest");
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
 // tessera compare
 // ---------------------------------------------------------------------------------------------------------------------
 
@@ -440,18 +527,25 @@ TEST_F(CommandLine, compare_reads_reports_of_launches) {
 
 TEST_F(CommandLine, compare_launches_programs_in_turns) {
   std::string const map = std::string(TESSERA_BIN_DIR) + "/map";
-  Names const few{"--", "--size",     "2^12", "--variant", "range",    "--samples",
-                  "3",  "--min-time", "0",    "--roof",    "1e12,1e11"};
+  std::string const dot = std::string(TESSERA_BIN_DIR) + "/dot";
+  Names const few{"--", "--size", "2^12", "--samples", "3", "--min-time", "0", "--roof", "1e12,1e11"};
   auto const with = [&](Names arguments) {
     arguments.insert(arguments.end(), few.begin(), few.end());
     return arguments;
   };
-  // Verdicts on so small a row are anybody's; what is launched is not.
-  Result const both = run("tessera", with({"compare", "--run", map, map, "--launches", "2", "--keep", "kept"}));
-  EXPECT_LE(both.code, 1) << both.err;
+  // Two programs that share no row.
+  Result const both = run("tessera", with({"compare", "--run", map, dot, "--launches", "2", "--keep", "kept"}));
+  EXPECT_EQ(both.code, 1) << both.err;
   EXPECT_TRUE(has(both.out, "2 old launches, 2 new"));
+  EXPECT_TRUE(has(both.out, "rows verified in the new reports alone"));
+  EXPECT_FALSE(has(both.last_line(), "unverified=0"));
   EXPECT_TRUE(has(both.err, "launch 4 of 4"));
   EXPECT_EQ(files(), (Names{"kept", "kept/01-old.json", "kept/02-new.json", "kept/03-new.json", "kept/04-old.json"}));
+  for (std::string const file : {"kept/01-old.json", "kept/04-old.json"})
+    EXPECT_EQ(report(file)["rows"][0]["app"], "map");
+  for (std::string const file : {"kept/02-new.json", "kept/03-new.json"})
+    EXPECT_EQ(report(file)["rows"][0]["app"], "dot");
+  // Verdicts on so small rows are anybody's.
   Result const self = run("tessera", with({"compare", "--self-test", map, "--launches", "2"}));
   EXPECT_LE(self.code, 1) << self.err;
   EXPECT_TRUE(has(self.out, "4 launches of one build, 4 comparisons: "));

@@ -116,6 +116,7 @@ std::vector<OptionEntry> option_table(Command const& command) {
   table.push_back({results, "--digest", "",
                    "instead of the tables a line a mini-app, failures with the command that repeats them, what to try "
                    "next"});
+  table.push_back({results, "--lines", "", "instead of the tables a line `TESSERA row ...` a row, for scripts"});
   table.push_back({results, "--log", "FILE", "write the tables to this file, with --digest or beside stdout"});
 
   table.push_back({other, "--list", "", "print variants, spaces and dtypes of this build and stop"});

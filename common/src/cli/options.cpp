@@ -418,6 +418,8 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
   if (given.contains("--log")) options.log = text("--log");
   options.digest = given.contains("--digest");
   refuse_both(given, "--machine", "--save-machine", "the one reads the roofs that the other measures");
+  refuse_both(given, "--lines", "--digest", "each stands in the place of the tables");
+  options.lines = given.contains("--lines");
   refuse_both(given, "--machine", "--roof", "both say what the roofs are");
   refuse_both(given, "--save-machine", "--roof", "nothing is measured that could be saved");
   if (given.contains("--machine")) options.machine = text("--machine");

@@ -194,7 +194,7 @@ class Session {
     if (options.digest) {
       digest_.emplace(std::cout, app_names(plan), different(plan, [](Row const& row) { return row.space; }),
                       different(plan, [](Row const& row) { return name_of(row.dtype); }));
-    } else {
+    } else if (!options.lines) {
       sinks_.add(std::cout);
     }
     if (!options.log.empty()) log_file_ = std::make_unique<WholeFile>("--log", options.log);
@@ -520,6 +520,8 @@ class Session {
     double const now = steady_seconds();
     progress_.row_done(row_cost(planned), now - std::exchange(case_clock_, now));
     table_.add_row(report);
+    if (options_.lines)
+      std::cout << row_line(report, planned.path.empty() ? std::optional(planned.size) : std::nullopt) << std::endl;
     if (digest_) {
       bool const to_repeat = report.status == Status::failed || report.status == Status::weak;
       digest_->add_row(report,
@@ -644,6 +646,11 @@ class Session {
     text_ << report_.last_line() << std::endl;
     if (log_.is_open() && !log_)
       complain("cannot write --log " + log_file_->path() + " (it is not complete); free some space");
+    if (options_.lines) {
+      for (std::string const& warning : warnings_)
+        std::cerr << command_.program << ": warning: " << one_line(warning) << std::endl;
+      std::cout << report_.last_line() << std::endl;
+    }
     if (digest_) {
       finish_digest();
       if (signal != 0) std::cout << "interrupted: these are the rows that were done\n";

@@ -1,5 +1,6 @@
 #include <tessera/report/report.hpp>
 
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -149,6 +150,21 @@ std::string joined_lines(std::vector<std::string> const& lines) {
 }
 
 }  // namespace
+
+std::string row_line(RowReport const& row, std::optional<std::size_t> size) {
+  auto const text = [](double value) {
+    if (!std::isfinite(value)) return std::string("-");
+    char buffer[32];
+    auto const end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+    return std::string(buffer, end);
+  };
+  std::string const checked = row.checked_relative_error == 0 ? "exact" : text(row.checked_relative_error);
+  return "TESSERA row app=" + row.app + " variant=" + row.variant + " space=" + row.space +
+         " dtype=" + std::string(name_of(row.dtype)) + " size=" + (size ? std::to_string(*size) : "-") +
+         " ranks=" + std::to_string(row.ranks.count) + " seconds=" + text(row.seconds()) +
+         " bytes_per_second=" + text(row.bytes_per_second()) + " share_of_roof=" + text(row.share_of_roof()) +
+         " checked=" + checked + " status=" + std::string(name_of(row.status));
+}
 
 double RowReport::seconds() const { return samples.seconds.empty() ? unknown : statistics(samples.seconds).median; }
 

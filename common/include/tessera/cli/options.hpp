@@ -47,6 +47,7 @@ struct Options {
   std::string json;          ///< --json, or empty
   std::string log;           ///< --log, or empty
   bool digest = false;       ///< --digest
+  bool lines = false;        ///< --lines
   std::string machine;       ///< --machine, or empty: measure
   std::string save_machine;  ///< --save-machine, or empty
   std::string roof;          ///< --roof as it was given, or empty

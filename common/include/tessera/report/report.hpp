@@ -127,6 +127,12 @@ struct SpaceReport {
   std::string machine_file;  ///< where the roofs come from, a path or "--roof ..."; empty: measured in this run
 };
 
+/// A row as `--lines` prints it, for scripts; the names and their order stay as they are:
+/// "TESSERA row app=map variant=range space=openmp dtype=float size=1024 ranks=1 seconds=1.5e-06 bytes_per_second=5.5e+09
+/// share_of_roof=0.25 checked=exact status=passed". What is unknown, and the size of a case from a file, is "-"; `checked` is
+/// "exact" or a relative error.
+[[nodiscard]] std::string row_line(RowReport const& row, std::optional<std::size_t> size);
+
 /// Names and values; true and false facts read "true" and "false".
 using Facts = std::map<std::string, std::string>;
 
