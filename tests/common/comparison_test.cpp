@@ -167,6 +167,25 @@ TEST(Comparison, launches_that_agree_are_the_same) {
   EXPECT_NEAR(comparison.rows.front().of_roof.value, 1, 0.01);
 }
 
+// Of many rows some differ by chance: the same launches say less of a row among 200 than of one alone.
+TEST(Comparison, many_rows_are_corrected_for) {
+  Made made(6);
+  auto const before = made.launches(5, 200, 0.01);
+  auto const after = made.launches(5, 200, 0.01);
+  auto const alone = [](std::vector<Launch> launches) {
+    for (Launch& launch : launches) std::erase_if(launch.rows, [](auto const& row) { return row.first != "row 7"; });
+    return launches;
+  };
+  ComparedRow const one = compare(alone(before), alone(after), {}).rows.front();
+  Comparison const many = compare(before, after, {});
+  auto const found =
+      std::ranges::find_if(many.rows, [](ComparedRow const& row) { return row.row.variant == "variant7"; });
+  ASSERT_NE(found, many.rows.end());
+  EXPECT_EQ(found->time.value, one.time.value);
+  EXPECT_LT(found->time.low, one.time.low);
+  EXPECT_GT(found->time.high, one.time.high);
+}
+
 TEST(Comparison, rows_that_are_not_right_any_more) {
   Made made(4);
   auto const before = made.launches(5, 4, 0.2);
