@@ -9,6 +9,7 @@ set_property(CACHE TESSERA_DEPS_SOURCE PROPERTY STRINGS auto installed release)
 set(TESSERA_KOKKOS_KERNELS "auto" CACHE STRING "Library variants: auto (if installed), ON (needed; fetched if missing), OFF")
 set_property(CACHE TESSERA_KOKKOS_KERNELS PROPERTY STRINGS auto ON OFF)
 option(TESSERA_ENABLE_MPI "Several ranks with MPI" OFF)
+set(TESSERA_ENABLE_NCCL "AUTO" CACHE STRING "NCCL or RCCL beside MPI, in a build for GPUs: AUTO (if it is found), ON, OFF")
 
 if(NOT TESSERA_DEPS_SOURCE MATCHES "^(auto|installed|release)$")
   message(FATAL_ERROR "TESSERA_DEPS_SOURCE is '${TESSERA_DEPS_SOURCE}' (unknown); choose auto, installed or release")
@@ -190,6 +191,27 @@ if(TESSERA_ENABLE_MPI)
   tessera_took(MPI "${MPI_CXX_VERSION} (installed)")
 else()
   tessera_took(MPI "off (TESSERA_ENABLE_MPI is OFF)")
+endif()
+
+# --- NCCL or RCCL: from GPU to GPU, beside MPI ---------------------------------------------------------------------------
+# Some packages (of Python, for one) have only the library's name with its version.
+if(TESSERA_ENABLE_MPI AND (Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP) AND NOT TESSERA_ENABLE_NCCL STREQUAL "OFF")
+  if(Kokkos_ENABLE_CUDA)
+    find_path(NCCL_INCLUDE_DIR nccl.h PATH_SUFFIXES include)
+    find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2 PATH_SUFFIXES lib)
+  else()
+    find_path(NCCL_INCLUDE_DIR rccl/rccl.h PATH_SUFFIXES include)
+    find_library(NCCL_LIBRARY NAMES rccl librccl.so.1 PATH_SUFFIXES lib)
+  endif()
+  if(NCCL_INCLUDE_DIR AND NCCL_LIBRARY)
+    set(TESSERA_HAVE_NCCL TRUE)
+    tessera_took(NCCL "${NCCL_LIBRARY} (installed)")
+  elseif(TESSERA_ENABLE_NCCL STREQUAL "ON")
+    message(FATAL_ERROR "NCCL was not found (TESSERA_ENABLE_NCCL is ON); name its prefix in CMAKE_PREFIX_PATH, or configure "
+                        "with TESSERA_ENABLE_NCCL=OFF")
+  else()
+    tessera_took(NCCL "none (ranks copy through host memory, unless MPI takes device pointers)")
+  endif()
 endif()
 
 # --- Kokkos Kernels ---------------------------------------------------------------------------------------------------

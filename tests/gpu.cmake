@@ -25,6 +25,8 @@ foreach(part RANGE 3)
     ENVIRONMENT GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=${part})
 endforeach()
 
+tessera_add_gpu_test(memory COMMAND memory_tests)
+
 # Every row of every mini-app, its variants that are wrong on purpose, and many runs of what may depend on the order in
 # which tiles arrive.
 foreach(program IN LISTS app_test_programs)

@@ -13,6 +13,7 @@
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/ranks/part.hpp>
 
 namespace tessera::attention {
 
@@ -82,6 +83,17 @@ struct Attention {
   /// addition each, and as much again to bring what was summed before to a larger maximum.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     return 12.0 * static_cast<double>(input[1][0]) + 12;
+  }
+
+  /// On several ranks all lie in blocks of rows: queries with their answers, keys with their values.
+  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) {
+    return {Split::rows, Split::rows, Split::rows};
+  }
+  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
+  /// An answer needs its query, all keys and all values.
+  [[nodiscard]] static std::vector<ranks::Box> needs(std::vector<Shape> const& input,
+                                                     std::vector<ranks::Box> const& output) {
+    return {output[0], ranks::whole_box(input[1]), ranks::whole_box(input[2])};
   }
 
   template <class T>

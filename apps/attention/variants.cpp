@@ -23,10 +23,11 @@ VariantRows query_by_query();
 VariantRows fused_online();
 VariantRows split_sequence();
 VariantRows kernels();
+VariantRows distributed();
 
 App app() {
   return make_app<Attention>(
-      {stored_scores(), composed(), query_by_query(), fused_online(), split_sequence(), kernels()});
+      {stored_scores(), composed(), query_by_query(), fused_online(), split_sequence(), kernels(), distributed()});
 }
 
 std::vector<ParameterSpec> Attention::parameters() {

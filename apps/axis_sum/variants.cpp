@@ -13,6 +13,7 @@ namespace tessera::axis_sum {
 
 VariantRows team_reduce();
 VariantRows tree();
+VariantRows tree_pairs();
 VariantRows team_per_row();
 VariantRows lanes_per_row();
 VariantRows split_rows();
@@ -22,8 +23,8 @@ VariantRows kernels();
 VariantRows distributed();
 
 App app() {
-  return make_app<AxisSum>({team_reduce(), tree(), team_per_row(), lanes_per_row(), split_rows(), columns_two_stage(),
-                            columns_atomic(), kernels(), distributed()});
+  return make_app<AxisSum>({team_reduce(), tree(), tree_pairs(), team_per_row(), lanes_per_row(), split_rows(),
+                            columns_two_stage(), columns_atomic(), kernels(), distributed()});
 }
 
 std::vector<ParameterSpec> AxisSum::parameters() {

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// bias_add: y[r, o] = x[r, o] + bias[o].
+/// bias_add: y[row, col] = x[row, col] + bias[col].
 
 #include <array>
 #include <cstddef>
@@ -15,6 +15,7 @@
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/ranks/part.hpp>
 
 namespace tessera::bias_add {
 
@@ -80,8 +81,20 @@ struct BiasAdd {
   /// One addition.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 1; }
 
+  /// On several ranks: rows; the bias is on all of them.
+  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows, Split::whole}; }
+  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
+
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
+
+  /// A row needs nothing of others.
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference_of_part(Input<T, Kokkos::HostSpace> const& input,
+                                                                    std::vector<ranks::Block> const&,
+                                                                    ranks::Part const&) {
+    return reference<T>(input);
+  }
 };
 
 /// What every variant does to an element and its bias; integers wrap.

@@ -15,8 +15,9 @@ VariantRows mdrange();
 VariantRows blocked();
 VariantRows held_bias();
 VariantRows vector();
+VariantRows distributed();
 
-App app() { return make_app<BiasAdd>({mdrange(), blocked(), held_bias(), vector()}); }
+App app() { return make_app<BiasAdd>({mdrange(), blocked(), held_bias(), vector(), distributed()}); }
 
 std::vector<ParameterSpec> BiasAdd::parameters() {
   return {

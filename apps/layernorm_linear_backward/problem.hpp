@@ -84,6 +84,14 @@ struct LayernormLinearBackward : LinearLayerProblem {
     return {.bytes = elements * static_cast<double>(size_of(dtype)), .flops = 4 * rows * hidden * outputs};
   }
 
+  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) {
+    return {Split::rows, Split::whole, Split::whole, Split::whole, Split::rows};
+  }
+  /// The gradients of the parameters are on all ranks.
+  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) {
+    return {Split::rows, Split::whole, Split::whole, Split::whole, Split::whole};
+  }
+
   /// The worst order: see chain().
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     double const rows = static_cast<double>(input[0][0]);

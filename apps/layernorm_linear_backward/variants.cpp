@@ -11,7 +11,10 @@ VariantRows unfused();
 VariantRows fused_atomic();
 VariantRows atomic_columns();
 VariantRows two_stage();
+VariantRows distributed();
 
-App app() { return make_app<LayernormLinearBackward>({unfused(), fused_atomic(), atomic_columns(), two_stage()}); }
+App app() {
+  return make_app<LayernormLinearBackward>({unfused(), fused_atomic(), atomic_columns(), two_stage(), distributed()});
+}
 
 }  // namespace tessera::layernorm_linear_backward

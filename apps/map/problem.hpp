@@ -19,6 +19,7 @@ namespace tessera::map {
 
 struct Parameters {
   double c = 10;
+  std::int64_t tile = 0;  ///< elements; 0: the variant's choice
   std::int64_t team = 0;  ///< threads; 0: the variant's choice
 
   [[nodiscard]] static Parameters from(ParameterMap const& map);

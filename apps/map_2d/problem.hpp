@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// map_2d: out[r, col] = a[r, col] + c.
+/// map_2d: out[row, col] = a[row, col] + c.
 
 #include <cstdint>
 #include <vector>
@@ -17,6 +17,7 @@ namespace tessera::map_2d {
 struct Parameters {
   double c = 10;
   std::int64_t rows = 0;  ///< of generated input; 0: about square
+  std::int64_t tile = 0;  ///< rows and columns of a tile; 0: the variant's choice
   std::int64_t team = 0;  ///< threads; 0: the variant's choice
 
   [[nodiscard]] static Parameters from(ParameterMap const& map);

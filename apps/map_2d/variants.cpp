@@ -16,18 +16,27 @@ VariantRows mdrange();
 VariantRows blocked();
 VariantRows pointer();
 VariantRows team_tiles();
+VariantRows team_guarded();
 VariantRows layout_left();
 VariantRows vector();
 VariantRows distributed();
 
 App app() {
-  return make_app<Map2d>({mdrange(), blocked(), pointer(), team_tiles(), layout_left(), vector(), distributed()});
+  return make_app<Map2d>(
+      {mdrange(), blocked(), pointer(), team_tiles(), team_guarded(), layout_left(), vector(), distributed()});
 }
 
 std::vector<ParameterSpec> Map2d::parameters() {
   return {
       {.name = "c", .help = "the constant that is added", .default_value = 10.0, .choices = {}},
       rows_parameter(),
+      {.name = "tile",
+       .help = "rows and columns of a tile (team_tiles, team_guarded); 0: the variant's choice",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 10,
+       .sweep = true},
       team_parameter(),
   };
 }
@@ -35,6 +44,7 @@ std::vector<ParameterSpec> Map2d::parameters() {
 Parameters Parameters::from(ParameterMap const& map) {
   return {.c = std::get<double>(map.at("c")),
           .rows = std::get<std::int64_t>(map.at("rows")),
+          .tile = std::get<std::int64_t>(map.at("tile")),
           .team = std::get<std::int64_t>(map.at("team"))};
 }
 

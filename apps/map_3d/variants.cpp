@@ -18,8 +18,9 @@ VariantRows mdrange();
 VariantRows padded();
 VariantRows nested();
 VariantRows vector();
+VariantRows distributed();
 
-App app() { return make_app<Map3d>({mdrange(), padded(), nested(), vector()}); }
+App app() { return make_app<Map3d>({mdrange(), padded(), nested(), vector(), distributed()}); }
 
 std::vector<ParameterSpec> Map3d::parameters() {
   return {

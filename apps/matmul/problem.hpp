@@ -14,6 +14,7 @@
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/ranks/part.hpp>
 
 namespace tessera::matmul {
 
@@ -21,11 +22,12 @@ struct Matmul {
   static constexpr AppInfo info{.name = "matmul", .summary = "c[i, j] = sum_k a[i, k] * b[k, j]"};
 
   struct Parameters {
-    std::int64_t m = 0;     ///< rows of the generated a and c; 0: from the size
-    std::int64_t n = 0;     ///< columns of the generated b and c; 0: from the size
-    std::int64_t k = 0;     ///< columns of the generated a, rows of b; 0: from the size
-    std::int64_t tile = 0;  ///< edge of a square tile in scratch; 0: the variant's choice
-    std::int64_t team = 0;  ///< threads; 0: the variant's choice
+    std::int64_t m = 0;          ///< rows of the generated a and c; 0: from the size
+    std::int64_t n = 0;          ///< columns of the generated b and c; 0: from the size
+    std::int64_t k = 0;          ///< columns of the generated a, rows of b; 0: from the size
+    std::int64_t tile = 0;       ///< edge of a square tile in scratch; 0: the variant's choice
+    std::int64_t team = 0;       ///< threads; 0: the variant's choice
+    std::int64_t grid_rows = 0;  ///< of the grid of ranks; 0: what moves the least
 
     [[nodiscard]] static Parameters from(ParameterMap const& map);
   };
@@ -80,6 +82,18 @@ struct Matmul {
   /// In any order: a product, then K - 1 additions one after the other (adding to zero is exact); or K fused ones.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     return static_cast<double>(input[0][1]);
+  }
+
+  /// On several ranks a, b and c lie in blocks of rows and columns over one grid of ranks.
+  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::grid, Split::grid}; }
+  [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::grid}; }
+  /// The grid of all ranks of which the fewest elements move, and no rank is without a part of c if that can be; with
+  /// parameters.grid_rows one of so many rows. Throws UserError if `ranks` cannot be divided by these.
+  [[nodiscard]] static ranks::Grid grid(std::vector<Shape> const& input, Parameters const& parameters, int ranks);
+  /// A block of c needs its rows of a and its columns of b.
+  [[nodiscard]] static std::vector<ranks::Box> needs(std::vector<Shape> const& input,
+                                                     std::vector<ranks::Box> const& output) {
+    return {{output[0].rows, {0, input[0][1]}}, {{0, input[1][0]}, output[0].cols}};
   }
 
   template <class T>

@@ -230,11 +230,12 @@ struct TensorProduct {
                 int const row = first_row + s * Unit::rows + Unit::row_of_c(lane, i);
                 int const col = first_col + j * Unit::cols + Unit::col_of_c(lane, i);
                 if (row >= place.row_count) continue;
+                if (col >= place.col_count) continue;
                 float* const to = &c(place.row + row, place.col + col);
                 if constexpr (Width == 4) {  // two neighbours at once: rows of c have an even number of elements
-                  if (col < place.col_count) collective::pack_at<2>(to) = {sum.at[i], sum.at[i + 1]};
+                  collective::pack_at<2>(to) = {sum.at[i], sum.at[i + 1]};
                 } else {
-                  if (col < place.col_count) to[0] = sum.at[i];
+                  to[0] = sum.at[i];
                   if (col + 1 < place.col_count) to[1] = sum.at[i + 1];
                 }
               }
@@ -277,7 +278,7 @@ class TensorPlan {
     }
     if (outside(exec, input.a) + outside(exec, input.b) > 0) {
       throw Skip(
-          "elements of 2^-100 to 2^126, or 0 (tf32 has fewer than 11 bits below, and may round to infinity above)");
+          "elements of 2^-50 to 2^126, or 0 (the unit's products may underflow below, and tf32 may round to infinity above)");
     }
     tiles_ = {.rows = input.a.extent(0),
               .cols = input.b.extent(1),

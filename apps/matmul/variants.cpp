@@ -25,10 +25,11 @@ VariantRows register_tile();
 VariantRows tensor_tf32();
 VariantRows tensor_3xtf32();
 VariantRows kernels();
+VariantRows distributed();
 
 App app() {
   return make_app<Matmul>({naive(), scratch(), tiled(), tiled_overlap(), tiled_async(), register_tile(), tensor_tf32(),
-                           tensor_3xtf32(), kernels()});
+                           tensor_3xtf32(), kernels(), distributed()});
 }
 
 namespace {
@@ -69,12 +70,23 @@ std::vector<ParameterSpec> Matmul::parameters() {
        .maximum = 1 << 20,
        .sweep = true},
       team_parameter(),
+      {.name = "grid-rows",
+       .help = "rows of the grid of ranks of distributed, a divisor of their number; 0: what moves the least",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 20},
   };
 }
 
 Matmul::Parameters Matmul::Parameters::from(ParameterMap const& map) {
   auto const number = [&](char const* name) { return std::get<std::int64_t>(map.at(name)); };
-  return {.m = number("m"), .n = number("n"), .k = number("k"), .tile = number("tile"), .team = number("team")};
+  return {.m = number("m"),
+          .n = number("n"),
+          .k = number("k"),
+          .tile = number("tile"),
+          .team = number("team"),
+          .grid_rows = number("grid-rows")};
 }
 
 std::vector<Shape> Matmul::input_shapes(std::size_t size, Parameters const& parameters) {
@@ -94,6 +106,36 @@ std::vector<Shape> Matmul::input_shapes(std::size_t size, Parameters const& para
   std::size_t const n = extent(parameters.n);
   std::size_t const k = extent(parameters.k);
   return {{m, k}, {k, n}};
+}
+
+ranks::Grid Matmul::grid(std::vector<Shape> const& input, Parameters const& parameters, int ranks) {
+  auto const m = static_cast<double>(input[0][0]);
+  auto const n = static_cast<double>(input[1][1]);
+  if (parameters.grid_rows > 0) {
+    auto const rows = static_cast<int>(parameters.grid_rows);
+    if (ranks % rows != 0) {
+      throw UserError("--grid-rows " + std::to_string(rows) + " on " + std::to_string(ranks) +
+                      " ranks (a grid has as many in each row); choose a divisor of " + std::to_string(ranks) +
+                      ", or 0");
+    }
+    return {.down = rows, .across = ranks / rows};
+  }
+  ranks::Grid best{};
+  double least = 0;
+  bool best_is_full = false;
+  for (int down = 1; down <= ranks; ++down) {
+    if (ranks % down != 0) continue;
+    int const across = ranks / down;
+    // Each rank of a row of the grid gets what the others in it have of a; of a column likewise of b.
+    double const moved = m * (across - 1) + n * (down - 1);
+    bool const is_full = down <= m && across <= n;
+    if (best.down == 0 || (is_full && !best_is_full) || (is_full == best_is_full && moved < least)) {
+      best = {.down = down, .across = across};
+      least = moved;
+      best_is_full = is_full;
+    }
+  }
+  return best;
 }
 
 std::vector<Shape> Matmul::output_shapes(std::vector<Shape> const& input, Parameters const&) {

@@ -76,10 +76,11 @@ template <class Position>
   });
 }
 
-/// Different branches that a group takes when index i takes branch(i). 1 on a host, where each index is on its own.
+/// Different branches that a group takes when index i takes branch(i). 1 on a host, where each index is on its own, and of no
+/// indices: 1 is the least of a time's factors.
 template <class Which>
 [[nodiscard]] double branches_together(Machine const& machine, std::size_t n, Which const& branch) {
-  if (!machine.has_warps) return 1;
+  if (!machine.has_warps || n == 0) return 1;
   return mean_over_groups(machine, n, [&](std::size_t first, std::size_t end) {
     std::vector<std::size_t> taken;
     for (std::size_t i = first; i < end; ++i) taken.push_back(branch(i));

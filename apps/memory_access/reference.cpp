@@ -2,10 +2,14 @@
 /// The serial oracle of memory_access: plain loops. Elements are copied, or are whole numbers below 2^16, so that nothing
 /// may differ: the scales are empty.
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <vector>
 
 #include "problem.hpp"
+
+#include <tessera/core/host_threads.hpp>
 
 namespace tessera::memory_access {
 
@@ -13,6 +17,18 @@ namespace {
 
 ExpectedField field_of(char const* name, std::size_t n) {
   return {.name = name, .shape = {n}, .value = std::vector<double>(n), .scale = {}};
+}
+
+std::uint64_t common_divisor(std::uint64_t a, std::uint64_t b) { return b == 0 ? a : common_divisor(b, a % b); }
+
+// The permutation's step, from its definition (README): the first number from 0.618034 n on that has no divisor in common
+// with n. What the variants go by (permutation_factor) is not asked.
+std::size_t step_of_permutation(std::uint64_t n) {
+  if (n < 2) return 0;  // there is nowhere to go
+  std::uint64_t step = n * 309017 / 500000;
+  if (step == 0) step = 1;
+  while (common_divisor(n, step) != 1) ++step;
+  return static_cast<std::size_t>(step);
 }
 
 // Where `rounds` rounds take each place of a tile from.
@@ -72,35 +88,61 @@ std::vector<double> ends_of_chains(std::size_t n, Parameters const& parameters) 
 template <class T>
 std::vector<ExpectedField> MemoryAccess::reference(Input<T, Kokkos::HostSpace> const& input) {
   std::size_t const n = input.in.extent(0);
-  ExpectedField copied = field_of("copied", n);
-  ExpectedField gathered = field_of("gathered", n);
-  ExpectedField scattered = field_of("scattered", n);
-  ExpectedField staged = field_of("staged", n);
-  ExpectedField diverged{.name = "diverged", .shape = {n}, .value = {}, .scale = {}};
+  std::vector<ExpectedField> fields(5);
 
-  // The permutation, one step after the other.
-  std::size_t const step = n > 0 ? permutation_factor(n) % n : 0;
-  std::size_t position = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    auto const value = static_cast<double>(input.in(i));
-    copied.value[i] = value;
-    gathered.value[i] = static_cast<double>(input.in(position));
-    scattered.value[position] = value;
-    position = position >= n - step ? position - (n - step) : position + step;
-  }
-  diverged.value = ends_of_chains(n, input.parameters);
-
-  constexpr std::size_t tile = 1024;
-  auto const stride = static_cast<std::size_t>(input.parameters.spread);
-  std::vector<std::size_t> places;
-  for (std::size_t begin = 0; begin < n; begin += tile) {
-    std::size_t const count = std::min(tile, n - begin);
-    if (places.size() != count) places = places_after(input.parameters.rounds, count, stride);
-    for (std::size_t t = 0; t < count; ++t) {
-      staged.value[begin + t] = static_cast<double>(input.in(begin + places[t]));
+  auto const copied = [&] {
+    ExpectedField field = field_of("copied", n);
+    for (std::size_t i = 0; i < n; ++i) field.value[i] = static_cast<double>(input.in(i));
+    return field;
+  };
+  // Calls body(i, permutation of i): the permutation, one step after the other.
+  auto const permuted = [&](auto const& body) {
+    std::size_t const step = step_of_permutation(n);
+    std::size_t position = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      body(i, position);
+      position = position >= n - step ? position - (n - step) : position + step;
     }
-  }
-  return list_of(std::move(copied), std::move(gathered), std::move(scattered), std::move(staged), std::move(diverged));
+  };
+  auto const gathered = [&] {
+    ExpectedField field = field_of("gathered", n);
+    permuted([&](std::size_t i, std::size_t from) { field.value[i] = static_cast<double>(input.in(from)); });
+    return field;
+  };
+  auto const scattered = [&] {
+    ExpectedField field = field_of("scattered", n);
+    permuted([&](std::size_t i, std::size_t to) { field.value[to] = static_cast<double>(input.in(i)); });
+    return field;
+  };
+  auto const staged = [&] {
+    ExpectedField field = field_of("staged", n);
+    constexpr std::size_t tile = 1024;
+    auto const stride = static_cast<std::size_t>(input.parameters.spread);
+    std::vector<std::size_t> places;
+    for (std::size_t begin = 0; begin < n; begin += tile) {
+      std::size_t const count = std::min(tile, n - begin);
+      if (places.size() != count) places = places_after(input.parameters.rounds, count, stride);
+      for (std::size_t t = 0; t < count; ++t) {
+        field.value[begin + t] = static_cast<double>(input.in(begin + places[t]));
+      }
+    }
+    return field;
+  };
+  auto const diverged = [&] {
+    return ExpectedField{.name = "diverged", .shape = {n}, .value = ends_of_chains(n, input.parameters), .scale = {}};
+  };
+
+  // Five fields that have nothing to do with each other, each serial, side by side.
+  for_blocks(fields.size(), 1, [&](std::size_t i, std::size_t, std::size_t) {
+    switch (i) {
+      case 0: fields[i] = copied(); break;
+      case 1: fields[i] = gathered(); break;
+      case 2: fields[i] = scattered(); break;
+      case 3: fields[i] = staged(); break;
+      default: fields[i] = diverged(); break;
+    }
+  });
+  return fields;
 }
 
 template std::vector<ExpectedField> MemoryAccess::reference(Input<float, Kokkos::HostSpace> const&);

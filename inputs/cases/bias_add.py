@@ -1,4 +1,4 @@
-"""bias_add: y[r, o] = x[r, o] + bias[o]"""
+"""bias_add: y[row, col] = x[row, col] + bias[col]"""
 
 import numpy as np
 

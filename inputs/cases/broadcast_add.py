@@ -19,6 +19,8 @@ def cases():
         yield broadcast_add_case("puzzle_p05", "P5: a = b = [0, 1] -> 0 1 1 2", a, a, [[0, 1], [1, 2]])
         yield broadcast_add_case("puzzle_p05_tens", "P5: a = [0, 1], b = [0, 10] -> 0 1 10 11", a, 10 * a,
                                  [[0, 1], [10, 11]])
+        yield broadcast_add_case("puzzle_p05_one_two", "P5: a = [1, 2], b = [0, 10] -> 1 2 11 12", a + a.dtype.type(1),
+                                 10 * a, [[1, 2], [11, 12]])
         yield broadcast_add_case("uneven", "37 x 29, no symmetry", uneven(29, t), uneven(37, t, 11, 23, 4))
     yield broadcast_add_case("rectangular", "a = 0..4, b = 0, 10, 20: every element says where it is",
                              np.arange(5).astype(FLOAT), 10 * np.arange(3).astype(FLOAT),

@@ -5,19 +5,22 @@ import numpy as np
 from cases.common import ALL, FLOAT, FLOATS, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, stored, uneven, wide
 
 
-def map_case(name, description, a, c):
+def map_case(name, description, a, c, **parameters):
     c = int(c) if a.dtype == INT32 else float(c)
     with np.errstate(invalid="ignore"):
         out = wide(a) + c
     expected = {"out": stored(out, a.dtype)}
-    return Case(name + SUFFIX[a.dtype], description, {"a": a}, expected, {"c": float(c)})
+    return Case(name + SUFFIX[a.dtype], description, {"a": a}, expected, {"c": float(c), **parameters})
 
 
 def cases():
     for t in ALL:
         yield map_case("puzzle_p01", "P1: a = 0..3, c = 10", np.arange(4).astype(t), 10)
-        yield map_case("puzzle_p06", "P6: a = 0..8, c = 10", np.arange(9).astype(t), 10)
-        yield map_case("puzzle_p08", "P8: eight ones, c = 10", np.ones(8, t), 10)
+        yield map_case("puzzle_p06", "P6: a = 0..8 in tiles of 4, c = 10", np.arange(9).astype(t), 10, tile=4)
+        yield map_case("puzzle_p08", "P8: eight ones in tiles of 4, c = 10", np.ones(8, t), 10, tile=4)
+        yield map_case("puzzle_p08_counted", "P8's tiles of 4 of other values: a = 0..7, c = 10", np.arange(8).astype(t),
+                       10, tile=4)
+        yield map_case("tiles", "tiles of 7, the last one short", uneven(101, t), -3, tile=7)
         yield map_case("uneven", "no power of two, no symmetry, c = -3", uneven(1001, t), -3)
     yield map_case("empty", "no elements", np.empty(0, FLOAT), 10)
     yield map_case("single", "one element", np.array([5], FLOAT), 10)

@@ -5,19 +5,22 @@ import numpy as np
 from cases.common import ALL, FLOAT, FLOATS, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, stored, uneven, wide
 
 
-def map_2d_case(name, description, a, c, out=None):
+def map_2d_case(name, description, a, c, out=None, **parameters):
     with np.errstate(invalid="ignore", over="ignore"):
         total = stored(wide(a) + (int(c) if a.dtype == INT32 else float(c)), a.dtype)
     if out is not None:
         assert np.array_equal(total, out), (name, total)
-    return Case(name + SUFFIX[a.dtype], description, {"a": a}, {"out": total}, {"c": float(c)})
+    return Case(name + SUFFIX[a.dtype], description, {"a": a}, {"out": total}, {"c": float(c), **parameters})
 
 
 def cases():
     for t in ALL:
         yield map_2d_case("puzzle_p04", "P4: 2 x 2, 0..3, c = 10 -> 10..13", np.arange(4).reshape(2, 2).astype(t), 10,
                           [[10, 11], [12, 13]])
-        yield map_2d_case("puzzle_p07", "P7: 5 x 5 ones, c = 10 -> 11", np.ones((5, 5), t), 10, np.full((5, 5), 11))
+        yield map_2d_case("puzzle_p07", "P7: 5 x 5 in tiles of 3 x 3, 0..24, c = 10 -> 10..34",
+                          np.arange(25).reshape(5, 5).astype(t), 10, np.arange(10, 35).reshape(5, 5), tile=3)
+        yield map_2d_case("tiles", "37 x 29 in tiles of 5 x 5, the last ones short", uneven(37 * 29, t).reshape(37, 29),
+                          -3, tile=5)
         yield map_2d_case("rectangular", "a[i] = i in 3 x 5", np.arange(15).reshape(3, 5).astype(t), 10,
                           np.arange(10, 25).reshape(3, 5))
         yield map_2d_case("uneven", "37 x 29, no symmetry, c = -3", uneven(37 * 29, t).reshape(37, 29), -3)

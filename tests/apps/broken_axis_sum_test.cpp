@@ -4,6 +4,8 @@
 
 #include "../../apps/axis_sum/problem.hpp"
 
+#include <tessera/core/scratch.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/sum_columns.hpp>
 #include <tessera/kernels/sum_rows.hpp>
 
@@ -106,6 +108,59 @@ struct FirstChunkOnly {
   };
 };
 
+enum class TreeMistake { none, no_barrier_before_writing, no_barrier_after_writing };
+
+// The tree of tree_pairs over 64 shares of a row, by a team of two threads.
+template <class Exec, class T>
+struct BrokenTree {
+  static constexpr int shares = 64;
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Sums = ScratchView<Accumulator<T>*, Exec>;
+  TreeMistake mistake;
+  T const* a;
+  Accumulator<T>* out;
+  std::size_t cols;
+
+  KOKKOS_FUNCTION void operator()(typename Policy::member_type const& team) const {
+    Sums const sums(team.team_scratch(0), shares);
+    T const* const row = a + static_cast<std::size_t>(team.league_rank()) * cols;
+    for (int s = team.team_rank(); s < shares; s += team.team_size()) {
+      Accumulator<T> sum = 0;
+      for (std::size_t k = s; k < cols; k += shares) sum += static_cast<Accumulator<T>>(row[k]);
+      sums(s) = sum;
+    }
+    for (int pairs = shares / 2; pairs > 0; pairs /= 2) {
+      if (mistake != TreeMistake::no_barrier_after_writing) team.team_barrier();
+      for (int begin = 0; begin < pairs; begin += team.team_size()) {
+        int const i = begin + team.team_rank();
+        Accumulator<T> const sum = i < pairs ? sums(2 * i) + sums(2 * i + 1) : Accumulator<T>(0);
+        if (mistake != TreeMistake::no_barrier_before_writing) team.team_barrier();
+        if (i < pairs) sums(i) = sum;
+      }
+    }
+    team.team_barrier();
+    if (team.team_rank() == 0) out[team.league_rank()] = sums(0);
+    leave_scratch(team);
+  }
+};
+
+template <TreeMistake mistake>
+struct BrokenTrees {
+  static constexpr VariantInfo info{.name = "broken_trees", .level = Level::team, .summary = "wrong on purpose"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<AxisSum, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
+                    OutputOn<AxisSum, Exec, T> const& out) const {
+      using Tree = BrokenTree<Exec, T>;
+      typename Tree::Policy const policy(exec, league_of(in.a.extent(0)), exec.concurrency() > 1 ? 2 : 1);
+      Kokkos::parallel_for("tessera::tests::broken_axis_sum",
+                           with_scratch(policy, Tree::Sums::shmem_size(Tree::shares)),
+                           Tree{mistake, in.a.data(), accumulators_of(out.out), in.a.extent(1)});
+    }
+  };
+};
+
 ParameterMap const of_rows{{"axis", std::int64_t{1}}, {"rows", std::int64_t{17}}};
 ParameterMap const of_columns{{"axis", std::int64_t{0}}, {"rows", std::int64_t{17}}};
 
@@ -113,6 +168,22 @@ TEST(BrokenAxisSum, MissesTail) { testing::expect_caught<AxisSum, MissesTail>(17
 TEST(BrokenAxisSum, LastTeamWins) { testing::expect_caught<AxisSum, LastTeamWins>(17 * 59, of_rows, "out"); }
 TEST(BrokenAxisSum, NotZeroed) { testing::expect_caught<AxisSum, NotZeroed>(17 * 59, of_rows, "out"); }
 TEST(BrokenAxisSum, SwapsAxes) { testing::expect_caught<AxisSum, SwapsAxes>(17 * 59, of_rows, "out"); }
+TEST(BrokenAxisSum, TreeIsRightWithoutAMistake) {
+  App const app = make_app<AxisSum>({rows<AxisSum, BrokenTrees<TreeMistake::none>>()});
+  for (Row const& row : app.rows) {
+    if (!testing::is_wanted(row)) continue;
+    auto const problem_case = app.generate(row.dtype, 17 * 590, 1, testing::with_defaults(app, of_rows));
+    EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 1), "");
+  }
+}
+TEST(BrokenAxisSum, NoBarrierBeforeWriting) {
+  testing::expect_caught<AxisSum, BrokenTrees<TreeMistake::no_barrier_before_writing>>(17 * 590, of_rows, "wrong", 200,
+                                                                                       testing::Where::hosts);
+}
+TEST(BrokenAxisSum, NoBarrierAfterWriting) {
+  testing::expect_caught<AxisSum, BrokenTrees<TreeMistake::no_barrier_after_writing>>(17 * 590, of_rows, "wrong", 200,
+                                                                                      testing::Where::hosts);
+}
 TEST(BrokenAxisSum, FirstChunkOnly) { testing::expect_caught<AxisSum, FirstChunkOnly>(17 * 59, of_columns, "out"); }
 
 // A kernel with a Tuning of its own.

@@ -121,7 +121,7 @@ TEST(BrokenLayernorm, NoShift) { expect_caught_beside_a_large_mean<Mistake::no_s
 TEST(Moments, AddAndMerge) {
   Moments<double> all;
   for (double const value : {1.0, 3.0, 8.0, -4.0}) all.add(value);
-  EXPECT_EQ(all.count, 4);
+  EXPECT_EQ(all.count, 4U);
   EXPECT_EQ(all.mean, 2);
   EXPECT_EQ(all.squares, 1 + 1 + 36 + 36);
   Moments<double> first;
@@ -146,6 +146,15 @@ TEST(Moments, AnEmptyPartChangesNothing) {
   }
 }
 
+// A float that counts stands still at 2^24.
+TEST(Moments, CountBeyondWhatAFloatCounts) {
+  std::uint64_t const many = std::uint64_t{1} << 24;
+  Moments<float> part{.count = many, .mean = 0, .squares = 0};
+  part.add(1);
+  EXPECT_EQ(part.count, many + 1);
+  EXPECT_EQ(MergeMoments{}(part, {.count = 1, .mean = 0, .squares = 0}).count, many + 2);
+}
+
 // Parts of different lengths, in any grouping, up to what the recurrence may round.
 TEST(Moments, MergeOfUnequalParts) {
   for (int const n : {1, 2, 7, 100}) {
@@ -160,7 +169,7 @@ TEST(Moments, MergeOfUnequalParts) {
       double squares = 0;
       for (int i = 0; i < n; ++i) squares += (1e3 + i * 7 % 11 - sum / n) * (1e3 + i * 7 % 11 - sum / n);
       Moments<double> const merged = MergeMoments{}(parts[0], parts[1]);
-      EXPECT_EQ(merged.count, n);
+      EXPECT_EQ(merged.count, static_cast<std::uint64_t>(n));
       EXPECT_NEAR(merged.mean, sum / n, 1e-10);
       EXPECT_NEAR(merged.squares, squares, 1e-8);
     }

@@ -110,6 +110,89 @@ struct WholeTilesOnly {
   };
 };
 
+enum class GridMistake {
+  none,
+  no_guard_of_rows,
+  no_guard_of_columns,
+  tiles_down_first,  // the team's number counts down columns where the grid's rows were meant
+  rows_of_tile       // the tile's rows begin a tile's columns apart: one and the same, but in tiles that are not square
+};
+
+// A tile of tile_rows x tile_cols a team, as the variant `team_guarded` has it.
+template <class Exec, class T>
+struct BrokenGrid {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  GridMistake mistake;
+  T const* a;
+  T* out;
+  AddConstant<T> add;
+  int rows;
+  int cols;
+  int tile_rows;
+  int tile_cols;
+  KOKKOS_FUNCTION void operator()(typename Policy::member_type const& team) const {
+    int const across = (cols + tile_cols - 1) / tile_cols;
+    bool const swapped = mistake == GridMistake::tiles_down_first;
+    int const tile_row = swapped ? team.league_rank() % across : team.league_rank() / across;
+    int const tile_col = swapped ? team.league_rank() / across : team.league_rank() % across;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, tile_rows * tile_cols), [&](int i) {
+      int const row = tile_row * (mistake == GridMistake::rows_of_tile ? tile_cols : tile_rows) + i / tile_cols;
+      int const col = tile_col * tile_cols + i % tile_cols;
+      bool const row_fits = row < rows || mistake == GridMistake::no_guard_of_rows;
+      bool const col_fits = col < cols || mistake == GridMistake::no_guard_of_columns;
+      int const at = row * cols + col;
+      // Read inside: what is wrong here is what is written. A column past the end is the next row's first, where the same
+      // value is right: only the last row shows it.
+      if (row_fits && col_fits) out[at] = at < rows * cols ? add(a[at]) : T(1);
+    });
+  }
+};
+
+template <GridMistake mistake>
+struct BrokenGrids {
+  static constexpr VariantInfo info{.name = "broken_grids", .level = Level::team, .summary = "wrong on purpose"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<Map2d, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& in, OutputOn<Map2d, Exec, T> const& out) const {
+      using Kernel = BrokenGrid<Exec, T>;
+      auto const rows = static_cast<int>(in.a.extent(0));
+      auto const cols = static_cast<int>(in.a.extent(1));
+      auto const tile = static_cast<int>(in.parameters.tile);
+      int const tile_rows = mistake == GridMistake::rows_of_tile ? tile - 1 : tile;
+      typename Kernel::Policy const policy(exec, (rows + tile_rows - 1) / tile_rows * ((cols + tile - 1) / tile), 1);
+      Kokkos::parallel_for(
+          "tessera::tests::broken_map_2d", policy,
+          Kernel{mistake, in.a.data(), out.out.data(), {static_cast<T>(in.parameters.c)}, rows, cols, tile_rows, tile});
+    }
+  };
+};
+
+// P7's 5 x 5 in tiles of 3 x 3, and 7 x 13 in the same.
+ParameterMap const five_rows{{"rows", std::int64_t{5}}, {"tile", std::int64_t{3}}};
+ParameterMap const seven_rows_in_tiles{{"rows", std::int64_t{7}}, {"tile", std::int64_t{3}}};
+
+TEST(BrokenMap2d, GridIsRightWithoutAMistake) {
+  App const app = make_app<Map2d>({rows<Map2d, BrokenGrids<GridMistake::none>>()});
+  for (Row const& row : app.rows) {
+    if (!testing::is_wanted(row)) continue;
+    auto const problem_case = app.generate(row.dtype, 25, 1, testing::with_defaults(app, five_rows));
+    EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 1), "");
+  }
+}
+TEST(BrokenMap2d, NoGuardOfRows) {
+  testing::expect_caught<Map2d, BrokenGrids<GridMistake::no_guard_of_rows>>(25, five_rows, "past the end");
+}
+TEST(BrokenMap2d, NoGuardOfColumns) {
+  testing::expect_caught<Map2d, BrokenGrids<GridMistake::no_guard_of_columns>>(25, five_rows, "past the end");
+}
+TEST(BrokenMap2d, RowsOfTile) {
+  testing::expect_caught<Map2d, BrokenGrids<GridMistake::rows_of_tile>>(25, five_rows, "first");
+}
+TEST(BrokenMap2d, TilesDownFirst) {
+  testing::expect_caught<Map2d, BrokenGrids<GridMistake::tiles_down_first>>(91, seven_rows_in_tiles, "first");
+}
+
 // 7 x 13.
 ParameterMap const seven_rows{{"rows", std::int64_t{7}}};
 

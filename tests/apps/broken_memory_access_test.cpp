@@ -327,6 +327,7 @@ TEST(MemoryAccessModel, BranchesTogether) {
   EXPECT_EQ(taken(hip_machine, Branch::warp, 4), 2);  // a wavefront is two warps' worth
   EXPECT_NEAR(taken(cuda_machine, Branch::element, 32), 32 * (1 - std::pow(31.0 / 32, 32)), 1);
   EXPECT_EQ(taken(host_machine, Branch::lane, 32), 1);
+  EXPECT_EQ(branches_together(cuda_machine, 0, [](std::size_t) { return std::size_t{0}; }), 1);
 }
 
 }  // namespace

@@ -153,6 +153,11 @@ bool is_wanted(std::size_t size) {
   return text == nullptr || size <= std::stoull(text);
 }
 
+std::size_t late_size() {
+  char const* const text = std::getenv("TESSERA_TEST_LATE_SIZE");
+  return text != nullptr ? std::stoull(text) : std::size_t{1} << 24;
+}
+
 int repeats(int otherwise) {
   char const* const text = std::getenv("TESSERA_TEST_REPEATS");
   return text != nullptr ? std::max(1, std::atoi(text)) : otherwise;

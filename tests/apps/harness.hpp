@@ -59,6 +59,9 @@ class PatternSource final : public FieldSource {
 /// True unless TESSERA_TEST_LARGEST is less than the size: for builds that are a hundred times slower.
 [[nodiscard]] bool is_wanted(std::size_t size);
 
+/// The number of elements of mistakes that come late: TESSERA_TEST_LATE_SIZE, or 2^24.
+[[nodiscard]] std::size_t late_size();
+
 /// How often the repeated runs run: TESSERA_TEST_REPEATS, or this.
 [[nodiscard]] int repeats(int otherwise);
 

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -28,11 +27,6 @@
 
 namespace tessera::testing {
 namespace {
-
-std::size_t late_size() {
-  char const* const text = std::getenv("TESSERA_TEST_LATE_SIZE");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : std::size_t{1} << 24;
-}
 
 /// A field of floats, and its shape.
 template <class T>

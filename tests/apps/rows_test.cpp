@@ -120,6 +120,36 @@ TEST_P(Rows, Parameters) {
   }
 }
 
+// The driver compares a row's results with right ones that it kept where they lie (decision 13). Each row's must be the same as
+// themselves, and other than none.
+TEST_P(Rows, ResultsAreKept) {
+  for (DType const dtype : dtypes_of_this_build()) {
+    if (!takes(app(), dtype, base_, 1 << 17)) continue;
+    auto const problem_case =
+        app().read(dtype, PatternSource(app(), Pattern::random, 5003, base_), with_defaults(app(), base_));
+    for (Row const& row : app().rows) {
+      if (row.dtype != dtype || !is_wanted(row)) continue;
+      try {
+        std::unique_ptr<RowRun> const run = row.start(*problem_case);
+        run->poison();
+        run->enqueue();
+        run->fence();
+        ASSERT_TRUE(run->keep()) << name_of(app(), row);
+        EXPECT_TRUE(run->same_as_kept()) << name_of(app(), row);
+        run->poison();
+        EXPECT_FALSE(run->same_as_kept()) << name_of(app(), row) << ": poison passes for its results";
+        run->enqueue();
+        run->fence();
+        if (row.info.deterministic) {
+          EXPECT_TRUE(run->same_as_kept()) << name_of(app(), row);
+        }
+      } catch (Skip const&) {
+        continue;
+      }
+    }
+  }
+}
+
 // What the generator makes, of each kind. Exact data must be proved to be so, unless the mini-app rounds whatever the data.
 TEST_P(Rows, KindsOfData) {
   for (DType const dtype : dtypes_of_this_build()) {

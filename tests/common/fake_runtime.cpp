@@ -47,6 +47,7 @@ double free_memory_bytes(std::string const& space) {
 
 bool is_host_space(std::string const& space) { return space != "cuda"; }
 std::string device_name(std::string const& space) { return "fake " + space; }
+std::string device_identity(std::string const& space) { return is_host_space(space) ? "" : "fake"; }
 int concurrency(std::string const&) { return 2; }
 
 Roofs measure_roofs(std::string const& space, std::size_t bytes, int) {

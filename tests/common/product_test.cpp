@@ -61,6 +61,7 @@ struct TimesRowPlusK {
   }
 };
 
+using kernels::AddedProduct;
 using kernels::BlockShape;
 using kernels::PlainProduct;
 using kernels::ProductForm;
@@ -103,7 +104,7 @@ class Product {
 
   void renew() {
     c = c_.last(extents_.m * extents_.n);
-    for (std::size_t i = 0; i < extents_.m * extents_.n; ++i) c[i] = static_cast<T>(-77);
+    for (std::size_t i = 0; i < extents_.m * extents_.n; ++i) c[i] = held;
   }
 
   [[nodiscard]] Form form() const {
@@ -117,7 +118,7 @@ class Product {
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < extents_.m; ++i) {
       for (std::size_t j = 0; j < extents_.n; ++j) {
-        T sum = 0;
+        T sum = Form::Store::adds ? held : T(0);
         for (std::size_t k = 0; k < extents_.k; ++k) {
           T left = a[Form::a_transposed ? k * extents_.m + i : i * extents_.k + k];
           if constexpr (Form::Load::changes) left = left * factors[i] + factors[i] + of_k[k];
@@ -130,6 +131,8 @@ class Product {
     EXPECT_EQ(wrong, 0u) << what;
     EXPECT_TRUE(c_.untouched()) << what;
   }
+
+  static constexpr T held = static_cast<T>(-77);  // what c has before
 
   T* a;
   T* b;
@@ -232,6 +235,13 @@ TEST(ProductBlock, ChangesWhatItLoadsAndStores) {
   expect_blocks<double, Small, 1, Biased<double>>(any_extents);
 }
 
+TEST(ProductBlock, AddsToWhatCHolds) {
+  expect_blocks<float, Large, 1, AddedProduct>(any_extents);
+  expect_blocks<float, Large, 4, AddedProduct>(packs_extents);
+  expect_blocks<std::uint32_t, Small, 4, AddedProduct>(packs_extents);
+  expect_blocks<double, LargeOfDouble, 2, AddedProduct>(packs_extents);
+}
+
 // Every part of k gets its own matrix of sums.
 TEST(ProductBlock, PartsOfK) {
   using Kernel = kernels::detail::ProductBlock<AdversarialSpace, float, Small, 4, TransposedA>;
@@ -304,6 +314,8 @@ TEST(Gemm, OnHosts) {
       expect_product<float, TransposedBoth>(e, threads);
       expect_product<double, Biased<double>>(e, threads);
       expect_product<float, Changed<float>>(e, threads);
+      expect_product<float, AddedProduct>(e, threads);
+      expect_product<std::uint32_t, AddedProduct>(e, threads);
     }
   }
 }

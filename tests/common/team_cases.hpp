@@ -11,6 +11,7 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/team/blelloch.hpp>
 #include <tessera/collective/team/fold_halves.hpp>
+#include <tessera/collective/team/fold_pairs.hpp>
 #include <tessera/collective/team/hillis_steele.hpp>
 #include <tessera/collective/team/lane_scan.hpp>
 #include <tessera/collective/team/run_scan.hpp>
@@ -62,6 +63,18 @@ struct FoldHalvesCase : TreeReduceCase<Op> {
     return {nullptr, data[0]};
   }
   [[nodiscard]] std::string name() const { return "fold_halves"; }
+};
+
+template <class Op>
+struct FoldPairsCase : TreeReduceCase<Op> {
+  using T = typename Op::Value;
+
+  template <class M, class L>
+  [[nodiscard]] KOKKOS_FUNCTION TileResult<T> run(M const& team, L const&, T* data, int n) const {
+    team::fold_pairs(team, ScratchValues<T>(data, n), n, Op{});
+    return {nullptr, data[0]};
+  }
+  [[nodiscard]] std::string name() const { return "fold_pairs"; }
 };
 
 template <class Op>

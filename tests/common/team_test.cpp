@@ -159,6 +159,11 @@ TEST(TeamCollectives, TreeReduceInAnyOrder) {
 
 TEST(TeamCollectives, FoldHalvesInAnyOrder) { expect_right_in_any_order(FoldHalvesCase<WrappingSum>{}, One{}); }
 
+TEST(TeamCollectives, FoldPairsInAnyOrder) {
+  expect_right_in_any_order(FoldPairsCase<Compose<std::uint32_t>>{}, One{});
+  expect_right_in_any_order(FoldPairsCase<Multiply>{}, One{});
+}
+
 TEST(TeamCollectives, HillisSteeleInPlaceInAnyOrder) {
   expect_right_in_any_order(HillisSteeleInPlaceCase<Compose<std::uint32_t>, 1>{}, One{});
   expect_right_in_any_order(HillisSteeleInPlaceCase<Compose<std::uint32_t>, 3>{}, One{});
@@ -238,6 +243,7 @@ TEST(TeamCollectives, DocumentedExamples) {
   for (int const threads : {1, 2, 4}) {
     EXPECT_EQ(documented(TreeReduceCase<IntSum>{}, {3, 1, 4, 1, 5}, threads).back(), 14);
     EXPECT_EQ(documented(FoldHalvesCase<IntSum>{}, {3, 1, 4, 1, 5}, threads).back(), 14);
+    EXPECT_EQ(documented(FoldPairsCase<IntSum>{}, {3, 1, 4, 1, 5}, threads).back(), 14);
     EXPECT_EQ(documented(HillisSteeleCase<IntSum>{}, digits, threads), scanned);
     EXPECT_EQ(documented(HillisSteeleInPlaceCase<IntSum, 1>{}, digits, threads), scanned);
     EXPECT_EQ(documented(BlellochCase<IntSum>{}, {3, 1, 4, 1}, threads), (std::vector<int>{0, 3, 4, 8, 9}));
@@ -340,6 +346,7 @@ void expect_right_on_all_spaces(Case const& tested) {
 
 TEST(TeamCollectives, TreeReduceOnAllSpaces) { expect_right_on_all_spaces<1>(TreeReduceCase<Multiply>{}); }
 TEST(TeamCollectives, FoldHalvesOnAllSpaces) { expect_right_on_all_spaces<1>(FoldHalvesCase<WrappingSum>{}); }
+TEST(TeamCollectives, FoldPairsOnAllSpaces) { expect_right_on_all_spaces<1>(FoldPairsCase<Multiply>{}); }
 TEST(TeamCollectives, HillisSteeleInPlaceOnAllSpaces) {
   expect_right_on_all_spaces<1>(HillisSteeleInPlaceCase<Compose<std::uint32_t>, 1>{});
   expect_right_on_all_spaces<1>(HillisSteeleInPlaceCase<Compose<std::uint32_t>, 16>{});

@@ -4,13 +4,17 @@
     ./run tessera run all --list >list.txt
     tests/puzzles/puzzle_map.py --list list.txt          names, files, and that nothing is left out
     tests/puzzles/puzzle_map.py --list list.txt --commands FILE    and writes the page's commands, one a line
+    tests/puzzles/puzzle_map.py --list list.txt --reports DIR      and reads DIR/1.json, DIR/2.json, ...: what the commands,
+                                                                   in their order, wrote with --json
 
 What is checked: every puzzle from P1 to P24 has a row; mini-apps, variants and sweeps are those of --list; input files are
-in inputs/; a command is of its row's mini-app, variants and inputs; the second table has each mini-app of --list once, with the
-puzzles that the first ones give it. Exit code: 0 all well, 1 a line for each complaint, 2 a mistake in the call.
+in inputs/; a command is of its row's mini-app, variants and inputs; the last table has each mini-app of --list once, with the
+puzzles that the first ones give it (those of the later edition are not asked for). Of a report: each variant that the command
+names has a row that passed, but for those in MAY_BE_SKIPPED, and no row failed. Exit code: 0 all well, 1 a line for each complaint, 2 a mistake in the call.
 """
 
 import argparse
+import json
 import os
 import re
 import shlex
@@ -18,7 +22,10 @@ import sys
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 PUZZLES = [f"P{number}" for number in range(1, 25)]
+# What a host cannot run, whatever the input: rows of them may all be skipped.
+MAY_BE_SKIPPED = {("matmul", "tiled_overlap"), ("matmul", "tiled_async")}
 LINK = re.compile(r"^\[(?P<app>\w+)\]\((?P<folder>\w+)/README\.md\)$")
+LATER = re.compile(r"^P(2[7-9]|3[0-5])$")
 NAMES = re.compile(r"^`\w+`(, `\w+`)*$")
 
 
@@ -104,10 +111,13 @@ def check(text, apps, root=ROOT):
             app = match["app"]
             if not os.path.exists(os.path.join(root, "apps", app, "README.md")):
                 complaints.append(f"{place}: there is no apps/{app}/README.md")
-            puzzle = re.split(r"[ ,]", what)[0] if heading == "Puzzles" else "scans"
-            if puzzle not in PUZZLES and heading == "Puzzles":
+            puzzle = "scans" if heading == "Scans" else re.split(r"[ ,]", what)[0]
+            if heading == "Later edition":
+                if not LATER.match(puzzle):
+                    complaints.append(f"{place}: {puzzle} is none of P27 to P35")
+            elif puzzle not in PUZZLES and heading == "Puzzles":
                 complaints.append(f"{place}: {puzzle} is none of P1 to P24")
-            if puzzle not in of_app.setdefault(app, []):
+            elif puzzle not in of_app.setdefault(app, []):
                 of_app[app].append(puzzle)
             variants, inputs = names_in(variants), names_in(inputs)
             if not variants or not inputs:
@@ -132,10 +142,42 @@ def check(text, apps, root=ROOT):
     return complaints, commands
 
 
+def complaints_of_report(command, report):
+    """What is wrong with the rows of a command's report."""
+    words = shlex.split(command)
+    of = {}
+    for row in report["rows"]:
+        of.setdefault((row["app"], row["variant"]), []).append(row)
+    complaints = [f"{app}/{variant} is {row['status']}: {row['reason']}" for (app, variant), rows in of.items() for row in rows
+                  if row["status"] not in ("passed", "skipped")]  # fmt: skip
+    for name in words[words.index("--variant") + 1].split(","):
+        rows = {app: rows for (app, variant), rows in of.items() if variant == name}
+        if not rows:
+            complaints.append(f"{name} has no row")
+        for app in rows:
+            if (app, name) not in MAY_BE_SKIPPED and not any(row["status"] == "passed" for row in rows[app]):
+                complaints.append(f"{app}/{name} has no row that passed: {rows[app][0]['reason']}")
+    return complaints
+
+
+def complaints_of_reports(commands, folder):
+    complaints = []
+    for number, command in enumerate(commands, start=1):
+        try:
+            with open(os.path.join(folder, f"{number}.json"), encoding="utf-8") as file:
+                report = json.load(file)
+        except (OSError, ValueError) as error:
+            complaints.append(f"`{command}`: no report ({error})")
+            continue
+        complaints += [f"`{command}`: {why}" for why in complaints_of_report(command, report)]
+    return complaints
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", required=True, metavar="FILE", help="what `tessera run all --list` prints")
     parser.add_argument("--commands", metavar="FILE", help="where to write the page's commands")
+    parser.add_argument("--reports", metavar="DIR", help="where the commands' reports are")
     parser.add_argument("--root", default=ROOT, help="the checkout (default: that of this script)")
     options = parser.parse_args(arguments)
     try:
@@ -153,6 +195,8 @@ def main(arguments=None):
     if options.commands:
         with open(options.commands, "w", encoding="utf-8") as file:
             file.writelines(command + "\n" for command in commands)
+    if options.reports:
+        complaints += complaints_of_reports(commands, options.reports)
     for complaint in complaints:
         print(f"apps/README.md: {complaint}")
     print(f"{len(commands)} rows, {len(apps)} mini-apps, {len(complaints)} complaints")

@@ -92,6 +92,36 @@ class Map(unittest.TestCase):
         self.expect("zip has none, but the other tables say P24", "README.md) | P24 |", "README.md) | none |")
         self.expect("no variants, or no inputs", "`tiled` | `two` | `./run zip", "tiled | `two` | `./run zip")
 
+    def test_reports(self):
+        def rows(*given):
+            return {"rows": [dict(zip(("app", "variant", "status", "reason"), row)) for row in given]}
+
+        command = "./run matmul --input inputs/matmul/one.h5 --variant tiled,tiled_async"
+        skipped = ("matmul", "tiled_async", "skipped", "no copies")
+        self.assertEqual(puzzle_map.complaints_of_report(command, rows(("matmul", "tiled", "passed", None), skipped)), [])
+        some = rows(("matmul", "tiled", "skipped", "serial"), ("matmul", "tiled", "passed", None), skipped)
+        self.assertEqual(puzzle_map.complaints_of_report(command, some), [])
+        self.assertEqual(puzzle_map.complaints_of_report(command, rows(("matmul", "tiled", "skipped", "too large"), skipped)),
+                         ["matmul/tiled has no row that passed: too large"])  # fmt: skip
+        self.assertEqual(puzzle_map.complaints_of_report(command, rows(("matmul", "tiled", "passed", None))),
+                         ["tiled_async has no row"])  # fmt: skip
+        for status in ("failed", "weak"):
+            wrong = rows(("matmul", "tiled", "passed", None), ("matmul", "tiled", status, "wrong"), skipped)
+            self.assertEqual(puzzle_map.complaints_of_report(command, wrong), [f"matmul/tiled is {status}: wrong"])
+        self.assertIn("no report", puzzle_map.complaints_of_reports([command], self.root)[0])
+        with open(os.path.join(self.root, "1.json"), "w", encoding="utf-8") as file:
+            file.write('{"rows": []}')
+        self.assertEqual(len(puzzle_map.complaints_of_reports([command], self.root)), 2)
+
+    def test_the_later_edition(self):
+        later = "## Later edition\n\n| puzzle | mini-app | variants | inputs | command |\n|---|---|---|---|---|\n"
+        self.assertEqual(self.complaints("## Mini-apps", later + row("P27 Sum", "zip", "tiled", "two") + "\n\n## Mini-apps"), [])
+        for name in ("P26", "P36", "Sum"):
+            self.expect(f"{name} is none of P27 to P35", "## Mini-apps",
+                        later + row(name, "zip", "tiled", "two") + "\n\n## Mini-apps")  # fmt: skip
+        self.expect("zip has no variant tilde", "## Mini-apps",
+                    later + row("P27 Sum", "zip", "tilde", "two") + "\n\n## Mini-apps")  # fmt: skip
+
     def test_the_page_as_a_file(self):
         list_file, commands = os.path.join(self.root, "list.txt"), os.path.join(self.root, "commands.txt")
         for path, text in ((list_file, LIST), (os.path.join(self.root, "apps", "README.md"), PAGE)):

@@ -27,6 +27,14 @@ endforeach()
 tessera_add_ranks_test(size_per_rank 3 COMMAND $<TARGET_FILE:dot> --size-per-rank 100,2^10 --samples 1 --min-time 0)
 set_tests_properties(size_per_rank_on_3 PROPERTIES PASS_REGULAR_EXPRESSION "size 300,.*size 3072,.*passed=2 failed=0")
 
+# Bulk data through buffers beside them, as on GPUs.
+foreach(ranks 2 3 7)
+  tessera_add_ranks_test(staged ${ranks} COMMAND $<TARGET_FILE:tessera> run transpose,partition --size 1,5,100003
+    --transport staged --variant distributed --samples 2 --min-time 0)
+endforeach()
+tessera_add_ranks_test(no_nccl 2 COMMAND $<TARGET_FILE:dot> --size 10 --transport nccl)
+set_tests_properties(no_nccl_on_2 PROPERTIES PASS_REGULAR_EXPRESSION "--transport nccl: this build has no NCCL")
+
 # A mistake of the user is said once, whatever the number of ranks; so is one that only one rank can see.
 tessera_add_ranks_test(mistake 3 COMMAND $<TARGET_FILE:dot> --sice 10)
 set_tests_properties(mistake_on_3 PROPERTIES PASS_REGULAR_EXPRESSION "unknown option"

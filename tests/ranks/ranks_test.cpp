@@ -12,7 +12,9 @@
 #include <vector>
 
 #include <tessera/ranks/halo.hpp>
+#include <tessera/ranks/ordered_sum.hpp>
 #include <tessera/ranks/ranks.hpp>
+#include <tessera/ranks/transport.hpp>
 
 namespace tessera {
 
@@ -48,6 +50,67 @@ TEST(Blocks, FollowEachOtherAndDifferByOne) {
     }
   }
   EXPECT_EQ(block_of(10, 4, 2), (Block{6, 8}));
+}
+
+// Blocks are read when they are ready, not before, and are there when they are said to have arrived.
+TEST(Ranks, ExchangeInBlocks) {
+  auto const ranks = static_cast<std::size_t>(world().count());
+  for (std::size_t const longest : {1, 3, 64, 100000}) {
+    std::vector<std::vector<unsigned char>> out(ranks);
+    std::vector<std::vector<unsigned char>> in(ranks);
+    std::vector<Message> sent;
+    std::vector<Message> received;
+    auto const length = [&](std::size_t from, std::size_t to) { return 7 * from + 3 * to; };
+    auto const value = [](std::size_t from, std::size_t to, std::size_t i) {
+      return static_cast<unsigned char>(1 + (31 * from + 7 * to + i) % 255);
+    };
+    auto const own = static_cast<std::size_t>(world().rank());
+    for (std::size_t r = 0; r < ranks; ++r) {
+      if (r == own) continue;
+      out[r].assign(length(own, r), 0);  // not yet what is to be sent
+      in[r].assign(length(r, own), 0);
+      sent.push_back({static_cast<int>(r), out[r].data(), out[r].size()});
+      received.push_back({static_cast<int>(r), in[r].data(), in[r].size()});
+    }
+    std::vector<ranks::MessageBlock> const blocks = ranks::blocks_of(sent, longest);
+    std::size_t next = 0;
+    std::size_t arrived = 0;
+    world().exchange_in_blocks(
+        sent, received, longest,
+        [&](std::size_t k) {
+          EXPECT_EQ(k, next++);
+          auto const to = static_cast<std::size_t>(sent[blocks[k].message].rank);
+          for (std::size_t i = blocks[k].begin; i < blocks[k].end; ++i) out[to][i] = value(own, to, i);
+        },
+        [&](ranks::MessageBlock const& block) {
+          auto const from = static_cast<std::size_t>(received[block.message].rank);
+          for (std::size_t i = block.begin; i < block.end; ++i, ++arrived) {
+            EXPECT_EQ(in[from][i], value(from, own, i)) << "byte " << i << " of " << from;
+          }
+        });
+    EXPECT_EQ(next, blocks.size());
+    std::size_t all = 0;
+    for (std::vector<unsigned char> const& one : in) all += one.size();
+    EXPECT_EQ(arrived, all);
+  }
+}
+
+TEST(Transport, IsWhatWasAskedFor) {
+  using ranks::Transport;
+  ranks::choose_transport("staged", false);
+  EXPECT_EQ(ranks::transport(true), Transport::staged);
+  EXPECT_EQ(ranks::transport(false), Transport::staged);
+  ranks::choose_transport("auto", true);
+  EXPECT_EQ(ranks::transport(false), Transport::host);
+  EXPECT_NE(ranks::transport(true), Transport::nccl) << "NCCL refuses ranks that share a GPU";
+  if (!ranks::has_nccl()) {
+    EXPECT_THROW(ranks::choose_transport("nccl", false), UserError);
+  }
+  EXPECT_THROW(ranks::choose_transport("nccl", true), UserError);
+  if (!ranks::mpi_is_gpu_aware().value_or(false)) {
+    EXPECT_THROW(ranks::choose_transport("device", false), UserError);
+  }
+  ranks::choose_transport("auto", false);
 }
 
 TEST(Ranks, GatherInOrder) {
@@ -87,6 +150,35 @@ TEST(Ranks, SumArraysLongerThanAMessage) {
   EXPECT_EQ(real[4], 0.5 * count);
 }
 
+// Of numbers whose sum depends on the order: the largest are the second rank's, and the third's take them away again.
+TEST(OrderedSum, AddsInTheOrderOfTheRanksAndAgain) {
+  for (std::size_t const n : {0, 1, 2, 3, 6, 1000, 10007}) {
+    ranks::OrderedSum<float> const sum(world(), n);
+    auto const value = [](std::size_t i, int rank) {
+      float const small = 1.0F + static_cast<float>(i % 97) / 128.0F + static_cast<float>(rank);
+      return rank == 1 ? 3e7F + small : rank == 2 ? -3e7F : small;
+    };
+    std::span<float> const values = sum.values();
+    EXPECT_EQ(values.size(), n);
+    for (int again = 0; again < 2; ++again) {
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = value(i + static_cast<std::size_t>(again), world().rank());
+      sum.add_up();
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        float expected = value(i + static_cast<std::size_t>(again), 0);
+        for (int r = 1; r < world().count(); ++r) expected += value(i + static_cast<std::size_t>(again), r);
+        if (values[i] != expected) ++wrong;
+      }
+      EXPECT_EQ(wrong, 0U) << n;
+    }
+  }
+  ranks::OrderedSum<std::int32_t> const wraps(world(), 5);
+  std::ranges::fill(wraps.values(), 2000000000);
+  wraps.add_up();
+  EXPECT_EQ(static_cast<std::uint32_t>(wraps.values()[4]), static_cast<std::uint32_t>(world().count()) * 2000000000U);
+}
+
 // A message of every rank to every rank, itself included, none of a length, one in parts.
 TEST(Ranks, ExchangeWithEveryRank) {
   auto const count = static_cast<std::size_t>(world().count());
@@ -106,6 +198,26 @@ TEST(Ranks, ExchangeWithEveryRank) {
   for (std::size_t r = 0; r < count; ++r) {
     EXPECT_TRUE(std::ranges::all_of(in[r], [&](std::uint32_t value) { return value == r * 100 + own; })) << r;
   }
+}
+
+// Round in a ring, and something else in between; an exchange that nobody waits for ends with its object.
+TEST(Ranks, ExchangeWhileSomethingElseIsDone) {
+  int const count = world().count();
+  int const to = (world().rank() + 1) % count;
+  int const from = (world().rank() + count - 1) % count;
+  std::vector<std::uint32_t> out(2001, static_cast<std::uint32_t>(world().rank()));
+  std::vector<std::uint32_t> in(2001, 12345);
+  {
+    ranks::Ranks::Exchange under_way =
+        world().begin_exchange({{to, out.data(), out.size() * 4}}, {{from, in.data(), in.size() * 4}});
+    EXPECT_EQ(world().max(1.5), 1.5);
+    under_way.wait();
+    EXPECT_TRUE(std::ranges::all_of(in, [&](std::uint32_t value) { return static_cast<int>(value) == from; }));
+    under_way.wait();  // of what has ended: nothing
+  }
+  std::ranges::fill(in, 12345);
+  (void)world().begin_exchange({{to, out.data(), out.size() * 4}}, {{from, in.data(), in.size() * 4}});
+  EXPECT_TRUE(std::ranges::all_of(in, [&](std::uint32_t value) { return static_cast<int>(value) == from; }));
 }
 
 TEST(Ranks, WhatOneThrowsAllThrow) {

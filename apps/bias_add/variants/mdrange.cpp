@@ -20,7 +20,8 @@ struct Mdrange {
 
     void operator()(Exec const& exec, InputOn<BiasAdd, Exec, T> const& input,
                     OutputOn<BiasAdd, Exec, T> const& output) const {
-      using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>>;
+      using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
+                                           Kokkos::IndexType<std::int64_t>>;
       if (input.x.size() == 0) return;
       auto const x = input.x;
       auto const bias = input.bias;

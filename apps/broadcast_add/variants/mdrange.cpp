@@ -20,7 +20,8 @@ struct Mdrange {
 
     void operator()(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& input,
                     OutputOn<BroadcastAdd, Exec, T> const& output) const {
-      using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>>;
+      using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
+                                           Kokkos::IndexType<std::int64_t>>;
       auto const a = input.a;
       auto const b = input.b;
       auto const out = output.out;

@@ -21,7 +21,8 @@ struct Direct {
 
     void operator()(Exec const& exec, InputOn<Conv2d, Exec, T> const& input,
                     OutputOn<Conv2d, Exec, T> const& output) const {
-      using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>>;
+      using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
+                                           Kokkos::IndexType<std::int64_t>>;
       auto const in = input.in;
       auto const k = input.k;
       auto const out = output.out;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "../moments.hpp"
@@ -72,10 +74,13 @@ struct Welford {
 
     /// Of an element of a lane 5: distance, quotient and sum of a mean, whose errors enter the squares once and a half
     /// (their distances from running means are at most twice those from the last one, by their squares); of a merge 6.
-    /// Then 8 for an xhat and 2 for y.
+    /// Then 8 for an xhat and 2 for y. A row of more elements than T counts exactly rounds its counts, too: one for an
+    /// element, three in a merge.
     [[nodiscard]] double rounding_steps() const {
       double const merges = std::ceil(std::log2(static_cast<double>(std::min<std::size_t>(hidden_, Lanes::width))));
-      return 5 * static_cast<double>(tiles_of(hidden_, std::size_t{Lanes::width})) + 6 * merges + 10;
+      int const counts = hidden_ > (std::uint64_t{1} << std::numeric_limits<T>::digits) ? 1 : 0;
+      return (5 + counts) * static_cast<double>(tiles_of(hidden_, std::size_t{Lanes::width})) +
+             (6 + 3 * counts) * merges + 10;
     }
 
    private:

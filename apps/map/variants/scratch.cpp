@@ -5,6 +5,7 @@
 #include "../problem.hpp"
 
 #include <tessera/core/scratch.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
@@ -23,14 +24,15 @@ struct Scratch {
     Plan(Exec const& exec, InputOn<Map, Exec, T> const& input)
         : add_{static_cast<T>(input.parameters.c)},
           threads_(kernels::team_size(exec, input.parameters.team)),
-          tile_(kernels::scratch_tile<Exec>(0, sizeof(T), 0)) {}
+          tile_(kernels::scratch_tile<Exec>(input.parameters.tile, sizeof(T), 0)),
+          league_(league_of(tiles_of(input.a.extent(0), static_cast<std::size_t>(tile_)))) {}
 
     void operator()(Exec const& exec, InputOn<Map, Exec, T> const& input, OutputOn<Map, Exec, T> const& output) const {
       auto const a = input.a;
       auto const out = output.out;
       auto const add = add_;
       int const tile = tile_;
-      Policy const policy(exec, static_cast<int>(tiles_of(a.extent(0), tile)), threads_);
+      Policy const policy(exec, league_, threads_);
       Kokkos::parallel_for(
           "tessera::map::scratch::add", with_scratch(policy, Tile::shmem_size(tile)),
           KOKKOS_LAMBDA(typename Policy::member_type const& team) {
@@ -51,6 +53,7 @@ struct Scratch {
     AddConstant<T> add_;
     int threads_;
     int tile_;
+    int league_;
   };
 };
 

@@ -1,9 +1,10 @@
 /// \file
 /// Teams of a fixed width over the elements: the last team has more threads than there are elements left, so each
-/// guards its own index. The book's "guards" puzzle for any size.
+/// guards its own index. The book's "guards" puzzle for any size; with --tile 4 its "blocks", a team a block.
 
 #include "../problem.hpp"
 
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
@@ -17,18 +18,22 @@ struct TeamGuarded {
   class Plan {
    public:
     // A block's worth of elements on a GPU; on hosts enough that a team is worth starting.
-    static constexpr int tile = is_gpu<Exec> ? 1024 : 8192;
+    static constexpr int default_tile = is_gpu<Exec> ? 1024 : 8192;
 
     Plan(Exec const& exec, InputOn<Map, Exec, T> const& input)
-        : add_{static_cast<T>(input.parameters.c)}, threads_(kernels::team_size(exec, input.parameters.team)) {}
+        : add_{static_cast<T>(input.parameters.c)},
+          threads_(kernels::team_size(exec, input.parameters.team)),
+          tile_(input.parameters.tile > 0 ? static_cast<int>(input.parameters.tile) : default_tile),
+          league_(league_of(tiles_of(input.a.extent(0), static_cast<std::size_t>(tile_)))) {}
 
     void operator()(Exec const& exec, InputOn<Map, Exec, T> const& input, OutputOn<Map, Exec, T> const& output) const {
       using Policy = Kokkos::TeamPolicy<Exec>;
       auto const a = input.a;
       auto const out = output.out;
       auto const add = add_;
+      int const tile = tile_;
       Kokkos::parallel_for(
-          "tessera::map::team_guarded::add", Policy(exec, static_cast<int>(tiles_of(a.extent(0), tile)), threads_),
+          "tessera::map::team_guarded::add", Policy(exec, league_, threads_),
           KOKKOS_LAMBDA(typename Policy::member_type const& team) {
             std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * tile;
             Kokkos::parallel_for(Kokkos::TeamThreadRange(team, tile), [&](int t) {
@@ -41,6 +46,8 @@ struct TeamGuarded {
    private:
     AddConstant<T> add_;
     int threads_;
+    int tile_;
+    int league_;
   };
 };
 

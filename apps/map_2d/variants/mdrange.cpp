@@ -20,7 +20,8 @@ struct Mdrange {
 
     void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
                     OutputOn<Map2d, Exec, T> const& output) const {
-      using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>>;
+      using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
+                                           Kokkos::IndexType<std::int64_t>>;
       auto const a = input.a;
       auto const out = output.out;
       auto const add = add_;

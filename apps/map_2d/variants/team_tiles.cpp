@@ -1,6 +1,10 @@
 /// \file
 /// One tile of the matrix a team: its threads take pieces of the tile's rows, their lanes neighbouring columns. Tiles
-/// are as wide as the rows, so that a row of many columns and a column of many rows both fill their teams.
+/// are as wide as the rows, so that a row of many columns and a column of many rows both fill their teams; with --tile N
+/// they are N x N. The tile says how much of it lies in the matrix: no index is guarded (team_guarded does that).
+
+#include <algorithm>
+#include <cstddef>
 
 #include "../problem.hpp"
 
@@ -24,8 +28,8 @@ struct TeamTiles {
 
     Plan(Exec const& exec, InputOn<Map2d, Exec, T> const& input)
         : add_{static_cast<T>(input.parameters.c)},
-          tiles_(kernels::row_tiles(input.a.extent(0), input.a.extent(1), tile)),
-          lanes_(kernels::lanes_for<Exec>(input.a.extent(1))),
+          tiles_(tiles_for(input)),
+          lanes_(kernels::lanes_for<Exec>(std::min(input.a.extent(1), static_cast<std::size_t>(tiles_.tile_cols)))),
           threads_(kernels::team_size(exec, input.parameters.team, lanes_)),
           league_(tiles_.league_size()) {}
 
@@ -47,6 +51,12 @@ struct TeamTiles {
     }
 
    private:
+    [[nodiscard]] static collective::MatrixTiles tiles_for(InputOn<Map2d, Exec, T> const& input) {
+      auto const side = static_cast<int>(input.parameters.tile);
+      if (side == 0) return kernels::row_tiles(input.a.extent(0), input.a.extent(1), tile);
+      return {.rows = input.a.extent(0), .cols = input.a.extent(1), .tile_rows = side, .tile_cols = side};
+    }
+
     AddConstant<T> add_;
     collective::MatrixTiles tiles_;
     int lanes_;

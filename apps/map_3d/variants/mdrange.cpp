@@ -21,7 +21,8 @@ struct Mdrange {
 
     void operator()(Exec const& exec, InputOn<Map3d, Exec, T> const& input,
                     OutputOn<Map3d, Exec, T> const& output) const {
-      using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<3, Kokkos::Iterate::Left, Kokkos::Iterate::Left>>;
+      using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<3, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
+                                           Kokkos::IndexType<std::int64_t>>;
       if (input.a.size() == 0) return;
       auto const a = input.a;
       auto const out = output.out;

@@ -1,7 +1,7 @@
 /// \file
 /// Every element goes through one of several branches, each as long as the others. A warp goes through a branch if one of
-/// its lanes does, and the others wait: with the branch by the lane it takes the time of all of them, by the warp that of
-/// one. A host takes one branch an element, but has to guess which: by the element it cannot.
+/// its lanes does, and the others wait: with the branch by the lane it takes the time of all of them, by the warp (32
+/// elements) that of one, or of two where a wavefront has 64 lanes. A host takes one branch an element, but has to guess which: by the element it cannot.
 
 #include "../model.hpp"
 #include "../problem.hpp"

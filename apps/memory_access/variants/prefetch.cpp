@@ -1,7 +1,7 @@
 /// \file
-/// gather, with each element asked for --distance steps before it is used. A step of a team is an element a thread, so that
-/// on a host it is the next element and on a GPU the one of the next row of threads. The hardware knows what comes next
-/// where accesses are in order; by an index only the program does.
+/// gather, with each element asked for --distance steps before it is used. A thread's next element is on a host its
+/// neighbour, as a host's threads share a team's range in whole pieces, and on a GPU the one of the next row of threads. The
+/// hardware knows what comes next where accesses are in order; by an index only the program does.
 
 #include "../permutation.hpp"
 
@@ -39,7 +39,7 @@ struct Prefetch {
           threads_(kernels::team_size(exec, input.parameters.team)),
           // 16 steps at least, or there is little to look ahead to.
           chunks_(kernels::chunks_of(exec, input.in.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)),
-          ahead_(static_cast<std::size_t>(input.parameters.distance) * threads_),
+          ahead_(static_cast<std::size_t>(input.parameters.distance) * (is_gpu<Exec> ? threads_ : 1)),
           index_(permutation(exec, input.in.extent(0))) {}
 
     void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input,

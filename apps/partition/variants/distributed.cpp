@@ -1,7 +1,7 @@
 /// \file
 /// On several ranks: each partitions its block (kernels/partition.hpp). From all counts it knows where its left elements begin,
 /// and its right ones: in the order of the ranks, behind the others'. Both go to the ranks that have these places, at most two
-/// messages from each rank to each. Traffic 3n, then n twice through the host.
+/// messages from each rank to each. Traffic 3n, then n to other ranks.
 ///
 /// Example, left is < 5, 2 ranks: 3 7 1 | 8 9 2 -> 3 1 7 | 2 8 9, lefts 2 and 1: the second rank's left one goes to place 2, the
 /// first one's right one to place 3. 3 1 2 | 7 8 9.
@@ -16,6 +16,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/partition.hpp>
+#include <tessera/ranks/bulk.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::partition {
@@ -36,10 +37,7 @@ struct Distributed {
                  input.parameters.team, "tessera::partition::distributed"),
           values_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::partition::distributed::values"),
                   alone() ? 0 : own_.size()),
-          given_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::partition::distributed::given"),
-                 values_.size()),
-          got_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::partition::distributed::got"),
-               values_.size()) {}
+          bulk_(part.ranks, "tessera::partition::distributed") {}
 
     void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
                     OutputOn<Partition, Exec, T> const& output) {
@@ -47,11 +45,9 @@ struct Distributed {
       auto const lefts = Kokkos::subview(output.left_count, 0);
       if (alone()) return split_(exec, input.in, output.values, lefts);
       split_(exec, input.in, values_, lefts);
-      Kokkos::deep_copy(exec, given_, values_);
       Kokkos::deep_copy(exec, own_lefts_, lefts);
-      exec.fence("tessera::partition::distributed: own elements");
-      std::int64_t const total = exchange(static_cast<std::size_t>(own_lefts_()));
-      Kokkos::deep_copy(exec, output.values, got_);
+      exec.fence("tessera::partition::distributed: own lefts");
+      std::int64_t const total = exchange(exec, static_cast<std::size_t>(own_lefts_()), output.values.data());
       Kokkos::deep_copy(exec, lefts, total);
     }
 
@@ -70,8 +66,8 @@ struct Distributed {
       return n;
     }
 
-    // Gives the elements to the ranks that have their places, and gets those of the own block. The lefts of all.
-    [[nodiscard]] std::int64_t exchange(std::size_t own_lefts) const {
+    // Gives the elements to the ranks that have their places, and gets those of the own block into `got`. The lefts of all.
+    [[nodiscard]] std::int64_t exchange(Exec const& exec, std::size_t own_lefts, T* got) {
       std::vector<std::size_t> const lefts = ranks_.all_gather(own_lefts);
       std::size_t total = 0;
       for (std::size_t const of_rank : lefts) total += of_rank;
@@ -84,9 +80,9 @@ struct Distributed {
         ranks::Block const block = ranks::block_of(n_, ranks_.count(), rank);
         ranks::Block const places[] = {{left, left + of_rank}, {right, right + block.size() - of_rank}};
         for (std::size_t side = 0; side < 2; ++side) {
-          add(received, rank, got_.data(), own_.begin, common(places[side], own_));
+          add(received, rank, got, own_.begin, common(places[side], own_));
           if (rank != ranks_.rank()) continue;
-          T* const from = given_.data() + (side == 0 ? 0 : of_rank);
+          T* const from = values_.data() + (side == 0 ? 0 : of_rank);
           for (int to = 0; to < ranks_.count(); ++to) {
             add(sent, to, from, places[side].begin, common(places[side], ranks::block_of(n_, ranks_.count(), to)));
           }
@@ -94,7 +90,7 @@ struct Distributed {
         left = places[0].end;
         right = places[1].end;
       }
-      ranks_.exchange(sent, received);
+      bulk_(exec, sent, received);
       return static_cast<std::int64_t>(total);
     }
     // `data` has the elements of the places from `first` on.
@@ -111,8 +107,7 @@ struct Distributed {
     ranks::Block own_;
     kernels::ReduceThenScatter<Exec, T, LessThanPivot<T>> split_;
     Array<T*, Memory> values_;  // the own elements, left ones first
-    Kokkos::View<T*, Kokkos::HostSpace> given_;
-    Kokkos::View<T*, Kokkos::HostSpace> got_;
+    ranks::Bulk<Exec> bulk_;
     Kokkos::View<std::int64_t, Kokkos::HostSpace> own_lefts_{"tessera::partition::distributed::own_lefts"};
   };
 };

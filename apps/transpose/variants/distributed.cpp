@@ -12,6 +12,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/transpose.hpp>
+#include <tessera/ranks/bulk.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::transpose {
@@ -34,41 +35,34 @@ struct Distributed {
                  alone() ? 0 : cols_, input.a.extent(0)),
           parts_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::transpose::distributed::parts"),
                  alone() ? 0 : own_cols() * rows_),
-          given_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::transpose::distributed::given"),
-                 moved_.size()),
-          got_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::transpose::distributed::got"), parts_.size()) {
-    }
+          bulk_(part.ranks, "tessera::transpose::distributed") {}
 
     void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& input,
-                    OutputOn<Transpose, Exec, T> const& output) const {
+                    OutputOn<Transpose, Exec, T> const& output) {
       if (alone()) return move_(exec, input.a, output.out);
       move_(exec, input.a, moved_);
-      Kokkos::deep_copy(exec, given_, Flat(moved_.data(), moved_.size()));
-      exec.fence("tessera::transpose::distributed: moved rows");
-      exchange(input.a.extent(0));
-      Kokkos::deep_copy(exec, parts_, got_);
+      exchange(exec, input.a.extent(0));
       for (int rank = 0; rank < ranks_.count(); ++rank)
         put(exec, ranks::block_of(rows_, ranks_.count(), rank), output.out);
     }
 
    private:
     using Memory = typename Exec::memory_space;
-    using Flat = Kokkos::View<T*, Memory, Kokkos::MemoryUnmanaged>;
 
     [[nodiscard]] bool alone() const { return ranks_.count() == 1; }
     [[nodiscard]] std::size_t own_cols() const { return ranks_.block(cols_).size(); }
 
     // Of `own_rows` rows. To each rank its rows of the output, from each the columns that are its rows.
-    void exchange(std::size_t own_rows) const {
+    void exchange(Exec const& exec, std::size_t own_rows) {
       std::vector<ranks::Message> sent;
       std::vector<ranks::Message> received;
       for (int rank = 0; rank < ranks_.count(); ++rank) {
         ranks::Block const to = ranks::block_of(cols_, ranks_.count(), rank);
         ranks::Block const from = ranks::block_of(rows_, ranks_.count(), rank);
-        sent.push_back({rank, given_.data() + to.begin * own_rows, to.size() * own_rows * sizeof(T)});
-        received.push_back({rank, got_.data() + from.begin * own_cols(), from.size() * own_cols() * sizeof(T)});
+        sent.push_back({rank, moved_.data() + to.begin * own_rows, to.size() * own_rows * sizeof(T)});
+        received.push_back({rank, parts_.data() + from.begin * own_cols(), from.size() * own_cols() * sizeof(T)});
       }
-      ranks_.exchange(sent, received);
+      bulk_(exec, sent, received);
     }
 
     // A rank's part, to these columns of the output.
@@ -86,8 +80,7 @@ struct Distributed {
     kernels::Transpose<Exec, T> move_;
     Array<T**, Memory> moved_;  // the own rows as columns
     Array<T*, Memory> parts_;   // what each rank has given, one after the other
-    Kokkos::View<T*, Kokkos::HostSpace> given_;
-    Kokkos::View<T*, Kokkos::HostSpace> got_;
+    ranks::Bulk<Exec> bulk_;
   };
 };
 

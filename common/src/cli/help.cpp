@@ -102,6 +102,12 @@ std::vector<OptionEntry> option_table(Command const& command) {
                    "check the first and the last launch of a row, only the first, or about N elements of each field of "
                    "both (default every)"});
 
+  table.push_back(
+      {measure, "--transport", "auto|staged|device|nccl",
+       "how bulk data get from GPU to GPU on several ranks: through pinned host memory, as device pointers by "
+       "MPI, or by NCCL (default auto: NCCL if this build has it, else MPI if it says that it can, else staged)"});
+  table.push_back({measure, "--share-gpus", "", "several ranks on one GPU are not a mistake"});
+
   table.push_back({measure, "--machine", "FILE", "take the machine's roofs from this file instead of measuring them"});
   table.push_back({measure, "--roof", "PEAK,BANDWIDTH",
                    "or take these numbers, operations and bytes a second: --roof 19.5e12,1555e9"});

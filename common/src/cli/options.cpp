@@ -474,6 +474,11 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
   if (given.contains("--verify")) options.verify = verify_value(text("--verify"));
   options.verify.seed = options.seed;
   options.strict = given.contains("--strict");
+  options.share_gpus = given.contains("--share-gpus");
+  if (given.contains("--transport")) {
+    options.transport =
+        selection("transport", text("--transport"), {"auto", "staged", "device", "nccl"}, "there are").names.front();
+  }
   return options;
 }
 

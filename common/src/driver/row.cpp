@@ -8,6 +8,7 @@
 
 #include <tessera/driver/driver.hpp>
 #include <tessera/ranks/ranks.hpp>
+#include <tessera/ranks/transport.hpp>
 #include <tessera/table/runtime.hpp>
 #include <tessera/verify/verify.hpp>
 
@@ -160,10 +161,11 @@ OverRanks over_ranks(ranks::Ranks const& ranks, double own) {
 }
 
 // What the ranks' samples say together.
-RanksReport over_ranks(ranks::Ranks const& ranks, Samples const& samples) {
+RanksReport over_ranks(ranks::Ranks const& ranks, Samples const& samples, std::string const& space) {
   RanksReport report;
   report.count = ranks.count();
   if (ranks.count() == 1) return report;
+  report.transport = name_of(ranks::transport(!is_host_space(space)));
   report.seconds = over_ranks(ranks, samples.own_seconds);
   report.communication = over_ranks(ranks, samples.of_launch.seconds);
   double const computing = samples.own_seconds - samples.of_launch.seconds;
@@ -237,11 +239,13 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
   std::string const region = report.app + "/" + report.variant;
   run.poison();
   run.fence();
+  double const begin = steady_seconds();
   {
-    Region const first_launch(region);
+    Region const launch(region);
     report.kernels = kernels_of([&] { run.enqueue(); });
     run.fence();
   }
+  double const first_launch = steady_seconds() - begin;
   bool const only_first = oracle.verify.kind == VerifyOptions::Kind::first;
   bool const sampled = oracle.verify.kind == VerifyOptions::Kind::sample;
   bool kept = verified.space == row.space && verified.written == written && !take_output && run.same_as_kept();
@@ -267,10 +271,10 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
   run.fence();
   {
     Region const samples(region);
-    report.samples = sample(run, sampling, interrupted, steady_seconds, ranks);
+    report.samples = sample(run, sampling, interrupted, steady_seconds, ranks, first_launch);
   }
   if (report.samples.interrupted) return {};
-  report.ranks = over_ranks(ranks, report.samples);
+  report.ranks = over_ranks(ranks, report.samples, row.space);
   report.note = run.note();
   if (!only_first) {
     bool const same = kept && run.same_as_kept();

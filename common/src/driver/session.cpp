@@ -26,6 +26,7 @@
 #include <tessera/io/case_file.hpp>
 #include <tessera/io/whole_file.hpp>
 #include <tessera/ranks/ranks.hpp>
+#include <tessera/ranks/transport.hpp>
 #include <tessera/report/digest.hpp>
 #include <tessera/report/machine_file.hpp>
 #include <tessera/report/table.hpp>
@@ -237,7 +238,7 @@ class Session {
     if (ranks_.count() > 1) {
       report_.system["nodes"] = std::to_string(std::llround(ranks_.sum(ranks_.rank_on_node() == 0 ? 1 : 0)));
       report_.system["mpi"] = ranks_.library();
-      report_.system["transport"] = "staged";
+      report_.system["transport"] = name_of(ranks::transport(true));
     }
     struct utsname machine{};
     if (::uname(&machine) == 0) {
@@ -354,7 +355,7 @@ class Session {
       firsts.push_back(end++);
       while (end < plan_.cases.size() && plan_.cases[end].same_input) ++end;
     } while (end < plan_.cases.size() && firsts.size() < host_threads() && ranks_.count() == 1 &&
-             2 * (bytes + need()) < free_memory_bytes(host_space()));
+             1.5 * (bytes + need()) < free_memory_bytes(host_space()));
     std::vector<PreparedCase> group(firsts.size());
     for (std::size_t i = 0; i < group.size() && !stop(); ++i) {
       progress_.begin_case(firsts[i]);
@@ -719,6 +720,30 @@ void check_all_files(Plan const& plan, Options const& options) {
   }
 }
 
+// True if two ranks have the same GPU, for rows that run on it; throws UserError, on all ranks, unless that is wanted.
+bool ranks_share_gpus(ranks::Ranks const& ranks, Plan const& plan, bool wanted) {
+  if (ranks.count() == 1) return false;
+  std::string gpu;
+  for (PlannedCase const& planned : plan.cases) {
+    for (Row const* row : planned.rows) {
+      if (gpu.empty() && !is_host_space(row->space)) gpu = device_identity(row->space);
+    }
+  }
+  std::vector<std::string> gpus = ranks.all_gather(gpu);
+  std::erase(gpus, "");
+  auto const with_gpu = gpus.size();
+  std::ranges::sort(gpus);
+  auto const repeated = std::ranges::unique(gpus);
+  gpus.erase(repeated.begin(), repeated.end());
+  if (gpus.size() == with_gpu) return false;
+  if (!wanted) {
+    throw UserError(std::to_string(with_gpu) + " ranks on " + std::to_string(gpus.size()) +
+                    (gpus.size() == 1 ? " GPU" : " GPUs") +
+                    " (their times would be each other's too); start one rank a GPU, or add --share-gpus");
+  }
+  return true;
+}
+
 // What this rank does of what was asked for: the first one prints, and writes the files.
 Options of_this_rank(Options options, ranks::Ranks const& ranks) {
   if (ranks.count() > 1 && !options.output.empty()) {
@@ -770,6 +795,7 @@ int run_plan(Command const& command, Options const& given, std::vector<std::stri
     for (PlannedCase const& planned : plan.cases) check_memory(planned);
     if (ranks.count() == 1) check_all_files(plan, options);
   });
+  ranks::choose_transport(options.transport, ranks_share_gpus(ranks, plan, options.share_gpus));
   return session->run();
 }
 

@@ -1,12 +1,28 @@
 #include <tessera/ranks/ranks.hpp>
+#include <tessera/ranks/transport.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <limits>
+#include <memory>
+#include <stdexcept>
+#include <utility>
 
 #ifdef TESSERA_HAVE_MPI
 #include <mpi.h>
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+#endif
+#ifdef TESSERA_HAVE_NCCL
+#if __has_include(<rccl/rccl.h>)
+#include <rccl/rccl.h>
+using NcclStream = hipStream_t;
+#else
+#include <nccl.h>
+using NcclStream = cudaStream_t;
+#endif
 #endif
 
 namespace tessera::ranks {
@@ -46,12 +62,34 @@ class Timed {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+// What the only rank sends, in the order of the lists.
+void copy_to_itself(std::vector<Message> const& sent, std::vector<Message> const& received) {
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    if (sent[i].bytes > 0) std::memcpy(received[i].data, sent[i].data, sent[i].bytes);
+  }
+}
+
+#ifdef TESSERA_HAVE_MPI
+std::size_t bytes_to_others(std::vector<Message> const& messages, int own) {
+  std::size_t bytes = 0;
+  for (Message const& message : messages) bytes += message.rank == own ? 0 : message.bytes;
+  return bytes;
+}
+std::uint64_t messages_to_others(std::vector<Message> const& messages, int own) {
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(messages, [&](Message const& one) { return one.rank != own && one.bytes > 0; }));
+}
+#endif
+
 }  // namespace
 
 #ifdef TESSERA_HAVE_MPI
 
 struct Ranks::Communicator {
   MPI_Comm world = MPI_COMM_NULL;
+#ifdef TESSERA_HAVE_NCCL
+  mutable ncclComm_t gpus = nullptr;  // made by the first exchange
+#endif
 };
 
 namespace {
@@ -161,24 +199,29 @@ void Ranks::sum_numbers(void* values, std::size_t count, Number number) const {
   }
 }
 
-void Ranks::exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
-  if (count_ == 1) {  // to itself
-    for (std::size_t i = 0; i < sent.size(); ++i) {
-      if (sent[i].bytes > 0) std::memcpy(received[i].data, sent[i].data, sent[i].bytes);
-    }
-    return;
+struct Ranks::Exchange::Requests {
+  std::vector<MPI_Request> all;
+  std::shared_ptr<Traffic> traffic;
+};
+
+void Ranks::Exchange::wait() {
+  if (!requests_ || requests_->all.empty()) return;
+  Timed const timed(*requests_->traffic, 0, 0);
+  MPI_Waitall(static_cast<int>(requests_->all.size()), requests_->all.data(), MPI_STATUSES_IGNORE);
+  requests_->all.clear();
+}
+
+Ranks::Exchange Ranks::begin_exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
+  auto under_way = std::make_unique<Exchange::Requests>();
+  if (count_ == 1) {
+    copy_to_itself(sent, received);
+    return Exchange(std::move(under_way));
   }
-  std::size_t bytes = 0;
-  std::uint64_t messages = 0;
-  for (Message const& message : sent) {
-    if (message.rank == rank_) continue;
-    bytes += message.bytes;
-    messages += message.bytes > 0 ? 1 : 0;
-  }
-  Timed const timed(*traffic_, bytes, messages);
+  under_way->traffic = traffic_;
+  Timed const timed(*traffic_, bytes_to_others(sent, rank_), messages_to_others(sent, rank_));
   int const tag = 0;  // MPI keeps the order of the messages of a pair
   std::size_t const most = longest_message();
-  std::vector<MPI_Request> requests;
+  std::vector<MPI_Request>& requests = under_way->all;
   auto const in_parts = [&](Message const& message, auto const& call) {
     auto* const data = static_cast<unsigned char*>(message.data);
     for (std::size_t begin = 0; begin < message.bytes; begin += most) {
@@ -196,7 +239,115 @@ void Ranks::exchange(std::vector<Message> const& sent, std::vector<Message> cons
       MPI_Isend(data, length, MPI_BYTE, to, tag, communicator_->world, &request);
     });
   }
-  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  return Exchange(std::move(under_way));
+}
+
+void Ranks::exchange_in_blocks(std::vector<Message> const& sent, std::vector<Message> const& received,
+                               std::size_t longest, std::function<void(std::size_t)> const& ready,
+                               std::function<void(MessageBlock const&)> const& arrived) const {
+  Timed const timed(*traffic_, bytes_to_others(sent, rank_), messages_to_others(sent, rank_));
+  int const tag = 0;  // MPI keeps the order of the messages of a pair
+  longest = std::min(longest, longest_message());
+  std::vector<MessageBlock> const in = blocks_of(received, longest);
+  std::vector<MessageBlock> const out = blocks_of(sent, longest);
+  auto const start = [&](auto const& call, Message const& message, MessageBlock const& block, MPI_Request& request) {
+    call(static_cast<unsigned char*>(message.data) + block.begin, static_cast<int>(block.end - block.begin), MPI_BYTE,
+         message.rank, tag, communicator_->world, &request);
+  };
+  std::vector<MPI_Request> receiving(in.size(), MPI_REQUEST_NULL);
+  std::vector<MPI_Request> sending(out.size(), MPI_REQUEST_NULL);
+  for (std::size_t k = 0; k < in.size(); ++k) start(MPI_Irecv, received[in[k].message], in[k], receiving[k]);
+  // Hands on what has come: all that has by now, or one at least.
+  std::vector<int> done(in.size());
+  std::size_t missing = in.size();
+  auto const hand_on = [&](bool wait) {
+    int count = 0;
+    (wait ? MPI_Waitsome : MPI_Testsome)(static_cast<int>(in.size()), receiving.data(), &count, done.data(),
+                                         MPI_STATUSES_IGNORE);
+    if (count == MPI_UNDEFINED) return;
+    for (int i = 0; i < count; ++i) arrived(in[static_cast<std::size_t>(done[static_cast<std::size_t>(i)])]);
+    missing -= static_cast<std::size_t>(count);
+  };
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    ready(k);
+    start(MPI_Isend, sent[out[k].message], out[k], sending[k]);
+    if (missing > 0) hand_on(false);
+  }
+  while (missing > 0) hand_on(true);
+  MPI_Waitall(static_cast<int>(sending.size()), sending.data(), MPI_STATUSES_IGNORE);
+}
+
+#ifdef TESSERA_HAVE_NCCL
+
+namespace {
+
+// A failure on one rank leaves the others waiting: the driver ends them all when this reaches it.
+void check(ncclResult_t result, char const* call) {
+  if (result != ncclSuccess) throw std::runtime_error(std::string(call) + ": " + ncclGetErrorString(result));
+}
+
+}  // namespace
+
+bool has_nccl() { return true; }
+
+void Ranks::exchange_on_gpus(std::vector<Message> const& sent, std::vector<Message> const& received, void* stream,
+                             std::function<void()> const& finish) const {
+  ncclComm_t& gpus = communicator_->gpus;
+  if (gpus == nullptr) {  // it lives as long as the program
+    ncclUniqueId id{};
+    if (first()) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+    MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, communicator_->world);
+    check(ncclCommInitRank(&gpus, count_, id, rank_), "ncclCommInitRank");
+  }
+  Timed const timed(*traffic_, bytes_to_others(sent, rank_), messages_to_others(sent, rank_));
+  auto* const on = static_cast<NcclStream>(stream);
+  check(ncclGroupStart(), "ncclGroupStart");
+  for (Message const& message : sent) {
+    if (message.bytes > 0) check(ncclSend(message.data, message.bytes, ncclUint8, message.rank, gpus, on), "ncclSend");
+  }
+  for (Message const& message : received) {
+    if (message.bytes > 0) check(ncclRecv(message.data, message.bytes, ncclUint8, message.rank, gpus, on), "ncclRecv");
+  }
+  check(ncclGroupEnd(), "ncclGroupEnd");
+  finish();
+}
+
+#else
+
+bool has_nccl() { return false; }
+void Ranks::exchange_on_gpus(std::vector<Message> const&, std::vector<Message> const&, void*,
+                             std::function<void()> const&) const {
+  throw std::logic_error("a build without NCCL");
+}
+
+#endif
+
+std::optional<bool> mpi_is_gpu_aware() {
+  char const* const word = std::getenv("TESSERA_MPI_GPU_AWARE");  // NOLINT(concurrency-mt-unsafe)
+  if (word != nullptr) return std::string(word) == "1";
+#if defined(MPIX_CUDA_AWARE_SUPPORT)
+  if (MPIX_Query_cuda_support() != 0) return true;
+#endif
+#if defined(MPIX_ROCM_AWARE_SUPPORT)
+  if (MPIX_Query_rocm_support() != 0) return true;
+#endif
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+  // What the library grants of the memory kinds that were asked for.
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Comm_get_info(MPI_COMM_WORLD, &info);
+  char kinds[256] = {};
+  int length = sizeof(kinds);
+  int found = 0;
+  MPI_Info_get_string(info, "mpi_memory_alloc_kinds", &length, kinds, &found);
+  MPI_Info_free(&info);
+  std::string const granted(kinds);
+  if (found != 0) return granted.find("cuda") != std::string::npos || granted.find("rocm") != std::string::npos;
+#endif
+#if defined(MPIX_CUDA_AWARE_SUPPORT) || defined(MPIX_ROCM_AWARE_SUPPORT)
+  return false;
+#else
+  return std::nullopt;
+#endif
 }
 
 void Ranks::abort(int code) const {
@@ -219,13 +370,77 @@ void Ranks::barrier() const {}
 void Ranks::all_gather_bytes(void const*, void*, std::size_t) const {}
 std::vector<std::string> Ranks::all_gather(std::string const& text) const { return {text}; }
 void Ranks::sum_numbers(void*, std::size_t, Number) const {}
-void Ranks::exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
-  for (std::size_t i = 0; i < sent.size(); ++i) {  // to itself
-    if (sent[i].bytes > 0) std::memcpy(received[i].data, sent[i].data, sent[i].bytes);
-  }
+struct Ranks::Exchange::Requests {};
+void Ranks::Exchange::wait() {}
+Ranks::Exchange Ranks::begin_exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
+  copy_to_itself(sent, received);
+  return Exchange(nullptr);
+}
+void Ranks::exchange_in_blocks(std::vector<Message> const& sent, std::vector<Message> const& received, std::size_t,
+                               std::function<void(std::size_t)> const&,
+                               std::function<void(MessageBlock const&)> const&) const {
+  if (!sent.empty() || !received.empty()) throw std::logic_error("messages to other ranks, without MPI");
+}
+void Ranks::exchange_on_gpus(std::vector<Message> const&, std::vector<Message> const&, void*,
+                             std::function<void()> const&) const {
+  throw std::logic_error("a build without NCCL");
 }
 void Ranks::abort(int code) const { std::_Exit(code); }
+bool has_nccl() { return false; }
+std::optional<bool> mpi_is_gpu_aware() { return false; }
 
 #endif
+
+std::string_view name_of(Transport transport) {
+  switch (transport) {
+    case Transport::host: return "host";
+    case Transport::staged: return "staged";
+    case Transport::device: return "device";
+    case Transport::nccl: return "nccl";
+  }
+  return "unknown";
+}
+
+namespace {
+
+struct Chosen {
+  Transport on_hosts = Transport::host;
+  Transport on_gpus = Transport::staged;
+};
+Chosen& chosen() {
+  static Chosen the_choice;
+  return the_choice;
+}
+
+}  // namespace
+
+void choose_transport(std::string_view word, bool shared_gpus) {
+  std::optional<bool> const aware = mpi_is_gpu_aware();
+  if (word == "nccl") {
+    if (!has_nccl())
+      throw UserError("--transport nccl: this build has no NCCL; build with TESSERA_ENABLE_NCCL=ON, or choose staged");
+    if (shared_gpus)
+      throw UserError("--transport nccl: ranks share a GPU, which NCCL refuses; start a rank a GPU, or choose staged");
+  }
+  if (word == "device" && !aware.value_or(false)) {
+    throw UserError(
+        std::string("--transport device: this MPI ") + (aware ? "takes no" : "does not say that it takes") +
+        " pointers to device memory; choose staged, or set TESSERA_MPI_GPU_AWARE=1 if you know that it does");
+  }
+  Transport on_gpus = Transport::staged;
+  if (word == "device" || (word == "auto" && aware.value_or(false))) on_gpus = Transport::device;
+  if (word == "nccl" || (word == "auto" && has_nccl() && !shared_gpus)) on_gpus = Transport::nccl;
+  chosen() = {word == "staged" ? Transport::staged : Transport::host, on_gpus};
+}
+
+Transport transport(bool gpu) { return gpu ? chosen().on_gpus : chosen().on_hosts; }
+
+Ranks::Exchange::Exchange(std::unique_ptr<Requests> requests) : requests_(std::move(requests)) {}
+Ranks::Exchange::Exchange(Exchange&& other) noexcept = default;
+Ranks::Exchange::~Exchange() { wait(); }
+
+void Ranks::exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
+  begin_exchange(sent, received).wait();
+}
 
 }  // namespace tessera::ranks

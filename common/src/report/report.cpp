@@ -69,6 +69,7 @@ Json ranks_json(RanksReport const& ranks) {
   json["imbalance"] = number(ranks.imbalance);
   json["bytes_sent"] = number(ranks.bytes);
   json["messages"] = number(ranks.messages);
+  json["transport"] = ranks.transport;
   return json;
 }
 

@@ -2,6 +2,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #ifdef KOKKOS_ENABLE_OPENMP
@@ -151,6 +152,22 @@ std::string device_name(std::string const& space) {
   return Kokkos::HIP::hip_device_prop().name;
 #else
   return space;
+#endif
+}
+
+std::string device_identity(std::string const& space) {
+  if (is_host_space(space)) return {};
+#if defined(KOKKOS_ENABLE_CUDA)
+  cudaUUID_t const& id = Kokkos::Cuda().cuda_device_prop().uuid;
+  return {id.bytes, sizeof(id.bytes)};
+#elif defined(KOKKOS_ENABLE_HIP)
+  auto const& gpu = Kokkos::HIP::hip_device_prop();
+  struct utsname node{};
+  (void)::uname(&node);
+  return std::string(node.nodename) + " " + std::to_string(gpu.pciDomainID) + ":" + std::to_string(gpu.pciBusID) + ":" +
+         std::to_string(gpu.pciDeviceID);
+#else
+  return {};
 #endif
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <tessera/kernels/attention.hpp>
+#include <tessera/kernels/merge_attention.hpp>
 
 using Exec = Kokkos::DefaultExecutionSpace;
 using Matrix = Kokkos::View<double**, Kokkos::LayoutRight, Exec>;
@@ -73,6 +74,29 @@ int check(Exec const& exec) {
         by_pieces(exec, q, k, v, out, scale);
         exec.fence();
         wrong += compare("KeyStreamAttention", q, k, v, scale, out);
+        if (keys == 0) continue;
+        // A third of the keys by one kernel, the others by the other; both as pieces, then all as one, then the answer.
+        int const some = keys / 3;
+        auto const part = [&](Matrix const& all, int begin, int end) {
+          return Kokkos::View<double const**, Kokkos::LayoutRight, Exec>(all.data() + begin * dim, end - begin, dim);
+        };
+        KeyStreamAttention<Exec, double> const stream(exec, queries, some, dim, 3, 0, "own", true);
+        QueryTileAttention<Exec, double> const tiles(exec, queries, keys - some, dim);
+        int const count = stream.pieces() + tiles.pieces();
+        AttentionPieces<Exec, double> const pieces(queries, dim, count, "pieces");
+        AttentionPieces<Exec, double> const one(queries, dim, 1, "one");
+        stream(exec, q, part(k, 0, some), part(v, 0, some), pieces, 0, scale);
+        tiles(exec, q, part(k, some, keys), part(v, some, keys), pieces, stream.pieces(), scale);
+        MergePieces<Exec, double> const merge(exec, queries, dim, count);
+        Kokkos::deep_copy(exec, out, -1.0);
+        merge.answer(exec, pieces, out);
+        exec.fence();
+        wrong += compare("MergePieces", q, k, v, scale, out);
+        merge.to_one(exec, pieces, one);
+        Kokkos::deep_copy(exec, out, -1.0);
+        MergePieces<Exec, double>(exec, queries, dim, 1).answer(exec, one, out);
+        exec.fence();
+        wrong += compare("MergePieces of one", q, k, v, scale, out);
       }
     }
   }

@@ -43,16 +43,18 @@ struct Options {
   Selection spaces;
   SamplingOptions sampling;
   VerifyOptions verify;
-  std::string output;        ///< --output, or empty
-  std::string json;          ///< --json, or empty
-  std::string log;           ///< --log, or empty
-  bool digest = false;       ///< --digest
-  bool lines = false;        ///< --lines
-  std::string machine;       ///< --machine, or empty: measure
-  std::string save_machine;  ///< --save-machine, or empty
-  std::string roof;          ///< --roof as it was given, or empty
-  Roofs given_roofs;         ///< what it says
-  bool strict = false;       ///< --strict: a weak row makes the exit code 1
+  std::string output;              ///< --output, or empty
+  std::string json;                ///< --json, or empty
+  std::string log;                 ///< --log, or empty
+  bool digest = false;             ///< --digest
+  bool lines = false;              ///< --lines
+  std::string machine;             ///< --machine, or empty: measure
+  std::string save_machine;        ///< --save-machine, or empty
+  std::string roof;                ///< --roof as it was given, or empty
+  Roofs given_roofs;               ///< what it says
+  std::string transport = "auto";  ///< --transport: auto, staged, device or nccl
+  bool share_gpus = false;         ///< --share-gpus: several ranks on a GPU are wanted
+  bool strict = false;             ///< --strict: a weak row makes the exit code 1
   bool list = false;
   bool help = false;
   bool version = false;

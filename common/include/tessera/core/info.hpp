@@ -35,6 +35,7 @@ enum class Level : std::uint8_t { range, team, lane, device, library, ranks };
 enum class Split : std::uint8_t {
   rows,   ///< each rank has a block of its first dimension (ranks::block_of)
   whole,  ///< each rank has all of it
+  grid,   ///< a matrix: each rank of a grid has a block of the rows, and of these a block of the columns (ranks::Grid)
 };
 
 /// What generated data are like. A Problem says which of these kinds it has; the first is the default of a run.

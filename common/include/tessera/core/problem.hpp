@@ -57,6 +57,10 @@ concept Fields = requires(F& fields) {
 ///   (ranks::Reach); all outputs are split. With it each rank runs the reference on its own rows and more than these,
 ///   made or read again: not on what a variant was told of them. If Parameters have a member `first`, it is the index of
 ///   the first of them there.
+/// - `needs(shapes, output_boxes)`, optional: what of each input field (ranks::Box) the reference of such parts of the output
+///   needs, so that reference<T>(these) is that of the parts. With it each rank runs it on these, made or read again.
+/// - `grid(shapes, parameters, ranks)`, where a field has Split::grid: the grid (ranks::Grid) of that many ranks. Throws
+///   UserError if there is none.
 /// - `reference_doubles`, optional: what an element of the reference takes at most: 1, a value; 2, the default, and a scale;
 ///   3, and an offset. Whether a case fits into memory is known by it beforehand.
 /// - `reference<T>(input)`: the serial oracle. For each element a value and a scale of its error; what a scale of 0 or

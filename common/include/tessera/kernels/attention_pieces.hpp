@@ -60,6 +60,7 @@ struct AttentionTask {
   T* sums = nullptr;
   T* largest = nullptr;
   T* total = nullptr;
+  bool keeps_pieces = false;  ///< also if it is one: no answer is made of it
 
   [[nodiscard]] KOKKOS_FUNCTION std::size_t begin(int piece) const { return static_cast<std::size_t>(piece) * chunk; }
   [[nodiscard]] KOKKOS_FUNCTION std::size_t end(int piece) const {
@@ -67,9 +68,11 @@ struct AttentionTask {
     return whole < keys ? whole : keys;
   }
 
+  /// True if a piece is all there is: the kernel of the pieces writes the answer.
+  [[nodiscard]] KOKKOS_FUNCTION bool answers() const { return chunks == 1 && !keeps_pieces; }
   /// Where the sums of a query and piece go: as the answer where there is one piece.
   [[nodiscard]] KOKKOS_FUNCTION T* row(std::size_t query, int piece) const {
-    return chunks == 1 ? out + query * dim : sums + (static_cast<std::size_t>(piece) * queries + query) * dim;
+    return answers() ? out + query * dim : sums + (static_cast<std::size_t>(piece) * queries + query) * dim;
   }
 };
 
@@ -86,15 +89,21 @@ template <class T>
 }
 
 /// The same task on the arrays of a call. \param queries of the arrays: the task has none where rows have no columns
-template <class T, class Q, class K, class V, class Out>
+template <class T, class Q, class K, class V>
 [[nodiscard]] AttentionTask<T> with_arrays(AttentionTask<T> task, std::size_t queries, Q const& q, K const& k,
-                                           V const& v, Out const& out, T scale) {
+                                           V const& v, T scale) {
   auto const dim = static_cast<std::size_t>(task.dim);
   task.q = row_major(q, queries, dim);
   task.k = row_major(k, task.keys, dim);
   task.v = row_major(v, task.keys, dim);
-  task.out = row_major(out, queries, dim);
   task.scale = scale;
+  return task;
+}
+template <class T, class Q, class K, class V, class Out>
+[[nodiscard]] AttentionTask<T> with_arrays(AttentionTask<T> task, std::size_t queries, Q const& q, K const& k,
+                                           V const& v, Out const& out, T scale) {
+  task = with_arrays(task, queries, q, k, v, scale);
+  task.out = row_major(out, queries, static_cast<std::size_t>(task.dim));
   return task;
 }
 
@@ -121,6 +130,9 @@ struct MergeAttention {
   static constexpr int at_once = 8;  // pieces that a thread has under way
 
   AttentionTask<T> task;
+  /// If there: what the pieces are together, one piece, goes to these and, its sums, to task.out. Else the answer does.
+  T* largest = nullptr;
+  T* total = nullptr;
   int threads;
   int parts;   // of the pieces, each folded by one thread
   int pack;    // columns that a thread takes at a time
@@ -138,9 +150,12 @@ struct MergeAttention {
         teams(std::max(1, (given.dim + across - 1) / across)),
         slices(std::clamp(threads * pack / across, 1, (given.chunks + at_once - 1) / at_once)) {}
 
-  static void enqueue(std::string const& label, Exec const& exec, AttentionTask<T> const& task, std::int64_t team) {
-    if (task.chunks == 1 || task.queries == 0) return;
-    MergeAttention const kernel(exec, task, team);
+  static void enqueue(std::string const& label, Exec const& exec, AttentionTask<T> const& task, std::int64_t team,
+                      T* largest = nullptr, T* total = nullptr) {
+    if (task.answers() || task.queries == 0) return;
+    MergeAttention kernel(exec, task, team);
+    kernel.largest = largest;
+    kernel.total = total;
     Policy policy(exec, league_of(task.queries * kernel.teams), kernel.threads);
     policy.set_scratch_size(
         0, Kokkos::PerTeam(static_cast<int>(OnlineView::shmem_size(kernel.parts) + View::shmem_size(task.chunks) +
@@ -155,7 +170,7 @@ struct MergeAttention {
   [[nodiscard]] double rounding_steps() const {
     double const merges = std::ceil(static_cast<double>(task.chunks) / parts) + std::ceil(std::log2(parts));
     double const additions = std::ceil(static_cast<double>(task.chunks) / slices) + slices;
-    return task.chunks == 1 ? 0 : collective::MergeOnlineSums<T>::rounding_steps * merges + 8 + additions;
+    return task.answers() ? 0 : collective::MergeOnlineSums<T>::rounding_steps * merges + 8 + additions;
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
@@ -178,7 +193,13 @@ struct MergeAttention {
     team::tree_reduce(team, online.data(), parts, collective::MergeOnlineSums<T>{});
     Online const all = online(0);
     // What the totals cannot show: a maximum that is no number.
-    T const inverse = all.inverse();
+    T const inverse = largest == nullptr ? all.inverse() : T(1);
+    if (largest != nullptr && first_col == 0) {
+      Kokkos::single(Kokkos::PerTeam(team), [&]() {
+        largest[query] = all.max;
+        total[query] = all.sum;
+      });
+    }
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, task.chunks),
                          [&](int piece) { weights(piece) = weight_of(weights(piece), all.max) * inverse; });
     team.team_barrier();
@@ -225,3 +246,56 @@ struct MergeAttention {
 };
 
 }  // namespace tessera::kernels::detail
+
+namespace tessera::kernels {
+
+/// Memory for what is known of queries [queries, dim] after some of the keys, for `count` pieces of these: sums [count,
+/// queries, dim] of weighted values, and [count, queries] the largest scores and the sums of weights relative to them.
+template <ExecutionSpace Exec, class T>
+struct AttentionPieces {
+  AttentionPieces() = default;
+  AttentionPieces(std::size_t queries, std::size_t dim, int count, std::string const& label)
+      : queries(queries),
+        dim(dim),
+        count(count),
+        sums(memory(label + "::sums", static_cast<std::size_t>(count) * queries * dim)),
+        largest(memory(label + "::largest", static_cast<std::size_t>(count) * queries)),
+        total(memory(label + "::total", static_cast<std::size_t>(count) * queries)) {}
+
+  using Numbers = Kokkos::View<T*, typename Exec::memory_space>;
+  std::size_t queries = 0;
+  std::size_t dim = 0;
+  int count = 0;
+  Numbers sums;
+  Numbers largest;
+  Numbers total;
+
+  /// Enqueues that `some` pieces from `first` on are of no keys.
+  void clear(Exec const& exec, int first, int some) const {
+    auto const fill = [&](Numbers const& of, std::size_t size, T value) {
+      std::size_t const begin = static_cast<std::size_t>(first) * size;
+      Kokkos::deep_copy(
+          exec, Kokkos::subview(of, Kokkos::make_pair(begin, begin + static_cast<std::size_t>(some) * size)), value);
+    };
+    fill(sums, queries * dim, T(0));
+    fill(largest, queries, collective::minus_infinity<T>());
+    fill(total, queries, T(0));
+  }
+  /// The task of a kernel for which these are the pieces from `first` on.
+  [[nodiscard]] detail::AttentionTask<T> as_pieces_of(detail::AttentionTask<T> task, int first) const {
+    std::size_t const rows = static_cast<std::size_t>(first) * queries;
+    task.keeps_pieces = true;
+    task.sums = sums.data() + rows * dim;
+    task.largest = largest.data() + rows;
+    task.total = total.data() + rows;
+    task.out = task.sums;
+    return task;
+  }
+
+ private:
+  [[nodiscard]] static Numbers memory(std::string const& label, std::size_t n) {
+    return Numbers(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), n);
+  }
+};
+
+}  // namespace tessera::kernels

@@ -94,7 +94,7 @@ enum class SplitK { never, where_it_helps };
 /// Constructed once: chooses tiles and teams and, where k is split, allocates a matrix of sums for each part. Calls only
 /// enqueue: one launch, none if c is empty; a second one adds the parts' sums in their order. Calls of one object must not
 /// run at the same time where k is split, since they share those sums. If k is 0, c becomes zeros (changed as the form
-/// says). The bits of the result depend on the extents, the alignment of the memory and the machine only.
+/// says; a form that adds leaves c as it is). The bits of the result depend on the extents, the alignment of the memory and the machine only.
 template <ExecutionSpace Exec, class T, class Form = PlainProduct, class Tuning = GemmTuning<Exec, T>>
 class Gemm {
  public:
@@ -102,7 +102,7 @@ class Gemm {
 
   /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many; a GPU's cannot be chosen.
   /// \param label what Kokkos' tools call it
-  /// \param split whether k may be split; with a form that changes sums Skip is thrown
+  /// \param split whether k may be split; with a form that changes sums, or adds them to c, Skip is thrown
   /// \param parts of k then; 0: choose
   Gemm(Exec const& exec, std::size_t m, std::size_t n, std::size_t k, std::int64_t team = 0,
        std::string label = "tessera::gemm", SplitK split = SplitK::never, std::size_t parts = 0)
@@ -203,13 +203,13 @@ class Gemm {
 
   // At most that many parts, all but the last as long as each other, in whole steps, and long enough to be worth it.
   void split_k(std::size_t parts, int step) {
-    if constexpr (!Form::Store::changes) {
+    if constexpr (!Form::Store::changes && !Form::Store::adds) {
       std::size_t const most = std::max<std::size_t>(1, std::min(parts, k_.k / Tuning::least_part));
       std::size_t const steps = tiles_of(k_.k, static_cast<std::size_t>(step));
       k_.size = most == 1 ? k_.k : tiles_of(steps, most) * static_cast<std::size_t>(step);
       k_.count = most == 1 ? 1 : static_cast<int>(tiles_of(k_.k, k_.size));
     } else {
-      throw Skip("parts of k (a form that changes sums needs whole ones)");
+      throw Skip("parts of k (a form that changes sums, or adds them to c, needs whole ones)");
     }
   }
 
@@ -268,7 +268,7 @@ class Gemm {
 template <ExecutionSpace Exec, class A, class B, class C, class Form = PlainProduct>
 void gemm(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) {
   std::size_t const k = a.extent(Form::a_transposed ? 0 : 1);
-  constexpr SplitK split = Form::Store::changes ? SplitK::never : SplitK::where_it_helps;
+  constexpr SplitK split = Form::Store::changes || Form::Store::adds ? SplitK::never : SplitK::where_it_helps;
   Gemm<Exec, typename A::non_const_value_type, Form> const product(exec, c.extent(0), c.extent(1), k, 0,
                                                                    "tessera::gemm", split);
   product(exec, a, b, c, form);

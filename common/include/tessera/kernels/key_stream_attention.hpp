@@ -421,7 +421,7 @@ struct KeyStream {
       if (q >= query_count) break;
       collective::OnlineSum<T> const all{lanes.template read<T>(largest, q), lanes.template read<T>(total, q)};
       T* const row = task.row(first_query + q, piece);
-      T const factor = task.chunks == 1 ? all.inverse() : T(1);
+      T const factor = task.answers() ? all.inverse() : T(1);
       lanes.each(
           [&](int lane, Rows const& own) {
             for (int p = 0; p < Columns / Width; ++p) {
@@ -437,7 +437,7 @@ struct KeyStream {
                 collective::pack_at<Width>(row + col) = values;
               }
             }
-            if (lane == 0 && task.chunks > 1) {
+            if (lane == 0 && !task.answers()) {
               std::size_t const at = static_cast<std::size_t>(piece) * task.queries + first_query + q;
               task.largest[at] = all.max;
               task.total[at] = all.sum;
@@ -463,15 +463,16 @@ class KeyStreamAttention {
 
   /// \param queries, dim of q [queries, dim]; \param keys of k and v [keys, dim]
   /// \param pieces of the keys; 0: choose. \param team threads of a team; 0: choose
-  /// \param label what Kokkos' tools call it
+  /// \param label what Kokkos' tools call it. \param only_pieces no answer will be asked for
   ///
   /// Throws Skip if the space cannot give so many threads, or their scratch, and for more than most_columns.
   KeyStreamAttention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t dim, std::int64_t pieces = 0,
-                     std::int64_t team = 0, std::string const& label = "tessera::attention")
+                     std::int64_t team = 0, std::string const& label = "tessera::attention", bool only_pieces = false)
       : label_(label), queries_(queries), task_(detail::attention_task<T>(queries, keys, dim)), team_(team) {
+    task_.keeps_pieces = only_pieces;
     if (dim > most_columns) throw Skip("d = " + std::to_string(dim) + " (lanes hold at most 256 columns)");
     choose(1, [&]<class Kernel>() { choose_pieces<Kernel>(exec, pieces); });
-    if (task_.chunks == 1) return;
+    if (task_.chunks == 1 || only_pieces) return;
     std::size_t const rows = task_.queries * task_.chunks;
     auto const numbers = [&](char const* name, std::size_t n) {
       return Numbers(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + name), n);
@@ -498,7 +499,18 @@ class KeyStreamAttention {
     Merge::enqueue(label_ + "::merge", exec, task, team_);
   }
 
-  /// Roundings of a sum of weights, or of weighted values, on the longest way.
+  /// Enqueues the pieces of an answer, without their merging: they become those of `pieces` from `first` on, pieces() of
+  /// them. `q` [queries, dim], `k`, `v` [keys, dim], as above.
+  template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V>
+  void operator()(Exec const& exec, Q const& q, K const& k, V const& v, AttentionPieces<Exec, T> const& pieces,
+                  int first, T scale) const {
+    if (task_.keys == 0) return pieces.clear(exec, first, task_.chunks);
+    auto const task = pieces.as_pieces_of(detail::with_arrays(task_, queries_, q, k, v, scale), first);
+    choose(detail::is_aligned(task) ? collective::pack_width<T> : 1,
+           [&]<class Kernel>() { Kernel{task}.enqueue(label_ + "::attend", exec, threads_); });
+  }
+
+  /// Roundings of a sum of weights, or of weighted values, on the longest way, without merging if only pieces are made.
   [[nodiscard]] double rounding_steps() const { return steps_; }
   [[nodiscard]] int pieces() const { return task_.chunks; }
 
@@ -528,7 +540,8 @@ class KeyStreamAttention {
     auto const chosen = split(task_.keys, Kernel::block, std::min(wanted, most_pieces));
     task_.chunk = chosen.size;
     task_.chunks = chosen.count;
-    steps_ = Kernel::rounding_steps(chosen.size, threads_) + Merge(exec, task_, team_).rounding_steps();
+    steps_ = Kernel::rounding_steps(chosen.size, threads_);
+    if (!task_.keeps_pieces) steps_ += Merge(exec, task_, team_).rounding_steps();
     (void)league_of(static_cast<std::size_t>(kernel.query_groups()) * task_.chunks);
   }
 

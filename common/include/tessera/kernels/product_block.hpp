@@ -283,8 +283,11 @@ class ProductBlock {
       for (int j = 0; j < Shape::lane_cols; j += Width) {
         if (lane.col_of(j) >= block.col_count) continue;
         Access values;
+        if constexpr (Store::adds) values = collective::pack_at<Width>(of_row + lane.col_of(j));
         for (int e = 0; e < Width; ++e) {
-          if constexpr (Store::changes) {
+          if constexpr (Store::adds) {
+            values[e] += sums[i][j + e];
+          } else if constexpr (Store::changes) {
             values[e] = form_.store.finished(sums[i][j + e], of_col[j + e]);
           } else {
             values[e] = sums[i][j + e];

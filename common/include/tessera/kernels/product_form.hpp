@@ -28,12 +28,20 @@ struct AsStored {
 /// The sum alone is the result.
 struct SumAlone {
   static constexpr bool changes = false;
+  static constexpr bool adds = false;
+};
+
+/// The result is what c holds + sum: for a product of which k comes in pieces.
+struct SumAndC {
+  static constexpr bool changes = false;
+  static constexpr bool adds = true;
 };
 
 /// The result is sum + bias[col].
 template <class T>
 struct SumAndBias {
   static constexpr bool changes = true;
+  static constexpr bool adds = false;
   T const* bias;
 
   [[nodiscard]] KOKKOS_FUNCTION T of_column(std::size_t col) const { return bias[col]; }
@@ -57,6 +65,8 @@ struct ProductForm {
 using PlainProduct = ProductForm<>;
 using TransposedA = ProductForm<true, false>;
 using TransposedB = ProductForm<false, true>;
+/// c += a b.
+using AddedProduct = ProductForm<false, false, AsStored, SumAndC>;
 
 /// The part of k that a team sums up: `count` parts of `size`, the last of which may be short.
 struct KParts {

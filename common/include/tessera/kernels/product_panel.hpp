@@ -103,7 +103,7 @@ class ProductPanel {
         copy_panel(place, panel, k, count, b + panel * cols * depth);
       }
       team.team_barrier();
-      Step const step{.count = count, .add = !first, .last = end - k <= depth};
+      Step const step{.count = count, .add = Store::adds || !first, .last = end - k <= depth};
       for (int row = team.team_rank() * rows; row < place.row_count; row += team.team_size() * rows) {
         copy_strip(place, row, k, count, a);
         for (int panel = 0; panel * cols < place.col_count; ++panel) {

@@ -304,7 +304,7 @@ struct QueryTile {
       lanes.each(
           [&](int lane, OfRows const& m, Sums const& own) {
             collective::OnlineSum<T> const all{m.at[r], sum};
-            T const factor = task.chunks == 1 ? all.inverse() : T(1);
+            T const factor = task.answers() ? all.inverse() : T(1);
             for (int c = 0; c < columns / pack; ++c) {
               int const col = (c * width + lane) * pack;
               Pack values;
@@ -317,7 +317,7 @@ struct QueryTile {
                 }
               }
             }
-            if (lane == 0 && task.chunks > 1) {
+            if (lane == 0 && !task.answers()) {
               std::size_t const at = static_cast<std::size_t>(piece) * task.queries + query;
               task.largest[at] = all.max;
               task.total[at] = all.sum;
@@ -364,6 +364,17 @@ class QueryTileAttention {
     }
     choose([&]<class Kernel>() { Kernel{task, detail::is_aligned(task)}.enqueue(label_, exec, threads_); });
   }
+
+  /// Enqueues the only piece of an answer: it becomes piece `first` of `pieces`. `q` [queries, dim], `k`, `v` [keys, dim],
+  /// as above.
+  template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V>
+  void operator()(Exec const& exec, Q const& q, K const& k, V const& v, AttentionPieces<Exec, T> const& pieces,
+                  int first, T scale) const {
+    if (task_.keys == 0) return pieces.clear(exec, first, 1);
+    auto const task = pieces.as_pieces_of(detail::with_arrays(task_, queries_, q, k, v, scale), first);
+    choose([&]<class Kernel>() { Kernel{task, detail::is_aligned(task)}.enqueue(label_, exec, threads_); });
+  }
+  [[nodiscard]] int pieces() const { return 1; }
 
   /// Roundings of a sum of weights, or of weighted values, on the longest way.
   [[nodiscard]] double rounding_steps() const { return steps_; }

@@ -50,14 +50,15 @@ using Clock = std::function<double()>;
 /// be cold.
 ///
 /// A row whose launch takes seconds would keep its user waiting for figures that do not change: it is not warmed up,
-/// and stops at `max_time`.
+/// and stops at `max_time`. If a launch has been timed before, for another reason, it counts as the first of such samples:
+/// `known`, in seconds, or 0.
 ///
 /// On several ranks, which all call it, a sample begins at a barrier and lasts as long as on the slowest of them; so all
 /// make the same decisions.
 ///
 /// `interrupted` is asked after each sample, and must say the same on all ranks; may be empty.
 [[nodiscard]] Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()> const& interrupted = {},
-                             Clock const& now = steady_seconds, ranks::Ranks const& ranks = {});
+                             Clock const& now = steady_seconds, ranks::Ranks const& ranks = {}, double known = 0);
 
 /// Order statistics of samples, in their unit.
 struct Statistics {

@@ -15,8 +15,11 @@
 #include <string>
 #include <utility>
 
+#include <tessera/core/problem.hpp>
+#include <tessera/core/segment_shape.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/ranks/halo.hpp>
+#include <tessera/ranks/part.hpp>
 
 namespace tessera::ranks {
 
@@ -97,6 +100,39 @@ class Border {
   Host head_;
   Host tail_;
   Host halo_rows_;
+};
+
+/// The Plan of a variant of level `ranks` around a kernel on the elements of segments: on the rank's block while its halo is on
+/// its way, then on the border. The Problem has shape_of(input), the kernel is constructed from a SegmentShape.
+template <class Problem, class Variant, ExecutionSpace Exec, class T, class Kernel>
+class StencilPlanOnRanks {
+ public:
+  StencilPlanOnRanks(Exec const& exec, InputOn<Problem, Exec, T> const& input, Part const& part)
+      : border_(part.ranks, part.input[0][0], Problem::reach(part.input, input.parameters), 1, Variant::label),
+        on_block_(exec, shape_of(input, input.in.extent(0), part.ranks.block(part.input[0][0]).begin), Variant::label),
+        on_strip_(exec, shape_of(input, border_.strip_rows(), border_.first()), Variant::label) {}
+
+  void operator()(Exec const& exec, InputOn<Problem, Exec, T> const& input,
+                  OutputOn<Problem, Exec, T> const& output) const {
+    border_.begin(exec, input.in.data());
+    on_block_(exec, input.in, output.out);
+    border_.exchange(exec);
+    on_strip_(exec, border_.in(), border_.out());
+    border_.keep(exec, output.out.data());
+  }
+
+ private:
+  // Of n elements from index `first` on.
+  [[nodiscard]] static SegmentShape shape_of(InputOn<Problem, Exec, T> const& input, std::size_t n, std::size_t first) {
+    SegmentShape shape = Problem::shape_of(input);
+    shape.n = n;
+    shape.first = first;
+    return shape;
+  }
+
+  Border<Exec, T> border_;
+  Kernel on_block_;
+  Kernel on_strip_;
 };
 
 }  // namespace tessera::ranks

@@ -6,10 +6,12 @@
 /// Everything here is collective: all ranks call it, in the same order. The memory is the host's. What one rank has to say
 /// is small here (totals, texts, halos); a call returns when the caller's memory may be used again.
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,6 +36,24 @@ struct Message {
   void* data;
   std::size_t bytes;
 };
+
+/// Bytes [begin, end) of a message of a list.
+struct MessageBlock {
+  std::size_t message;
+  std::size_t begin;
+  std::size_t end;
+};
+
+/// The blocks of at most `longest` bytes that the messages fall into, in their order.
+[[nodiscard]] inline std::vector<MessageBlock> blocks_of(std::vector<Message> const& messages, std::size_t longest) {
+  std::vector<MessageBlock> blocks;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    for (std::size_t begin = 0; begin < messages[i].bytes; begin += longest) {
+      blocks.push_back({i, begin, begin + std::min(longest, messages[i].bytes - begin)});
+    }
+  }
+  return blocks;
+}
 
 /// The number types that ranks can add up.
 template <class T>
@@ -120,6 +140,38 @@ class Ranks {
   /// Sends and receives all of these; a rank may be named often, its messages arrive in the order of the lists. Lengths
   /// agree on both sides. A message may have any length: none is longer than MPI's counts reach.
   void exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const;
+
+  /// An exchange under way: wait() ends it, and so does the end of the object.
+  class Exchange {
+   public:
+    Exchange(Exchange&& other) noexcept;
+    Exchange(Exchange const&) = delete;
+    Exchange& operator=(Exchange const&) = delete;
+    Exchange& operator=(Exchange&&) = delete;
+    ~Exchange();
+    void wait();
+
+   private:
+    friend class Ranks;
+    struct Requests;
+    explicit Exchange(std::unique_ptr<Requests> requests);
+    std::unique_ptr<Requests> requests_;
+  };
+  /// Begins what exchange() does, and returns at once: what is sent is not changed and what is received not read before it
+  /// has ended.
+  [[nodiscard]] Exchange begin_exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const;
+
+  /// The same in blocks of at most `longest` bytes (on all ranks the same), so that what must be done with them before and after goes on
+  /// meanwhile: `ready(k)` is called before block k of blocks_of(sent, longest) is read, in their order, and `arrived` when a block of
+  /// a received message has been written.
+  void exchange_in_blocks(std::vector<Message> const& sent, std::vector<Message> const& received, std::size_t longest,
+                          std::function<void(std::size_t k)> const& ready,
+                          std::function<void(MessageBlock const& block)> const& arrived) const;
+
+  /// The same of messages in the memory of this rank's GPU, to and from other ranks, by NCCL or RCCL (has_nccl()), in the
+  /// order of `stream`, a cudaStream_t or hipStream_t; `finish` waits for it.
+  void exchange_on_gpus(std::vector<Message> const& sent, std::vector<Message> const& received, void* stream,
+                        std::function<void()> const& finish) const;
 
   /// Ends all ranks, at once, with this exit code: where one of them has failed in a way that the others cannot know.
   [[noreturn]] void abort(int code) const;

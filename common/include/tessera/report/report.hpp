@@ -52,6 +52,7 @@ struct RanksReport {
   double imbalance = unknown;  ///< computing, the slowest rank's over the mean: 1 is even
   double bytes = 0;            ///< sent by all ranks to others
   double messages = 0;         ///< of all ranks
+  std::string transport;  ///< of bulk data, if the row has any: "host", "staged", "device" or "nccl"; empty on one rank
 };
 
 /// One variant on one execution space on one case.

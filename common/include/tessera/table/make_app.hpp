@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
@@ -49,6 +50,21 @@ concept Reaches = requires(std::vector<Shape> const& shapes, typename Problem::P
   { Problem::reach(shapes, parameters) } -> std::same_as<ranks::Reach>;
 };
 
+template <class Problem>
+concept Needs = requires(std::vector<Shape> const& shapes, std::vector<ranks::Box> const& output) {
+  { Problem::needs(shapes, output) } -> std::same_as<std::vector<ranks::Box>>;
+};
+
+/// The grid of ranks of a Problem whose fields lie so; else none.
+template <class Problem>
+[[nodiscard]] ranks::Grid grid_of(std::vector<Shape> const& shapes, typename Problem::Parameters const& parameters) {
+  if constexpr (requires { Problem::grid(shapes, parameters, 1); }) {
+    return Problem::grid(shapes, parameters, ranks::world().count());
+  } else {
+    return {};
+  }
+}
+
 /// How the fields lie on the ranks; on each of them whole, if the Problem does not say.
 template <class Problem>
 [[nodiscard]] std::vector<Split> output_splits(typename Problem::Parameters const& parameters) {
@@ -81,17 +97,17 @@ class TypedCase final : public Case {
   using HostInput = typename Problem::template Input<T, Kokkos::HostSpace>;
   using HostOutput = typename Problem::template Output<T, Kokkos::HostSpace>;
 
-  using MakeRows = std::function<std::unique_ptr<Case>(std::vector<ranks::Block> const&)>;
+  using MakeBoxes = std::function<std::unique_ptr<Case>(std::vector<ranks::Box> const&)>;
 
   /// `memory`: what the input's views lie over, a field each. `whole`: the shapes of the input fields of all ranks
-  /// together. `make_rows` makes the case again with other rows of each field.
+  /// together. `make_boxes` makes the case again with other parts of each field.
   TypedCase(HostInput input, std::vector<std::shared_ptr<unsigned char>> memory, ParameterMap parameters,
-            std::vector<Shape> whole, MakeRows make_rows)
+            std::vector<Shape> whole, MakeBoxes make_boxes)
       : input_(std::move(input)),
         memory_(std::move(memory)),
         parameters_(std::move(parameters)),
         part_{ranks::world(), std::move(whole)},
-        make_rows_(std::move(make_rows)) {}
+        make_boxes_(std::move(make_boxes)) {}
 
   [[nodiscard]] DType dtype() const override { return dtype_of<T>; }
   [[nodiscard]] ParameterMap const& parameters() const override { return parameters_; }
@@ -110,14 +126,24 @@ class TypedCase final : public Case {
   }
   [[nodiscard]] std::vector<HostField> own_part(std::vector<HostField> fields) const override {
     auto const specs = describe<HostOutput>();
-    std::vector<ranks::Block> const rows = output_rows();
+    std::vector<ranks::Box> const boxes = output_boxes();
     for (HostField& field : fields) {
       auto const spec = std::ranges::find(specs, field.name, &FieldSpec::name);
       if (spec == specs.end() || field.shape.empty()) continue;
-      ranks::Block const own = rows.at(static_cast<std::size_t>(spec - specs.begin()));
-      std::size_t const begin = own.begin * ranks::row_elements(field.shape) * size_of(field.dtype);
-      field.data = {field.data, static_cast<unsigned char const*>(field.data.get()) + begin};
-      field.shape.front() = own.size();
+      ranks::Box const own = boxes.at(static_cast<std::size_t>(spec - specs.begin()));
+      std::size_t const of_row = ranks::row_elements(field.shape) * size_of(field.dtype);
+      auto const* const first = static_cast<unsigned char const*>(field.data.get()) + own.rows.begin * of_row;
+      std::size_t const bytes = own.cols.size() * size_of(field.dtype);
+      if (bytes == of_row) {
+        field.data = {field.data, first};
+      } else {
+        auto const cut = std::make_shared<std::vector<unsigned char>>(own.rows.size() * bytes);
+        for (std::size_t r = 0; r < own.rows.size() && bytes > 0; ++r) {
+          std::memcpy(cut->data() + r * bytes, first + r * of_row + own.cols.begin * size_of(field.dtype), bytes);
+        }
+        field.data = {cut, cut->data()};
+      }
+      field.shape = ranks::shape_of(own, field.shape);
     }
     return fields;
   }
@@ -127,6 +153,11 @@ class TypedCase final : public Case {
     if (part_.ranks.count() == 1) return Problem::template reference<T>(input_);
     if constexpr (RefersToParts<Problem>) {
       return Problem::template reference_of_part<T>(input_, output_rows(), part_);
+    } else if constexpr (Needs<Problem>) {
+      auto const other = make_boxes_(Problem::needs(part_.input, output_boxes()));
+      HostInput input = dynamic_cast<TypedCase const&>(*other).input_;
+      input.parameters = input_.parameters;
+      return Problem::template reference<T>(input);
     } else {
       return reference_of_rows();
     }
@@ -139,21 +170,28 @@ class TypedCase final : public Case {
   [[nodiscard]] HostInput const& host_input() const { return input_; }
   [[nodiscard]] ranks::Part const& part() const { return part_; }
 
-  /// The rows of each output field that are this rank's.
-  [[nodiscard]] std::vector<ranks::Block> output_rows() const {
-    std::vector<ranks::Block> rows;
+  /// What of each output field is this rank's.
+  [[nodiscard]] std::vector<ranks::Box> output_boxes() const {
+    std::vector<ranks::Box> boxes;
     std::vector<Split> const splits = output_splits<Problem>(input_.parameters);
     std::vector<Shape> const whole = Problem::output_shapes(part_.input, input_.parameters);
-    for (std::size_t i = 0; i < whole.size(); ++i) rows.push_back(ranks::rows_of(whole[i], splits[i], part_.ranks));
+    ranks::Grid const grid = grid_of<Problem>(part_.input, input_.parameters);
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      boxes.push_back(ranks::box_of(whole[i], splits[i], grid, part_.ranks));
+    }
+    return boxes;
+  }
+  /// The rows of these.
+  [[nodiscard]] std::vector<ranks::Block> output_rows() const {
+    std::vector<ranks::Block> rows;
+    for (ranks::Box const& box : output_boxes()) rows.push_back(box.rows);
     return rows;
   }
   /// The shapes of this rank's part of the output.
   [[nodiscard]] std::vector<Shape> own_output_shapes() const {
     std::vector<Shape> shapes = Problem::output_shapes(part_.input, input_.parameters);
-    std::vector<ranks::Block> const rows = output_rows();
-    for (std::size_t i = 0; i < shapes.size(); ++i) {
-      if (!shapes[i].empty()) shapes[i].front() = rows[i].size();
-    }
+    std::vector<ranks::Box> const boxes = output_boxes();
+    for (std::size_t i = 0; i < shapes.size(); ++i) shapes[i] = ranks::shape_of(boxes[i], shapes[i]);
     return shapes;
   }
 
@@ -183,20 +221,20 @@ class TypedCase final : public Case {
   // The reference of as much of the input as this rank's rows need: of all of it, unless the Problem says less.
   [[nodiscard]] std::vector<ExpectedField> reference_of_rows() const {
     std::vector<Split> const splits = input_splits<Problem>(input_.parameters);
-    std::vector<ranks::Block> rows;
+    std::vector<ranks::Box> boxes;
     std::size_t first = 0;
     for (std::size_t i = 0; i < part_.input.size(); ++i) {
-      rows.push_back(ranks::rows_of(part_.input[i], Split::whole, part_.ranks));
+      boxes.push_back(ranks::whole_box(part_.input[i]));
       if constexpr (Reaches<Problem>) {
         if (splits[i] == Split::whole) continue;
         // More than the reach: if that is too small, variants that go by it differ from the reference.
         ranks::Reach const reach = Problem::reach(part_.input, input_.parameters);
-        rows[i] =
-            ranks::with_halo(part_.ranks.block(rows[i].end), {2 * reach.before + 8, 2 * reach.behind + 8}, rows[i].end);
-        first = rows[i].begin;
+        std::size_t const n = boxes[i].rows.end;
+        boxes[i].rows = ranks::with_halo(part_.ranks.block(n), {2 * reach.before + 8, 2 * reach.behind + 8}, n);
+        first = boxes[i].rows.begin;
       }
     }
-    auto const other = make_rows_(rows);
+    auto const other = make_boxes_(boxes);
     HostInput input = dynamic_cast<TypedCase const&>(*other).input_;
     input.parameters = input_.parameters;
     if constexpr (requires { input.parameters.first; }) input.parameters.first = first;
@@ -223,7 +261,7 @@ class TypedCase final : public Case {
   std::vector<std::shared_ptr<unsigned char>> memory_;
   ParameterMap parameters_;
   ranks::Part part_;
-  MakeRows make_rows_;
+  MakeBoxes make_boxes_;
   std::map<std::string, std::vector<std::shared_ptr<unsigned char>>> on_device_;  // by space
   std::map<std::string, GuardedFields::Blocks> kept_;                             // by space
   HostBuffers buffers_;
@@ -353,6 +391,7 @@ template <class Problem, class T>
   using Input = typename Problem::template Input<T, Kokkos::HostSpace>;
   using Output = typename Problem::template Output<T, Kokkos::HostSpace>;
   std::vector<Shape> const outputs = Problem::output_shapes(inputs, parameters);
+  (void)grid_of<Problem>(inputs, parameters);  // a grid that does not fit is said before anything is made
   Footprint result{.input_bytes = bytes_of<Input>(inputs), .output_bytes = bytes_of<Output>(outputs)};
   for (Shape const& shape : outputs) {
     double count = 1;
@@ -372,17 +411,15 @@ template <class Problem, class T>
   return parameters;
 }
 
-/// A case with these `rows` of each input field, which are filled by fill(field, rows, data), in host memory that nobody
+/// A case with these parts of each input field, which are filled by fill(field, box, data), in host memory that nobody
 /// has touched yet.
 template <class Problem, class T, class Fill>
-[[nodiscard]] std::unique_ptr<Case> filled_case(std::vector<Shape> const& whole, std::vector<ranks::Block> const& rows,
+[[nodiscard]] std::unique_ptr<Case> filled_case(std::vector<Shape> const& whole, std::vector<ranks::Box> const& boxes,
                                                 typename Problem::Parameters const& parameters, ParameterMap const& map,
                                                 Fill const& fill) {
   using Input = typename Problem::template Input<T, Kokkos::HostSpace>;
   std::vector<Shape> own = whole;
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    if (!whole[i].empty()) own[i].front() = rows[i].size();
-  }
+  for (std::size_t i = 0; i < whole.size(); ++i) own[i] = ranks::shape_of(boxes[i], whole[i]);
   auto memory = host_memory_of(describe<Input>(), own);
   std::vector<unsigned char*> fields;
   for (auto const& field : memory) fields.push_back(field.get());
@@ -390,22 +427,25 @@ template <class Problem, class T, class Fill>
   input.parameters = parameters;
   wrap_fields(input, own, fields);
   for_each_field(input, [&]<class View>(std::size_t i, View&) {
-    fill(i, rows[i], reinterpret_cast<typename View::non_const_value_type*>(fields[i]));
+    fill(i, boxes[i], reinterpret_cast<typename View::non_const_value_type*>(fields[i]));
   });
   return std::make_unique<TypedCase<Problem, T>>(std::move(input), std::move(memory), map, whole,
-                                                 [=](std::vector<ranks::Block> const& other) {
+                                                 [=](std::vector<ranks::Box> const& other) {
                                                    return filled_case<Problem, T>(whole, other, parameters, map, fill);
                                                  });
 }
 
-/// The rows of each input field that this rank has.
+/// What this rank has of each input field.
 template <class Problem>
-[[nodiscard]] std::vector<ranks::Block> own_rows(std::vector<Shape> const& whole,
-                                                 typename Problem::Parameters const& parameters) {
+[[nodiscard]] std::vector<ranks::Box> own_boxes(std::vector<Shape> const& whole,
+                                                typename Problem::Parameters const& parameters) {
   std::vector<Split> const splits = input_splits<Problem>(parameters);
-  std::vector<ranks::Block> rows;
-  for (std::size_t i = 0; i < whole.size(); ++i) rows.push_back(ranks::rows_of(whole[i], splits[i], ranks::world()));
-  return rows;
+  ranks::Grid const grid = grid_of<Problem>(whole, parameters);
+  std::vector<ranks::Box> boxes;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    boxes.push_back(ranks::box_of(whole[i], splits[i], grid, ranks::world()));
+  }
+  return boxes;
 }
 
 template <class Problem, class T>
@@ -417,20 +457,21 @@ template <class Problem, class T>
   Draw const of_case{.seed = seed,
                      .data = data,
                      .terms = static_cast<std::uint64_t>(std::max(1.0, terms_of<Problem>(shapes, parameters)))};
-  auto const fill = [=]<class Value>(std::size_t field, ranks::Block const& rows, Value* values) {
+  auto const fill = [=]<class Value>(std::size_t field, ranks::Box const& box, Value* values) {
     std::size_t const of_row = ranks::row_elements(shapes[field]);
-    std::size_t const first = rows.begin * of_row;
-    for_host_ranges(rows.size() * of_row, [&](std::size_t begin, std::size_t end) {
+    std::size_t const cols = box.cols.size();
+    std::size_t const first = box.rows.begin * of_row + box.cols.begin;
+    for_host_ranges(box.size(), [&](std::size_t begin, std::size_t end) {
       Draw draw = of_case;
       draw.shapes = &shapes;
       draw.field = field;
       for (std::size_t i = begin; i < end; ++i) {
-        draw.index = first + i;
+        draw.index = first + (cols == of_row ? i : i / cols * of_row + i % cols);
         values[i] = static_cast<Value>(Problem::template element<T>(draw, parameters));
       }
     });
   };
-  return filled_case<Problem, T>(shapes, own_rows<Problem>(shapes, parameters), parameters, map, fill);
+  return filled_case<Problem, T>(shapes, own_boxes<Problem>(shapes, parameters), parameters, map, fill);
 }
 
 template <class Problem, class T>
@@ -448,14 +489,26 @@ template <class Problem, class T>
   std::vector<Shape> const shapes = shapes_from<Problem, T>(source);
   (void)Problem::output_shapes(shapes, parameters);
   auto const specs = describe<typename Problem::template Input<T, Kokkos::HostSpace>>();
-  auto const fill = [specs, shapes, &source](std::size_t field, ranks::Block const& rows, auto* data) {
-    if (!shapes[field].empty() && rows.size() < shapes[field].front()) {
-      source.read_rows(specs[field], rows.begin, rows.size(), data);
+  auto const fill = [specs, shapes, &source]<class Value>(std::size_t field, ranks::Box const& box, Value* data) {
+    std::size_t const of_row = ranks::row_elements(shapes[field]);
+    if (box.cols.size() < of_row) {
+      // Some rows at a time, whole: of these its columns.
+      std::size_t const most = std::max<std::size_t>(1, (std::size_t{1} << 20) / of_row);
+      std::vector<Value> some(most * of_row);
+      for (std::size_t row = box.rows.begin; row < box.rows.end && box.cols.size() > 0; row += most) {
+        std::size_t const count = std::min(most, box.rows.end - row);
+        source.read_rows(specs[field], row, count, some.data());
+        for (std::size_t r = 0; r < count; ++r) {
+          data = std::copy_n(some.data() + r * of_row + box.cols.begin, box.cols.size(), data);
+        }
+      }
+    } else if (!shapes[field].empty() && box.rows.size() < shapes[field].front()) {
+      source.read_rows(specs[field], box.rows.begin, box.rows.size(), data);
     } else {
       source.read(specs[field], data);
     }
   };
-  return filled_case<Problem, T>(shapes, own_rows<Problem>(shapes, parameters), parameters, map, fill);
+  return filled_case<Problem, T>(shapes, own_boxes<Problem>(shapes, parameters), parameters, map, fill);
 }
 
 /// Calls `body.template operator()<T>()` for the enabled dtype; throws UserError if this build has no such dtype.

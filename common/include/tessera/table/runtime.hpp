@@ -41,6 +41,8 @@ class Region {
 [[nodiscard]] bool is_host_space(std::string const& space);
 /// "NVIDIA H200", or the processor's model and the number of threads of the space.
 [[nodiscard]] std::string device_name(std::string const& space);
+/// What tells the GPU of a space from all others, on whatever node. Empty for host spaces.
+[[nodiscard]] std::string device_identity(std::string const& space);
 /// Number of threads that run at once (host spaces), or of multiprocessors' worth of threads (GPUs).
 [[nodiscard]] int concurrency(std::string const& space);
 

@@ -57,8 +57,9 @@ struct MatrixUnit {
   [[nodiscard]] KOKKOS_FUNCTION static int row_of_c(int lane, int i) { return lane / 4 + 8 * (i / 2); }
   [[nodiscard]] KOKKOS_FUNCTION static int col_of_c(int lane, int i) { return 2 * (lane % 4) + i % 2; }
 
-  /// Numbers that tf32 represents to 11 bits, and whose remainder to 11 more: all between these two, and 0.
-  static constexpr float smallest = 0x1p-100F;
+  /// Numbers that tf32 represents to 11 bits, and whose remainder to 11 more: all between these two, and 0. Products of two
+  /// of them, or of one and a remainder (2^-24 of the least), do not underflow.
+  static constexpr float smallest = 0x1p-50F;
   static constexpr float largest = 0x1p126F;
 };
 
@@ -74,7 +75,9 @@ struct MatrixUnit {
 KOKKOS_INLINE_FUNCTION void multiply_add(lane::Hardware<MatrixUnit::lanes> const&, MatrixUnit::C& c,
                                          MatrixUnit::A const& a, MatrixUnit::B const& b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+  // volatile: all lanes take part, so it must not be moved to where only some of them go.
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(c.at[0]), "+f"(c.at[1]), "+f"(c.at[2]), "+f"(c.at[3])
       : "r"(__float_as_uint(a.at[0])), "r"(__float_as_uint(a.at[1])), "r"(__float_as_uint(a.at[2])),
         "r"(__float_as_uint(a.at[3])), "r"(__float_as_uint(b.at[0])), "r"(__float_as_uint(b.at[1])));
@@ -88,7 +91,8 @@ KOKKOS_INLINE_FUNCTION void multiply(lane::Hardware<MatrixUnit::lanes> const&, M
                                      MatrixUnit::B const& b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   // The register that is always 0, instead of four that are made so.
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, "
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, "
       "%10};"
       : "=f"(c.at[0]), "=f"(c.at[1]), "=f"(c.at[2]), "=f"(c.at[3])
       : "r"(__float_as_uint(a.at[0])), "r"(__float_as_uint(a.at[1])), "r"(__float_as_uint(a.at[2])),

@@ -1,0 +1,91 @@
+/// \file
+/// On several ranks: each has some rows, and the layer's parameters whole. dx needs nothing of others. The gradients of the
+/// parameters are sums over all rows: each rank sums over its own, without atomics (two_stage_gradients.hpp), and these are
+/// added up in the order of the ranks, so that all of them have the same bits on every run. The short ones (dgamma, dbeta,
+/// dbias) go round while the device multiplies for dw.
+
+#include <cstddef>
+#include <string>
+#include <type_traits>
+
+#include "../problem.hpp"
+#include "../two_stage_gradients.hpp"
+
+#include <tessera/ranks/ordered_sum.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::layernorm_linear_backward {
+
+struct Distributed {
+  static constexpr VariantInfo info{
+      .name = "distributed",
+      .level = Level::ranks,
+      .summary = "each rank its rows as two_stage; gradients of the parameters added up over the ranks"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input, ranks::Part const& part)
+        : further_(part.ranks.count() - 1),
+          hidden_(input.hidden()),
+          outputs_(input.outputs()),
+          gradients_(exec, input, "tessera::layernorm_linear_backward::distributed"),
+          columns_(part.ranks, further_ > 0 ? 2 * hidden_ + outputs_ : 0),
+          weights_(part.ranks, further_ > 0 ? outputs_ * hidden_ : 0) {}
+
+    void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input,
+                    OutputOn<LayernormLinearBackward, Exec, T> const& output) {
+      gradients_.rows_and_columns(exec, input, output);
+      if (further_ == 0) {
+        gradients_.weights(exec, input, output);
+        return;
+      }
+      T* const columns = columns_.values().data();
+      copy(exec, host(columns, hidden_), device(output.dgamma.data(), hidden_));
+      copy(exec, host(columns + hidden_, hidden_), device(output.dbeta.data(), hidden_));
+      copy(exec, host(columns + 2 * hidden_, outputs_), device(output.dbias.data(), outputs_));
+      exec.fence("tessera::layernorm_linear_backward::distributed: own sums of columns");
+      gradients_.weights(exec, input, output);
+      columns_.add_up();
+      copy(exec, device(output.dgamma.data(), hidden_), host(columns, hidden_));
+      copy(exec, device(output.dbeta.data(), hidden_), host(columns + hidden_, hidden_));
+      copy(exec, device(output.dbias.data(), outputs_), host(columns + 2 * hidden_, outputs_));
+
+      std::size_t const count = outputs_ * hidden_;
+      copy(exec, host(weights_.values().data(), count), device(output.dw.data(), count));
+      exec.fence("tessera::layernorm_linear_backward::distributed: own dw");
+      weights_.add_up();
+      copy(exec, device(output.dw.data(), count), host(weights_.values().data(), count));
+    }
+
+    /// An addition for each further rank.
+    [[nodiscard]] double rounding_steps() const {
+      LayernormLinearBackward::Steps steps = gradients_.steps();
+      for (double* const sums : {&steps.columns, &steps.dw, &steps.dbias}) *sums += further_;
+      return LayernormLinearBackward::chain(steps);
+    }
+    [[nodiscard]] std::string note() const { return gradients_.note(); }
+
+   private:
+    using Host = Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
+    using Device = Kokkos::View<T*, typename Exec::memory_space, Kokkos::MemoryUnmanaged>;
+    [[nodiscard]] static Host host(T* from, std::size_t count) { return Host(from, count); }
+    [[nodiscard]] static Device device(T* from, std::size_t count) { return Device(from, count); }
+    template <class To, class From>
+    static void copy(Exec const& exec, To const& to, From const& from) {
+      Kokkos::deep_copy(exec, to, from);
+    }
+
+    int further_;  // ranks whose sums are added to a rank's own
+    std::size_t hidden_;
+    std::size_t outputs_;
+    TwoStageGradients<Exec, T> gradients_;
+    ranks::OrderedSum<T> columns_;  // dgamma, dbeta, dbias
+    ranks::OrderedSum<T> weights_;  // dw
+  };
+};
+
+VariantRows distributed() { return rows<LayernormLinearBackward, Distributed>(); }
+
+}  // namespace tessera::layernorm_linear_backward

@@ -1,0 +1,69 @@
+/// \file
+/// Tiles of fixed extents over a matrix that is no multiple of them, one a team: the grid of teams is rounded up, so that
+/// there are more indices than elements, and each guards its own row and column. The book's "2D blocks" for any size.
+
+#include <cstddef>
+
+#include "../problem.hpp"
+
+#include <tessera/core/tiles.hpp>
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::map_2d {
+
+struct TeamGuarded {
+  static constexpr VariantInfo info{.name = "team_guarded",
+                                    .level = Level::team,
+                                    .summary = "a tile of fixed extents a team, every row and column guarded"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    using Policy = Kokkos::TeamPolicy<Exec>;
+
+    // 1024 elements on a GPU, a warp to a row; on hosts 8192, or a team would not be worth starting.
+    Plan(Exec const& exec, InputOn<Map2d, Exec, T> const& input)
+        : add_{static_cast<T>(input.parameters.c)},
+          threads_(kernels::team_size(exec, input.parameters.team)),
+          tile_rows_(input.parameters.tile > 0 ? static_cast<int>(input.parameters.tile) : 32),
+          tile_cols_(input.parameters.tile > 0 ? static_cast<int>(input.parameters.tile) : (is_gpu<Exec> ? 32 : 256)),
+          across_(league_of(tiles_of(input.a.extent(1), static_cast<std::size_t>(tile_cols_)))),
+          league_(league_of(tiles_of(input.a.extent(0), static_cast<std::size_t>(tile_rows_)) *
+                            static_cast<std::size_t>(across_))) {}
+
+    void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
+                    OutputOn<Map2d, Exec, T> const& output) const {
+      if (input.a.size() == 0) return;
+      auto const a = input.a;
+      auto const out = output.out;
+      auto const add = add_;
+      int const tile_rows = tile_rows_;
+      int const tile_cols = tile_cols_;
+      int const across = across_;
+      Kokkos::parallel_for(
+          "tessera::map_2d::team_guarded::add", Policy(exec, league_, threads_),
+          KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+            std::size_t const first_row = static_cast<std::size_t>(team.league_rank() / across) * tile_rows;
+            std::size_t const first_col = static_cast<std::size_t>(team.league_rank() % across) * tile_cols;
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, tile_rows * tile_cols), [&](int i) {
+              std::size_t const row = first_row + i / tile_cols;
+              std::size_t const col = first_col + i % tile_cols;
+              if (row < a.extent(0) && col < a.extent(1)) out(row, col) = add(a(row, col));
+            });
+          });
+    }
+
+   private:
+    AddConstant<T> add_;
+    int threads_;
+    int tile_rows_;
+    int tile_cols_;
+    int across_;  // tiles along a row
+    int league_;
+  };
+};
+
+VariantRows team_guarded() { return rows<Map2d, TeamGuarded>(); }
+
+}  // namespace tessera::map_2d

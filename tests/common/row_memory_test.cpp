@@ -1,0 +1,122 @@
+// The memory of rows: guards, poison, and results that are kept and compared where they lie.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <tessera/table/row_memory.hpp>
+#include <tessera/table/runtime.hpp>
+
+namespace tessera {
+namespace {
+
+class RowMemory : public ::testing::TestWithParam<std::string> {
+ protected:
+  [[nodiscard]] static std::string const& space() { return GetParam(); }
+
+  static void write(GuardedFields const& fields, std::size_t field, std::ptrdiff_t at, unsigned char value) {
+    copy_from_host(space(), static_cast<unsigned char*>(fields.data(field)) + at, &value, 1);
+  }
+  static unsigned char read(GuardedFields const& fields, std::size_t field, std::ptrdiff_t at) {
+    unsigned char value = 0;
+    copy_to_host(space(), &value, static_cast<unsigned char const*>(fields.data(field)) + at, 1);
+    return value;
+  }
+  template <class T>
+  static void fill(GuardedFields const& fields, std::size_t field, std::vector<T> const& values) {
+    copy_from_host(space(), fields.data(field), values.data(), values.size() * sizeof(T));
+  }
+};
+
+// One bit is enough, wherever it is, in each of several fields.
+TEST_P(RowMemory, OneBitIsNotTheSame) {
+  for (std::size_t const n : {1, 2, 31, 1025, 65537, (1 << 20) + 3}) {
+    GuardedFields fields(space(), {{"a", 1, DType::float32}, {"b", 1, DType::float64}, {"c", 1, DType::int64}},
+                         {{n}, {n}, {n}});
+    fields.poison();
+    std::vector<float> a(n);
+    std::iota(a.begin(), a.end(), 1.0F);
+    fill(fields, 0, a);
+    GuardedFields::Blocks kept;
+    EXPECT_FALSE(fields.same_bits(kept)) << "nothing was kept";
+    ASSERT_TRUE(fields.keep(kept));
+    EXPECT_TRUE(fields.same_bits(kept));
+    for (std::size_t field = 0; field < 3; ++field) {
+      auto const bytes = static_cast<std::ptrdiff_t>(n * (field == 0 ? 4 : 8));
+      for (std::ptrdiff_t const at : {std::ptrdiff_t{0}, bytes / 3, bytes / 2, bytes - 1}) {
+        unsigned char const before = read(fields, field, at);
+        write(fields, field, at, before ^ 0x10);
+        EXPECT_FALSE(fields.same_bits(kept)) << "byte " << at << " of field " << field << " of " << n;
+        write(fields, field, at, before);
+        EXPECT_TRUE(fields.same_bits(kept));
+      }
+    }
+    fields.poison();
+    EXPECT_FALSE(fields.same_bits(kept)) << "poison";
+    ASSERT_TRUE(fields.keep(kept)) << "into the same memory";
+    EXPECT_TRUE(fields.same_bits(kept));
+  }
+}
+
+// Bits are compared, not values: two zeros differ, a NaN is the same as itself.
+TEST_P(RowMemory, ComparesBits) {
+  GuardedFields fields(space(), {{"out", 1, DType::float32}}, {{3}});
+  fields.poison();
+  fill<float>(fields, 0, {0.0F, std::numeric_limits<float>::quiet_NaN(), 1.0F});
+  GuardedFields::Blocks kept;
+  ASSERT_TRUE(fields.keep(kept));
+  EXPECT_TRUE(fields.same_bits(kept));
+  fill<float>(fields, 0, {-0.0F, std::numeric_limits<float>::quiet_NaN(), 1.0F});
+  EXPECT_FALSE(fields.same_bits(kept));
+}
+
+TEST_P(RowMemory, EmptyFields) {
+  GuardedFields fields(space(), {{"out", 1, DType::float32}}, {{0}});
+  fields.poison();
+  GuardedFields::Blocks kept;
+  ASSERT_TRUE(fields.keep(kept));
+  EXPECT_TRUE(fields.same_bits(kept));
+}
+
+// A comparison is also a look at the guards, as fetching is.
+TEST_P(RowMemory, GuardsAreLookedAt) {
+  for (std::ptrdiff_t const at : {std::ptrdiff_t{-256}, std::ptrdiff_t{-1}, std::ptrdiff_t{400}, std::ptrdiff_t{655}}) {
+    GuardedFields fields(space(), {{"out", 1, DType::float32}}, {{100}});
+    fields.poison();
+    GuardedFields::Blocks kept;
+    ASSERT_TRUE(fields.keep(kept));
+    write(fields, 0, at, 0);
+    EXPECT_THROW((void)fields.same_bits(kept), std::runtime_error) << at;
+    HostBuffers buffers;
+    EXPECT_THROW((void)fields.fetch(buffers), std::runtime_error) << at;
+  }
+}
+
+// More bytes than 32 bits count: on a GPU, whose memory is fast.
+TEST_P(RowMemory, LastBitOfMoreThanFourGigabytes) {
+  if (is_host_space(space())) GTEST_SKIP() << "a host takes seconds for it";
+  std::size_t const n = (std::size_t{1} << 30) + 5;
+  if (free_memory_bytes(space()) < 6.0 * static_cast<double>(n) * sizeof(float)) GTEST_SKIP() << "too little memory";
+  GuardedFields fields(space(), {{"out", 1, DType::float32}}, {{n}});
+  fields.poison();
+  GuardedFields::Blocks kept;
+  ASSERT_TRUE(fields.keep(kept));
+  EXPECT_TRUE(fields.same_bits(kept));
+  auto const last = static_cast<std::ptrdiff_t>(n * sizeof(float)) - 1;
+  write(fields, 0, last, 1);
+  EXPECT_FALSE(fields.same_bits(kept));
+}
+
+INSTANTIATE_TEST_SUITE_P(Spaces, RowMemory, ::testing::ValuesIn(enabled_spaces()),
+                         [](auto const& info) { return info.param; });
+
+}  // namespace
+}  // namespace tessera
