@@ -72,7 +72,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/common/plot/tessera_plot DESTINATION ${C
 
 # --- Inputs and documents ---------------------------------------------------------------------------------------------
 # Inputs are those of the mini-apps that were built.
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/common/results DESTINATION ${CMAKE_INSTALL_DOCDIR}/common)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/common/results ${PROJECT_SOURCE_DIR}/common/schemas ${PROJECT_SOURCE_DIR}/common/cluster
+        DESTINATION ${CMAKE_INSTALL_DOCDIR}/common USE_SOURCE_PERMISSIONS)
 foreach(program IN LISTS programs)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/inputs/${program} DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/inputs
           FILES_MATCHING PATTERN "*.h5")

@@ -27,8 +27,9 @@ struct Parameters {
 };
 
 struct Roofline : PairProblem<Parameters> {
-  static constexpr AppInfo info{
-      .name = "roofline", .summary = "bandwidth of copy, triad and read; peak of multiply-adds; time of a launch"};
+  static constexpr AppInfo info{.name = "roofline",
+                                .summary = "bandwidth of copy, triad and read; peak of multiply-adds; time of a launch",
+                                .measures_roofs = true};
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 

@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include <tessera/table/kernel_use.hpp>
+#include <tessera/table/runtime.hpp>
+
 #include "all_apps.hpp"
 #include "app_cases.hpp"
 #include "harness.hpp"
@@ -207,6 +210,38 @@ TEST_P(Rows, RepeatedRuns) {
       PatternSource const source(app(), Pattern::random, size, base_);
       run_rows(app(), dtype, source, base_, repeats(20), std::to_string(size) + " repeatedly");
       if (has_team) run_rows(app(), dtype, source, of_four, repeats(20), std::to_string(size) + " by teams of four");
+    }
+  }
+}
+
+// On a GPU each row says which kernels it launched, and what they take; on a host there are none to be seen.
+TEST_P(Rows, KernelsAsLaunched) {
+  for (DType const dtype : dtypes_of_this_build()) {
+    PatternSource const source(app(), Pattern::random, 100003, base_);
+    if (!takes(app(), dtype, base_, 1 << 17)) continue;
+    auto const problem_case = app().read(dtype, source, with_defaults(app(), base_));
+    for (Row const& row : app().rows) {
+      if (row.dtype != dtype || !is_wanted(row)) continue;
+      std::unique_ptr<RowRun> run;
+      try {
+        run = row.start(*problem_case);
+      } catch (Skip const&) {
+        continue;
+      }
+      std::vector<KernelUse> const kernels = kernels_of([&] { run->enqueue(); });
+      run->fence();
+      std::string const what = name_of(app(), row);
+      bool const shared = row.info.level == Level::library;  // of a library that may launch its kernels itself
+      EXPECT_TRUE(is_host_space(row.space) ? kernels.empty() : shared || !kernels.empty()) << what;
+      for (KernelUse const& kernel : kernels) {
+        EXPECT_GT(kernel.launches, 0u) << what;
+        EXPECT_GT(kernel.teams, 0u) << what;
+        EXPECT_GT(kernel.team_threads, 0u) << what;
+        EXPECT_GT(kernel.registers, 0) << what;
+        EXPECT_GT(kernel.teams_per_multiprocessor, 0) << what;
+        EXPECT_GT(kernel.occupancy, 0.0) << what;
+        EXPECT_LE(kernel.occupancy, 1.0) << what;
+      }
     }
   }
 }

@@ -549,6 +549,86 @@ TEST_F(Driver, roofs_of_another_machine_are_refused) {
   EXPECT_EQ(run({"good"}, {"--size", "100", "--machine", path("absent.json")}).code, 2);
 }
 
+// The rows of such a mini-app are roofs themselves: there the roofs of another device say how the two compare.
+TEST_F(Driver, what_measures_roofs_takes_those_of_another_device) {
+  machine().spaces = {"cuda"};
+  EXPECT_EQ(run({"good"}, {"--size", "100", "--save-machine", path("m.json")}).code, 0);
+  machine().spaces = {"openmp"};
+  machine().roofs = {};
+  App roofs = fake_app({"fake", {"good"}});
+  roofs.info.measures_roofs = true;
+  Names const arguments{"--size", "100", "--machine", path("m.json"), "--json", path("r.json")};
+  Result const result = call(arguments, [&](int argc, char** argv) { return run_app(roofs, argc, argv); });
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(has(result.out, "warning: the roofs of openmp are those of another device: fake cuda, from "));
+  EXPECT_EQ(report()["system"]["spaces"]["openmp"]["copy_bytes_per_second"], 1e11);
+  EXPECT_TRUE(has(report()["system"]["warnings"], "another device"));
+  EXPECT_GT(row(0)["share_of_copy"].get<double>(), 0.0);
+  EXPECT_EQ(run({"good"}, {"--machine", path("m.json")}).code, 2);
+}
+
+// Figures of an A100: Mojo GPU Puzzles, puzzle 16.
+TEST_F(Driver, roofs_can_be_given_as_numbers) {
+  Result const result = run({"good"}, {"--size", "100", "--roof", "19.5e12,1555e9"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(machine().copy_measurements, 0);
+  EXPECT_TRUE(has(result.out, "100% copy on openmp is 1555 GB/s (fake openmp), float peak 19500 GFLOP/s"));
+  EXPECT_TRUE(has(result.out, "from --roof 19.5e12,1555e9"));
+  json const space = report()["system"]["spaces"]["openmp"];
+  EXPECT_EQ(space["copy_bytes_per_second"], 1555e9);
+  EXPECT_EQ(space["peak_operations_per_second"]["float"], 19.5e12);
+  EXPECT_EQ(space["machine_file"], "--roof 19.5e12,1555e9");
+  double const seconds = row(0)["seconds"];
+  EXPECT_DOUBLE_EQ(row(0)["share_of_roof"].get<double>(), 800 / 1555e9 / seconds);  // 100 operations, 800 bytes
+
+  for (std::string const bad : {"1", "1,2,3", "0,1", "1,-1", "1,nan", "inf,1", "x,1", "1,", "1, 2"}) {
+    Result const refused = run({"good"}, {"--size", "100", "--roof=" + bad});
+    EXPECT_EQ(refused.code, 2) << bad;
+    EXPECT_EQ(refused.out, "") << bad;
+    EXPECT_EQ(std::ranges::count(refused.err, '\n'), 1) << refused.err;
+    EXPECT_TRUE(has(refused.err, "bad value `" + bad + "` for --roof ("));
+  }
+  EXPECT_TRUE(
+      has(run({"good"}, {"--roof", "1,1", "--machine", "m.json"}).err, "conflicting options --machine and --roof"));
+  EXPECT_TRUE(has(run({"good"}, {"--roof", "1,1", "--save-machine", "m.json"}).err, "--save-machine and --roof"));
+}
+
+TEST_F(Driver, every_row_has_a_region_and_the_kernels_of_its_first_launch) {
+  machine().kernels = {{.launches = 2,
+                        .teams = 132,
+                        .team_threads = 256,
+                        .registers = 40,
+                        .local_bytes = 16,
+                        .static_scratch_bytes = 8,
+                        .dynamic_scratch_bytes = 4096,
+                        .teams_per_multiprocessor = 6,
+                        .occupancy = 0.75}};
+  std::vector<std::string> around;
+  fake::hooks()["launch"] = [&] { around.push_back(machine().region); };
+  fake::hooks()["fetch"] = [&] { EXPECT_EQ(machine().region, ""); };
+  Result const result = run({"good", "honest"}, {"--size", "100"});
+  fake::hooks().clear();
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(machine().regions, (Names{"roofs", "fake/good", "fake/good", "fake/honest", "fake/honest"}));
+  EXPECT_EQ(std::ranges::count(around, ""), 0);
+  EXPECT_EQ(around.front(), "fake/good");
+  EXPECT_EQ(around.back(), "fake/honest");
+  json const kernel = row(0)["kernels"][0];
+  EXPECT_EQ(kernel["launches"], 2);
+  EXPECT_EQ(kernel["teams"], 132);
+  EXPECT_EQ(kernel["team_threads"], 256);
+  EXPECT_EQ(kernel["registers_per_thread"], 40);
+  EXPECT_EQ(kernel["local_bytes_per_thread"], 16);
+  EXPECT_EQ(kernel["static_scratch_bytes"], 8);
+  EXPECT_EQ(kernel["dynamic_scratch_bytes"], 4096);
+  EXPECT_EQ(kernel["teams_per_multiprocessor"], 6);
+  EXPECT_EQ(kernel["occupancy"], 0.75);
+  EXPECT_TRUE(has(result.out, "16 B local; til"));
+  machine().kernels.clear();
+  EXPECT_FALSE(has(run({"good"}).out, "B local"));
+  EXPECT_FALSE(row(0).contains("kernels"));  // of a host
+}
+
 TEST_F(Driver, files_decide_dtype_size_and_defaults_of_parameters) {
   write_case<double>("a.h5", {0, 1, 2}, {2, 3, 4}, {{"c", 2.0}});
   Result const result = run({"good"}, {"--input", path("a.h5")});
@@ -1239,14 +1319,35 @@ TEST_F(Suite, words) {
   EXPECT_EQ(machine().starts, 0);
 }
 
+// The A100 of Mojo GPU Puzzles, puzzle 16: its naive 2 x 2 product has 3 operations for 16 bytes.
+TEST_F(Suite, roof) {
+  Result const result = suite({"roof", "19.5e12,1555e9", "0.1875", "100"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.out,
+            "peak 19500 GFLOP/s, memory 1555 GB/s: the ridge is at 12.5 FLOP/B\n"
+            "0.1875 FLOP/B: at most 292 GFLOP/s, 1.50% of the peak, bound by memory\n"
+            "100 FLOP/B: at most 19500 GFLOP/s, 100% of the peak, bound by arithmetic\n");
+  EXPECT_EQ(machine().starts, 0);
+}
+
 TEST_F(Suite, mistakes) {
   expect_mistake(suite({}), "tessera: no command");
-  expect_mistake(suite({"rum"}), "unknown command `rum` (there are list, run, help); did you mean `run`?");
+  expect_mistake(suite({"rum"}),
+                 "unknown command `rum` (there are list, run, compare, roof, help); did you mean `run`?");
   expect_mistake(suite({"run"}), "no mini-app after `tessera run`");
   expect_mistake(suite({"run", "--size", "3", "fake"}), "no mini-app after `tessera run`");
   expect_mistake(suite({"run", "fale"}), "unknown mini-app `fale` (there are fake, other); did you mean `fake`?");
   expect_mistake(suite({"run", "fake,"}), "unknown mini-app ``");
   expect_mistake(suite({"list", "more"}), "unexpected argument `more`");
+  expect_mistake(suite({"roof"}), "no roof after `tessera roof`");
+  for (std::string const bad : {"1", "1,2,3", "0,1", "1,x"}) {
+    expect_mistake(suite({"roof", bad}), "bad value `" + bad + "` for tessera roof");
+  }
+  for (std::string const bad : {"0", "-1", "nan", "inf", "x"}) {
+    Result const refused = suite({"roof", "2,1", bad});
+    EXPECT_EQ(refused.code, 2) << bad;
+    EXPECT_TRUE(has(refused.err, "FLOP/B")) << bad;
+  }
   expect_mistake(suite_run("all", {"--tile", "3"}), "unknown option `--tile`");
   expect_mistake(suite_run("all", {"--inputs", path("nowhere")}), "no such directory");
   expect_mistake(suite_run("all", {"--inputs", directory.string()}), "nothing to run (fake: skipped");

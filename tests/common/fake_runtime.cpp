@@ -27,6 +27,17 @@ Runtime::Runtime(int& argc, char** argv) {
 
 Runtime::~Runtime() { machine().running = false; }
 
+Region::Region(std::string const& name) {
+  machine().regions.push_back(name);
+  machine().region = name;
+}
+Region::~Region() { machine().region.clear(); }
+
+std::vector<KernelUse> kernels_of(std::function<void()> const& launch) {
+  launch();
+  return machine().kernels;
+}
+
 std::vector<std::string> enabled_spaces() { return machine().spaces; }
 std::vector<std::string> enabled_dtypes() { return machine().dtypes; }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <tessera/measure/roofs.hpp>
+#include <tessera/table/kernel_use.hpp>
 
 namespace tessera::fake {
 
@@ -27,7 +28,11 @@ struct Machine {
   std::string start_error;        // not empty: Kokkos cannot start
   std::function<void()> on_copy;  // called when roofs are measured
 
+  std::vector<KernelUse> kernels;  // of every row
+
   // What the driver did.
+  std::vector<std::string> regions;  // begun
+  std::string region;                // the one that is on
   int starts = 0;
   bool running = false;
   std::vector<std::string> kokkos_arguments;

@@ -17,6 +17,8 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <map>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -25,6 +27,8 @@
 #include <nlohmann/json.hpp>
 
 #include <tessera/io/hdf5.hpp>
+
+#include "json_schema.hpp"
 
 namespace {
 
@@ -295,6 +299,267 @@ TEST_F(CommandLine, the_umbrella_answers_without_running) {
   EXPECT_EQ(run("tessera", {"--version"}).code, 0);
   EXPECT_TRUE(has(run("tessera", {"help", "map"}).out, "--c X"));
   EXPECT_TRUE(has(run("tessera", {"run", "all", "--list"}).out, "look_back"));
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Profilers
+// ---------------------------------------------------------------------------------------------------------------------
+
+// With a connector of our own in the place of Kokkos Tools: the region of a row encloses the row's kernels and no others, and
+// every kernel has a name that people can read.
+TEST_F(CommandLine, profilers_see_a_region_a_row_and_named_kernels) {
+  Names const arguments{"run", "all", "--size", "5000", "--samples", "1", "--min-time", "0", "--json", "r.json"};
+  Names const environment{"KOKKOS_TOOLS_LIBS=" TESSERA_PROFILE_CONNECTOR, "TESSERA_PROFILE_LOG=" + path("log")};
+  Result const result = Process("tessera", arguments, directory.string(), environment).finish();
+  ASSERT_EQ(result.code, 0) << result.err;
+  if (!fs::exists(path("log"))) GTEST_SKIP() << "this Kokkos loads no tools (Kokkos_ENABLE_LIBDL)";
+
+  std::set<std::string> rows;  // "app/variant" of those that ran
+  std::set<std::string> of_libraries;
+  json const written = report();
+  for (json const& row : written["rows"]) {
+    std::string const name = row["app"].get<std::string>() + "/" + row["variant"].get<std::string>();
+    if (row["status"] == "passed") rows.insert(name);
+    if (row["level"] == "library") of_libraries.insert(name);
+  }
+  ASSERT_FALSE(rows.empty());
+  // `text` is `name`, or a step of it.
+  auto const is_of = [](std::string const& name, std::string const& text) {
+    return text.starts_with(name) && (text.size() == name.size() || text.substr(name.size(), 2) == "::");
+  };
+
+  Names regions;
+  std::set<std::string> with_kernels;
+  std::ifstream log(path("log"));
+  for (std::string what; log >> what;) {
+    std::string name;
+    std::getline(log, name);
+    name.erase(0, 1);  // the blank
+    if (what == "push") {
+      regions.push_back(name);
+    } else if (what == "pop") {
+      ASSERT_FALSE(regions.empty());
+      regions.pop_back();
+    } else {
+      // Kokkos gives a kernel without a label the mangled name of its type.
+      EXPECT_TRUE(name.starts_with("tessera::") || name.starts_with("Kokkos::")) << name;
+      EXPECT_EQ(name.find_first_of("{}<>$"), std::string::npos) << name;
+      std::string const row = regions.empty() ? "" : regions.front();
+      std::string label = row;
+      if (std::size_t const slash = row.find('/'); slash != std::string::npos) label.replace(slash, 1, "::");
+      label = "tessera::" + label;
+      if (rows.contains(row)) {
+        EXPECT_TRUE(is_of(label, name) || name.starts_with("Kokkos::") || of_libraries.contains(row))
+            << name << " in " << row;
+        if (is_of(label, name) || of_libraries.contains(row)) with_kernels.insert(row);
+      } else {
+        for (std::string other : rows) {
+          other.replace(other.find('/'), 1, "::");
+          bool const of_roofs = row == "roofs" && other.starts_with("roofline::");
+          EXPECT_FALSE(!of_roofs && is_of("tessera::" + other, name))
+              << name << " outside of its row, in `" << row << "`";
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(regions.empty());
+  EXPECT_EQ(with_kernels, rows);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What scripts read
+// ---------------------------------------------------------------------------------------------------------------------
+
+// Real reports of this build: generated cases and files, rows that pass and that are skipped, roofs measured and given.
+TEST_F(CommandLine, reports_are_as_the_schema_says) {
+  fs::path const source(TESSERA_SOURCE_DIR);
+  json const schema = json::parse(std::ifstream(source / "common/schemas/tessera-report-1.json"));
+  write_map_case<float>("a.h5", {1, 2, 3}, {2, 3, 4});
+  Names const quick{"--samples", "2", "--min-time", "0", "--json", "r.json"};
+  for (Names arguments : {Names{"run", "all", "--size", "0,3000"}, Names{"run", "map", "--input", "a.h5", "--c", "1"},
+                          Names{"run", "dot", "--size", "100", "--roof", "1e12,1e11", "--cold"}}) {
+    arguments.insert(arguments.end(), quick.begin(), quick.end());
+    Result const result = run("tessera", arguments);
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(tessera::testing::schema_faults(schema, report()), Names{});
+  }
+  // What the schema is for: none of these is a report.
+  json const good = report();
+  auto const faults_of = [&](auto const& spoil) {
+    json spoilt = good;
+    spoil(spoilt);
+    return tessera::testing::schema_faults(schema, spoilt).size();
+  };
+  EXPECT_EQ(faults_of([](json&) {}), 0u);
+  EXPECT_EQ(faults_of([](json& it) { it["schema"] = "tessera-report/2"; }), 1u);
+  EXPECT_EQ(faults_of([](json& it) { it["rows"][0].erase("seconds"); }), 1u);
+  EXPECT_EQ(faults_of([](json& it) { it["rows"][0]["sceonds"] = 1; }), 1u);
+  EXPECT_EQ(faults_of([](json& it) { it["rows"][0]["seconds"] = "1"; }), 1u);
+  EXPECT_EQ(faults_of([](json& it) { it["rows"][0]["status"] = "pased"; }), 1u);
+  EXPECT_EQ(faults_of([](json& it) { it["rows"][0]["elements"] = -1; }), 1u);
+  EXPECT_EQ(faults_of([](json& it) { it["rows"][0]["kernels"] = json::array({json::object()}); }), 9u);
+  EXPECT_EQ(faults_of([](json& it) { it["input"][0]["dtype"] = nullptr; }), 1u);
+  EXPECT_EQ(faults_of([](json& it) { it["system"]["spaces"].begin()->erase("device"); }), 1u);
+  EXPECT_EQ(faults_of([](json& it) { it.erase("build"); }), 1u);
+}
+
+TEST_F(CommandLine, a_line_a_row) {
+  Result const result =
+      run("tessera", {"run", "map,dot", "--size", "3000", "--samples", "2", "--min-time", "0", "--variant",
+                      "range,kernels", "--lines", "--json", "r.json", "--log", "tables.txt"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(has(result.err, "warning: only 2 samples a row"));
+  json const rows = report()["rows"];
+  std::istringstream lines(result.out);
+  std::string line;
+  for (json const& row : rows) {
+    ASSERT_TRUE(std::getline(lines, line));
+    std::istringstream words(line);
+    std::string first, second;
+    words >> first >> second;
+    EXPECT_EQ(first + " " + second, "TESSERA row");
+    Names names;
+    std::map<std::string, std::string> values;
+    for (std::string word; words >> word;) {
+      std::size_t const equals = word.find('=');
+      ASSERT_NE(equals, std::string::npos) << line;
+      names.push_back(word.substr(0, equals));
+      values[names.back()] = word.substr(equals + 1);
+    }
+    EXPECT_EQ(names, (Names{"app", "variant", "space", "dtype", "size", "ranks", "seconds", "bytes_per_second",
+                            "share_of_roof", "checked", "status"}));
+    for (char const* name : {"app", "variant", "space", "dtype", "status"})
+      EXPECT_EQ(values[name], row[name].get<std::string>()) << line;
+    EXPECT_EQ(values["size"], "3000");
+    EXPECT_EQ(values["ranks"], "1");
+    for (char const* name : {"seconds", "bytes_per_second", "share_of_roof"}) {
+      if (row[name].is_null()) {
+        EXPECT_EQ(values[name], "-") << line;
+      } else {
+        EXPECT_EQ(std::stod(values[name]), row[name].get<double>()) << line;
+      }
+    }
+    EXPECT_EQ(values["checked"], row["status"] == "passed" ? "exact" : "-") << line;
+  }
+  ASSERT_TRUE(std::getline(lines, line));
+  EXPECT_TRUE(line.starts_with("TESSERA rows=" + std::to_string(rows.size()) + " ")) << line;
+  EXPECT_FALSE(std::getline(lines, line));
+  std::ostringstream tables;
+  tables << std::ifstream(path("tables.txt")).rdbuf();
+  EXPECT_TRUE(has(tables.str(), "variant"));
+  expect_mistake("map", {"--lines", "--digest"}, "conflicting options --lines and --digest");
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// tessera compare
+// ---------------------------------------------------------------------------------------------------------------------
+
+TEST_F(CommandLine, compare_reads_reports_of_launches) {
+  ASSERT_EQ(run("map", {"--size", "2^16", "--samples", "3", "--min-time", "0", "--variant", "range,pointer", "--roof",
+                        "1e12,1e11", "--json", "r.json"})
+                .code,
+            0);
+  json const base = report();
+  ASSERT_GE(base["rows"].size(), 2u);
+  // Launches that differ by less than the threshold, and new ones whose first row takes 5% longer.
+  auto const write = [&](std::string const& name, double factor, int launch) {
+    json made = base;
+    for (json& row : made["rows"]) {
+      bool const slow = row["variant"] == "range";
+      row["seconds"] = 1e-3 * (1 + 1e-4 * launch) * (slow ? factor : 1.0);
+      row["share_of_roof"] = 0.5;
+    }
+    std::ofstream(path(name)) << made;
+  };
+  fs::create_directory(path("old"));
+  fs::create_directory(path("new"));
+  for (int i = 0; i < 5; ++i) {
+    write("old/" + std::to_string(i) + ".json", 1, i);
+    write("new/" + std::to_string(i) + ".json", 1.05, i);
+  }
+  Result const slower = run("tessera", {"compare", "old", "new", "--json", "c.json"});
+  EXPECT_EQ(slower.code, 1) << slower.err;
+  EXPECT_TRUE(has(slower.out, "5 old launches, 5 new"));
+  EXPECT_TRUE(has(slower.out, "1.050"));
+  EXPECT_TRUE(has(slower.last_line(), "TESSERA compare rows=" + std::to_string(base["rows"].size()) + " slower="));
+  json const written = report("c.json");
+  EXPECT_EQ(written["schema"], "tessera-comparison/1");
+  EXPECT_EQ(written["rows"][0]["verdict"], "slower");
+  EXPECT_EQ(written["rows"][0]["variant"], "range");
+  EXPECT_NEAR(written["rows"][0]["ratio"]["value"].get<double>(), 1.05, 1e-9);
+  EXPECT_GT(written["rows"][0]["ratio"]["low"].get<double>(), 1.045);
+  EXPECT_EQ(written["rows"].back()["verdict"], "same");
+  EXPECT_EQ(run("tessera", {"compare", "new", "old"}).code, 0);  // faster
+  EXPECT_EQ(run("tessera", {"compare", "old/0.json", "old/1.json", "--to", "old/2.json", "old/3.json"}).code, 0);
+  EXPECT_EQ(run("tessera", {"compare", "old", "new", "--threshold", "10"}).code, 0);
+  EXPECT_EQ(run("tessera", {"compare", "old/0.json", "new/0.json"}).code, 0);  // of one launch nothing is known
+  EXPECT_FALSE(has(run("tessera", {"compare", "old", "old"}).out, "pointer"));
+  EXPECT_TRUE(has(run("tessera", {"compare", "old", "old", "--all"}).out, "pointer"));
+  // A row that is wrong now.
+  json broken = base;
+  broken["rows"][0]["status"] = "failed";
+  std::ofstream(path("new/0.json")) << broken;
+  EXPECT_EQ(run("tessera", {"compare", "new", "new"}).code, 1);
+
+  json endless = base;
+  endless["system"]["finished"] = nullptr;
+  std::ofstream(path("endless.json")) << endless;
+  std::ofstream(path("text.json")) << "text";
+  std::ofstream(path("other.json")) << R"({"schema": "tessera-machine/1"})";
+  std::ofstream(path("part.json")) << R"({"schema": "tessera-report/1", "rows": []})";
+  for (auto const& [file, why] : std::vector<std::pair<std::string, std::string>>{{"endless.json", "has not ended"},
+                                                                                  {"text.json", "no JSON object"},
+                                                                                  {"other.json", "schema"},
+                                                                                  {"part.json", "not whole"},
+                                                                                  {"none.json", "no such file"}}) {
+    expect_mistake("tessera", {"compare", "old", file}, why);
+  }
+  fs::create_directory(path("empty"));
+  expect_mistake("tessera", {"compare", "old", "empty"}, "no files *.json");
+  expect_mistake("tessera", {"compare", "old"}, "which reports are old");
+  expect_mistake("tessera", {"compare", "old", "new", "old"}, "which reports are old");
+  expect_mistake("tessera", {"compare", "old", "--to"}, "which reports are old");
+  expect_mistake("tessera", {"compare", "old", "new", "--treshold", "1"}, "did you mean `--threshold`?");
+  expect_mistake("tessera", {"compare", "old", "new", "--threshold", "x"}, "bad value `x` for --threshold");
+  expect_mistake("tessera", {"compare", "old", "new", "--threshold"}, "no value for --threshold");
+  expect_mistake("tessera", {"compare", "old", "new", "--", "--size", "4"}, "nothing to launch");
+}
+
+TEST_F(CommandLine, compare_launches_programs_in_turns) {
+  std::string const map = std::string(TESSERA_BIN_DIR) + "/map";
+  std::string const dot = std::string(TESSERA_BIN_DIR) + "/dot";
+  Names const few{"--", "--size", "2^12", "--samples", "3", "--min-time", "0", "--roof", "1e12,1e11"};
+  auto const with = [&](Names arguments) {
+    arguments.insert(arguments.end(), few.begin(), few.end());
+    return arguments;
+  };
+  // Two programs that share no row.
+  Result const both = run("tessera", with({"compare", "--run", map, dot, "--launches", "2", "--keep", "kept"}));
+  EXPECT_EQ(both.code, 1) << both.err;
+  EXPECT_TRUE(has(both.out, "2 old launches, 2 new"));
+  EXPECT_TRUE(has(both.out, "rows verified in the new reports alone"));
+  EXPECT_FALSE(has(both.last_line(), "unverified=0"));
+  EXPECT_TRUE(has(both.err, "launch 4 of 4"));
+  EXPECT_EQ(files(), (Names{"kept", "kept/01-old.json", "kept/02-new.json", "kept/03-new.json", "kept/04-old.json"}));
+  for (std::string const file : {"kept/01-old.json", "kept/04-old.json"})
+    EXPECT_EQ(report(file)["rows"][0]["app"], "map");
+  for (std::string const file : {"kept/02-new.json", "kept/03-new.json"})
+    EXPECT_EQ(report(file)["rows"][0]["app"], "dot");
+  // Verdicts on so small rows are anybody's.
+  Result const self = run("tessera", with({"compare", "--self-test", map, "--launches", "2"}));
+  EXPECT_LE(self.code, 1) << self.err;
+  EXPECT_TRUE(has(self.out, "4 launches of one build, 4 comparisons: "));
+
+  Result const absent = run("tessera", with({"compare", "--self-test", "./absent", "--launches", "2"}));
+  EXPECT_EQ(absent.code, 2);
+  EXPECT_TRUE(has(absent.err, "cannot start ./absent"));
+  Result const wrong = run("tessera", {"compare", "--self-test", map, "--", "--sise", "4"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_TRUE(has(wrong.err, "unknown option `--sise`"));
+  expect_mistake("tessera", with({"compare", "--run", map}), "no value for --run");
+  expect_mistake("tessera", with({"compare", "--self-test", map, "--launches", "0"}), "bad value `0` for --launches");
+  expect_mistake("tessera", {"compare", "--run", map, map, "r.json"}, "unexpected argument `r.json`");
+  expect_mistake("tessera", {"compare", "--run", map, map, "--", "--json", "x"}, "--json after `--`");
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

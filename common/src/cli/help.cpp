@@ -109,6 +109,8 @@ std::vector<OptionEntry> option_table(Command const& command) {
   table.push_back({measure, "--share-gpus", "", "several ranks on one GPU are not a mistake"});
 
   table.push_back({measure, "--machine", "FILE", "take the machine's roofs from this file instead of measuring them"});
+  table.push_back({measure, "--roof", "PEAK,BANDWIDTH",
+                   "or take these numbers, operations and bytes a second: --roof 19.5e12,1555e9"});
   table.push_back({results, "--save-machine", "FILE", "write the roofs that this run measured, for --machine"});
   table.push_back({results, "--strict", "", "exit with 1 also if a row is weak: its check could not see a lost tile"});
   table.push_back(
@@ -120,6 +122,7 @@ std::vector<OptionEntry> option_table(Command const& command) {
   table.push_back({results, "--digest", "",
                    "instead of the tables a line a mini-app, failures with the command that repeats them, what to try "
                    "next"});
+  table.push_back({results, "--lines", "", "instead of the tables a line `TESSERA row ...` a row, for scripts"});
   table.push_back({results, "--log", "FILE", "write the tables to this file, with --digest or beside stdout"});
 
   table.push_back({other, "--list", "", "print variants, spaces and dtypes of this build and stop"});

@@ -296,6 +296,26 @@ std::string where_compiled(App const& app, std::string_view variant) {
 
 bool Selection::has(std::string_view name) const { return all() || std::ranges::find(names, name) != names.end(); }
 
+Roofs parse_roof(std::string const& option, std::string const& text) {
+  std::vector<double> numbers;
+  for (std::string const& word : split_at_commas(text)) {
+    auto const value = number<double>(word);
+    if (!value || !std::isfinite(*value) || *value <= 0) {
+      bad_value(option, text, "`" + word + "` is no positive number",
+                "write peak and bandwidth, for example 19.5e12,1555e9");
+    }
+    numbers.push_back(*value);
+  }
+  if (numbers.size() != 2) {
+    bad_value(option, text, std::to_string(numbers.size()) + " numbers, not two",
+              "write peak and bandwidth, for example 19.5e12,1555e9");
+  }
+  Roofs roofs;
+  roofs.peak_operations_per_second.fill(numbers[0]);
+  roofs.copy_bytes_per_second = roofs.triad_bytes_per_second = roofs.read_bytes_per_second = numbers[1];
+  return roofs;
+}
+
 std::string to_string(ParameterValue const& value) {
   if (auto const* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (auto const* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
@@ -398,7 +418,15 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
   if (given.contains("--log")) options.log = text("--log");
   options.digest = given.contains("--digest");
   refuse_both(given, "--machine", "--save-machine", "the one reads the roofs that the other measures");
+  refuse_both(given, "--lines", "--digest", "each stands in the place of the tables");
+  options.lines = given.contains("--lines");
+  refuse_both(given, "--machine", "--roof", "both say what the roofs are");
+  refuse_both(given, "--save-machine", "--roof", "nothing is measured that could be saved");
   if (given.contains("--machine")) options.machine = text("--machine");
+  if (given.contains("--roof")) {
+    options.roof = text("--roof");
+    options.given_roofs = parse_roof("--roof", options.roof);
+  }
   if (given.contains("--save-machine")) options.save_machine = text("--save-machine");
 
   refuse_both(given, "--size", "--size-per-rank", "the one is that of all ranks together");

@@ -235,11 +235,16 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
   }
   report.prediction = run.prediction();
 
+  // What profilers see under the row's name is what is timed, and the same once more before it.
+  std::string const region = report.app + "/" + report.variant;
   run.poison();
   run.fence();
   double const begin = steady_seconds();
-  run.enqueue();
-  run.fence();
+  {
+    Region const launch(region);
+    report.kernels = kernels_of([&] { run.enqueue(); });
+    run.fence();
+  }
   double const first_launch = steady_seconds() - begin;
   bool const only_first = oracle.verify.kind == VerifyOptions::Kind::first;
   bool const sampled = oracle.verify.kind == VerifyOptions::Kind::sample;
@@ -264,7 +269,10 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
   // Poisoned again, so that a Plan which works only once cannot pass with the results of its first launch.
   run.poison();
   run.fence();
-  report.samples = sample(run, sampling, interrupted, steady_seconds, ranks, first_launch);
+  {
+    Region const samples(region);
+    report.samples = sample(run, sampling, interrupted, steady_seconds, ranks, first_launch);
+  }
   if (report.samples.interrupted) return {};
   report.ranks = over_ranks(ranks, report.samples, row.space);
   report.note = run.note();

@@ -195,7 +195,7 @@ class Session {
     if (options.digest) {
       digest_.emplace(std::cout, app_names(plan), different(plan, [](Row const& row) { return row.space; }),
                       different(plan, [](Row const& row) { return name_of(row.dtype); }));
-    } else {
+    } else if (!options.lines) {
       sinks_.add(std::cout);
     }
     if (!options.log.empty()) log_file_ = std::make_unique<WholeFile>("--log", options.log);
@@ -266,20 +266,34 @@ class Session {
   // Roofs of another machine would be worse than none.
   void read_machine() {
     machine_ = read_machine_file(options_.machine);
+    std::optional<SpaceReport> only;
+    if (machine_.size() == 1) only = machine_.begin()->second;
     for (PlannedCase const& planned : plan_.cases) {
       for (Row const* row : planned.rows) {
+        bool const another = planned.app->info.measures_roofs;
+        // Another machine may have none of this one's spaces.
+        if (another && only) machine_.try_emplace(row->space, *only);
         auto const found = machine_.find(row->space);
         if (found == machine_.end()) {
           throw UserError("cannot use --machine " + options_.machine + " (it has no roofs of " + row->space +
                           "); write one with roofline --save-machine FILE, or choose a --space");
         }
         if (std::string const here = device_name(row->space); found->second.device != here) {
+          if (another) {
+            warn_once("the roofs of " + row->space + " are those of another device: " + found->second.device +
+                      ", from " + options_.machine);
+            continue;
+          }
           throw UserError("cannot use --machine " + options_.machine + " (its " + row->space + " is " +
                           found->second.device + ", here it is " + here +
                           "); write one with roofline --save-machine FILE");
         }
       }
     }
+  }
+
+  void warn_once(std::string const& text) {
+    if (std::ranges::find(warnings_, text) == warnings_.end()) warn(text);
   }
 
   // For people, and for those who read the report later.
@@ -507,6 +521,8 @@ class Session {
     double const now = steady_seconds();
     progress_.row_done(row_cost(planned), now - std::exchange(case_clock_, now));
     table_.add_row(report);
+    if (options_.lines)
+      std::cout << row_line(report, planned.path.empty() ? std::optional(planned.size) : std::nullopt) << std::endl;
     if (digest_) {
       bool const to_repeat = report.status == Status::failed || report.status == Status::weak;
       digest_->add_row(report,
@@ -563,7 +579,10 @@ class Session {
     report.name = space;
     report.device = device_name(space);
     report.concurrency = concurrency(space);
-    if (options_.machine.empty()) {
+    if (!options_.roof.empty()) {
+      report.machine_file = "--roof " + options_.roof;
+      report.roofs = options_.given_roofs;
+    } else if (options_.machine.empty()) {
       double const start = steady_seconds();
       measure(report);
       case_clock_ += steady_seconds() - start;  // it is not the row's
@@ -578,6 +597,7 @@ class Session {
 
   void measure(SpaceReport& report) {
     progress_.show("roofs of " + report.name);
+    Region const region("roofs");
     // More than any last-level cache holds, and on a GPU so much that the time of a launch does not count. Two such
     // buffers take at most a quarter of the free memory.
     double const bytes = std::min(is_host_space(report.name) ? 0x1p28 : 0x1p30,
@@ -627,6 +647,11 @@ class Session {
     text_ << report_.last_line() << std::endl;
     if (log_.is_open() && !log_)
       complain("cannot write --log " + log_file_->path() + " (it is not complete); free some space");
+    if (options_.lines) {
+      for (std::string const& warning : warnings_)
+        std::cerr << command_.program << ": warning: " << one_line(warning) << std::endl;
+      std::cout << report_.last_line() << std::endl;
+    }
     if (digest_) {
       finish_digest();
       if (signal != 0) std::cout << "interrupted: these are the rows that were done\n";

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <limits>
 #include <new>
 #include <stdexcept>
 #include <streambuf>
@@ -16,8 +17,10 @@
 #include <tessera/driver/run.hpp>
 #include <tessera/driver/run_suite.hpp>
 #include <tessera/ranks/ranks.hpp>
+#include <tessera/report/table.hpp>
 #include <tessera/table/app.hpp>
 
+#include "compare.hpp"
 #include "session.hpp"
 
 namespace tessera {
@@ -115,6 +118,8 @@ std::string suite_help() {
          "  tessera run all --inputs DIR        run each on the cases DIR/<app>/*.h5\n"
          "  tessera run all --digest            one screen instead of the tables\n"
          "  tessera run --sweep NAME [options]  the cases of a benchmark table; names in `tessera list`\n"
+         "  tessera compare OLD NEW             reports of two builds: what became slower (tessera compare --help)\n"
+         "  tessera roof PEAK,BANDWIDTH [X...]  the ridge of these roofs, and what they allow at X operations a byte\n"
          "  tessera --help | --version\n"
          "\n"
          "examples\n"
@@ -147,6 +152,30 @@ std::string suite_list(std::vector<App> const& apps) {
                  std::string(sweep.summary) + "\n";
   }
   if (!of_sweeps.empty()) text += "\nsweeps, run by `tessera run --sweep NAME`\n" + of_sweeps;
+  return text;
+}
+
+// `tessera roof`: the ridge, and what is possible at some numbers of operations a byte.
+std::string roof_text(std::vector<std::string> const& arguments) {
+  if (arguments.empty()) {
+    throw UserError(
+        "no roof after `tessera roof` (it needs peak and bandwidth); write for example tessera roof 19.5e12,1555e9 "
+        "0.1875");
+  }
+  Roofs const roofs = parse_roof("tessera roof", arguments.front());
+  double const peak = roofs.peak(DType::float32);
+  double const bandwidth = roofs.copy_bytes_per_second;
+  std::string text = "peak " + format_number(peak / 1e9) + " GFLOP/s, memory " + format_number(bandwidth / 1e9) +
+                     " GB/s: the ridge is at " + format_number(peak / bandwidth) + " FLOP/B\n";
+  ParameterSpec intensity{"FLOP/B", "operations a byte", 0.1875, {}};
+  intensity.minimum = std::numeric_limits<double>::min();
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    double const x = std::get<double>(parse_parameter(intensity, arguments[i]).front());
+    double const reached = x / roofs.least_seconds(1, x, DType::float32);
+    text += to_string(x) + " FLOP/B: at most " + format_number(reached / 1e9) + " GFLOP/s, " +
+            format_number(100 * reached / peak) + "% of the peak, bound by " +
+            (roofs.compute_bound(1, x, DType::float32) ? "arithmetic" : "memory") + "\n";
+  }
   return text;
 }
 
@@ -193,7 +222,7 @@ App const* app_of_sweep(std::vector<App> const& apps, std::vector<std::string> c
 
 int run_suite_command(std::vector<App> const& apps, std::vector<std::string> const& arguments,
                       std::string const& typed) {
-  if (arguments.empty()) throw UserError("no command (there are list, run, help); see tessera --help");
+  if (arguments.empty()) throw UserError("no command (there are list, run, compare, roof, help); see tessera --help");
   std::string const& command = arguments[0];
   auto const expect_end = [&](std::size_t count) {
     if (arguments.size() > count) {
@@ -220,7 +249,12 @@ int run_suite_command(std::vector<App> const& apps, std::vector<std::string> con
     std::cout << help_text({"tessera run " + arguments[1], find_apps(apps, arguments[1]), true}) << std::flush;
     return 0;
   }
-  if (command != "run") throw UserError(unknown_name("command", command, {"list", "run", "help"}));
+  if (command == "roof") {
+    std::cout << roof_text({arguments.begin() + 1, arguments.end()}) << std::flush;
+    return 0;
+  }
+  if (command == "compare") return comparison::run_compare({arguments.begin() + 1, arguments.end()});
+  if (command != "run") throw UserError(unknown_name("command", command, {"list", "run", "compare", "roof", "help"}));
   if (arguments.size() < 2 || arguments[1].starts_with('-')) {
     if (arguments.size() > 1 && (arguments[1] == "--help" || arguments[1] == "-h")) {
       std::cout << suite_help() << std::flush;

@@ -1,5 +1,6 @@
 #include <tessera/report/report.hpp>
 
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -72,6 +73,24 @@ Json ranks_json(RanksReport const& ranks) {
   return json;
 }
 
+Json kernels_json(std::vector<KernelUse> const& kernels) {
+  Json all = Json::array();
+  for (KernelUse const& use : kernels) {
+    Json json;
+    json["launches"] = use.launches;
+    json["teams"] = use.teams;
+    json["team_threads"] = use.team_threads;
+    json["registers_per_thread"] = use.registers;
+    json["local_bytes_per_thread"] = use.local_bytes;
+    json["static_scratch_bytes"] = use.static_scratch_bytes;
+    json["dynamic_scratch_bytes"] = use.dynamic_scratch_bytes;
+    json["teams_per_multiprocessor"] = use.teams_per_multiprocessor;
+    json["occupancy"] = number(use.occupancy);
+    all.push_back(json);
+  }
+  return all;
+}
+
 Json row_json(RowReport const& row) {
   Json json;
   json["app"] = row.app;
@@ -111,6 +130,7 @@ Json row_json(RowReport const& row) {
   json["warmup_launches"] = row.samples.warmups;
   json["launches_per_sample"] = row.samples.batch;
   json["samples_seconds"] = row.samples.seconds;
+  if (!row.kernels.empty()) json["kernels"] = kernels_json(row.kernels);
   if (row.ranks.count > 1) json["ranks"] = ranks_json(row.ranks);
   return json;
 }
@@ -131,6 +151,21 @@ std::string joined_lines(std::vector<std::string> const& lines) {
 }
 
 }  // namespace
+
+std::string row_line(RowReport const& row, std::optional<std::size_t> size) {
+  auto const text = [](double value) {
+    if (!std::isfinite(value)) return std::string("-");
+    char buffer[32];
+    auto const end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+    return std::string(buffer, end);
+  };
+  std::string const checked = row.checked_relative_error == 0 ? "exact" : text(row.checked_relative_error);
+  return "TESSERA row app=" + row.app + " variant=" + row.variant + " space=" + row.space +
+         " dtype=" + std::string(name_of(row.dtype)) + " size=" + (size ? std::to_string(*size) : "-") +
+         " ranks=" + std::to_string(row.ranks.count) + " seconds=" + text(row.seconds()) +
+         " bytes_per_second=" + text(row.bytes_per_second()) + " share_of_roof=" + text(row.share_of_roof()) +
+         " checked=" + checked + " status=" + std::string(name_of(row.status));
+}
 
 double RowReport::seconds() const { return samples.seconds.empty() ? unknown : statistics(samples.seconds).median; }
 

@@ -185,6 +185,9 @@ void Table::add_row(RowReport const& row) {
                      right(format_number(row.worst_error_in_bounds), 11) + "  ";
   std::vector<std::string> notes;
   if (row.unchecked > 0) notes.push_back(std::to_string(row.unchecked) + " unchecked");
+  std::size_t local = 0;
+  for (KernelUse const& use : row.kernels) local = std::max(local, use.local_bytes);
+  if (local > 0) notes.push_back(std::to_string(local) + " B local");
   if (!row.note.empty()) notes.push_back(row.note);
   line += join(notes, "; ");
   if (line.size() > page_width) line = line.substr(0, page_width - 3) + "...";

@@ -109,6 +109,10 @@ Runtime::Runtime(int& argc, char** argv) {
 
 Runtime::~Runtime() { Kokkos::finalize(); }
 
+Region::Region(std::string const& name) { Kokkos::Profiling::pushRegion(name); }
+
+Region::~Region() { Kokkos::Profiling::popRegion(); }
+
 std::vector<std::string> enabled_spaces() {
   std::vector<std::string> names;
   for_each_type(EnabledSpaces{}, [&]<class Exec>() { names.emplace_back(space_name<Exec>()); });

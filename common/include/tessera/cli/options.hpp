@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <tessera/core/info.hpp>
+#include <tessera/measure/roofs.hpp>
 #include <tessera/measure/sampling.hpp>
 #include <tessera/table/app.hpp>
 #include <tessera/verify/sample.hpp>
@@ -46,8 +47,11 @@ struct Options {
   std::string json;                ///< --json, or empty
   std::string log;                 ///< --log, or empty
   bool digest = false;             ///< --digest
+  bool lines = false;              ///< --lines
   std::string machine;             ///< --machine, or empty: measure
   std::string save_machine;        ///< --save-machine, or empty
+  std::string roof;                ///< --roof as it was given, or empty
+  Roofs given_roofs;               ///< what it says
   std::string transport = "auto";  ///< --transport: auto, staged, device or nccl
   bool share_gpus = false;         ///< --share-gpus: several ranks on a GPU are wanted
   bool strict = false;             ///< --strict: a weak row makes the exit code 1
@@ -77,6 +81,10 @@ struct Command {
 /// --help, --list or --version nothing else is read.
 [[nodiscard]] Options parse_options(Command const& command, std::vector<std::string> const& arguments);
 [[nodiscard]] Options parse_options(App const& app, int argc, char const* const* argv);
+
+/// The roofs that "PEAK,BANDWIDTH" says, operations and bytes a second: a peak for all dtypes, a bandwidth for copying and
+/// for reading; the others stay unknown. Throws UserError if these are not two positive numbers; `option` is who asks.
+[[nodiscard]] Roofs parse_roof(std::string const& option, std::string const& text);
 
 /// What --help prints.
 [[nodiscard]] std::string help_text(Command const& command);

@@ -67,8 +67,9 @@ struct VariantInfo {
 
 /// What a mini-app says of itself.
 struct AppInfo {
-  std::string_view name;     ///< "prefix_sum"
-  std::string_view summary;  ///< one line: the formula
+  std::string_view name;        ///< "prefix_sum"
+  std::string_view summary;     ///< one line: the formula
+  bool measures_roofs = false;  ///< its rows are roofs themselves: those of another device may stand beside them
 };
 
 /// The value of a scalar parameter: an attribute of /input or an option of the same name.

@@ -20,6 +20,7 @@
 #include <tessera/io/whole_file.hpp>
 #include <tessera/measure/roofs.hpp>
 #include <tessera/measure/sampling.hpp>
+#include <tessera/table/kernel_use.hpp>
 
 namespace tessera {
 
@@ -73,6 +74,7 @@ struct RowReport {
   double flops = 0;  ///< its least operations
   Roofs roofs;       ///< of the space
   std::optional<Prediction> prediction;
+  std::vector<KernelUse> kernels;  ///< of a launch on a GPU
 
   double rounding_steps = unknown;
   double worst_error_in_bounds = unknown;
@@ -123,8 +125,14 @@ struct SpaceReport {
   std::string device;
   int concurrency = 0;
   Roofs roofs;
-  std::string machine_file;  ///< where the roofs come from; empty if they were measured in this run
+  std::string machine_file;  ///< where the roofs come from, a path or "--roof ..."; empty: measured in this run
 };
+
+/// A row as `--lines` prints it, for scripts; the names and their order stay as they are:
+/// "TESSERA row app=map variant=range space=openmp dtype=float size=1024 ranks=1 seconds=1.5e-06 bytes_per_second=5.5e+09
+/// share_of_roof=0.25 checked=exact status=passed". What is unknown, and the size of a case from a file, is "-"; `checked` is
+/// "exact" or a relative error.
+[[nodiscard]] std::string row_line(RowReport const& row, std::optional<std::size_t> size);
 
 /// Names and values; true and false facts read "true" and "false".
 using Facts = std::map<std::string, std::string>;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <tessera/table/kernel_use.hpp>
+
 namespace tessera {
 
 /// Kokkos from construction to destruction. Takes the --kokkos-* options out of argv. Throws
@@ -16,6 +18,15 @@ class Runtime {
   ~Runtime();
   Runtime(Runtime const&) = delete;
   Runtime& operator=(Runtime const&) = delete;
+};
+
+/// A region for profilers (Kokkos Tools), from construction to destruction. Regions nest.
+class Region {
+ public:
+  explicit Region(std::string const& name);
+  ~Region();
+  Region(Region const&) = delete;
+  Region& operator=(Region const&) = delete;
 };
 
 /// Names of the execution spaces in this build, GPU first. Needs no Runtime.

@@ -1,0 +1,327 @@
+// The command line of `tessera compare`, and the launches that it makes itself.
+
+#include "compare.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+#include <tessera/cli/nearest.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/io/whole_file.hpp>
+#include <tessera/report/comparison.hpp>
+#include <tessera/report/table.hpp>
+
+#include "interruption.hpp"
+
+extern char** environ;  // NOLINT(readability-redundant-declaration): not every unistd.h declares it
+
+namespace tessera::comparison {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+struct CompareArguments {
+  Words paths;      // before --to
+  Words new_paths;  // after it
+  bool to = false;
+  bool run = false;        // --run OLD NEW
+  bool self_test = false;  // --self-test PROGRAM
+  Words programs;
+  Words of_programs;  // after --
+  std::size_t launches = 5;
+  CompareOptions options;
+  bool all = false;
+  std::string json;
+  std::string keep;
+};
+
+double number_of(std::string const& option, std::string const& text, double least, double most) {
+  double value = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !(value >= least && value <= most)) {
+    throw UserError("bad value `" + text + "` for " + option + " (not a number from " + format_number(least) + " to " +
+                    format_number(most) + "); see tessera compare --help");
+  }
+  return value;
+}
+
+CompareArguments parse(Words const& words) {
+  CompareArguments result;
+  Words const known{"to", "run", "self-test", "launches", "threshold", "error", "all", "json", "keep", "help"};
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::string word = words[i];
+    if (word == "--") {
+      result.of_programs.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
+      break;
+    }
+    std::optional<std::string> joined;
+    if (std::size_t const equals = word.find('='); word.starts_with("--") && equals != std::string::npos) {
+      joined = word.substr(equals + 1);
+      word.resize(equals);
+    }
+    auto const value = [&] {
+      if (joined) return *joined;
+      if (i + 1 == words.size() || words[i + 1] == "--") {
+        throw UserError("no value for " + word + " (it needs one); see tessera compare --help");
+      }
+      return words[++i];
+    };
+    if (word == "--to") {
+      result.to = true;
+    } else if (word == "--run") {
+      result.run = true;
+      result.programs = {value()};
+      joined.reset();
+      result.programs.push_back(value());
+    } else if (word == "--self-test") {
+      result.self_test = true;
+      result.programs = {value()};
+    } else if (word == "--launches") {
+      result.launches = static_cast<std::size_t>(number_of(word, value(), 1, 1000));
+    } else if (word == "--threshold") {
+      result.options.threshold = number_of(word, value(), 0, 1000) / 100;
+    } else if (word == "--error") {
+      result.options.error = number_of(word, value(), 1e-6, 50) / 100;
+    } else if (word == "--all") {
+      result.all = true;
+    } else if (word == "--json") {
+      result.json = value();
+    } else if (word == "--keep") {
+      result.keep = value();
+    } else if (word.starts_with("-")) {
+      throw UserError(
+          "unknown option `" + word + "` (not an option of tessera compare); " +
+          did_you_mean(word.substr(std::min<std::size_t>(2, word.size())), known, "see tessera compare --help", "--"));
+    } else {
+      (result.to ? result.new_paths : result.paths).push_back(word);
+    }
+  }
+  return result;
+}
+
+// The reports that a path stands for: itself, or the *.json in a folder, by name.
+std::vector<Launch> launches_of(Words const& paths) {
+  std::vector<Launch> launches;
+  for (std::string const& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      launches.push_back(read_launch(path));
+      continue;
+    }
+    Words files;
+    for (fs::directory_entry const& entry : fs::directory_iterator(path, error)) {
+      if (entry.path().extension() == ".json") files.push_back(entry.path().string());
+    }
+    std::ranges::sort(files);
+    if (files.empty()) {
+      throw UserError("cannot compare " + path + " (there are no files *.json in it); give reports that --json wrote");
+    }
+    for (std::string const& file : files) launches.push_back(read_launch(file));
+  }
+  return launches;
+}
+
+// Where the reports of launches go: --keep, or a folder of its own that is removed.
+class Folder {
+ public:
+  explicit Folder(std::string const& keep) : path_(keep), kept_(!keep.empty()) {
+    std::error_code error;
+    if (kept_) {
+      fs::create_directories(path_, error);
+      if (error) throw UserError("cannot write --keep " + keep + " (" + error.message() + "); name another folder");
+      return;
+    }
+    std::string pattern = (fs::temp_directory_path() / "tessera_compare_XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) {
+      throw UserError("no folder for the reports (" + std::string(std::strerror(errno)) + "); name one with --keep");
+    }
+    path_ = pattern;
+  }
+  Folder(Folder const&) = delete;
+  Folder& operator=(Folder const&) = delete;
+  ~Folder() {
+    std::error_code error;
+    if (!kept_) fs::remove_all(path_, error);
+  }
+  [[nodiscard]] fs::path const& path() const { return path_; }
+
+ private:
+  fs::path path_;
+  bool kept_;
+};
+
+// Starts a program, with its report in `report`, and waits for it. Its tables go nowhere; what it complains of is shown if
+// there is no report.
+Launch launch(std::string const& program, Words arguments, std::string const& report) {
+  arguments.insert(arguments.begin(), program);
+  arguments.insert(arguments.end(), {"--json", report});
+  std::string const complaints = report + ".stderr";
+  std::vector<char*> argv;
+  for (std::string& word : arguments) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t streams;
+  (void)::posix_spawn_file_actions_init(&streams);
+  (void)::posix_spawn_file_actions_addopen(&streams, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  (void)::posix_spawn_file_actions_addopen(&streams, STDERR_FILENO, complaints.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                           0644);
+  pid_t child = -1;
+  int const error = ::posix_spawnp(&child, program.c_str(), &streams, nullptr, argv.data(), environ);
+  (void)::posix_spawn_file_actions_destroy(&streams);
+  if (error != 0) {
+    throw UserError("cannot start " + program + " (" + std::strerror(error) + "); name a program of Tessera's");
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  std::ostringstream said;
+  said << std::ifstream(complaints).rdbuf();
+  std::error_code ignored;
+  fs::remove(complaints, ignored);
+  // 1 is a row that failed: that is in the report.
+  bool const ran = WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 1);
+  if (!ran || !fs::exists(report, ignored)) {
+    std::string text = said.str();
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    std::string const how = WIFEXITED(status) ? "it ended with " + std::to_string(WEXITSTATUS(status))
+                                              : "signal " + std::to_string(WTERMSIG(status)) + " ended it";
+    throw UserError("a launch of " + program + " failed (" + how + (text.empty() ? "" : ": " + text) +
+                    "); try it alone with these arguments");
+  }
+  return read_launch(report);
+}
+
+// Launches in turns, A B B A A B B A: whatever drifts is shared by both. Empty after a signal.
+std::vector<Launch> in_turns(Words const& programs, CompareArguments const& arguments, fs::path const& folder) {
+  std::vector<Launch> launches;
+  for (std::size_t i = 0; i < 2 * arguments.launches; ++i) {
+    bool const second = (i % 4 == 1) || (i % 4 == 2);
+    std::string const name = (i < 9 ? "0" : "") + std::to_string(i + 1) + (second ? "-new.json" : "-old.json");
+    std::cerr << "tessera compare: launch " << i + 1 << " of " << 2 * arguments.launches << std::endl;
+    launches.push_back(launch(programs[second ? 1 : 0], arguments.of_programs, (folder / name).string()));
+    if (interrupted()) return {};
+  }
+  return launches;
+}
+
+int show(Comparison const& comparison, CompareArguments const& arguments, WholeFile* json) {
+  std::cout << comparison_text(comparison, arguments.all) << std::flush;
+  if (json != nullptr) json->replace(comparison_json(comparison));
+  return comparison.count(Verdict::slower) + comparison.count(Verdict::unverified) > 0 ? 1 : 0;
+}
+
+int show(SelfTest const& test, std::size_t launches) {
+  double const limit = 0.01;
+  std::cout << "self-test: " << launches << " launches of one build, " << test.comparisons
+            << " comparisons: " << test.wrong << " of " << test.verdicts << " verdicts wrong ("
+            << format_number(100 * test.rate()) << "%), " << test.same << " same, the others unclear" << std::endl;
+  return test.rate() > limit ? 1 : 0;
+}
+
+void check(CompareArguments const& arguments) {
+  bool const launching = arguments.run || arguments.self_test;
+  std::string const see = "; see tessera compare --help";
+  if (arguments.run && arguments.self_test) {
+    throw UserError("conflicting options --run and --self-test (the one has two programs, the other one)" + see);
+  }
+  if (launching && !(arguments.paths.empty() && arguments.new_paths.empty())) {
+    throw UserError("unexpected argument `" +
+                    (arguments.paths.empty() ? arguments.new_paths : arguments.paths).front() +
+                    "` (the launches write the reports); what the programs get stands after `--`");
+  }
+  if (launching) {
+    for (std::string const& word : arguments.of_programs) {
+      if (word == "--json" || word.starts_with("--json=")) {
+        throw UserError("--json after `--` (each launch writes a report of its own); keep them with --keep DIR");
+      }
+    }
+    if (arguments.self_test && (arguments.launches < 2 || arguments.launches > 10)) {
+      throw UserError("--launches " + std::to_string(arguments.launches) + " (a self-test takes 2 to 10 a side)" + see);
+    }
+    return;
+  }
+  if (!arguments.of_programs.empty() || !arguments.keep.empty()) {
+    throw UserError("nothing to launch (there is neither --run nor --self-test)" + see);
+  }
+  bool const two = !arguments.to && arguments.paths.size() == 2;
+  bool const many = arguments.to && !arguments.paths.empty() && !arguments.new_paths.empty();
+  if (!two && !many) {
+    throw UserError("which reports are old and which are new is not said (" + std::to_string(arguments.paths.size()) +
+                    " paths); write OLD NEW, each a file or a folder, or OLD... --to NEW...");
+  }
+}
+
+}  // namespace
+
+std::string compare_help() {
+  return "tessera compare: which rows became slower or faster, from the reports of several launches of two builds\n"
+         "\n"
+         "usage\n"
+         "  tessera compare OLD NEW                     reports of --json: a file, or a folder of them, a side\n"
+         "  tessera compare OLD.json... --to NEW.json...\n"
+         "  tessera compare --run OLD_PROGRAM NEW_PROGRAM -- ARGUMENTS   launches both in turns, and compares\n"
+         "  tessera compare --self-test PROGRAM -- ARGUMENTS             launches one build, compares it with itself\n"
+         "\n"
+         "options\n"
+         "  --launches N         of --run and --self-test, a side (default 5)\n"
+         "  --threshold PERCENT  smaller changes do not matter (default 2)\n"
+         "  --error PERCENT      probability of any false verdict in all rows together (default 1)\n"
+         "  --all                show rows that are the same or unclear, too\n"
+         "  --json FILE          write the comparison (schema tessera-comparison/1)\n"
+         "  --keep DIR           keep the reports of --run and --self-test there\n"
+         "\n"
+         "A launch is one number a row, the median of its samples. Verdicts: slower, faster, same (the interval of the\n"
+         "ratio lies within the threshold), unclear (more launches would tell), unverified (right before, and now it\n"
+         "failed, was skipped or is missing). \"of roof\" is the ratio of times over what the roofs of their own runs allow.\n"
+         "\n"
+         "exit codes\n"
+         "  0  no row is slower, 1  a row is slower or unverified (--self-test: over 1% of the verdicts are wrong),\n"
+         "  2  a mistake\n";
+}
+
+int run_compare(Words const& words) {
+  auto const end = std::ranges::find(words, "--");
+  if (std::find(words.begin(), end, "--help") != end || std::find(words.begin(), end, "-h") != end) {
+    std::cout << compare_help() << std::flush;
+    return 0;
+  }
+  CompareArguments const arguments = parse(words);
+  check(arguments);
+  std::unique_ptr<WholeFile> json;
+  SignalGuard const guard;
+  if (!arguments.json.empty()) json = std::make_unique<WholeFile>("--json", arguments.json);
+  if (!arguments.run && !arguments.self_test) {
+    Words const old_paths = arguments.to ? arguments.paths : Words{arguments.paths[0]};
+    Words const new_paths = arguments.to ? arguments.new_paths : Words{arguments.paths[1]};
+    return show(compare(launches_of(old_paths), launches_of(new_paths), arguments.options), arguments, json.get());
+  }
+  Folder const folder(arguments.keep);
+  Words const programs{arguments.programs.front(), arguments.programs.back()};
+  std::vector<Launch> const launches = in_turns(programs, arguments, folder.path());
+  if (launches.empty()) return 128 + caught_signal();
+  if (arguments.self_test) return show(self_test(launches, arguments.options), launches.size());
+  std::vector<Launch> before, after;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    ((i % 4 == 1) || (i % 4 == 2) ? after : before).push_back(launches[i]);
+  }
+  return show(compare(before, after, arguments.options), arguments, json.get());
+}
+
+}  // namespace tessera::comparison

@@ -1,0 +1,563 @@
+#include <tessera/report/comparison.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <system_error>
+
+#include <tessera/core/types.hpp>
+#include <tessera/measure/sampling.hpp>
+#include <tessera/report/table.hpp>
+
+#include "json.hpp"
+
+namespace tessera::comparison {
+
+namespace {
+
+using report::Json;
+using report::number;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Statistics
+// ---------------------------------------------------------------------------------------------------------------------
+
+// P(at least `least` of n draws are among the first i of n values).
+double at_least(std::size_t least, std::size_t i, std::size_t n) {
+  double const p = static_cast<double>(i) / static_cast<double>(n);
+  double sum = 0;
+  for (std::size_t k = least; k <= n; ++k) {
+    auto const chosen = static_cast<double>(k);
+    auto const all = static_cast<double>(n);
+    double const ways = std::exp(std::lgamma(all + 1) - std::lgamma(chosen + 1) - std::lgamma(all - chosen + 1));
+    sum += ways * std::pow(p, chosen) * std::pow(1 - p, all - chosen);
+  }
+  return sum;
+}
+
+// P(the middle draws X_(m) <= x_i and X_(m+1) <= x_j) of n = 2m draws, 1-based, i <= j.
+double middle_below(std::size_t i, std::size_t j, std::size_t n) {
+  if (i == 0 || j == 0) return 0;
+  std::size_t const m = n / 2;
+  double const more = at_least(m + 1, i, n);
+  if (i == n) return more;
+  // Exactly m among the first i: then one of the others must be among the next j - i.
+  double const none = std::pow(static_cast<double>(n - j) / static_cast<double>(n - i), static_cast<double>(n - m));
+  return more + (at_least(m, i, n) - more) * (1 - none);
+}
+
+// A median of draws and its probability.
+struct Weighted {
+  double value;
+  double weight;
+};
+
+std::vector<Weighted> medians_of_draws(std::vector<double> const& sorted) {
+  std::vector<Weighted> medians;
+  // The same for every row.
+  thread_local std::map<std::size_t, std::vector<std::vector<double>>> known;
+  auto const [at, is_new] = known.try_emplace(sorted.size());
+  if (is_new) at->second = bootstrap_of_median(sorted.size());
+  auto const& weights = at->second;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    for (std::size_t j = i; j < sorted.size(); ++j) {
+      if (weights[i][j] > 0) medians.push_back({(sorted[i] + sorted[j]) / 2, weights[i][j]});
+    }
+  }
+  return medians;
+}
+
+Ratio bootstrap_interval(std::vector<double> const& old_sorted, std::vector<double> const& new_sorted, double error) {
+  std::vector<Weighted> ratios;
+  for (Weighted const& o : medians_of_draws(old_sorted)) {
+    for (Weighted const& n : medians_of_draws(new_sorted)) ratios.push_back({n.value / o.value, n.weight * o.weight});
+  }
+  std::ranges::sort(ratios, {}, &Weighted::value);
+  Ratio interval{.value = 0, .low = ratios.front().value, .high = ratios.back().value};
+  double below = 0;
+  for (Weighted const& one : ratios) {
+    below += one.weight;
+    if (below > error / 2) {
+      interval.low = one.value;
+      break;
+    }
+  }
+  double above = 0;
+  for (auto one = ratios.rbegin(); one != ratios.rend(); ++one) {
+    above += one->weight;
+    if (above > error / 2) {
+      interval.high = one->value;
+      break;
+    }
+  }
+  return interval;
+}
+
+struct Moments {
+  double mean = 0;
+  double square_error = 0;  // of the mean
+};
+
+Moments of_logarithms(std::vector<double> const& values) {
+  auto const n = static_cast<double>(values.size());
+  Moments moments;
+  for (double const value : values) moments.mean += std::log(value) / n;
+  for (double const value : values) {
+    double const off = std::log(value) - moments.mean;
+    moments.square_error += off * off / (n * (n - 1));
+  }
+  return moments;
+}
+
+Ratio welch_interval(std::vector<double> const& old_values, std::vector<double> const& new_values, double error) {
+  Moments const o = of_logarithms(old_values);
+  Moments const n = of_logarithms(new_values);
+  double const both = o.square_error + n.square_error;
+  double half = 0;
+  if (both > 0) {
+    double const freedom = both * both /
+                           (o.square_error * o.square_error / static_cast<double>(old_values.size() - 1) +
+                            n.square_error * n.square_error / static_cast<double>(new_values.size() - 1));
+    half = student_quantile(error / 2, freedom) * std::sqrt(both);
+  }
+  return {0, std::exp(n.mean - o.mean - half), std::exp(n.mean - o.mean + half)};
+}
+
+// I_x(a, b), the regularised incomplete beta function, by its continued fraction (DLMF 8.17.22), x < (a + 1) / (a + b + 2).
+double beta_fraction(double x, double a, double b) {
+  double const tiny = 1e-300;
+  double c = 1;
+  double d = 1 / std::max(tiny, 1 - (a + b) * x / (a + 1));
+  double fraction = d;
+  for (int m = 1; m < 1000; ++m) {
+    double const even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    double const odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    double step = 1;
+    for (double const term : {even, odd}) {
+      d = 1 + term * d;
+      c = 1 + term / c;
+      if (std::abs(d) < tiny) d = tiny;
+      if (std::abs(c) < tiny) c = tiny;
+      d = 1 / d;
+      step = c * d;
+      fraction *= step;
+    }
+    if (std::abs(step - 1) < 1e-14) break;
+  }
+  double const front =
+      std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
+  return front * fraction / a;
+}
+
+// P(T > t), t >= 0.
+double student_tail(double t, double freedom) {
+  if (t == 0) return 0.5;
+  double const x = freedom / (freedom + t * t);
+  double const a = freedom / 2;
+  double const b = 0.5;
+  double const beta = x < (a + 1) / (a + b + 2) ? beta_fraction(x, a, b) : 1 - beta_fraction(1 - x, b, a);
+  return beta / 2;
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> bootstrap_of_median(std::size_t n) {
+  std::vector<std::vector<double>> weights(n, std::vector<double>(n, 0.0));
+  for (std::size_t i = 1; i <= n; ++i) {
+    if (n % 2 == 1) {
+      weights[i - 1][i - 1] = at_least(n / 2 + 1, i, n) - at_least(n / 2 + 1, i - 1, n);
+      continue;
+    }
+    auto const below = [&](std::size_t first, std::size_t second) {
+      return middle_below(std::min(first, second), second, n);
+    };
+    for (std::size_t j = i; j <= n; ++j) {
+      weights[i - 1][j - 1] = std::max(0.0, below(i, j) - below(i - 1, j) - below(i, j - 1) + below(i - 1, j - 1));
+    }
+  }
+  return weights;
+}
+
+double student_quantile(double tail, double freedom) {
+  double low = 0;
+  double high = 1;
+  while (student_tail(high, freedom) > tail && high < 1e12) high *= 2;
+  for (int i = 0; i < 200 && high - low > 1e-12 * high; ++i) {
+    double const middle = (low + high) / 2;
+    (student_tail(middle, freedom) > tail ? low : high) = middle;
+  }
+  return high;
+}
+
+Ratio ratio_of_medians(std::vector<double> old_launches, std::vector<double> new_launches, double error) {
+  std::ranges::sort(old_launches);
+  std::ranges::sort(new_launches);
+  Ratio ratio{quantile(new_launches, 0.5) / quantile(old_launches, 0.5), 0, infinity};
+  if (old_launches.size() < 2 || new_launches.size() < 2) return ratio;
+  Ratio const drawn = bootstrap_interval(old_launches, new_launches, error);
+  Ratio const welch = welch_interval(old_launches, new_launches, error);
+  ratio.low = std::min(drawn.low, welch.low);
+  ratio.high = std::max(drawn.high, welch.high);
+  return ratio;
+}
+
+Verdict judge(Ratio const& ratio, double threshold) {
+  double const most = 1 + threshold;
+  if (ratio.low > 1 && ratio.value > most) return Verdict::slower;
+  if (ratio.high < 1 && ratio.value < 1 / most) return Verdict::faster;
+  if (ratio.low > 1 / most && ratio.high < most) return Verdict::same;
+  return Verdict::unclear;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Reports
+// ---------------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+[[noreturn]] void refuse(std::string const& path, std::string const& why) {
+  throw UserError("cannot compare " + path + " (" + why + "); give reports that --json wrote");
+}
+
+// "float 2^24 op=max": what tells the cases of a mini-app apart, for people.
+std::string short_name(Json const& one) {
+  std::string text = one.at("dtype").get<std::string>() + " ";
+  if (one.at("size").is_null()) {
+    text += std::filesystem::path(one.at("file").get<std::string>()).filename().string();
+  } else {
+    std::string const size = format_size(one.at("size").get<std::size_t>());
+    std::size_t const power = size.find("2^");
+    text += power == std::string::npos ? size : size.substr(power, size.size() - power - 1);
+  }
+  for (auto const& [name, value] : one.at("parameters").items()) {
+    bool const usual = value == 0 || value == false;
+    if (!usual) text += " " + name + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return text;
+}
+
+// What makes a row the same in another report.
+std::string key_of(Json const& row, Json const& one, Json const& ranks) {
+  Json key = Json::array();
+  for (char const* name : {"app", "variant", "space", "cold"}) key.push_back(row.at(name));
+  for (char const* name : {"source", "dtype", "size", "seed", "data", "input_shapes", "parameters"}) {
+    key.push_back(one.at(name));
+  }
+  if (!one.at("file").is_null())
+    key.push_back(std::filesystem::path(one.at("file").get<std::string>()).filename().string());
+  key.push_back(ranks);
+  return key.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+double positive_or_unknown(Json const& value) {
+  return value.is_number() && value.get<double>() > 0 ? value.get<double>() : unknown;
+}
+
+void read_rows(Json const& json, Launch& launch) {
+  Json const& cases = json.at("input");
+  Json const& system = json.at("system");
+  launch.build_type = json.at("build").value("build_type", "");
+  Json const ranks = system.contains("ranks") ? system.at("ranks") : Json("1");
+  for (auto const& [name, space] : system.at("spaces").items()) launch.devices[name] = space.value("device", "");
+  for (Json const& row : json.at("rows")) {
+    Json const& one = cases.at(row.at("case").get<std::size_t>());
+    LaunchRow read;
+    read.app = row.at("app").get<std::string>();
+    read.variant = row.at("variant").get<std::string>();
+    read.space = row.at("space").get<std::string>();
+    read.what = short_name(one);
+    std::string const status = row.at("status").get<std::string>();
+    read.seconds = positive_or_unknown(row.at("seconds"));
+    read.verified = (status == "passed" || status == "weak") && std::isfinite(read.seconds);
+    read.skipped = status == "skipped";
+    read.share_of_roof = positive_or_unknown(row.at("share_of_roof"));
+    launch.rows.emplace(key_of(row, one, ranks), read);  // the first, if a case is there twice
+  }
+}
+
+}  // namespace
+
+Launch read_launch(std::string const& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
+    refuse(path, "it is not a regular file");
+  }
+  std::ifstream file(path);
+  if (!file) refuse(path, "there is no such file, or it cannot be read");
+  Json const json = Json::parse(file, nullptr, false);
+  if (json.is_discarded() || !json.is_object()) refuse(path, "it is no JSON object");
+  if (!json.contains("schema") || json["schema"] != "tessera-report/1") {
+    refuse(path, "its schema is not tessera-report/1");
+  }
+  Launch launch;
+  launch.path = path;
+  bool ended = false;
+  try {
+    read_rows(json, launch);
+    ended = !json.at("system").at("finished").is_null();
+  } catch (Json::exception const& problem) {
+    refuse(path, std::string("it is not whole: ") + problem.what());
+  }
+  if (!ended) refuse(path, "its run has not ended, or was interrupted");
+  return launch;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Comparing
+// ---------------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// What the launches of a side say about a row.
+struct Side {
+  std::vector<double> seconds;
+  std::vector<double> of_roof;  // time over the least time
+  std::size_t verified = 0;
+  std::size_t failed = 0;  // neither verified nor skipped
+};
+
+Side side_of(std::vector<Launch> const& launches, std::string const& key) {
+  Side side;
+  for (Launch const& launch : launches) {
+    auto const found = launch.rows.find(key);
+    if (found == launch.rows.end()) continue;
+    LaunchRow const& row = found->second;
+    if (row.verified) {
+      ++side.verified;
+      side.seconds.push_back(row.seconds);
+      if (std::isfinite(row.share_of_roof)) side.of_roof.push_back(1 / row.share_of_roof);
+    } else if (!row.skipped) {
+      ++side.failed;
+    }
+  }
+  return side;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return unknown;
+  std::ranges::sort(values);
+  return quantile(values, 0.5);
+}
+
+std::set<std::string> keys_of(std::vector<Launch> const& launches) {
+  std::set<std::string> keys;
+  for (Launch const& launch : launches) {
+    for (auto const& [key, row] : launch.rows) keys.insert(key);
+  }
+  return keys;
+}
+
+LaunchRow const& some_row(std::vector<Launch> const& launches, std::string const& key) {
+  for (Launch const& launch : launches) {
+    if (auto const found = launch.rows.find(key); found != launch.rows.end()) return found->second;
+  }
+  throw std::logic_error("a row that no launch has");
+}
+
+std::vector<std::string> warnings_of(std::vector<Launch> const& old_launches, std::vector<Launch> const& new_launches) {
+  std::vector<std::string> warnings;
+  std::size_t const fewest = std::min(old_launches.size(), new_launches.size());
+  if (fewest < 5) {
+    warnings.push_back("only " + std::to_string(fewest) + (fewest == 1 ? " launch" : " launches") +
+                       " a side: take five or more, old and new in turns");
+  }
+  std::map<std::string, std::set<std::string>> devices;
+  std::set<std::string> debug;
+  for (auto const* side : {&old_launches, &new_launches}) {
+    for (Launch const& launch : *side) {
+      for (auto const& [space, device] : launch.devices) devices[space].insert(device);
+      if (launch.build_type != "Release") debug.insert(launch.build_type.empty() ? "no type" : launch.build_type);
+    }
+  }
+  for (auto const& [space, names] : devices) {
+    if (names.size() > 1) warnings.push_back("launches on different devices of " + space + ": see the ratio of roofs");
+  }
+  for (std::string const& type : debug) warnings.push_back("launches of a build that is not Release: " + type);
+  return warnings;
+}
+
+}  // namespace
+
+std::size_t Comparison::count(Verdict verdict) const {
+  return static_cast<std::size_t>(std::ranges::count(rows, verdict, &ComparedRow::verdict));
+}
+
+std::string Comparison::last_line() const {
+  std::string text = "TESSERA compare rows=" + std::to_string(rows.size());
+  for (Verdict const verdict :
+       {Verdict::slower, Verdict::faster, Verdict::same, Verdict::unclear, Verdict::unverified}) {
+    text += " " + std::string(name_of(verdict)) + "=" + std::to_string(count(verdict));
+  }
+  return text;
+}
+
+Comparison compare(std::vector<Launch> const& old_launches, std::vector<Launch> const& new_launches,
+                   CompareOptions const& options) {
+  Comparison comparison;
+  comparison.options = options;
+  comparison.old_launches = old_launches.size();
+  comparison.new_launches = new_launches.size();
+  comparison.warnings = warnings_of(old_launches, new_launches);
+  struct Pair {
+    std::string key;
+    Side before;
+    Side after;
+  };
+  std::vector<Pair> pairs;
+  std::set<std::string> const old_keys = keys_of(old_launches);
+  for (std::string const& key : old_keys) {
+    Pair pair{key, side_of(old_launches, key), side_of(new_launches, key)};
+    if (pair.before.verified > 0) {
+      pairs.push_back(std::move(pair));
+    } else if (keys_of(new_launches).contains(key)) {
+      if (pair.after.verified + pair.after.failed > 0) ++comparison.only_new;
+    } else {
+      ++comparison.only_old;
+    }
+  }
+  for (std::string const& key : keys_of(new_launches)) {
+    if (!old_keys.contains(key)) ++comparison.only_new;
+  }
+  double const error = options.error / static_cast<double>(std::max<std::size_t>(1, pairs.size()));
+  for (auto const& [key, before, after] : pairs) {
+    ComparedRow row;
+    row.row = some_row(old_launches, key);
+    row.old_launches = before.verified;
+    row.new_launches = after.verified;
+    row.old_seconds = median(before.seconds);
+    row.new_seconds = median(after.seconds);
+    row.time = row.of_roof = {unknown, 0, infinity};
+    if (after.verified > 0) row.time = ratio_of_medians(before.seconds, after.seconds, error);
+    if (!before.of_roof.empty() && !after.of_roof.empty()) {
+      row.of_roof = ratio_of_medians(before.of_roof, after.of_roof, error);
+    }
+    bool const lost = after.failed > 0 || after.verified < new_launches.size();
+    row.verdict = lost ? Verdict::unverified : judge(row.time, options.threshold);
+    comparison.rows.push_back(row);
+  }
+  auto const change = [](ComparedRow const& row) {
+    return std::isfinite(row.time.value) ? std::abs(std::log(row.time.value)) : infinity;
+  };
+  std::ranges::stable_sort(comparison.rows, [&](ComparedRow const& a, ComparedRow const& b) {
+    return a.verdict != b.verdict ? a.verdict < b.verdict : change(a) > change(b);
+  });
+  return comparison;
+}
+
+SelfTest self_test(std::vector<Launch> const& launches, CompareOptions const& options) {
+  SelfTest result;
+  std::size_t const pairs = launches.size() / 2;
+  for (std::size_t orders = 0; orders < std::size_t{1} << pairs; ++orders) {
+    std::vector<Launch> before, after;
+    for (std::size_t pair = 0; pair < pairs; ++pair) {
+      bool const swapped = (orders >> pair & 1) != 0;
+      before.push_back(launches[2 * pair + (swapped ? 1 : 0)]);
+      after.push_back(launches[2 * pair + (swapped ? 0 : 1)]);
+    }
+    Comparison const comparison = compare(before, after, options);
+    ++result.comparisons;
+    result.verdicts += comparison.rows.size();
+    result.same += comparison.count(Verdict::same);
+    result.wrong +=
+        comparison.count(Verdict::slower) + comparison.count(Verdict::faster) + comparison.count(Verdict::unverified);
+  }
+  return result;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Texts
+// ---------------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+std::string three_decimals(double value) {
+  if (!std::isfinite(value)) return std::isnan(value) ? "-" : "inf";
+  char buffer[64];
+  std::snprintf(buffer, sizeof buffer, "%.3f", value);
+  return buffer;
+}
+
+Json ratio_json(Ratio const& ratio) {
+  return Json{{"value", number(ratio.value)}, {"low", number(ratio.low)}, {"high", number(ratio.high)}};
+}
+
+}  // namespace
+
+std::string comparison_text(Comparison const& comparison, bool all) {
+  std::vector<std::vector<std::string>> lines{
+      {"app", "variant", "space", "case", "old", "new", "ratio", "interval", "of roof", "verdict"}};
+  for (ComparedRow const& row : comparison.rows) {
+    bool const plain = row.verdict == Verdict::same || row.verdict == Verdict::unclear;
+    if (plain && !all) continue;
+    std::string const interval = three_decimals(row.time.low) + ".." + three_decimals(row.time.high);
+    lines.push_back({row.row.app, row.row.variant, row.row.space, row.row.what, format_seconds(row.old_seconds),
+                     format_seconds(row.new_seconds), three_decimals(row.time.value), interval,
+                     three_decimals(row.of_roof.value), std::string(name_of(row.verdict))});
+  }
+  std::string text = std::to_string(comparison.old_launches) + " old launches, " +
+                     std::to_string(comparison.new_launches) + " new, " + std::to_string(comparison.rows.size()) +
+                     " rows; threshold " + format_number(100 * comparison.options.threshold) +
+                     "%, error of all verdicts together " + format_number(100 * comparison.options.error) + "%\n";
+  for (std::string const& warning : comparison.warnings) text += "warning: " + warning + "\n";
+  if (lines.size() > 1) {
+    std::vector<std::size_t> widths(lines.front().size(), 0);
+    for (auto const& line : lines) {
+      for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+    }
+    for (auto const& line : lines) {
+      std::string written;
+      for (std::size_t i = 0; i < line.size(); ++i) {
+        std::string const blanks(widths[i] - line[i].size(), ' ');
+        bool const is_number = i >= 4 && i + 1 < line.size();
+        written += "  " + (is_number ? blanks + line[i] : line[i] + blanks);
+      }
+      written.erase(written.find_last_not_of(' ') + 1);
+      text += written + "\n";
+    }
+  }
+  if (comparison.only_old > 0) text += std::to_string(comparison.only_old) + " rows only in the old reports\n";
+  if (comparison.only_new > 0)
+    text += std::to_string(comparison.only_new) + " rows verified in the new reports alone\n";
+  return text + comparison.last_line() + "\n";
+}
+
+std::string comparison_json(Comparison const& comparison) {
+  Json json;
+  json["schema"] = "tessera-comparison/1";
+  json["threshold"] = comparison.options.threshold;
+  json["error"] = comparison.options.error;
+  json["old_launches"] = comparison.old_launches;
+  json["new_launches"] = comparison.new_launches;
+  json["warnings"] = comparison.warnings;
+  json["verdicts"] = Json::object();
+  for (Verdict const verdict :
+       {Verdict::slower, Verdict::faster, Verdict::same, Verdict::unclear, Verdict::unverified}) {
+    json["verdicts"][std::string(name_of(verdict))] = comparison.count(verdict);
+  }
+  json["only_old"] = comparison.only_old;
+  json["only_new"] = comparison.only_new;
+  json["rows"] = Json::array();
+  for (ComparedRow const& row : comparison.rows) {
+    json["rows"].push_back(Json{{"app", row.row.app},
+                                {"variant", row.row.variant},
+                                {"space", row.row.space},
+                                {"case", row.row.what},
+                                {"verdict", name_of(row.verdict)},
+                                {"old_launches", row.old_launches},
+                                {"new_launches", row.new_launches},
+                                {"old_seconds", number(row.old_seconds)},
+                                {"new_seconds", number(row.new_seconds)},
+                                {"ratio", ratio_json(row.time)},
+                                {"ratio_of_roof", ratio_json(row.of_roof)}});
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace tessera::comparison
