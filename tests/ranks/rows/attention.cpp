@@ -104,11 +104,9 @@ struct BrokenMerge {
         for (auto const& of_rank : of_ranks) largest = std::max(largest, of_rank[b * (dim + 2)]);
         double total = 0;
         std::vector<double> sums(dim);
-        double having = 0;
         for (auto const& of_rank : of_ranks) {
           double const* const piece = of_rank.data() + b * (dim + 2);
           if (piece[1] == 0) continue;
-          ++having;
           double weight = mistake == Mistake::adds_as_they_are ? 1 : std::exp(piece[0] - largest);
           if (mistake == Mistake::mean_of_answers) weight = 1 / piece[1];
           total += weight * piece[1];
