@@ -15,7 +15,6 @@
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
-#include <tessera/ranks/part.hpp>
 
 namespace tessera::bias_add {
 
@@ -84,17 +83,10 @@ struct BiasAdd {
   /// On several ranks: rows; the bias is on all of them.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows, Split::whole}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
+  static constexpr bool rows_apart = true;
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
-
-  /// A row needs nothing of others.
-  template <class T>
-  [[nodiscard]] static std::vector<ExpectedField> reference_of_part(Input<T, Kokkos::HostSpace> const& input,
-                                                                    std::vector<ranks::Block> const&,
-                                                                    ranks::Part const&) {
-    return reference<T>(input);
-  }
 };
 
 /// What every variant does to an element and its bias; integers wrap.

@@ -15,7 +15,6 @@
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
-#include <tessera/ranks/halo.hpp>
 
 namespace tessera::layernorm {
 
@@ -104,12 +103,12 @@ struct Layernorm {
     return static_cast<double>(input[0][1]) + 48;
   }
 
-  /// On several ranks: rows need nothing of each other.
+  /// On several ranks: rows.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) {
     return {Split::rows, Split::whole, Split::whole};
   }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
-  [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const&, Parameters const&) { return {}; }
+  static constexpr bool rows_apart = true;
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);

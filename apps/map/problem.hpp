@@ -13,7 +13,6 @@
 #include <tessera/core/info.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
-#include <tessera/ranks/part.hpp>
 
 namespace tessera::map {
 
@@ -57,17 +56,10 @@ struct Map : ArrayProblem<Parameters> {
   /// On several ranks.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
+  static constexpr bool rows_apart = true;
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
-
-  /// A row needs nothing of others.
-  template <class T>
-  [[nodiscard]] static std::vector<ExpectedField> reference_of_part(Input<T, Kokkos::HostSpace> const& input,
-                                                                    std::vector<ranks::Block> const&,
-                                                                    ranks::Part const&) {
-    return reference<T>(input);
-  }
 };
 
 /// What every variant does to one element; integers wrap.

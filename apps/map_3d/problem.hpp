@@ -14,7 +14,6 @@
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
-#include <tessera/ranks/part.hpp>
 
 namespace tessera::map_3d {
 
@@ -81,17 +80,10 @@ struct Map3d {
   /// On several ranks: planes.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
+  static constexpr bool rows_apart = true;
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
-
-  /// A plane needs nothing of others.
-  template <class T>
-  [[nodiscard]] static std::vector<ExpectedField> reference_of_part(Input<T, Kokkos::HostSpace> const& input,
-                                                                    std::vector<ranks::Block> const&,
-                                                                    ranks::Part const&) {
-    return reference<T>(input);
-  }
 };
 
 /// What every variant does to one element; integers wrap.

@@ -5,6 +5,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/row_tiles.hpp>
+#include <tessera/ranks/part.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::bias_add {

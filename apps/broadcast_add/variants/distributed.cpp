@@ -5,6 +5,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/broadcast_add.hpp>
+#include <tessera/ranks/part.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::broadcast_add {

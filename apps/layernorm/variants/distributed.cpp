@@ -7,6 +7,7 @@
 #include "../problem.hpp"
 
 #include <tessera/kernels/layer_norm.hpp>
+#include <tessera/ranks/part.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm {

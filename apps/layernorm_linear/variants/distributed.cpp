@@ -7,6 +7,7 @@
 #include "../fused_product.hpp"
 #include "../problem.hpp"
 
+#include <tessera/ranks/part.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear {

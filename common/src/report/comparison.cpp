@@ -5,10 +5,8 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <set>
-#include <system_error>
 
 #include <tessera/core/types.hpp>
 #include <tessera/measure/sampling.hpp>
@@ -285,17 +283,7 @@ void read_rows(Json const& json, Launch& launch) {
 }  // namespace
 
 Launch read_launch(std::string const& path) {
-  std::error_code error;
-  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
-    refuse(path, "it is not a regular file");
-  }
-  std::ifstream file(path);
-  if (!file) refuse(path, "there is no such file, or it cannot be read");
-  Json const json = Json::parse(file, nullptr, false);
-  if (json.is_discarded() || !json.is_object()) refuse(path, "it is no JSON object");
-  if (!json.contains("schema") || json["schema"] != "tessera-report/1") {
-    refuse(path, "its schema is not tessera-report/1");
-  }
+  Json const json = report::read_document(path, "tessera-report/1", refuse);
   Launch launch;
   launch.path = path;
   bool ended = false;

@@ -1,6 +1,9 @@
 #include "json.hpp"
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 
 namespace tessera::report {
 
@@ -20,6 +23,22 @@ Json space_json(SpaceReport const& space) {
   json["launch_seconds"] = number(roofs.launch_seconds);
   json["launch_and_fence_seconds"] = number(roofs.launch_and_fence_seconds);
   json["working_set_bytes"] = number(roofs.working_set_bytes);
+  return json;
+}
+
+Json read_document(std::string const& path, std::string_view schema,
+                   void (*refuse)(std::string const& path, std::string const& why)) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
+    refuse(path, "it is not a regular file");
+  }
+  std::ifstream file(path);
+  if (!file) refuse(path, "there is no such file, or it cannot be read");
+  Json json = Json::parse(file, nullptr, false);
+  if (json.is_discarded() || !json.is_object()) refuse(path, "it is no JSON object");
+  if (!json.contains("schema") || json["schema"] != schema) {
+    refuse(path, "its schema is not " + std::string(schema));
+  }
   return json;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
-// What the report and the machine file write alike.
+// What the report and the machine file read and write alike.
 
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -15,5 +16,9 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json number(double value);
 
 [[nodiscard]] Json space_json(SpaceReport const& space);
+
+// The JSON object in that file, of that schema. `refuse(path, why)` is called if there is none, and throws.
+[[nodiscard]] Json read_document(std::string const& path, std::string_view schema,
+                                 void (*refuse)(std::string const& path, std::string const& why));
 
 }  // namespace tessera::report

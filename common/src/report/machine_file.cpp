@@ -1,10 +1,5 @@
 #include <tessera/report/machine_file.hpp>
 
-#include <filesystem>
-#include <fstream>
-#include <stdexcept>
-#include <system_error>
-
 #include "json.hpp"
 
 namespace tessera {
@@ -52,17 +47,7 @@ SpaceReport space_of(std::string const& path, std::string const& name, Json cons
 }  // namespace
 
 std::map<std::string, SpaceReport> read_machine_file(std::string const& path) {
-  std::error_code error;
-  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
-    refuse(path, "it is not a regular file");
-  }
-  std::ifstream file(path);
-  if (!file) refuse(path, "there is no such file, or it cannot be read");
-  Json const json = Json::parse(file, nullptr, false);
-  if (json.is_discarded() || !json.is_object()) refuse(path, "it is no JSON object");
-  if (!json.contains("schema") || json["schema"] != schema) {
-    refuse(path, "its schema is not " + std::string(schema));
-  }
+  Json const json = report::read_document(path, schema, refuse);
   if (!json.contains("spaces") || !json["spaces"].is_object()) refuse(path, "it has no spaces");
   std::map<std::string, SpaceReport> spaces;
   for (auto const& [name, space] : json["spaces"].items()) {

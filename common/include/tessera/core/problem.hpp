@@ -53,6 +53,8 @@ concept Fields = requires(F& fields) {
 ///   (Split), in the order of the fields. With them the mini-app has variants of level `ranks`.
 /// - `reference_of_part<T>(input, output_rows, part)`, optional: the reference of a rank's own part of the output, from its
 ///   part of the input and a ranks::Part. Without it each rank runs the reference on the whole input.
+/// - `rows_apart`, optional: true if a row of the output needs the same row of the split inputs, and whole ones, alone. The
+///   reference of a rank's part is then that of its part of the input.
 /// - `reach(shapes, parameters)`, optional: rows of the split inputs beside a row that the same row of the output needs
 ///   (ranks::Reach); all outputs are split. With it each rank runs the reference on its own rows and more than these,
 ///   made or read again: not on what a variant was told of them. If Parameters have a member `first`, it is the index of

@@ -51,6 +51,9 @@ concept Reaches = requires(std::vector<Shape> const& shapes, typename Problem::P
 };
 
 template <class Problem>
+concept RowsApart = Problem::rows_apart;
+
+template <class Problem>
 concept Needs = requires(std::vector<Shape> const& shapes, std::vector<ranks::Box> const& output) {
   { Problem::needs(shapes, output) } -> std::same_as<std::vector<ranks::Box>>;
 };
@@ -153,6 +156,8 @@ class TypedCase final : public Case {
     if (part_.ranks.count() == 1) return Problem::template reference<T>(input_);
     if constexpr (RefersToParts<Problem>) {
       return Problem::template reference_of_part<T>(input_, output_rows(), part_);
+    } else if constexpr (RowsApart<Problem>) {
+      return Problem::template reference<T>(input_);
     } else if constexpr (Needs<Problem>) {
       auto const other = make_boxes_(Problem::needs(part_.input, output_boxes()));
       HostInput input = dynamic_cast<TypedCase const&>(*other).input_;
@@ -595,7 +600,7 @@ template <class Problem>
     });
   };
   app.distributed = Distributed<Problem>;
-  app.refers_to_parts = detail::RefersToParts<Problem>;
+  app.refers_to_parts = detail::RefersToParts<Problem> || detail::RowsApart<Problem>;
   app.data = data_kinds_of<Problem>();
   app.generate_data = [](DType dtype, std::size_t size, std::uint64_t seed, DataKind data, ParameterMap const& map) {
     return detail::with_dtype(dtype, [&]<class T>() { return detail::generate<Problem, T>(size, seed, data, map); });
