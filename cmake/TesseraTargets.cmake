@@ -45,24 +45,38 @@ endforeach()
 # Where the mini-apps' own programs are installed; `tessera` alone goes to bin.
 set(TESSERA_INSTALL_PROGRAMS ${CMAKE_INSTALL_LIBEXECDIR}/tessera)
 
-# tessera_write_without_kokkos_kernels(name): the mini-app's kernels.cpp of a build that has no Kokkos Kernels: the rows of
-# variants/kernels.cpp, which also says what --list shows, each skipped with the reason. The Problem has the mini-app's name.
-function(tessera_write_without_kokkos_kernels name)
-  string(REPLACE "_" ";" words ${name})
-  set(Problem "")
-  foreach(word IN LISTS words)
-    string(SUBSTRING ${word} 0 1 first)
-    string(SUBSTRING ${word} 1 -1 rest)
-    string(TOUPPER ${first} first)
-    string(APPEND Problem ${first}${rest})
-  endforeach()
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS variants/kernels.cpp)
-  file(READ variants/kernels.cpp text)
-  if(NOT text MATCHES "\\.summary = \"([^\"]+)\"")
-    message(FATAL_ERROR "apps/${name}/variants/kernels.cpp has no .summary = \"...\" (--list shows it); add it in one line")
+# tessera_add_absent_variant(app variant why): this build has no code for the variant. It is listed as variants/<variant>.cpp
+# has it, with the same dtypes, and its rows are skipped with that reason. tessera_write_absent_variants() writes the code.
+function(tessera_add_absent_variant app variant why)
+  set(file ${PROJECT_SOURCE_DIR}/apps/${app}/variants/${variant}.cpp)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} text)
+  string(REGEX REPLACE "^.*static constexpr VariantInfo info" "" info "${text}")
+  string(FIND "${info}" "};" end)
+  string(SUBSTRING "${info}" 0 ${end} info)
+  if(info STREQUAL text OR end EQUAL -1 OR NOT info MATCHES "^{")
+    message(FATAL_ERROR "${file} has no `static constexpr VariantInfo info{...};` (--list shows it, also in a build that has no "
+                        "code for the variant); write it so")
   endif()
-  set(summary "${CMAKE_MATCH_1}")
-  configure_file(${PROJECT_SOURCE_DIR}/cmake/WithoutKokkosKernels.cpp.in ${CMAKE_CURRENT_BINARY_DIR}/kernels.cpp @ONLY)
+  set(integers true)
+  if(text MATCHES "requires std::is_floating_point_v<T>")
+    set(integers false)
+  endif()
+  set_property(GLOBAL APPEND_STRING PROPERTY TESSERA_ABSENT_VARIANTS "namespace ${app} {
+VariantRows ${variant}() {
+  return absent_rows(VariantInfo${info}}, ${integers},
+                     [](Case&) -> std::unique_ptr<RowRun> { throw Skip(\"${why}\"); });
+}
+}  // namespace ${app}
+")
+endfunction()
+
+# tessera_write_absent_variants(): one source for those of all mini-apps; an object a variant would take seconds each.
+function(tessera_write_absent_variants)
+  get_property(TESSERA_ABSENT_VARIANTS GLOBAL PROPERTY TESSERA_ABSENT_VARIANTS)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/AbsentVariants.cpp.in ${PROJECT_BINARY_DIR}/absent_variants.cpp @ONLY)
+  add_library(tessera_absent_variants STATIC ${PROJECT_BINARY_DIR}/absent_variants.cpp)
+  target_link_libraries(tessera_absent_variants PRIVATE tessera_flags PUBLIC tessera::driver)
 endfunction()
 
 # tessera_add_app(name VARIANTS v1 v2 ...): the library tessera::app_<name> with the mini-app's table, and its program.
@@ -78,22 +92,24 @@ function(tessera_add_app name)
     if(TARGET tessera_kokkos_kernels)
       set(with_library tessera_kokkos_kernels)
     else()
-      list(TRANSFORM sources REPLACE "^variants/kernels.cpp$" "${CMAKE_CURRENT_BINARY_DIR}/kernels.cpp")
-      tessera_write_without_kokkos_kernels(${name})
+      list(REMOVE_ITEM sources variants/kernels.cpp)
+      tessera_add_absent_variant(${name} kernels "built without Kokkos Kernels")
     endif()
+  endif()
+  if("distributed" IN_LIST app_VARIANTS AND NOT TESSERA_ENABLE_MPI)
+    list(REMOVE_ITEM sources variants/distributed.cpp)
+    tessera_add_absent_variant(${name} distributed "needs a build with MPI (TESSERA_ENABLE_MPI=ON)")
   endif()
   add_library(tessera_app_${name} STATIC reference.cpp variants.cpp ${sources})
   add_library(tessera::app_${name} ALIAS tessera_app_${name})
   target_include_directories(tessera_app_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-  target_link_libraries(tessera_app_${name} PUBLIC tessera::driver
+  target_link_libraries(tessera_app_${name} PUBLIC tessera::driver tessera_absent_variants
                         PRIVATE tessera::core tessera_flags ${with_library})
   if(TESSERA_UNITY)
-    # One unit: what variants share is compiled once. Other mini-apps are the work of other cores. The headers of a library
-    # stay outside of it.
+    # One unit: what variants share is compiled once. Other mini-apps are the work of other cores. What not all builds have
+    # stays outside of it: so the unit is the same in all of them, and ccache has it from the build before.
     set_target_properties(tessera_app_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
-    if(with_library)
-      set_source_files_properties(variants/kernels.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    endif()
+    set_source_files_properties(variants/kernels.cpp variants/distributed.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   if(TARGET tessera_precompiled)
     target_precompile_headers(tessera_app_${name} REUSE_FROM tessera_precompiled)

@@ -115,6 +115,17 @@ struct Row {
   std::unique_ptr<RowRun> (*start)(Case&) = nullptr;
 };
 
+/// A variant's rows: what each variants/*.cpp returns.
+struct VariantRows {
+  VariantInfo info;
+  std::vector<Row> rows;
+};
+
+/// The rows of a variant that this build has no code for, on every space and dtype that rows are compiled for (`integers`:
+/// also int32). `start` throws the Skip that says why.
+[[nodiscard]] VariantRows absent_rows(VariantInfo const& info, bool integers,
+                                      std::unique_ptr<RowRun> (*start)(Case&));
+
 /// Where a case's fields come from: a file (io) or memory (tests).
 class FieldSource {
  public:

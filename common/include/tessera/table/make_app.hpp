@@ -26,12 +26,6 @@
 
 namespace tessera {
 
-/// A variant's rows: what each variants/*.cpp returns.
-struct VariantRows {
-  VariantInfo info;
-  std::vector<Row> rows;
-};
-
 /// A variant of level `ranks`: its Plan also takes a ranks::Part.
 template <class V, class P, class Exec, class T>
 concept PlannableOnRanks = std::constructible_from<typename V::template Plan<Exec, T>, Exec const&,
