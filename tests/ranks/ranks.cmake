@@ -29,7 +29,7 @@ set_tests_properties(size_per_rank_on_3 PROPERTIES PASS_REGULAR_EXPRESSION "size
 
 # Bulk data through buffers beside them, as on GPUs.
 foreach(ranks 2 3 7)
-  tessera_add_ranks_test(staged ${ranks} COMMAND $<TARGET_FILE:tessera> run transpose,partition --size 1,5,100003
+  tessera_add_ranks_test(staged ${ranks} COMMAND $<TARGET_FILE:tessera> run transpose,partition,attention,matmul --size 1,5,100003
     --transport staged --variant distributed --samples 2 --min-time 0)
 endforeach()
 tessera_add_ranks_test(no_nccl 2 COMMAND $<TARGET_FILE:dot> --size 10 --transport nccl)
@@ -39,5 +39,9 @@ set_tests_properties(no_nccl_on_2 PROPERTIES PASS_REGULAR_EXPRESSION "--transpor
 tessera_add_ranks_test(mistake 3 COMMAND $<TARGET_FILE:dot> --sice 10)
 set_tests_properties(mistake_on_3 PROPERTIES PASS_REGULAR_EXPRESSION "unknown option"
   FAIL_REGULAR_EXPRESSION "unknown option.*unknown option")
-tessera_add_ranks_test(output 2 COMMAND $<TARGET_FILE:dot> --size 10 --output never.h5)
-set_tests_properties(output_on_2 PROPERTIES PASS_REGULAR_EXPRESSION "results are written by one rank only")
+
+# One file of all ranks.
+add_test(NAME output_on_1_3_7 COMMAND ${CMAKE_COMMAND} "-DLAUNCHER=${launcher}" -DNUMPROC_FLAG=${MPIEXEC_NUMPROC_FLAG}
+  -DTESSERA=$<TARGET_FILE:tessera> -DDIRECTORY=${CMAKE_CURRENT_BINARY_DIR}/output_on_ranks -P ${CMAKE_CURRENT_SOURCE_DIR}/ranks/output.cmake)
+set_tests_properties(output_on_1_3_7 PROPERTIES PROCESSORS 7 TIMEOUT 300 LABELS ranks
+  ENVIRONMENT "OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1")

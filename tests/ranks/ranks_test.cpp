@@ -72,15 +72,17 @@ TEST(Ranks, ExchangeInBlocks) {
       sent.push_back({static_cast<int>(r), out[r].data(), out[r].size()});
       received.push_back({static_cast<int>(r), in[r].data(), in[r].size()});
     }
-    std::vector<ranks::MessageBlock> const blocks = ranks::blocks_of(sent, longest);
+    ranks::Exchange exchange(world());
     std::size_t next = 0;
     std::size_t arrived = 0;
-    world().exchange_in_blocks(
+    exchange.in_blocks(
         sent, received, longest,
         [&](std::size_t k) {
           EXPECT_EQ(k, next++);
-          auto const to = static_cast<std::size_t>(sent[blocks[k].message].rank);
-          for (std::size_t i = blocks[k].begin; i < blocks[k].end; ++i) out[to][i] = value(own, to, i);
+          ranks::MessageBlock const block = exchange.sent_block(k);
+          EXPECT_LE(block.end - block.begin, longest);
+          auto const to = static_cast<std::size_t>(sent[block.message].rank);
+          for (std::size_t i = block.begin; i < block.end; ++i) out[to][i] = value(own, to, i);
         },
         [&](ranks::MessageBlock const& block) {
           auto const from = static_cast<std::size_t>(received[block.message].rank);
@@ -88,7 +90,7 @@ TEST(Ranks, ExchangeInBlocks) {
             EXPECT_EQ(in[from][i], value(from, own, i)) << "byte " << i << " of " << from;
           }
         });
-    EXPECT_EQ(next, blocks.size());
+    EXPECT_EQ(next, exchange.sent_blocks());
     std::size_t all = 0;
     for (std::vector<unsigned char> const& one : in) all += one.size();
     EXPECT_EQ(arrived, all);
@@ -208,15 +210,18 @@ TEST(Ranks, ExchangeWhileSomethingElseIsDone) {
   std::vector<std::uint32_t> out(2001, static_cast<std::uint32_t>(world().rank()));
   std::vector<std::uint32_t> in(2001, 12345);
   {
-    ranks::Ranks::Exchange under_way =
-        world().begin_exchange({{to, out.data(), out.size() * 4}}, {{from, in.data(), in.size() * 4}});
+    ranks::Exchange under_way(world());
+    under_way.begin({{to, out.data(), out.size() * 4}}, {{from, in.data(), in.size() * 4}});
     EXPECT_EQ(world().max(1.5), 1.5);
     under_way.wait();
     EXPECT_TRUE(std::ranges::all_of(in, [&](std::uint32_t value) { return static_cast<int>(value) == from; }));
     under_way.wait();  // of what has ended: nothing
   }
   std::ranges::fill(in, 12345);
-  (void)world().begin_exchange({{to, out.data(), out.size() * 4}}, {{from, in.data(), in.size() * 4}});
+  {
+    ranks::Exchange under_way(world());
+    under_way.begin({{to, out.data(), out.size() * 4}}, {{from, in.data(), in.size() * 4}});
+  }
   EXPECT_TRUE(std::ranges::all_of(in, [&](std::uint32_t value) { return static_cast<int>(value) == from; }));
 }
 
@@ -261,7 +266,7 @@ TEST(Halos, BringTheRowsBesideTheOwn) {
       Block const own = world().block(n);
       std::vector<std::uint32_t> values(row * own.size());
       for (std::size_t i = 0; i < values.size(); ++i) values[i] = number(own.begin * row + i);
-      Halo const halo(world(), n, reach, row * sizeof(std::uint32_t));
+      Halo halo(world(), n, reach, row * sizeof(std::uint32_t));
       // What is there of the rows beside the own: a rank without rows asks for none.
       bool const empty = own.size() == 0;
       EXPECT_EQ(halo.before(), empty ? 0 : std::min(own.begin, reach.before));
@@ -271,7 +276,8 @@ TEST(Halos, BringTheRowsBesideTheOwn) {
       // One row more on each side, which stays as it is.
       std::vector<std::uint32_t> before(row * (halo.before() + 1), 1);
       std::vector<std::uint32_t> behind(row * (halo.behind() + 1), 1);
-      halo.exchange(values.data(), values.data() + (own.size() - halo.tail()) * row, before.data(), behind.data());
+      halo.lies_at(values.data(), values.data() + (own.size() - halo.tail()) * row, before.data(), behind.data());
+      halo.exchange();
       bool right = true;
       for (std::size_t i = 0; i < row * halo.before(); ++i) {
         right = right && before[i] == number((own.begin - halo.before()) * row + i);

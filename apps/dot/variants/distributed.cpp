@@ -21,9 +21,8 @@ struct Distributed {
         : ranks_(part.ranks), sum_(exec, input.a.extent(0), input.parameters.team, "tessera::dot::distributed") {}
 
     void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
-      sum_(exec, input.a, input.b, output.out);
-      if (ranks_.count() == 1) return;
-      Kokkos::deep_copy(exec, own_, output.out);
+      if (ranks_.count() == 1) return sum_(exec, input.a, input.b, output.out);
+      sum_(exec, input.a, input.b, own_);
       exec.fence("tessera::dot::distributed: own sum");
       T const all = ranks_.fold(own_(), collective::Sum<T>{});
       Kokkos::deep_copy(exec, output.out, all);
@@ -35,7 +34,8 @@ struct Distributed {
    private:
     ranks::Ranks const& ranks_;
     kernels::SinglePassSum<Exec, T, 2, kernels::Times<T>> sum_;
-    Kokkos::View<T, Kokkos::HostSpace> own_{"tessera::dot::distributed::own"};
+    // Which the kernel writes where the host reads it.
+    Kokkos::View<T, Kokkos::SharedHostPinnedSpace> own_{"tessera::dot::distributed::own"};
   };
 };
 

@@ -2,7 +2,7 @@
 /// On several ranks: each has some rows, and the layer's parameters whole. dx needs nothing of others. The gradients of the
 /// parameters are sums over all rows: each rank sums over its own, without atomics (two_stage_gradients.hpp), and these are
 /// added up in the order of the ranks, so that all of them have the same bits on every run. The short ones (dgamma, dbeta,
-/// dbias) go round while the device multiplies for dw.
+/// dbias) go through the hosts while the device multiplies for dw, which goes from device to device.
 
 #include <cstddef>
 #include <string>
@@ -11,6 +11,7 @@
 #include "../problem.hpp"
 #include "../two_stage_gradients.hpp"
 
+#include <tessera/ranks/ordered_all_reduce.hpp>
 #include <tessera/ranks/ordered_sum.hpp>
 #include <tessera/table/make_app.hpp>
 
@@ -32,7 +33,8 @@ struct Distributed {
           outputs_(input.outputs()),
           gradients_(exec, input, "tessera::layernorm_linear_backward::distributed"),
           columns_(part.ranks, further_ > 0 ? 2 * hidden_ + outputs_ : 0),
-          weights_(part.ranks, further_ > 0 ? outputs_ * hidden_ : 0) {}
+          weights_(exec, part.ranks, further_ > 0 ? outputs_ * hidden_ : 0,
+                   "tessera::layernorm_linear_backward::distributed") {}
 
     void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input,
                     OutputOn<LayernormLinearBackward, Exec, T> const& output) {
@@ -51,12 +53,7 @@ struct Distributed {
       copy(exec, device(output.dgamma.data(), hidden_), host(columns, hidden_));
       copy(exec, device(output.dbeta.data(), hidden_), host(columns + hidden_, hidden_));
       copy(exec, device(output.dbias.data(), outputs_), host(columns + 2 * hidden_, outputs_));
-
-      std::size_t const count = outputs_ * hidden_;
-      copy(exec, host(weights_.values().data(), count), device(output.dw.data(), count));
-      exec.fence("tessera::layernorm_linear_backward::distributed: own dw");
-      weights_.add_up();
-      copy(exec, device(output.dw.data(), count), host(weights_.values().data(), count));
+      weights_(exec, output.dw.data());
     }
 
     /// An addition for each further rank.
@@ -81,8 +78,8 @@ struct Distributed {
     std::size_t hidden_;
     std::size_t outputs_;
     TwoStageGradients<Exec, T> gradients_;
-    ranks::OrderedSum<T> columns_;  // dgamma, dbeta, dbias
-    ranks::OrderedSum<T> weights_;  // dw
+    ranks::OrderedSum<T> columns_;              // dgamma, dbeta, dbias
+    ranks::OrderedAllReduce<Exec, T> weights_;  // dw
   };
 };
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,11 @@ struct Distributed {
                  input.parameters.team, "tessera::partition::distributed"),
           values_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::partition::distributed::values"),
                   alone() ? 0 : own_.size()),
-          bulk_(part.ranks, "tessera::partition::distributed") {}
+          lefts_(static_cast<std::size_t>(part.ranks.count())),
+          bulk_(exec, part.ranks, "tessera::partition::distributed",
+                {.messages = 2 * lefts_.size(), .sent = own_.size() * sizeof(T), .received = own_.size() * sizeof(T)}) {
+      for (auto* const messages : {&sent_, &received_}) messages->reserve(2 * lefts_.size());
+    }
 
     void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
                     OutputOn<Partition, Exec, T> const& output) {
@@ -68,29 +73,29 @@ struct Distributed {
 
     // Gives the elements to the ranks that have their places, and gets those of the own block into `got`. The lefts of all.
     [[nodiscard]] std::int64_t exchange(Exec const& exec, std::size_t own_lefts, T* got) {
-      std::vector<std::size_t> const lefts = ranks_.all_gather(own_lefts);
+      ranks_.all_gather(own_lefts, std::span(lefts_));
       std::size_t total = 0;
-      for (std::size_t const of_rank : lefts) total += of_rank;
-      std::vector<ranks::Message> sent;
-      std::vector<ranks::Message> received;
+      for (std::size_t const of_rank : lefts_) total += of_rank;
+      sent_.clear();
+      received_.clear();
       std::size_t left = 0;  // where those of the rank begin
       std::size_t right = total;
       for (int rank = 0; rank < ranks_.count(); ++rank) {
-        std::size_t const of_rank = lefts[static_cast<std::size_t>(rank)];
+        std::size_t const of_rank = lefts_[static_cast<std::size_t>(rank)];
         ranks::Block const block = ranks::block_of(n_, ranks_.count(), rank);
         ranks::Block const places[] = {{left, left + of_rank}, {right, right + block.size() - of_rank}};
         for (std::size_t side = 0; side < 2; ++side) {
-          add(received, rank, got, own_.begin, common(places[side], own_));
+          add(received_, rank, got, own_.begin, common(places[side], own_));
           if (rank != ranks_.rank()) continue;
           T* const from = values_.data() + (side == 0 ? 0 : of_rank);
           for (int to = 0; to < ranks_.count(); ++to) {
-            add(sent, to, from, places[side].begin, common(places[side], ranks::block_of(n_, ranks_.count(), to)));
+            add(sent_, to, from, places[side].begin, common(places[side], ranks::block_of(n_, ranks_.count(), to)));
           }
         }
         left = places[0].end;
         right = places[1].end;
       }
-      bulk_(exec, sent, received);
+      bulk_(exec, sent_, received_);
       return static_cast<std::int64_t>(total);
     }
     // `data` has the elements of the places from `first` on.
@@ -106,8 +111,11 @@ struct Distributed {
     std::size_t n_;  // elements of all ranks
     ranks::Block own_;
     kernels::ReduceThenScatter<Exec, T, LessThanPivot<T>> split_;
-    Array<T*, Memory> values_;  // the own elements, left ones first
+    Array<T*, Memory> values_;        // the own elements, left ones first
+    std::vector<std::size_t> lefts_;  // of each rank
     ranks::Bulk<Exec> bulk_;
+    std::vector<ranks::Message> sent_;
+    std::vector<ranks::Message> received_;
     Kokkos::View<std::int64_t, Kokkos::HostSpace> own_lefts_{"tessera::partition::distributed::own_lefts"};
   };
 };

@@ -1,6 +1,7 @@
 /// \file
-/// On several ranks: each sums its own block, learns from the others what lies before it, and scans its block on top of
-/// that. Traffic 3n: the block is read twice and written once (scanning first, and adding afterwards, would be 4n).
+/// On several ranks: each sums its own block, learns from the others what lies before it, and scans its block in one pass that
+/// begins with that (kernels/scan.hpp). Traffic 3n: the block is read twice and written once (scanning first, and adding
+/// afterwards, would be 4n). On one rank the scan is all, 2n.
 ///
 /// Of a segmented scan only the part from the last segment's head on reaches the next rank, and only the part up to the
 /// first head gets something. A rank without a head passes on what it got.
@@ -51,11 +52,13 @@ struct Distributed {
   template <ExecutionSpace Exec, class T>
   class Plan {
     using Memory = typename Exec::memory_space;
-    using Op = collective::AnyOperator<T>;
-    template <class O>
-    using ScanWith = kernels::LookBackScan<Exec, T, kernels::OperatorOfPart<O, Memory>>;
-    using SegmentOp = collective::SegmentedOperator<T, Op>;
-    using AnyScan = std::variant<ScanWith<Op>, ScanWith<SegmentOp>>;
+    using Host = Kokkos::SharedHostPinnedSpace;  // a word, which kernels write and read where the host does
+    using AnyOp = collective::AnyOperator<T>;
+    template <class Op>
+    using Scan = kernels::LookBackScan<Exec, T, kernels::OperatorOfPart<Op, Host>>;
+    using SegmentOp = collective::SegmentedOperator<T, AnyOp>;
+    using AnyScan =
+        std::variant<Scan<collective::Sum<T>>, Scan<collective::Max<T>>, Scan<collective::Min<T>>, Scan<SegmentOp>>;
 
    public:
     Plan(Exec const& exec, InputOn<PrefixSum, Exec, T> const& input, ranks::Part const& part)
@@ -65,19 +68,19 @@ struct Distributed {
           n_(input.in.extent(0)),
           tail_(last_head(first_, n_, input.parameters.segment)),
           sum_(exec, n_ - tail_.value_or(0), input.parameters.team, "tessera::prefix_sum::distributed::total"),
-          scan_(chosen(exec, input.parameters)) {}
+          scan_(chosen(exec, input.parameters)) {
+      before_() = op_.identity();
+    }
 
     void operator()(Exec const& exec, InputOn<PrefixSum, Exec, T> const& input,
                     OutputOn<PrefixSum, Exec, T> const& output) {
-      T before = op_.identity();
       if (ranks_.count() > 1) {
         Total<T> const own{total(exec, input.in), tail_.has_value()};
         auto const join = [op = op_](Total<T> const& left, Total<T> const& right) {
           return right.has_head ? right : Total<T>{op(left.value, right.value), left.has_head};
         };
-        before = ranks_.fold_before(own, Total<T>{before, false}, join).value;
+        before_() = ranks_.fold_before(own, Total<T>{op_.identity(), false}, join).value;
       }
-      Kokkos::deep_copy(exec, before_, before);
       std::visit([&](auto& scan) { scan(exec, input.in, output.out); }, scan_);
     }
 
@@ -100,15 +103,20 @@ struct Distributed {
     }
 
     [[nodiscard]] AnyScan chosen(Exec const& exec, Parameters const& parameters) const {
-      auto const scan_of = [&]<class O>(kernels::ScanElements<T, O> const& whole) -> AnyScan {
-        return AnyScan(std::in_place_type<ScanWith<O>>, exec, n_,
-                       kernels::ScanElements<T, kernels::OperatorOfPart<O, Memory>>{whole, first_, before_},
+      auto const scan_of = [&]<class Op>(kernels::ScanElements<T, Op> const& whole) -> AnyScan {
+        return AnyScan(std::in_place_type<Scan<Op>>, exec, n_,
+                       kernels::ScanElements<T, kernels::OperatorOfPart<Op, Host>>{whole, first_, before_},
                        parameters.tile, parameters.team, "tessera::prefix_sum::distributed");
       };
+      bool const exclusive = parameters.exclusive;
       if (parameters.segment != 0) {
-        return scan_of(kernels::ScanElements<T, SegmentOp>{{op_}, parameters.exclusive, parameters.segment});
+        return scan_of(kernels::ScanElements<T, SegmentOp>{{op_}, exclusive, parameters.segment});
       }
-      return scan_of(kernels::ScanElements<T, Op>{op_, parameters.exclusive});
+      switch (op_.kind) {
+        case collective::OperatorKind::max: return scan_of(kernels::ScanElements<T, collective::Max<T>>{{}, exclusive});
+        case collective::OperatorKind::min: return scan_of(kernels::ScanElements<T, collective::Min<T>>{{}, exclusive});
+        default: return scan_of(kernels::ScanElements<T, collective::Sum<T>>{{}, exclusive});
+      }
     }
 
     [[nodiscard]] T total(Exec const& exec, Kokkos::View<T const*, Memory, Kokkos::MemoryUnmanaged> const& in) const {
@@ -120,20 +128,18 @@ struct Distributed {
                                 Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, tail.extent(0)),
                                 Extreme<T, decltype(tail)>{tail, op_}, total_);
       }
-      Kokkos::deep_copy(exec, own_, total_);
       exec.fence("tessera::prefix_sum::distributed: own total");
-      return own_();
+      return total_();
     }
 
     ranks::Ranks const& ranks_;
-    Op op_;
+    AnyOp op_;
     std::size_t first_;  // of this rank's elements
     std::size_t n_;
     std::optional<std::size_t> tail_;
     kernels::SinglePassSum<Exec, T, 1, kernels::Itself<T>> sum_;
-    Kokkos::View<T, Memory> total_{"tessera::prefix_sum::distributed::total"};
-    Kokkos::View<T, Kokkos::HostSpace> own_{"tessera::prefix_sum::distributed::own"};
-    Kokkos::View<T, Memory> before_{"tessera::prefix_sum::distributed::before"};
+    Kokkos::View<T, Host> total_{"tessera::prefix_sum::distributed::total"};
+    Kokkos::View<T, Host> before_{"tessera::prefix_sum::distributed::before"};
     AnyScan scan_;  // reads before_
   };
 };

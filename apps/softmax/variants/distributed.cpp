@@ -37,7 +37,14 @@ struct Distributed {
         : ranks_(part.ranks),
           groups_(input.parameters.axis == Axis::all ? 1 : input.x.extent(1)),
           softmax_(chosen(exec, input)),
-          host_(most_sums()) {}
+          host_(most_sums()),
+          of_ranks_(input.parameters.axis == Axis::rows ? 0 : static_cast<std::size_t>(ranks_.count()) * groups_) {
+      for (int r = 0; r < ranks_.count(); ++r) {
+        if (r == ranks_.rank() || of_ranks_.empty()) continue;
+        sent_.push_back({r, sums_of(ranks_.rank()), groups_ * sizeof(Sum)});
+        received_.push_back({r, sums_of(r), groups_ * sizeof(Sum)});
+      }
+    }
 
     void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& input,
                     OutputOn<Softmax, Exec, T> const& output) {
@@ -48,7 +55,8 @@ struct Distributed {
             if constexpr (std::is_same_v<Kernel, Rows>) {
               softmax(exec, x, y);
             } else if (x.size() == 0) {  // nothing to write, and nothing that the others could use
-              (void)merged(std::vector<Sum>(groups_));
+              std::fill_n(sums_of(ranks_.rank()), groups_, Sum{});
+              ranks_.exchange(sent_, received_);
             } else {
               softmax(exec, x, y, [&](auto const& sums) { merge(exec, sums); });
             }
@@ -90,15 +98,8 @@ struct Distributed {
       return All(exec, rows, cols, input.parameters.team, label);
     }
 
-    // Of all ranks, in their order.
-    [[nodiscard]] std::vector<Sum> merged(std::vector<Sum> const& own) const {
-      std::vector<std::vector<Sum>> const all = ranks_.all_gather(own);
-      std::vector<Sum> result = all.front();
-      for (std::size_t r = 1; r < all.size(); ++r) {
-        for (std::size_t g = 0; g < result.size(); ++g) result[g] = Merge{}(result[g], all[r][g]);
-      }
-      return result;
-    }
+    // {max, sum} of that rank's part of each group.
+    [[nodiscard]] Sum* sums_of(int rank) { return of_ranks_.data() + static_cast<std::size_t>(rank) * groups_; }
 
     // `sums` [chunks * groups] become the ranks' in the first chunk, and nothing in the others.
     template <class Sums>
@@ -115,9 +116,12 @@ struct Distributed {
           }
         }
       }
-      std::vector<Sum> const all = merged(std::vector<Sum>(host_.data(), host_.data() + groups_));
+      std::copy_n(host_.data(), groups_, sums_of(ranks_.rank()));
+      ranks_.exchange(sent_, received_);
       std::ranges::fill(host_, Sum{});
-      std::ranges::copy(all, host_.begin());
+      for (int r = 0; r < ranks_.count(); ++r) {
+        for (std::size_t g = 0; g < groups_; ++g) host_[g] = Merge{}(host_[g], sums_of(r)[g]);
+      }
       Kokkos::deep_copy(exec, sums, host);
     }
 
@@ -138,6 +142,9 @@ struct Distributed {
     std::size_t groups_;  // that cross ranks
     std::variant<Rows, Columns, All> softmax_;
     std::vector<Sum> host_;
+    std::vector<Sum> of_ranks_;
+    std::vector<ranks::Message> sent_;
+    std::vector<ranks::Message> received_;
   };
 };
 

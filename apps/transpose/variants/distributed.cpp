@@ -38,13 +38,24 @@ struct Distributed {
                  alone() ? 0 : cols_, input.a.extent(0)),
           parts_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::transpose::distributed::parts"),
                  alone() ? 0 : own_cols() * rows_),
-          bulk_(part.ranks, "tessera::transpose::distributed") {}
+          bulk_(exec, part.ranks, "tessera::transpose::distributed",
+                {.messages = static_cast<std::size_t>(part.ranks.count()),
+                 .sent = moved_.size() * sizeof(T),
+                 .received = parts_.size() * sizeof(T)}) {
+      std::size_t const own_rows = input.a.extent(0);
+      for (int rank = 0; rank < ranks_.count(); ++rank) {
+        ranks::Block const to = ranks::block_of(cols_, ranks_.count(), rank);
+        ranks::Block const from = ranks::block_of(rows_, ranks_.count(), rank);
+        sent_.push_back({rank, moved_.data() + to.begin * own_rows, to.size() * own_rows * sizeof(T)});
+        received_.push_back({rank, parts_.data() + from.begin * own_cols(), from.size() * own_cols() * sizeof(T)});
+      }
+    }
 
     void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& input,
                     OutputOn<Transpose, Exec, T> const& output) {
       if (alone()) return move_(exec, input.a, output.out);
       move_(exec, input.a, moved_);
-      exchange(exec, input.a.extent(0));
+      bulk_(exec, sent_, received_);
       for (int rank = 0; rank < ranks_.count(); ++rank)
         put(exec, ranks::block_of(rows_, ranks_.count(), rank), output.out);
     }
@@ -67,19 +78,6 @@ struct Distributed {
     [[nodiscard]] bool alone() const { return ranks_.count() == 1; }
     [[nodiscard]] std::size_t own_cols() const { return ranks_.block(cols_).size(); }
 
-    // Of `own_rows` rows. To each rank its rows of the output, from each the columns that are its rows.
-    void exchange(Exec const& exec, std::size_t own_rows) {
-      std::vector<ranks::Message> sent;
-      std::vector<ranks::Message> received;
-      for (int rank = 0; rank < ranks_.count(); ++rank) {
-        ranks::Block const to = ranks::block_of(cols_, ranks_.count(), rank);
-        ranks::Block const from = ranks::block_of(rows_, ranks_.count(), rank);
-        sent.push_back({rank, moved_.data() + to.begin * own_rows, to.size() * own_rows * sizeof(T)});
-        received.push_back({rank, parts_.data() + from.begin * own_cols(), from.size() * own_cols() * sizeof(T)});
-      }
-      bulk_(exec, sent, received);
-    }
-
     ranks::Ranks const& ranks_;
     std::size_t rows_;  // of all ranks
     std::size_t cols_;
@@ -87,6 +85,8 @@ struct Distributed {
     Array<T**, Memory> moved_;  // the own rows as columns
     Array<T*, Memory> parts_;   // what each rank has given, one after the other
     ranks::Bulk<Exec> bulk_;
+    std::vector<ranks::Message> sent_;      // to each rank its rows of the output
+    std::vector<ranks::Message> received_;  // from each the columns that are its rows
   };
 };
 

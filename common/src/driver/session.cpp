@@ -102,6 +102,33 @@ std::vector<HostField> as_given(PlannedCase const& planned, std::vector<HostFiel
   return fields;
 }
 
+// A rank's parts of fields, and where they lie: on one rank nowhere, for it has all.
+struct PlacedFields {
+  std::vector<HostField> fields;
+  std::vector<FieldPlace> places;
+};
+
+PlacedFields as_given(PlannedCase const& planned, std::vector<HostField> fields,
+                      std::vector<FieldPlace> const& places) {
+  if (places.empty()) return {as_given(planned, std::move(fields)), {}};
+  PlacedFields placed{std::move(fields), {}};
+  for (HostField& field : placed.fields) {
+    FieldPlace place = *std::ranges::find(places, field.name, &FieldPlace::name);
+    HostField whole = field;
+    whole.shape = place.whole;
+    whole = as_given(planned, {whole}).front();
+    if (whole.shape.size() <
+        place.whole.size()) {  // a vector that is read as a matrix of one row, which ranks may not have
+      if (field.shape.front() == 0) field.shape.back() = 0;
+      field.shape.erase(field.shape.begin());
+      place.offset.erase(place.offset.begin());
+      place.whole = whole.shape;
+    }
+    placed.places.push_back(std::move(place));
+  }
+  return placed;
+}
+
 std::vector<std::pair<std::string, Shape>> shapes_of(std::vector<HostField> const& fields) {
   std::vector<std::pair<std::string, Shape>> shapes;
   for (HostField const& field : fields) shapes.emplace_back(field.name, field.shape);
@@ -202,7 +229,7 @@ class Session {
     if (!options.save_machine.empty()) {
       machine_file_ = std::make_unique<WholeFile>("--save-machine", options.save_machine);
     }
-    if (!options.output.empty()) output_ = std::make_unique<OutputFile>(options.output);
+    if (!options.output.empty()) output_ = std::make_unique<OutputFile>(options.output, ranks_);
   }
 
   int run() {
@@ -472,8 +499,8 @@ class Session {
     }
     if (problem_case) {
       write_output([&] {
-        output_->write_input(as_given(planned, problem_case->input()),
-                             without_shaping(*planned.app, planned.parameters));
+        PlacedFields const input = as_given(planned, problem_case->input(), problem_case->input_places());
+        output_->write_input(input.fields, without_shaping(*planned.app, planned.parameters), input.places);
       });
     }
     std::string space;
@@ -503,7 +530,8 @@ class Session {
       TakeOutput const take_output =
           !output_ ? TakeOutput() : [&](Row const& done, std::vector<HostField> const& fields) {
             write_output([&] {
-              output_->write(std::string(done.info.name), done.space, as_given(planned, fields));
+              PlacedFields const kept = as_given(planned, fields, problem_case->output_places());
+              output_->write(std::string(done.info.name), done.space, kept.fields, kept.places);
               output_has_rows_ = true;
             });
           };
@@ -746,10 +774,6 @@ bool ranks_share_gpus(ranks::Ranks const& ranks, Plan const& plan, bool wanted) 
 
 // What this rank does of what was asked for: the first one prints, and writes the files.
 Options of_this_rank(Options options, ranks::Ranks const& ranks) {
-  if (ranks.count() > 1 && !options.output.empty()) {
-    throw UserError("--output on " + std::to_string(ranks.count()) +
-                    " ranks (results are written by one rank only); leave it out, or start one");
-  }
   if (options.sizes_per_rank) {
     for (std::size_t& size : options.sizes) {
       auto const count = static_cast<std::size_t>(ranks.count());

@@ -455,47 +455,81 @@ void check_expected_shapes(std::vector<HostField> const& expected, std::vector<H
 
 namespace {
 
-void write_fields(hdf5::Group& group, std::vector<HostField> const& fields) {
-  for (HostField const& field : fields) {
-    group.create_dataset(field.name, field.dtype, field.shape).write(field.data.get(), field.dtype);
-  }
-}
-
 /// The group that a path of names ends in.
 hdf5::Group open_path(hdf5::File const& file, std::string const& path) {
   return file.root().open_group(path.substr(1));
 }
 
-/// Whether the dataset holds the field's very bytes.
-bool holds(hdf5::Dataset const& dataset, HostField const& field) {
-  if (dataset.shape() != field.shape) return false;
-  bool same = true;
-  auto const* next = static_cast<std::byte const*>(field.data.get());
-  std::vector<std::byte> slab;
-  hdf5::for_each_slab(field.shape, size_of(field.dtype), hdf5::Dataset::default_slab_bytes,
-                      [&](Shape const& offset, Shape const& count) {
-                        std::size_t const bytes = count_of(count) * size_of(field.dtype);
-                        slab.resize(bytes);
-                        dataset.read(slab.data(), field.dtype, offset, count);
-                        same = same && std::memcmp(slab.data(), next, bytes) == 0;
-                        next += bytes;
+/// Calls visit(offset in the whole, count, bytes from the part's begin) for boxes that cover the part.
+template <class Visit>
+void for_each_slab_of(HostField const& part, FieldPlace const& place, Visit const& visit) {
+  std::size_t begin = 0;
+  hdf5::for_each_slab(part.shape, size_of(part.dtype), hdf5::Dataset::default_slab_bytes,
+                      [&](Shape offset, Shape const& count) {
+                        for (std::size_t d = 0; d < offset.size(); ++d) offset[d] += place.offset[d];
+                        visit(offset, count, begin);
+                        begin += count_of(count) * size_of(part.dtype);
                       });
+}
+
+/// Whether the dataset holds the part's very bytes.
+bool holds(hdf5::Dataset const& dataset, HostField const& part, FieldPlace const& place) {
+  if (dataset.shape() != place.whole) return false;
+  bool same = true;
+  auto const* const all = static_cast<std::byte const*>(part.data.get());
+  std::vector<std::byte> slab;
+  for_each_slab_of(part, place, [&](Shape const& offset, Shape const& count, std::size_t begin) {
+    std::size_t const bytes = count_of(count) * size_of(part.dtype);
+    slab.resize(bytes);
+    dataset.read(slab.data(), part.dtype, offset, count);
+    same = same && std::memcmp(slab.data(), all + begin, bytes) == 0;
+  });
   return same;
 }
 
 }  // namespace
 
-OutputFile::OutputFile(std::string path) : file_("--output", std::move(path)) { check_hdf5_words(); }
+OutputFile::OutputFile(std::string path, ranks::Ranks const& ranks) : ranks_(ranks), path_(std::move(path)) {
+  check_hdf5_words();
+  if (ranks_.first()) file_ = std::make_unique<WholeFile>("--output", path_);
+}
 
-void OutputFile::add(std::string const& group, std::vector<HostField> const& fields, ParameterMap const& parameters) {
+// The others learn what the first one's temporary file is called.
+void OutputFile::join() {
+  if (ranks_.count() == 1) return;
+  std::string const temporary = ranks_.all_gather(file_ ? file_->temporary() : std::string()).front();
+  if (!file_) file_ = std::make_unique<WholeFile>("--output", path_, temporary);
+}
+
+void OutputFile::add(std::string const& group, std::vector<HostField> const& fields, ParameterMap const& parameters,
+                     std::vector<FieldPlace> places) {
+  if (places.empty()) {  // the only rank has all
+    for (HostField const& field : fields) places.push_back({field.name, field.shape, Shape(field.shape.size(), 0)});
+  }
+  join();
+  ranks::together(ranks_, [&] {
+    if (ranks_.first()) make(group, fields, places, parameters);
+  });
+  for (int rank = 0; rank < ranks_.count(); ++rank) {
+    ranks::together(ranks_, [&] {
+      if (ranks_.rank() == rank) write_parts(group, fields, places);
+    });
+  }
+  for (std::size_t i = 0; i < fields.size(); ++i) written_.push_back({group, fields[i].name, places[i].whole});
+}
+
+void OutputFile::make(std::string const& group, std::vector<HostField> const& fields,
+                      std::vector<FieldPlace> const& places, ParameterMap const& parameters) {
   // HDF5 aborts where a write fails. So the file is made without HDF5, and its space is reserved before HDF5 writes.
   std::size_t bytes = std::size_t{64} << 10;
-  for (HostField const& field : fields) bytes += field.bytes() + (std::size_t{8} << 10);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    bytes += count_of(places[i].whole) * size_of(fields[i].dtype) + (std::size_t{8} << 10);
+  }
   try {
-    if (!exists_) file_.write(hdf5::empty_file());
+    if (!exists_) file_->write(hdf5::empty_file());
     exists_ = true;
-    file_.reserve(bytes);
-    hdf5::File file(file_.temporary(), hdf5::File::Mode::modify);
+    file_->reserve(bytes);
+    hdf5::File file(file_->temporary(), hdf5::File::Mode::modify);
     {
       hdf5::Group target = file.root();
       for (std::size_t begin = 1; begin < group.size();) {
@@ -504,46 +538,74 @@ void OutputFile::add(std::string const& group, std::vector<HostField> const& fie
         begin = end + 1;
       }
       for (auto const& [name, value] : parameters) target.write_attribute(name, value);
-      write_fields(target, fields);
+      for (std::size_t i = 0; i < fields.size(); ++i) {
+        (void)target.create_dataset(fields[i].name, fields[i].dtype, places[i].whole);
+      }
     }
     file.close();
-    file_.flush();
-    // Reads the values back while they are in memory: a write may have failed in silence.
-    hdf5::File const again(file_.temporary(), hdf5::File::Mode::read);
-    hdf5::Group const source = open_path(again, group);
-    for (HostField const& field : fields) {
-      if (!holds(source.open_dataset(field.name), field))
-        file_.fail(group + "/" + field.name + " reads back otherwise");
-      written_.push_back({group, field.name, field.shape});
-    }
+    file_->reserve(0);  // what HDF5 cut off and made longer again
   } catch (hdf5::Error const& error) {
-    file_.discard();
-    file_.fail(std::string(error.what()) + " while writing " + group);
+    file_->discard();
+    file_->fail(std::string(error.what()) + " while writing " + group);
   }
 }
 
-void OutputFile::write_input(std::vector<HostField> const& fields, ParameterMap const& parameters) {
-  add("/input", fields, parameters);
-}
-
-void OutputFile::write(std::string const& variant, std::string const& space, std::vector<HostField> const& fields) {
-  add("/output/" + variant + "/" + space, fields, {});
-}
-
-void OutputFile::commit() {
+void OutputFile::write_parts(std::string const& group, std::vector<HostField> const& fields,
+                             std::vector<FieldPlace> const& places) {
+  auto const is_own = [&](std::size_t i) { return !places[i].is_everywhere || ranks_.first(); };
   try {
-    hdf5::File const file(file_.temporary(), hdf5::File::Mode::read);
-    for (Written const& written : written_) {
-      hdf5::Group const group = open_path(file, written.group);
-      if (group.open_dataset(written.field).shape() != written.shape) {
-        file_.fail(written.group + "/" + written.field + " reads back otherwise");
+    hdf5::File file(file_->temporary(), hdf5::File::Mode::modify);
+    {
+      hdf5::Group const target = open_path(file, group);
+      for (std::size_t i = 0; i < fields.size(); ++i) {
+        if (!is_own(i)) continue;
+        hdf5::Dataset dataset = target.open_dataset(fields[i].name);
+        for_each_slab_of(fields[i], places[i], [&](Shape const& offset, Shape const& count, std::size_t begin) {
+          dataset.write(static_cast<std::byte const*>(fields[i].data.get()) + begin, fields[i].dtype, offset, count);
+        });
+      }
+    }
+    file.close();
+    file_->flush();
+    // Reads the values back while they are in memory: a write may have failed in silence.
+    hdf5::File const again(file_->temporary(), hdf5::File::Mode::read);
+    hdf5::Group const source = open_path(again, group);
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (is_own(i) && !holds(source.open_dataset(fields[i].name), fields[i], places[i])) {
+        file_->fail(group + "/" + fields[i].name + " reads back otherwise");
       }
     }
   } catch (hdf5::Error const& error) {
-    file_.discard();
-    file_.fail(error.what());
+    file_->discard();
+    file_->fail(std::string(error.what()) + " while writing " + group);
   }
-  file_.publish();
+}
+
+void OutputFile::write_input(std::vector<HostField> const& fields, ParameterMap const& parameters,
+                             std::vector<FieldPlace> const& places) {
+  add("/input", fields, parameters, places);
+}
+
+void OutputFile::write(std::string const& variant, std::string const& space, std::vector<HostField> const& fields,
+                       std::vector<FieldPlace> const& places) {
+  add("/output/" + variant + "/" + space, fields, {}, places);
+}
+
+void OutputFile::commit() {
+  if (!ranks_.first()) return;
+  try {
+    hdf5::File const file(file_->temporary(), hdf5::File::Mode::read);
+    for (Written const& written : written_) {
+      hdf5::Group const group = open_path(file, written.group);
+      if (group.open_dataset(written.field).shape() != written.shape) {
+        file_->fail(written.group + "/" + written.field + " reads back otherwise");
+      }
+    }
+  } catch (hdf5::Error const& error) {
+    file_->discard();
+    file_->fail(error.what());
+  }
+  file_->publish();
 }
 
 }  // namespace tessera

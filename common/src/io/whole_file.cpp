@@ -148,6 +148,7 @@ WholeFile::WholeFile(std::string option, std::string path) : option_(std::move(o
 }
 
 WholeFile::~WholeFile() {
+  if (!is_own_) return;
   discard();
   forget(temporary_slot_);
   // The lock's file is removed while the lock is held: who waits for the lock then sees that the file is gone.

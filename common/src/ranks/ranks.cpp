@@ -46,30 +46,6 @@ void check_alone(char const* build) {
   }
 }
 
-// Adds the time that it lives to the traffic.
-class Timed {
- public:
-  Timed(Traffic& traffic, std::size_t bytes, std::uint64_t messages) : traffic_(traffic) {
-    traffic_.bytes += bytes;
-    traffic_.messages += messages;
-  }
-  ~Timed() { traffic_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-  Timed(Timed const&) = delete;
-  Timed& operator=(Timed const&) = delete;
-
- private:
-  Traffic& traffic_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-// What the only rank sends, in the order of the lists.
-void copy_to_itself(std::vector<Message> const& sent, std::vector<Message> const& received) {
-  for (std::size_t i = 0; i < sent.size(); ++i) {
-    if (sent[i].bytes > 0) std::memcpy(received[i].data, sent[i].data, sent[i].bytes);
-  }
-}
-
-#ifdef TESSERA_HAVE_MPI
 std::size_t bytes_to_others(std::vector<Message> const& messages, int own) {
   std::size_t bytes = 0;
   for (Message const& message : messages) bytes += message.rank == own ? 0 : message.bytes;
@@ -79,7 +55,13 @@ std::uint64_t messages_to_others(std::vector<Message> const& messages, int own) 
   return static_cast<std::uint64_t>(
       std::ranges::count_if(messages, [&](Message const& one) { return one.rank != own && one.bytes > 0; }));
 }
-#endif
+
+// What the only rank sends, in the order of the lists.
+void copy_to_itself(std::vector<Message> const& sent, std::vector<Message> const& received) {
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    if (sent[i].bytes > 0) std::memcpy(received[i].data, sent[i].data, sent[i].bytes);
+  }
+}
 
 }  // namespace
 
@@ -90,6 +72,14 @@ struct Ranks::Communicator {
 #ifdef TESSERA_HAVE_NCCL
   mutable ncclComm_t gpus = nullptr;  // made by the first exchange
 #endif
+};
+
+struct Ranks::Requests {
+  std::vector<MPI_Request> all;  // of begin(), or those that receive blocks
+  std::vector<MPI_Request> sending;
+  std::vector<MessageBlock> in;
+  std::vector<MessageBlock> out;
+  std::vector<int> done;  // blocks that have come
 };
 
 namespace {
@@ -129,6 +119,7 @@ Ranks const& world() {
     MPI_Comm_rank(node, &ranks.rank_on_node_);
     MPI_Comm_free(&node);
     ranks.communicator_ = communicator;
+    ranks.requests_ = std::make_shared<Ranks::Requests>();
     return ranks;
   }();
   if (all.count() == 1) check_alone("MPI shows it no other (that launcher is of another MPI)");
@@ -145,12 +136,12 @@ std::string Ranks::library() const {
 
 void Ranks::barrier() const {
   if (count_ == 1) return;
-  Timed const timed(*traffic_, 0, 1);
+  Timed const timed(*this, 0, 1);
   MPI_Barrier(communicator_->world);
 }
 
 void Ranks::all_gather_bytes(void const* own, void* all, std::size_t bytes) const {
-  Timed const timed(*traffic_, bytes, 1);
+  Timed const timed(*this, bytes, 1);
   auto const length = static_cast<int>(bytes);
   MPI_Allgather(own, length, MPI_BYTE, all, length, MPI_BYTE, communicator_->world);
 }
@@ -168,7 +159,7 @@ std::vector<std::string> Ranks::all_gather(std::string const& text) const {
   }
   std::string joined(static_cast<std::size_t>(total), ' ');
   {
-    Timed const timed(*traffic_, text.size(), 1);
+    Timed const timed(*this, text.size(), 1);
     MPI_Allgatherv(text.data(), static_cast<int>(text.size()), MPI_CHAR, joined.data(), counts.data(), offsets.data(),
                    MPI_CHAR, communicator_->world);
   }
@@ -190,7 +181,7 @@ void Ranks::sum_numbers(void* values, std::size_t count, Number number) const {
     case Number::f32: type = MPI_FLOAT, size = 4; break;
     case Number::f64: type = MPI_DOUBLE; break;
   }
-  Timed const timed(*traffic_, count * size, 1);
+  Timed const timed(*this, count * size, 1);
   auto* const bytes = static_cast<unsigned char*>(values);
   std::size_t const most = std::max<std::size_t>(1, longest_message() / size);
   for (std::size_t begin = 0; begin < count; begin += most) {
@@ -199,82 +190,104 @@ void Ranks::sum_numbers(void* values, std::size_t count, Number number) const {
   }
 }
 
-struct Ranks::Exchange::Requests {
-  std::vector<MPI_Request> all;
-  std::shared_ptr<Traffic> traffic;
-};
+namespace {
 
-void Ranks::Exchange::wait() {
-  if (!requests_ || requests_->all.empty()) return;
-  Timed const timed(*requests_->traffic, 0, 0);
-  MPI_Waitall(static_cast<int>(requests_->all.size()), requests_->all.data(), MPI_STATUSES_IGNORE);
-  requests_->all.clear();
-}
+int const tag = 0;  // MPI keeps the order of the messages of a pair
 
-Ranks::Exchange Ranks::begin_exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
-  auto under_way = std::make_unique<Exchange::Requests>();
-  if (count_ == 1) {
-    copy_to_itself(sent, received);
-    return Exchange(std::move(under_way));
-  }
-  under_way->traffic = traffic_;
-  Timed const timed(*traffic_, bytes_to_others(sent, rank_), messages_to_others(sent, rank_));
-  int const tag = 0;  // MPI keeps the order of the messages of a pair
+// Begins all of these, in parts as long as MPI's counts reach.
+void begin_messages(std::vector<Message> const& sent, std::vector<Message> const& received, MPI_Comm world,
+                    std::vector<MPI_Request>& requests) {
+  requests.clear();
   std::size_t const most = longest_message();
-  std::vector<MPI_Request>& requests = under_way->all;
   auto const in_parts = [&](Message const& message, auto const& call) {
     auto* const data = static_cast<unsigned char*>(message.data);
     for (std::size_t begin = 0; begin < message.bytes; begin += most) {
       requests.emplace_back();
-      call(data + begin, static_cast<int>(std::min(most, message.bytes - begin)), message.rank, requests.back());
+      call(data + begin, static_cast<int>(std::min(most, message.bytes - begin)), MPI_BYTE, message.rank, tag, world,
+           &requests.back());
     }
   };
-  for (Message const& message : received) {
-    in_parts(message, [&](void* data, int length, int from, MPI_Request& request) {
-      MPI_Irecv(data, length, MPI_BYTE, from, tag, communicator_->world, &request);
-    });
-  }
-  for (Message const& message : sent) {
-    in_parts(message, [&](void const* data, int length, int to, MPI_Request& request) {
-      MPI_Isend(data, length, MPI_BYTE, to, tag, communicator_->world, &request);
-    });
-  }
-  return Exchange(std::move(under_way));
+  for (Message const& message : received) in_parts(message, MPI_Irecv);
+  for (Message const& message : sent) in_parts(message, MPI_Isend);
 }
 
-void Ranks::exchange_in_blocks(std::vector<Message> const& sent, std::vector<Message> const& received,
-                               std::size_t longest, std::function<void(std::size_t)> const& ready,
-                               std::function<void(MessageBlock const&)> const& arrived) const {
-  Timed const timed(*traffic_, bytes_to_others(sent, rank_), messages_to_others(sent, rank_));
-  int const tag = 0;  // MPI keeps the order of the messages of a pair
+void end_messages(std::vector<MPI_Request>& requests) {
+  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  requests.clear();
+}
+
+// The parts of at most so many bytes that the messages fall into, in their order.
+void blocks_of(std::vector<Message> const& messages, std::size_t longest, std::vector<MessageBlock>& blocks) {
   longest = std::min(longest, longest_message());
-  std::vector<MessageBlock> const in = blocks_of(received, longest);
-  std::vector<MessageBlock> const out = blocks_of(sent, longest);
-  auto const start = [&](auto const& call, Message const& message, MessageBlock const& block, MPI_Request& request) {
-    call(static_cast<unsigned char*>(message.data) + block.begin, static_cast<int>(block.end - block.begin), MPI_BYTE,
-         message.rank, tag, communicator_->world, &request);
-  };
-  std::vector<MPI_Request> receiving(in.size(), MPI_REQUEST_NULL);
-  std::vector<MPI_Request> sending(out.size(), MPI_REQUEST_NULL);
-  for (std::size_t k = 0; k < in.size(); ++k) start(MPI_Irecv, received[in[k].message], in[k], receiving[k]);
-  // Hands on what has come: all that has by now, or one at least.
-  std::vector<int> done(in.size());
-  std::size_t missing = in.size();
-  auto const hand_on = [&](bool wait) {
-    int count = 0;
-    (wait ? MPI_Waitsome : MPI_Testsome)(static_cast<int>(in.size()), receiving.data(), &count, done.data(),
-                                         MPI_STATUSES_IGNORE);
-    if (count == MPI_UNDEFINED) return;
-    for (int i = 0; i < count; ++i) arrived(in[static_cast<std::size_t>(done[static_cast<std::size_t>(i)])]);
-    missing -= static_cast<std::size_t>(count);
-  };
-  for (std::size_t k = 0; k < out.size(); ++k) {
-    ready(k);
-    start(MPI_Isend, sent[out[k].message], out[k], sending[k]);
-    if (missing > 0) hand_on(false);
+  blocks.clear();
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    for (std::size_t begin = 0; begin < messages[i].bytes; begin += longest) {
+      blocks.push_back({i, begin, begin + std::min(longest, messages[i].bytes - begin)});
+    }
   }
-  while (missing > 0) hand_on(true);
-  MPI_Waitall(static_cast<int>(sending.size()), sending.data(), MPI_STATUSES_IGNORE);
+}
+
+}  // namespace
+
+void Ranks::exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
+  if (count_ == 1) return copy_to_itself(sent, received);
+  Timed const timed(*this, bytes_to_others(sent, rank_), messages_to_others(sent, rank_));
+  begin_messages(sent, received, communicator_->world, requests_->all);
+  end_messages(requests_->all);
+}
+
+void Exchange::begin(std::vector<Message> const& sent, std::vector<Message> const& received) {
+  if (ranks_.count() == 1) return copy_to_itself(sent, received);
+  Timed const timed(ranks_, bytes_to_others(sent), messages_to_others(sent));
+  begin_messages(sent, received, ranks_.communicator_->world, requests_->all);
+}
+
+void Exchange::wait() {
+  if (!requests_ || requests_->all.empty()) return;
+  Timed const timed(ranks_, 0, 0);
+  end_messages(requests_->all);
+}
+
+std::size_t Exchange::begin_blocks(std::vector<Message> const& sent, std::vector<Message> const& received,
+                                   std::size_t longest) {
+  Ranks::Requests& of = *requests_;
+  blocks_of(received, longest, of.in);
+  blocks_of(sent, longest, of.out);
+  of.all.assign(of.in.size(), MPI_REQUEST_NULL);
+  of.sending.assign(of.out.size(), MPI_REQUEST_NULL);
+  of.done.resize(of.in.size());
+  for (std::size_t k = 0; k < of.in.size(); ++k) {
+    Message const& message = received[of.in[k].message];
+    MPI_Irecv(static_cast<unsigned char*>(message.data) + of.in[k].begin,
+              static_cast<int>(of.in[k].end - of.in[k].begin), MPI_BYTE, message.rank, tag, ranks_.communicator_->world,
+              &of.all[k]);
+  }
+  return of.in.size();
+}
+
+std::size_t Exchange::sent_blocks() const { return requests_->out.size(); }
+MessageBlock Exchange::sent_block(std::size_t k) const { return requests_->out[k]; }
+
+void Exchange::send_block(std::size_t k, std::vector<Message> const& sent) {
+  MessageBlock const& block = requests_->out[k];
+  Message const& message = sent[block.message];
+  MPI_Isend(static_cast<unsigned char*>(message.data) + block.begin, static_cast<int>(block.end - block.begin),
+            MPI_BYTE, message.rank, tag, ranks_.communicator_->world, &requests_->sending[k]);
+}
+
+std::span<int const> Exchange::done_blocks(bool waits) {
+  Ranks::Requests& of = *requests_;
+  int count = 0;
+  (waits ? MPI_Waitsome : MPI_Testsome)(static_cast<int>(of.all.size()), of.all.data(), &count, of.done.data(),
+                                        MPI_STATUSES_IGNORE);
+  return std::span<int const>(of.done.data(), count == MPI_UNDEFINED ? 0 : static_cast<std::size_t>(count));
+}
+
+MessageBlock Exchange::received_block(int k) const { return requests_->in[static_cast<std::size_t>(k)]; }
+
+void Exchange::end_blocks() {
+  end_messages(requests_->sending);
+  requests_->all.clear();
 }
 
 #ifdef TESSERA_HAVE_NCCL
@@ -290,16 +303,15 @@ void check(ncclResult_t result, char const* call) {
 
 bool has_nccl() { return true; }
 
-void Ranks::exchange_on_gpus(std::vector<Message> const& sent, std::vector<Message> const& received, void* stream,
-                             std::function<void()> const& finish) const {
-  ncclComm_t& gpus = communicator_->gpus;
+void Exchange::enqueue_on_gpus(std::vector<Message> const& sent, std::vector<Message> const& received, void* stream) {
+  ncclComm_t& gpus = ranks_.communicator_->gpus;
   if (gpus == nullptr) {  // it lives as long as the program
     ncclUniqueId id{};
-    if (first()) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
-    MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, communicator_->world);
-    check(ncclCommInitRank(&gpus, count_, id, rank_), "ncclCommInitRank");
+    if (ranks_.first()) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+    MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, ranks_.communicator_->world);
+    check(ncclCommInitRank(&gpus, ranks_.count(), id, ranks_.rank()), "ncclCommInitRank");
   }
-  Timed const timed(*traffic_, bytes_to_others(sent, rank_), messages_to_others(sent, rank_));
+  Timed const timed(ranks_, bytes_to_others(sent), messages_to_others(sent));
   auto* const on = static_cast<NcclStream>(stream);
   check(ncclGroupStart(), "ncclGroupStart");
   for (Message const& message : sent) {
@@ -309,14 +321,12 @@ void Ranks::exchange_on_gpus(std::vector<Message> const& sent, std::vector<Messa
     if (message.bytes > 0) check(ncclRecv(message.data, message.bytes, ncclUint8, message.rank, gpus, on), "ncclRecv");
   }
   check(ncclGroupEnd(), "ncclGroupEnd");
-  finish();
 }
 
 #else
 
 bool has_nccl() { return false; }
-void Ranks::exchange_on_gpus(std::vector<Message> const&, std::vector<Message> const&, void*,
-                             std::function<void()> const&) const {
+void Exchange::enqueue_on_gpus(std::vector<Message> const&, std::vector<Message> const&, void*) {
   throw std::logic_error("a build without NCCL");
 }
 
@@ -370,19 +380,26 @@ void Ranks::barrier() const {}
 void Ranks::all_gather_bytes(void const*, void*, std::size_t) const {}
 std::vector<std::string> Ranks::all_gather(std::string const& text) const { return {text}; }
 void Ranks::sum_numbers(void*, std::size_t, Number) const {}
-struct Ranks::Exchange::Requests {};
-void Ranks::Exchange::wait() {}
-Ranks::Exchange Ranks::begin_exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
+struct Ranks::Requests {};
+void Ranks::exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
   copy_to_itself(sent, received);
-  return Exchange(nullptr);
 }
-void Ranks::exchange_in_blocks(std::vector<Message> const& sent, std::vector<Message> const& received, std::size_t,
-                               std::function<void(std::size_t)> const&,
-                               std::function<void(MessageBlock const&)> const&) const {
+void Exchange::begin(std::vector<Message> const& sent, std::vector<Message> const& received) {
+  copy_to_itself(sent, received);
+}
+void Exchange::wait() {}
+std::size_t Exchange::begin_blocks(std::vector<Message> const& sent, std::vector<Message> const& received,
+                                   std::size_t) {
   if (!sent.empty() || !received.empty()) throw std::logic_error("messages to other ranks, without MPI");
+  return 0;
 }
-void Ranks::exchange_on_gpus(std::vector<Message> const&, std::vector<Message> const&, void*,
-                             std::function<void()> const&) const {
+std::size_t Exchange::sent_blocks() const { return 0; }
+MessageBlock Exchange::sent_block(std::size_t) const { return {}; }
+void Exchange::send_block(std::size_t, std::vector<Message> const&) {}
+std::span<int const> Exchange::done_blocks(bool) { return {}; }
+MessageBlock Exchange::received_block(int) const { return {}; }
+void Exchange::end_blocks() {}
+void Exchange::enqueue_on_gpus(std::vector<Message> const&, std::vector<Message> const&, void*) {
   throw std::logic_error("a build without NCCL");
 }
 void Ranks::abort(int code) const { std::_Exit(code); }
@@ -435,12 +452,26 @@ void choose_transport(std::string_view word, bool shared_gpus) {
 
 Transport transport(bool gpu) { return gpu ? chosen().on_gpus : chosen().on_hosts; }
 
-Ranks::Exchange::Exchange(std::unique_ptr<Requests> requests) : requests_(std::move(requests)) {}
-Ranks::Exchange::Exchange(Exchange&& other) noexcept = default;
-Ranks::Exchange::~Exchange() { wait(); }
+Exchange::Exchange(Ranks const& ranks, std::size_t most)
+    : ranks_(ranks), requests_(std::make_unique<Ranks::Requests>()) {
+#ifdef TESSERA_HAVE_MPI
+  requests_->all.reserve(2 * most);
+  requests_->sending.reserve(most);
+  requests_->in.reserve(most);
+  requests_->out.reserve(most);
+  requests_->done.reserve(most);
+#else
+  (void)most;
+#endif
+}
+Exchange::Exchange(Exchange&& other) noexcept = default;
+Exchange::~Exchange() { wait(); }
 
-void Ranks::exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const {
-  begin_exchange(sent, received).wait();
+std::size_t Exchange::bytes_to_others(std::vector<Message> const& messages) const {
+  return ranks::bytes_to_others(messages, ranks_.rank());
+}
+std::uint64_t Exchange::messages_to_others(std::vector<Message> const& messages) const {
+  return ranks::messages_to_others(messages, ranks_.rank());
 }
 
 }  // namespace tessera::ranks

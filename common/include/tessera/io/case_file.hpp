@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@
 #include <tessera/core/types.hpp>
 #include <tessera/io/hdf5.hpp>
 #include <tessera/io/whole_file.hpp>
+#include <tessera/ranks/ranks.hpp>
 #include <tessera/table/app.hpp>
 
 namespace tessera {
@@ -100,19 +102,24 @@ class CaseFile final : public FieldSource {
 void check_expected_shapes(std::vector<HostField> const& expected, std::vector<HostField> const& output_shapes,
                            std::string const& path);
 
-/// The file of --output: written to a temporary file beside its path, which commit() gives the name to.
+/// The file of --output: written to a temporary file beside its path, which commit() gives the name to. On several ranks it is
+/// one file that all of them see: the first one makes it, each in turn writes its parts, the first one gives it the name. All
+/// ranks call everything, and all throw what one of them throws.
 class OutputFile {
  public:
-  /// Throws UserError if `path` cannot be written: see WholeFile.
-  explicit OutputFile(std::string path);
+  /// Nothing is said to other ranks. Throws UserError if `path` cannot be written: see WholeFile.
+  explicit OutputFile(std::string path, ranks::Ranks const& ranks = {});
 
-  /// Writes /input, so that the file is a valid input again: the fields and the parameters as attributes.
-  void write_input(std::vector<HostField> const& fields, ParameterMap const& parameters);
+  /// Writes /input, so that the file is a valid input again: the fields and the parameters as attributes. `places`: on several
+  /// ranks where the parts in `fields` lie.
+  void write_input(std::vector<HostField> const& fields, ParameterMap const& parameters,
+                   std::vector<FieldPlace> const& places = {});
   /// Writes /output/<variant>/<space>/<field> for each field. Throws std::runtime_error when a field is there already
   /// and when the file cannot be written (disk full).
-  void write(std::string const& variant, std::string const& space, std::vector<HostField> const& fields);
+  void write(std::string const& variant, std::string const& space, std::vector<HostField> const& fields,
+             std::vector<FieldPlace> const& places = {});
   /// Gives the file its name, after a look at all that was written; an older file is replaced. Nothing is written after
-  /// that. Throws std::runtime_error.
+  /// that. Throws std::runtime_error. Of several ranks only the first does something.
   void commit();
 
  private:
@@ -122,9 +129,17 @@ class OutputFile {
     Shape shape;
   };
 
-  void add(std::string const& group, std::vector<HostField> const& fields, ParameterMap const& parameters);
+  void add(std::string const& group, std::vector<HostField> const& fields, ParameterMap const& parameters,
+           std::vector<FieldPlace> places);
+  void join();
+  void make(std::string const& group, std::vector<HostField> const& fields, std::vector<FieldPlace> const& places,
+            ParameterMap const& parameters);
+  void write_parts(std::string const& group, std::vector<HostField> const& fields,
+                   std::vector<FieldPlace> const& places);
 
-  WholeFile file_;
+  ranks::Ranks ranks_;
+  std::string path_;
+  std::unique_ptr<WholeFile> file_;  ///< on other ranks than the first: from the first call of add() on
   std::vector<Written> written_;
   bool exists_ = false;  ///< there is a temporary file
 };

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tessera {
 
@@ -43,6 +44,9 @@ class WholeFile {
   /// `option` names the path in messages: "--json". Throws UserError if the file cannot be written (no such directory,
   /// no permission, not a regular file) or if another process is writing it.
   WholeFile(std::string option, std::string path);
+  /// A file that the first of several ranks writes and publishes, on another one that adds to it: `temporary` is the first one's.
+  WholeFile(std::string option, std::string path, std::string temporary)
+      : option_(std::move(option)), path_(std::move(path)), temporary_(std::move(temporary)), is_own_(false) {}
   WholeFile(WholeFile const&) = delete;
   WholeFile& operator=(WholeFile const&) = delete;
   ~WholeFile();
@@ -82,6 +86,7 @@ class WholeFile {
   int lock_ = -1;
   int temporary_slot_ = -1;
   int lock_slot_ = -1;
+  bool is_own_ = true;
 };
 
 /// Removes the temporary files and locks of this process: for its end by a signal. Async-signal-safe.

@@ -125,8 +125,10 @@ struct LookBackScanKernel {
 
     // 3. Tell the others, and ask them.
     if (team.team_rank() == 0) {
-      Value before = op.identity();
-      if (tile > 0) {
+      Value before;
+      if (tile == 0) {
+        before = elements.seed();
+      } else {
         publish(team, tile, collective::TileState::partial, threads.total);
         before = look_back.before(lanes, tile, op);
       }
@@ -183,7 +185,7 @@ struct ReduceThenScanKernels {
     auto const op = elements.op();
     Scratch const scratch(team.team_scratch(0), 2 * team.team_size());
     std::size_t const end = chunks.end(team.league_rank());
-    Value carry = op.identity();
+    Value carry = team.league_rank() == 0 ? elements.seed() : op.identity();
     int buffer = 0;
     for (std::size_t tile_begin = chunks.begin(team.league_rank()); tile_begin < end; tile_begin += tile, buffer ^= 1) {
       Tile own;
@@ -207,7 +209,7 @@ struct ReduceThenScanKernels {
     auto const op = elements.op();
     Scratch const scratch(team.team_scratch(0), 2 * team.team_size());
     std::size_t const end = chunks.end(team.league_rank());
-    Value carry = team.league_rank() > 0 ? totals[team.league_rank() - 1] : op.identity();
+    Value carry = team.league_rank() > 0 ? totals[team.league_rank() - 1] : elements.seed();
     int buffer = 0;
     for (std::size_t tile_begin = chunks.begin(team.league_rank()); tile_begin < end; tile_begin += tile, buffer ^= 1) {
       Tile own;

@@ -26,6 +26,8 @@ struct ScanElements {
   bool exclusive = false;  ///< leave the element itself out of its result
 
   [[nodiscard]] KOKKOS_FUNCTION Op const& op() const { return combine; }
+  /// What lies before the first element.
+  [[nodiscard]] KOKKOS_FUNCTION T seed() const { return combine.identity(); }
   /// What stands in registers where there is no element.
   [[nodiscard]] KOKKOS_FUNCTION T fill() const { return combine.identity(); }
   /// The value of element i.
@@ -54,6 +56,7 @@ struct ScanElements<T, collective::SegmentedOperator<T, Op>> {
   std::size_t segment = 1;  ///< elements of a segment, at least 1
 
   [[nodiscard]] KOKKOS_FUNCTION collective::SegmentedOperator<T, Op> const& op() const { return combine; }
+  [[nodiscard]] KOKKOS_FUNCTION Value seed() const { return combine.identity(); }
   [[nodiscard]] KOKKOS_FUNCTION T fill() const { return combine.op.identity(); }
   [[nodiscard]] KOKKOS_FUNCTION Value lift(std::size_t i, T const& element) const {
     return {element, i % segment == 0 ? 1 : 0};
@@ -78,9 +81,9 @@ template <class Op, class Memory>
 struct OperatorOfPart {};
 
 /// The scan of the elements from `first` on of an array. `before` [] stands for all that lies before them (of their segment):
-/// memory that the scan reads when it runs, so that it need not be known when the scan is constructed.
+/// memory that the scan's first tile reads when it runs, so that it need not be known when the scan is constructed.
 ///
-/// For scans that lower every element once, LookBackScan and ReduceThenScan. Example, sum, before = 6: 4 5 -> 10 15.
+/// For LookBackScan and ReduceThenScan. Example, sum, before = 6: 4 5 -> 10 15.
 template <class T, class Op, class Memory>
 struct ScanElements<T, OperatorOfPart<Op, Memory>> {
   using Whole = ScanElements<T, Op>;
@@ -93,6 +96,13 @@ struct ScanElements<T, OperatorOfPart<Op, Memory>> {
   Kokkos::View<T, Memory> before;
 
   [[nodiscard]] KOKKOS_FUNCTION auto const& op() const { return whole.op(); }
+  [[nodiscard]] KOKKOS_FUNCTION Value seed() const {
+    if constexpr (std::is_same_v<Value, T>) {
+      return before();
+    } else {
+      return {before(), 0};  // no segment begins in it that would end what comes before
+    }
+  }
   [[nodiscard]] KOKKOS_FUNCTION T fill() const { return whole.fill(); }
   [[nodiscard]] KOKKOS_FUNCTION Value lift(std::size_t i, T const& element) const {
     return whole.lift(first + i, element);
@@ -101,13 +111,7 @@ struct ScanElements<T, OperatorOfPart<Op, Memory>> {
     return whole.lift_if(there, first + i, element);
   }
   [[nodiscard]] KOKKOS_FUNCTION T lower(std::size_t i, Value const& before_it, Value const& through) const {
-    Value all{};
-    if constexpr (std::is_same_v<Value, T>) {
-      all = before();
-    } else {
-      all = {before(), 0};  // no segment begins in it that would end what comes before
-    }
-    return whole.lower(first + i, op()(all, before_it), op()(all, through));
+    return whole.lower(first + i, before_it, through);
   }
 };
 

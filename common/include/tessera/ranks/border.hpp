@@ -47,7 +47,9 @@ class Border {
         out_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::of_strip"), (rows_ + got_) * row),
         head_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::head"), halo_.head() * row),
         tail_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::tail"), halo_.tail() * row),
-        halo_rows_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::halo"), got_ * row) {}
+        halo_rows_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::halo"), got_ * row) {
+    halo_.lies_at(head_.data(), tail_.data(), halo_rows_.data(), halo_rows_.data());
+  }
 
   /// Rows of the strip: those of the border, and the halo; 0 where no result needs others.
   [[nodiscard]] std::size_t strip_rows() const { return rows_ + got_; }
@@ -68,7 +70,7 @@ class Border {
 
   /// Gives and gets, and enqueues the halo's way into the strip.
   void exchange(Exec const& exec) const {
-    halo_.exchange(head_.data(), tail_.data(), halo_rows_.data(), halo_rows_.data());
+    halo_.exchange();
     if (got_ > 0) Kokkos::deep_copy(exec, strip(in_, is_behind_ ? rows_ : 0, got_), halo_rows_);
   }
 

@@ -15,35 +15,82 @@
 
 namespace tessera::ranks {
 
-/// Constructed once; the first call with more data than before allocates. All ranks call it in the same order, and calls of one
-/// object do not overlap.
+/// What the lists of an exchange have at most: messages of each, and bytes that go to other ranks and come from them.
+struct MostOfBulk {
+  std::size_t messages = 0;
+  std::size_t sent = 0;
+  std::size_t received = 0;
+};
+
+/// Constructed once: makes room for such lists, and the host memory that staging takes. Exchanges within that room allocate
+/// nothing. All ranks call it in the same order, and exchanges of one object do not overlap.
 template <ExecutionSpace Exec>
 class Bulk {
  public:
   /// Bytes that are copied while the block before them is sent: long enough for full bandwidth, short beside a message.
   static constexpr std::size_t block = std::size_t{8} << 20;
 
-  Bulk(Ranks const& ranks, std::string label) : ranks_(ranks), label_(std::move(label)) {}
+  Bulk(Exec const& exec, Ranks const& ranks, std::string const& label, MostOfBulk const& most)
+      : ranks_(ranks),
+        sent_(label + ": sent"),
+        on_host_(label + ": a block on the host"),
+        received_(label + ": received"),
+        staging_(label + "::staged"),
+        exchange_(ranks, 2 * most.messages + (most.sent + most.received) / block) {
+    for (auto* const list : {&out_, &in_, &host_out_, &host_in_}) list->reserve(most.messages);
+    if (ranks.count() == 1) return;
+    Transport const way = transport(is_gpu<Exec>);
+    if (way == Transport::staged || way == Transport::nccl) make_sides(exec);
+    if (way == Transport::staged) {
+      make_room(memory_out_, most.sent);
+      make_room(memory_in_, most.received);
+    }
+  }
 
   /// Sends and receives all of these, like Ranks::exchange(); the messages' memory is that of Exec. What `exec` was given
   /// before is done first; the messages are there, and may be written to again, when it returns.
   void operator()(Exec const& exec, std::vector<Message> const& sent, std::vector<Message> const& received) {
-    to_itself(exec, sent, received);
-    std::vector<Message> const out = to_others(sent);
-    std::vector<Message> const in = to_others(received);
+    if constexpr (is_gpu<Exec>) {
+      if (transport(true) == Transport::nccl &&
+          ranks_.count() > 1) {  // behind what exec was given: no need to wait for that
+        take(exec, sent, received);
+        exchange_.enqueue_on_gpus(out_, in_, stream_of(exec));
+        Timed const timed(ranks_, 0, 0);
+        exec.fence(received_);
+        return;
+      }
+    }
+    begin(exec, sent, received);
+    wait(exec);
+  }
+
+  /// Begins it, when what `exec` was given before is done. What `exec` is given next runs meanwhile: it does not write to what is
+  /// sent, nor read what is received. Then wait(), which returns when the messages are there.
+  void begin(Exec const& exec, std::vector<Message> const& sent, std::vector<Message> const& received) {
+    take(exec, sent, received);
+    if (ranks_.count() == 1) return;  // copies, in the order of exec
+    exec.fence(sent_);
+    Transport const way = transport(is_gpu<Exec>);
+    if (way == Transport::staged) return;  // from wait() on, while the device computes
+    if constexpr (is_gpu<Exec>) {
+      if (way == Transport::nccl) {
+        if (sides_.empty()) make_sides(exec);
+        exchange_.enqueue_on_gpus(out_, in_, stream_of(sides_[0]));
+        return;
+      }
+    }
+    exchange_.begin(out_, in_);
+  }
+  void wait(Exec const& exec) {
+    if (ranks_.count() == 1) return;
     Transport const way = transport(is_gpu<Exec>);
     if (way == Transport::staged) {
-      staged(exec, out, in);
-    } else if constexpr (is_gpu<Exec>) {
-      if (way == Transport::nccl) {
-        ranks_.exchange_on_gpus(out, in, stream_of(exec), [&] { exec.fence(label_ + ": by NCCL"); });
-      } else {
-        exec.fence(label_ + ": sent");
-        ranks_.exchange(out, in);
-      }
+      staged(exec);
+    } else if (way == Transport::nccl) {
+      Timed const timed(ranks_, 0, 0);
+      sides_[0].fence(received_);
     } else {
-      exec.fence(label_ + ": sent");
-      ranks_.exchange(out, in);
+      exchange_.wait();
     }
   }
 
@@ -71,63 +118,63 @@ class Bulk {
 #endif
   }
 
-  // Messages to this rank itself are copies, in the order of the lists.
-  void to_itself(Exec const& exec, std::vector<Message> const& sent, std::vector<Message> const& received) const {
+  // Those to and from other ranks; messages to this rank itself are copies, in the order of the lists.
+  void take(Exec const& exec, std::vector<Message> const& sent, std::vector<Message> const& received) {
+    out_.clear();
+    in_.clear();
     auto to = received.begin();
     for (Message const& message : sent) {
-      if (message.rank != ranks_.rank()) continue;
+      if (message.rank != ranks_.rank()) {
+        out_.push_back(message);
+        continue;
+      }
       to = std::find_if(to, received.end(), [&](Message const& one) { return one.rank == ranks_.rank(); });
       if (message.bytes > 0) Kokkos::deep_copy(exec, part(*to, 0, to->bytes), part(message, 0, message.bytes));
       ++to;
     }
-  }
-  [[nodiscard]] std::vector<Message> to_others(std::vector<Message> const& messages) const {
-    std::vector<Message> others;
-    for (Message const& message : messages) {
-      if (message.rank != ranks_.rank()) others.push_back(message);
+    for (Message const& message : received) {
+      if (message.rank != ranks_.rank()) in_.push_back(message);
     }
-    return others;
   }
 
+  void make_room(OnHost& memory, std::size_t bytes) const {
+    if (memory.size() >= bytes) return;
+    memory = OnHost();  // before the new one is made
+    memory = OnHost(Kokkos::view_alloc(Kokkos::WithoutInitializing, staging_), bytes);
+  }
   // The same messages in pinned host memory, one after the other.
-  [[nodiscard]] std::vector<Message> on_host(std::vector<Message> const& messages, OnHost& memory) const {
+  void place(std::vector<Message> const& messages, OnHost& memory, std::vector<Message>& on_host) const {
     std::size_t bytes = 0;
     for (Message const& message : messages) bytes += message.bytes;
-    if (memory.size() < bytes) {
-      memory = OnHost();  // before the new one is made
-      memory = OnHost(Kokkos::view_alloc(Kokkos::WithoutInitializing, label_ + "::staged"), bytes);
-    }
-    std::vector<Message> staged;
+    make_room(memory, bytes);
+    on_host.clear();
     bytes = 0;
     for (Message const& message : messages) {
-      staged.push_back({message.rank, memory.data() + bytes, message.bytes});
+      on_host.push_back({message.rank, memory.data() + bytes, message.bytes});
       bytes += message.bytes;
     }
-    return staged;
   }
 
   // A block goes to the host while the one before it is sent, and to the device as soon as it is there.
-  void staged(Exec const& exec, std::vector<Message> const& sent, std::vector<Message> const& received) {
-    exec.fence(label_ + ": sent");
+  void staged(Exec const& exec) {
     if (sides_.empty()) make_sides(exec);
-    std::vector<Message> const out = on_host(sent, out_);
-    std::vector<Message> const in = on_host(received, in_);
-    std::vector<MessageBlock> const blocks = blocks_of(sent, block);
+    place(out_, memory_out_, host_out_);
+    place(in_, memory_in_, host_in_);
     auto const fetch = [&](std::size_t k) {
-      auto const& [i, begin, end] = blocks[k];
-      Kokkos::deep_copy(sides_[k % 2], host_part(out[i], begin, end), part(sent[i], begin, end));
+      auto const& [i, begin, end] = exchange_.sent_block(k);
+      Kokkos::deep_copy(sides_[k % 2], host_part(host_out_[i], begin, end), part(out_[i], begin, end));
     };
     auto const ready = [&](std::size_t k) {
       if (k == 0) fetch(0);
-      if (k + 1 < blocks.size()) fetch(k + 1);
-      sides_[k % 2].fence(label_ + ": a block on the host");
+      if (k + 1 < exchange_.sent_blocks()) fetch(k + 1);
+      sides_[k % 2].fence(on_host_);
     };
     auto const arrived = [&](MessageBlock const& one) {
-      Kokkos::deep_copy(sides_[2], part(received[one.message], one.begin, one.end),
-                        host_part(in[one.message], one.begin, one.end));
+      Kokkos::deep_copy(sides_[2], part(in_[one.message], one.begin, one.end),
+                        host_part(host_in_[one.message], one.begin, one.end));
     };
-    ranks_.exchange_in_blocks(out, in, block, ready, arrived);
-    sides_[2].fence(label_ + ": received");
+    exchange_.in_blocks(host_out_, host_in_, block, ready, arrived);
+    sides_[2].fence(received_);
   }
 
   // Three streams of a GPU: two to the host in turn, one back.
@@ -141,10 +188,18 @@ class Bulk {
   }
 
   Ranks const& ranks_;
-  std::string label_;
+  std::string sent_;  // what Kokkos' tools call the fences
+  std::string on_host_;
+  std::string received_;
+  std::string staging_;
+  Exchange exchange_;
   std::vector<Exec> sides_;
-  OnHost out_;
-  OnHost in_;
+  std::vector<Message> out_;  // to other ranks
+  std::vector<Message> in_;
+  std::vector<Message> host_out_;  // the same, staged
+  std::vector<Message> host_in_;
+  OnHost memory_out_;
+  OnHost memory_in_;
 };
 
 }  // namespace tessera::ranks

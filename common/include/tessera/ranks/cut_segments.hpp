@@ -46,7 +46,9 @@ class CutSegments {
         first_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::first"), halo_.head()),
         last_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::last"), halo_.tail()),
         before_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::before"), halo_.before()),
-        behind_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::behind"), halo_.behind()) {}
+        behind_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::behind"), halo_.behind()) {
+    halo_.lies_at(first_.data(), last_.data(), before_.data(), behind_.data());
+  }
 
   /// Those of the rank's elements that lie in segments which it has whole: from begin to end among its own.
   [[nodiscard]] Block whole() const { return {whole_.begin - own_.begin, whole_.end - own_.begin}; }
@@ -69,7 +71,7 @@ class CutSegments {
 
   /// Gives and gets, and enqueues the others' elements' way into the strip.
   void exchange(Exec const& exec) const {
-    halo_.exchange(first_.data(), last_.data(), before_.data(), behind_.data());
+    halo_.exchange();
     each_cut([&](Block segment, std::size_t at) {
       if (segment.begin < own_.begin) {
         std::size_t const missing = own_.begin - segment.begin;

@@ -48,22 +48,24 @@ class Halo {
   [[nodiscard]] std::size_t head() const { return head_; }
   [[nodiscard]] std::size_t tail() const { return tail_; }
 
-  /// Gives and gets; all ranks call it. Host memory: `head` and `tail` have the rank's first head() and last tail() rows;
+  /// Says, once, where the rows are, in host memory: `head` and `tail` have the rank's first head() and last tail() rows,
   /// `before` and `behind` become the before() and behind() rows beside its own.
-  void exchange(void const* head, void const* tail, void* before, void* behind) const {
-    std::vector<Message> sent;
-    std::vector<Message> received;
+  void lies_at(void* head, void* tail, void* before, void* behind) {
+    sent_.clear();
+    received_.clear();
     for (int r = 0; r < ranks_.count(); ++r) {
       if (r == ranks_.rank()) continue;
       bool const is_before = r < ranks_.rank();
       Block const given = common(own_, wide(r));
       std::size_t const first = is_before ? own_.begin : own_.end - tail_;
-      add(sent, r, const_cast<void*>(is_before ? head : tail), first, given);  // MPI does not write to what it sends
-      add(received, r, is_before ? before : behind, is_before ? got_.begin : own_.end,
+      add(sent_, r, is_before ? head : tail, first, given);
+      add(received_, r, is_before ? before : behind, is_before ? got_.begin : own_.end,
           common(got_, block_of(n_, ranks_.count(), r)));
     }
-    ranks_.exchange(sent, received);
   }
+
+  /// Gives and gets; all ranks call it.
+  void exchange() const { ranks_.exchange(sent_, received_); }
 
  private:
   // What that rank has, with its halo.
@@ -87,6 +89,8 @@ class Halo {
   Block got_;  // the own rows and the halo
   std::size_t head_ = 0;
   std::size_t tail_ = 0;
+  std::vector<Message> sent_;
+  std::vector<Message> received_;
 };
 
 }  // namespace tessera::ranks

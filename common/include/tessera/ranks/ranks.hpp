@@ -7,11 +7,11 @@
 /// is small here (totals, texts, halos); a call returns when the caller's memory may be used again.
 
 #include <algorithm>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,17 +43,6 @@ struct MessageBlock {
   std::size_t begin;
   std::size_t end;
 };
-
-/// The blocks of at most `longest` bytes that the messages fall into, in their order.
-[[nodiscard]] inline std::vector<MessageBlock> blocks_of(std::vector<Message> const& messages, std::size_t longest) {
-  std::vector<MessageBlock> blocks;
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    for (std::size_t begin = 0; begin < messages[i].bytes; begin += longest) {
-      blocks.push_back({i, begin, begin + std::min(longest, messages[i].bytes - begin)});
-    }
-  }
-  return blocks;
-}
 
 /// The number types that ranks can add up.
 template <class T>
@@ -107,19 +96,27 @@ class Ranks {
 
   /// The ranks' values combined in the order of the ranks: the same bits on all of them, whatever `op` is.
   template <class T, class Op>
+    requires std::is_trivially_copyable_v<T>
   [[nodiscard]] T fold(T const& value, Op const& op) const {
-    std::vector<T> const all = all_gather(value);
-    T result = all.front();
-    for (std::size_t r = 1; r < all.size(); ++r) result = op(result, all[r]);
+    T result = value;
+    each_of_all(value, [&](int r, T const& of_rank) { result = r == 0 ? of_rank : op(result, of_rank); });
     return result;
   }
   /// The same of the ranks before this one; `identity` on the first.
   template <class T, class Op>
+    requires std::is_trivially_copyable_v<T>
   [[nodiscard]] T fold_before(T const& value, T const& identity, Op const& op) const {
-    std::vector<T> const all = all_gather(value);
     T result = identity;
-    for (int r = 0; r < rank_; ++r) result = op(result, all[static_cast<std::size_t>(r)]);
+    each_of_all(value, [&](int r, T const& of_rank) {
+      if (r < rank_) result = op(result, of_rank);
+    });
     return result;
+  }
+  /// Each rank's value, in the order of the ranks, into all[count()].
+  template <class T>
+    requires std::is_trivially_copyable_v<T>
+  void all_gather(T const& value, std::span<T> all) const {
+    each_of_all(value, [&](int r, T const& of_rank) { all[static_cast<std::size_t>(r)] = of_rank; });
   }
   [[nodiscard]] double sum(double value) const {
     return fold(value, [](double a, double b) { return a + b; });
@@ -141,38 +138,6 @@ class Ranks {
   /// agree on both sides. A message may have any length: none is longer than MPI's counts reach.
   void exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const;
 
-  /// An exchange under way: wait() ends it, and so does the end of the object.
-  class Exchange {
-   public:
-    Exchange(Exchange&& other) noexcept;
-    Exchange(Exchange const&) = delete;
-    Exchange& operator=(Exchange const&) = delete;
-    Exchange& operator=(Exchange&&) = delete;
-    ~Exchange();
-    void wait();
-
-   private:
-    friend class Ranks;
-    struct Requests;
-    explicit Exchange(std::unique_ptr<Requests> requests);
-    std::unique_ptr<Requests> requests_;
-  };
-  /// Begins what exchange() does, and returns at once: what is sent is not changed and what is received not read before it
-  /// has ended.
-  [[nodiscard]] Exchange begin_exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const;
-
-  /// The same in blocks of at most `longest` bytes (on all ranks the same), so that what must be done with them before and after goes on
-  /// meanwhile: `ready(k)` is called before block k of blocks_of(sent, longest) is read, in their order, and `arrived` when a block of
-  /// a received message has been written.
-  void exchange_in_blocks(std::vector<Message> const& sent, std::vector<Message> const& received, std::size_t longest,
-                          std::function<void(std::size_t k)> const& ready,
-                          std::function<void(MessageBlock const& block)> const& arrived) const;
-
-  /// The same of messages in the memory of this rank's GPU, to and from other ranks, by NCCL or RCCL (has_nccl()), in the
-  /// order of `stream`, a cudaStream_t or hipStream_t; `finish` waits for it.
-  void exchange_on_gpus(std::vector<Message> const& sent, std::vector<Message> const& received, void* stream,
-                        std::function<void()> const& finish) const;
-
   /// Ends all ranks, at once, with this exit code: where one of them has failed in a way that the others cannot know.
   [[noreturn]] void abort(int code) const;
 
@@ -181,7 +146,10 @@ class Ranks {
 
  private:
   friend Ranks const& world();
+  friend class Exchange;
+  friend class Timed;
   struct Communicator;
+  struct Requests;
   enum class Number : std::uint8_t { i32, u32, i64, u64, f32, f64 };
   template <class T>
   static constexpr Number number_of = std::is_same_v<T, float>           ? Number::f32
@@ -191,6 +159,18 @@ class Ranks {
                                       : std::is_same_v<T, std::int64_t>  ? Number::i64
                                                                          : Number::u64;
 
+  // What a rank says at a time in a few bytes goes through memory that is kept: a launch that is timed says it, too.
+  template <class T, class Body>
+  void each_of_all(T const& value, Body const& body) const {
+    if (count_ == 1) return body(0, value);
+    words_->resize(std::max(words_->size(), static_cast<std::size_t>(count_) * sizeof(T)));
+    all_gather_bytes(&value, words_->data(), sizeof(T));
+    for (int r = 0; r < count_; ++r) {
+      T of_rank = value;
+      std::memcpy(static_cast<void*>(&of_rank), words_->data() + static_cast<std::size_t>(r) * sizeof(T), sizeof(T));
+      body(r, of_rank);
+    }
+  }
   void all_gather_bytes(void const* own, void* all, std::size_t bytes) const;
   void sum_numbers(void* values, std::size_t count, Number number) const;
 
@@ -200,6 +180,88 @@ class Ranks {
   int rank_on_node_ = 0;
   std::shared_ptr<Communicator const> communicator_;
   std::shared_ptr<Traffic> traffic_ = std::make_shared<Traffic>();
+  std::shared_ptr<std::vector<unsigned char>> words_ = std::make_shared<std::vector<unsigned char>>();
+  std::shared_ptr<Requests> requests_;  // those of exchange()
+};
+
+/// Adds the time that it lives, and what is said in it, to a rank's traffic.
+class Timed {
+ public:
+  Timed(Ranks const& ranks, std::size_t bytes, std::uint64_t messages) : traffic_(*ranks.traffic_) {
+    traffic_.bytes += bytes;
+    traffic_.messages += messages;
+  }
+  ~Timed() { traffic_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  Timed(Timed const&) = delete;
+  Timed& operator=(Timed const&) = delete;
+
+ private:
+  Traffic& traffic_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// Messages that are on their way while the rank does something else. Constructed once and begun often: its memory is kept,
+/// so that only a begin with more messages than any before allocates.
+///
+/// All ranks begin their exchanges in the same order, and what they wait for. What is sent is not changed, and what is
+/// received not read, before wait(), which the end of the object calls, too.
+class Exchange {
+ public:
+  /// \param most messages that room is made for, in each of the two lists, at first
+  explicit Exchange(Ranks const& ranks, std::size_t most = 0);
+  Exchange(Exchange&& other) noexcept;
+  Exchange(Exchange const&) = delete;
+  Exchange& operator=(Exchange const&) = delete;
+  Exchange& operator=(Exchange&&) = delete;
+  ~Exchange();
+
+  /// Begins what Ranks::exchange() does, and returns at once.
+  void begin(std::vector<Message> const& sent, std::vector<Message> const& received);
+  /// Ends it.
+  void wait();
+
+  /// The whole exchange in blocks of at most `longest` bytes (on all ranks the same), so that what must be done with them before
+  /// and after goes on meanwhile: `ready(k)` is called before sent_block(k) is read, of 0 .. sent_blocks() - 1 in their order, and
+  /// `arrived(block)` when a MessageBlock of a received message has been written.
+  template <class Ready, class Arrived>
+  void in_blocks(std::vector<Message> const& sent, std::vector<Message> const& received, std::size_t longest,
+                 Ready const& ready, Arrived const& arrived) {
+    Timed const timed(ranks_, bytes_to_others(sent), messages_to_others(sent));
+    std::size_t missing = begin_blocks(sent, received, longest);
+    auto const hand_on = [&](bool waits) {
+      std::span<int const> const done = done_blocks(waits);
+      for (int const k : done) arrived(received_block(k));
+      missing -= done.size();
+    };
+    for (std::size_t k = 0; k < sent_blocks(); ++k) {
+      ready(k);
+      send_block(k, sent);
+      if (missing > 0) hand_on(false);  // all that has come by now
+    }
+    while (missing > 0) hand_on(true);  // or one at least
+    end_blocks();
+  }
+
+  [[nodiscard]] std::size_t sent_blocks() const;
+  [[nodiscard]] MessageBlock sent_block(std::size_t k) const;
+
+  /// Enqueues the exchange of messages in the memory of this rank's GPU, to and from other ranks, by NCCL or RCCL (has_nccl()),
+  /// to `stream`, a cudaStream_t or hipStream_t.
+  void enqueue_on_gpus(std::vector<Message> const& sent, std::vector<Message> const& received, void* stream);
+
+ private:
+  [[nodiscard]] std::size_t bytes_to_others(std::vector<Message> const& messages) const;
+  [[nodiscard]] std::uint64_t messages_to_others(std::vector<Message> const& messages) const;
+  // Begins to receive, and returns how many blocks will come.
+  [[nodiscard]] std::size_t begin_blocks(std::vector<Message> const& sent, std::vector<Message> const& received,
+                                         std::size_t longest);
+  void send_block(std::size_t k, std::vector<Message> const& sent);
+  [[nodiscard]] std::span<int const> done_blocks(bool waits);
+  [[nodiscard]] MessageBlock received_block(int k) const;
+  void end_blocks();
+
+  Ranks const& ranks_;
+  std::unique_ptr<Ranks::Requests> requests_;
 };
 
 /// All ranks that the program was started on. The first call starts MPI; it ends with the program.

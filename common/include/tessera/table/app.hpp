@@ -78,6 +78,14 @@ class RowRun {
   [[nodiscard]] virtual std::string note() const = 0;
 };
 
+/// On several ranks: where one rank's part of a field lies in the whole of it.
+struct FieldPlace {
+  std::string name;
+  Shape whole;
+  Shape offset;                ///< of the part's first element
+  bool is_everywhere = false;  ///< all ranks have all of it
+};
+
 /// One input of a mini-app in host memory, with its parameters. Device copies are made on demand, one per memory space.
 class Case {
  public:
@@ -95,6 +103,9 @@ class Case {
   /// Names and shapes of the whole input's and output's fields (no data).
   [[nodiscard]] virtual std::vector<HostField> input_shapes() const { return input(); }
   [[nodiscard]] virtual std::vector<HostField> output_shapes() const = 0;
+  /// On several ranks where this rank's part of each field lies, of the input and of the output; on one rank nothing.
+  [[nodiscard]] virtual std::vector<FieldPlace> input_places() const { return {}; }
+  [[nodiscard]] virtual std::vector<FieldPlace> output_places() const { return {}; }
   /// This rank's part of output fields that were given whole.
   [[nodiscard]] virtual std::vector<HostField> own_part(std::vector<HostField> whole) const { return whole; }
   [[nodiscard]] virtual Work work() const = 0;

@@ -80,6 +80,19 @@ template <class Problem>
   }
 }
 
+/// What this rank has of each input field.
+template <class Problem>
+[[nodiscard]] std::vector<ranks::Box> own_boxes(std::vector<Shape> const& whole,
+                                                typename Problem::Parameters const& parameters) {
+  std::vector<Split> const splits = input_splits<Problem>(parameters);
+  ranks::Grid const grid = grid_of<Problem>(whole, parameters);
+  std::vector<ranks::Box> boxes;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    boxes.push_back(ranks::box_of(whole[i], splits[i], grid, ranks::world()));
+  }
+  return boxes;
+}
+
 /// Parameters with the defaults of `Problem::parameters()` where the map says nothing.
 template <class Problem>
 [[nodiscard]] typename Problem::Parameters typed_parameters(ParameterMap const& map) {
@@ -120,6 +133,16 @@ class TypedCase final : public Case {
   }
   [[nodiscard]] std::vector<HostField> output_shapes() const override {
     return named_fields(describe<HostOutput>(), Problem::output_shapes(part_.input, input_.parameters), {});
+  }
+  [[nodiscard]] std::vector<FieldPlace> input_places() const override {
+    if (part_.ranks.count() == 1) return {};
+    return places(describe<HostInput>(), part_.input, own_boxes<Problem>(part_.input, input_.parameters),
+                  input_splits<Problem>(input_.parameters));
+  }
+  [[nodiscard]] std::vector<FieldPlace> output_places() const override {
+    if (part_.ranks.count() == 1) return {};
+    return places(describe<HostOutput>(), Problem::output_shapes(part_.input, input_.parameters), output_boxes(),
+                  output_splits<Problem>(input_.parameters));
   }
   [[nodiscard]] std::vector<HostField> own_part(std::vector<HostField> fields) const override {
     auto const specs = describe<HostOutput>();
@@ -217,6 +240,20 @@ class TypedCase final : public Case {
   [[nodiscard]] GuardedFields::Blocks& kept(std::string_view space) { return kept_[std::string(space)]; }
 
  private:
+  [[nodiscard]] static std::vector<FieldPlace> places(std::vector<FieldSpec> const& specs,
+                                                      std::vector<Shape> const& whole,
+                                                      std::vector<ranks::Box> const& own,
+                                                      std::vector<Split> const& splits) {
+    std::vector<FieldPlace> places;
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      Shape offset(whole[i].size(), 0);
+      if (!offset.empty()) offset.front() = own[i].rows.begin;
+      if (offset.size() == 2) offset.back() = own[i].cols.begin;
+      places.push_back({specs[i].name, whole[i], offset, whole[i].empty() || splits[i] == Split::whole});
+    }
+    return places;
+  }
+
   // The reference of as much of the input as this rank's rows need: of all of it, unless the Problem says less.
   [[nodiscard]] std::vector<ExpectedField> reference_of_rows() const {
     std::vector<Split> const splits = input_splits<Problem>(input_.parameters);
@@ -432,19 +469,6 @@ template <class Problem, class T, class Fill>
                                                  [=](std::vector<ranks::Box> const& other) {
                                                    return filled_case<Problem, T>(whole, other, parameters, map, fill);
                                                  });
-}
-
-/// What this rank has of each input field.
-template <class Problem>
-[[nodiscard]] std::vector<ranks::Box> own_boxes(std::vector<Shape> const& whole,
-                                                typename Problem::Parameters const& parameters) {
-  std::vector<Split> const splits = input_splits<Problem>(parameters);
-  ranks::Grid const grid = grid_of<Problem>(whole, parameters);
-  std::vector<ranks::Box> boxes;
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    boxes.push_back(ranks::box_of(whole[i], splits[i], grid, ranks::world()));
-  }
-  return boxes;
 }
 
 template <class Problem, class T>

@@ -1,0 +1,134 @@
+// What ranks say in launches that are timed does not allocate: every operator new of this program is counted. (Memory that MPI
+// takes for itself is not seen.)
+
+#include <gtest/gtest.h>
+
+#include <Kokkos_Core.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tessera/ranks/bulk.hpp>
+#include <tessera/ranks/halo.hpp>
+#include <tessera/ranks/ordered_sum.hpp>
+#include <tessera/ranks/ranks.hpp>
+#include <tessera/ranks/transport.hpp>
+
+namespace {
+
+std::atomic<std::uint64_t> allocations{0};
+
+void* allocated(std::size_t size) {
+  ++allocations;
+  if (void* const memory = std::malloc(size > 0 ? size : 1)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return allocated(size); }
+void* operator new[](std::size_t size) { return allocated(size); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace tessera {
+
+namespace {
+
+using ranks::Message;
+
+ranks::Ranks const& world() { return ranks::world(); }
+
+// Those of `call`; it is called once before, as a launch is.
+template <class Call>
+std::uint64_t allocations_of(Call const& call) {
+  call();
+  std::uint64_t const before = allocations;
+  call();
+  return allocations - before;
+}
+
+TEST(Allocations, AreCounted) {
+  std::vector<std::vector<int>> kept;
+  EXPECT_GT(allocations_of([&] { kept.emplace_back(100); }), 0U);
+}
+
+TEST(Allocations, NoneForWords) {
+  int sum = 0;
+  auto const add = [](int a, int b) { return a + b; };
+  std::vector<int> all(static_cast<std::size_t>(world().count()));
+  std::vector<double> numbers(1000, 1);
+  EXPECT_EQ(allocations_of([&] {
+              sum += world().fold(1, add) + world().fold_before(1, 0, add);
+              world().all_gather(world().rank(), std::span(all));
+              world().sum(std::span(numbers));
+              world().barrier();
+            }),
+            0U);
+  EXPECT_EQ(sum, 2 * (world().count() + world().rank()));
+  EXPECT_EQ(all.back(), world().count() - 1);
+}
+
+// A ring, with more than one message at a time.
+TEST(Allocations, NoneForMessages) {
+  int const count = world().count();
+  int const to = (world().rank() + 1) % count;
+  int const from = (world().rank() + count - 1) % count;
+  std::vector<std::uint32_t> out(5001, static_cast<std::uint32_t>(world().rank()));
+  std::vector<std::uint32_t> in(5001);
+  std::vector<Message> const sent{{to, out.data(), 4 * 5000}, {to, out.data() + 5000, 4}};
+  std::vector<Message> const received{{from, in.data(), 4 * 5000}, {from, in.data() + 5000, 4}};
+  EXPECT_EQ(allocations_of([&] { world().exchange(sent, received); }), 0U);
+  ranks::Exchange exchange(world(), 2);
+  EXPECT_EQ(allocations_of([&] {
+              exchange.begin(sent, received);
+              exchange.wait();
+            }),
+            0U);
+  if (count > 1) {
+    EXPECT_EQ(allocations_of([&] {
+                exchange.in_blocks(sent, received, 64, [](std::size_t) {}, [](ranks::MessageBlock const&) {});
+              }),
+              0U);
+  }
+  EXPECT_EQ(in.back(), static_cast<std::uint32_t>(from));
+}
+
+// Of hosts; there the messages are MPI's from their begin to their end.
+TEST(Allocations, NoneForBulkOnAHost) {
+  using Exec = Kokkos::DefaultHostExecutionSpace;
+  Exec const exec;
+  int const count = world().count();
+  if (count == 1) return;
+  ranks::choose_transport("auto", true);
+  int const to = (world().rank() + 1) % count;
+  int const from = (world().rank() + count - 1) % count;
+  std::vector<std::uint32_t> out(5000, static_cast<std::uint32_t>(world().rank()));
+  std::vector<std::uint32_t> in(5000);
+  std::vector<Message> const sent{{to, out.data(), 4 * 5000}};
+  std::vector<Message> const received{{from, in.data(), 4 * 5000}};
+  ranks::Bulk<Exec> bulk(exec, world(), "test", {.messages = 1, .sent = 20000, .received = 20000});
+  EXPECT_EQ(allocations_of([&] { bulk(exec, sent, received); }), 0U);
+  EXPECT_EQ(in.back(), static_cast<std::uint32_t>(from));
+}
+
+TEST(Allocations, NoneForHalosAndSums) {
+  std::vector<int> rows(6);
+  std::vector<int> beside(6);
+  ranks::Halo halo(world(), static_cast<std::size_t>(3 * world().count()), {3, 3}, sizeof(int));
+  halo.lies_at(rows.data(), rows.data(), beside.data(), beside.data() + 3);
+  EXPECT_EQ(allocations_of([&] { halo.exchange(); }), 0U);
+  ranks::OrderedSum<float> const sum(world(), 10007);
+  EXPECT_EQ(allocations_of([&] { sum.add_up(); }), 0U);
+}
+
+}  // namespace
+}  // namespace tessera

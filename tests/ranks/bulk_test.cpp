@@ -1,0 +1,264 @@
+// Bulk data between ranks, in the memory of each execution space, by every transport that this machine has: each number says
+// where it is from. All is done twice, with other numbers, so that what is left of the first time is seen.
+
+#include <gtest/gtest.h>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <tessera/core/spaces.hpp>
+#include <tessera/ranks/all_gather_rows.hpp>
+#include <tessera/ranks/bulk.hpp>
+#include <tessera/ranks/ordered_all_reduce.hpp>
+#include <tessera/ranks/panel_broadcast.hpp>
+#include <tessera/ranks/rotate.hpp>
+#include <tessera/ranks/rows_to_owners.hpp>
+#include <tessera/ranks/transport.hpp>
+
+namespace tessera {
+
+namespace {
+
+using Exec = Kokkos::DefaultExecutionSpace;
+using Memory = Exec::memory_space;
+using Number = std::uint32_t;
+using Numbers = Kokkos::View<Number*, Memory>;
+using ranks::Block;
+using ranks::block_of;
+
+ranks::Ranks const& world() { return ranks::world(); }
+constexpr std::size_t sizes[] = {0, 1, 2, 3, 5, 6, 7, 8, 40, 1001};
+
+// Its numbers are made by element(i).
+template <class Element>
+Numbers made(std::size_t n, Element const& element) {
+  Numbers const numbers("numbers", n);
+  auto const host = Kokkos::create_mirror_view(numbers);
+  for (std::size_t i = 0; i < n; ++i) host(i) = element(i);
+  Kokkos::deep_copy(numbers, host);
+  return numbers;
+}
+
+// How many of the first n are not element(i).
+template <class Element>
+std::size_t wrong(Number const* numbers, std::size_t n, Element const& element) {
+  Kokkos::View<Number const*, Memory, Kokkos::MemoryUnmanaged> const all(numbers, n);
+  Kokkos::View<Number*, Kokkos::HostSpace> const host("host", n);
+  Kokkos::deep_copy(host, all);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < n; ++i) count += host(i) == element(i) ? 0 : 1;
+  return count;
+}
+
+// NCCL refuses them then.
+bool share_gpus() { return world().count_on_node() > Kokkos::num_devices(); }
+
+// Under each transport that there is.
+class Transports : public ::testing::TestWithParam<char const*> {
+ protected:
+  void SetUp() override {
+    try {
+      ranks::choose_transport(GetParam(), share_gpus());
+    } catch (UserError const& error) {  // the same on all ranks
+      GTEST_SKIP() << error.what();
+    }
+  }
+  void TearDown() override { ranks::choose_transport("auto", share_gpus()); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Bulk, Transports, ::testing::Values("auto", "staged", "device", "nccl"),
+                         [](auto const& info) { return std::string(info.param); });
+
+TEST_P(Transports, AllGatherRows) {
+  Exec const exec;
+  for (std::size_t const n : sizes) {
+    for (std::size_t const row : {1, 3, 64}) {
+      ranks::AllGatherRows<Exec, Number> gather(exec, world(), n, row, "test");
+      Block const own = world().block(n);
+      for (Number const salt : {7U, 1000U}) {
+        auto const number = [&](std::size_t i) { return salt + 3 * static_cast<Number>(i); };
+        Numbers const rows = made(own.size() * row, [&](std::size_t i) { return number(own.begin * row + i); });
+        gather(exec, rows.data());
+        EXPECT_EQ(gather.all().size(), n * row);
+        EXPECT_EQ(wrong(gather.all().data(), n * row, number), 0U) << n << " rows of " << row;
+      }
+    }
+  }
+}
+
+TEST_P(Transports, RowsToOwners) {
+  Exec const exec;
+  auto const count = static_cast<std::size_t>(world().count());
+  auto const rank = static_cast<std::size_t>(world().rank());
+  std::size_t const widths[] = {5, 1};
+  for (std::size_t const n : sizes) {
+    Block const own = world().block(n);
+    std::vector<Numbers> of;
+    std::vector<Numbers> got;
+    std::vector<ranks::RowsToOwners<Exec, Number>::Field> fields;
+    for (std::size_t const width : widths) {
+      of.emplace_back("made", n * width);
+      got.emplace_back("got", count * own.size() * width);
+      fields.push_back({of.back().data(), got.back().data(), width});
+    }
+    ranks::RowsToOwners<Exec, Number> give(exec, world(), n, fields, "test");
+    for (Number const salt : {7U, 1000U}) {
+      auto const number = [&](std::size_t from, std::size_t field, std::size_t i) {
+        return salt + static_cast<Number>(1000000 * from + 100000 * field + i);
+      };
+      for (std::size_t f = 0; f < of.size(); ++f) {
+        Kokkos::deep_copy(of[f], made(n * widths[f], [&](std::size_t i) { return number(rank, f, i); }));
+      }
+      give(exec);
+      for (std::size_t f = 0; f < of.size(); ++f) {
+        std::size_t const part = own.size() * widths[f];
+        EXPECT_EQ(wrong(got[f].data(), got[f].size(),
+                        [&](std::size_t i) { return number(i / part, f, own.begin * widths[f] + i % part); }),
+                  0U)
+            << n << " rows, field " << f;
+      }
+    }
+  }
+}
+
+// Of numbers whose sum depends on the order: the largest are the second rank's, and the third's take them away again.
+TEST_P(Transports, OrderedAllReduce) {
+  Exec const exec;
+  for (std::size_t const n : sizes) {
+    ranks::OrderedAllReduce<Exec, float> reduce(exec, world(), n, "test");
+    Kokkos::View<float*, Memory> const values("values", n);
+    auto const host = Kokkos::create_mirror_view(values);
+    for (std::size_t const salt : {0, 5}) {
+      auto const value = [&](std::size_t i, int rank) {
+        float const small = 1.0F + static_cast<float>((i + salt) % 97) / 128.0F + static_cast<float>(rank);
+        return rank == 1 ? 3e7F + small : rank == 2 ? -3e7F : small;
+      };
+      for (std::size_t i = 0; i < n; ++i) host(i) = value(i, world().rank());
+      Kokkos::deep_copy(values, host);
+      reduce(exec, values.data());
+      exec.fence();
+      Kokkos::deep_copy(host, values);
+      std::size_t others = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        float sum = value(i, 0);
+        for (int r = 1; r < world().count(); ++r) sum += value(i, r);
+        others += host(i) == sum ? 0 : 1;
+      }
+      EXPECT_EQ(others, 0U) << n;
+    }
+  }
+}
+
+TEST_P(Transports, Rotate) {
+  Exec const exec;
+  for (std::size_t const n : sizes) {
+    for (std::size_t const row : {1, 3, 64}) {
+      ranks::Rotate<Exec, Number, 2> rotate(exec, world(), n, row, "test");
+      Block const own = world().block(n);
+      Numbers const seen[] = {Numbers("seen", n * row), Numbers("seen", n * row)};
+      for (Number const salt : {7U, 1000U}) {
+        auto const number = [&](std::size_t f, std::size_t i) { return salt + static_cast<Number>(100000 * f + i); };
+        Numbers const fields[] = {
+            made(own.size() * row, [&](std::size_t i) { return number(0, own.begin * row + i); }),
+            made(own.size() * row, [&](std::size_t i) { return number(1, own.begin * row + i); })};
+        std::vector<int> order;
+        rotate(exec, {fields[0].data(), fields[1].data()}, [&](int rank, auto const& block) {
+          order.push_back(rank);
+          Block const rows = block_of(n, world().count(), rank);
+          for (std::size_t f = 0; f < 2 && rows.size() > 0; ++f) {  // enqueued, and read later
+            Kokkos::View<Number const*, Memory, Kokkos::MemoryUnmanaged> const from(block[f], rows.size() * row);
+            Kokkos::deep_copy(exec, Kokkos::subview(seen[f], std::pair(rows.begin * row, rows.end * row)), from);
+          }
+        });
+        exec.fence();
+        EXPECT_EQ(order.size(), static_cast<std::size_t>(world().count()));
+        for (std::size_t step = 0; step < order.size(); ++step) {
+          EXPECT_EQ(order[step], (world().rank() + static_cast<int>(step)) % world().count());
+        }
+        for (std::size_t f = 0; f < 2; ++f) {
+          EXPECT_EQ(wrong(seen[f].data(), n * row, [&](std::size_t i) { return number(f, i); }), 0U)
+              << n << " rows of " << row << ", field " << f;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Transports, PanelBroadcast) {
+  Exec const exec;
+  struct Sizes {
+    std::size_t m, n, k, most;
+  };
+  for (int down = 1; down <= world().count(); ++down) {
+    if (world().count() % down != 0) continue;
+    ranks::Grid const grid{down, world().count() / down};
+    for (auto const [m, n, k, most] : {Sizes{0, 3, 5, 2}, Sizes{4, 0, 5, 2}, Sizes{5, 4, 0, 2}, Sizes{1, 1, 1, 512},
+                                       Sizes{2, 3, 6, 512}, Sizes{10, 9, 40, 3}, Sizes{7, 13, 100, 512}}) {
+      ranks::PanelBroadcast<Exec, Number> broadcast(exec, world(), grid, m, n, k, most, "test");
+      ranks::Box const of_a = ranks::box_of({m, k}, Split::grid, grid, world());
+      ranks::Box const of_b = ranks::box_of({k, n}, Split::grid, grid, world());
+      std::size_t const rows = of_a.rows.size();
+      std::size_t const cols = of_b.cols.size();
+      std::size_t end = 0;
+      for (Block const& panel : broadcast.panels()) {
+        EXPECT_EQ(panel.begin, end);
+        EXPECT_TRUE(panel.size() > 0 && (panel.size() <= most || world().count() == 1));
+        end = panel.end;
+      }
+      EXPECT_EQ(end, k);
+      for (Number const salt : {7U, 1000U}) {
+        auto const element = [&](std::size_t matrix, std::size_t row, std::size_t col) {
+          return salt + static_cast<Number>(1000000 * matrix + 1000 * row + col);
+        };
+        auto const block = [&](std::size_t matrix, ranks::Box const& box) {
+          return made(box.size(), [&, matrix](std::size_t i) {
+            return element(matrix, box.rows.begin + i / box.cols.size(), box.cols.begin + i % box.cols.size());
+          });
+        };
+        Numbers const a = block(0, of_a);
+        Numbers const b = block(1, of_b);
+        Numbers const seen_a("seen", rows * k);
+        Numbers const seen_b("seen", k * cols);
+        std::size_t at = 0;
+        broadcast(exec, a.data(), b.data(), [&](std::size_t p, auto const& panel_a, auto const& panel_b) {
+          EXPECT_EQ(broadcast.panels()[p].begin, at);
+          at = broadcast.panels()[p].end;
+          EXPECT_EQ(panel_a.extent(0), rows);
+          EXPECT_EQ(panel_b.extent(1), cols);
+          auto const keep = [&](Numbers const& seen, auto const& panel, std::size_t row) {  // enqueued, and read later
+            std::size_t const first = broadcast.panels()[p].begin * row;
+            if (panel.size() == 0) return;
+            Kokkos::View<Number const*, Memory, Kokkos::MemoryUnmanaged> const from(panel.data(), panel.size());
+            Kokkos::deep_copy(exec, Kokkos::subview(seen, std::pair(first, first + panel.size())), from);
+          };
+          keep(seen_a, panel_a, rows);
+          keep(seen_b, panel_b, cols);
+        });
+        exec.fence();
+        EXPECT_EQ(at, k);
+        std::string const where = std::to_string(m) + " x " + std::to_string(k) + " x " + std::to_string(n) + " on " +
+                                  std::to_string(grid.down) + " x " + std::to_string(grid.across);
+        for (Block const& panel : broadcast.panels()) {
+          EXPECT_EQ(wrong(seen_a.data() + panel.begin * rows, rows * panel.size(),
+                          [&](std::size_t i) {
+                            return element(0, of_a.rows.begin + i / panel.size(), panel.begin + i % panel.size());
+                          }),
+                    0U)
+              << where;
+        }
+        EXPECT_EQ(wrong(seen_b.data(), k * cols,
+                        [&](std::size_t i) { return element(1, i / cols, of_b.cols.begin + i % cols); }),
+                  0U)
+            << where;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera
