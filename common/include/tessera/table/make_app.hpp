@@ -399,6 +399,7 @@ template <class Problem, class T>
     result.reference_bytes += count * reference_doubles<Problem> * static_cast<double>(sizeof(double));
   }
   result.output_shapes = outputs;
+  result.work = Problem::work(inputs, parameters, dtype_of<T>);
   return result;
 }
 
