@@ -1333,7 +1333,7 @@ TEST_F(Suite, roof) {
 TEST_F(Suite, mistakes) {
   expect_mistake(suite({}), "tessera: no command");
   expect_mistake(suite({"rum"}),
-                 "unknown command `rum` (there are list, run, compare, roof, help); did you mean `run`?");
+                 "unknown command `rum` (there are list, run, study, compare, limits, roof, help); did you mean `run`?");
   expect_mistake(suite({"run"}), "no mini-app after `tessera run`");
   expect_mistake(suite({"run", "--size", "3", "fake"}), "no mini-app after `tessera run`");
   expect_mistake(suite({"run", "fale"}), "unknown mini-app `fale` (there are fake, other); did you mean `fake`?");
