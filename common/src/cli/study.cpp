@@ -109,11 +109,6 @@ std::string short_size(std::size_t size) {
                                                    : std::to_string(size);
 }
 
-std::string long_size(std::size_t size) {
-  return size >= 1024 && std::has_single_bit(size) ? "2^" + std::to_string(std::bit_width(size) - 1)
-                                                   : std::to_string(size);
-}
-
 // "dot", "dot+3": of many names the first and how many more.
 std::string short_entry(std::string const& entry) {
   if (entry.size() <= 24) return entry;
@@ -239,7 +234,7 @@ std::vector<Step> steps_of(Study const& study) {
               step.apps = joined_with(app, ',');
               step.name = short_entry(app) + "-" + short_size(size) + (study.sizes_per_rank ? "-each" : "") + "-r" +
                           std::to_string(ranks);
-              step.arguments = {study.sizes_per_rank ? "--size-per-rank" : "--size", long_size(size)};
+              step.arguments = {study.sizes_per_rank ? "--size-per-rank" : "--size", size_text(size)};
               for (auto const& [option, entry] : {std::pair<std::string, std::string const&>{"--variant", variant},
                                                   {"--space", space},
                                                   {"--dtype", dtype}}) {
@@ -309,6 +304,11 @@ std::string quoted(std::string const& text) {
   std::string result = "'";
   for (char const letter : text) result += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
   return result + "'";
+}
+
+std::string size_text(std::size_t size) {
+  return size >= 1024 && std::has_single_bit(size) ? "2^" + std::to_string(std::bit_width(size) - 1)
+                                                   : std::to_string(size);
 }
 
 }  // namespace tessera::study

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdlib>
 #include <filesystem>
 
@@ -19,11 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 using study::quoted;
-
-std::string size_text(std::size_t size) {
-  return size >= 1024 && std::has_single_bit(size) ? "2^" + std::to_string(std::bit_width(size) - 1)
-                                                   : std::to_string(size);
-}
+using study::size_text;
 
 // The program as it was called. A launcher such as `./run` sets TESSERA_LAUNCHER to the way in which it is called
 // itself: then that, and the program's bare name.

@@ -178,7 +178,7 @@ struct Forecast {
   model::Predicted predicted;
 
   [[nodiscard]] std::string words() const {
-    return app + " " + format_size(size) + " " + std::string(name_of(dtype)) + " " + space;
+    return app + " " + size_text(size) + " " + std::string(name_of(dtype)) + " " + space;
   }
 };
 
@@ -582,7 +582,7 @@ std::string percent(double share) {
 }
 
 std::string size_or(model::Limit const& limit) {
-  return limit.never ? "never" : limit.least_each == 1 ? "1" : format_size(limit.least_each);
+  return limit.never ? "never" : limit.least_each == 1 ? "1" : size_text(limit.least_each);
 }
 
 }  // namespace
@@ -702,7 +702,7 @@ int run_limits(std::vector<App> const& apps, std::vector<std::string> const& wor
             << format_seconds(roofs.launch_and_fence_seconds) << ". A word between ranks takes "
             << format_seconds(link->word_seconds) << ", a rank's link moves "
             << format_number(link->bytes_per_second / 1e9) << " GB/s. Float, default parameters, weak scaling at "
-            << format_size(each) << " elements a rank.\n\n| mini-app | ranks exchange |";
+            << size_text(each) << " elements a rank.\n\n| mini-app | ranks exchange |";
   for (std::size_t const count : ranks) {
     std::cout << " " << count << " ranks: efficiency | bound by | elements a rank for 50% |";
   }

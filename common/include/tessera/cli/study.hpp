@@ -63,4 +63,7 @@ void set(Study& study, std::string_view key, std::string const& text, std::strin
 /// A word as a shell takes it, quoted if it must be.
 [[nodiscard]] std::string quoted(std::string const& text);
 
+/// "2^24", "1000": as an option takes it.
+[[nodiscard]] std::string size_text(std::size_t size);
+
 }  // namespace tessera::study
