@@ -1320,6 +1320,135 @@ TEST_F(Suite, words) {
 }
 
 // The A100 of Mojo GPU Puzzles, puzzle 16: its naive 2 x 2 product has 3 operations for 16 bytes.
+// In the place of a program: writes a report of what it was asked, or fails as the environment says.
+constexpr char const* stand_in = R"sh(#!/bin/bash
+cd "$(dirname "$0")"
+echo "$*" >>calls
+if [[ ${FAILS:-} && "$*" == *"$FAILS"* ]]; then echo "no memory" >&2; exit 3; fi
+if [[ ${KILLED_AT:-} && $(wc -l <calls) == "$KILLED_AT" ]]; then kill -TERM "$PPID"; sleep 0.2; exit 143; fi
+status=passed words="$*"
+if [[ ${WRONG:-} && "$*" == *"$WRONG"* ]]; then status=failed; fi
+printf '{"schema": "tessera-report/1", "input": [], "rows": [{"status": "%s"}],
+  "system": {"command": "tessera %s", "ranks": "%s", "finished": "now"}}' "$status" "$*" "${RANKS:-1}" >"${words##*--json }"
+[[ $status == passed ]]
+)sh";
+
+class StudyRun : public Suite {
+ protected:
+  StudyRun() {
+    std::ofstream(path("program")) << stand_in;
+    fs::permissions(path("program"), fs::perms::owner_all);
+    for (char const* name : {"FAILS", "KILLED_AT", "WRONG", "RANKS"}) ::unsetenv(name);
+  }
+  ~StudyRun() override {
+    for (char const* name : {"FAILS", "KILLED_AT", "WRONG", "RANKS"}) ::unsetenv(name);
+  }
+  // The study of two sizes, three times.
+  Result study(Names more = {}) {
+    Names words{"study",     "--preset", "sizes", "--apps",    "fake",      "--sizes",       "8,16",
+                "--repeats", "3",        "--out", path("out"), "--program", path("program"), "--run"};
+    words.insert(words.end(), more.begin(), more.end());
+    return suite(words);
+  }
+  std::size_t calls() const {
+    std::ifstream file(path("calls"));
+    return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(file), {}, '\n'));
+  }
+};
+
+TEST_F(StudyRun, what_is_done_is_not_done_again) {
+  Result result = study();
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_EQ(result.last_line(), "TESSERA study steps=6 done=6 before=0 failed=0 rows_failed=0");
+  EXPECT_TRUE(has(result.out, "tessera-plot " + path("out") + "/*.json --kind sizes"));
+  EXPECT_TRUE(fs::exists(path("out/fake-16-r1-3.json")));
+  EXPECT_EQ(study().last_line(), "TESSERA study steps=6 done=0 before=6 failed=0 rows_failed=0");
+  EXPECT_EQ(calls(), 6u);
+  // A part of a report, a run that did not end, other ranks, another command: done again, and what was there is kept.
+  std::ofstream(path("out/fake-8-r1-1.json")) << R"({"schema": "tessera-report/1")";
+  json report = json::parse(std::ifstream(path("out/fake-8-r1-2.json")));
+  report["system"]["finished"] = nullptr;
+  std::ofstream(path("out/fake-8-r1-2.json")) << report;
+  report["system"]["finished"] = "now";
+  report["system"]["ranks"] = "2";
+  std::ofstream(path("out/fake-8-r1-3.json")) << report;
+  fs::remove(path("out/fake-16-r1-1.json"));
+  result = study();
+  EXPECT_EQ(result.last_line(), "TESSERA study steps=6 done=4 before=2 failed=0 rows_failed=0");
+  for (std::string const why : {"the file is no report", "its run did not end", "the report is of another command"}) {
+    EXPECT_TRUE(has(result.out, "again, since " + why));
+  }
+  EXPECT_TRUE(fs::exists(path("out/older/fake-8-r1-3.1.json")));
+  result = study({"--options", "--samples 7"});
+  EXPECT_EQ(result.last_line(), "TESSERA study steps=6 done=6 before=0 failed=0 rows_failed=0");
+  EXPECT_EQ(calls(), 16u);
+  EXPECT_TRUE(fs::exists(path("out/older/fake-8-r1-3.2.json")));
+}
+
+TEST_F(StudyRun, a_step_that_fails_does_not_end_the_study) {
+  ::setenv("FAILS", "--size 8 ", 1);
+  ::setenv("WRONG", "fake-16-r1-2", 1);
+  Result const result = study();
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(result.last_line(), "TESSERA study steps=6 done=3 before=0 failed=3 rows_failed=1");
+  EXPECT_TRUE(has(result.out, "FAILED: it ended with 3: no memory"));
+  EXPECT_TRUE(has(result.out, "1 row FAILED"));
+  ::unsetenv("FAILS");
+  // What failed is tried again; a row that failed is a result, and is said again.
+  Result const again = study();
+  EXPECT_EQ(again.last_line(), "TESSERA study steps=6 done=3 before=3 failed=0 rows_failed=1");
+  EXPECT_EQ(again.code, 1);
+  ::setenv("RANKS", "3", 1);
+  EXPECT_TRUE(has(study({"--out", path("other")}).out, "FAILED: the report is of 3 ranks, not of 1"));
+}
+
+TEST_F(StudyRun, goes_on_after_a_kill) {
+  ::setenv("KILLED_AT", "3", 1);
+  Result const killed = study();
+  EXPECT_EQ(killed.code, 128 + SIGTERM);
+  EXPECT_EQ(killed.last_line(), "TESSERA study steps=6 done=2 before=0 failed=0 rows_failed=0");
+  EXPECT_TRUE(has(killed.out, "interrupted"));
+  EXPECT_EQ(calls(), 3u);
+  ::unsetenv("KILLED_AT");
+  EXPECT_EQ(study().last_line(), "TESSERA study steps=6 done=4 before=2 failed=0 rows_failed=0");
+}
+
+TEST_F(Suite, a_study_is_printed) {
+  Result const result = suite({"study", "--preset", "strong", "--apps", "fake,other", "--ranks", "1,2", "--variants",
+                               "good", "--sizes", "2^20", "--repeats", "2", "--out", path("a b")});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(has(result.out, "program run fake --size 2^20 --variant good --json '" + path("a b") +
+                                  "/fake-2p20-r1-good-1.json'\n"));
+  EXPECT_TRUE(has(result.out, "\nmpirun -n 2 program run other --size 2^20 --variant good --json "));
+  EXPECT_TRUE(has(result.out, "# study strong: 8 launches"));
+  EXPECT_TRUE(has(result.out, "# 0 of 8 are done"));
+  EXPECT_TRUE(has(result.out, "--kind strong"));
+  EXPECT_FALSE(fs::exists(path("a b")));
+}
+
+TEST_F(Suite, mistakes_of_a_study_are_found_before_it) {
+  Names const base{"study", "--run", "--out", path("out"), "--preset", "sizes", "--apps", "fake", "--sizes", "8"};
+  auto const with = [&](Names const& more) {
+    Names words = base;
+    words.insert(words.end(), more.begin(), more.end());
+    return suite(words);
+  };
+  expect_mistake(with({"--apps", "fale"}), "unknown mini-app `fale`");
+  expect_mistake(with({"--variants", "good,god"}), "unknown variant `god`");
+  expect_mistake(with({"--options", "--sample 3"}), "unknown option `--sample`");
+  expect_mistake(with({"--sizes", "2^63"}), "bad value `2^63` for --sizes");
+  expect_mistake(with({"--sizes-per-rank", "2^62", "--ranks", "4"}), "together more than 2^63 - 1");
+  expect_mistake(with({"--rank", "2"}),
+                 "unknown option `--rank` (not an option of tessera study); did you mean `--ranks` or");
+  expect_mistake(with({"--preset", "weak"}), "two studies");
+  expect_mistake(with({"--machine", path("none")}), "cannot take the machine from");
+  expect_mistake(with({path("none.json")}), "cannot read the study");
+  expect_mistake(suite({"study"}), "no study");
+  expect_mistake(suite({"study", "--preset"}), "no value for --preset");
+  expect_mistake(suite({"limits"}), "no machine or no link");
+  expect_mistake(suite({"limits", "--link", "1"}), "bad value `1` for --link");
+}
+
 TEST_F(Suite, roof) {
   Result const result = suite({"roof", "19.5e12,1555e9", "0.1875", "100"});
   EXPECT_EQ(result.code, 0);
@@ -1332,8 +1461,9 @@ TEST_F(Suite, roof) {
 
 TEST_F(Suite, mistakes) {
   expect_mistake(suite({}), "tessera: no command");
-  expect_mistake(suite({"rum"}),
-                 "unknown command `rum` (there are list, run, compare, roof, help); did you mean `run`?");
+  expect_mistake(
+      suite({"rum"}),
+      "unknown command `rum` (there are list, run, study, compare, limits, roof, help); did you mean `run`?");
   expect_mistake(suite({"run"}), "no mini-app after `tessera run`");
   expect_mistake(suite({"run", "--size", "3", "fake"}), "no mini-app after `tessera run`");
   expect_mistake(suite({"run", "fale"}), "unknown mini-app `fale` (there are fake, other); did you mean `fake`?");

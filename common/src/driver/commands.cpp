@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdlib>
 #include <filesystem>
-#include <string_view>
 
 #include <tessera/cli/nearest.hpp>
+#include <tessera/cli/study.hpp>
 #include <tessera/table/runtime.hpp>
 
 #include "../cli/option_table.hpp"
@@ -18,19 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Quotes `text` for a shell, if it needs that.
-std::string quoted(std::string const& text) {
-  std::string_view const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
-  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
-  std::string result = "'";
-  for (char const letter : text) result += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return result + "'";
-}
-
-std::string size_text(std::size_t size) {
-  return size >= 1024 && std::has_single_bit(size) ? "2^" + std::to_string(std::bit_width(size) - 1)
-                                                   : std::to_string(size);
-}
+using study::quoted;
+using study::size_text;
 
 // The program as it was called. A launcher such as `./run` sets TESSERA_LAUNCHER to the way in which it is called
 // itself: then that, and the program's bare name.

@@ -2,9 +2,6 @@
 
 #include "compare.hpp"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,12 +11,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <sstream>
 
 #include <tessera/cli/nearest.hpp>
 #include <tessera/core/types.hpp>
@@ -27,9 +22,8 @@
 #include <tessera/report/comparison.hpp>
 #include <tessera/report/table.hpp>
 
+#include "child.hpp"
 #include "interruption.hpp"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration): not every unistd.h declares it
 
 namespace tessera::comparison {
 
@@ -174,36 +168,14 @@ Launch launch(std::string const& program, Words arguments, std::string const& re
   arguments.insert(arguments.begin(), program);
   arguments.insert(arguments.end(), {"--json", report});
   std::string const complaints = report + ".stderr";
-  std::vector<char*> argv;
-  for (std::string& word : arguments) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t streams;
-  (void)::posix_spawn_file_actions_init(&streams);
-  (void)::posix_spawn_file_actions_addopen(&streams, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  (void)::posix_spawn_file_actions_addopen(&streams, STDERR_FILENO, complaints.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
-                                           0644);
-  pid_t child = -1;
-  int const error = ::posix_spawnp(&child, program.c_str(), &streams, nullptr, argv.data(), environ);
-  (void)::posix_spawn_file_actions_destroy(&streams);
-  if (error != 0) {
-    throw UserError("cannot start " + program + " (" + std::strerror(error) + "); name a program of Tessera's");
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  std::ostringstream said;
-  said << std::ifstream(complaints).rdbuf();
+  ChildEnd const end = run_child(arguments, "/dev/null", complaints);
   std::error_code ignored;
   fs::remove(complaints, ignored);
-  // 1 is a row that failed: that is in the report.
-  bool const ran = WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 1);
-  if (!ran || !fs::exists(report, ignored)) {
-    std::string text = said.str();
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    std::string const how = WIFEXITED(status) ? "it ended with " + std::to_string(WEXITSTATUS(status))
-                                              : "signal " + std::to_string(WTERMSIG(status)) + " ended it";
-    throw UserError("a launch of " + program + " failed (" + how + (text.empty() ? "" : ": " + text) +
-                    "); try it alone with these arguments");
+  if (!end.started) {
+    throw UserError("cannot start " + program + " (" + end.complaint + "); name a program of Tessera's");
+  }
+  if (!end.ran() || !fs::exists(report, ignored)) {
+    throw UserError("a launch of " + program + " failed (" + end.how() + "); try it alone with these arguments");
   }
   return read_launch(report);
 }

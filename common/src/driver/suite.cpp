@@ -22,6 +22,7 @@
 
 #include "compare.hpp"
 #include "session.hpp"
+#include "study.hpp"
 
 namespace tessera {
 
@@ -119,6 +120,8 @@ std::string suite_help() {
          "  tessera run all --digest            one screen instead of the tables\n"
          "  tessera run --sweep NAME [options]  the cases of a benchmark table; names in `tessera list`\n"
          "  tessera compare OLD NEW             reports of two builds: what became slower (tessera compare --help)\n"
+         "  tessera study --preset NAME         the launches of a study: strong, weak, sizes, variants; --run runs them\n"
+         "  tessera limits --machine FILE ...   where the mini-apps stop scaling, on paper\n"
          "  tessera roof PEAK,BANDWIDTH [X...]  the ridge of these roofs, and what they allow at X operations a byte\n"
          "  tessera --help | --version\n"
          "\n"
@@ -222,7 +225,8 @@ App const* app_of_sweep(std::vector<App> const& apps, std::vector<std::string> c
 
 int run_suite_command(std::vector<App> const& apps, std::vector<std::string> const& arguments,
                       std::string const& typed) {
-  if (arguments.empty()) throw UserError("no command (there are list, run, compare, roof, help); see tessera --help");
+  std::vector<std::string> const commands{"list", "run", "study", "compare", "limits", "roof", "help"};
+  if (arguments.empty()) throw UserError("no command (there are " + join(commands) + "); see tessera --help");
   std::string const& command = arguments[0];
   auto const expect_end = [&](std::size_t count) {
     if (arguments.size() > count) {
@@ -254,7 +258,9 @@ int run_suite_command(std::vector<App> const& apps, std::vector<std::string> con
     return 0;
   }
   if (command == "compare") return comparison::run_compare({arguments.begin() + 1, arguments.end()});
-  if (command != "run") throw UserError(unknown_name("command", command, {"list", "run", "compare", "roof", "help"}));
+  if (command == "study") return study::run_study(apps, {arguments.begin() + 1, arguments.end()}, typed);
+  if (command == "limits") return study::run_limits(apps, {arguments.begin() + 1, arguments.end()});
+  if (command != "run") throw UserError(unknown_name("command", command, commands));
   if (arguments.size() < 2 || arguments[1].starts_with('-')) {
     if (arguments.size() > 1 && (arguments[1] == "--help" || arguments[1] == "-h")) {
       std::cout << suite_help() << std::flush;

@@ -158,12 +158,13 @@ class FieldSource {
   }
 };
 
-/// Bytes that a case will need, known before anything is allocated.
+/// Bytes that a case will need, and its least work, known before anything is allocated.
 struct Footprint {
   double input_bytes = 0;
   double output_bytes = 0;
   double reference_bytes = 0;  ///< value, scale and offset of the output's elements, as far as the Problem has them
   std::vector<Shape> output_shapes = {};  ///< in the order of output_fields
+  Work work = {};
 };
 
 /// One mini-app: everything the driver needs.

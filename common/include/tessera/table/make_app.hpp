@@ -435,6 +435,7 @@ template <class Problem, class T>
     result.reference_bytes += count * reference_doubles<Problem> * static_cast<double>(sizeof(double));
   }
   result.output_shapes = outputs;
+  result.work = Problem::work(inputs, parameters, dtype_of<T>);
   return result;
 }
 

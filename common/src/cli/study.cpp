@@ -1,0 +1,314 @@
+#include <tessera/cli/study.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <limits>
+#include <ranges>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <tessera/cli/nearest.hpp>
+#include <tessera/cli/sizes.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::study {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Words = std::vector<std::string>;
+
+constexpr char const* schema = "tessera-study/1";
+constexpr std::size_t most_steps = 100000;
+constexpr std::size_t most_letters = 100;  // of a step's name: files have at most 255
+
+[[noreturn]] void bad(std::string const& where, std::string const& text, std::string const& why) {
+  throw UserError("bad value `" + text + "` for " + where + " (" + why + "); see tessera study --help");
+}
+
+std::size_t whole_number(std::string const& text, std::string const& where, std::size_t most) {
+  bool const digits =
+      !text.empty() && text.size() < 10 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  std::size_t const value = digits ? std::stoul(text) : 0;
+  if (value < 1 || value > most) bad(where, text, "not a whole number from 1 to " + std::to_string(most));
+  return value;
+}
+
+// Names, or names joined with `+`.
+Words entries(Words const& texts, std::string const& where) {
+  for (std::string const& text : texts) {
+    bool const plain = std::ranges::all_of(
+        text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '+'; });
+    if (!plain || text.empty() || text.front() == '+' || text.back() == '+' || text.find("++") != std::string::npos) {
+      bad(where, text, "names are letters, digits and _, joined with +");
+    }
+  }
+  return texts;
+}
+
+void set_entries(Study& study, std::string_view key, Words const& texts, std::string const& where) {
+  if (texts.empty()) throw UserError("nothing in " + where + " (it is an empty list); leave it out, or name something");
+  auto const one = [&] {
+    if (texts.size() != 1) throw UserError(where + " has " + std::to_string(texts.size()) + " values (it takes one)");
+    return texts.front();
+  };
+  if (key == "apps") {
+    study.apps = entries(texts, where);
+  } else if (key == "sizes" || key == "sizes_per_rank") {
+    study.sizes.clear();
+    study.sizes_per_rank = key == "sizes_per_rank";
+    for (std::string const& text : texts) {
+      try {
+        std::ranges::copy(parse_sizes(text), std::back_inserter(study.sizes));
+      } catch (UserError const&) {
+        bad(where, text, "no size: digits, k, M, G, 2^n up to 2^63 - 1, or A:B, which doubles");
+      }
+    }
+  } else if (key == "ranks") {
+    study.ranks.clear();
+    for (std::string const& text : texts) study.ranks.push_back(whole_number(text, where, 10000000));
+  } else if (key == "variants") {
+    study.variants = entries(texts, where);
+  } else if (key == "spaces") {
+    study.spaces = entries(texts, where);
+  } else if (key == "dtypes") {
+    study.dtypes = entries(texts, where);
+  } else if (key == "repeats") {
+    study.repeats = whole_number(one(), where, 1000);
+  } else if (key == "launcher") {
+    study.launcher = one();
+    (void)split_words(study.launcher, where);
+  } else if (key == "options") {
+    study.options = texts;
+    for (std::string const& word : texts) {
+      for (std::string const taken : {"--json", "--output", "--size", "--size-per-rank", "--variant", "--space",
+                                      "--dtype", "--save-machine", "--log", "--sweep", "--input", "--inputs"}) {
+        if (word == taken || word.starts_with(taken + "=")) {
+          bad(where, word, "the study says that, or it would be one file of many launches");
+        }
+      }
+    }
+  } else if (key == "name") {
+    study.name = entries({one()}, where).front();
+  } else {
+    throw UserError(unknown_name("key", key, keys()));
+  }
+}
+
+std::string joined_with(std::string const& entry, char letter) {
+  std::string text = entry;
+  std::ranges::replace(text, '+', letter);
+  return text;
+}
+
+std::string short_size(std::size_t size) {
+  return size >= 1024 && std::has_single_bit(size) ? "2p" + std::to_string(std::bit_width(size) - 1)
+                                                   : std::to_string(size);
+}
+
+// "dot", "dot+3": of many names the first and how many more.
+std::string short_entry(std::string const& entry) {
+  if (entry.size() <= 24) return entry;
+  return entry.substr(0, entry.find('+')) + "+" + std::to_string(std::ranges::count(entry, '+'));
+}
+
+Words launcher_of(Study const& study, std::size_t ranks) {
+  if (study.launcher.empty() && ranks == 1) return {};
+  Words words = split_words(study.launcher.empty() ? "mpirun -n {ranks}" : study.launcher, "launcher");
+  for (std::string& word : words) {
+    for (std::size_t at = 0; (at = word.find("{ranks}", at)) != std::string::npos;) {
+      word.replace(at, 7, std::to_string(ranks));
+    }
+  }
+  return words;
+}
+
+// One of each list: not said is one entry that says nothing.
+Words or_unsaid(Words const& list) { return list.empty() ? Words{""} : list; }
+
+}  // namespace
+
+std::vector<std::string> const& keys() {
+  static Words const all{"name",   "apps",   "sizes",   "sizes_per_rank", "ranks",   "variants",
+                         "spaces", "dtypes", "repeats", "options",        "launcher"};
+  return all;
+}
+
+std::vector<Preset> const& presets() {
+  static std::vector<Preset> const all{
+      {"strong", "the same size on 1, 2 and 4 ranks: dot, prefix_sum, conv2d and transpose, 2^26 elements"},
+      {"weak", "the same size a rank on 1, 2 and 4 ranks: 2^24 elements each"},
+      {"sizes", "map, dot, prefix_sum and softmax from 2^16 to 2^28 elements, all variants"},
+      {"variants", "all variants of every mini-app on 2^24 elements"}};
+  return all;
+}
+
+Study preset(std::string const& name) {
+  Study study;
+  study.name = name;
+  std::size_t const one = 1;
+  if (name == "strong" || name == "weak") {
+    study.apps = {"dot", "prefix_sum", "conv2d", "transpose"};
+    study.sizes_per_rank = name == "weak";
+    study.sizes = {name == "weak" ? one << 24 : one << 26};
+    study.ranks = {1, 2, 4};
+    study.variants = {"distributed"};
+  } else if (name == "sizes") {
+    study.apps = {"map", "dot", "prefix_sum", "softmax"};
+    study.sizes = {one << 16, one << 20, one << 24, one << 28};
+  } else if (name != "variants") {
+    Words names;
+    for (Preset const& known : presets()) names.emplace_back(known.name);
+    throw UserError(unknown_name("preset", name, names));
+  }
+  return study;
+}
+
+void set(Study& study, std::string_view key, std::string const& text, std::string const& where) {
+  if (key == "launcher") return set_entries(study, key, {text}, where);
+  if (key == "options") return set_entries(study, key, split_words(text, where), where);
+  set_entries(study, key, split_at_commas(text), where);
+}
+
+Study parse_study(std::string const& text, std::string const& path) {
+  auto const refuse = [&](std::string const& why) {
+    throw UserError("cannot use the study " + path + " (" + why + "); tessera study --help has an example");
+  };
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (Json::parse_error const& error) {
+    refuse("it is no JSON: byte " + std::to_string(error.byte));
+  }
+  if (!json.is_object()) refuse("it is no JSON object");
+  if (!json.contains("schema") || json["schema"] != schema) refuse("its schema is not " + std::string(schema));
+  Study study;
+  if (json.contains("sizes") && json.contains("sizes_per_rank")) refuse("it has both sizes and sizes_per_rank");
+  for (auto const& [key, value] : json.items()) {
+    if (key == "schema") continue;
+    if (std::ranges::find(keys(), key) == keys().end()) refuse(unknown_name("key", key, keys()));
+    std::string const where = key + " in " + path;
+    auto const text_of = [&](Json const& one) {
+      if (one.is_string()) return one.get<std::string>();
+      if (one.is_number_integer()) return one.dump();
+      throw UserError("bad value `" + one.dump() + "` for " + where + " (neither a text nor a whole number)");
+    };
+    if (value.is_array()) {
+      Words words;
+      for (Json const& one : value) words.push_back(text_of(one));
+      set_entries(study, key, words, where);
+    } else {
+      set(study, key, text_of(value), where);
+    }
+  }
+  if (study.name.empty()) refuse("it has no name");
+  return study;
+}
+
+std::vector<Step> steps_of(Study const& study) {
+  double const count =
+      static_cast<double>(study.apps.size() * study.sizes.size() * study.ranks.size() * study.repeats) *
+      static_cast<double>(or_unsaid(study.variants).size() * or_unsaid(study.spaces).size() *
+                          or_unsaid(study.dtypes).size());
+  if (count > static_cast<double>(most_steps)) {
+    throw UserError("the study has " + std::to_string(static_cast<std::size_t>(count)) + " launches (at most " +
+                    std::to_string(most_steps) + "); join names with +, or make several studies");
+  }
+  std::vector<Step> once;
+  for (std::string const& app : study.apps) {
+    for (std::size_t const size : study.sizes) {
+      for (std::size_t const ranks : study.ranks) {
+        if (study.sizes_per_rank && size > std::numeric_limits<std::int64_t>::max() / ranks) {
+          throw UserError("size " + std::to_string(size) + " on each of " + std::to_string(ranks) +
+                          " ranks (together more than 2^63 - 1 elements); choose a smaller size");
+        }
+        for (std::string const& variant : or_unsaid(study.variants)) {
+          for (std::string const& space : or_unsaid(study.spaces)) {
+            for (std::string const& dtype : or_unsaid(study.dtypes)) {
+              Step step;
+              step.ranks = ranks;
+              step.launcher = launcher_of(study, ranks);
+              step.apps = joined_with(app, ',');
+              step.name = short_entry(app) + "-" + short_size(size) + (study.sizes_per_rank ? "-each" : "") + "-r" +
+                          std::to_string(ranks);
+              step.arguments = {study.sizes_per_rank ? "--size-per-rank" : "--size", size_text(size)};
+              for (auto const& [option, entry] : {std::pair<std::string, std::string const&>{"--variant", variant},
+                                                  {"--space", space},
+                                                  {"--dtype", dtype}}) {
+                if (entry.empty()) continue;
+                step.name += "-" + short_entry(entry);
+                step.arguments.insert(step.arguments.end(), {option, joined_with(entry, ',')});
+              }
+              step.arguments.insert(step.arguments.end(), study.options.begin(), study.options.end());
+              if (step.name.size() > most_letters) step.name.resize(most_letters);
+              once.push_back(std::move(step));
+            }
+          }
+        }
+      }
+    }
+  }
+  std::set<std::string> names;
+  for (Step const& step : once) {
+    if (!names.insert(step.name).second) {
+      throw UserError("two steps of the study have the name " + step.name +
+                      " (an entry is there twice, or long ones begin alike); make several studies of them");
+    }
+  }
+  std::vector<Step> steps;
+  for (std::size_t repeat = 1; repeat <= study.repeats; ++repeat) {
+    for (Step step : once) {
+      step.repeat = repeat;
+      step.name += "-" + std::to_string(repeat);
+      steps.push_back(std::move(step));
+    }
+    std::ranges::reverse(once);
+  }
+  return steps;
+}
+
+std::vector<std::string> split_words(std::string_view text, std::string const& where) {
+  Words words;
+  std::string word;
+  bool inside = false;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char const letter = text[i];
+    if (quote != 0 && letter == quote) {
+      quote = 0;
+    } else if (quote == 0 && (letter == '\'' || letter == '"')) {
+      quote = letter;
+      inside = true;
+    } else if (letter == '\\' && quote != '\'' && i + 1 < text.size()) {
+      word += text[++i];
+      inside = true;
+    } else if (quote == 0 && std::isspace(static_cast<unsigned char>(letter)) != 0) {
+      if (inside) words.push_back(std::exchange(word, {}));
+      inside = false;
+    } else {
+      word += letter;
+      inside = true;
+    }
+  }
+  if (quote != 0) bad(where, std::string(text), std::string("a quote ") + quote + " is not closed");
+  if (inside) words.push_back(word);
+  return words;
+}
+
+std::string quoted(std::string const& text) {
+  std::string_view const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
+  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
+  std::string result = "'";
+  for (char const letter : text) result += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return result + "'";
+}
+
+std::string size_text(std::size_t size) {
+  return size >= 1024 && std::has_single_bit(size) ? "2^" + std::to_string(std::bit_width(size) - 1)
+                                                   : std::to_string(size);
+}
+
+}  // namespace tessera::study

@@ -1,0 +1,24 @@
+#pragma once
+// Programs that this one starts.
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+struct ChildEnd {
+  bool started = false;
+  int code = -1;          // its exit code; 128 + signal if one ended it
+  std::string complaint;  // what it wrote to stderr, without newlines at the end; or why it did not start
+
+  // 1 is a row that failed, which the report says.
+  [[nodiscard]] bool ran() const { return started && (code == 0 || code == 1); }
+  // "it ended with 2: bad value ..."
+  [[nodiscard]] std::string how() const;
+};
+
+// Starts words[0], found as a shell does, and waits for its end. Its stdout goes to the file `out`, its stderr to `errors`, which
+// is removed where nothing was said. A signal that ends this program, but for Ctrl-C, which reaches both, is handed on.
+[[nodiscard]] ChildEnd run_child(std::vector<std::string> words, std::string const& out, std::string const& errors);
+
+}  // namespace tessera

@@ -1,0 +1,732 @@
+// The command lines of `tessera study` and `tessera limits`, and the launches of a study.
+
+#include "study.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <tessera/cli/nearest.hpp>
+#include <tessera/cli/options.hpp>
+#include <tessera/cli/sizes.hpp>
+#include <tessera/cli/study.hpp>
+#include <tessera/measure/sampling.hpp>
+#include <tessera/ranks/ranks.hpp>
+#include <tessera/report/model.hpp>
+#include <tessera/report/table.hpp>
+#include <tessera/table/build_facts.hpp>
+#include <tessera/table/runtime.hpp>
+
+#include "child.hpp"
+#include "interruption.hpp"
+
+namespace tessera::study {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The command line
+// ---------------------------------------------------------------------------------------------------------------------
+
+// `--word VALUE` and `--word=VALUE`, words without a value, and what is neither.
+class Reader {
+ public:
+  Reader(Words const& words, std::string program, Words flags, Words valued)
+      : words_(words), program_(std::move(program)), flags_(std::move(flags)), valued_(std::move(valued)) {}
+
+  // False at the end. Then `option` is the option, or empty and `value` is a word that is none.
+  bool next() {
+    if (at_ == words_.size()) return false;
+    std::string word = words_[at_++];
+    option.clear();
+    value.clear();
+    if (!word.starts_with("-")) {
+      value = word;
+      return true;
+    }
+    std::size_t const equals = word.find('=');
+    bool const joined = equals != std::string::npos;
+    if (joined) {
+      value = word.substr(equals + 1);
+      word.resize(equals);
+    }
+    option = word;
+    if (std::ranges::find(flags_, word) != flags_.end() && !joined) return true;
+    if (std::ranges::find(valued_, word) == valued_.end()) {
+      Words known = flags_;
+      known.insert(known.end(), valued_.begin(), valued_.end());
+      for (std::string& name : known) name = name.substr(2);
+      throw UserError(
+          "unknown option `" + word + "` (not an option of " + program_ + "); " +
+          did_you_mean(word.substr(std::min<std::size_t>(2, word.size())), known, "see " + program_ + " --help", "--"));
+    }
+    if (!joined) {
+      if (at_ == words_.size()) {
+        throw UserError("no value for " + word + " (it needs one); see " + program_ + " --help");
+      }
+      value = words_[at_++];
+    }
+    return true;
+  }
+
+  std::string option;
+  std::string value;
+
+ private:
+  Words const& words_;
+  std::string program_;
+  Words flags_;
+  Words valued_;
+  std::size_t at_ = 0;
+};
+
+bool asks_for_help(Words const& words) {
+  return std::ranges::find(words, "--help") != words.end() || std::ranges::find(words, "-h") != words.end();
+}
+
+struct Arguments {
+  std::optional<Study> study;
+  bool run = false;
+  std::string folder;
+  std::string program;  // empty: this one
+  std::string machine;
+  model::Link link;
+};
+
+std::string text_of(std::string const& path) {
+  std::error_code error;
+  std::ifstream file(path);
+  if (fs::is_directory(path, error) || !file) {
+    throw UserError("cannot read the study " + path +
+                    " (there is no such file, or it cannot be read); give a file, or " + "--preset NAME");
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Arguments parse(Words const& words) {
+  Arguments result;
+  Words valued{"--preset", "--out", "--program", "--machine", "--link"};
+  for (std::string key : keys()) {
+    std::ranges::replace(key, '_', '-');
+    valued.push_back("--" + key);
+  }
+  Reader reader(words, "tessera study", {"--run"}, valued);
+  auto const take = [&](Study study) {
+    if (result.study) throw UserError("two studies (a file or a preset is one); give one of them");
+    result.study = std::move(study);
+  };
+  std::vector<std::pair<std::string, std::string>> changes;
+  while (reader.next()) {
+    if (reader.option.empty()) {
+      take(parse_study(text_of(reader.value), reader.value));
+    } else if (reader.option == "--preset") {
+      take(preset(reader.value));
+    } else if (reader.option == "--run") {
+      result.run = true;
+    } else if (reader.option == "--out") {
+      result.folder = reader.value;
+    } else if (reader.option == "--program") {
+      result.program = reader.value;
+    } else if (reader.option == "--machine") {
+      result.machine = reader.value;
+    } else if (reader.option == "--link") {
+      result.link = model::parse_link("--link", reader.value);
+    } else {
+      changes.emplace_back(reader.option, reader.value);
+    }
+  }
+  if (!result.study) {
+    throw UserError("no study (it is a file, or --preset NAME); see tessera study --help");
+  }
+  for (auto const& [option, value] : changes) {
+    std::string key = option.substr(2);
+    std::ranges::replace(key, '-', '_');
+    set(*result.study, key, value, option);
+  }
+  if (result.folder.empty()) result.folder = result.study->name;
+  return result;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What a step will do
+// ---------------------------------------------------------------------------------------------------------------------
+
+// A case of a step on a space, as the model sees it, and what came of it.
+struct Forecast {
+  std::string app;
+  std::string space;
+  DType dtype = DType::float32;
+  std::size_t size = 0;
+  model::Predicted predicted;
+
+  [[nodiscard]] std::string words() const {
+    return app + " " + size_text(size) + " " + std::string(name_of(dtype)) + " " + space;
+  }
+};
+
+std::vector<App const*> apps_of(std::vector<App> const& apps, std::string const& names) {
+  std::vector<App const*> found;
+  Words known;
+  for (App const& app : apps) known.emplace_back(app.info.name);
+  for (std::string const& name : names == "all" ? known : split_at_commas(names)) {
+    auto const at = std::ranges::find(known, name);
+    if (at == known.end()) throw UserError(unknown_name("mini-app", name, known, "this build has"));
+    found.push_back(&apps[static_cast<std::size_t>(at - known.begin())]);
+  }
+  return found;
+}
+
+model::ModelCase model_case(App const& app, DType dtype, std::size_t size, ParameterMap const& given) {
+  model::ModelCase c;
+  c.app = app.info.name;
+  c.dtype = dtype;
+  for (ParameterSpec const& spec : app.parameters) c.parameters[spec.name] = spec.default_value;
+  for (auto const& [name, value] : given) c.parameters[name] = value;
+  Footprint const footprint = app.footprint_of_size(dtype, size, c.parameters);
+  c.work = footprint.work;
+  c.output = footprint.output_shapes;
+  c.input = app.input_shapes(size, c.parameters);
+  return c;
+}
+
+using Machines = std::map<std::string, model::Machine>;
+
+// Reads the step's command line as the program will. Throws UserError for what is wrong with it.
+Options options_of(std::vector<App> const& apps, Step const& step) {
+  Command const command{"tessera run " + step.apps, apps_of(apps, step.apps), true};
+  Options options = parse_options(command, step.arguments);
+  if (command.apps.size() == 1) {
+    check_selection(*command.apps.front(), options, dtypes_of(*command.apps.front(), options));
+  }
+  if (options.sizes_per_rank) {
+    for (std::size_t& size : options.sizes) size *= step.ranks;
+  }
+  return options;
+}
+
+// Roofs that measure themselves are left out: they are no work of a case.
+std::vector<Forecast> forecasts_of(std::vector<App> const& apps, Step const& step, Machines const& machines,
+                                   model::Link const& link) {
+  std::vector<Forecast> forecasts;
+  Options const options = options_of(apps, step);
+  for (App const* const app : apps_of(apps, step.apps)) {
+    if (app->info.measures_roofs || (step.ranks > 1 && !app->distributed)) continue;
+    for (DType const dtype : dtypes_of(*app, options)) {
+      Words spaces;
+      for (Row const* const row : select_rows(*app, options, dtype)) {
+        if (std::ranges::find(spaces, row->space) == spaces.end()) spaces.push_back(row->space);
+      }
+      for (std::size_t const size : options.sizes) {
+        model::ModelCase const c = model_case(*app, dtype, size, options.parameters.front());
+        std::optional<model::Talk> const talk = model::talk_of(c, step.ranks);
+        if (!talk) continue;
+        for (std::string const& space : spaces) {
+          auto const machine = machines.find(space);
+          if (machine == machines.end()) continue;
+          forecasts.push_back({c.app, space, dtype, size,
+                               model::predict(c, *talk, step.ranks, machine->second, link, is_host_space(space))});
+        }
+      }
+    }
+  }
+  return forecasts;
+}
+
+constexpr std::size_t most_lines = 6;
+
+std::string before(std::vector<Forecast> const& forecasts) {
+  std::string text;
+  for (std::size_t i = 0; i < forecasts.size() && i < most_lines; ++i) {
+    text += "  predicted " + forecasts[i].words() + ": " + format_seconds(forecasts[i].predicted.seconds()) + " (" +
+            std::string(forecasts[i].predicted.bound()) + ")\n";
+  }
+  if (forecasts.size() > most_lines) {
+    text += "  predicted " + std::to_string(forecasts.size() - most_lines) + " more\n";
+  }
+  return text;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What a step did
+// ---------------------------------------------------------------------------------------------------------------------
+
+// A report, or why there is none to count on.
+struct Found {
+  Json report;
+  std::string why_not;  // empty: the step is done
+  bool there = false;   // a file is
+};
+
+// `same_build`: it must be of this program.
+Found look(std::string const& path, Step const& step, bool same_build) {
+  Found found;
+  std::ifstream file(path);
+  if (!file) {
+    found.why_not = "there is no report";
+    return found;
+  }
+  found.there = true;
+  found.report = Json::parse(file, nullptr, false);
+  Json const& report = found.report;
+  auto const text = [&](char const* part, std::string const& key) -> std::string {
+    if (!report.contains(part) || !report[part].is_object() || !report[part].contains(key)) return "";
+    return report[part][key].is_string() ? report[part][key].get<std::string>() : "";
+  };
+  std::string const asked = "tessera run " + step.apps + " " + join(step.arguments, " ") + " --json ";
+  if (report.is_discarded() || !report.is_object() || report.value("schema", Json()) != "tessera-report/1") {
+    found.why_not = "the file is no report";
+  } else if (!report.contains("rows") || !report["rows"].is_array() || text("system", "finished").empty()) {
+    found.why_not = "its run did not end";
+  } else if (!text("system", "command").starts_with(asked)) {
+    found.why_not = "the report is of another command";
+  } else if (text("system", "ranks") != std::to_string(step.ranks)) {
+    found.why_not = "the report is of " + text("system", "ranks") + " ranks, not of " + std::to_string(step.ranks) +
+                    ": the build has no MPI, or the launcher started something else";
+  } else if (same_build && (text("build", "git_commit") != build::git_commit ||
+                            text("build", "compiler") != build::compiler || text("build", "flags") != build::flags)) {
+    found.why_not = "the report is of another build";
+  }
+  return found;
+}
+
+std::size_t failed_rows(Json const& report) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      report["rows"], [](Json const& row) { return row.value("status", std::string()) == "failed"; }));
+}
+
+// The fastest verified row of each forecast, over what was predicted.
+struct Errors {
+  std::vector<std::pair<double, std::string>> ratios;
+
+  std::string add(std::vector<Forecast> const& forecasts, Json const& report) {
+    std::string text;
+    std::size_t lines = 0;
+    for (Forecast const& forecast : forecasts) {
+      double fastest = unknown;
+      std::string variant;
+      for (Json const& row : report["rows"]) {
+        Json const& of = report["input"][row["case"].get<std::size_t>()];
+        if (row["status"] != "passed" || !row["seconds"].is_number() || row["app"] != forecast.app ||
+            row["space"] != forecast.space || row["dtype"] != name_of(forecast.dtype) || of["size"] != forecast.size) {
+          continue;
+        }
+        double const seconds = row["seconds"].get<double>();
+        if (fastest <= seconds) continue;
+        fastest = seconds;
+        variant = row["variant"].get<std::string>();
+      }
+      if (std::isnan(fastest)) continue;
+      double const ratio = fastest / forecast.predicted.seconds();
+      ratios.emplace_back(ratio, forecast.words() + " " + variant);
+      if (++lines <= most_lines) {
+        text += "  measured  " + forecast.words() + ": " + format_seconds(fastest) + " by " + variant + ", " +
+                format_number(ratio) + " of the prediction\n";
+      }
+    }
+    return text;
+  }
+
+  [[nodiscard]] std::string summary() const {
+    if (ratios.empty()) return "";
+    auto sorted = ratios;
+    std::ranges::sort(sorted);
+    return "the fastest rows took " + format_number(sorted[sorted.size() / 2].first) +
+           " of what the model predicts (median of " + std::to_string(sorted.size()) + "), from " +
+           format_number(sorted.front().first) + " (" + sorted.front().second + ") to " +
+           format_number(sorted.back().first) + " (" + sorted.back().second + ")\n";
+  }
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// A study
+// ---------------------------------------------------------------------------------------------------------------------
+
+// Which pictures a study asks for.
+std::string kind_of(Study const& study) {
+  if (study.ranks.size() > 1) return study.sizes_per_rank ? "weak" : "strong";
+  return study.sizes.size() > 1 ? "sizes" : "shares";
+}
+
+class Runner {
+ public:
+  Runner(std::vector<App> const& apps, Arguments const& arguments, std::string const& typed)
+      : apps_(apps),
+        arguments_(arguments),
+        study_(*arguments.study),
+        own_(arguments.program.empty()),
+        steps_(steps_of(study_)),
+        folder_(arguments.folder) {
+    char const* const launcher = std::getenv("TESSERA_LAUNCHER");
+    shown_ = !own_ ? quoted(arguments.program)
+             : launcher == nullptr || *launcher == '\0'
+                 ? quoted(typed)
+                 : std::string(launcher) + " " + quoted(fs::path(typed).filename().string());
+    program_ = own_ ? own_program(typed) : arguments.program;
+    // Every mistake before the first launch. Another program may have other mini-apps.
+    if (own_) {
+      for (Step const& step : steps_) {
+        if (step.repeat == 1) (void)options_of(apps_, step);
+      }
+    }
+    if (!arguments.machine.empty()) machines_ = model::read_machines(arguments.machine);
+    if (ranks::world().count() > 1) {
+      throw UserError("tessera study on " + std::to_string(ranks::world().count()) +
+                      " ranks (it starts the ranks of its launches itself); start it as one process");
+    }
+  }
+
+  int print() {
+    std::cout << "# study " << study_.name << ": " << count(steps_.size(), "launch", "launches") << ", reports in "
+              << folder_ << "\nmkdir -p " << quoted(folder_) << "\n";
+    std::size_t done = 0;
+    for (Step const& step : steps_) {
+      bool const is_done = look(report_of(step), step, own_).why_not.empty();
+      if (is_done) ++done;
+      if (own_ && !machines_.empty()) {
+        std::istringstream lines(before(forecasts_of(apps_, step, machines_, arguments_.link)));
+        for (std::string line; std::getline(lines, line);) std::cout << "#" << line << "\n";
+      }
+      std::cout << (is_done ? "# done: " : "") << command_text(step) << "\n";
+    }
+    std::cout << "# " << done << " of " << steps_.size() << " are done; tessera study ... --run runs the others\n";
+    for (std::string const& line : look_at()) std::cout << "# " << line << "\n";
+    std::cout << std::flush;
+    return 0;
+  }
+
+  int run() {
+    std::error_code error;
+    fs::create_directories(folder_, error);
+    if (error) throw UserError("cannot write --out " + folder_ + " (" + error.message() + "); name another folder");
+    SignalGuard const guard;
+    measure_machine();
+    for (std::size_t i = 0; i < steps_.size() && !interrupted(); ++i) {
+      Step const& step = steps_[i];
+      std::string const of = std::to_string(i + 1) + " of " + std::to_string(steps_.size());
+      Found const old = look(report_of(step), step, own_);
+      std::vector<Forecast> forecasts;
+      if (own_) forecasts = forecasts_of(apps_, step, machines_, arguments_.link);
+      if (old.why_not.empty()) {
+        ++before_;
+        failed_rows_ += failed_rows(old.report);
+        (void)errors_.add(forecasts, old.report);
+        continue;
+      }
+      std::cout << of << ": " << command_text(step) << "\n";
+      if (old.there) put_aside(step, old.why_not);
+      std::cout << before(forecasts) << std::flush;
+      std::string const why = launch(step, forecasts);
+      if (interrupted()) break;
+      if (!why.empty()) {
+        ++failed_;
+        std::cout << "  FAILED: " << one_line(why) << std::endl;
+      }
+    }
+    return end();
+  }
+
+ private:
+  static std::string count(std::size_t n, char const* one, char const* many) {
+    return std::to_string(n) + " " + (n == 1 ? one : many);
+  }
+
+  // This program's file: where a launcher starts it, the folder may be another.
+  static std::string own_program(std::string const& typed) {
+    std::error_code error;
+    fs::path const path = fs::read_symlink("/proc/self/exe", error);
+    return error ? typed : path.string();
+  }
+
+  [[nodiscard]] std::string report_of(Step const& step) const {
+    return (fs::path(folder_) / (step.name + ".json")).string();
+  }
+
+  [[nodiscard]] Words words_of(Step const& step, std::string const& report) const {
+    Words words = step.launcher;
+    words.insert(words.end(), {program_, "run", step.apps});
+    words.insert(words.end(), step.arguments.begin(), step.arguments.end());
+    words.insert(words.end(), {"--json", report});
+    return words;
+  }
+
+  [[nodiscard]] std::string command_text(Step const& step) const {
+    std::string text;
+    for (std::string const& word : step.launcher) text += quoted(word) + " ";
+    text += shown_ + " run " + step.apps;
+    for (std::string const& word : step.arguments) text += " " + quoted(word);
+    return text + " --json " + quoted(report_of(step));
+  }
+
+  // Roofs, and the bandwidths of caches, for the model. Without roofline there is no prediction, and the study goes on.
+  void measure_machine() {
+    Words names;
+    for (App const& app : apps_) names.emplace_back(app.info.name);
+    if (!own_ || !machines_.empty() || std::ranges::find(names, "roofline") == names.end()) return;
+    Step step;
+    step.name = "machine/roofs";
+    step.apps = "roofline";
+    step.arguments = {"--variant", "copy", "--size", "2^12:2^24"};
+    for (auto const& [option, list] :
+         {std::pair<std::string, Words const&>{"--space", study_.spaces}, {"--dtype", study_.dtypes}}) {
+      if (list.empty()) continue;
+      std::string text = join(list, ",");
+      std::ranges::replace(text, '+', ',');
+      step.arguments.insert(step.arguments.end(), {option, text});
+    }
+    if (!study_.launcher.empty()) {
+      Study one = study_;
+      one.ranks = {1};
+      one.sizes_per_rank = false;
+      step.launcher = steps_of(one).front().launcher;
+    }
+    std::error_code ignored;
+    fs::create_directories(fs::path(folder_) / "machine", ignored);
+    if (!look(report_of(step), step, true).why_not.empty()) {
+      std::cout << "the machine: " << command_text(step) << std::endl;
+      std::string const why = launch(step, {});
+      if (interrupted()) return;
+      if (!why.empty()) {
+        std::cout << "  no predictions: " << one_line(why) << std::endl;
+        return;
+      }
+    }
+    machines_ = model::read_machines(report_of(step));
+  }
+
+  // What is there is somebody's hours of computing: it is kept.
+  void put_aside(Step const& step, std::string const& why) const {
+    std::error_code error;
+    fs::path const older = fs::path(folder_) / "older";
+    fs::create_directories(older, error);
+    fs::path target;
+    for (int i = 1; target.empty() || fs::exists(target); ++i) {
+      target = older / (step.name + "." + std::to_string(i) + ".json");
+    }
+    fs::rename(report_of(step), target, error);
+    std::cout << "  again, since " << why << (error ? "" : "; it is kept as " + target.string()) << "\n";
+  }
+
+  // Why it failed; empty: it is done.
+  std::string launch(Step const& step, std::vector<Forecast> const& forecasts) {
+    fs::path const base = fs::path(folder_) / step.name;
+    ChildEnd const end = run_child(words_of(step, report_of(step)), base.string() + ".txt", base.string() + ".stderr");
+    if (interrupted()) return "";
+    if (!end.ran()) return end.how();
+    Found const found = look(report_of(step), step, own_);
+    if (!found.why_not.empty()) return found.why_not + (end.complaint.empty() ? "" : ": " + end.complaint);
+    std::size_t const bad = failed_rows(found.report);
+    failed_rows_ += bad;
+    ++done_;
+    std::cout << errors_.add(forecasts, found.report);
+    if (bad > 0) std::cout << "  " << count(bad, "row", "rows") << " FAILED: see " << base.string() << ".txt\n";
+    std::cout << std::flush;
+    return "";
+  }
+
+  [[nodiscard]] Words look_at() const {
+    std::string const reports = quoted(folder_) + "/*.json";
+    return {
+        "pictures:  tessera-plot " + reports + " --kind " + kind_of(study_) + " -o " + quoted(folder_) + "/pictures",
+        "two builds: tessera compare " + quoted(folder_) + " FOLDER-OF-THE-OTHER"};
+  }
+
+  int end() {
+    if (interrupted()) {
+      std::cout << "interrupted; the same command goes on from there\n";
+    } else {
+      std::cout << errors_.summary();
+      for (std::string const& line : look_at()) std::cout << line << "\n";
+    }
+    std::cout << "TESSERA study steps=" << steps_.size() << " done=" << done_ << " before=" << before_
+              << " failed=" << failed_ << " rows_failed=" << failed_rows_ << std::endl;
+    if (interrupted()) return 128 + caught_signal();
+    return failed_ + failed_rows_ > 0 ? 1 : 0;
+  }
+
+  std::vector<App> const& apps_;
+  Arguments const& arguments_;
+  Study const& study_;
+  bool own_;  // the launches are of this program
+  std::vector<Step> steps_;
+  std::string folder_;
+  std::string shown_;
+  std::string program_;
+  Machines machines_;
+  Errors errors_;
+  std::size_t done_ = 0;
+  std::size_t before_ = 0;
+  std::size_t failed_ = 0;
+  std::size_t failed_rows_ = 0;
+};
+
+std::string percent(double share) {
+  return share > 0.995 ? "100%" : share < 0.01 ? "under 1%" : std::to_string(std::lround(100 * share)) + "%";
+}
+
+std::string size_or(model::Limit const& limit) {
+  return limit.never ? "never" : limit.least_each == 1 ? "1" : size_text(limit.least_each);
+}
+
+}  // namespace
+
+std::string study_help() {
+  std::string text =
+      "tessera study: the launches that it takes to see how rows depend on sizes, ranks, variants or spaces\n"
+      "\n"
+      "usage\n"
+      "  tessera study FILE.json            print the commands\n"
+      "  tessera study --preset NAME        those of a study that needs no file\n"
+      "  tessera study ... --run            run them; what is done is not done again\n"
+      "\n"
+      "presets\n";
+  for (Preset const& known : presets()) {
+    text +=
+        "  " + std::string(known.name) + std::string(10 - known.name.size(), ' ') + std::string(known.summary) + "\n";
+  }
+  text +=
+      "\n"
+      "options\n"
+      "  --out DIR              where the reports go (default: the study's name)\n"
+      "  --launcher TEXT        starts the ranks, e.g. \"srun -n {ranks}\" (default: mpirun -n {ranks}, and nothing for one)\n"
+      "  --apps, --sizes, --sizes-per-rank, --ranks, --variants, --spaces, --dtypes a,b\n"
+      "                         each entry is a launch of its own; a+b is one launch of both\n"
+      "  --repeats N            launches of each (default 5), in turns forwards and backwards\n"
+      "  --options TEXT         more options of every launch\n"
+      "  --name NAME            another name\n"
+      "  --machine FILE         roofs for predictions, of a report or of --save-machine (default: --run measures them)\n"
+      "  --link SECONDS,BYTES   between ranks, for predictions: of a word, and a second\n"
+      "  --program PATH         the tessera of another build; without predictions\n"
+      "\n"
+      "a study file\n"
+      "  {\"schema\": \"tessera-study/1\", \"name\": \"mine\", \"apps\": [\"dot\", \"prefix_sum\"],\n"
+      "   \"sizes\": \"2^20:2^26\", \"ranks\": [1, 2, 4], \"variants\": [\"distributed\"], \"repeats\": 5,\n"
+      "   \"options\": [\"--samples\", \"20\"], \"launcher\": \"srun -n {ranks} --gpu-bind=none\"}\n"
+      "\n"
+      "exit codes\n"
+      "  0  all is done and every row verified, 1  a step or a row failed, 2  a mistake and nothing ran,\n"
+      "  128 + signal  interrupted\n";
+  return text;
+}
+
+std::string limits_help() {
+  return "tessera limits: where the mini-apps stop scaling, on paper, as a table in Markdown\n"
+         "\n"
+         "usage\n"
+         "  tessera limits --machine FILE --link SECONDS,BYTES\n"
+         "\n"
+         "options\n"
+         "  --machine FILE         roofs of a rank: of a report, or of --save-machine\n"
+         "  --link SECONDS,BYTES   of a rank to the others: of a word, and a second\n"
+         "  --space NAME           of the machine (default: its only one, or the GPU's)\n"
+         "  --ranks N,N            (default 1000,100000)\n"
+         "  --size-per-rank N      of the weak scaling (default 2^28)\n"
+         "  --apps a,b             (default: all that run on several ranks)\n";
+}
+
+int run_study(std::vector<App> const& apps, std::vector<std::string> const& words, std::string const& typed) {
+  if (asks_for_help(words)) {
+    std::cout << study_help() << std::flush;
+    return 0;
+  }
+  Arguments const arguments = parse(words);
+  Runner runner(apps, arguments, typed);
+  return arguments.run ? runner.run() : runner.print();
+}
+
+int run_limits(std::vector<App> const& apps, std::vector<std::string> const& words) {
+  if (asks_for_help(words)) {
+    std::cout << limits_help() << std::flush;
+    return 0;
+  }
+  std::string file, space, names = "all";
+  std::optional<model::Link> link;
+  std::vector<std::size_t> ranks{1000, 100000};
+  std::size_t each = std::size_t{1} << 28;
+  Reader reader(words, "tessera limits", {},
+                {"--machine", "--link", "--space", "--ranks", "--size-per-rank", "--apps"});
+  while (reader.next()) {
+    if (reader.option.empty()) {
+      throw UserError("unexpected argument `" + reader.value +
+                      "` (tessera limits has options only); see tessera limits --help");
+    }
+    if (reader.option == "--machine") file = reader.value;
+    if (reader.option == "--link") link = model::parse_link("--link", reader.value);
+    if (reader.option == "--space") space = reader.value;
+    if (reader.option == "--ranks") ranks = parse_sizes(reader.value, "ranks");
+    if (reader.option == "--size-per-rank") each = parse_sizes(reader.value, "size-per-rank").front();
+    if (reader.option == "--apps") names = reader.value;
+  }
+  if (file.empty() || !link) {
+    throw UserError("no machine or no link (the table is made from both); see tessera limits --help");
+  }
+  for (std::size_t const count : ranks) {
+    if (count < 2 || count > 10000000 || each < 1 || each > (std::size_t{1} << 36)) {
+      throw UserError(
+          "bad value for --ranks or --size-per-rank (2 to 10^7 ranks, 1 to 2^36 elements each); see tessera limits --help");
+    }
+  }
+  Machines const machines = model::read_machines(file);
+  if (space.empty() && !machines.empty()) {
+    auto const gpu = std::ranges::find_if(machines, [](auto const& one) { return !is_host_space(one.first); });
+    space = gpu != machines.end() ? gpu->first : machines.begin()->first;
+  }
+  auto const machine = machines.find(space);
+  if (machine == machines.end()) {
+    Words known;
+    for (auto const& [name, ignored] : machines) known.push_back(name);
+    throw UserError(unknown_name("space", space, known, file + " has"));
+  }
+  Roofs const& roofs = machine->second.roofs;
+  std::cout << "A rank is a " << machine->second.device << " (" << space << "): copy "
+            << format_number(roofs.copy_bytes_per_second / 1e9) << " GB/s, float peak "
+            << format_number(roofs.peak(DType::float32) / 1e9) << " GFLOP/s, a launch "
+            << format_seconds(roofs.launch_seconds) << ", with its fence "
+            << format_seconds(roofs.launch_and_fence_seconds) << ". A word between ranks takes "
+            << format_seconds(link->word_seconds) << ", a rank's link moves "
+            << format_number(link->bytes_per_second / 1e9) << " GB/s. Float, default parameters, weak scaling at "
+            << size_text(each) << " elements a rank.\n\n| mini-app | ranks exchange |";
+  for (std::size_t const count : ranks) {
+    std::cout << " " << count << " ranks: efficiency | bound by | elements a rank for 50% |";
+  }
+  std::cout << "\n|---|---|";
+  for (std::size_t i = 0; i < ranks.size(); ++i) std::cout << "---:|---|---:|";
+  std::cout << "\n";
+  for (App const* const app : apps_of(apps, names)) {
+    if (!app->distributed) continue;
+    std::string line;
+    for (std::size_t const count : ranks) {
+      std::optional<model::Limit> const limit =
+          model::limit_of([&](std::size_t size) { return model_case(*app, DType::float32, size, {}); }, count, each,
+                          machine->second, *link);
+      if (!limit) break;
+      bool const few = limit->working_ranks < static_cast<double>(count);
+      if (line.empty()) line = "| " + limit->app + " | " + std::string(limit->by) + " |";
+      line += " " + percent(limit->weak_efficiency) + " | " +
+              (few ? "rows: " + format_number(limit->working_ranks) + " ranks work" : std::string(limit->bound)) +
+              " | " + size_or(*limit) + " |";
+    }
+    if (!line.empty()) std::cout << line << "\n";
+  }
+  std::cout << std::flush;
+  return 0;
+}
+
+}  // namespace tessera::study

@@ -1,0 +1,163 @@
+// The model that says a time before the run: its parts by hand, and what it says of ranks held against a run on two GPUs.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <tessera/core/types.hpp>
+#include <tessera/report/model.hpp>
+
+namespace tessera::model {
+namespace {
+
+using nlohmann::json;
+
+std::string const results = std::string(TESSERA_SOURCE_DIR) + "/common/results/";
+
+Machine machine() {
+  Machine result;
+  result.roofs.copy_bytes_per_second = 1e12;
+  result.roofs.peak_operations_per_second = {1e13, 5e12, 1e13};
+  result.roofs.launch_seconds = 4e-6;
+  result.roofs.launch_and_fence_seconds = 9e-6;
+  result.levels = {{1e6, 8e12}, {1e7, 4e12}};
+  return result;
+}
+
+ModelCase dot(std::size_t n) {
+  double const size = static_cast<double>(n);
+  return {"dot", DType::float32, {.bytes = 8 * size, .flops = 2 * size}, {{n}, {n}}, {{}}, {}};
+}
+
+TEST(Model, one_rank_is_the_roof_and_a_launch) {
+  Talk const alone = *talk_of(dot(1 << 30), 1);
+  EXPECT_EQ(alone.words, 0);
+  Predicted const large = predict(dot(1 << 30), alone, 1, machine(), {}, false);
+  EXPECT_DOUBLE_EQ(large.moving, 8.0 * (1 << 30) / 1e12);
+  EXPECT_DOUBLE_EQ(large.seconds(), large.moving + 4e-6);
+  EXPECT_EQ(large.bound(), "memory");
+  // What fits into a cache takes that one's bandwidth.
+  EXPECT_DOUBLE_EQ(predict(dot(125000), alone, 1, machine(), {}, false).moving, 1e6 / 8e12);
+  EXPECT_DOUBLE_EQ(predict(dot(125001), alone, 1, machine(), {}, false).moving, 8.0 * 125001 / 4e12);
+  EXPECT_EQ(predict(dot(1000), alone, 1, machine(), {}, false).bound(), "launches");
+  ModelCase heavy = dot(1 << 20);
+  heavy.work.flops = 1e12;
+  EXPECT_EQ(predict(heavy, alone, 1, machine(), {}, false).bound(), "arithmetic");
+  EXPECT_DOUBLE_EQ(predict(heavy, alone, 1, machine(), {}, false).seconds(), 0.1 + 4e-6);
+}
+
+TEST(Model, ranks_take_a_share_and_speak) {
+  Link const link{2e-6, 1e10};
+  Talk const talk = *talk_of(dot(std::size_t{1} << 30), 1024);
+  EXPECT_DOUBLE_EQ(talk.share, 1.0 / 1024);
+  EXPECT_EQ(talk.words, 10);  // an all-gather in rounds
+  Predicted const many = predict(dot(std::size_t{1} << 30), talk, 1024, machine(), link, false);
+  EXPECT_DOUBLE_EQ(many.moving, 8.0 * (1 << 20) / 4e12);
+  EXPECT_DOUBLE_EQ(many.launching, 2 * 4e-6 + 5e-6);
+  EXPECT_DOUBLE_EQ(many.talking, 10 * 2e-6 + 4 * 1023 / 1e10);
+  // On a host all bytes go through one memory.
+  EXPECT_DOUBLE_EQ(predict(dot(1 << 30), talk, 1024, machine(), link, true).moving, 8.0 * (1 << 30) / 1e12);
+  // Five rows are work for five ranks.
+  ModelCase rows{"softmax", DType::float32, {8e9, 0}, {{5, 200000000}}, {{5, 200000000}}, {}};
+  EXPECT_DOUBLE_EQ(talk_of(rows, 4)->share, 0.4);
+  EXPECT_DOUBLE_EQ(talk_of(rows, 100)->share, 0.2);
+  EXPECT_FALSE(talk_of({"no_such_app", DType::float32, {}, {}, {}, {}}, 2));
+}
+
+TEST(Model, where_scaling_stops) {
+  Link const link{2e-6, 1e10};
+  Machine plain = machine();
+  plain.levels.clear();
+  auto const limit = [&](std::size_t ranks) {
+    return *limit_of([](std::size_t n) { return dot(n); }, ranks, 1 << 28, plain, link);
+  };
+  Limit const thousand = limit(1000);
+  EXPECT_FALSE(thousand.never);
+  EXPECT_GT(thousand.weak_efficiency, 0.9);
+  // Half the time is 8 n / 1e12 = 13 us + words: 10 of 2 us, and 4 bytes of each of the others.
+  double const others = 13e-6 + 20e-6 + 4 * 999 / 1e10;
+  std::size_t expected = 1;
+  while (static_cast<double>(8 * expected) / 1e12 < others) expected *= 2;
+  EXPECT_EQ(thousand.least_each, expected);
+  EXPECT_GT(limit(100000).least_each, thousand.least_each);
+  EXPECT_LT(limit(100000).weak_efficiency, thousand.weak_efficiency);
+}
+
+// Bytes, messages and launches of the variants `distributed` as two GPUs counted them.
+TEST(Model, what_ranks_say_is_what_a_run_on_two_gpus_counted) {
+  std::set<std::string> seen;
+  for (std::string const name : {"two-2p28-each", "two-2p28-each-bulk", "two-2p20-2p24"}) {
+    json const report = json::parse(std::ifstream(results + "nvidia-h200-x2-2026-11-22/" + name + ".json"));
+    for (json const& row : report["rows"]) {
+      if (row["status"] != "passed") continue;
+      json const& of = report["input"].at(row["case"].get<std::size_t>());
+      ModelCase c{row["app"], DType::float32, {row["bytes"], row["flops"]}, {}, {}, {}};
+      // The report's objects are read in the order of their names, which is not that of the fields.
+      auto const shapes = [&](json const& fields, std::vector<std::string> const& order) {
+        std::vector<Shape> result;
+        for (std::string const& field : order) result.push_back(fields.at(field));
+        return result;
+      };
+      std::string const& app = c.app;
+      std::vector<std::string> order;
+      for (auto const& [field, ignored] : of["input_shapes"].items()) order.push_back(field);
+      if (app == "attention") order = {"q", "k", "v"};
+      if (app == "conv2d") order = {"in", "k"};
+      if (app == "bias_add") order = {"x", "bias"};
+      if (app == "layernorm") order = {"x", "gamma", "beta"};
+      if (app.starts_with("layernorm_linear")) order = {"x", "gamma", "beta", "w", "bias"};
+      if (app == "layernorm_linear_backward") order.back() = "grad_y";
+      c.input = shapes(of["input_shapes"], order);
+      for (auto const& [field, shape] : of["output_shapes"].items()) c.output.push_back(shape);
+      for (auto const& [key, value] : of["parameters"].items()) {
+        if (value.is_number_integer()) c.parameters[key] = value.get<std::int64_t>();
+      }
+      Talk const talk = *talk_of(c, 2);
+      SCOPED_TRACE(app + " in " + name);
+      seen.insert(app);
+      EXPECT_EQ(talk.all_messages, row["ranks"]["messages"].get<double>());
+      double const bytes = row["ranks"]["bytes_sent"];
+      // Which elements partition moves depends on the data, by little.
+      EXPECT_NEAR(talk.all_bytes, bytes, app == "partition" ? 5e-3 * bytes : 0);
+      EXPECT_LE(talk.bytes, std::max(talk.all_bytes, 1.0));
+      double launches = 0;
+      for (json const& kernel : row["kernels"]) launches += kernel["launches"].get<double>();
+      EXPECT_NEAR(talk.launches, launches, app == "layernorm_linear_backward" ? 1 : 0);  // 6 where k is not split
+    }
+  }
+  EXPECT_EQ(seen.size(), 26u);
+}
+
+TEST(Model, machines_are_read_from_reports) {
+  auto const two = read_machines(results + "nvidia-h200-x2-2026-11-22/two-2p28-each.json");
+  // The roofs of two ranks are added up in their report; of a rank they are half.
+  EXPECT_NEAR(two.at("cuda").roofs.copy_bytes_per_second, 4.2e12, 0.1e12);
+  auto const cpu = read_machines(results + "intel-xeon-2-2026-11-22/all.json");
+  std::vector<Level> const& levels = cpu.at("openmp").levels;
+  ASSERT_EQ(levels.size(), 3u);  // 2^16, 2^20 and 2^24 elements
+  EXPECT_EQ(levels.front().bytes, 2.0 * 65536 * 4);
+  EXPECT_GT(levels.front().bytes_per_second, levels.back().bytes_per_second);
+  for (std::string const file : {"none.json", "README.md"}) {
+    EXPECT_THROW((void)read_machines(results + "../schemas/" + file), UserError);
+  }
+  EXPECT_THROW((void)read_machines(std::string(TESSERA_SOURCE_DIR) + "/README.md"), UserError);
+}
+
+TEST(Model, links) {
+  Link const link = parse_link("--link", "2e-6,25e9");
+  EXPECT_EQ(link.word_seconds, 2e-6);
+  EXPECT_EQ(link.bytes_per_second, 25e9);
+  for (std::string const bad : {"", "1", "1,", ",1", "1,2,3", "-1,2", "1,x", "nan,1", "1,inf"}) {
+    EXPECT_THROW((void)parse_link("--link", bad), UserError) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::model
