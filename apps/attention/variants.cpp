@@ -20,14 +20,16 @@ namespace tessera::attention {
 VariantRows stored_scores();
 VariantRows composed();
 VariantRows query_by_query();
+VariantRows any_length();
+VariantRows fixed_length();
 VariantRows fused_online();
 VariantRows split_sequence();
 VariantRows kernels();
 VariantRows distributed();
 
 App app() {
-  return make_app<Attention>(
-      {stored_scores(), composed(), query_by_query(), fused_online(), split_sequence(), kernels(), distributed()});
+  return make_app<Attention>({stored_scores(), composed(), query_by_query(), any_length(), fixed_length(),
+                              fused_online(), split_sequence(), kernels(), distributed()});
 }
 
 std::vector<ParameterSpec> Attention::parameters() {

@@ -16,12 +16,14 @@ VariantRows direct();
 VariantRows single_team();
 VariantRows scratch_halo();
 VariantRows zero_padded();
+VariantRows async_halo();
+VariantRows loader_threads();
 VariantRows register_window();
 VariantRows distributed();
 
 App app() {
-  return make_app<Conv1d>(
-      {plain(), direct(), single_team(), scratch_halo(), zero_padded(), register_window(), distributed()});
+  return make_app<Conv1d>({plain(), direct(), single_team(), scratch_halo(), zero_padded(), async_halo(),
+                           loader_threads(), register_window(), distributed()});
 }
 
 std::vector<ParameterSpec> Conv1d::parameters() {
@@ -33,7 +35,7 @@ std::vector<ParameterSpec> Conv1d::parameters() {
        .minimum = 1,
        .shapes_generated = true},
       {.name = "tile",
-       .help = "elements of a tile (scratch_halo, zero_padded, register_window); 0: the variant's choice",
+       .help = "elements of a tile (all team variants but single_team, register_window); 0: the variant's choice",
        .default_value = std::int64_t{0},
        .choices = {},
        .minimum = 0,

@@ -16,11 +16,12 @@ namespace tessera::map_3d {
 
 VariantRows mdrange();
 VariantRows padded();
+VariantRows padded_memory();
 VariantRows nested();
 VariantRows vector();
 VariantRows distributed();
 
-App app() { return make_app<Map3d>({mdrange(), padded(), nested(), vector(), distributed()}); }
+App app() { return make_app<Map3d>({mdrange(), padded(), padded_memory(), nested(), vector(), distributed()}); }
 
 std::vector<ParameterSpec> Map3d::parameters() {
   return {

@@ -20,6 +20,7 @@ namespace tessera::softmax {
 VariantRows three_pass();
 VariantRows online();
 VariantRows tree();
+VariantRows tree_pairs();
 VariantRows team_per_row();
 VariantRows lanes_per_row();
 VariantRows buffer_reduction();
@@ -28,8 +29,8 @@ VariantRows register_columns();
 VariantRows distributed();
 
 App app() {
-  return make_app<Softmax>({three_pass(), online(), tree(), team_per_row(), lanes_per_row(), buffer_reduction(),
-                            columns(), register_columns(), distributed()});
+  return make_app<Softmax>({three_pass(), online(), tree(), tree_pairs(), team_per_row(), lanes_per_row(),
+                            buffer_reduction(), columns(), register_columns(), distributed()});
 }
 
 std::vector<ParameterSpec> Softmax::parameters() {

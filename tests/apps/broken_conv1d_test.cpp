@@ -1,9 +1,23 @@
-// Wrong convolutions, each by a mistake that windows invite. All are one kernel with one thing left out.
+// Wrong convolutions, each by a mistake that windows invite. All are one kernel with one thing left out. And the kernel
+// with two windows, under teams that run their threads in the worst order.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "broken_rows.hpp"
 
+#include "adversarial_league.hpp"
+#include "adversarial_team.hpp"
+#include "guarded_array.hpp"
+
+#include "../../apps/conv1d/pipelined_windows.hpp"
 #include "../../apps/conv1d/problem.hpp"
 
+#include <tessera/collective/async_copy.hpp>
 #include <tessera/collective/team/halo_tile.hpp>
 
 namespace tessera::conv1d {
@@ -158,6 +172,145 @@ TEST(BrokenConv1d, DropsLastChunk) {
 }
 TEST(BrokenConv1d, NotStarted) { testing::expect_caught<Conv1d, Broken<Mistake::not_started>>(100, with(4), "[0]"); }
 
+// A team of `threads`, of which `loaders` only load, in one scratch, the arrays just before memory that cannot be read.
+struct Pipeline {
+  int threads;
+  int loaders;
+  int tile;
+  int tiles_of_chunk;
+  std::size_t n;
+  int taps;
+};
+
+// Outputs that are wrong, over all orders of the threads. `Member` is a thread of the team.
+template <class Kernel, class T, class Member = test::LeagueMember>
+std::size_t wrong_outputs(Pipeline const& of) {
+  test::GuardedArray<T> of_a(of.n);
+  test::GuardedArray<T> of_k(static_cast<std::size_t>(of.taps));
+  test::GuardedArray<T> of_out(of.n);
+  T* const a = of_a.last(of.n);
+  T* const k = of_k.last(static_cast<std::size_t>(of.taps));
+  for (std::size_t i = 0; i < of.n; ++i) a[i] = static_cast<T>(i * 7 % 13 + 1);
+  for (int j = 0; j < of.taps; ++j) k[j] = static_cast<T>(j * 5 % 11 + 1);
+  test::AdversarialTeam team(of.threads);
+  kernels::Chunks const chunks = {
+      .n = of.n,
+      .size = static_cast<std::size_t>(of.tile * of.tiles_of_chunk),
+      .count = static_cast<int>(tiles_of(of.n, static_cast<std::size_t>(of.tile * of.tiles_of_chunk)))};
+  std::vector<char> scratch(Kernel::scratch_bytes(of.tile, of.taps) + 64);
+  std::size_t wrong = 0;
+  for (test::Order const order : test::all_orders) {
+    T* const out = of_out.last(of.n);
+    std::fill(out, out + of.n, T(-77));
+    std::fill(scratch.begin(), scratch.end(), static_cast<char>(-1));  // NaN, once: the next team finds the last one's
+    Kernel const kernel{a, k, out, chunks, of.taps, of.tile, of.loaders};
+    std::optional<std::string> const error = team.run(order, 1, [&](test::AdversarialTeam::Member const& member) {
+      for (int rank = 0; rank < chunks.count; ++rank) {
+        kernel(Member(member, rank, scratch.data(), static_cast<int>(scratch.size())));
+      }
+    });
+    EXPECT_EQ(error.value_or(""), "");
+    EXPECT_TRUE(of_out.untouched());
+    for (std::size_t i = 0; i < of.n; ++i) {
+      Accumulator<T> sum = 0;
+      for (std::size_t j = 0; j < static_cast<std::size_t>(of.taps) && i + j < of.n; ++j)
+        sum += product(a[i + j], k[j]);
+      if (out[i] != static_cast<T>(sum)) ++wrong;
+    }
+  }
+  return wrong;
+}
+
+using collective::Arrival;
+using Early = collective::EmulatedCopies<Arrival::at_once>;
+using Late = collective::EmulatedCopies<Arrival::at_wait>;
+template <class T, class Copies, class Space = test::AdversarialSpace>
+using Windows = PipelinedWindows<Space, T, Copies, collective::pack_width<T>>;
+
+// Around the edges of tiles and chunks: tiles that are no packs, more taps than a tile or the array has, short ends.
+template <class Copies, class T>
+void expect_right() {
+  for (auto const& [threads, loaders] : {std::pair{1, 0}, {4, 0}, {2, 1}, {4, 1}, {5, 3}}) {
+    for (int const tile : {1, 7, 8, 32}) {
+      for (int const tiles_of_chunk : {1, 3}) {
+        for (std::size_t const n : {1, 8, 31, 101}) {
+          for (int const taps : {1, 4, 13, 40}) {
+            Pipeline const of{threads, loaders, tile, tiles_of_chunk, n, taps};
+            EXPECT_EQ((wrong_outputs<Windows<T, Copies>, T>(of)), 0u)
+                << loaders << " of " << threads << " threads load, " << tiles_of_chunk << " tiles of " << tile << ", "
+                << n << " elements, " << taps << " taps";
+          }
+        }
+      }
+    }
+  }
+}
+TEST(PipelinedWindows, RightInAnyOrder) {
+  expect_right<Early, float>();
+  expect_right<Late, float>();
+  expect_right<Late, double>();
+  expect_right<Late, std::int32_t>();
+  expect_right<collective::HardwareCopies, float>();
+}
+
+// A thread that goes past barrier number `missing` of its team.
+template <int missing>
+class Hasty : public test::LeagueMember {
+ public:
+  using test::LeagueMember::LeagueMember;
+  KOKKOS_FUNCTION void team_barrier() const {
+    if (passed_++ != missing) test::LeagueMember::team_barrier();
+  }
+
+ private:
+  mutable int passed_ = 0;
+};
+template <int missing>
+struct HastySpace : test::AdversarialSpace {};
+
+}  // namespace
+}  // namespace tessera::conv1d
+
+template <int missing, class... Properties>
+class Kokkos::TeamPolicy<tessera::conv1d::HastySpace<missing>, Properties...> {
+ public:
+  using member_type = tessera::conv1d::Hasty<missing>;
+};
+
+namespace tessera::conv1d {
+namespace {
+
+constexpr Pipeline with_roles{.threads = 3, .loaders = 1, .tile = 8, .tiles_of_chunk = 3, .n = 48, .taps = 5};
+constexpr Pipeline without_roles{.threads = 3, .loaders = 0, .tile = 8, .tiles_of_chunk = 3, .n = 48, .taps = 5};
+
+template <int missing>
+void expect_barrier_needed() {
+  using Kernel = Windows<float, Early, HastySpace<missing>>;
+  EXPECT_GT((wrong_outputs<Kernel, float, Hasty<missing>>(with_roles)), 0u);
+  EXPECT_GT((wrong_outputs<Kernel, float, Hasty<missing>>(without_roles)), 0u);
+}
+// Each of a team's barriers: behind the first window, the second and third, and before the next team has the scratch. (The
+// last tile of an even number lies in the other window than the next team's first one.)
+TEST(BrokenConv1d, PipelineWithoutABarrier) {
+  EXPECT_EQ((wrong_outputs<Windows<float, Early, HastySpace<-1>>, float, Hasty<-1>>(with_roles)), 0u);
+  expect_barrier_needed<0>();
+  expect_barrier_needed<1>();
+  expect_barrier_needed<2>();
+  expect_barrier_needed<3>();
+}
+
+// Leaves the barrier before its last copies have arrived.
+struct WaitsTooLittle : Late {
+  template <int N>
+  KOKKOS_FUNCTION void wait() const {
+    Late::wait<N + 1>();
+  }
+};
+TEST(BrokenConv1d, PipelineWaitsTooLittle) {
+  EXPECT_GT((wrong_outputs<Windows<float, WaitsTooLittle>, float>(with_roles)), 0u);
+  EXPECT_GT((wrong_outputs<Windows<float, WaitsTooLittle>, float>(without_roles)), 0u);
+}
+
 // Zeros past the end are no answer for an infinite tap: the variant says so, and the guarded ones give the right one.
 TEST(Conv1d, ZerosAreNotForInfiniteTaps) {
   App const all = app();
@@ -170,7 +323,8 @@ TEST(Conv1d, ZerosAreNotForInfiniteTaps) {
       EXPECT_TRUE(outcome.starts_with("skipped: ") && outcome.find("k[2]") != std::string::npos) << outcome;
       ++skipped;
     } else {
-      EXPECT_EQ(outcome, "") << testing::name_of(all, row);
+      bool const without_copies = row.info.name == "async_halo" && outcome.starts_with("skipped: ");
+      EXPECT_TRUE(outcome.empty() || without_copies) << testing::name_of(all, row) << ": " << outcome;
     }
   }
   EXPECT_GT(skipped, 0);

@@ -108,6 +108,19 @@ struct WrongGuard {
   };
 };
 
+// Memory without padding, read as if its rows were padded to 8.
+struct ForgottenPitch {
+  static constexpr VariantInfo info{.name = "forgotten_pitch", .summary = "rows as far apart as padded ones"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<Map3d, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<Map3d, Exec, T> const& in, OutputOn<Map3d, Exec, T> const& out) const {
+      std::size_t const planes = in.a.extent(0), rows = in.a.extent(1), cols = in.a.extent(2);
+      add_at<Exec, T>(exec, in, out, {rows, (cols + 7) / 8 * 8, cols, rows, planes, none, none});
+    }
+  };
+};
+
 // 3 x 5 x 7.
 ParameterMap const uneven{{"planes", std::int64_t{3}}, {"rows", std::int64_t{5}}};
 
@@ -118,6 +131,7 @@ TEST(BrokenMap3d, UnguardedPlanes) {
   testing::expect_caught<Map3d, UnguardedPlanes>(12, small, "past the end");
 }
 TEST(BrokenMap3d, UnguardedColumns) { testing::expect_caught<Map3d, UnguardedColumns>(105, uneven, "past the end"); }
+TEST(BrokenMap3d, ForgottenPitch) { testing::expect_caught<Map3d, ForgottenPitch>(105, uneven, "past the end"); }
 TEST(BrokenMap3d, WrongGuard) { testing::expect_caught<Map3d, WrongGuard>(105, uneven, "first"); }
 
 TEST(Map3dShapes, Examples) {

@@ -1,0 +1,65 @@
+/// \file
+/// any_length with the extents in the Views' types: the compiler knows 16, 32 or 64 keys of 16 elements, as the book's
+/// kernels do, and can unroll all loops. Any other shape is skipped. The kernel is query_team.hpp.
+
+#include <string>
+#include <type_traits>
+
+#include "../problem.hpp"
+#include "../query_team.hpp"
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::attention {
+
+struct FixedLength {
+  static constexpr VariantInfo info{
+      .name = "fixed_length",
+      .level = Level::team,
+      .summary = "any_length with 16, 32 or 64 keys of 16 elements as compile-time extents"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<Attention, Exec, T> const& in)
+        : threads_(threads_of_query<Exec, T>(exec, in)), keys_(static_cast<double>(in.k.extent(0))) {
+      std::size_t const keys = in.k.extent(0);
+      if (in.k.extent(1) != dim || (keys != 16 && keys != 32 && keys != 64)) {
+        throw Skip(std::to_string(keys) + " keys of " + std::to_string(in.k.extent(1)) +
+                   " elements (compiled for 16, 32 and 64 keys of 16); use --variant any_length");
+      }
+    }
+
+    void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& in,
+                    OutputOn<Attention, Exec, T> const& to) const {
+      switch (in.k.extent(0)) {
+        case 16: return attend<16>(exec, in, to);
+        case 32: return attend<32>(exec, in, to);
+        default: return attend<64>(exec, in, to);
+      }
+    }
+
+    /// A chain of all keys in the sum of weights, and another in that of weighted values.
+    [[nodiscard]] double rounding_steps() const { return 2 * keys_ + 8; }
+
+   private:
+    static constexpr std::size_t dim = 16;
+
+    template <std::size_t keys>
+    void attend(Exec const& exec, InputOn<Attention, Exec, T> const& in, OutputOn<Attention, Exec, T> const& to) const {
+      using Keys = MatrixOf<T const[keys][dim], Exec>;
+      std::size_t const queries = in.q.extent(0);
+      attend_by_teams("tessera::attention::fixed_length::mean", exec, threads_,
+                      MatrixOf<T const* [dim], Exec>(in.q.data(), queries), Keys(in.k.data()), Keys(in.v.data()),
+                      MatrixOf<T* [dim], Exec>(to.out.data(), queries), static_cast<T>(in.parameters.scale));
+    }
+
+    int threads_;
+    double keys_;
+  };
+};
+
+VariantRows fixed_length() { return rows<Attention, FixedLength>(); }
+
+}  // namespace tessera::attention

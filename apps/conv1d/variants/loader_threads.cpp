@@ -1,0 +1,50 @@
+/// \file
+/// Threads with different tasks: a quarter of a team only loads, the next tile with its halo, while the others make the
+/// outputs of this one. They meet once a tile, at the team's barrier. The kernel is pipelined_windows.hpp.
+
+#include <algorithm>
+#include <string>
+
+#include "../pipelined_windows.hpp"
+#include "../problem.hpp"
+
+#include <tessera/kernels/team_shape.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::conv1d {
+
+struct LoaderThreads {
+  static constexpr VariantInfo info{
+      .name = "loader_threads",
+      .level = Level::team,
+      .summary = "some threads of a team load the next tile, the others multiply this one"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan : public PipelinedPlan<Exec, T> {
+   public:
+    Plan(Exec const& exec, InputOn<Conv1d, Exec, T> const& input) : Plan(exec, input, threads_of(exec, input)) {}
+
+    [[nodiscard]] std::string note() const { return note_; }
+
+   private:
+    Plan(Exec const& exec, InputOn<Conv1d, Exec, T> const& input, int threads)
+        : PipelinedPlan<Exec, T>("tessera::conv1d::loader_threads::sum", exec, input, threads, loaders_of(threads)),
+          note_(threads == 1
+                    ? "one thread does both"
+                    : std::to_string(loaders_of(threads)) + " of " + std::to_string(threads) + " threads load") {}
+
+    /// A host's default is one thread, which cannot have two tasks.
+    [[nodiscard]] static int threads_of(Exec const& exec, InputOn<Conv1d, Exec, T> const& input) {
+      int const threads = kernels::team_size(exec, input.parameters.team);
+      return input.parameters.team > 0 || is_gpu<Exec> ? threads : std::min(2, exec.concurrency());
+    }
+    /// Whole warps of a GPU's default, so that none has both tasks.
+    [[nodiscard]] static int loaders_of(int threads) { return threads == 1 ? 0 : std::max(1, threads / 4); }
+
+    std::string note_;
+  };
+};
+
+VariantRows loader_threads() { return rows<Conv1d, LoaderThreads>(); }
+
+}  // namespace tessera::conv1d

@@ -1,0 +1,38 @@
+/// \file
+/// `tree` with neighbours first: a level writes where it reads, and so has two barriers (collective/team/fold_pairs.hpp). The
+/// plan is tree_plan.hpp.
+
+#include <type_traits>
+
+#include "../problem.hpp"
+#include "../tree_plan.hpp"
+
+#include <tessera/collective/team/fold_pairs.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::softmax {
+
+struct TreePairs {
+  static constexpr VariantInfo info{.name = "tree_pairs",
+                                    .level = Level::team,
+                                    .summary = "the same, neighbours first: read, barrier, write, barrier"};
+
+  struct Fold {
+    template <class Team, class Values, class Op>
+    KOKKOS_FUNCTION void operator()(Team const& team, Values const& values, int n, Op const& op) const {
+      team::fold_pairs(team, values, n, op);
+    }
+  };
+
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  class Plan : public TreePlan<Exec, T, Fold> {
+   public:
+    Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input)
+        : TreePlan<Exec, T, Fold>("tessera::softmax::tree_pairs::groups", exec, input) {}
+  };
+};
+
+VariantRows tree_pairs() { return rows<Softmax, TreePairs>(); }
+
+}  // namespace tessera::softmax
