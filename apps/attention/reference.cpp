@@ -35,6 +35,7 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/host_threads.hpp>
 #include <tessera/verify/grid.hpp>
 
 namespace tessera::attention {
@@ -74,11 +75,13 @@ class Oracle {
         v_grid_(verify::grid_of(v, n * d)) {
     // Some keys at a time, so that a cache line of a column is written once.
     constexpr std::size_t keys = 16;
-    for (std::size_t first = 0; first < n; first += keys) {
-      for (std::size_t c = 0; c < d; ++c) {
-        for (std::size_t j = first; j < std::min(n, first + keys); ++j) turned_[c * n + j] = k[j * d + c];
+    for_blocks(n, keys * 64, [&](std::size_t, std::size_t begin, std::size_t end) {
+      for (std::size_t first = begin; first < end; first += keys) {
+        for (std::size_t c = 0; c < d; ++c) {
+          for (std::size_t j = first; j < std::min(end, first + keys); ++j) turned_[c * n + j] = k[j * d + c];
+        }
       }
-    }
+    });
     for (std::size_t j = 0; j < n; ++j) {
       for (std::size_t c = 0; c < d; ++c) {
         lowest_[c] = std::min(lowest_[c], static_cast<double>(v[j * d + c]));
@@ -89,21 +92,20 @@ class Oracle {
       lowest_value_ = *std::min_element(lowest_.begin(), lowest_.end());
       highest_value_ = *std::max_element(highest_.begin(), highest_.end());
     }
-    weights_.score.resize(n);
-    weights_.magnitude.resize(n);
   }
 
   // One query: its row of the result, with bounds.
-  void answer(T const* q, double* value, double* bound_scale, double* offset) {
-    weigh(q);
+  void answer(T const* q, double* value, double* bound_scale, double* offset) const {
+    Weights<T> weights;
+    weigh(q, weights);
     std::vector<W> sum(d_);
     std::vector<W> magnitude(d_);
     std::vector<W> uncertain(d_);
-    std::vector<bool> unknown(d_, weights_.may_overflow);
+    std::vector<bool> unknown(d_, weights.may_overflow);
     W error = 0;  // E
     for (std::size_t j = 0; j < n_; ++j) {
-      W const p = weights_.score[j];
-      W const pe = p * weights_.magnitude[j];
+      W const p = weights.score[j];
+      W const pe = p * weights.magnitude[j];
       error += pe;
       T const* const row = v_ + j * d_;
       for (std::size_t c = 0; c < d_; ++c) {
@@ -127,7 +129,7 @@ class Oracle {
       double const moved =
           error < W(0.5) ? static_cast<double>((uncertain[c] + std::abs(sum[c]) * error) / (1 - error)) : infinity;
       offset[c] = std::min(moved, range) + denormals * std::max(std::abs(highest_[c]), std::abs(lowest_[c]));
-      if (sums_are_exact()) {
+      if (sums_are_exact(weights)) {
         bound_scale[c] = 0;
         offset[c] += 2 * unit_roundoff(dtype_of<T>) * std::abs(value[c]);
       }
@@ -137,26 +139,26 @@ class Oracle {
   }
 
  private:
-  [[nodiscard]] bool sums_are_exact() const {
+  [[nodiscard]] bool sums_are_exact(Weights<T> const& weights) const {
     double const unit = unit_roundoff(dtype_of<T>);
-    bool const power_of_two = weights_.ones > 0 && std::exp2(std::round(std::log2(weights_.ones))) == weights_.ones;
-    return weights_.exact && power_of_two && weights_.ones * unit <= 1 && lowest_value_ > 0 &&
-           v_grid_.holds<T>(weights_.ones * highest_value_) && weights_.rest <= 0x1p-24 * unit &&
-           weights_.rest * highest_value_ <= 0x1p-24 * unit * v_grid_.spacing();
+    bool const power_of_two = weights.ones > 0 && std::exp2(std::round(std::log2(weights.ones))) == weights.ones;
+    return weights.exact && power_of_two && weights.ones * unit <= 1 && lowest_value_ > 0 &&
+           v_grid_.holds<T>(weights.ones * highest_value_) && weights.rest <= 0x1p-24 * unit &&
+           weights.rest * highest_value_ <= 0x1p-24 * unit * v_grid_.spacing();
   }
 
-  void weigh(T const* q) {
+  void weigh(T const* q, Weights<T>& weights) const {
     W const u = static_cast<W>(unit_roundoff(dtype_of<T>));
-    W* const score = weights_.score.data();
-    W* const magnitude = weights_.magnitude.data();
-    std::fill(score, score + n_, W(0));
-    std::fill(magnitude, magnitude + n_, W(0));
+    weights.score.resize(n_);
+    weights.magnitude.resize(n_);
+    W* const score = weights.score.data();
+    W* const magnitude = weights.magnitude.data();
     constexpr W most = static_cast<W>(std::numeric_limits<T>::max());
     W const size = std::abs(static_cast<W>(scale_));
-    weights_.may_overflow = false;
+    weights.may_overflow = false;
     for (std::size_t c = 0; c < d_; ++c) {
       W const factor = q[c];
-      if (std::isfinite(factor) && std::abs(factor) * size > most) weights_.may_overflow = true;
+      if (std::isfinite(factor) && std::abs(factor) * size > most) weights.may_overflow = true;
       T const* const column = &turned_[c * n_];
       for (std::size_t j = 0; j < n_; ++j) {
         W const product = factor * column[j];
@@ -166,7 +168,7 @@ class Oracle {
     }
     W largest = -std::numeric_limits<W>::infinity();
     for (std::size_t j = 0; j < n_; ++j) {
-      if (std::isfinite(magnitude[j]) && magnitude[j] * std::max(size, W(1)) > most) weights_.may_overflow = true;
+      if (std::isfinite(magnitude[j]) && magnitude[j] * std::max(size, W(1)) > most) weights.may_overflow = true;
       score[j] *= static_cast<W>(scale_);
       if (std::isnan(score[j]) || score[j] > largest) largest = score[j];
       if (std::isnan(largest)) break;
@@ -176,22 +178,22 @@ class Oracle {
     verify::Grid factor;
     factor.add(scale_);
     int exponent = 0;
-    weights_.exact =
+    weights.exact =
         std::abs(std::frexp(scale_, &exponent)) == 0.5 &&
         verify::grid_of(q, d_).times(k_grid_).times(factor).template holds<T>(static_cast<double>(2 * widest * size));
-    weights_.ones = weights_.rest = 0;
+    weights.ones = weights.rest = 0;
     W total = 0;
     for (std::size_t j = 0; j < n_; ++j) {
       W const below = score[j] - largest;  // NaN where all are -infinity, or one is +infinity
       score[j] = std::exp(below);
       total += score[j];
       if (below == 0) {
-        ++weights_.ones;
+        ++weights.ones;
       } else {
-        weights_.rest += static_cast<double>(score[j]);
+        weights.rest += static_cast<double>(score[j]);
       }
       W error = (static_cast<W>(d_ + 1) * size * magnitude[j] + std::abs(below) + 4) * u;
-      if (weights_.exact) error = below == 0 ? W(0) : 4 * u;
+      if (weights.exact) error = below == 0 ? W(0) : 4 * u;
       // Of a weight that is 0 nothing can be lost but what the denormals allow.
       magnitude[j] = score[j] == 0 ? W(0) : std::expm1(std::min(error, W(700)));
     }
@@ -209,7 +211,6 @@ class Oracle {
   verify::Grid v_grid_;
   double lowest_value_ = 0;
   double highest_value_ = 0;
-  Weights<T> weights_;
 };
 
 }  // namespace
@@ -226,10 +227,11 @@ std::vector<ExpectedField> Attention::reference(Input<T, Kokkos::HostSpace> cons
                     .offset = std::vector<double>(queries * d),
                     .each_sees_all = true};
   if (n > 0 && d > 0) {
-    Oracle<T> oracle(input.k.data(), input.v.data(), n, d, input.parameters.scale);
-    for (std::size_t b = 0; b < queries; ++b) {
+    Oracle<T> const oracle(input.k.data(), input.v.data(), n, d, input.parameters.scale);
+    // Queries have nothing to do with each other: each is a serial loop, several run side by side.
+    for_blocks(queries, 1, [&](std::size_t b, std::size_t, std::size_t) {
       oracle.answer(input.q.data() + b * d, &out.value[b * d], &out.scale[b * d], &out.offset[b * d]);
-    }
+    });
   }
   return list_of(std::move(out));
 }

@@ -33,6 +33,7 @@ struct Conv1d {
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
+  static constexpr int exact_reference_doubles = 1;
 
   /// a [n], k [taps].
   template <class T, class Memory>

@@ -22,6 +22,7 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/host_threads.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 
@@ -31,32 +32,45 @@ template <class T>
 std::vector<ExpectedField> Conv1d::reference(Input<T, Kokkos::HostSpace> const& input) {
   std::size_t const n = input.a.extent(0);
   std::size_t const taps = input.k.extent(0);
-  ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = std::vector<double>(n)};
-  double most = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    std::size_t const count = std::min(taps, n - i);
-    if constexpr (std::is_integral_v<T>) {
-      std::uint32_t sum = 0;
-      for (std::size_t j = 0; j < count; ++j) {
-        sum += static_cast<std::uint32_t>(input.a(i + j)) * static_cast<std::uint32_t>(input.k(j));
+  ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}};
+  // Parts of the result have nothing to do with each other: each is a serial loop, several run side by side. There is a
+  // scale in the second sweep, for those that need one.
+  constexpr std::size_t part = 1 << 16;
+  std::vector<double> most(blocks_in(n, part));
+  auto const sweep = [&] {
+    for_blocks(n, part, [&](std::size_t p, std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        std::size_t const count = std::min(taps, n - i);
+        if constexpr (std::is_integral_v<T>) {
+          std::uint32_t sum = 0;
+          for (std::size_t j = 0; j < count; ++j) {
+            sum += static_cast<std::uint32_t>(input.a(i + j)) * static_cast<std::uint32_t>(input.k(j));
+          }
+          out.value[i] = static_cast<double>(static_cast<std::int32_t>(sum));
+        } else {
+          verify::ExactSum sum;
+          double magnitude = 0;
+          for (std::size_t j = 0; j < count; ++j) {
+            auto const a = static_cast<double>(input.a(i + j));
+            auto const k = static_cast<double>(input.k(j));
+            sum.add_product_of(input.a(i + j), input.k(j));
+            if (std::isfinite(a) && std::isfinite(k)) magnitude += std::abs(a * k);
+          }
+          most[p] = std::max(most[p], magnitude);
+          out.value[i] = sum.value();
+          if (out.scale.empty()) continue;
+          bool const may_overflow = !(magnitude <= static_cast<double>(std::numeric_limits<T>::max()));
+          out.scale[i] = may_overflow ? std::numeric_limits<double>::infinity() : magnitude;
+        }
       }
-      out.value[i] = static_cast<double>(static_cast<std::int32_t>(sum));
-    } else {
-      verify::ExactSum sum;
-      double magnitude = 0;
-      for (std::size_t j = 0; j < count; ++j) {
-        auto const a = static_cast<double>(input.a(i + j));
-        auto const k = static_cast<double>(input.k(j));
-        sum.add_product_of(input.a(i + j), input.k(j));
-        if (std::isfinite(a) && std::isfinite(k)) magnitude += std::abs(a * k);
-      }
-      most = std::max(most, magnitude);
-      bool const may_overflow = !(magnitude <= static_cast<double>(std::numeric_limits<T>::max()));
-      out.value[i] = sum.value();
-      out.scale[i] = may_overflow ? std::numeric_limits<double>::infinity() : magnitude;
-    }
+    });
+  };
+  sweep();
+  if (n == 0 || std::is_integral_v<T>) return list_of(std::move(out));
+  if (!verify::exact_products<T>(input.a, input.k, *std::ranges::max_element(most))) {
+    out.scale.resize(n);
+    sweep();
   }
-  if (std::is_integral_v<T> || verify::exact_products<T>(input.a, input.k, most)) out.scale.clear();
   return list_of(std::move(out));
 }
 

@@ -32,6 +32,7 @@ struct Conv2d {
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
+  static constexpr int exact_reference_doubles = 1;
 
   /// in [H, W], k [Ky, Kx].
   template <class T, class Memory>

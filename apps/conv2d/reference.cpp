@@ -22,6 +22,7 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/host_threads.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 
@@ -71,20 +72,26 @@ template <class T>
 std::vector<ExpectedField> Conv2d::reference(Input<T, Kokkos::HostSpace> const& input) {
   std::size_t const rows = input.in.extent(0);
   std::size_t const cols = input.in.extent(1);
-  ExpectedField out{.name = "out",
-                    .shape = {rows, cols},
-                    .value = std::vector<double>(rows * cols),
-                    .scale = std::vector<double>(rows * cols)};
-  double most = 0;
-  for (std::size_t y = 0; y < rows; ++y) {
-    for (std::size_t x = 0; x < cols; ++x) {
-      Term const term = sum_at(input.in, input.k, y, x);
-      out.value[y * cols + x] = term.value;
-      out.scale[y * cols + x] = term.scale;
-      most = std::max(most, term.magnitude);
-    }
+  ExpectedField out{.name = "out", .shape = {rows, cols}, .value = std::vector<double>(rows * cols), .scale = {}};
+  // Rows have nothing to do with each other: each is a serial loop, several run side by side. There is a scale in the
+  // second sweep, for those that need one.
+  std::vector<double> most(rows);
+  auto const sweep = [&] {
+    for_blocks(rows, 1, [&](std::size_t y, std::size_t, std::size_t) {
+      for (std::size_t x = 0; x < cols; ++x) {
+        Term const term = sum_at(input.in, input.k, y, x);
+        out.value[y * cols + x] = term.value;
+        if (!out.scale.empty()) out.scale[y * cols + x] = term.scale;
+        most[y] = std::max(most[y], term.magnitude);
+      }
+    });
+  };
+  sweep();
+  if (rows == 0 || std::is_integral_v<T>) return list_of(std::move(out));
+  if (!verify::exact_products<T>(input.in, input.k, *std::ranges::max_element(most))) {
+    out.scale.resize(rows * cols);
+    sweep();
   }
-  if (std::is_integral_v<T> || verify::exact_products<T>(input.in, input.k, most)) out.scale.clear();
   return list_of(std::move(out));
 }
 

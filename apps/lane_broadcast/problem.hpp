@@ -39,6 +39,7 @@ struct LaneBroadcast : ArrayProblem<Parameters> {
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 3;
+  static constexpr int exact_reference_doubles = 1;
 
   /// Exact: whole numbers of 9 bits, of which sums of 5 and products of a pair and a mean are exact; 24 random bits where
   /// they are only compared.

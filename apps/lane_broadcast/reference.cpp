@@ -26,6 +26,7 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/host_threads.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 
@@ -178,38 +179,61 @@ std::vector<ExpectedField> LaneBroadcast::reference(Input<T, Kokkos::HostSpace> 
   std::size_t const n = input.in.extent(0);
   std::size_t const segment = input.parameters.segment == 0 ? n : static_cast<std::size_t>(input.parameters.segment);
   BroadcastOp const op = input.parameters.op;
-  ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = std::vector<double>(n)};
-  if (op == BroadcastOp::shuffle) out.offset.resize(n);
+  ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}};
+  if (n == 0) return list_of(std::move(out));
+  struct OfPart {
+    verify::Grid grid;
+    double most = 0;
+    double largest = 0;
+  };
   // Of a part of the array the first segment may have begun before; what comes out of it is not used.
-  std::size_t count = 0;
-  for (std::size_t begin = 0; begin < n; begin += count) {
-    count = std::min(segment - (input.parameters.first + begin) % segment, n - begin);
-    T const* const x = input.in.data() + begin;
-    Results const results{out.value.data() + begin, out.scale.data() + begin,
-                          op == BroadcastOp::shuffle ? out.offset.data() + begin : nullptr};
-    switch (op) {
-      case BroadcastOp::basic: basic(x, count, results); break;
-      case BroadcastOp::conditional: conditional(x, count, results); break;
-      case BroadcastOp::shuffle: shuffle(x, count, results); break;
-    }
+  std::size_t const head = segment - input.parameters.first % segment;
+  // Some segments at a time have nothing to do with the others: each part is a serial loop, several run side by side. There
+  // are scales and offsets in the second sweep, for those that need them.
+  std::size_t const segments = head >= n ? 1 : 1 + blocks_in(n - head, segment);
+  std::size_t const together = blocks_in(1 << 16, segment);
+  auto const begin_of = [&](std::size_t s) { return s == 0 ? 0 : std::min(n, head + (s - 1) * segment); };
+  std::vector<OfPart> parts(blocks_in(segments, together));
+  auto const sweep = [&] {
+    for_blocks(segments, together, [&](std::size_t p, std::size_t first, std::size_t last) {
+      std::size_t const length = std::min(n, segment);
+      std::vector<double> scale(length);
+      std::vector<double> offset(length);
+      for (std::size_t s = first; s < last; ++s) {
+        std::size_t const begin = begin_of(s);
+        std::size_t const count = begin_of(s + 1) - begin;
+        T const* const x = input.in.data() + begin;
+        Results const results{out.value.data() + begin, out.scale.empty() ? scale.data() : out.scale.data() + begin,
+                              out.offset.empty() ? offset.data() : out.offset.data() + begin};
+        switch (op) {
+          case BroadcastOp::basic: basic(x, count, results); break;
+          case BroadcastOp::conditional: conditional(x, count, results); break;
+          case BroadcastOp::shuffle: shuffle(x, count, results); break;
+        }
+        parts[p].most = std::max(parts[p].most, *std::max_element(results.scale, results.scale + count));
+        parts[p].grid.merge(verify::grid_of(x, count));
+        parts[p].largest = std::max(parts[p].largest, largest_magnitude(x, count));
+      }
+    });
+  };
+  sweep();
+  if (std::is_integral_v<T> || op == BroadcastOp::conditional) return list_of(std::move(out));
+  OfPart all;
+  for (OfPart const& one : parts) {
+    all.grid.merge(one.grid);
+    all.most = std::max(all.most, one.most);
+    all.largest = std::max(all.largest, one.largest);
   }
-  if (std::is_integral_v<T> || op == BroadcastOp::conditional) {
-    out.scale.clear();
-    out.offset.clear();
-  } else {
-    verify::Grid const grid = verify::grid_of(input.in.data(), n);
-    double const most = n == 0 ? 0 : *std::max_element(out.scale.begin(), out.scale.end());
-    verify::Grid quarter;
-    quarter.add(0.25);
-    // The sum and the pair must be exact as well.
-    double const largest = n == 0 ? 0 : largest_magnitude(input.in.data(), n);
-    bool const exact = op == BroadcastOp::basic
-                           ? grid.holds<T>(most)
-                           : grid.times(grid).times(quarter).template holds<T>(most) && grid.holds<T>(4 * largest);
-    if (exact) {
-      out.scale.clear();
-      out.offset.clear();
-    }
+  verify::Grid quarter;
+  quarter.add(0.25);
+  // The sum and the pair must be exact as well.
+  bool const exact = op == BroadcastOp::basic ? all.grid.template holds<T>(all.most)
+                                              : all.grid.times(all.grid).times(quarter).template holds<T>(all.most) &&
+                                                    all.grid.template holds<T>(4 * all.largest);
+  if (!exact) {
+    out.scale.resize(n);
+    if (op == BroadcastOp::shuffle) out.offset.resize(n);
+    sweep();
   }
   return list_of(std::move(out));
 }

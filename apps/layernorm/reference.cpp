@@ -10,6 +10,7 @@
 /// infinity) that may pass the dtype's range, whose row is not known, or that has an infinite gamma times a number whose
 /// sign is not known.
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +21,7 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/host_threads.hpp>
 #include <tessera/verify/normalised_rows.hpp>
 #include <tessera/verify/product_sums.hpp>
 
@@ -43,23 +45,28 @@ std::vector<ExpectedField> floating_reference(Layernorm::Input<T, Kokkos::HostSp
                   .shape = {rows, hidden},
                   .value = std::vector<double>(rows * hidden),
                   .scale = std::vector<double>(rows * hidden)};
-  verify::NormalisedRowOracle row(hidden, input.parameters.eps, longest, T{});
-  for (std::size_t r = 0; r < rows; ++r) {
-    row.take(&input.x(r, 0));
-    for (std::size_t h = 0; h < hidden; ++h) {
-      auto const gamma = static_cast<long double>(input.gamma(h));
-      auto const beta = static_cast<long double>(input.beta(h));
-      long double const value = gamma * row.xhat[h] + beta;
-      auto const magnitude = magnitude_of(static_cast<double>(value));
-      double const scale =
-          magnitude_of(static_cast<double>(gamma)) * (row.scale[h] + magnitude_of(static_cast<double>(row.xhat[h]))) +
-          magnitude_of(static_cast<double>(beta)) + denormal;
-      bool const known = row.known && !(std::isinf(gamma) && !row.sign_is_known(h)) &&
-                         (!std::isfinite(value) || magnitude + growth * scale <= largest);
-      y.value[r * hidden + h] = static_cast<double>(value);
-      y.scale[r * hidden + h] = known ? scale : infinity;
+  // Rows have nothing to do with each other: some at a time are a serial loop, several of these run side by side.
+  std::size_t const together = blocks_in(1 << 16, std::max<std::size_t>(1, hidden));
+  auto const some_rows = [&](std::size_t, std::size_t begin, std::size_t end) {
+    verify::NormalisedRowOracle row(hidden, input.parameters.eps, longest, T{});
+    for (std::size_t r = begin; r < end; ++r) {
+      row.take(&input.x(r, 0));
+      for (std::size_t h = 0; h < hidden; ++h) {
+        auto const gamma = static_cast<long double>(input.gamma(h));
+        auto const beta = static_cast<long double>(input.beta(h));
+        long double const value = gamma * row.xhat[h] + beta;
+        auto const magnitude = magnitude_of(static_cast<double>(value));
+        double const scale =
+            magnitude_of(static_cast<double>(gamma)) * (row.scale[h] + magnitude_of(static_cast<double>(row.xhat[h]))) +
+            magnitude_of(static_cast<double>(beta)) + denormal;
+        bool const known = row.known && !(std::isinf(gamma) && !row.sign_is_known(h)) &&
+                           (!std::isfinite(value) || magnitude + growth * scale <= largest);
+        y.value[r * hidden + h] = static_cast<double>(value);
+        y.scale[r * hidden + h] = known ? scale : infinity;
+      }
     }
-  }
+  };
+  for_blocks(rows, together, some_rows);
   return list_of(std::move(y));
 }
 

@@ -7,6 +7,8 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/host_threads.hpp>
+
 namespace tessera::layouts {
 
 namespace {
@@ -29,24 +31,29 @@ std::vector<ExpectedField> Layouts::reference(Input<T, Kokkos::HostSpace> const&
   std::size_t const pitched = shapes[2][1];
   std::size_t const across = shapes[3][1];
   std::size_t const side = shapes[3][2];
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t col = 0; col < cols; ++col) {
-      auto const value = static_cast<double>(input.a(row, col));
-      right.value[row * cols + col] = value;
-      strided.value[row * pitched + col] = value;
-      std::size_t const tiles_before = row / side * across + col / side;
-      tiled.value[tiles_before * side * side + row % side * side + col % side] = value;
-    }
-  }
-  // Eight rows at a time, so that a cache line of columns is written once.
-  constexpr std::size_t together = 8;
-  for (std::size_t first = 0; first < rows; first += together) {
-    for (std::size_t col = 0; col < cols; ++col) {
-      for (std::size_t row = first; row < std::min(rows, first + together); ++row) {
-        left.value[col * rows + row] = static_cast<double>(input.a(row, col));
+  // Parts that have nothing to do with each other, each a serial loop, several side by side: rows of tiles, then columns.
+  for_blocks(rows, side, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end; ++row) {
+      for (std::size_t col = 0; col < cols; ++col) {
+        auto const value = static_cast<double>(input.a(row, col));
+        right.value[row * cols + col] = value;
+        strided.value[row * pitched + col] = value;
+        std::size_t const tiles_before = row / side * across + col / side;
+        tiled.value[tiles_before * side * side + row % side * side + col % side] = value;
       }
     }
-  }
+  });
+  // Within them some rows at a time, so that no cache line is fetched twice.
+  constexpr std::size_t together = 64;
+  for_blocks(cols, together, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t first = 0; first < rows; first += together) {
+      for (std::size_t col = begin; col < end; ++col) {
+        for (std::size_t row = first; row < std::min(rows, first + together); ++row) {
+          left.value[col * rows + row] = static_cast<double>(input.a(row, col));
+        }
+      }
+    }
+  });
   return list_of(std::move(right), std::move(left), std::move(strided), std::move(tiled));
 }
 

@@ -23,6 +23,7 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/host_threads.hpp>
 #include <tessera/verify/grid.hpp>
 #include <tessera/verify/product_sums.hpp>
 
@@ -36,12 +37,13 @@ ExpectedField floating_product(T const* a, T const* b, std::size_t m, std::size_
       .name = "c", .shape = {m, n}, .value = std::vector<double>(m * n), .scale = std::vector<double>(m * n)};
   double const lost =
       static_cast<double>(k) * static_cast<double>(std::numeric_limits<T>::denorm_min()) / unit_roundoff(dtype_of<T>);
-  double most = 0;
-  // Some rows of a and some of b at a time: the factors in double are twice or four times as large as the inputs.
+  // Some rows of a and some of b at a time: the factors in double are twice or four times as large as the inputs. Rows have
+  // nothing to do with each other: each block of them is a serial loop, several run side by side.
   constexpr std::size_t block_rows = 256;
   constexpr std::size_t block_depth = 512;
-  for (std::size_t first = 0; first < m && n > 0; first += block_rows) {
-    std::size_t const rows = std::min(block_rows, m - first);
+  std::vector<double> most_of_block(blocks_in(m, block_rows));
+  for_blocks(n > 0 ? m : 0, block_rows, [&](std::size_t block, std::size_t first, std::size_t end) {
+    std::size_t const rows = end - first;
     verify::ProductSums sums(rows, n, std::is_same_v<T, double>);
     for (std::size_t k0 = 0; k0 < k; k0 += block_depth) {
       std::size_t const depth = std::min(block_depth, k - k0);
@@ -51,11 +53,12 @@ ExpectedField floating_product(T const* a, T const* b, std::size_t m, std::size_
     for (std::size_t i = 0; i < rows * n; ++i) {
       double const scale = sums.scale(i);
       bool const may_overflow = !(scale <= static_cast<double>(std::numeric_limits<T>::max()));
-      most = std::max(most, scale);
+      most_of_block[block] = std::max(most_of_block[block], scale);
       c.value[first * n + i] = sums.value(i);
       c.scale[first * n + i] = may_overflow ? std::numeric_limits<double>::infinity() : scale + lost;
     }
-  }
+  });
+  double const most = most_of_block.empty() ? 0 : *std::ranges::max_element(most_of_block);
   if (verify::grid_of(a, m * k).times(verify::grid_of(b, k * n)).template holds<T>(most)) c.scale.clear();
   return c;
 }

@@ -15,6 +15,9 @@ namespace tessera::memory_access {
 
 namespace {
 
+// Elements of a field have nothing to do with each other: so many at a time are a serial loop, several run side by side.
+constexpr std::size_t part = 1 << 16;
+
 ExpectedField field_of(char const* name, std::size_t n) {
   return {.name = name, .shape = {n}, .value = std::vector<double>(n), .scale = {}};
 }
@@ -75,11 +78,14 @@ std::vector<double> ends_of_chains(std::size_t n, Parameters const& parameters) 
   }
   std::uint64_t const factor = end_of_chain(1, 0, parameters.iterations) + (std::uint64_t{1} << 32) - from_zero[0];
   std::vector<double> ends(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    auto const index = static_cast<std::uint32_t>(i);
-    std::uint64_t const end = (index * factor + from_zero[branch_taken(index, parameters)]) % (std::uint64_t{1} << 32);
-    ends[i] = static_cast<double>(end / 65536);
-  }
+  for_blocks(n, part, [&](std::size_t, std::size_t begin, std::size_t end_of_part) {
+    for (std::size_t i = begin; i < end_of_part; ++i) {
+      auto const index = static_cast<std::uint32_t>(i);
+      std::uint64_t const end =
+          (index * factor + from_zero[branch_taken(index, parameters)]) % (std::uint64_t{1} << 32);
+      ends[i] = static_cast<double>(end / 65536);
+    }
+  });
   return ends;
 }
 
@@ -92,17 +98,22 @@ std::vector<ExpectedField> MemoryAccess::reference(Input<T, Kokkos::HostSpace> c
 
   auto const copied = [&] {
     ExpectedField field = field_of("copied", n);
-    for (std::size_t i = 0; i < n; ++i) field.value[i] = static_cast<double>(input.in(i));
+    for_blocks(n, part, [&](std::size_t, std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) field.value[i] = static_cast<double>(input.in(i));
+    });
     return field;
   };
   // Calls body(i, permutation of i): the permutation, one step after the other.
   auto const permuted = [&](auto const& body) {
     std::size_t const step = step_of_permutation(n);
-    std::size_t position = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      body(i, position);
-      position = position >= n - step ? position - (n - step) : position + step;
-    }
+    for_blocks(n, part, [&](std::size_t, std::size_t begin, std::size_t end) {
+      __extension__ using Wide = unsigned __int128;
+      auto position = static_cast<std::size_t>(Wide{begin} * step % n);
+      for (std::size_t i = begin; i < end; ++i) {
+        body(i, position);
+        position = position >= n - step ? position - (n - step) : position + step;
+      }
+    });
   };
   auto const gathered = [&] {
     ExpectedField field = field_of("gathered", n);
@@ -118,21 +129,24 @@ std::vector<ExpectedField> MemoryAccess::reference(Input<T, Kokkos::HostSpace> c
     ExpectedField field = field_of("staged", n);
     constexpr std::size_t tile = 1024;
     auto const stride = static_cast<std::size_t>(input.parameters.spread);
-    std::vector<std::size_t> places;
-    for (std::size_t begin = 0; begin < n; begin += tile) {
-      std::size_t const count = std::min(tile, n - begin);
-      if (places.size() != count) places = places_after(input.parameters.rounds, count, stride);
-      for (std::size_t t = 0; t < count; ++t) {
-        field.value[begin + t] = static_cast<double>(input.in(begin + places[t]));
+    static_assert(part % tile == 0);
+    for_blocks(n, part, [&](std::size_t, std::size_t first, std::size_t end) {
+      std::vector<std::size_t> places;
+      for (std::size_t begin = first; begin < end; begin += tile) {
+        std::size_t const count = std::min(tile, end - begin);
+        if (places.size() != count) places = places_after(input.parameters.rounds, count, stride);
+        for (std::size_t t = 0; t < count; ++t) {
+          field.value[begin + t] = static_cast<double>(input.in(begin + places[t]));
+        }
       }
-    }
+    });
     return field;
   };
   auto const diverged = [&] {
     return ExpectedField{.name = "diverged", .shape = {n}, .value = ends_of_chains(n, input.parameters), .scale = {}};
   };
 
-  // Five fields that have nothing to do with each other, each serial, side by side.
+  // Five fields that have nothing to do with each other, side by side as well: their memory is touched for the first time.
   for_blocks(fields.size(), 1, [&](std::size_t i, std::size_t, std::size_t) {
     switch (i) {
       case 0: fields[i] = copied(); break;

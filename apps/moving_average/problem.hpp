@@ -18,6 +18,7 @@ struct MovingAverage : StencilProblem {
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 3;
+  static constexpr int exact_reference_doubles = 2;
 
   /// Exact: whole numbers of 21 bits, of which three have an exact sum.
   template <class T>

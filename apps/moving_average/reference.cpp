@@ -16,6 +16,7 @@
 /// one.
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -23,6 +24,7 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/host_threads.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 
@@ -35,12 +37,10 @@ std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> 
   std::size_t const first = input.parameters.first;
   double const safe = static_cast<double>(std::numeric_limits<T>::max()) * (1 - 4 * unit_roundoff(dtype_of<T>));
   double const safe_from_underflow = 2 * static_cast<double>(std::numeric_limits<T>::min());
-  ExpectedField out{.name = "out",
-                    .shape = {n},
-                    .value = std::vector<double>(n),
-                    .scale = std::vector<double>(n),
-                    .offset = std::vector<double>(n)};
-  for (std::size_t i = 0; i < n; ++i) {
+  ExpectedField out{
+      .name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}, .offset = std::vector<double>(n)};
+  std::atomic<bool> all_exact = true;
+  auto const one = [&](std::size_t i) {
     // The segment may be so long that its end is no number.
     std::size_t const to_end = segment == 0 ? n - i : std::min(n - i, segment - (first + i) % segment);
     std::size_t const present = std::min<std::size_t>(3, to_end);
@@ -60,14 +60,27 @@ std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> 
       mean += sum.value() / count;
     }
     out.value[i] = mean;
-    if (present == 1) continue;
+    if (present == 1) return;
     if (std::is_floating_point_v<T> && proof.holds<T>() && (mean == 0 || std::abs(mean) >= safe_from_underflow)) {
       double const unit = unit_roundoff(dtype_of<T>);
       out.offset[i] = present == 3 ? (2 + unit) * unit * std::abs(mean) : 0;
-      continue;
+      return;
     }
-    out.scale[i] = magnitude / count;
-    if (!(magnitude <= safe)) out.scale[i] = std::numeric_limits<double>::infinity();
+    all_exact = false;
+    if (out.scale.empty()) return;
+    out.scale[i] = magnitude <= safe ? magnitude / count : std::numeric_limits<double>::infinity();
+  };
+  // Parts of the result have nothing to do with each other: each is a serial loop, several run side by side. There is a
+  // scale in the second sweep, for those that need one.
+  auto const sweep = [&] {
+    for_blocks(n, 1 << 16, [&](std::size_t, std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) one(i);
+    });
+  };
+  sweep();
+  if (!all_exact) {
+    out.scale.resize(n);
+    sweep();
   }
   return list_of(std::move(out));
 }

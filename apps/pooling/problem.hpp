@@ -37,6 +37,7 @@ struct Pooling : ArrayProblem<Parameters> {
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
+  static constexpr int exact_reference_doubles = 1;
 
   /// a [n].
   template <class T, class Memory>

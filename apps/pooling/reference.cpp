@@ -25,6 +25,7 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/host_threads.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 
@@ -68,12 +69,19 @@ struct Largest {
   void add(Largest const& other) { add(other.value); }
 };
 
-/// Calls emit(i, fold of the window that ends at i) for every i.
+/// Calls emit(i, fold of the window that ends at i) for every i in [from, to); `from` is a multiple of the window.
 template <class Fold, class T, class Emit>
-void for_each_window(T const* a, std::size_t n, std::size_t window, Emit const& emit) {
+void for_each_window(T const* a, std::size_t from, std::size_t to, std::size_t window, Emit const& emit) {
   std::vector<Fold> ends(window);  // ends[t]: the previous block from its element t on
-  for (std::size_t begin = 0; begin < n; begin += window) {
-    std::size_t const count = std::min(window, n - begin);
+  if (from > 0) {
+    Fold end;
+    for (std::size_t t = window; t-- > 1;) {
+      end.add(static_cast<double>(a[from - window + t]));
+      ends[t] = end;
+    }
+  }
+  for (std::size_t begin = from; begin < to; begin += window) {
+    std::size_t const count = std::min(window, to - begin);
     Fold of_block;
     for (std::size_t t = 0; t < count; ++t) {
       of_block.add(static_cast<double>(a[begin + t]));
@@ -97,27 +105,52 @@ std::vector<ExpectedField> Pooling::reference(Input<T, Kokkos::HostSpace> const&
   std::size_t const n = input.a.extent(0);
   std::size_t const window = std::min(static_cast<std::size_t>(input.parameters.window), std::max<std::size_t>(1, n));
   T const* const a = input.a.data();
-  ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = std::vector<double>(n)};
+  ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}};
+  // Some blocks of w at a time have nothing to do with the others: each is a serial loop, several run side by side.
+  std::size_t const part = blocks_in(1 << 16, window) * window;
   if (input.parameters.op == PoolingOp::max) {
-    for_each_window<Largest>(a, n, window, [&](std::size_t i, Largest const& max) { out.value[i] = max.value; });
+    for_blocks(n, part, [&](std::size_t, std::size_t begin, std::size_t end) {
+      for_each_window<Largest>(a, begin, end, window,
+                               [&](std::size_t i, Largest const& max) { out.value[i] = max.value; });
+    });
   } else if constexpr (std::is_integral_v<T>) {
-    for_each_window<WrappingSum>(a, n, window, [&](std::size_t i, WrappingSum const& sum) {
-      out.value[i] = static_cast<double>(static_cast<std::int32_t>(sum.sum));
+    for_blocks(n, part, [&](std::size_t, std::size_t begin, std::size_t end) {
+      for_each_window<WrappingSum>(a, begin, end, window, [&](std::size_t i, WrappingSum const& sum) {
+        out.value[i] = static_cast<double>(static_cast<std::int32_t>(sum.sum));
+      });
     });
   } else {
-    verify::Grid grid;
-    for (std::size_t i = 0; i < n; ++i) grid.add(static_cast<double>(a[i]));
-    double most = 0;
+    struct OfPart {
+      verify::Grid grid;
+      double most = 0;
+    };
+    std::vector<OfPart> parts(blocks_in(n, part));
     bool const mean = input.parameters.op == PoolingOp::mean;
-    for_each_window<WideSum>(a, n, window, [&](std::size_t i, WideSum const& sum) {
-      double const divisor = mean ? static_cast<double>(std::min(i + 1, window)) : 1.0;
-      most = std::max(most, sum.magnitude);
-      bool const may_overflow = !(sum.magnitude <= static_cast<double>(std::numeric_limits<T>::max()));
-      out.value[i] = sum.sum.value() / divisor;
-      out.scale[i] = may_overflow ? std::numeric_limits<double>::infinity() : sum.magnitude / divisor;
-    });
+    // There is a scale in the second sweep, for those that need one.
+    auto const sweep = [&] {
+      for_blocks(n, part, [&](std::size_t p, std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) parts[p].grid.add(static_cast<double>(a[i]));
+        for_each_window<WideSum>(a, begin, end, window, [&](std::size_t i, WideSum const& sum) {
+          double const divisor = mean ? static_cast<double>(std::min(i + 1, window)) : 1.0;
+          parts[p].most = std::max(parts[p].most, sum.magnitude);
+          out.value[i] = sum.sum.value() / divisor;
+          if (out.scale.empty()) return;
+          bool const may_overflow = !(sum.magnitude <= static_cast<double>(std::numeric_limits<T>::max()));
+          out.scale[i] = may_overflow ? std::numeric_limits<double>::infinity() : sum.magnitude / divisor;
+        });
+      });
+    };
+    sweep();
+    OfPart all;
+    for (OfPart const& one : parts) {
+      all.grid.merge(one.grid);
+      all.most = std::max(all.most, one.most);
+    }
     bool const divisors_fit = !mean || static_cast<double>(window) <= 1 / unit_roundoff(dtype_of<T>);
-    if (divisors_fit && grid.holds<T>(most)) out.scale.clear();
+    if (!divisors_fit || !all.grid.template holds<T>(all.most)) {
+      out.scale.resize(n);
+      sweep();
+    }
   }
   return list_of(std::move(out));
 }

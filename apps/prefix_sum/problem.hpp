@@ -56,6 +56,7 @@ struct PrefixSum : ArrayProblem<Parameters> {
   }
 
   static constexpr std::array data = data_kinds;
+  static constexpr int exact_reference_doubles = 1;
 
   /// Exact: whole numbers from -64 to 64, whose sums are a random walk: of 2^32 steps it spans about 2^22, so that the sum
   /// of any range is a float (the reference proves it). For max and min numbers that rise and fall by 2^23 in all, 2^10

@@ -38,6 +38,7 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/host_threads.hpp>
 #include <tessera/verify/exact_sum.hpp>
 
 namespace tessera::softmax {
@@ -132,31 +133,61 @@ std::vector<ExpectedField> of_rows(Softmax::Input<T, Kokkos::HostSpace> const& i
   ExpectedField y{.name = "y",
                   .shape = {rows, cols},
                   .value = std::vector<double>(n),
-                  .scale = std::vector<double>(n),
+                  .scale = {},
                   .offset = std::vector<double>(n),
                   .each_sees_all = input.parameters.axis == Axis::all};
   Axis const axis = input.parameters.axis;
   std::vector<GroupSums<T>> groups(axis == Axis::all ? 1 : axis == Axis::rows ? rows : cols);
-  auto const group_of = [&](std::size_t row, std::size_t col) -> GroupSums<T>& {
-    return groups[axis == Axis::all ? 0 : axis == Axis::rows ? row : col];
-  };
+  // Parts that have nothing to do with each other are serial loops, several of which run side by side: rows, columns, or
+  // some elements of the one group, each with what is known of it alone.
+  std::size_t const lines = axis == Axis::all ? n : axis == Axis::rows ? rows : cols;
+  std::size_t const in_line = axis == Axis::all ? 1 : axis == Axis::rows ? cols : rows;
+  std::size_t const together =
+      axis == Axis::cols ? 64 : blocks_in(1 << 16, std::max<std::size_t>(1, in_line));  // columns: whole cache lines
+  auto const for_each_part = [&](auto const& body) { for_blocks(lines, together, body); };
   // Row by row whatever the axis: as memory likes it.
-  auto const for_each_element = [&](auto const& body) {
-    for (std::size_t row = 0; row < rows; ++row) {
-      for (std::size_t col = 0; col < cols; ++col) {
-        body(group_of(row, col), static_cast<double>(input.x(row, col)), row * cols + col);
+  auto const for_each_element = [&](std::size_t begin, std::size_t end, auto const& body) {
+    T const* const x = input.x.data();
+    if (axis == Axis::cols) {
+      for (std::size_t row = 0; row < rows; ++row) {
+        for (std::size_t col = begin; col < end; ++col) {
+          body(groups[col], static_cast<double>(x[row * cols + col]), row * cols + col);
+        }
       }
+    } else if (axis == Axis::rows) {
+      for (std::size_t row = begin; row < end; ++row) {
+        for (std::size_t i = row * cols; i < (row + 1) * cols; ++i) body(groups[row], static_cast<double>(x[i]), i);
+      }
+    } else {
+      for (std::size_t i = begin; i < end; ++i) body(groups[0], static_cast<double>(x[i]), i);
     }
+  };
+  // Of one group: each part by itself, then together, in their order.
+  auto const gather = [&](auto const& one, auto const& together_with) {
+    if (axis != Axis::all) {
+      for_each_part([&](std::size_t, std::size_t begin, std::size_t end) { for_each_element(begin, end, one); });
+      return;
+    }
+    std::vector<GroupSums<T>> parts(blocks_in(lines, together), groups[0]);
+    for_each_part([&](std::size_t part, std::size_t begin, std::size_t end) {
+      for_each_element(begin, end, [&](GroupSums<T>&, double x, std::size_t i) { one(parts[part], x, i); });
+    });
+    for (GroupSums<T> const& part : parts) together_with(groups[0], part);
   };
 
   constexpr double u = unit_roundoff(dtype_of<T>);
   constexpr double own_error = std::is_same_v<T, double> ? 6 : 0;
   constexpr double denormals = 8 * static_cast<double>(std::numeric_limits<T>::denorm_min());
-  for_each_element([](GroupSums<T>& group, double x, std::size_t) { group.see(x); });
+  gather([](GroupSums<T>& group, double x, std::size_t) { group.see(x); },
+         [](GroupSums<T>& group, GroupSums<T> const& part) { group.see(part); });
   seen(groups);
-  for_each_element([](GroupSums<T>& group, double x, std::size_t) { group.add(x); });
+  gather([](GroupSums<T>& group, double x, std::size_t) { group.add(x); },
+         [](GroupSums<T>& group, GroupSums<T> const& part) { group.add(part); });
   added(groups);
-  for_each_element([&](GroupSums<T>& group, double x, std::size_t i) {
+  bool const all_exact =
+      std::ranges::all_of(groups, [](GroupSums<T> const& group) { return !group.is_finite() || group.is_exact(); });
+  if (!all_exact) y.scale.resize(n);
+  auto const finish = [&](GroupSums<T> const& group, double x, std::size_t i) {
     if (!group.is_finite()) {
       y.value[i] = std::numeric_limits<double>::quiet_NaN();
       return;
@@ -173,7 +204,8 @@ std::vector<ExpectedField> of_rows(Softmax::Input<T, Kokkos::HostSpace> const& i
     }
     y.scale[i] = value;
     y.offset[i] = u * (distance + group.weighted / total + 12 + own_error) * value + denormals;
-  });
+  };
+  for_each_part([&](std::size_t, std::size_t begin, std::size_t end) { for_each_element(begin, end, finish); });
   return list_of(std::move(y));
 }
 

@@ -68,10 +68,12 @@ def cases():
         yield backward_case("large_mean", "x = 1000 + 0.01 i: a variance 10^7 times smaller than the mean's square",
                             stored(x, t), uneven(24, t, 7, 19, 3), uneven(24, t, 5, 17, 9),
                             uneven(7 * 24, t, 11, 23, 4).reshape(7, 24), uneven(35, t, 13, 29, 11).reshape(5, 7))
+        # The last row has a deviation: without any, gamma's gradient is 0, and nobody could see a part of it missing.
         constant = np.repeat(stored([[3], [-1e6], [0], [1e-3]], t), 9, axis=1)
-        yield backward_case("constant_rows", "rows without any deviation", constant,
+        yield backward_case("constant_rows", "rows without any deviation, and one that has one",
+                            np.concatenate([constant, uneven(9, t).reshape(1, 9)]),
                             uneven(9, t, 7, 19, 3), uneven(9, t, 5, 17, 9), uneven(54, t, 11, 23, 4).reshape(6, 9),
-                            uneven(24, t).reshape(4, 6))
+                            uneven(30, t).reshape(5, 6))
         # One row of NaN: all sums of columns are NaN, and all other rows of dx are not.
         special = uneven(63, t).reshape(7, 9)
         special[1, 4] = np.nan
