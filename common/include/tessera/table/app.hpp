@@ -134,8 +134,7 @@ struct VariantRows {
 
 /// The rows of a variant that this build has no code for, on every space and dtype that rows are compiled for (`integers`:
 /// also int32). `start` throws the Skip that says why.
-[[nodiscard]] VariantRows absent_rows(VariantInfo const& info, bool integers,
-                                      std::unique_ptr<RowRun> (*start)(Case&));
+[[nodiscard]] VariantRows absent_rows(VariantInfo const& info, bool integers, std::unique_ptr<RowRun> (*start)(Case&));
 
 /// Where a case's fields come from: a file (io) or memory (tests).
 class FieldSource {

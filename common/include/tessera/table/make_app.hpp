@@ -5,9 +5,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,8 +19,8 @@
 #include <tessera/ranks/halo.hpp>
 #include <tessera/ranks/part.hpp>
 #include <tessera/table/app.hpp>
-#include <tessera/table/cache.hpp>
 #include <tessera/table/row_memory.hpp>
+#include <tessera/table/untyped.hpp>
 
 namespace tessera {
 
@@ -64,158 +62,77 @@ template <class Problem>
 
 /// How the fields lie on the ranks; on each of them whole, if the Problem does not say.
 template <class Problem>
-[[nodiscard]] std::vector<Split> output_splits(typename Problem::Parameters const& parameters) {
+[[nodiscard]] Splits output_splits_of(std::vector<Shape> const& input, typename Problem::Parameters const& parameters) {
   if constexpr (Distributed<Problem>) {
-    return Problem::output_split(parameters);
+    return {Problem::output_split(parameters), grid_of<Problem>(input, parameters)};
   } else {
-    return std::vector<Split>(Problem::template Output<float, Kokkos::HostSpace>::names.size(), Split::whole);
+    return {std::vector<Split>(Problem::template Output<float, Kokkos::HostSpace>::names.size(), Split::whole)};
   }
 }
 template <class Problem>
-[[nodiscard]] std::vector<Split> input_splits(typename Problem::Parameters const& parameters) {
+[[nodiscard]] Splits input_splits_of(std::vector<Shape> const& input, typename Problem::Parameters const& parameters) {
   if constexpr (Distributed<Problem>) {
-    return Problem::input_split(parameters);
+    return {Problem::input_split(parameters), grid_of<Problem>(input, parameters)};
   } else {
-    return std::vector<Split>(Problem::template Input<float, Kokkos::HostSpace>::names.size(), Split::whole);
+    return {std::vector<Split>(Problem::template Input<float, Kokkos::HostSpace>::names.size(), Split::whole)};
   }
-}
-
-/// What this rank has of each input field.
-template <class Problem>
-[[nodiscard]] std::vector<ranks::Box> own_boxes(std::vector<Shape> const& whole,
-                                                typename Problem::Parameters const& parameters) {
-  std::vector<Split> const splits = input_splits<Problem>(parameters);
-  ranks::Grid const grid = grid_of<Problem>(whole, parameters);
-  std::vector<ranks::Box> boxes;
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    boxes.push_back(ranks::box_of(whole[i], splits[i], grid, ranks::world()));
-  }
-  return boxes;
 }
 
 /// Parameters with the defaults of `Problem::parameters()` where the map says nothing.
 template <class Problem>
 [[nodiscard]] typename Problem::Parameters typed_parameters(ParameterMap const& map) {
-  ParameterMap complete = map;
-  for (ParameterSpec const& spec : Problem::parameters()) complete.try_emplace(spec.name, spec.default_value);
-  return Problem::Parameters::from(complete);
+  return Problem::Parameters::from(with_defaults_of(Problem::parameters(), map));
 }
 
 template <class Problem, class T>
-class TypedCase final : public Case {
+class TypedCase final : public UntypedCase {
  public:
   using HostInput = typename Problem::template Input<T, Kokkos::HostSpace>;
   using HostOutput = typename Problem::template Output<T, Kokkos::HostSpace>;
 
-  using MakeBoxes = std::function<std::unique_ptr<Case>(std::vector<ranks::Box> const&)>;
+  TypedCase(CaseFields fields, typename Problem::Parameters const& typed, ParameterMap parameters, MakeBoxes make_boxes)
+      : UntypedCase(dtype_of<T>, std::move(fields), std::move(parameters), std::move(make_boxes)) {
+    input_.parameters = typed;
+    wrap_fields(input_, this->fields().own, this->fields().data());
+  }
 
-  /// `memory`: what the input's views lie over, a field each. `whole`: the shapes of the input fields of all ranks
-  /// together. `make_boxes` makes the case again with other parts of each field.
-  TypedCase(HostInput input, std::vector<std::shared_ptr<unsigned char>> memory, ParameterMap parameters,
-            std::vector<Shape> whole, MakeBoxes make_boxes)
-      : input_(std::move(input)),
-        memory_(std::move(memory)),
-        parameters_(std::move(parameters)),
-        part_{ranks::world(), std::move(whole)},
-        make_boxes_(std::move(make_boxes)) {}
-
-  [[nodiscard]] DType dtype() const override { return dtype_of<T>; }
-  [[nodiscard]] ParameterMap const& parameters() const override { return parameters_; }
   void tune(ParameterMap const& parameters) override {
-    parameters_ = parameters;
+    set_parameters(parameters);
     input_.parameters = typed_parameters<Problem>(parameters);
   }
-  [[nodiscard]] std::vector<HostField> input() const override {
-    return named_fields(describe<HostInput>(), shapes_of(input_), memory_);
+  [[nodiscard]] std::vector<Shape> whole_output() const override {
+    return Problem::output_shapes(part().input, input_.parameters);
   }
-  [[nodiscard]] std::vector<HostField> input_shapes() const override {
-    return named_fields(describe<HostInput>(), part_.input, {});
+  [[nodiscard]] Splits input_splits() const override {
+    return input_splits_of<Problem>(part().input, input_.parameters);
   }
-  [[nodiscard]] std::vector<HostField> output_shapes() const override {
-    return named_fields(describe<HostOutput>(), Problem::output_shapes(part_.input, input_.parameters), {});
+  [[nodiscard]] Splits output_splits() const override {
+    return output_splits_of<Problem>(part().input, input_.parameters);
   }
-  [[nodiscard]] std::vector<FieldPlace> input_places() const override {
-    if (part_.ranks.count() == 1) return {};
-    return places(describe<HostInput>(), part_.input, own_boxes<Problem>(part_.input, input_.parameters),
-                  input_splits<Problem>(input_.parameters));
-  }
-  [[nodiscard]] std::vector<FieldPlace> output_places() const override {
-    if (part_.ranks.count() == 1) return {};
-    return places(describe<HostOutput>(), Problem::output_shapes(part_.input, input_.parameters), output_boxes(),
-                  output_splits<Problem>(input_.parameters));
-  }
-  [[nodiscard]] std::vector<HostField> own_part(std::vector<HostField> fields) const override {
-    auto const specs = describe<HostOutput>();
-    std::vector<ranks::Box> const boxes = output_boxes();
-    for (HostField& field : fields) {
-      auto const spec = std::ranges::find(specs, field.name, &FieldSpec::name);
-      if (spec == specs.end() || field.shape.empty()) continue;
-      ranks::Box const own = boxes.at(static_cast<std::size_t>(spec - specs.begin()));
-      std::size_t const of_row = ranks::row_elements(field.shape) * size_of(field.dtype);
-      auto const* const first = static_cast<unsigned char const*>(field.data.get()) + own.rows.begin * of_row;
-      std::size_t const bytes = own.cols.size() * size_of(field.dtype);
-      if (bytes == of_row) {
-        field.data = {field.data, first};
-      } else {
-        auto const cut = std::make_shared<std::vector<unsigned char>>(own.rows.size() * bytes);
-        for (std::size_t r = 0; r < own.rows.size() && bytes > 0; ++r) {
-          std::memcpy(cut->data() + r * bytes, first + r * of_row + own.cols.begin * size_of(field.dtype), bytes);
-        }
-        field.data = {cut, cut->data()};
-      }
-      field.shape = ranks::shape_of(own, field.shape);
-    }
-    return fields;
-  }
-  [[nodiscard]] Work work() const override { return Problem::work(part_.input, input_.parameters, dtype_of<T>); }
-  [[nodiscard]] double terms() const override { return terms_of<Problem>(part_.input, input_.parameters); }
+  [[nodiscard]] Work work() const override { return Problem::work(part().input, input_.parameters, dtype_of<T>); }
+  [[nodiscard]] double terms() const override { return terms_of<Problem>(part().input, input_.parameters); }
   [[nodiscard]] std::vector<ExpectedField> reference() const override {
-    if (part_.ranks.count() == 1) return Problem::template reference<T>(input_);
+    if (part().ranks.count() == 1) return Problem::template reference<T>(input_);
     if constexpr (RefersToParts<Problem>) {
-      return Problem::template reference_of_part<T>(input_, output_rows(), part_);
+      return Problem::template reference_of_part<T>(input_, output_rows(), part());
     } else if constexpr (RowsApart<Problem>) {
       return Problem::template reference<T>(input_);
     } else if constexpr (Needs<Problem>) {
-      auto const other = make_boxes_(Problem::needs(part_.input, output_boxes()));
-      HostInput input = dynamic_cast<TypedCase const&>(*other).input_;
-      input.parameters = input_.parameters;
-      return Problem::template reference<T>(input);
+      auto const other = with_boxes(Problem::needs(part().input, output_boxes()));
+      return Problem::template reference<T>(input_of(*other));
     } else {
-      return reference_of_rows();
+      // Of as much of the input as this rank's rows need: of all of it, unless the Problem says less.
+      std::optional<ranks::Reach> reach;
+      if constexpr (Reaches<Problem>) reach = Problem::reach(part().input, input_.parameters);
+      auto const in_reach = boxes_in_reach(input_splits().of_fields, reach);
+      auto const other = with_boxes(in_reach.boxes);
+      HostInput input = input_of(*other);
+      if constexpr (requires { input.parameters.first; }) input.parameters.first = in_reach.first;
+      return cut(Problem::template reference<T>(input), in_reach.first);
     }
-  }
-  void release_device_input() override {
-    on_device_.clear();
-    kept_.clear();
   }
 
   [[nodiscard]] HostInput const& host_input() const { return input_; }
-  [[nodiscard]] ranks::Part const& part() const { return part_; }
-
-  /// What of each output field is this rank's.
-  [[nodiscard]] std::vector<ranks::Box> output_boxes() const {
-    std::vector<ranks::Box> boxes;
-    std::vector<Split> const splits = output_splits<Problem>(input_.parameters);
-    std::vector<Shape> const whole = Problem::output_shapes(part_.input, input_.parameters);
-    ranks::Grid const grid = grid_of<Problem>(part_.input, input_.parameters);
-    for (std::size_t i = 0; i < whole.size(); ++i) {
-      boxes.push_back(ranks::box_of(whole[i], splits[i], grid, part_.ranks));
-    }
-    return boxes;
-  }
-  /// The rows of these.
-  [[nodiscard]] std::vector<ranks::Block> output_rows() const {
-    std::vector<ranks::Block> rows;
-    for (ranks::Box const& box : output_boxes()) rows.push_back(box.rows);
-    return rows;
-  }
-  /// The shapes of this rank's part of the output.
-  [[nodiscard]] std::vector<Shape> own_output_shapes() const {
-    std::vector<Shape> shapes = Problem::output_shapes(part_.input, input_.parameters);
-    std::vector<ranks::Box> const boxes = output_boxes();
-    for (std::size_t i = 0; i < shapes.size(); ++i) shapes[i] = ranks::shape_of(boxes[i], shapes[i]);
-    return shapes;
-  }
 
   /// The input in that space's memory, copied once.
   template <class Exec>
@@ -224,118 +141,41 @@ class TypedCase final : public Case {
     if constexpr (std::is_same_v<DeviceInput, HostInput>) {
       return input_;
     } else {
-      std::string const space(space_name<Exec>());
-      auto& memory = on_device_[space];
-      if (memory.empty()) memory = copies_in(space, input());
       DeviceInput copy{};
       copy.parameters = input_.parameters;
-      std::vector<unsigned char*> fields;
-      for (auto const& field : memory) fields.push_back(field.get());
-      wrap_fields(copy, shapes_of(input_), fields);
+      wrap_fields(copy, fields().own, copies_on(space_name<Exec>()));
       return copy;
     }
   }
-  [[nodiscard]] HostBuffers& buffers() { return buffers_; }
-  /// What a row on that space kept of its output.
-  [[nodiscard]] GuardedFields::Blocks& kept(std::string_view space) { return kept_[std::string(space)]; }
 
  private:
-  [[nodiscard]] static std::vector<FieldPlace> places(std::vector<FieldSpec> const& specs,
-                                                      std::vector<Shape> const& whole,
-                                                      std::vector<ranks::Box> const& own,
-                                                      std::vector<Split> const& splits) {
-    std::vector<FieldPlace> places;
-    for (std::size_t i = 0; i < whole.size(); ++i) {
-      Shape offset(whole[i].size(), 0);
-      if (!offset.empty()) offset.front() = own[i].rows.begin;
-      if (offset.size() == 2) offset.back() = own[i].cols.begin;
-      places.push_back({specs[i].name, whole[i], offset, whole[i].empty() || splits[i] == Split::whole});
-    }
-    return places;
-  }
-
-  // The reference of as much of the input as this rank's rows need: of all of it, unless the Problem says less.
-  [[nodiscard]] std::vector<ExpectedField> reference_of_rows() const {
-    std::vector<Split> const splits = input_splits<Problem>(input_.parameters);
-    std::vector<ranks::Box> boxes;
-    std::size_t first = 0;
-    for (std::size_t i = 0; i < part_.input.size(); ++i) {
-      boxes.push_back(ranks::whole_box(part_.input[i]));
-      if constexpr (Reaches<Problem>) {
-        if (splits[i] == Split::whole) continue;
-        // More than the reach: if that is too small, variants that go by it differ from the reference.
-        ranks::Reach const reach = Problem::reach(part_.input, input_.parameters);
-        std::size_t const n = boxes[i].rows.end;
-        boxes[i].rows = ranks::with_halo(part_.ranks.block(n), {2 * reach.before + 8, 2 * reach.behind + 8}, n);
-        first = boxes[i].rows.begin;
-      }
-    }
-    auto const other = make_boxes_(boxes);
-    HostInput input = dynamic_cast<TypedCase const&>(*other).input_;
+  // What another case of the Problem has, with the parameters of this one.
+  [[nodiscard]] HostInput input_of(Case const& other) const {
+    HostInput input = dynamic_cast<TypedCase const&>(other).input_;
     input.parameters = input_.parameters;
-    if constexpr (requires { input.parameters.first; }) input.parameters.first = first;
-    return cut(Problem::template reference<T>(input), first);
+    return input;
   }
 
-  // This rank's rows of what is known of the output's rows from `first` on.
-  [[nodiscard]] std::vector<ExpectedField> cut(std::vector<ExpectedField> fields, std::size_t first) const {
-    std::vector<ranks::Block> const rows = output_rows();
-    for (std::size_t i = 0; i < fields.size(); ++i) {
-      if (fields[i].shape.empty()) continue;
-      std::size_t const of_row = ranks::row_elements(fields[i].shape);
-      for (std::vector<double>* const values : {&fields[i].value, &fields[i].scale, &fields[i].offset}) {
-        if (values->empty()) continue;
-        auto const begin = values->begin() + static_cast<std::ptrdiff_t>((rows[i].begin - first) * of_row);
-        *values = std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(rows[i].size() * of_row));
-      }
-      fields[i].shape.front() = rows[i].size();
-    }
-    return fields;
-  }
-
-  HostInput input_;
-  std::vector<std::shared_ptr<unsigned char>> memory_;
-  ParameterMap parameters_;
-  ranks::Part part_;
-  MakeBoxes make_boxes_;
-  std::map<std::string, std::vector<std::shared_ptr<unsigned char>>> on_device_;  // by space
-  std::map<std::string, GuardedFields::Blocks> kept_;                             // by space
-  HostBuffers buffers_;
+  HostInput input_{};
 };
 
 template <class Problem, class Variant, class Exec, class T>
-class TypedRun final : public RowRun {
+class TypedRun final : public UntypedRun {
  public:
   using Plan = typename Variant::template Plan<Exec, T>;
   using Output = OutputOn<Problem, Exec, T>;
 
   explicit TypedRun(TypedCase<Problem, T>& problem_case)
-      : buffers_(problem_case.buffers()),
-        kept_(problem_case.kept(space_name<Exec>())),
+      : UntypedRun(problem_case, space_name<Exec>()),
         input_(problem_case.template on<Exec>()),
         steps_(Problem::rounding_steps(problem_case.part().input, input_.parameters)),
-        plan_(make_plan(exec_, input_, problem_case.part())),
-        memory_(space_name<Exec>(), describe<Output>(), problem_case.own_output_shapes()) {
-    std::vector<void*> fields;
-    std::vector<Shape> const shapes = problem_case.own_output_shapes();
-    for (std::size_t i = 0; i < shapes.size(); ++i) fields.push_back(memory_.data(i));
-    wrap_fields(output_, shapes, fields);
+        plan_(make_plan(exec_, input_, problem_case.part())) {
+    std::vector<unsigned char*> const fields = allocate(problem_case);
+    wrap_fields(output_, problem_case.own_output_shapes(), fields);
   }
 
-  void poison() override { memory_.poison(); }
   void enqueue() override { plan_(exec_, input_, output_); }
   void fence() override { exec_.fence("tessera: sample"); }
-  void evict_cache() override { measure::evict_cache(space_name<Exec>()); }
-  [[nodiscard]] std::vector<HostField> fetch() override {
-    std::vector<std::string> names;
-    for (WrittenField const& one : outputs()) names.push_back(one.field);
-    return memory_.fetch(buffers_, names);
-  }
-  [[nodiscard]] std::vector<HostField> fetch_sample(Choose const& choose) override {
-    return memory_.fetch_sample(choose);
-  }
-  [[nodiscard]] bool keep() override { return memory_.keep(kept_); }
-  [[nodiscard]] bool same_as_kept() override { return memory_.same_bits(kept_); }
   [[nodiscard]] double rounding_steps() const override {
     if constexpr (requires { plan_.rounding_steps(); }) {
       return plan_.rounding_steps();
@@ -400,14 +240,11 @@ class TypedRun final : public RowRun {
     }
   }
 
-  HostBuffers& buffers_;
-  GuardedFields::Blocks& kept_;  // of the case
   Exec exec_{};
   InputOn<Problem, Exec, T> input_;
   double steps_;
-  Plan plan_;  // before the output: a Skip must not cost its allocation
-  GuardedFields memory_;
-  Output output_{};  // over that memory
+  Plan plan_;
+  Output output_{};
 };
 
 template <class Problem, class Variant, class Exec, class T>
@@ -424,17 +261,10 @@ inline constexpr int reference_doubles<Problem> = Problem::reference_doubles;
 
 template <class Problem, class T>
 [[nodiscard]] Footprint footprint(std::vector<Shape> const& inputs, typename Problem::Parameters const& parameters) {
-  using Input = typename Problem::template Input<T, Kokkos::HostSpace>;
-  using Output = typename Problem::template Output<T, Kokkos::HostSpace>;
-  std::vector<Shape> const outputs = Problem::output_shapes(inputs, parameters);
   (void)grid_of<Problem>(inputs, parameters);  // a grid that does not fit is said before anything is made
-  Footprint result{.input_bytes = bytes_of<Input>(inputs), .output_bytes = bytes_of<Output>(outputs)};
-  for (Shape const& shape : outputs) {
-    double count = 1;
-    for (std::size_t const extent : shape) count *= static_cast<double>(extent);
-    result.reference_bytes += count * reference_doubles<Problem> * static_cast<double>(sizeof(double));
-  }
-  result.output_shapes = outputs;
+  Footprint result = footprint_of(describe<typename Problem::template Input<T, Kokkos::HostSpace>>(), inputs,
+                                  describe<typename Problem::template Output<T, Kokkos::HostSpace>>(),
+                                  Problem::output_shapes(inputs, parameters), reference_doubles<Problem>);
   result.work = Problem::work(inputs, parameters, dtype_of<T>);
   return result;
 }
@@ -448,28 +278,27 @@ template <class Problem, class T>
   return parameters;
 }
 
-/// A case with these parts of each input field, which are filled by fill(field, box, data), in host memory that nobody
-/// has touched yet.
-template <class Problem, class T, class Fill>
+/// A case with these parts of each input field.
+template <class Problem, class T>
 [[nodiscard]] std::unique_ptr<Case> filled_case(std::vector<Shape> const& whole, std::vector<ranks::Box> const& boxes,
                                                 typename Problem::Parameters const& parameters, ParameterMap const& map,
-                                                Fill const& fill) {
-  using Input = typename Problem::template Input<T, Kokkos::HostSpace>;
-  std::vector<Shape> own = whole;
-  for (std::size_t i = 0; i < whole.size(); ++i) own[i] = ranks::shape_of(boxes[i], whole[i]);
-  auto memory = host_memory_of(describe<Input>(), own);
-  std::vector<unsigned char*> fields;
-  for (auto const& field : memory) fields.push_back(field.get());
-  Input input{};
-  input.parameters = parameters;
-  wrap_fields(input, own, fields);
-  for_each_field(input, [&]<class View>(std::size_t i, View&) {
-    fill(i, boxes[i], reinterpret_cast<typename View::non_const_value_type*>(fields[i]));
-  });
-  return std::make_unique<TypedCase<Problem, T>>(std::move(input), std::move(memory), map, whole,
-                                                 [=](std::vector<ranks::Box> const& other) {
-                                                   return filled_case<Problem, T>(whole, other, parameters, map, fill);
-                                                 });
+                                                FillField const& fill) {
+  return std::make_unique<TypedCase<Problem, T>>(
+      filled_fields(describe<typename Problem::template Input<T, Kokkos::HostSpace>>(),
+                    describe<typename Problem::template Output<T, Kokkos::HostSpace>>(), whole, boxes, fill),
+      parameters, map, [=](std::vector<ranks::Box> const& other) {
+        return filled_case<Problem, T>(whole, other, parameters, map, fill);
+      });
+}
+
+/// A case with what this rank has of each input field.
+template <class Problem, class T>
+[[nodiscard]] std::unique_ptr<Case> own_case(std::vector<Shape> const& whole,
+                                             typename Problem::Parameters const& parameters, ParameterMap const& map,
+                                             FillField const& fill) {
+  (void)Problem::output_shapes(whole, parameters);  // throws if the shapes do not go together
+  std::vector<ranks::Box> const boxes = own_boxes(whole, input_splits_of<Problem>(whole, parameters));
+  return filled_case<Problem, T>(whole, boxes, parameters, map, fill);
 }
 
 template <class Problem, class T>
@@ -477,62 +306,43 @@ template <class Problem, class T>
                                              ParameterMap const& map) {
   auto const parameters = checked_parameters<Problem, T>(map);
   std::vector<Shape> const shapes = Problem::input_shapes(size, parameters);
-  (void)Problem::output_shapes(shapes, parameters);  // throws if the shapes do not go together
   Draw const of_case{.seed = seed,
                      .data = data,
                      .terms = static_cast<std::uint64_t>(std::max(1.0, terms_of<Problem>(shapes, parameters)))};
-  auto const fill = [=]<class Value>(std::size_t field, ranks::Box const& box, Value* values) {
+  auto const fill = [=](std::size_t field, ranks::Box const& box, unsigned char* memory) {
     std::size_t const of_row = ranks::row_elements(shapes[field]);
     std::size_t const cols = box.cols.size();
     std::size_t const first = box.rows.begin * of_row + box.cols.begin;
-    for_host_ranges(box.size(), [&](std::size_t begin, std::size_t end) {
-      Draw draw = of_case;
-      draw.shapes = &shapes;
-      draw.field = field;
-      for (std::size_t i = begin; i < end; ++i) {
-        draw.index = first + (cols == of_row ? i : i / cols * of_row + i % cols);
-        values[i] = static_cast<Value>(Problem::template element<T>(draw, parameters));
-      }
+    auto const fill_as = [&]<class Value>(Value* values) {
+      for_host_ranges(box.size(), [&](std::size_t begin, std::size_t end) {
+        Draw draw = of_case;
+        draw.shapes = &shapes;
+        draw.field = field;
+        for (std::size_t i = begin; i < end; ++i) {
+          draw.index = first + (cols == of_row ? i : i / cols * of_row + i % cols);
+          values[i] = static_cast<Value>(Problem::template element<T>(draw, parameters));
+        }
+      });
+    };
+    typename Problem::template Input<T, Kokkos::HostSpace> fields{};
+    for_each_field(fields, [&]<class View>(std::size_t i, View&) {
+      if (i == field) fill_as(reinterpret_cast<typename View::non_const_value_type*>(memory));
     });
   };
-  return filled_case<Problem, T>(shapes, own_boxes<Problem>(shapes, parameters), parameters, map, fill);
+  return own_case<Problem, T>(shapes, parameters, map, fill);
 }
 
 template <class Problem, class T>
 [[nodiscard]] std::vector<Shape> shapes_from(FieldSource const& source) {
-  std::vector<Shape> shapes;
-  for (FieldSpec const& spec : describe<typename Problem::template Input<T, Kokkos::HostSpace>>()) {
-    shapes.push_back(source.shape(spec));
-  }
-  return shapes;
+  return shapes_in(source, describe<typename Problem::template Input<T, Kokkos::HostSpace>>());
 }
 
 template <class Problem, class T>
 [[nodiscard]] std::unique_ptr<Case> read(FieldSource const& source, ParameterMap const& map) {
   auto const parameters = checked_parameters<Problem, T>(map);
-  std::vector<Shape> const shapes = shapes_from<Problem, T>(source);
-  (void)Problem::output_shapes(shapes, parameters);
   auto const specs = describe<typename Problem::template Input<T, Kokkos::HostSpace>>();
-  auto const fill = [specs, shapes, &source]<class Value>(std::size_t field, ranks::Box const& box, Value* data) {
-    std::size_t const of_row = ranks::row_elements(shapes[field]);
-    if (box.cols.size() < of_row) {
-      // Some rows at a time, whole: of these its columns.
-      std::size_t const most = std::max<std::size_t>(1, (std::size_t{1} << 20) / of_row);
-      std::vector<Value> some(most * of_row);
-      for (std::size_t row = box.rows.begin; row < box.rows.end && box.cols.size() > 0; row += most) {
-        std::size_t const count = std::min(most, box.rows.end - row);
-        source.read_rows(specs[field], row, count, some.data());
-        for (std::size_t r = 0; r < count; ++r) {
-          data = std::copy_n(some.data() + r * of_row + box.cols.begin, box.cols.size(), data);
-        }
-      }
-    } else if (!shapes[field].empty() && box.rows.size() < shapes[field].front()) {
-      source.read_rows(specs[field], box.rows.begin, box.rows.size(), data);
-    } else {
-      source.read(specs[field], data);
-    }
-  };
-  return filled_case<Problem, T>(shapes, own_boxes<Problem>(shapes, parameters), parameters, map, fill);
+  std::vector<Shape> const shapes = shapes_in(source, specs);
+  return own_case<Problem, T>(shapes, parameters, map, filled_from(source, specs, shapes));
 }
 
 /// Calls `body.template operator()<T>()` for the enabled dtype; throws UserError if this build has no such dtype.

@@ -1,0 +1,153 @@
+#pragma once
+/// \file
+/// What of cases and rows names no type of a Problem or a variant: compiled once (tessera::runtime), and not with every
+/// mini-app. make_app.hpp adds the types.
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tessera/ranks/halo.hpp>
+#include <tessera/ranks/part.hpp>
+#include <tessera/table/app.hpp>
+#include <tessera/table/row_memory.hpp>
+
+namespace tessera::detail {
+
+/// How fields lie on the ranks.
+struct Splits {
+  std::vector<Split> of_fields;
+  ranks::Grid grid = {};
+};
+
+/// What this rank has of each field of these shapes.
+[[nodiscard]] std::vector<ranks::Box> own_boxes(std::vector<Shape> const& whole, Splits const& splits);
+
+/// Fills `data` with the elements of a part of field `field`.
+using FillField = std::function<void(std::size_t field, ranks::Box const& box, unsigned char* data)>;
+
+/// The elements come from there. `source` must outlive the result.
+[[nodiscard]] FillField filled_from(FieldSource const& source, std::vector<FieldSpec> specs, std::vector<Shape> shapes);
+
+/// Parts of each input field in host memory, and what is known of the fields.
+struct CaseFields {
+  std::vector<FieldSpec> input;
+  std::vector<FieldSpec> output;
+  std::vector<Shape> whole;  ///< shapes of the input of all ranks together
+  std::vector<Shape> own;    ///< shapes of the parts
+  std::vector<std::shared_ptr<unsigned char>> memory;
+
+  /// Where the parts are.
+  [[nodiscard]] std::vector<unsigned char*> data() const;
+};
+
+/// These parts, filled, in host memory that nobody has touched before.
+[[nodiscard]] CaseFields filled_fields(std::vector<FieldSpec> input, std::vector<FieldSpec> output,
+                                       std::vector<Shape> const& whole, std::vector<ranks::Box> const& boxes,
+                                       FillField const& fill);
+
+/// The map, with the defaults where it says nothing.
+[[nodiscard]] ParameterMap with_defaults_of(std::vector<ParameterSpec> const& specs, ParameterMap map);
+
+/// The shapes of these fields.
+[[nodiscard]] std::vector<Shape> shapes_in(FieldSource const& source, std::vector<FieldSpec> const& specs);
+
+/// Bytes that a case needs. `reference_doubles`: those of an output element that the reference has.
+[[nodiscard]] Footprint footprint_of(std::vector<FieldSpec> const& input, std::vector<Shape> const& input_shapes,
+                                     std::vector<FieldSpec> const& output, std::vector<Shape> output_shapes,
+                                     int reference_doubles);
+
+/// A case but for what its Problem says.
+class UntypedCase : public Case {
+ public:
+  /// Makes the case again with other parts of each field.
+  using MakeBoxes = std::function<std::unique_ptr<Case>(std::vector<ranks::Box> const&)>;
+
+  UntypedCase(DType dtype, CaseFields fields, ParameterMap parameters, MakeBoxes make_boxes);
+  ~UntypedCase() override;
+
+  [[nodiscard]] DType dtype() const override { return dtype_; }
+  [[nodiscard]] ParameterMap const& parameters() const override { return parameters_; }
+  [[nodiscard]] std::vector<HostField> input() const override;
+  [[nodiscard]] std::vector<HostField> input_shapes() const override;
+  [[nodiscard]] std::vector<HostField> output_shapes() const override;
+  [[nodiscard]] std::vector<FieldPlace> input_places() const override;
+  [[nodiscard]] std::vector<FieldPlace> output_places() const override;
+  [[nodiscard]] std::vector<HostField> own_part(std::vector<HostField> fields) const override;
+  void release_device_input() override;
+
+  [[nodiscard]] ranks::Part const& part() const { return part_; }
+  [[nodiscard]] std::vector<FieldSpec> const& output_specs() const { return fields_.output; }
+  /// The shapes of the output of all ranks together, and how it and the input lie on them.
+  [[nodiscard]] virtual std::vector<Shape> whole_output() const = 0;
+  [[nodiscard]] virtual Splits input_splits() const = 0;
+  [[nodiscard]] virtual Splits output_splits() const = 0;
+  /// What of each output field is this rank's, the rows of that, and its shape.
+  [[nodiscard]] std::vector<ranks::Box> output_boxes() const;
+  [[nodiscard]] std::vector<ranks::Block> output_rows() const;
+  [[nodiscard]] std::vector<Shape> own_output_shapes() const;
+
+  [[nodiscard]] HostBuffers& buffers() { return buffers_; }
+  /// What a row on that space kept of its output.
+  [[nodiscard]] GuardedFields::Blocks& kept(std::string_view space) { return kept_[std::string(space)]; }
+
+ protected:
+  void set_parameters(ParameterMap const& parameters) { parameters_ = parameters; }
+  [[nodiscard]] std::unique_ptr<Case> with_boxes(std::vector<ranks::Box> const& boxes) const {
+    return make_boxes_(boxes);
+  }
+  [[nodiscard]] CaseFields const& fields() const { return fields_; }
+  /// The input in that space's memory, copied once.
+  [[nodiscard]] std::vector<unsigned char*> copies_on(std::string_view space);
+  /// As much of the input as this rank's rows of the output need: all of it where there is no reach, else the rows in
+  /// reach of fields that lie in blocks, and the first of these.
+  struct InReach {
+    std::vector<ranks::Box> boxes;
+    std::size_t first = 0;
+  };
+  [[nodiscard]] InReach boxes_in_reach(std::vector<Split> const& splits,
+                                       std::optional<ranks::Reach> const& reach) const;
+  /// This rank's rows of what is known of the output's rows from `first` on.
+  [[nodiscard]] std::vector<ExpectedField> cut(std::vector<ExpectedField> fields, std::size_t first) const;
+
+ private:
+  DType dtype_;
+  CaseFields fields_;
+  ParameterMap parameters_;
+  ranks::Part part_;
+  MakeBoxes make_boxes_;
+  std::map<std::string, std::vector<std::shared_ptr<unsigned char>>> on_device_;  // by space
+  std::map<std::string, GuardedFields::Blocks> kept_;                             // by space
+  HostBuffers buffers_;
+};
+
+/// A row's run but for its Plan.
+class UntypedRun : public RowRun {
+ public:
+  UntypedRun(UntypedCase& problem_case, std::string_view space);
+  ~UntypedRun() override;
+
+  void poison() override;
+  void evict_cache() override;
+  [[nodiscard]] std::vector<HostField> fetch() override;
+  [[nodiscard]] std::vector<HostField> fetch_sample(Choose const& choose) override;
+  [[nodiscard]] bool keep() override;
+  [[nodiscard]] bool same_as_kept() override;
+
+ protected:
+  /// Allocates the output; to be called when there is a Plan, since a Skip must not cost this. Returns where fields begin.
+  [[nodiscard]] std::vector<unsigned char*> allocate(UntypedCase const& problem_case);
+
+ private:
+  HostBuffers& buffers_;
+  GuardedFields::Blocks& kept_;  // of the case
+  std::string_view space_;
+  std::optional<GuardedFields> memory_;
+};
+
+}  // namespace tessera::detail

@@ -1,0 +1,240 @@
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <tessera/table/cache.hpp>
+#include <tessera/table/untyped.hpp>
+
+namespace tessera::detail {
+
+namespace {
+
+void read_part(FieldSource const& source, FieldSpec const& spec, Shape const& whole, ranks::Box const& box,
+               unsigned char* data) {
+  std::size_t const of_row = ranks::row_elements(whole);
+  std::size_t const element = size_of(spec.dtype);
+  if (box.cols.size() < of_row) {
+    // Some rows at a time, whole: of these its columns.
+    std::size_t const most = std::max<std::size_t>(1, (std::size_t{1} << 20) / of_row);
+    std::vector<unsigned char> some(most * of_row * element);
+    for (std::size_t row = box.rows.begin; row < box.rows.end && box.cols.size() > 0; row += most) {
+      std::size_t const count = std::min(most, box.rows.end - row);
+      source.read_rows(spec, row, count, some.data());
+      for (std::size_t r = 0; r < count; ++r) {
+        std::memcpy(data, some.data() + (r * of_row + box.cols.begin) * element, box.cols.size() * element);
+        data += box.cols.size() * element;
+      }
+    }
+  } else if (!whole.empty() && box.rows.size() < whole.front()) {
+    source.read_rows(spec, box.rows.begin, box.rows.size(), data);
+  } else {
+    source.read(spec, data);
+  }
+}
+
+// In double: the product may pass 2^64 before anybody has asked whether there is so much memory.
+double elements_of(Shape const& shape) {
+  double count = 1;
+  for (std::size_t const extent : shape) count *= static_cast<double>(extent);
+  return count;
+}
+
+double bytes_of(std::vector<FieldSpec> const& specs, std::vector<Shape> const& shapes) {
+  double bytes = 0;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    bytes += elements_of(shapes.at(i)) * static_cast<double>(size_of(specs[i].dtype));
+  }
+  return bytes;
+}
+
+// On several ranks; on one nothing.
+std::vector<FieldPlace> places_of(std::vector<FieldSpec> const& specs, std::vector<Shape> const& whole,
+                                  std::vector<ranks::Box> const& own, std::vector<Split> const& splits) {
+  std::vector<FieldPlace> places;
+  if (ranks::world().count() == 1) return places;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    Shape offset(whole[i].size(), 0);
+    if (!offset.empty()) offset.front() = own[i].rows.begin;
+    if (offset.size() == 2) offset.back() = own[i].cols.begin;
+    places.push_back({specs[i].name, whole[i], offset, whole[i].empty() || splits[i] == Split::whole});
+  }
+  return places;
+}
+
+}  // namespace
+
+std::vector<ranks::Box> own_boxes(std::vector<Shape> const& whole, Splits const& splits) {
+  std::vector<ranks::Box> boxes;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    boxes.push_back(ranks::box_of(whole[i], splits.of_fields[i], splits.grid, ranks::world()));
+  }
+  return boxes;
+}
+
+FillField filled_from(FieldSource const& source, std::vector<FieldSpec> specs, std::vector<Shape> shapes) {
+  return [&source, specs = std::move(specs), shapes = std::move(shapes)](std::size_t field, ranks::Box const& box,
+                                                                         unsigned char* data) {
+    read_part(source, specs[field], shapes[field], box, data);
+  };
+}
+
+std::vector<unsigned char*> CaseFields::data() const {
+  std::vector<unsigned char*> result;
+  for (auto const& field : memory) result.push_back(field.get());
+  return result;
+}
+
+CaseFields filled_fields(std::vector<FieldSpec> input, std::vector<FieldSpec> output, std::vector<Shape> const& whole,
+                         std::vector<ranks::Box> const& boxes, FillField const& fill) {
+  CaseFields fields{.input = std::move(input), .output = std::move(output), .whole = whole, .own = whole, .memory = {}};
+  for (std::size_t i = 0; i < whole.size(); ++i) fields.own[i] = ranks::shape_of(boxes[i], whole[i]);
+  fields.memory = host_memory_of(fields.input, fields.own);
+  for (std::size_t i = 0; i < whole.size(); ++i) fill(i, boxes[i], fields.memory[i].get());
+  return fields;
+}
+
+ParameterMap with_defaults_of(std::vector<ParameterSpec> const& specs, ParameterMap map) {
+  for (ParameterSpec const& spec : specs) map.try_emplace(spec.name, spec.default_value);
+  return map;
+}
+
+std::vector<Shape> shapes_in(FieldSource const& source, std::vector<FieldSpec> const& specs) {
+  std::vector<Shape> shapes;
+  for (FieldSpec const& spec : specs) shapes.push_back(source.shape(spec));
+  return shapes;
+}
+
+Footprint footprint_of(std::vector<FieldSpec> const& input, std::vector<Shape> const& input_shapes,
+                       std::vector<FieldSpec> const& output, std::vector<Shape> output_shapes, int reference_doubles) {
+  Footprint result{.input_bytes = bytes_of(input, input_shapes), .output_bytes = bytes_of(output, output_shapes)};
+  for (Shape const& shape : output_shapes) {
+    result.reference_bytes += elements_of(shape) * reference_doubles * static_cast<double>(sizeof(double));
+  }
+  result.output_shapes = std::move(output_shapes);
+  return result;
+}
+
+UntypedCase::UntypedCase(DType dtype, CaseFields fields, ParameterMap parameters, MakeBoxes make_boxes)
+    : dtype_(dtype),
+      fields_(std::move(fields)),
+      parameters_(std::move(parameters)),
+      part_{ranks::world(), fields_.whole},
+      make_boxes_(std::move(make_boxes)) {}
+UntypedCase::~UntypedCase() = default;
+
+std::vector<HostField> UntypedCase::input() const { return named_fields(fields_.input, fields_.own, fields_.memory); }
+std::vector<HostField> UntypedCase::input_shapes() const { return named_fields(fields_.input, part_.input, {}); }
+std::vector<HostField> UntypedCase::output_shapes() const { return named_fields(fields_.output, whole_output(), {}); }
+
+std::vector<FieldPlace> UntypedCase::input_places() const {
+  Splits const splits = input_splits();
+  return places_of(fields_.input, part_.input, own_boxes(part_.input, splits), splits.of_fields);
+}
+std::vector<FieldPlace> UntypedCase::output_places() const {
+  return places_of(fields_.output, whole_output(), output_boxes(), output_splits().of_fields);
+}
+
+std::vector<HostField> UntypedCase::own_part(std::vector<HostField> fields) const {
+  std::vector<ranks::Box> const boxes = output_boxes();
+  for (HostField& field : fields) {
+    auto const spec = std::ranges::find(fields_.output, field.name, &FieldSpec::name);
+    if (spec == fields_.output.end() || field.shape.empty()) continue;
+    ranks::Box const own = boxes.at(static_cast<std::size_t>(spec - fields_.output.begin()));
+    std::size_t const of_row = ranks::row_elements(field.shape) * size_of(field.dtype);
+    auto const* const first = static_cast<unsigned char const*>(field.data.get()) + own.rows.begin * of_row;
+    std::size_t const bytes = own.cols.size() * size_of(field.dtype);
+    if (bytes == of_row) {
+      field.data = {field.data, first};
+    } else {
+      auto const part = std::make_shared<std::vector<unsigned char>>(own.rows.size() * bytes);
+      for (std::size_t r = 0; r < own.rows.size() && bytes > 0; ++r) {
+        std::memcpy(part->data() + r * bytes, first + r * of_row + own.cols.begin * size_of(field.dtype), bytes);
+      }
+      field.data = {part, part->data()};
+    }
+    field.shape = ranks::shape_of(own, field.shape);
+  }
+  return fields;
+}
+
+void UntypedCase::release_device_input() {
+  on_device_.clear();
+  kept_.clear();
+}
+
+std::vector<ranks::Box> UntypedCase::output_boxes() const { return own_boxes(whole_output(), output_splits()); }
+
+std::vector<ranks::Block> UntypedCase::output_rows() const {
+  std::vector<ranks::Block> rows;
+  for (ranks::Box const& box : output_boxes()) rows.push_back(box.rows);
+  return rows;
+}
+
+std::vector<Shape> UntypedCase::own_output_shapes() const {
+  std::vector<Shape> shapes = whole_output();
+  std::vector<ranks::Box> const boxes = own_boxes(shapes, output_splits());
+  for (std::size_t i = 0; i < shapes.size(); ++i) shapes[i] = ranks::shape_of(boxes[i], shapes[i]);
+  return shapes;
+}
+
+std::vector<unsigned char*> UntypedCase::copies_on(std::string_view space) {
+  auto& memory = on_device_[std::string(space)];
+  if (memory.empty()) memory = copies_in(space, input());
+  std::vector<unsigned char*> fields;
+  for (auto const& field : memory) fields.push_back(field.get());
+  return fields;
+}
+
+UntypedCase::InReach UntypedCase::boxes_in_reach(std::vector<Split> const& splits,
+                                                 std::optional<ranks::Reach> const& reach) const {
+  InReach result;
+  for (std::size_t i = 0; i < part_.input.size(); ++i) {
+    ranks::Box& box = result.boxes.emplace_back(ranks::whole_box(part_.input[i]));
+    if (!reach || splits[i] == Split::whole) continue;
+    // More than the reach: if that is too small, variants that go by it differ from the reference.
+    std::size_t const n = box.rows.end;
+    box.rows = ranks::with_halo(part_.ranks.block(n), {2 * reach->before + 8, 2 * reach->behind + 8}, n);
+    result.first = box.rows.begin;
+  }
+  return result;
+}
+
+std::vector<ExpectedField> UntypedCase::cut(std::vector<ExpectedField> fields, std::size_t first) const {
+  std::vector<ranks::Block> const rows = output_rows();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].shape.empty()) continue;
+    std::size_t const of_row = ranks::row_elements(fields[i].shape);
+    for (std::vector<double>* const values : {&fields[i].value, &fields[i].scale, &fields[i].offset}) {
+      if (values->empty()) continue;
+      auto const begin = values->begin() + static_cast<std::ptrdiff_t>((rows[i].begin - first) * of_row);
+      *values = std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(rows[i].size() * of_row));
+    }
+    fields[i].shape.front() = rows[i].size();
+  }
+  return fields;
+}
+
+UntypedRun::UntypedRun(UntypedCase& problem_case, std::string_view space)
+    : buffers_(problem_case.buffers()), kept_(problem_case.kept(space)), space_(space) {}
+UntypedRun::~UntypedRun() = default;
+
+std::vector<unsigned char*> UntypedRun::allocate(UntypedCase const& problem_case) {
+  std::vector<Shape> const shapes = problem_case.own_output_shapes();
+  memory_.emplace(space_, problem_case.output_specs(), shapes);
+  std::vector<unsigned char*> fields;
+  for (std::size_t i = 0; i < shapes.size(); ++i) fields.push_back(static_cast<unsigned char*>(memory_->data(i)));
+  return fields;
+}
+
+void UntypedRun::poison() { memory_->poison(); }
+void UntypedRun::evict_cache() { measure::evict_cache(space_); }
+std::vector<HostField> UntypedRun::fetch() {
+  std::vector<std::string> names;
+  for (WrittenField const& one : outputs()) names.push_back(one.field);
+  return memory_->fetch(buffers_, names);
+}
+std::vector<HostField> UntypedRun::fetch_sample(Choose const& choose) { return memory_->fetch_sample(choose); }
+bool UntypedRun::keep() { return memory_->keep(kept_); }
+bool UntypedRun::same_as_kept() { return memory_->same_bits(kept_); }
+
+}  // namespace tessera::detail
