@@ -8,7 +8,9 @@
 #   spack test run tessera
 #
 # What is committed on the branch `main` of the checkout is built; in a Spack environment
-# `spack develop --path <checkout> tessera@main` builds the files as they are.
+# `spack develop --path <checkout> tessera@main` builds the files as they are. tessera@0.2.0 is
+# built from the archive that cmake/release.py makes: another user's checkout is refused by
+# git, and an archive is not.
 
 import os
 
@@ -26,14 +28,24 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
     """A suite of Kokkos mini-apps: every algorithm written several ways, each verified
     against a serial reference and measured."""
 
-    # There is no public address yet. Spack reads the recipe by a link in cmake/spack, which
-    # leads to the checkout.
+    # Spack reads the recipe by a link in cmake/spack, which leads to the checkout.
     git = "file://" + os.path.dirname(os.path.realpath(__file__))
     homepage = git
+    # There is no public address yet: this is where cmake/release.py leaves the archive. The
+    # folder in which release archives lie is the one thing to fill in here.
+    releases = git + "/build/releases"
+
+    # Fill in: GitHub names of those who answer for the recipe. Nobody has been asked yet.
+    # maintainers("...")
 
     license("BSD-3-Clause")
 
-    version("main", branch="main")
+    # Preferred until `releases` is an address that everybody reaches.
+    version("main", branch="main", preferred=True)
+    version("0.2.0", sha256="")
+
+    def url_for_version(self, version):
+        return f"{self.releases}/tessera-{version}.tar.gz"
 
     generator("ninja")
 

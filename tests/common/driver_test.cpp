@@ -1375,11 +1375,12 @@ TEST_F(StudyRun, what_is_done_is_not_done_again) {
   fs::remove(path("out/fake-16-r1-1.json"));
   result = study();
   EXPECT_EQ(result.last_line(), "TESSERA study steps=6 done=4 before=2 failed=0 rows_failed=0");
-  for (std::string const why : {"the file is no report", "its run did not end", "the report is of another command"}) {
+  for (std::string const why : {"the file is no report", "its run did not end", "the report is of 2 ranks, not of 1"}) {
     EXPECT_TRUE(has(result.out, "again, since " + why));
   }
   EXPECT_TRUE(fs::exists(path("out/older/fake-8-r1-3.1.json")));
   result = study({"--options", "--samples 7"});
+  EXPECT_TRUE(has(result.out, "again, since the report is of another command"));
   EXPECT_EQ(result.last_line(), "TESSERA study steps=6 done=6 before=0 failed=0 rows_failed=0");
   EXPECT_EQ(calls(), 16u);
   EXPECT_TRUE(fs::exists(path("out/older/fake-8-r1-3.2.json")));

@@ -45,7 +45,10 @@ TEST(Model, one_rank_is_the_roof_and_a_launch) {
   EXPECT_EQ(large.bound(), "memory");
   // What fits into a cache takes that one's bandwidth.
   EXPECT_DOUBLE_EQ(predict(dot(125000), alone, 1, machine(), {}, false).moving, 1e6 / 8e12);
-  EXPECT_DOUBLE_EQ(predict(dot(125001), alone, 1, machine(), {}, false).moving, 8.0 * 125001 / 4e12);
+  EXPECT_DOUBLE_EQ(predict(dot(1250000), alone, 1, machine(), {}, false).moving, 1e7 / 4e12);
+  EXPECT_NEAR(machine().bandwidth(std::sqrt(1e6 * 1e7)), 6e12, 1e3);
+  EXPECT_EQ(machine().bandwidth(10), 8e12);
+  EXPECT_EQ(machine().bandwidth(1.0001e7), 1e12);
   EXPECT_EQ(predict(dot(1000), alone, 1, machine(), {}, false).bound(), "launches");
   ModelCase heavy = dot(1 << 20);
   heavy.work.flops = 1e12;
@@ -59,7 +62,7 @@ TEST(Model, ranks_take_a_share_and_speak) {
   EXPECT_DOUBLE_EQ(talk.share, 1.0 / 1024);
   EXPECT_EQ(talk.words, 10);  // an all-gather in rounds
   Predicted const many = predict(dot(std::size_t{1} << 30), talk, 1024, machine(), link, false);
-  EXPECT_DOUBLE_EQ(many.moving, 8.0 * (1 << 20) / 4e12);
+  EXPECT_DOUBLE_EQ(many.moving, 8.0 * (1 << 20) / machine().bandwidth(8.0 * (1 << 20)));
   EXPECT_DOUBLE_EQ(many.launching, 2 * 4e-6 + 5e-6);
   EXPECT_DOUBLE_EQ(many.talking, 10 * 2e-6 + 4 * 1023 / 1e10);
   // On a host all bytes go through one memory.

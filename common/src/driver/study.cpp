@@ -503,6 +503,7 @@ class Runner {
       std::cout << "the machine: " << command_text(step) << std::endl;
       std::string const why = launch(step, {});
       if (interrupted()) return;
+      if (why.empty()) --done_;  // it is no step of the study
       if (!why.empty()) {
         std::cout << "  no predictions: " << one_line(why) << std::endl;
         return;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -183,10 +184,12 @@ Link parse_link(std::string const& where, std::string const& text) {
 }
 
 double Machine::bandwidth(double bytes) const {
-  for (Level const& level : levels) {
-    if (bytes <= level.bytes) return level.bytes_per_second;
-  }
-  return roofs.copy_bytes_per_second;
+  if (levels.empty() || bytes > levels.back().bytes) return roofs.copy_bytes_per_second;
+  auto const above = std::ranges::lower_bound(levels, bytes, {}, &Level::bytes);
+  if (above == levels.begin()) return above->bytes_per_second;
+  auto const below = std::prev(above);
+  double const part = std::log(bytes / below->bytes) / std::log(above->bytes / below->bytes);
+  return below->bytes_per_second + part * (above->bytes_per_second - below->bytes_per_second);
 }
 
 std::map<std::string, Machine> read_machines(std::string const& path) {

@@ -5,7 +5,7 @@
 ///
 ///   seconds = max(bytes / bandwidth, operations / peak) + launches + words of ranks + bytes over the link
 ///
-/// common/decisions/0020-a-model-before-the-run.md has its assumptions.
+/// common/decisions/0019-a-study-is-a-list-of-launches.md has its assumptions.
 
 #include <cstddef>
 #include <functional>
@@ -41,7 +41,7 @@ struct Machine {
   Roofs roofs;                ///< of a rank
   std::vector<Level> levels;  ///< of caches, the smallest first; may be empty
 
-  /// Of work that touches `bytes`: that of the smallest level which holds them, else of memory.
+  /// Of work that touches `bytes`: between the levels that lie beside it (over the logarithm); above the last that of memory.
   [[nodiscard]] double bandwidth(double bytes) const;
 };
 
