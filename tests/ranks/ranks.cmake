@@ -41,3 +41,13 @@ set_tests_properties(mistake_on_3 PROPERTIES PASS_REGULAR_EXPRESSION "unknown op
   FAIL_REGULAR_EXPRESSION "unknown option.*unknown option")
 tessera_add_ranks_test(output 2 COMMAND $<TARGET_FILE:dot> --size 10 --output never.h5)
 set_tests_properties(output_on_2 PROPERTIES PASS_REGULAR_EXPRESSION "results are written by one rank only")
+
+# What ctest -L ranks runs.
+add_custom_target(all_ranks_tests)
+add_dependencies(all_ranks_tests ranks_tests tessera dot)
+
+# Kernels of the variants on ranks have names, too.
+if(TARGET command_line_tests)
+  tessera_add_ranks_test(regions_and_labels 1 COMMAND $<TARGET_FILE:command_line_tests> --gtest_filter=*profilers*)
+  add_dependencies(all_ranks_tests command_line_tests)
+endif()
