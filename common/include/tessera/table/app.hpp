@@ -142,6 +142,7 @@ struct Footprint {
   double output_bytes = 0;
   double reference_bytes = 0;  ///< value, scale and offset of the output's elements, as far as the Problem has them
   std::vector<Shape> output_shapes = {};  ///< in the order of output_fields
+  double exact_reference_bytes = 0;       ///< reference_bytes of generated exact data
 };
 
 /// One mini-app: everything the driver needs.

@@ -386,6 +386,13 @@ template <class Problem>
   requires requires { Problem::reference_doubles; }
 inline constexpr int reference_doubles<Problem> = Problem::reference_doubles;
 
+/// The same of generated exact data.
+template <class Problem>
+inline constexpr int exact_reference_doubles = reference_doubles<Problem>;
+template <class Problem>
+  requires requires { Problem::exact_reference_doubles; }
+inline constexpr int exact_reference_doubles<Problem> = Problem::exact_reference_doubles;
+
 template <class Problem, class T>
 [[nodiscard]] Footprint footprint(std::vector<Shape> const& inputs, typename Problem::Parameters const& parameters) {
   using Input = typename Problem::template Input<T, Kokkos::HostSpace>;
@@ -396,7 +403,9 @@ template <class Problem, class T>
   for (Shape const& shape : outputs) {
     double count = 1;
     for (std::size_t const extent : shape) count *= static_cast<double>(extent);
-    result.reference_bytes += count * reference_doubles<Problem> * static_cast<double>(sizeof(double));
+    double const bytes = count * static_cast<double>(sizeof(double));
+    result.reference_bytes += reference_doubles<Problem> * bytes;
+    result.exact_reference_bytes += exact_reference_doubles<Problem> * bytes;
   }
   result.output_shapes = outputs;
   return result;
