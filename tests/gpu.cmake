@@ -1,4 +1,4 @@
-# What a GPU must pass: `ctest -L '^gpu$'` in a build with CUDA or HIP (`./run gpu` makes one), and `ctest -L gpu_large`
+# What a GPU must pass: `ctest -L gpu` in a build with CUDA or HIP (`./run gpu` makes one), and `ctest -L large`
 # (`./run gpu --large`). Every test's name begins with gpu_. What runs on the host in a build without them is not repeated here.
 
 if(Kokkos_ENABLE_CUDA)
@@ -51,7 +51,7 @@ foreach(app IN LISTS apps)
   if(NOT app MATCHES "^(map|prefix_sum|dot|axis_sum|histogram|partition|transpose|broadcast_add|pooling|embedding|softmax|layernorm|matmul|attention)$")
     continue()
   endif()
-  tessera_add_gpu_test(large_${app} COMMAND app_tests_${app} --gtest_filter=*LateMistakes* LABEL gpu_large
+  tessera_add_gpu_test(large_${app} COMMAND app_tests_${app} --gtest_filter=*LateMistakes* LABEL large
     ENVIRONMENT TESSERA_TEST_LATE_SIZE=2147483653 TESSERA_TEST_LATE_LARGE=1)
   set_tests_properties(gpu_large_${app} PROPERTIES PROCESSORS 8)
   if(app MATCHES "^(softmax|layernorm|matmul|attention)$")
