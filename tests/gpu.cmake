@@ -1,5 +1,5 @@
-# What a GPU must pass: `ctest -L gpu` in a build with CUDA or HIP (`./run gpu` makes one). Every test's name begins with
-# gpu_. What runs on the host in a build without them is not repeated here.
+# What a GPU must pass: `ctest -L gpu` in a build with CUDA or HIP (`./run gpu` makes one), and `ctest -L large`
+# (`./run gpu --large`). Every test's name begins with gpu_. What runs on the host in a build without them is not repeated here.
 
 if(Kokkos_ENABLE_CUDA)
   set(space cuda)
@@ -7,15 +7,18 @@ else()
   set(space hip)
 endif()
 
-# tessera_add_gpu_test(name COMMAND ... [ENVIRONMENT ...] [TIMEOUT seconds])
+# tessera_add_gpu_test(name COMMAND ... [ENVIRONMENT ...] [TIMEOUT seconds] [LABEL label])
 function(tessera_add_gpu_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT" "COMMAND;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT;LABEL" "COMMAND;ENVIRONMENT")
+  if(NOT test_LABEL)
+    set(test_LABEL gpu)
+  endif()
   if(NOT test_TIMEOUT)
     set(test_TIMEOUT 600)
   endif()
   add_test(NAME gpu_${name} COMMAND ${test_COMMAND})
   # Tests run side by side: few threads each, that sleep while they wait.
-  set_tests_properties(gpu_${name} PROPERTIES LABELS gpu TIMEOUT ${test_TIMEOUT}
+  set_tests_properties(gpu_${name} PROPERTIES LABELS ${test_LABEL} TIMEOUT ${test_TIMEOUT}
     ENVIRONMENT "TESSERA_TEST_SPACE=${space};OMP_NUM_THREADS=2;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;${test_ENVIRONMENT}")
 endfunction()
 
@@ -39,6 +42,21 @@ foreach(program IN LISTS app_test_programs)
   tessera_add_gpu_test(${name} COMMAND ${program} --gtest_filter=*LateMistakes*
     ENVIRONMENT TESSERA_TEST_LATE_SIZE=268435456)
   set_tests_properties(gpu_${name} PROPERTIES PROCESSORS 4)
+endforeach()
+
+# The same behind 2^31 elements, with mini-apps of each family of kernels (large_cases() in
+# apps/late_mistakes_test.cpp). Two at a time need up to 100 GB of host memory and 70 GB of the GPU's, so that they have a
+# label of their own; the largest ones do not run beside each other.
+foreach(app IN LISTS apps)
+  if(NOT app MATCHES "^(map|prefix_sum|dot|axis_sum|histogram|partition|transpose|broadcast_add|pooling|embedding|softmax|layernorm|matmul|attention)$")
+    continue()
+  endif()
+  tessera_add_gpu_test(large_${app} COMMAND app_tests_${app} --gtest_filter=*LateMistakes* LABEL large
+    ENVIRONMENT TESSERA_TEST_LATE_SIZE=2147483653 TESSERA_TEST_LATE_LARGE=1)
+  set_tests_properties(gpu_large_${app} PROPERTIES PROCESSORS 8)
+  if(app MATCHES "^(softmax|layernorm|matmul|attention)$")
+    set_tests_properties(gpu_large_${app} PROPERTIES RESOURCE_LOCK large_host_memory COST 100)
+  endif()
 endforeach()
 
 # One measurement of the roofs for all that follow.

@@ -24,11 +24,9 @@ std::vector<App> const& apps() {
 }
 
 // The driver believes it when it decides whether a case fits into memory.
-void expect_footprint(App const& app, DType dtype, FieldSource const& source, ParameterMap const& given,
-                      std::vector<ExpectedField> const& reference) {
+void expect_footprint(App const& app, std::vector<ExpectedField> const& reference, double known) {
   std::size_t doubles = 0;
   for (ExpectedField const& field : reference) doubles += field.value.size() + field.scale.size() + field.offset.size();
-  double const known = app.footprint_of_source(dtype, source, with_defaults(app, given)).reference_bytes;
   EXPECT_LE(static_cast<double>(doubles * sizeof(double)), known) << app.info.name;
 }
 
@@ -38,7 +36,7 @@ void run_rows(App const& app, DType dtype, FieldSource const& source, ParameterM
   if (!takes(app, dtype, given, 1 << 17)) return;  // a size that all shapes fit into
   auto const problem_case = app.read(dtype, source, with_defaults(app, given));
   std::vector<ExpectedField> const expected = problem_case->reference();
-  expect_footprint(app, dtype, source, given, expected);
+  expect_footprint(app, expected, app.footprint_of_source(dtype, source, with_defaults(app, given)).reference_bytes);
   for (Row const& row : app.rows) {
     if (row.dtype != dtype || !is_wanted(row)) continue;
     std::string const outcome = run_row(row, *problem_case, expected, runs);
@@ -166,6 +164,24 @@ TEST_P(Rows, ResultsAreKept) {
   }
 }
 
+// Extents that no run can mean (--kernel 2^31, --k 2^31 beside a small size) are a mistake that is said before anything is
+// made: the extent is refused, or its bytes are known.
+TEST_P(Rows, ExtentsAreKnownBeforehand) {
+  constexpr std::int64_t huge = std::int64_t{1} << 40;
+  DType const dtype = dtypes_of_this_build().front();
+  if (!takes(app(), dtype, base_)) GTEST_SKIP();
+  for (ParameterSpec const& spec : app().parameters) {
+    if (!spec.shapes_generated || !std::holds_alternative<std::int64_t>(spec.default_value)) continue;
+    ParameterMap given = base_;
+    given[spec.name] = huge;
+    try {
+      Footprint const footprint = app().footprint_of_size(dtype, 64, with_defaults(app(), given));
+      EXPECT_GE(footprint.input_bytes + footprint.output_bytes, static_cast<double>(huge)) << spec.name;
+    } catch (UserError const&) {  // refused
+    }
+  }
+}
+
 // What the generator makes, of each kind. Exact data must be proved to be so, unless the mini-app rounds whatever the data.
 TEST_P(Rows, KindsOfData) {
   for (DType const dtype : dtypes_of_this_build()) {
@@ -175,6 +191,9 @@ TEST_P(Rows, KindsOfData) {
            {std::size_t{0}, std::size_t{1}, std::size_t{33}, std::size_t{1025}, std::size_t{70001}}) {
         auto const problem_case = app().generate_data(dtype, size, 42, kind, with_defaults(app(), base_));
         std::vector<ExpectedField> const expected = problem_case->reference();
+        Footprint const footprint = app().footprint_of_size(dtype, size, with_defaults(app(), base_));
+        expect_footprint(app(), expected,
+                         kind == DataKind::exact ? footprint.exact_reference_bytes : footprint.reference_bytes);
         std::string const what = std::string(tessera::name_of(kind)) + " data of " + std::to_string(size);
         for (Row const& row : app().rows) {
           if (row.dtype != dtype || !is_wanted(row)) continue;

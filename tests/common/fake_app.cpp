@@ -203,7 +203,7 @@ auto with_type(DType dtype, Body const& body) {
 Footprint footprint_of(DType dtype, std::size_t size) {
   auto const n = static_cast<double>(size);
   double const bytes = n * static_cast<double>(size_of(dtype));
-  return {bytes, bytes, 16 * n, {shape_of(size), {1}}, {2 * bytes, n}};
+  return {bytes, bytes, 16 * n, {shape_of(size), {1}}, 16 * n, {2 * bytes, n}};
 }
 
 constexpr std::array<std::string_view, 25> kinds{

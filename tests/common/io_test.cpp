@@ -1131,6 +1131,13 @@ TEST_F(Io, GivenExpectedValuesAreNeverPassedOver) {
   refused(linked, {"case.h5"});
   misplaced([&](hdf5::Group& root) { root.write_attribute("window", std::int64_t{3}); },
             {"attribute window of the file is not read", "move it"});
+  std::string const beside = write_dot_case();
+  file = H5Fopen(beside.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  hid_t const one = H5Screate(H5S_SCALAR);
+  H5Aclose(H5Acreate_by_name(file, "/input/a", "window", H5T_STD_I64LE, one, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  H5Sclose(one);
+  H5Fclose(file);
+  refused(beside, {"attribute window of /input/a is not read", "move it"});
   // Notes may be anywhere.
   std::string const path = write_dot_case();
   {

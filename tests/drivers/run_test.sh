@@ -46,6 +46,8 @@ expect 0 'failed=0' dot --size 1000 --samples 1 --min-time 0 --json report.json
 if grep -q 'building\|configuring\|dependencies:' out; then fail "stdout has lines of ./run"; fi
 expect 0 'look_back' prefix_sum --list
 expect 2 'sise' dot --sise 4
+expect 0 '' shell true
+if [[ -s out ]]; then fail "stdout of a shell's command has lines of ./run"; fi
 
 # An interruption while it configures or compiles: exit 130, and the same command goes on.
 export TESSERA_BUILD_DIR=$work/build TESSERA_APPS=map TESSERA_DTYPES=float

@@ -7,11 +7,9 @@
 namespace tessera {
 
 MemoryNeed memory_need(Footprint const& footprint, bool has_expected) {
-  double const results = (has_expected ? 3 : 2) * footprint.output_bytes;
+  double const held = footprint.input_bytes + footprint.reference_bytes + (has_expected ? footprint.output_bytes : 0.0);
   double const row = 2 * footprint.output_bytes;
-  return {.host = footprint.input_bytes + footprint.reference_bytes + results,
-          .row = row,
-          .device = footprint.input_bytes + row};
+  return {.held = held, .host = held + 2 * footprint.output_bytes, .row = row, .device = footprint.input_bytes + row};
 }
 
 void check_memory(std::string const& what, MemoryNeed const& need, std::vector<std::string> const& spaces,

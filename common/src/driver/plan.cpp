@@ -124,6 +124,7 @@ void plan_generated(App const& app, Options const& options, Plan& plan) {
       plan_combinations(planned, options, combinations, plan.cases, [&](PlannedCase& one, ParameterMap const& given) {
         one.parameters = complete_parameters(app, {}, given);
         one.footprint = app.footprint_of_size(dtype, size, one.parameters);
+        if (one.data == DataKind::exact) one.footprint.reference_bytes = one.footprint.exact_reference_bytes;
       });
     }
   }

@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
@@ -37,20 +38,85 @@ std::string about(double seconds) {
 
 Progress::Progress() : Progress(std::cerr, stderr_is_terminal(), stderr_columns()) {}
 
-void Progress::plan(std::size_t cases, std::size_t rows, double cost) {
-  cases_ = cases;
-  rows_left_ = rows;
-  cost_left_ = cost;
+void Progress::plan(std::vector<Part> const& parts) {
+  parts_ = parts;
+  cases_ = parts.size();
+  rows_left_ = 0;
+  for (Part const& part : parts) {
+    rows_left_ += part.rows;
+    for (std::size_t row = 0; row < part.rows; ++row) {
+      Kind& kind = kinds_[{part.app, row == 0}];
+      kind.cost_left += part.cost;
+      kind.cost_squares_left += part.cost * part.cost;
+    }
+  }
 }
 
-void Progress::row_done(double cost, double seconds) {
+void Progress::prepared(std::size_t cases, double seconds) {
+  prepared_ = std::min(parts_.size(), prepared_ + cases);
+  preparing_seconds_ += seconds;
+}
+
+void Progress::row_done(std::size_t index, bool first, double seconds) {
+  Part const& part = parts_.at(index);
+  Kind& kind = kinds_[{part.app, first}];
+  double const rate = seconds / part.cost;
   --rows_left_;
-  cost_left_ -= cost;
-  cost_done_ += cost;
-  seconds_done_ += seconds;
+  ++kind.done;
+  kind.rates += rate;
+  kind.rate_squares += rate * rate;
+  kind.cost_left -= part.cost;
+  kind.cost_squares_left -= part.cost * part.cost;
 }
 
-double Progress::seconds_left() const { return cost_done_ > 0 ? seconds_done_ / cost_done_ * cost_left_ : unknown; }
+double Progress::seconds_left() const {
+  constexpr std::size_t enough = 3;  // for a spread
+  double seconds = 0;
+  double variance = 0;
+  // `count` things with these rates, and more of the kind: the mean itself is uncertain as well.
+  auto const add = [&](double count, double rates, double rate_squares, double cost, double cost_squares) {
+    double const mean = rates / count;
+    double const spread = std::max(0.0, (rate_squares - count * mean * mean) / (count - 1));
+    seconds += mean * cost;
+    variance += spread * (cost_squares + cost * cost / count);
+  };
+  for (bool const first : {true, false}) {
+    double apps = 0;
+    double rates = 0;
+    double rate_squares = 0;
+    double unseen = 0;
+    double unseen_squares = 0;
+    for (auto const& [name, kind] : kinds_) {
+      if (name.second != first) continue;
+      if (kind.done > 0) {
+        apps += 1;
+        rates += kind.mean();
+        rate_squares += kind.mean() * kind.mean();
+      }
+      if (!(kind.cost_left > 0)) continue;
+      if (kind.done >= enough) {
+        add(static_cast<double>(kind.done), kind.rates, kind.rate_squares, kind.cost_left, kind.cost_squares_left);
+      } else {
+        unseen += kind.cost_left;
+        unseen_squares += kind.cost_left * kind.cost_left;
+      }
+    }
+    if (!(unseen > 0)) continue;
+    if (apps < enough) return unknown;
+    add(apps, rates, rate_squares, unseen, unseen_squares);
+  }
+  double of_prepared = 0;
+  double to_prepare = 0;
+  for (std::size_t i = 0; i < parts_.size(); ++i) (i < prepared_ ? of_prepared : to_prepare) += parts_[i].cost;
+  if (to_prepare > 0) {
+    if (!(of_prepared > 0)) return unknown;
+    double const preparing = preparing_seconds_ / of_prepared * to_prepare;
+    seconds += preparing;
+    variance += preparing * preparing / 4;  // other mini-apps' references: half as long again, or half
+  }
+  // Twice the standard deviation off is rare, and no more than half of what is said.
+  return std::sqrt(variance) <= seconds / 4 ? seconds : unknown;
+}
 
 void Progress::show(std::string const& text) const {
   if (!terminal_) return;

@@ -235,13 +235,11 @@ class Session {
   int run() {
     describe_machine();
     if (!options_.machine.empty()) ranks::together(ranks_, [&] { read_machine(); });
-    std::size_t rows = 0;
-    double cost = 0;
+    std::vector<Progress::Part> parts;
     for (PlannedCase const& planned : plan_.cases) {
-      rows += planned.rows.size();
-      cost += static_cast<double>(planned.rows.size()) * row_cost(planned);
+      parts.push_back({std::string(planned.app->info.name), planned.rows.size(), row_cost(planned)});
     }
-    progress_.plan(plan_.cases.size(), rows, cost);
+    progress_.plan(parts);
     for (std::size_t begin = 0; begin < plan_.cases.size() && !stop();) begin = run_group(begin);
     progress_.clear();
     std::lock_guard const lock(state_);
@@ -370,19 +368,25 @@ class Session {
 
   // Prepares several cases from `begin` on together, then runs their rows; returns the first case after them.
   // References are serial loops, so they run side by side; nothing is timed beside them. There are as many cases in a
-  // group as there are threads, and as fit in half of the free memory.
+  // group as there are threads, and as fit in two thirds of the free memory.
   std::size_t run_group(std::size_t begin) {
     case_clock_ = steady_seconds();
     std::vector<std::size_t> firsts;  // of the cases that share an input
     std::size_t end = begin;
-    double bytes = 0;
-    auto const need = [&] { return memory_need(plan_.cases[end].footprint, plan_.cases[end].has_expected).host; };
+    // All of the group's cases are there at once, the results of one at a time.
+    double held = 0;
+    double results = 0;
+    auto const need = [&] { return memory_need(plan_.cases[end].footprint, plan_.cases[end].has_expected); };
+    auto const needed_with = [&](MemoryNeed const& more) {
+      return held + more.held + std::max(results, more.host - more.held);
+    };
     do {
-      bytes += need();
+      results = std::max(results, need().host - need().held);
+      held += need().held;
       firsts.push_back(end++);
       while (end < plan_.cases.size() && plan_.cases[end].same_input) ++end;
     } while (end < plan_.cases.size() && firsts.size() < host_threads() && ranks_.count() == 1 &&
-             1.5 * (bytes + need()) < free_memory_bytes(host_space()));
+             1.5 * needed_with(need()) < free_memory_bytes(host_space()));
     std::vector<PreparedCase> group(firsts.size());
     for (std::size_t i = 0; i < group.size() && !stop(); ++i) {
       progress_.begin_case(firsts[i]);
@@ -400,6 +404,8 @@ class Session {
         if (group[i].fault.empty() && !interrupted()) find_reference(plan_.cases[firsts[i]], group[i]);
       });
     }
+    double const ready = steady_seconds();
+    progress_.prepared(end - begin, ready - std::exchange(case_clock_, ready));
     for (std::size_t i = 0; i < group.size() && !stop(); ++i) {
       PreparedCase prepared = std::move(group[i]);  // freed with its last row
       if (prepared.fault.empty()) make_narrow(prepared.oracle, prepared.problem_case->output_shapes());
@@ -547,7 +553,8 @@ class Session {
   void record(RowReport const& report, PlannedCase const& planned, Row const& row) {
     std::lock_guard const lock(state_);
     double const now = steady_seconds();
-    progress_.row_done(row_cost(planned), now - std::exchange(case_clock_, now));
+    progress_.row_done(static_cast<std::size_t>(&planned - plan_.cases.data()), &row == planned.rows.front(),
+                       now - std::exchange(case_clock_, now));
     table_.add_row(report);
     if (options_.lines)
       std::cout << row_line(report, planned.path.empty() ? std::optional(planned.size) : std::nullopt) << std::endl;
@@ -728,7 +735,7 @@ class Session {
   std::vector<std::string> warnings_;
   std::size_t warnings_printed_ = 0;
   App const* announced_ = nullptr;
-  double case_clock_ = 0;  // when the last row ended, or its group of cases began
+  double case_clock_ = 0;  // when the last row ended, or its group of cases began or was prepared
   bool file_failed_ = false;
   // For end_now(), which another thread calls: locked while the results so far change, never while a row computes.
   std::timed_mutex state_;

@@ -105,10 +105,13 @@ std::vector<Shape> shapes_in(FieldSource const& source, std::vector<FieldSpec> c
 }
 
 Footprint footprint_of(std::vector<FieldSpec> const& input, std::vector<Shape> const& input_shapes,
-                       std::vector<FieldSpec> const& output, std::vector<Shape> output_shapes, int reference_doubles) {
+                       std::vector<FieldSpec> const& output, std::vector<Shape> output_shapes, int reference_doubles,
+                       int exact_reference_doubles) {
   Footprint result{.input_bytes = bytes_of(input, input_shapes), .output_bytes = bytes_of(output, output_shapes)};
   for (Shape const& shape : output_shapes) {
-    result.reference_bytes += elements_of(shape) * reference_doubles * static_cast<double>(sizeof(double));
+    double const bytes = elements_of(shape) * static_cast<double>(sizeof(double));
+    result.reference_bytes += reference_doubles * bytes;
+    result.exact_reference_bytes += exact_reference_doubles * bytes;
   }
   result.output_shapes = std::move(output_shapes);
   return result;

@@ -64,7 +64,8 @@ concept Fields = requires(F& fields) {
 /// - `grid(shapes, parameters, ranks)`, where a field has Split::grid: the grid (ranks::Grid) of that many ranks. Throws
 ///   UserError if there is none.
 /// - `reference_doubles`, optional: what an element of the reference takes at most: 1, a value; 2, the default, and a scale;
-///   3, and an offset. Whether a case fits into memory is known by it beforehand.
+///   3, and an offset. Whether a case fits into memory is known by it beforehand. `exact_reference_doubles`, optional: the
+///   same of generated exact data, for which no scale is made.
 /// - `reference<T>(input)`: the serial oracle. For each element a value and a scale of its error; what a scale of 0 or
 ///   infinity asks for stands at ExpectedField (core/types.hpp).
 template <class P, class T>

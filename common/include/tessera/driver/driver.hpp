@@ -15,7 +15,8 @@ namespace tessera {
 
 /// Bytes that a case will need at its peak, while one row is alive.
 struct MemoryNeed {
-  double host = 0;    ///< the input, the reference, two fetched results, the file's /expected
+  double held = 0;    ///< before and between its rows: the input, the reference, the file's /expected
+  double host = 0;    ///< `held` and two fetched results
   double row = 0;     ///< of the row: the output, and as much again for the variant's temporaries
   double device = 0;  ///< what a row needs on a GPU: `row`, and a copy of the input
 };

@@ -163,7 +163,8 @@ struct Footprint {
   double output_bytes = 0;
   double reference_bytes = 0;  ///< value, scale and offset of the output's elements, as far as the Problem has them
   std::vector<Shape> output_shapes = {};  ///< in the order of output_fields
-  Work work = {};
+  double exact_reference_bytes = 0;       ///< reference_bytes of generated exact data
+  Work work = {};                         ///< the least, whatever the variant
 };
 
 /// One mini-app: everything the driver needs.

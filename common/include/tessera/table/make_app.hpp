@@ -259,12 +259,20 @@ template <class Problem>
   requires requires { Problem::reference_doubles; }
 inline constexpr int reference_doubles<Problem> = Problem::reference_doubles;
 
+/// The same of generated exact data.
+template <class Problem>
+inline constexpr int exact_reference_doubles = reference_doubles<Problem>;
+template <class Problem>
+  requires requires { Problem::exact_reference_doubles; }
+inline constexpr int exact_reference_doubles<Problem> = Problem::exact_reference_doubles;
+
 template <class Problem, class T>
 [[nodiscard]] Footprint footprint(std::vector<Shape> const& inputs, typename Problem::Parameters const& parameters) {
   (void)grid_of<Problem>(inputs, parameters);  // a grid that does not fit is said before anything is made
   Footprint result = footprint_of(describe<typename Problem::template Input<T, Kokkos::HostSpace>>(), inputs,
                                   describe<typename Problem::template Output<T, Kokkos::HostSpace>>(),
-                                  Problem::output_shapes(inputs, parameters), reference_doubles<Problem>);
+                                  Problem::output_shapes(inputs, parameters), reference_doubles<Problem>,
+                                  exact_reference_doubles<Problem>);
   result.work = Problem::work(inputs, parameters, dtype_of<T>);
   return result;
 }

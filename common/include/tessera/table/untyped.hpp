@@ -57,10 +57,11 @@ struct CaseFields {
 /// The shapes of these fields.
 [[nodiscard]] std::vector<Shape> shapes_in(FieldSource const& source, std::vector<FieldSpec> const& specs);
 
-/// Bytes that a case needs. `reference_doubles`: those of an output element that the reference has.
+/// Bytes that a case needs. `reference_doubles`: those of an output element that the reference has, `exact_reference_doubles`:
+/// of generated exact data.
 [[nodiscard]] Footprint footprint_of(std::vector<FieldSpec> const& input, std::vector<Shape> const& input_shapes,
                                      std::vector<FieldSpec> const& output, std::vector<Shape> output_shapes,
-                                     int reference_doubles);
+                                     int reference_doubles, int exact_reference_doubles);
 
 /// A case but for what its Problem says.
 class UntypedCase : public Case {
