@@ -35,7 +35,7 @@ std::vector<ParameterSpec> Conv1d::parameters() {
        .minimum = 1,
        .shapes_generated = true},
       {.name = "tile",
-       .help = "elements of a tile (all team variants but single_team, register_window); 0: the variant's choice",
+       .help = "elements of a tile (teams with a halo, and register_window); 0: the variant's choice",
        .default_value = std::int64_t{0},
        .choices = {},
        .minimum = 0,
