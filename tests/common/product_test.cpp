@@ -1,5 +1,5 @@
-// The matrix product: a GPU's blocks under a team that runs its lanes in the worst order, a host's panels and the
-// choice between them under Kokkos. All matrices lie just before memory that cannot be read.
+// The matrix product: a GPU's blocks under a team that runs its lanes in the worst order, with copies that arrive at the
+// earliest and at the latest moment, a host's panels and the choice between them under Kokkos. All matrices lie just before memory that cannot be read.
 
 #include <algorithm>
 #include <cstddef>
@@ -14,6 +14,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <tessera/collective/async_copy.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/kernels/gemm.hpp>
 
@@ -115,6 +116,11 @@ class Product {
   }
 
   void expect_right(std::string const& what) const {
+    EXPECT_EQ(wrong_elements(), 0u) << what;
+    EXPECT_TRUE(c_.untouched()) << what;
+  }
+
+  [[nodiscard]] std::size_t wrong_elements() const {
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < extents_.m; ++i) {
       for (std::size_t j = 0; j < extents_.n; ++j) {
@@ -128,8 +134,7 @@ class Product {
         if (c[i * extents_.n + j] != sum) ++wrong;
       }
     }
-    EXPECT_EQ(wrong, 0u) << what;
-    EXPECT_TRUE(c_.untouched()) << what;
+    return wrong;
   }
 
   static constexpr T held = static_cast<T>(-77);  // what c has before
@@ -151,10 +156,9 @@ class Product {
   GuardedArray<T> bias_;
 };
 
-template <class T, class Shape, int Width, class Form = PlainProduct>
-void expect_blocks(std::vector<Extents> const& all_extents) {
-  using Kernel = kernels::detail::ProductBlock<AdversarialSpace, T, Shape, Width, Form>;
-  AdversarialTeam team(Shape::lanes);
+template <class Kernel, class T, class Form>
+void expect_kernel(int lanes, std::vector<Extents> const& all_extents) {
+  AdversarialTeam team(lanes);
   std::vector<char> scratch(Kernel::scratch_bytes() + 64);
   for (Extents const& e : all_extents) {
     Product<T, Form> product(e);
@@ -173,6 +177,12 @@ void expect_blocks(std::vector<Extents> const& all_extents) {
       product.expect_right(what);
     }
   }
+}
+
+template <class T, class Shape, int Width, class Form = PlainProduct>
+void expect_blocks(std::vector<Extents> const& all_extents) {
+  expect_kernel<kernels::detail::ProductBlock<AdversarialSpace, T, Shape, Width, Form>, T, Form>(Shape::lanes,
+                                                                                                 all_extents);
 }
 
 // Around the edges of blocks and steps; with Width above 1 only multiples of it along k and n.
@@ -242,9 +252,102 @@ TEST(ProductBlock, AddsToWhatCHolds) {
   expect_blocks<double, LargeOfDouble, 2, AddedProduct>(packs_extents);
 }
 
+using collective::Arrival;
+using Early = collective::EmulatedCopies<Arrival::at_once>;
+using Late = collective::EmulatedCopies<Arrival::at_wait>;
+template <class T, class Shape, class Form, class Copies>
+using Stream = kernels::detail::ProductStream<AdversarialSpace, T, Shape, Form, Copies>;
+template <class T, class Shape, class Form = PlainProduct, class Copies = Late>
+void expect_streams(std::vector<Extents> const& all_extents) {
+  expect_kernel<Stream<T, Shape, Form, Copies>, T, Form>(Shape::lanes, all_extents);
+}
+
+// Those of GemmTuning; and one with two slices in scratch.
+using LargeStream = kernels::StreamShape<128, 256, 8, 8, 16, 3, 1, 1>;
+using MiddleStream = kernels::StreamShape<64, 128, 16, 8, 8, 3, 2, 1>;
+using SmallStream = kernels::StreamShape<64, 64, 16, 8, 8, 3, 2, 3>;
+using ShortStream = kernels::StreamShape<64, 64, 8, 8, 8, 2, 1, 3>;
+
+// Slices: none, one, as many as there are places, more; short ones of all lengths.
+std::vector<Extents> const stream_extents = {{1, 4, 4},    {1, 4, 0},      {3, 200, 0},    {150, 4, 20},
+                                             {64, 64, 16}, {65, 60, 12},   {128, 256, 24}, {127, 132, 8},
+                                             {63, 68, 36}, {129, 260, 44}, {130, 128, 52}};
+
+TEST(ProductStream, Large) {
+  expect_streams<float, LargeStream>(stream_extents);
+  expect_streams<std::uint32_t, LargeStream, PlainProduct, Early>(stream_extents);
+}
+TEST(ProductStream, Middle) {
+  expect_streams<float, MiddleStream>(stream_extents);
+  expect_streams<float, MiddleStream, PlainProduct, Early>(stream_extents);
+}
+TEST(ProductStream, Small) {
+  expect_streams<float, SmallStream>(stream_extents);
+  expect_streams<float, ShortStream>(stream_extents);
+  expect_streams<std::uint32_t, SmallStream, PlainProduct, collective::HardwareCopies>(stream_extents);
+}
+TEST(ProductStream, OfTransposedOperands) {
+  expect_streams<float, LargeStream, TransposedA>(all_packs_extents);
+  expect_streams<float, MiddleStream, TransposedA>(all_packs_extents);
+  expect_streams<float, SmallStream, TransposedB>(stream_extents);
+  expect_streams<float, LargeStream, TransposedB, Early>(stream_extents);
+  expect_streams<float, MiddleStream, TransposedBoth>(all_packs_extents);
+  // What is not turned is not read by packs along k.
+  expect_streams<float, LargeStream, TransposedA>({{4, 4, 1}, {128, 132, 7}, {132, 124, 9}});
+}
+TEST(ProductStream, ChangesWhatItStores) {
+  expect_streams<float, LargeStream, Biased<float>>(stream_extents);
+  expect_streams<float, MiddleStream, AddedProduct>(stream_extents);
+  expect_streams<std::uint32_t, SmallStream, AddedProduct>(stream_extents);
+}
+
+// Waits for one group too few.
+struct WaitsTooLittle : Late {
+  template <int N>
+  KOKKOS_FUNCTION void wait() const {
+    Late::wait<N + 1>();
+  }
+};
+// Copies also what lies outside of k, as if it were there.
+struct IgnoresTheMask : Early {
+  template <int Bytes>
+  KOKKOS_FUNCTION void copy_async(void* to, void const* from, bool) const {
+    Early::copy_async<Bytes>(to, from, true);
+  }
+};
+
+// Of a product without a short block: what is outside of k is then inside of the matrices, but for the last row.
+template <class Shape, class Copies>
+[[nodiscard]] std::size_t wrong_by_copies(Extents const& e) {
+  using Kernel = Stream<float, Shape, PlainProduct, Copies>;
+  Product<float> product(e);
+  Kernel const kernel(product.a, product.b, product.c, e.m, e.n, {.k = e.k, .size = e.k});
+  AdversarialTeam team(Shape::lanes);
+  std::vector<char> scratch(Kernel::scratch_bytes() + 64, static_cast<char>(-1));
+  // Only the first block: what it reads too much of is in the matrices.
+  std::optional<std::string> const error = team.run(Order::ascending, 1, [&](AdversarialTeam::Member const& member) {
+    kernel(LeagueMember(member, 0, scratch.data(), static_cast<int>(scratch.size())));
+  });
+  EXPECT_EQ(error.value_or(""), "");
+  return product.wrong_elements();
+}
+TEST(BrokenProductStream, WaitsTooLittle) {
+  Extents const e{64, 64, 40};
+  EXPECT_EQ((wrong_by_copies<SmallStream, Late>(e)), 0u);
+  EXPECT_GT((wrong_by_copies<SmallStream, WaitsTooLittle>(e)), 0u);
+  EXPECT_GT((wrong_by_copies<ShortStream, WaitsTooLittle>(e)), 0u);
+}
+TEST(BrokenProductStream, IgnoresTheMask) {
+  // The other rows of blocks are behind it, and slices enough.
+  Extents const e{128, 64, 36};
+  std::size_t const of_others = 64 * 64;
+  EXPECT_EQ((wrong_by_copies<SmallStream, Early>(e)), of_others);
+  EXPECT_GT((wrong_by_copies<SmallStream, IgnoresTheMask>(e)), of_others);
+}
+
 // Every part of k gets its own matrix of sums.
-TEST(ProductBlock, PartsOfK) {
-  using Kernel = kernels::detail::ProductBlock<AdversarialSpace, float, Small, 4, TransposedA>;
+template <class Kernel>
+void expect_parts(int lanes) {
   Extents const e{68, 132, 40};
   Product<float, TransposedA> const product(e);
   kernels::KParts const k{.k = e.k, .size = 16, .count = 3};
@@ -252,7 +355,7 @@ TEST(ProductBlock, PartsOfK) {
   float* const first = sums.data() + (16 - reinterpret_cast<std::uintptr_t>(sums.data()) % 16) % 16 / sizeof(float);
   Kernel const kernel(product.a, product.b, first, e.m, e.n, k);
   ASSERT_EQ(kernel.league_size(), 3 * 2 * 3);
-  AdversarialTeam team(Small::lanes);
+  AdversarialTeam team(lanes);
   std::vector<char> scratch(Kernel::scratch_bytes() + 64);
   for (int rank = 0; rank < kernel.league_size(); ++rank) {
     std::fill(scratch.begin(), scratch.end(), static_cast<char>(-1));
@@ -274,6 +377,10 @@ TEST(ProductBlock, PartsOfK) {
   }
   EXPECT_EQ(wrong, 0u);
 }
+TEST(ProductBlock, PartsOfK) {
+  expect_parts<kernels::detail::ProductBlock<AdversarialSpace, float, Small, 4, TransposedA>>(Small::lanes);
+}
+TEST(ProductStream, PartsOfK) { expect_parts<Stream<float, SmallStream, TransposedA, Late>>(SmallStream::lanes); }
 
 using Host = Kokkos::DefaultHostExecutionSpace;
 

@@ -51,11 +51,20 @@ class HardwareCopies {
     static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "Tessera: an asynchronous copy has 4, 8 or 16 bytes");
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     auto const target = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    auto const source = __cvta_generic_to_global(from);
     int const taken = take ? Bytes : 0;  // the rest of the bytes become zero
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
-                 :
-                 : "r"(target), "l"(__cvta_generic_to_global(from)), "n"(Bytes), "r"(taken)
-                 : "memory");
+    if constexpr (Bytes == 16) {
+      // Past the first cache: what is in scratch need not be there, too. The instruction has that for 16 bytes alone.
+      asm volatile("cp.async.cg.shared.global [%0], [%1], %2, %3;"
+                   :
+                   : "r"(target), "l"(source), "n"(Bytes), "r"(taken)
+                   : "memory");
+    } else {
+      asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
+                   :
+                   : "r"(target), "l"(source), "n"(Bytes), "r"(taken)
+                   : "memory");
+    }
 #else
     auto* const bytes = static_cast<char*>(to);
     for (int i = 0; i < Bytes; ++i) bytes[i] = take ? static_cast<char const*>(from)[i] : char{0};
@@ -138,12 +147,21 @@ class EmulatedCopies {
   Queue* queue_ = nullptr;
 };
 
+/// Whether this build's code for Exec copies asynchronously: it is for devices that all can.
+#if defined(KOKKOS_ENABLE_CUDA) && !defined(KOKKOS_ARCH_MAXWELL) && !defined(KOKKOS_ARCH_PASCAL) && \
+    !defined(KOKKOS_ARCH_VOLTA) && !defined(KOKKOS_ARCH_TURING75)
+template <class Exec>
+inline constexpr bool is_built_for_async_copies = std::same_as<Exec, Kokkos::Cuda>;
+#else
+template <class Exec>
+inline constexpr bool is_built_for_async_copies = false;
+#endif
+
 /// Whether the device copies into scratch asynchronously, and this build asks it to.
 template <ExecutionSpace Exec>
 [[nodiscard]] bool has_async_copies([[maybe_unused]] Exec const& exec) {
-#if defined(KOKKOS_ENABLE_CUDA) && !defined(KOKKOS_ARCH_MAXWELL) && !defined(KOKKOS_ARCH_PASCAL) && \
-    !defined(KOKKOS_ARCH_VOLTA) && !defined(KOKKOS_ARCH_TURING75)
-  if constexpr (std::same_as<Exec, Kokkos::Cuda>) return exec.cuda_device_prop().major >= 8;
+#if defined(KOKKOS_ENABLE_CUDA)
+  if constexpr (is_built_for_async_copies<Exec>) return exec.cuda_device_prop().major >= 8;
 #endif
   return false;
 }

@@ -1,0 +1,310 @@
+#pragma once
+/// \file
+/// Gemm's kernel on a GPU that copies asynchronously (kernels/gemm.hpp), one team a block of the product: as in
+/// product_block.hpp a lane's sums are in registers, but the factors come to scratch by copies that no register holds
+/// (collective/async_copy.hpp). So a lane has registers for up to 128 sums, and reads less from scratch for each.
+///
+/// Slices of `depth` along k lie in `stages` places in scratch: one is multiplied, the others are on their way. In a slice,
+/// for each k, the block's rows of a and its columns of b lie side by side. An operand whose neighbours in memory are
+/// neighbours along k is turned by copies of single elements, another one comes 16 bytes at a time. Before the
+/// multiply-adds of one k a lane reads its rows and columns of the next one. The first slice is the short one, if there is
+/// one: the others are copied without asking what there is. Rows and columns past the edge of the matrix repeat its last
+/// ones; their sums are not stored.
+///
+/// With two groups the team's lanes are two blocks of their own: each sums one half of every slice, and at the end the sums
+/// of the second are added to those of the first. For blocks so small that a multiprocessor would have too few lanes.
+///
+/// Source: NVIDIA CUTLASS (efficient GEMM, multistage pipelines, sliced k).
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+#include <tessera/collective/async_copy.hpp>
+#include <tessera/collective/matrix_tiles.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/core/scratch.hpp>
+#include <tessera/kernels/product_block.hpp>
+#include <tessera/kernels/product_form.hpp>
+
+namespace tessera::kernels {
+
+/// Extents of a block, of its slices along k, and of a lane's share; slices in scratch, groups of lanes that share a slice,
+/// and teams that are to share a multiprocessor, which bounds a lane's registers (65536 / lanes / teams).
+template <int Rows, int Cols, int Depth, int LaneRows, int LaneCols, int Stages, int Groups, int Teams>
+struct StreamShape {
+  static constexpr int rows = Rows;
+  static constexpr int cols = Cols;
+  static constexpr int depth = Depth;
+  static constexpr int lane_rows = LaneRows;
+  static constexpr int lane_cols = LaneCols;
+  static constexpr int stages = Stages;
+  static constexpr int groups = Groups;
+  static constexpr int teams = Teams;
+  static constexpr int group_lanes = (Rows / LaneRows) * (Cols / LaneCols);
+  static constexpr int lanes = group_lanes * Groups;
+};
+
+namespace detail {
+
+/// How a team's lanes copy slices of `Outer` x `Depth` elements of an operand, one after the other along k: rows of a or
+/// columns of b are its outer extent. AlongK: neighbours in memory are neighbours along k.
+template <class T, int Outer, int Depth, int Lanes, bool AlongK>
+class StreamedOperand {
+ public:
+  static constexpr int pack = collective::pack_width<T>;
+  // In scratch k is the slow index. What is turned on the way has rows one pack longer than the block: 8 lanes along k and
+  // 4 along the outer extent put their elements into 32 banks.
+  static constexpr int stride = Outer + (AlongK ? pack : 0);
+  static constexpr int size = Depth * stride;
+
+  /// \param outer, outer_count what there is of the block
+  /// \param k where the first slice begins
+  /// \param leading elements from a row of what is stored to the next
+  KOKKOS_FUNCTION StreamedOperand(T const* data, int rank, std::size_t outer, int outer_count, std::size_t k,
+                                  std::size_t leading)
+      : outer_(AlongK ? rank / across : rank % across * width),
+        k_(AlongK ? rank % across : rank / across),
+        leading_(leading) {
+    if constexpr (AlongK) {
+      for (int i = 0; i < pointers; ++i) {
+        int const own = outer_ + i * round < outer_count ? outer_ + i * round : outer_count - 1;
+        from_[i] = data + (outer + own) * leading + k + k_;
+      }
+    } else {
+      int const own = outer_ < outer_count ? outer_ : outer_count - width;
+      from_[0] = data + (k + k_) * leading + outer + own;
+    }
+  }
+
+  /// Starts the copies of the first slice, of which there are `count` steps along k, at most Depth; the others become zero.
+  template <class Copies>
+  KOKKOS_FUNCTION void start_first(Copies const& copies, T* slice, int count) {
+    for (int i = 0; i < rounds; ++i) {
+      for (int r = 0; r < repeats; ++r) copy(copies, slice, i, r, count);
+    }
+    for (T const*& from : from_) from += AlongK ? count : count * leading_;
+  }
+  /// And of the next one, all of which is there.
+  template <class Copies>
+  KOKKOS_FUNCTION void start(Copies const& copies, T* slice) {
+    for (int i = 0; i < rounds; ++i) {
+      for (int r = 0; r < repeats; ++r) copy(copies, slice, i, r, Depth);
+    }
+    for (T const*& from : from_) from += AlongK ? Depth : Depth * leading_;
+  }
+
+ private:
+  static constexpr int width = AlongK ? 1 : pack;
+  // Lanes beside each other; the others are so many further along the outer extent (AlongK) or along k.
+  static constexpr int across = AlongK ? 8 : Outer / width;
+  static constexpr int round = Lanes / across;
+  static constexpr int rounds = (AlongK ? Outer : Depth) / round;
+  static constexpr int repeats = AlongK ? Depth / across : 1;
+  static constexpr int pointers = AlongK ? rounds : 1;
+  static_assert(round * across == Lanes && rounds * round == (AlongK ? Outer : Depth) &&
+                    (!AlongK || Depth % across == 0),
+                "Tessera: every lane copies as much as the others");
+
+  template <class Copies>
+  KOKKOS_FUNCTION void copy(Copies const& copies, T* slice, int i, int r, int count) const {
+    constexpr int bytes = width * static_cast<int>(sizeof(T));
+    if constexpr (AlongK) {
+      copies.template copy_async<bytes>(slice + (k_ + r * across) * stride + outer_ + i * round, from_[i] + r * across,
+                                        k_ + r * across < count);
+    } else {
+      copies.template copy_async<bytes>(slice + (k_ + i * round) * stride + outer_, from_[0] + i * round * leading_,
+                                        k_ + i * round < count);
+    }
+  }
+
+  int outer_;
+  int k_;
+  std::size_t leading_;
+  T const* from_[pointers];
+};
+
+/// c = a b for row-major c [m, n], one team a block; a functor for teams of `Shape::lanes` threads with vector length
+/// 1. The form says how a and b are stored and what happens to the sums; elements of a stay as they are. With parts of k,
+/// part p's sums go to the p-th of as many matrices [m, n] from c on.
+///
+/// A pack's elements divide n and the contiguous extents of a and b, and a, b and c are aligned for packs.
+/// Scratch level 0: scratch_bytes(). Barriers: one before the first slice, one a slice; with two groups some at the end.
+/// Copies: the hardware's, or a test's.
+template <class Exec, class T, class Shape, class Form = PlainProduct,
+          collective::AsyncCopies Copies = collective::HardwareCopies>
+class ProductStream {
+  static_assert(!Form::Load::changes, "Tessera: what is copied to scratch past the registers cannot change on the way");
+  static_assert(Shape::stages >= 2, "Tessera: one slice is multiplied while another one is on its way");
+  static_assert(Shape::groups == 1 || Shape::groups == 2, "Tessera: one or two groups of lanes share a slice");
+
+ public:
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Shape::lanes, Shape::teams>>;
+  using Member = typename Policy::member_type;
+
+  ProductStream(T const* a, T const* b, T* c, std::size_t m, std::size_t n, KParts const& k, Form const& form = {})
+      : a_(a),
+        b_(b),
+        c_(c),
+        k_(k),
+        tiles_{.rows = m, .cols = n, .tile_rows = Shape::rows, .tile_cols = Shape::cols},
+        form_(form) {}
+
+  [[nodiscard]] static std::size_t scratch_bytes() { return Scratch::shmem_size(Shape::stages * slice_size / pack); }
+  [[nodiscard]] int league_size() const {
+    return league_of(static_cast<std::size_t>(tiles_.league_size()) * static_cast<std::size_t>(k_.count));
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Scratch const scratch(team.team_scratch(0), Shape::stages * slice_size / pack);
+    T* const slices = reinterpret_cast<T*>(scratch.data());
+    auto const blocks = static_cast<std::uint32_t>(tiles_.across() * tiles_.down());
+    auto const part = static_cast<std::uint32_t>(team.league_rank()) / blocks;
+    auto const block = tiles_.place(static_cast<std::uint32_t>(team.league_rank()) - part * blocks);
+    Lane const lane(team.team_rank() % Shape::group_lanes);
+    int const group = team.team_rank() / Shape::group_lanes;
+    std::size_t const k = k_.begin(static_cast<int>(part));
+    std::size_t const inner = k_.end(static_cast<int>(part)) - k;
+    auto const count = static_cast<int>((inner + depth - 1) / depth);  // of slices
+    auto const first = count > 0 ? static_cast<int>(inner - (count - 1) * static_cast<std::size_t>(depth)) : 0;
+    OfA a(a_, team.team_rank(), block.row, block.row_count, k, Form::a_transposed ? tiles_.rows : k_.k);
+    OfB b(b_, team.team_rank(), block.col, block.col_count, k, Form::b_transposed ? k_.k : tiles_.cols);
+    Copies const copies;
+
+    // All places but one are filled in advance. A slice that is not there is an empty group, so that groups are counted.
+    a.start_first(copies, slices, first);
+    b.start_first(copies, slices + OfA::size, first);
+    copies.commit();
+    for (int slice = 1; slice < Shape::stages - 1; ++slice) {
+      if (slice < count) start(copies, a, b, slices + slice * slice_size);
+      copies.commit();
+    }
+    copies.template wait<Shape::stages - 2>();
+    team.team_barrier();
+
+    // This group's part of a slice, and a lane's rows and columns of it.
+    T const* const own_a = slices + group * group_depth * OfA::stride + lane.row;
+    T const* const own_b = slices + OfA::size + group * group_depth * OfB::stride + lane.col;
+    T sums[Shape::lane_rows][Shape::lane_cols] = {};
+    Factors factors[2];
+    read(own_a, own_b, 0, factors[0]);
+    int from = 0;                               // the place of the slice that is multiplied
+    int to = (Shape::stages - 1) * slice_size;  // and of the one that is copied next
+    for (int slice = 0; slice < count; ++slice) {
+#ifdef KOKKOS_ENABLE_PRAGMA_UNROLL
+#pragma unroll
+#endif
+      for (int step = 0; step < group_depth; ++step) {
+        if (step == group_depth - 1) {
+          // All that this slice has for this lane is in registers. Behind the barrier that is so for all lanes, and
+          // everybody's part of the next slice has arrived.
+          copies.template wait<Shape::stages - 2>();
+          team.team_barrier();
+          from = next(from);
+        }
+        read(own_a + from, own_b + from, (step + 1) % group_depth, factors[(step + 1) % 2]);
+        if (step == 0) {
+          if (slice + Shape::stages - 1 < count) start(copies, a, b, slices + to);
+          copies.commit();
+          to = next(to);
+        }
+        multiply(factors[step % 2], sums);
+      }
+    }
+    if constexpr (Shape::groups == 2) add_groups(team, slices, sums);
+    if (group == 0) {
+      lane.template store<pack>(block, form_.store, c_ + part * tiles_.rows * tiles_.cols, tiles_.cols, sums, one_);
+    }
+    leave_scratch(team);
+  }
+
+ private:
+  static constexpr int pack = collective::pack_width<T>;
+  static constexpr int depth = Shape::depth;
+  static constexpr int group_depth = depth / Shape::groups;
+  static_assert(group_depth % 2 == 0, "Tessera: the factors of two steps along k are in registers in turn");
+  using Pack = collective::Pack<T, pack>;
+  using Scratch = ScratchView<Pack*, Exec>;
+  using Lane = BlockLane<T, Shape>;
+  using OfA = StreamedOperand<T, Shape::rows, depth, Shape::lanes, !Form::a_transposed>;
+  using OfB = StreamedOperand<T, Shape::cols, depth, Shape::lanes, Form::b_transposed>;
+  static constexpr int slice_size = OfA::size + OfB::size;
+
+  // What a lane multiplies in one step along k.
+  struct Factors {
+    T a[Shape::lane_rows];
+    T b[Shape::lane_cols];
+  };
+
+  // The place behind that one, around.
+  [[nodiscard]] KOKKOS_FUNCTION static int next(int place) {
+    return place == (Shape::stages - 1) * slice_size ? 0 : place + slice_size;
+  }
+
+  KOKKOS_FUNCTION static void start(Copies const& copies, OfA& a, OfB& b, T* slice) {
+    a.start(copies, slice);
+    b.start(copies, slice + OfA::size);
+  }
+
+  KOKKOS_FUNCTION static void read(T const* a, T const* b, int step, Factors& factors) {
+    for (int i = 0; i < Shape::lane_rows; i += pack) {
+      Pack const values = collective::pack_at<pack>(a + step * OfA::stride + i * 4);
+      for (int e = 0; e < pack; ++e) factors.a[i + e] = values[e];
+    }
+    for (int j = 0; j < Shape::lane_cols; j += pack) {
+      Pack const values = collective::pack_at<pack>(b + step * OfB::stride + j * 8);
+      for (int e = 0; e < pack; ++e) factors.b[j + e] = values[e];
+    }
+  }
+
+  // Columns back and forth: what stands beside each other uses a register again.
+  KOKKOS_FUNCTION static void multiply(Factors const& factors, T (&sums)[Shape::lane_rows][Shape::lane_cols]) {
+    for (int i = 0; i < Shape::lane_rows; ++i) {
+      for (int j = 0; j < Shape::lane_cols; ++j) {
+        int const col = i % 2 == 0 ? j : Shape::lane_cols - 1 - j;
+        sums[i][col] += factors.a[i] * factors.b[col];
+      }
+    }
+  }
+
+  // Adds the second group's sums to the first's, through scratch, some rows at a time.
+  KOKKOS_FUNCTION static void add_groups(Member const& team, T* scratch,
+                                         T (&sums)[Shape::lane_rows][Shape::lane_cols]) {
+    constexpr int rows = 4;
+    static_assert(
+        Shape::lane_rows % rows == 0 && rows * Shape::lane_cols * Shape::group_lanes <= Shape::stages * slice_size,
+        "Tessera: scratch holds some rows of a group's sums");
+    // Packs of neighbouring lanes lie side by side.
+    T* const own = scratch + team.team_rank() % Shape::group_lanes * pack;
+    bool const gives = team.team_rank() >= Shape::group_lanes;
+    for (int first = 0; first < Shape::lane_rows; first += rows) {
+      team.team_barrier();  // nobody reads any more what is overwritten
+      for (int i = 0; i < rows; ++i) {
+        for (int j = 0; gives && j < Shape::lane_cols; j += pack) {
+          Pack values;
+          for (int e = 0; e < pack; ++e) values[e] = sums[first + i][j + e];
+          collective::pack_at<pack>(own + (i * Shape::lane_cols + j) * Shape::group_lanes) = values;
+        }
+      }
+      team.team_barrier();
+      for (int i = 0; i < rows; ++i) {
+        for (int j = 0; !gives && j < Shape::lane_cols; j += pack) {
+          Pack const values = collective::pack_at<pack>(own + (i * Shape::lane_cols + j) * Shape::group_lanes);
+          for (int e = 0; e < pack; ++e) sums[first + i][j + e] += values[e];
+        }
+      }
+    }
+  }
+
+  T const* a_;
+  T const* b_;
+  T* c_;
+  KParts k_;
+  collective::MatrixTiles tiles_;
+  Form form_;
+  T one_ = 1;  // see BlockLane::store
+};
+
+}  // namespace detail
+}  // namespace tessera::kernels
