@@ -98,11 +98,14 @@ class ExtraP(unittest.TestCase):
     def test_mistakes(self):
         endless = read(CPU)
         endless["system"]["finished"] = None
+        failed = read(CPU)
+        for row in failed["rows"]:
+            row["status"] = "failed"
         one = read(CPU)
         one["rows"] = [row for row in one["rows"] if one["input"][row["case"]]["size"] == 2**20]
         without = read(CPU)
         del without["rows"][5]["seconds"]
-        for report, message in ((endless, "has not ended"), (one, "one size and one number of ranks"), ([], "schema"),
+        for report, message in ((endless, "has not ended"), (failed, "no row to export"), (one, "one size and one number of ranks"), ([], "schema"),
                                 (without, "not whole")):  # fmt: skip
             with self.assertRaisesRegex(self.module.UserError, message):
                 self.module.export([self.written(report)], self.module.METRICS)
@@ -167,6 +170,7 @@ class ReFrame(unittest.TestCase):
 
     def test_a_run_that_is_right(self):
         report = self.one_case()
+        report["rows"][-1].update(status="skipped", reason="no room")
         test = self.run_with(report)
         self.assertEqual(test.executable_opts, "run dot --size 2^24 --variant all --space all --json report.json".split())
         passed = [row for row in report["rows"] if row["status"] == "passed"]

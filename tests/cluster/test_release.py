@@ -75,6 +75,8 @@ class Release(unittest.TestCase):
         self.commit("2027-01-01T00:00:00Z")  # the recipe with its checksum
         self.release()
         self.assertEqual(self.archive(), first)
+        with tarfile.open(os.path.join(self.root, "build", "releases", "tessera-1.2.3.tar.gz")) as tar:
+            self.assertEqual(tar.pax_headers, {})  # where git would put the commit's hash
         self.assertEqual(self.release("--check").returncode, 0)
         self.write("run", "#!/bin/sh\n")
         self.commit("2027-01-02T00:00:00Z")

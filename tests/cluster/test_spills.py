@@ -41,6 +41,7 @@ x.cpp:9:0: remark:     LDS Size [bytes/block]: 0 [-Rpass-analysis=kernel-resourc
 # As a compiler that was called as these: says the report if it was asked for it.
 COMPILER = """#!/bin/bash
 for word; do if [[ $word == "$FLAG" ]]; then cat "$REPORT" >&2; fi; done
+if [[ ${FAILS:-} ]]; then exit 1; fi
 [[ " $* " == *" -o /dev/null"* && " $* " != *" x.o "* ]]
 """
 
@@ -121,8 +122,8 @@ ptxas info    : Function properties for _ZN7tessera6helperEv
             if name == "hipcc":
                 self.assertIn("gfx90a", result.stdout)
             # A compiler that reports nothing, or fails, is no clean bill.
-            for environment in ({"FLAG": "--other", "REPORT": "/dev/null"}, {"FLAG": flag, "REPORT": "/nowhere"}):
-                self.assertEqual(self.run_script(*words, **environment).returncode, 2)
+            for environment in ({"FLAG": "--other", "REPORT": "/dev/null"}, {"FLAG": flag, "REPORT": "report", "FAILS": "1"}):
+                self.assertEqual(self.run_script(*words, **environment).returncode, 2, environment)
 
     def test_mistakes(self):
         compiler = "g++"

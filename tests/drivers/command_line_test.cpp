@@ -451,6 +451,67 @@ TEST_F(CommandLine, a_line_a_row) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
+// tessera study, tessera limits
+// ---------------------------------------------------------------------------------------------------------------------
+
+TEST_F(CommandLine, a_study_of_the_real_program_is_done_once) {
+  Names const words{"study",
+                    "--preset",
+                    "sizes",
+                    "--apps",
+                    "map",
+                    "--sizes",
+                    "2^10,2^12",
+                    "--variants",
+                    "range",
+                    "--repeats",
+                    "2",
+                    "--options",
+                    "--samples 3 --min-time 0 --roof 1e12,1e11",
+                    "--machine",
+                    "r.json",
+                    "--run"};
+  ASSERT_EQ(run("map", {"--size", "2^10", "--samples", "3", "--min-time", "0", "--json", "r.json"}).code, 0);
+  Result const first = run("tessera", words);
+  EXPECT_EQ(first.code, 0) << first.out << first.err;
+  EXPECT_EQ(first.last_line(), "TESSERA study steps=4 done=4 before=0 failed=0 rows_failed=0");
+  EXPECT_TRUE(has(first.out, "  predicted map 2^10 float "));
+  EXPECT_TRUE(has(first.out, " of the prediction"));
+  json const written = report("sizes/map-2p12-r1-range-2.json");
+  EXPECT_EQ(written["input"][0]["size"], 4096);
+  // The report's own facts are those that the study asks for.
+  EXPECT_EQ(run("tessera", words).last_line(), "TESSERA study steps=4 done=0 before=4 failed=0 rows_failed=0");
+  json other = written;
+  other["build"]["git_commit"] = "000000000000";
+  std::ofstream(path("sizes/map-2p12-r1-range-2.json")) << other;
+  Result const again = run("tessera", words);
+  EXPECT_EQ(again.last_line(), "TESSERA study steps=4 done=1 before=3 failed=0 rows_failed=0");
+  EXPECT_TRUE(has(again.out, "again, since the report is of another build"));
+  Result const printed = run("tessera", {"study", "--preset", "weak", "--apps", "dot"});
+  EXPECT_TRUE(has(printed.out, "mpirun -n 4 "));
+  EXPECT_TRUE(
+      has(printed.out,
+          " run dot --size-per-rank 2^24 --variant distributed --json weak/dot-2p24-each-r4-distributed-5.json"));
+}
+
+// The table in common/cluster/scaling.md is what the program writes, for the mini-apps of this build.
+TEST_F(CommandLine, the_table_of_limits_is_that_of_the_page) {
+  std::ifstream file(std::string(TESSERA_SOURCE_DIR) + "/common/cluster/scaling.md");
+  std::string const page(std::istreambuf_iterator<char>(file), {});
+  Result const result =
+      run("tessera", {"limits", "--link", "5e-6,25e9", "--machine",
+                      std::string(TESSERA_SOURCE_DIR) + "/common/results/nvidia-h200-2026-11-22/all-2p28.json"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  std::istringstream lines(result.out);
+  std::size_t rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_TRUE(has(page, line + "\n"));
+    if (line.starts_with("| ")) ++rows;
+  }
+  EXPECT_GE(rows, 3u);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
 // tessera compare
 // ---------------------------------------------------------------------------------------------------------------------
 
