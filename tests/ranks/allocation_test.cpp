@@ -32,8 +32,15 @@ void* allocated(std::size_t size) {
 
 }  // namespace
 
-void* operator new(std::size_t size) { return allocated(size); }
-void* operator new[](std::size_t size) { return allocated(size); }
+// CUDA's compiler takes them for functions of the device, too.
+void* operator new(std::size_t size) {
+  KOKKOS_IF_ON_HOST((return allocated(size);))
+  KOKKOS_IF_ON_DEVICE(((void)size; return nullptr;))
+}
+void* operator new[](std::size_t size) {
+  KOKKOS_IF_ON_HOST((return allocated(size);))
+  KOKKOS_IF_ON_DEVICE(((void)size; return nullptr;))
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

@@ -148,7 +148,7 @@ class UntypedRun : public RowRun {
   HostBuffers& buffers_;
   GuardedFields::Blocks& kept_;  // of the case
   std::string_view space_;
-  std::optional<GuardedFields> memory_;
+  std::unique_ptr<GuardedFields> memory_;  // there from allocate() on
 };
 
 }  // namespace tessera::detail
