@@ -263,7 +263,7 @@ void expect_streams(std::vector<Extents> const& all_extents) {
 }
 
 // Those of GemmTuning; and one with two slices in scratch.
-using LargeStream = kernels::StreamShape<128, 256, 8, 8, 16, 3, 1, 1>;
+using LargeStream = kernels::StreamShape<128, 256, 8, 8, 16, 3, 1, 1, true>;
 using MiddleStream = kernels::StreamShape<64, 128, 16, 8, 8, 3, 2, 1>;
 using SmallStream = kernels::StreamShape<64, 64, 16, 8, 8, 3, 2, 3>;
 using ShortStream = kernels::StreamShape<64, 64, 8, 8, 8, 2, 1, 3>;

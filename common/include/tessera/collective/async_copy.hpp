@@ -51,20 +51,11 @@ class HardwareCopies {
     static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "Tessera: an asynchronous copy has 4, 8 or 16 bytes");
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     auto const target = static_cast<unsigned>(__cvta_generic_to_shared(to));
-    auto const source = __cvta_generic_to_global(from);
     int const taken = take ? Bytes : 0;  // the rest of the bytes become zero
-    if constexpr (Bytes == 16) {
-      // Past the first cache: what is in scratch need not be there, too. The instruction has that for 16 bytes alone.
-      asm volatile("cp.async.cg.shared.global [%0], [%1], %2, %3;"
-                   :
-                   : "r"(target), "l"(source), "n"(Bytes), "r"(taken)
-                   : "memory");
-    } else {
-      asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
-                   :
-                   : "r"(target), "l"(source), "n"(Bytes), "r"(taken)
-                   : "memory");
-    }
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
+                 :
+                 : "r"(target), "l"(__cvta_generic_to_global(from)), "n"(Bytes), "r"(taken)
+                 : "memory");
 #else
     auto* const bytes = static_cast<char*>(to);
     for (int i = 0; i < Bytes; ++i) bytes[i] = take ? static_cast<char const*>(from)[i] : char{0};

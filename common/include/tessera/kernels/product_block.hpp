@@ -142,8 +142,8 @@ struct BlockLane {
           } else {
             // What is stored with one access lies in neighbouring registers. If these were the sums themselves, a sum and its
             // factor of b, which was loaded with one access, too, would always come from the same bank of registers: NVIDIA's
-            // have two, and a multiply-add then waits. So what is stored is a number of its own. Measured on an H200: 44.5 ->
-            // 50.6 TFLOP/s for blocks of 128 x 256.
+            // have two, and a multiply-add then waits. So what is stored is a number of its own. On an H200 blocks of
+            // 128 x 256 went from 44.5 to 50.6 TFLOP/s.
             values[e] = sums[i][j + e] * one;
           }
         }

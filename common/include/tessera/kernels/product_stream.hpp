@@ -31,8 +31,10 @@
 namespace tessera::kernels {
 
 /// Extents of a block, of its slices along k, and of a lane's share; slices in scratch, groups of lanes that share a slice,
-/// and teams that are to share a multiprocessor, which bounds a lane's registers (65536 / lanes / teams).
-template <int Rows, int Cols, int Depth, int LaneRows, int LaneCols, int Stages, int Groups, int Teams>
+/// and teams that are to share a multiprocessor, which bounds a lane's registers (65536 / lanes / teams). RowsTurn: every
+/// second step along k takes a lane's rows from the last to the first. That changes which registers the compiler takes.
+template <int Rows, int Cols, int Depth, int LaneRows, int LaneCols, int Stages, int Groups, int Teams,
+          bool RowsTurn = false>
 struct StreamShape {
   static constexpr int rows = Rows;
   static constexpr int cols = Cols;
@@ -42,6 +44,7 @@ struct StreamShape {
   static constexpr int stages = Stages;
   static constexpr int groups = Groups;
   static constexpr int teams = Teams;
+  static constexpr bool rows_turn = RowsTurn;
   static constexpr int group_lanes = (Rows / LaneRows) * (Cols / LaneCols);
   static constexpr int lanes = group_lanes * Groups;
 };
@@ -209,10 +212,10 @@ class ProductStream {
           copies.commit();
           to = next(to);
         }
-        multiply(factors[step % 2], sums);
+        multiply(factors[step % 2], Shape::rows_turn && step % 2 == 1, sums);
       }
     }
-    if constexpr (Shape::groups == 2) add_groups(team, slices, sums);
+    if constexpr (Shape::groups == 2) add_groups(team, slices, sums, one_);
     if (group == 0) {
       lane.template store<pack>(block, form_.store, c_ + part * tiles_.rows * tiles_.cols, tiles_.cols, sums, one_);
     }
@@ -259,18 +262,21 @@ class ProductStream {
   }
 
   // Columns back and forth: what stands beside each other uses a register again.
-  KOKKOS_FUNCTION static void multiply(Factors const& factors, T (&sums)[Shape::lane_rows][Shape::lane_cols]) {
+  KOKKOS_FUNCTION static void multiply(Factors const& factors, bool from_last,
+                                       T (&sums)[Shape::lane_rows][Shape::lane_cols]) {
     for (int i = 0; i < Shape::lane_rows; ++i) {
+      int const row = from_last ? Shape::lane_rows - 1 - i : i;
       for (int j = 0; j < Shape::lane_cols; ++j) {
-        int const col = i % 2 == 0 ? j : Shape::lane_cols - 1 - j;
-        sums[i][col] += factors.a[i] * factors.b[col];
+        int const col = row % 2 == 0 ? j : Shape::lane_cols - 1 - j;
+        sums[row][col] += factors.a[row] * factors.b[col];
       }
     }
   }
 
-  // Adds the second group's sums to the first's, through scratch, some rows at a time.
-  KOKKOS_FUNCTION static void add_groups(Member const& team, T* scratch,
-                                         T (&sums)[Shape::lane_rows][Shape::lane_cols]) {
+  // Adds the second group's sums to the first's, through scratch, some rows at a time. `one` is the number 1: what is put
+  // to scratch with one access is a number of its own, too.
+  KOKKOS_FUNCTION static void add_groups(Member const& team, T* scratch, T (&sums)[Shape::lane_rows][Shape::lane_cols],
+                                         T one) {
     constexpr int rows = 4;
     static_assert(
         Shape::lane_rows % rows == 0 && rows * Shape::lane_cols * Shape::group_lanes <= Shape::stages * slice_size,
@@ -283,7 +289,7 @@ class ProductStream {
       for (int i = 0; i < rows; ++i) {
         for (int j = 0; gives && j < Shape::lane_cols; j += pack) {
           Pack values;
-          for (int e = 0; e < pack; ++e) values[e] = sums[first + i][j + e];
+          for (int e = 0; e < pack; ++e) values[e] = sums[first + i][j + e] * one;
           collective::pack_at<pack>(own + (i * Shape::lane_cols + j) * Shape::group_lanes) = values;
         }
       }
