@@ -63,8 +63,8 @@ struct BrokenSegments {
       std::copy(in.data(), in.data() + in.size(), values.begin() + static_cast<std::ptrdiff_t>(halo.before()));
       std::vector<T> before(halo.before());
       std::vector<T> behind(halo.behind());
-      auto* const own = const_cast<T*>(in.data());  // what is sent is not written to
-      halo.lies_at(own, own + (in.size() - halo.tail()), before.data(), behind.data());
+      auto* const given = const_cast<T*>(in.data());  // what is sent is not written to
+      halo.lies_at(given, given + (in.size() - halo.tail()), before.data(), behind.data());
       halo.exchange();
       if (mistake == Mistake::stale) {
         std::ranges::fill(before, T(-2));  // as before the first launch
