@@ -61,10 +61,12 @@ struct BrokenHalo {
       ranks::Reach reach{.behind = right};
       if (mistake == Mistake::wrong_side) reach = {.before = right};
       if (mistake == Mistake::one_too_few) reach.behind -= 1;
-      ranks::Halo const halo(ranks, n, reach, sizeof(T));
+      ranks::Halo halo(ranks, n, reach, sizeof(T));
       std::vector<T> before(halo.before());
       std::vector<T> behind(halo.behind());
-      halo.exchange(own.data(), own.data() + (own.size() - halo.tail()), before.data(), behind.data());
+      auto* const given = const_cast<T*>(own.data());  // what is sent is not written to
+      halo.lies_at(given, given + (own.size() - halo.tail()), before.data(), behind.data());
+      halo.exchange();
       if (mistake == Mistake::wrong_side) return before;
       int const next = ranks.rank() + 1;
       std::size_t const of_next = next < ranks.count() ? ranks::block_of(n, ranks.count(), next).size() : 0;
