@@ -94,6 +94,14 @@ class Oracle {
     }
   }
 
+  // Queries have nothing to do with each other: each is a serial loop, several run side by side.
+  void answer(T const* q, std::size_t queries, ExpectedField& out) const {
+    for_blocks(queries, 1, [&](std::size_t b, std::size_t, std::size_t) {
+      answer(q + b * d_, &out.value[b * d_], &out.scale[b * d_], &out.offset[b * d_]);
+    });
+  }
+
+ private:
   // One query: its row of the result, with bounds.
   void answer(T const* q, double* value, double* bound_scale, double* offset) const {
     Weights<T> weights;
@@ -138,7 +146,6 @@ class Oracle {
     }
   }
 
- private:
   [[nodiscard]] bool sums_are_exact(Weights<T> const& weights) const {
     double const unit = unit_roundoff(dtype_of<T>);
     bool const power_of_two = weights.ones > 0 && std::exp2(std::round(std::log2(weights.ones))) == weights.ones;
@@ -227,11 +234,7 @@ std::vector<ExpectedField> Attention::reference(Input<T, Kokkos::HostSpace> cons
                     .offset = std::vector<double>(queries * d),
                     .each_sees_all = true};
   if (n > 0 && d > 0) {
-    Oracle<T> const oracle(input.k.data(), input.v.data(), n, d, input.parameters.scale);
-    // Queries have nothing to do with each other: each is a serial loop, several run side by side.
-    for_blocks(queries, 1, [&](std::size_t b, std::size_t, std::size_t) {
-      oracle.answer(input.q.data() + b * d, &out.value[b * d], &out.scale[b * d], &out.offset[b * d]);
-    });
+    Oracle<T>(input.k.data(), input.v.data(), n, d, input.parameters.scale).answer(input.q.data(), queries, out);
   }
   return list_of(std::move(out));
 }
