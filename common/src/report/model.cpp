@@ -341,15 +341,16 @@ std::optional<Limit> limit_of(std::function<ModelCase(std::size_t)> const& case_
   };
   Predicted many;
   std::optional<double> const weak = efficiency(each, &many);
-  if (!weak) return std::nullopt;
   ModelCase const c = case_of(each * ranks);
-  Talk const talk = *talk_of(c, ranks);
-  Limit limit{c.app,        talk.by, ranks, *weak,
-              many.bound(), 0,       true,  std::round(std::min(static_cast<double>(ranks), 1 / talk.share))};
+  std::optional<Talk> const talk = talk_of(c, ranks);
+  if (!weak || !talk) return std::nullopt;
+  Limit limit{c.app,        talk->by, ranks, *weak,
+              many.bound(), 0,        true,  std::round(std::min(static_cast<double>(ranks), 1 / talk->share))};
   constexpr std::size_t most_each = std::size_t{1} << 36;
   for (std::size_t of_rank = most_each; of_rank > 0; of_rank /= 2) {
     Predicted ignored;
-    if (*efficiency(of_rank, &ignored) < 0.5) break;
+    std::optional<double> const reached = efficiency(of_rank, &ignored);
+    if (!reached || *reached < 0.5) break;
     limit.least_each = of_rank;
     limit.never = false;
   }
