@@ -24,7 +24,7 @@ namespace {
 
 std::atomic<std::uint64_t> allocations{0};
 
-void* allocated(std::size_t size) {
+[[maybe_unused]] void* allocated(std::size_t size) {
   ++allocations;
   if (void* const memory = std::malloc(size > 0 ? size : 1)) return memory;
   throw std::bad_alloc();
