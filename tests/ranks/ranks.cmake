@@ -17,6 +17,11 @@ endfunction()
 
 foreach(ranks 1 2 3 4 7)
   tessera_add_ranks_test(ranks_tests ${ranks} COMMAND $<TARGET_FILE:ranks_tests>)
+  if(ranks EQUAL 1 OR ranks EQUAL 3)  # all dtypes
+    set_tests_properties(ranks_tests_on_${ranks} PROPERTIES TIMEOUT 900)
+  else()
+    set_property(TEST ranks_tests_on_${ranks} APPEND PROPERTY ENVIRONMENT TESSERA_TEST_FIRST_DTYPE=1)
+  endif()
   tessera_add_ranks_test(generated ${ranks} COMMAND $<TARGET_FILE:tessera> run all --size 1,5,100003 --variant distributed
     --samples 2 --min-time 0)
   tessera_add_ranks_test(files ${ranks} COMMAND $<TARGET_FILE:tessera> run all --inputs ${PROJECT_SOURCE_DIR}/inputs

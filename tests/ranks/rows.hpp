@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <variant>
 #include <vector>
@@ -41,12 +42,17 @@ namespace tessera::testing {
   return true;
 }
 
+/// False of all dtypes but the first, where TESSERA_TEST_FIRST_DTYPE is set: one number of ranks shows what the others do.
+[[nodiscard]] inline bool is_wanted(DType dtype) {
+  return std::getenv("TESSERA_TEST_FIRST_DTYPE") == nullptr || dtype == dtypes_of_this_build().front();
+}
+
 /// What is wrong with the rows of level `ranks` on this input, on any rank; empty if nothing.
 [[nodiscard]] inline std::string outcome_of(App const& app, std::size_t size, DataKind data, ParameterMap const& given,
                                             int launches = 2) {
   std::string outcome;
   for (Row const& row : app.rows) {
-    if (row.info.level != Level::ranks || !suits(app, row.dtype, size, given)) continue;
+    if (row.info.level != Level::ranks || !is_wanted(row.dtype) || !suits(app, row.dtype, size, given)) continue;
     auto const problem_case = app.generate_data(row.dtype, size, 42, data, with_defaults(app, given));
     std::vector<ExpectedField> const expected = problem_case->reference();
     // One launch first: in another one a rank that found its part wrong would leave the others waiting.
