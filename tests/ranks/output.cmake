@@ -4,29 +4,27 @@
 file(REMOVE_RECURSE ${DIRECTORY})
 file(MAKE_DIRECTORY ${DIRECTORY})
 
-function(run ranks result)
-  execute_process(COMMAND ${LAUNCHER} ${NUMPROC_FLAG} ${ranks} ${TESSERA} run ${ARGN} --variant distributed --samples 1 --min-time 0
+function(run ranks)
+  execute_process(COMMAND ${LAUNCHER} ${NUMPROC_FLAG} ${ranks} ${TESSERA} run ${ARGN} --variant distributed --samples 1 --min-time 0 --roof 1e12,1e11
     OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE code)
   if(NOT code EQUAL 0)
     message(FATAL_ERROR "${ARGN} on ${ranks} ranks ended with ${code}:\n${output}")
   endif()
-  set(${result} "${output}" PARENT_SCOPE)
 endfunction()
 
 # Blocks, rows, a grid of ranks, fields that all ranks have; fewer elements than ranks; none.
-foreach(case "prefix_sum --size 100003" "prefix_sum --size 5" "prefix_sum --size 0" "transpose --size 100003" "transpose --size 70000 --rows 7"
-    "matmul --size 70001" "matmul --size 70001 --m 5" "dot --size 1001" "histogram --size 1001" "axis_sum --size 1001 --axis 1")
+foreach(case "prefix_sum --size 100003" "prefix_sum --size 5" "prefix_sum --size 0" "transpose --size 70000 --rows 7"
+    "matmul --size 70001" "histogram --size 1001")
   separate_arguments(words UNIX_COMMAND "${case}")
   foreach(ranks 1 3 7)
-    run(${ranks} unused ${words} --output ${DIRECTORY}/${ranks}.h5)
+    run(${ranks} ${words} --output ${DIRECTORY}/${ranks}.h5)
     execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${DIRECTORY}/1.h5 ${DIRECTORY}/${ranks}.h5 RESULT_VARIABLE differs)
     if(differs)
       message(FATAL_ERROR "${case}: the file of ${ranks} ranks is not that of one")
     endif()
   endforeach()
-  list(GET words 0 app)
-  run(3 unused ${app} --input ${DIRECTORY}/7.h5)
 endforeach()
+run(3 histogram --input ${DIRECTORY}/7.h5)
 
 file(GLOB left LIST_DIRECTORIES false ${DIRECTORY}/*.partial* ${DIRECTORY}/*.lock)
 if(left)
