@@ -539,7 +539,7 @@ void OutputFile::make(std::string const& group, std::vector<HostField> const& fi
       }
       for (auto const& [name, value] : parameters) target.write_attribute(name, value);
       for (std::size_t i = 0; i < fields.size(); ++i) {
-        (void)target.create_dataset(fields[i].name, fields[i].dtype, places[i].whole);
+        (void)target.create_dataset(fields[i].name, fields[i].dtype, places[i].whole, hdf5::Group::Space::at_once);
       }
     }
     file.close();

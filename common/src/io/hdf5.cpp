@@ -340,15 +340,16 @@ Group Group::require_group(std::string const& name) {
                       "group " + name + " cannot be made"));
 }
 
-Dataset Group::create_dataset(std::string const& name, DType dtype, Shape const& shape) {
+Dataset Group::create_dataset(std::string const& name, DType dtype, Shape const& shape, Space space) {
   if (member(name) != Member::missing) throw Error(name + " exists already");
-  Handle const space = make_space(shape);
+  Handle const extents = make_space(shape);
   Handle const properties = without_times(H5P_DATASET_CREATE);
-  // All of its space is the file's from now on, so that who writes a part of it later needs no more.
-  checked(H5Pset_alloc_time(properties.id(), H5D_ALLOC_TIME_EARLY), "no property list");
-  checked(H5Pset_fill_time(properties.id(), H5D_FILL_TIME_NEVER), "no property list");
+  if (space == Space::at_once) {
+    checked(H5Pset_alloc_time(properties.id(), H5D_ALLOC_TIME_EARLY), "no property list");
+    checked(H5Pset_fill_time(properties.id(), H5D_FILL_TIME_NEVER), "no property list");
+  }
   return Dataset(opened(
-      H5Dcreate2(handle_.id(), name.c_str(), file_type(dtype), space.id(), H5P_DEFAULT, properties.id(), H5P_DEFAULT),
+      H5Dcreate2(handle_.id(), name.c_str(), file_type(dtype), extents.id(), H5P_DEFAULT, properties.id(), H5P_DEFAULT),
       "dataset " + name + " cannot be made"));
 }
 

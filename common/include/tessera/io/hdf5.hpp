@@ -107,6 +107,9 @@ class Group {
  public:
   /// What a name in a group stands for. A link whose target does not exist counts as missing.
   enum class Member : std::uint8_t { missing, group, dataset, other };
+  /// When a new dataset gets its space in the file: as data are written, or at once, so that who writes a part of it later
+  /// needs no more.
+  enum class Space : std::uint8_t { as_written, at_once };
 
   Group() = default;
   explicit Group(Handle handle) : handle_(std::move(handle)) {}
@@ -121,7 +124,8 @@ class Group {
   /// The group of that name, made if it is missing.
   [[nodiscard]] Group require_group(std::string const& name);
   /// A new dataset without data. Throws Error if the name is taken.
-  [[nodiscard]] Dataset create_dataset(std::string const& name, DType dtype, Shape const& shape);
+  [[nodiscard]] Dataset create_dataset(std::string const& name, DType dtype, Shape const& shape,
+                                       Space space = Space::as_written);
 
   /// Names of the attributes of the group, sorted; or of a member.
   [[nodiscard]] std::vector<std::string> attribute_names(std::string const& member = ".") const;
