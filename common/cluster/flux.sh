@@ -32,7 +32,7 @@ start=(bash -c 'exec "$@"' -)
 if ((GPUS_PER_RANK > 0)); then start=(bash -c 'exec "$@" --kokkos-device-id="$FLUX_TASK_LOCAL_ID"' -); fi
 for ((i = 1; i <= LAUNCHES; ++i)); do
   report=$REPORTS/$(printf '%02d' "$i").json
-  # What is done is not done again: a job that was killed goes on where it was.
+  # What is done is not done again, if REPORTS is the folder of the job that was killed.
   if [[ -e $report ]] && grep -q '"finished":"' "$report"; then continue; fi
   # gpu-affinity=off: each rank sees all GPUs of its node and takes the one of its number there. With a GPU bound to each
   # rank they could not reach each other's memory.

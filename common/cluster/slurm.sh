@@ -30,7 +30,7 @@ if ((SLURM_NTASKS > 1)); then ARGUMENTS+=' --variant distributed'; fi
 export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}
 for ((i = 1; i <= LAUNCHES; ++i)); do
   report=$REPORTS/$(printf '%02d' "$i").json
-  # What is done is not done again: a job that was killed goes on where it was.
+  # What is done is not done again, if REPORTS is the folder of the job that was killed.
   if [[ -e $report ]] && grep -q '"finished":"' "$report"; then continue; fi
   # --gpu-bind=none: each rank sees all GPUs of its node and Kokkos takes the one of its number there. With a GPU bound to each
   # rank they could not reach each other's memory.

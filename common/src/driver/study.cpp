@@ -613,7 +613,7 @@ std::string study_help() {
       "  --options TEXT         more options of every launch\n"
       "  --name NAME            another name\n"
       "  --machine FILE         roofs for predictions, of a report or of --save-machine (default: --run measures them)\n"
-      "  --link SECONDS,BYTES   between ranks, for predictions: of a word, and a second\n"
+      "  --link SECONDS,BYTES   between ranks, for predictions: latency of a message, and bytes a second\n"
       "  --program PATH         the tessera of another build; without predictions\n"
       "\n"
       "a study file\n"
@@ -635,7 +635,7 @@ std::string limits_help() {
          "\n"
          "options\n"
          "  --machine FILE         roofs of a rank: of a report, or of --save-machine\n"
-         "  --link SECONDS,BYTES   of a rank to the others: of a word, and a second\n"
+         "  --link SECONDS,BYTES   of a rank to the others: latency of a message, and bytes a second\n"
          "  --space NAME           of the machine (default: its only one, or the GPU's)\n"
          "  --ranks N,N            (default 1000,100000)\n"
          "  --size-per-rank N      of the weak scaling (default 2^28)\n"
@@ -696,7 +696,7 @@ int run_limits(std::vector<App> const& apps, std::vector<std::string> const& wor
     throw UserError(unknown_name("space", space, known, file + " has"));
   }
   Roofs const& roofs = machine->second.roofs;
-  std::cout << "A rank is a " << machine->second.device << " (" << space << "): copy "
+  std::cout << "A rank is one " << machine->second.device << " (" << space << "): copy "
             << format_number(roofs.copy_bytes_per_second / 1e9) << " GB/s, float peak "
             << format_number(roofs.peak(DType::float32) / 1e9) << " GFLOP/s, a launch "
             << format_seconds(roofs.launch_seconds) << ", with its fence "
