@@ -41,6 +41,17 @@ void* operator new[](std::size_t size) {
   KOKKOS_IF_ON_HOST((return allocated(size);))
   KOKKOS_IF_ON_DEVICE(((void)size; return nullptr;))
 }
+// All forms without an alignment: what one of them gave, another may free.
+void* operator new(std::size_t size, std::nothrow_t const&) noexcept {
+  KOKKOS_IF_ON_HOST((++allocations; return std::malloc(size > 0 ? size : 1);))
+  KOKKOS_IF_ON_DEVICE(((void)size; return nullptr;))
+}
+void* operator new[](std::size_t size, std::nothrow_t const&) noexcept {
+  KOKKOS_IF_ON_HOST((++allocations; return std::malloc(size > 0 ? size : 1);))
+  KOKKOS_IF_ON_DEVICE(((void)size; return nullptr;))
+}
+void operator delete(void* memory, std::nothrow_t const&) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::nothrow_t const&) noexcept { std::free(memory); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

@@ -238,7 +238,7 @@ class Exchange {
       send_block(k, sent);
       if (missing > 0) hand_on(false);  // all that has come by now
     }
-    while (missing > 0) hand_on(true);  // or one at least
+    while (missing > 0) hand_on(true);  // at least one; NOLINT(bugprone-infinite-loop): hand_on() counts down
     end_blocks();
   }
 
