@@ -42,7 +42,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="80be8dc62107e1f5bbfb77c77139b7951d123cabc96796bdf48bceff83d9550a")
+    version("0.2.0", sha256="68d2ce9c5a0dcff85ab0b30476e5e1987ad782b66b5b9f358a4e141778e9cb01")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
