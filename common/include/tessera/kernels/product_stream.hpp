@@ -30,23 +30,17 @@
 
 namespace tessera::kernels {
 
-/// Extents of a block, of its slices along k, and of a lane's share; slices in scratch, groups of lanes that share a slice,
-/// and teams that are to share a multiprocessor, which bounds a lane's registers (65536 / lanes / teams). RowsTurn: every
-/// second step along k takes a lane's rows from the last to the first. That changes which registers the compiler takes.
+/// A BlockShape whose steps along k are slices: how many of them are in scratch, and groups of lanes that share a slice.
+/// RowsTurn: every second step along k takes a lane's rows from the last to the first. That changes which registers the
+/// compiler takes.
 template <int Rows, int Cols, int Depth, int LaneRows, int LaneCols, int Stages, int Groups, int Teams,
           bool RowsTurn = false>
-struct StreamShape {
-  static constexpr int rows = Rows;
-  static constexpr int cols = Cols;
-  static constexpr int depth = Depth;
-  static constexpr int lane_rows = LaneRows;
-  static constexpr int lane_cols = LaneCols;
+struct StreamShape : BlockShape<Rows, Cols, Depth, LaneRows, LaneCols, Teams> {
   static constexpr int stages = Stages;
   static constexpr int groups = Groups;
-  static constexpr int teams = Teams;
   static constexpr bool rows_turn = RowsTurn;
-  static constexpr int group_lanes = (Rows / LaneRows) * (Cols / LaneCols);
-  static constexpr int lanes = group_lanes * Groups;
+  static constexpr int group_lanes = BlockShape<Rows, Cols, Depth, LaneRows, LaneCols, Teams>::lanes;
+  static constexpr int lanes = group_lanes * Groups;  // of all groups
 };
 
 namespace detail {
