@@ -42,7 +42,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="68d2ce9c5a0dcff85ab0b30476e5e1987ad782b66b5b9f358a4e141778e9cb01")
+    version("0.2.0", sha256="0933ac88be1fe4ab3283c1a132ed25a82aad8560cf1e642143a3534dcb2e5262")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
