@@ -131,6 +131,68 @@ struct Totals {
   };
 };
 
+// What a Plan keeps, and must not: its input is another one at the next launch.
+enum class Keeps { result_of_construction, result_of_first_launch, total_of_first_launch };
+
+template <class T>
+struct ScanFrom {
+  T const* in;
+  T* out;
+  std::size_t begin;
+  T const* seed;
+
+  KOKKOS_FUNCTION void operator()(std::size_t i, T& running, bool is_final) const {
+    running += in[begin + i];
+    if (is_final) out[begin + i] = seed == nullptr ? running : static_cast<T>(running + *seed);
+  }
+};
+
+template <Keeps K>
+struct Stale {
+  static constexpr VariantInfo info{.name = "stale", .summary = "a scan that keeps what it must not"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    using Memory = typename Exec::memory_space;
+    using Range = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>;
+
+    Plan(Exec const& exec, InputOn<PrefixSum, Exec, T> const& in) : kept_("kept", in.in.extent(0)), total_("total", 1) {
+      if (K != Keeps::result_of_construction) return;
+      scan(exec, in.in.data(), kept_.data(), 0, in.in.extent(0), nullptr);
+      first_ = false;
+    }
+
+    void operator()(Exec const& exec, InputOn<PrefixSum, Exec, T> const& in, OutputOn<PrefixSum, Exec, T> const& out) {
+      std::size_t const n = in.in.extent(0);
+      if (K == Keeps::total_of_first_launch) {
+        // The second half begins with the total of the first.
+        scan(exec, in.in.data(), out.out.data(), 0, n / 2, nullptr);
+        if (first_ && n > 1) Kokkos::deep_copy(exec, total_, Kokkos::subview(out.out, std::pair(n / 2 - 1, n / 2)));
+        scan(exec, in.in.data(), out.out.data(), n / 2, n, total_.data());
+      } else {
+        if (first_) scan(exec, in.in.data(), kept_.data(), 0, n, nullptr);
+        Kokkos::deep_copy(exec, out.out, kept_);
+      }
+      first_ = false;
+    }
+
+    static void scan(Exec const& exec, T const* in, T* out, std::size_t begin, std::size_t end, T const* seed) {
+      Kokkos::parallel_scan("tessera::tests::stale", Range(exec, 0, end - begin), ScanFrom<T>{in, out, begin, seed});
+    }
+
+    Kokkos::View<T*, Memory> kept_;
+    Kokkos::View<T*, Memory> total_;
+    bool first_ = true;
+  };
+};
+
+TEST(BrokenPrefixSum, WhatAPlanKeepsOfItsInput) {
+  for (std::size_t const size : {std::size_t{2}, std::size_t{1000}, (std::size_t{1} << 20) + 3, testing::late_size()}) {
+    testing::expect_caught_later<PrefixSum, Stale<Keeps::result_of_construction>>(size);
+    testing::expect_caught_later<PrefixSum, Stale<Keeps::result_of_first_launch>>(size);
+    testing::expect_caught_later<PrefixSum, Stale<Keeps::total_of_first_launch>>(size);
+  }
+}
+
 TEST(BrokenPrefixSum, TotalsOfAllBefore) {
   ParameterMap const kept{{"totals", true}, {"tile", std::int64_t{tile}}};
   testing::expect_caught<PrefixSum, Totals<true>>(20, kept, "totals");

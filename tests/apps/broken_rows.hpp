@@ -11,6 +11,7 @@
 
 #include "harness.hpp"
 
+#include <tessera/driver/driver.hpp>
 #include <tessera/table/make_app.hpp>
 #include <tessera/table/runtime.hpp>
 
@@ -32,6 +33,27 @@ void expect_caught(std::size_t size, ParameterMap const& given, std::string cons
     std::string const outcome = run_row(row, *problem_case, problem_case->reference(), runs);
     EXPECT_NE(outcome.find(message), std::string::npos)
         << name_of(app, row) << " of " << size << ": " << (outcome.empty() ? "passed" : outcome);
+  }
+}
+
+/// What the driver says of each row of a variant, with the data and the options that a user has by default: right at the first
+/// launch, and wrong after the samples.
+template <class Problem, class Variant>
+void expect_caught_later(std::size_t size) {
+  App const app = make_app<Problem>({rows<Problem, Variant>()});
+  ASSERT_FALSE(app.rows.empty());
+  for (Row const& row : app.rows) {
+    // One dtype shows of a large case what the others do.
+    if (!is_wanted(row) || (size >= late_size() && row.dtype != app.rows.front().dtype)) continue;
+    auto const problem_case = app.generate_data(row.dtype, size, 42, app.data.front(), with_defaults(app, {}));
+    Oracle oracle;
+    oracle.reference = problem_case->reference();
+    Verified verified;
+    auto const report =
+        tessera::run_row(row, *problem_case, oracle, {}, RowReport{}, [] { return false; }, {}, verified);
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->status, Status::failed) << name_of(app, row) << " of " << size;
+    EXPECT_TRUE(report->reason.starts_with("after ")) << name_of(app, row) << " of " << size << ": " << report->reason;
   }
 }
 

@@ -119,6 +119,7 @@ std::string run_row(Row const& row, Case& problem_case, std::vector<ExpectedFiel
         }
       }
       if (i == 0) first = fields;
+      if (i == 0 && runs > 1) run->renew();
     }
   } catch (Skip const& skip) {
     return std::string("skipped: ") + skip.what();

@@ -107,6 +107,7 @@ class DamagedRun final : public RowRun {
     run_->enqueue();
   }
   void fence() override { run_->fence(); }
+  void renew() override { run_->renew(); }
   void evict_cache() override { run_->evict_cache(); }
   [[nodiscard]] std::vector<HostField> fetch() override {
     if (!fetched_.empty()) return fetched_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +36,32 @@ class RowMemory : public ::testing::TestWithParam<std::string> {
     copy_from_host(space(), fields.data(field), values.data(), values.size() * sizeof(T));
   }
 };
+
+// Some values are others, at both ends and between, and then all are what they were.
+TEST_P(RowMemory, OtherValuesForAWhile) {
+  for (std::size_t const n : {0, 1, 1000, 1 << 20, (1 << 20) + 1, 3 * (1 << 20) + 7, 1 << 24}) {
+    std::vector<std::uint32_t> const values(n, 7);
+    std::size_t const bytes = n * sizeof(std::uint32_t);
+    auto const field = allocate_in(space(), bytes, "field");
+    copy_from_host(space(), field.get(), values.data(), bytes);
+    std::vector<std::uint32_t> now(n);
+    {
+      OtherValues const others(space(), field.get(), bytes);
+      copy_to_host(space(), now.data(), field.get(), bytes);
+      EXPECT_EQ(std::ranges::count(now, 0U), std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(n), 1 << 20));
+      if (n == 0) continue;
+      EXPECT_EQ(now.front(), 0);
+      EXPECT_EQ(now.back(), 0);
+      // In each hundredth of a large field.
+      for (std::size_t part = 0; n >= 100 && part < 100; ++part) {
+        auto const begin = now.begin() + static_cast<std::ptrdiff_t>(part * n / 100);
+        EXPECT_NE(std::ranges::count(begin, now.begin() + static_cast<std::ptrdiff_t>((part + 1) * n / 100), 0U), 0);
+      }
+    }
+    copy_to_host(space(), now.data(), field.get(), bytes);
+    EXPECT_EQ(now, values) << n;
+  }
+}
 
 // One bit is enough, wherever it is, in each of several fields.
 TEST_P(RowMemory, OneBitIsNotTheSame) {

@@ -266,7 +266,9 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
   }
   if (!row.info.deterministic || only_first || kept) first.fields.clear();  // not needed any more
 
-  // Poisoned again, so that a Plan which works only once cannot pass with the results of its first launch.
+  // On other input in between, so that what a Plan keeps from its construction or its first launch is not right later on;
+  // and poisoned again, so that one which works only once cannot pass with the results of its first launch.
+  if (!only_first) run.renew();
   run.poison();
   run.fence();
   {

@@ -130,6 +130,38 @@ void poison_block(unsigned char* block, std::size_t bytes, Word value) {
       Poison<Word>{reinterpret_cast<Word*>(block), value, pattern, GuardedFields::guard_bytes / sizeof(Word), end});
 }
 
+// Where the pieces of a field lie that get other values.
+struct Pieces {
+  static constexpr std::size_t most_words = std::size_t{1} << 20;
+  static constexpr std::size_t pieces = 256;
+  static constexpr std::size_t piece = most_words / pieces;
+
+  std::size_t words;  // of the field
+
+  [[nodiscard]] std::size_t count() const { return std::min(words, most_words); }
+  // The word of the field that is number i of the pieces.
+  [[nodiscard]] KOKKOS_FUNCTION std::size_t operator()(std::size_t i) const {
+    if (words <= most_words) return i;
+    // No product of a number of words: that could pass 2^64.
+    std::size_t const apart = (words - piece) / (pieces - 1);
+    std::size_t const number = i / piece;
+    std::size_t const begin = number == pieces - 1 ? words - piece : number * apart;
+    return begin + i % piece;
+  }
+};
+
+struct Exchange {
+  Pieces pieces;
+  std::uint32_t* field;
+  std::uint32_t* others;
+
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    std::uint32_t const word = field[pieces(i)];
+    field[pieces(i)] = others[i];
+    others[i] = word;
+  }
+};
+
 // The bits of the value that marks what was not written.
 std::uint64_t poison_bits(DType dtype) {
   switch (dtype) {
@@ -217,6 +249,34 @@ void for_host_ranges(std::size_t count, std::function<void(std::size_t, std::siz
                        Kokkos::RangePolicy<Host, Kokkos::IndexType<std::size_t>>(0, blocks_in(count, block)),
                        [&](std::size_t i) { body(i * block, std::min(count, (i + 1) * block)); });
   Host().fence("tessera: host ranges");
+}
+
+OtherValues::OtherValues(std::string_view space, unsigned char* data, std::size_t bytes)
+    : space_(space), data_(data), words_(bytes / sizeof(std::uint32_t)) {
+  if (words_ == 0) return;
+  std::vector<unsigned char> const zeros(Pieces{words_}.count() * sizeof(std::uint32_t));
+  others_ = allocate_in(space_, zeros.size(), "tessera: other values");
+  copy_from_host(space_, others_.get(), zeros.data(), zeros.size());
+  exchange();
+}
+
+OtherValues::~OtherValues() {
+  if (words_ == 0) return;
+  try {
+    exchange();
+  } catch (std::exception const&) {
+    // A launch failed on a GPU, and every later one fails as well: nothing more is verified there.
+  }
+}
+
+void OtherValues::exchange() {
+  Pieces const pieces{words_};
+  in_space(space_, [&]<class Exec>() {
+    Kokkos::parallel_for(
+        "tessera::other_values", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(0, pieces.count()),
+        Exchange{pieces, reinterpret_cast<std::uint32_t*>(data_), reinterpret_cast<std::uint32_t*>(others_.get())});
+  });
+  Kokkos::fence("tessera: other values");
 }
 
 std::shared_ptr<unsigned char> HostBuffers::take(std::size_t bytes) {

@@ -188,6 +188,18 @@ std::vector<unsigned char*> UntypedCase::copies_on(std::string_view space) {
   return fields;
 }
 
+std::vector<std::unique_ptr<OtherValues>> UntypedCase::other_input(std::string_view space) {
+  // Rows on host spaces read the case's own memory.
+  auto const copies = on_device_.find(std::string(space));
+  auto const& memory = copies == on_device_.end() ? fields_.memory : copies->second;
+  std::vector<std::unique_ptr<OtherValues>> others;
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    std::size_t const bytes = count_of(fields_.own[i]) * size_of(fields_.input[i].dtype);
+    others.push_back(std::make_unique<OtherValues>(space, memory[i].get(), bytes));
+  }
+  return others;
+}
+
 UntypedCase::InReach UntypedCase::boxes_in_reach(std::vector<Split> const& splits,
                                                  std::optional<ranks::Reach> const& reach) const {
   InReach result;
@@ -218,7 +230,7 @@ std::vector<ExpectedField> UntypedCase::cut(std::vector<ExpectedField> fields, s
 }
 
 UntypedRun::UntypedRun(UntypedCase& problem_case, std::string_view space)
-    : buffers_(problem_case.buffers()), kept_(problem_case.kept(space)), space_(space) {}
+    : case_(problem_case), kept_(problem_case.kept(space)), space_(space) {}
 UntypedRun::~UntypedRun() = default;
 
 std::vector<unsigned char*> UntypedRun::allocate(UntypedCase const& problem_case) {
@@ -231,10 +243,16 @@ std::vector<unsigned char*> UntypedRun::allocate(UntypedCase const& problem_case
 
 void UntypedRun::poison() { memory_->poison(); }
 void UntypedRun::evict_cache() { measure::evict_cache(space_); }
+void UntypedRun::renew() {
+  auto const others = case_.other_input(space_);
+  make_plan();
+  enqueue();
+  fence();
+}
 std::vector<HostField> UntypedRun::fetch() {
   std::vector<std::string> names;
   for (WrittenField const& one : outputs()) names.push_back(one.field);
-  return memory_->fetch(buffers_, names);
+  return memory_->fetch(case_.buffers(), names);
 }
 std::vector<HostField> UntypedRun::fetch_sample(Choose const& choose) { return memory_->fetch_sample(choose); }
 bool UntypedRun::keep() { return memory_->keep(kept_); }

@@ -47,6 +47,9 @@ class RowRun {
   virtual void enqueue() = 0;
   /// Waits for the execution space.
   virtual void fence() = 0;
+  /// Makes the Plan again and launches it once, both on other input; the input is what it was when this returns. What a Plan
+  /// keeps of the input from its construction or its first launch is wrong from here on.
+  virtual void renew() {}
   /// Reads and writes a buffer larger than the last-level cache, so that the next run starts cold.
   virtual void evict_cache() = 0;
   /// Copies the fields that the row writes to the host; the others have no data. Throws std::runtime_error if a guard zone was written ("wrote N bytes past ...").

@@ -168,31 +168,32 @@ class TypedRun final : public UntypedRun {
   explicit TypedRun(TypedCase<Problem, T>& problem_case)
       : UntypedRun(problem_case, space_name<Exec>()),
         input_(problem_case.template on<Exec>()),
-        steps_(Problem::rounding_steps(problem_case.part().input, input_.parameters)),
-        plan_(make_plan(exec_, input_, problem_case.part())) {
+        part_(problem_case.part()),
+        steps_(Problem::rounding_steps(part_.input, input_.parameters)) {
+    TypedRun::make_plan();
     std::vector<unsigned char*> const fields = allocate(problem_case);
     wrap_fields(output_, problem_case.own_output_shapes(), fields);
   }
 
-  void enqueue() override { plan_(exec_, input_, output_); }
+  void enqueue() override { (*plan_)(exec_, input_, output_); }
   void fence() override { exec_.fence("tessera: sample"); }
   [[nodiscard]] double rounding_steps() const override {
-    if constexpr (requires { plan_.rounding_steps(); }) {
-      return plan_.rounding_steps();
+    if constexpr (requires { plan_->rounding_steps(); }) {
+      return plan_->rounding_steps();
     } else {
       return steps_;
     }
   }
   [[nodiscard]] std::optional<Work> work() const override {
-    if constexpr (requires { plan_.work(); }) {
-      return plan_.work();
+    if constexpr (requires { plan_->work(); }) {
+      return plan_->work();
     } else {
       return std::nullopt;
     }
   }
   [[nodiscard]] std::optional<Prediction> prediction() const override {
-    if constexpr (requires { plan_.prediction(); }) {
-      return plan_.prediction();
+    if constexpr (requires { plan_->prediction(); }) {
+      return plan_->prediction();
     } else {
       return std::nullopt;
     }
@@ -207,43 +208,44 @@ class TypedRun final : public UntypedRun {
     }
   }
   [[nodiscard]] double systematic_error() const override {
-    if constexpr (requires { plan_.systematic_error(); }) {
-      return plan_.systematic_error();
+    if constexpr (requires { plan_->systematic_error(); }) {
+      return plan_->systematic_error();
     } else {
       return 0;
     }
   }
   [[nodiscard]] std::vector<WrittenField> outputs() const override {
-    if constexpr (requires { plan_.outputs(); }) {
-      return plan_.outputs();
+    if constexpr (requires { plan_->outputs(); }) {
+      return plan_->outputs();
     } else {
       return {};
     }
   }
   [[nodiscard]] std::string note() const override {
-    if constexpr (requires { plan_.note(); }) {
-      return plan_.note();
+    if constexpr (requires { plan_->note(); }) {
+      return plan_->note();
     } else {
       return {};
     }
   }
 
- private:
-  // Made in place: a Plan need not be movable.
-  [[nodiscard]] static Plan make_plan(Exec const& exec, InputOn<Problem, Exec, T> const& input,
-                                      ranks::Part const& part) {
+ protected:
+  void make_plan() override {
+    plan_.reset();  // two at once may be too large
     if constexpr (PlannableOnRanks<Variant, Problem, Exec, T>) {
-      return Plan(exec, input, part);
+      plan_ = std::make_unique<Plan>(exec_, input_, part_);
     } else {
-      if (part.ranks.count() > 1) throw Skip("it runs on one rank (those of level `ranks` run on several)");
-      return Plan(exec, input);
+      if (part_.ranks.count() > 1) throw Skip("it runs on one rank (those of level `ranks` run on several)");
+      plan_ = std::make_unique<Plan>(exec_, input_);
     }
   }
 
+ private:
   Exec exec_{};
   InputOn<Problem, Exec, T> input_;
+  ranks::Part const& part_;  // of the case
   double steps_;
-  Plan plan_;
+  std::unique_ptr<Plan> plan_;
   Output output_{};
 };
 

@@ -48,6 +48,25 @@ void copy_to_host(std::string_view space, void* to, void const* from, std::size_
 /// does it.
 void for_host_ranges(std::size_t count, std::function<void(std::size_t begin, std::size_t end)> const& body);
 
+/// Other values in a field in the memory of a space, from construction to destruction: zeros, which every field may hold.
+/// Up to 4 MiB all of it, of a larger field as much in pieces that are spread over it, the first and the last bytes among
+/// them, so that it costs the same at any size.
+class OtherValues {
+ public:
+  OtherValues(std::string_view space, unsigned char* data, std::size_t bytes);
+  ~OtherValues();
+  OtherValues(OtherValues const&) = delete;
+  OtherValues& operator=(OtherValues const&) = delete;
+
+ private:
+  void exchange();
+
+  std::string space_;
+  unsigned char* data_;
+  std::size_t words_;
+  std::shared_ptr<unsigned char> others_;
+};
+
 /// Host memory for results. It is kept from row to row, because touching fresh pages takes longer than the copy. Memory
 /// that somebody still holds is not given out again.
 class HostBuffers {

@@ -94,6 +94,8 @@ class UntypedCase : public Case {
   [[nodiscard]] std::vector<Shape> own_output_shapes() const;
 
   [[nodiscard]] HostBuffers& buffers() { return buffers_; }
+  /// Other values in the input that rows on that space read, as long as the result lives.
+  [[nodiscard]] std::vector<std::unique_ptr<OtherValues>> other_input(std::string_view space);
   /// What a row on that space kept of its output.
   [[nodiscard]] GuardedFields::Blocks& kept(std::string_view space) { return kept_[std::string(space)]; }
 
@@ -135,17 +137,20 @@ class UntypedRun : public RowRun {
 
   void poison() override;
   void evict_cache() override;
+  void renew() override;
   [[nodiscard]] std::vector<HostField> fetch() override;
   [[nodiscard]] std::vector<HostField> fetch_sample(Choose const& choose) override;
   [[nodiscard]] bool keep() override;
   [[nodiscard]] bool same_as_kept() override;
 
  protected:
+  /// Makes the Plan again.
+  virtual void make_plan() = 0;
   /// Allocates the output; to be called when there is a Plan, since a Skip must not cost this. Returns where fields begin.
   [[nodiscard]] std::vector<unsigned char*> allocate(UntypedCase const& problem_case);
 
  private:
-  HostBuffers& buffers_;
+  UntypedCase& case_;
   GuardedFields::Blocks& kept_;  // of the case
   std::string_view space_;
   std::unique_ptr<GuardedFields> memory_;  // there from allocate() on
