@@ -1,0 +1,80 @@
+/// \file
+/// cub::DevicePartition::If. It leaves the elements on the right in the reverse order, which is another result than ours: so a
+/// second launch turns the right side round. Behind 2^28 elements that is a fifth of the time or less.
+
+#include <concepts>
+#include <cub/device/device_partition.cuh>
+
+#include "../../../apps/partition/predicate.hpp"
+#include "../../../apps/partition/problem.hpp"
+#include "../cuda_library.hpp"
+#include "../peers.hpp"
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::compare {
+namespace {
+
+using partition::Partition;
+
+/// Element i of the right side and that as far from the end change places.
+template <class T>
+struct TurnRight {
+  T* values;
+  std::int64_t const* left;
+  std::size_t n;
+
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    auto const begin = static_cast<std::size_t>(*left);
+    if (i >= (n - begin) / 2) return;
+    T const value = values[begin + i];
+    values[begin + i] = values[n - 1 - i];
+    values[n - 1 - i] = value;
+  }
+};
+
+struct Cub {
+  static constexpr VariantInfo info{.name = "cub",
+                                    .level = Level::library,
+                                    .summary = "cub::DevicePartition::If, then the right side is turned round"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<Exec, Kokkos::Cuda>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input) {
+      if (!input.parameters.is_one_segment(input.in.extent(0)))
+        throw Skip("compared is the partition of the whole array");
+      workspace_ = workspace_of([&](void* memory, std::size_t& bytes) {
+        return divide(memory, bytes, input, static_cast<T*>(nullptr), static_cast<std::int64_t*>(nullptr), exec);
+      });
+    }
+
+    void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
+                    OutputOn<Partition, Exec, T> const& output) {
+      if (output.left_count.extent(0) == 0) return;
+      std::size_t const n = input.in.extent(0);
+      std::size_t bytes = workspace_.extent(0);
+      check(divide(workspace_.data(), bytes, input, output.values.data(), output.left_count.data(), exec));
+      Kokkos::parallel_for("tessera::compare::partition::turn_right",
+                           Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, n / 2),
+                           TurnRight<T>{output.values.data(), output.left_count.data(), n});
+    }
+
+   private:
+    static cudaError_t divide(void* memory, std::size_t& bytes, InputOn<Partition, Exec, T> const& input, T* values,
+                              std::int64_t* left, Exec const& exec) {
+      return cub::DevicePartition::If(memory, bytes, input.in.data(), values, left,
+                                      static_cast<std::int64_t>(input.in.extent(0)),
+                                      partition::LessThanPivot<T>(input.parameters.pivot), exec.cuda_stream());
+    }
+
+    Workspace workspace_;
+  };
+};
+
+}  // namespace
+
+Peer cub_partition() { return {"partition", rows<Partition, Cub>()}; }
+
+}  // namespace tessera::compare

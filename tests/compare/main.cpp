@@ -1,0 +1,20 @@
+// All mini-apps of this build with their peers: `tessera_peers run matmul --size 2^33 --variant register_tile,cublas`.
+
+#include "all_apps.hpp"
+#include "peers.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <tessera/driver/run_suite.hpp>
+
+int main(int argc, char** argv) {
+  std::vector<tessera::App> apps = tessera::all_apps();
+  for (tessera::compare::Peer const& peer : tessera::compare::peers()) {
+    auto const app = std::ranges::find_if(apps, [&](tessera::App const& one) { return one.info.name == peer.app; });
+    if (app == apps.end()) continue;  // not in this build
+    app->variants.push_back(peer.variant.info);
+    app->rows.insert(app->rows.end(), peer.variant.rows.begin(), peer.variant.rows.end());
+  }
+  return tessera::run_suite(apps, argc, argv);
+}

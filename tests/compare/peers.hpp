@@ -1,0 +1,22 @@
+#pragma once
+/// \file
+/// Peers: what others' libraries do, as variants of our mini-apps. They are built into a program of their own (tessera_peers),
+/// run by the same driver on the same input, verified against the same reference and timed in the same way.
+
+#include <string_view>
+#include <vector>
+
+#include <tessera/table/app.hpp>
+
+namespace tessera::compare {
+
+/// A library's answer to what a mini-app computes.
+struct Peer {
+  std::string_view app;
+  VariantRows variant;
+};
+
+/// Those of this build.
+[[nodiscard]] std::vector<Peer> peers();
+
+}  // namespace tessera::compare

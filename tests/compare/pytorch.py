@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""Times PyTorch on the cases of a report, and writes a report of its own: rows `pytorch`, which ratios.py sets beside ours.
+
+    tests/compare/pytorch.py REPORT.json --json pytorch.json [--device cuda]
+
+A case is taken as the report has it: shapes, dtype (float and double) and parameters. The data are random, since no operation
+here takes longer for some numbers than for others; each result is compared with that of the same operation in double (a
+relative error of 1e-4 of the largest element fails the row), not with our reference. Timed as common/src/measure/sampling.cpp
+does it: batches of launches with one wait at their end, at least 10 samples and 0.02 s, the median. Floats are not rounded
+to tf32. What PyTorch has no operation for is left out (which is said).
+
+Exit code: 0 all well, 1 a row failed, 2 a mistake.
+"""
+
+import argparse
+import json
+import math
+import sys
+import time
+
+
+def operations(torch):
+    """app: f(fields, parameters), which returns what PyTorch is to do, or None where the parameters ask for something else."""
+    functional = torch.nn.functional
+
+    def softmax(x, p):
+        if p["axis"] == "all":
+            flat = x["x"].reshape(-1)
+            return lambda: torch.softmax(flat, 0)
+        return lambda: torch.softmax(x["x"], 1 if p["axis"] == "rows" else 0)
+
+    def attention(x, p):
+        q, k, v = (x[name][None, None] for name in ("q", "k", "v"))
+        return lambda: functional.scaled_dot_product_attention(q, k, v, scale=p["scale"])
+
+    def conv1d(x, p):
+        a, k = x["a"][None, None], x["k"][None, None]
+        pad = k.shape[-1] - 1
+        # Symmetrical padding, and only the second half of it is ours: so the first results are left out again.
+        return lambda: functional.conv1d(a, k, padding=pad)[..., pad:]
+
+    def conv2d(x, p):
+        a, k = x["in"][None, None], x["k"][None, None]
+        down, across = k.shape[-2] - 1, k.shape[-1] - 1
+        return lambda: functional.conv2d(a, k, padding=(down, across))[..., down:, across:]
+
+    def layernorm_linear(x, p):
+        hidden = x["x"].shape[1:]
+        return lambda: functional.linear(
+            functional.layer_norm(x["x"], hidden, x["gamma"], x["beta"], p["eps"]), x["w"], x["bias"]
+        )
+
+    def layernorm_linear_backward(x, p):
+        # The forward pass is not part of it; what it keeps is there when the gradient is asked for.
+        leaves = [x[name].clone().requires_grad_() for name in ("x", "gamma", "beta", "w")]
+        bias = torch.zeros_like(x["grad_y"][0]).requires_grad_()
+        hidden = x["x"].shape[1:]
+        y = functional.linear(functional.layer_norm(leaves[0], hidden, leaves[1], leaves[2], p["eps"]), leaves[3], bias)
+        return lambda: torch.autograd.grad(y, [*leaves, bias], x["grad_y"], retain_graph=True)
+
+    def prefix_sum(x, p):
+        if p["op"] != "sum" or p["exclusive"] or p["segment"]:
+            return None
+        return lambda: torch.cumsum(x["in"], 0)
+
+    def pooling(x, p):
+        window = p["window"]
+        if p["op"] == "sum":
+            return None
+        pool = functional.avg_pool1d if p["op"] == "mean" else functional.max_pool1d
+        return lambda: pool(x["a"][None], window, 1)
+
+    return {
+        "map": lambda x, p: lambda: x["a"] + p["c"],
+        "map_2d": lambda x, p: lambda: x["a"] + p["c"],
+        "map_3d": lambda x, p: lambda: x["a"] + p["c"],
+        "zip": lambda x, p: lambda: x["a"] + x["b"],
+        "broadcast_add": lambda x, p: lambda: x["a"][:, None] + x["b"],
+        "bias_add": lambda x, p: lambda: x["x"] + x["bias"],
+        "dot": lambda x, p: lambda: torch.dot(x["a"], x["b"]),
+        "axis_sum": lambda x, p: lambda: x["a"].sum(p["axis"]),
+        "transpose": lambda x, p: lambda: x["a"].t().contiguous(),
+        "matmul": lambda x, p: lambda: torch.mm(x["a"], x["b"]),
+        "embedding": lambda x, p: lambda: functional.embedding(x["idx"], x["w"]),
+        "layernorm": lambda x, p: lambda: functional.layer_norm(
+            x["x"], x["x"].shape[1:], x["gamma"], x["beta"], p["eps"]
+        ),
+        "softmax": softmax,
+        "attention": attention,
+        "conv1d": conv1d,
+        "conv2d": conv2d,
+        "layernorm_linear": layernorm_linear,
+        "layernorm_linear_backward": layernorm_linear_backward,
+        "prefix_sum": prefix_sum,
+        "pooling": pooling,
+        "moving_average": lambda x, p: None
+        if p["segment"]
+        else (lambda: functional.avg_pool1d(functional.pad(x["in"][None], (0, 2)), 3, 1)),
+    }
+
+
+class Timer:
+    def __init__(self, wait):
+        self.wait = wait
+
+    def batch(self, launch, count):
+        self.wait()
+        begin = time.perf_counter()
+        for _ in range(count):
+            launch()
+        self.wait()
+        return (time.perf_counter() - begin) / count
+
+    def samples(self, launch):
+        one = self.batch(launch, 1)
+        for _ in range(3):
+            launch()
+        count = 1
+        if one < 1e-4:
+            one = min(self.batch(launch, 8) for _ in range(3))
+            count = max(1, math.ceil(200e-6 / max(one, 1e-9))) if one < 20e-6 else 1
+        seconds = []
+        while (len(seconds) < 10 and sum(seconds) * count < 3) or sum(seconds) * count < 0.02 or len(seconds) < 3:
+            seconds.append(self.batch(launch, count))
+        return sorted(seconds), count
+
+
+def quantile(ordered, q):
+    place = q * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def fields_of(torch, shapes, dtype, device):
+    generator = torch.Generator(device=device).manual_seed(42)
+    fields = {}
+    for name, shape in shapes.items():
+        if name == "idx":
+            rows = shapes["w"][0]
+            fields[name] = torch.randint(0, rows, shape, generator=generator, device=device, dtype=torch.int32)
+        else:
+            fields[name] = torch.rand(shape, generator=generator, device=device, dtype=dtype)
+    return fields
+
+
+def largest_error(torch, ours, wide):
+    """Of one result or several, relative to the largest element of each."""
+    if isinstance(ours, (tuple, list)):
+        return max(largest_error(torch, one, other) for one, other in zip(ours, wide))
+    scale = max(float(wide.abs().max()), 1e-300) if wide.numel() else 1.0
+    return float((ours.double() - wide).abs().max()) / scale if wide.numel() else 0.0
+
+
+def row_of(torch, timer, made, case, number, row, device, wait):
+    dtype = {"float": torch.float32, "double": torch.float64}[case["dtype"]]
+    fields = fields_of(torch, case["input_shapes"], dtype, device)
+    launch = made(fields, case["parameters"])
+    if launch is None:
+        return None
+    result = launch()
+    wide_fields = {name: value.double() if value.is_floating_point() else value for name, value in fields.items()}
+    try:
+        error = largest_error(torch, result, made(wide_fields, case["parameters"])())
+    except torch.cuda.OutOfMemoryError:
+        error = None
+    del wide_fields
+    seconds, count = timer.samples(launch)
+    median = quantile(seconds, 0.5)
+    good = error is None or error <= 1e-4
+    return {
+        "app": case["app"],
+        "case": number,
+        "variant": "pytorch",
+        "level": "library",
+        "space": row["space"],
+        "dtype": case["dtype"],
+        "status": "passed" if good else "failed",
+        "reason": None if good else f"off by {error:.1e} of the largest element",
+        "note": "not checked (no memory for the same in double)" if error is None else None,
+        "seconds": median,
+        "seconds_min": seconds[0],
+        "seconds_first_quartile": quantile(seconds, 0.25),
+        "seconds_third_quartile": quantile(seconds, 0.75),
+        "seconds_max": seconds[-1],
+        "bytes": row["bytes"],
+        "flops": row["flops"],
+        "bytes_per_second": row["bytes"] / median,
+        "flops_per_second": row["flops"] / median,
+        "share_of_copy": None,
+        "share_of_roof": None,
+        "cold": False,
+        "launches_per_sample": count,
+    }
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("report")
+    parser.add_argument("--json", required=True)
+    parser.add_argument("--device", default="cuda")
+    options = parser.parse_args(arguments)
+    try:
+        import torch
+    except ImportError:
+        print("PyTorch is not here (import torch fails); install it, or leave this peer out", file=sys.stderr)
+        return 2
+    with open(options.report, encoding="utf-8") as file:
+        report = json.load(file)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+    wait = torch.cuda.synchronize if options.device.startswith("cuda") else lambda: None
+    timer = Timer(wait)
+    known = operations(torch)
+    rows, failed, left_out = [], False, []
+    for number, case in enumerate(report["input"]):
+        of_case = [row for row in report["rows"] if row["case"] == number and row["status"] == "passed"]
+        made = known.get(case["app"])
+        row = None
+        if of_case and made is not None and case["dtype"] in ("float", "double"):
+            try:
+                row = row_of(torch, timer, made, case, number, of_case[0], options.device, wait)
+            except torch.cuda.OutOfMemoryError:
+                left_out.append(f"{case['app']} of {case['size']} (out of memory)")
+            if options.device.startswith("cuda"):
+                torch.cuda.empty_cache()
+        if row is None:
+            left_out.append(f"{case['app']} of {case['size']}")
+            continue
+        rows.append(row)
+        failed = failed or row["status"] != "passed"
+        print(f"{case['app']:26} {case['size']} {row['seconds'] * 1e6:12.1f} us  {row['reason'] or ''}", flush=True)
+    if left_out:
+        print(f"left out: {', '.join(left_out)}")
+    report["rows"] = rows
+    report["system"]["command"] = f"pytorch.py (PyTorch {torch.__version__}) on the cases of: " + str(
+        report["system"].get("command")
+    )
+    with open(options.json, "w", encoding="utf-8") as file:
+        json.dump(report, file, indent=1)
+        file.write("\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
