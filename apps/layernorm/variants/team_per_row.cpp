@@ -2,6 +2,8 @@
 /// The plain Kokkos answer: a team a row, a nested reduction for its mean and one for its variance, and a loop over it for
 /// the result.
 
+#include <algorithm>
+#include <cmath>
 #include <type_traits>
 
 #include "../problem.hpp"
@@ -22,7 +24,7 @@ struct TeamPerRow {
     Plan(Exec const& exec, InputOn<Layernorm, Exec, T> const& input)
         : rows_(league_of(input.x.extent(0))),
           threads_(kernels::team_size(exec, input.parameters.team, lanes)),
-          steps_(static_cast<double>(input.x.extent(1)) + 10) {}
+          steps_(steps_of_sum(static_cast<double>(input.x.extent(1)), threads_ * lanes) + 10) {}
 
     void operator()(Exec const& exec, InputOn<Layernorm, Exec, T> const& input,
                     OutputOn<Layernorm, Exec, T> const& output) const {
@@ -62,6 +64,11 @@ struct TeamPerRow {
 
    private:
     static constexpr int lanes = is_gpu<Exec> ? 32 : 1;
+
+    // Kokkos deals the elements out evenly; what the workers have is joined at worst one after the other.
+    [[nodiscard]] static double steps_of_sum(double elements, int workers) {
+      return std::min(elements, std::ceil(elements / workers) + workers);
+    }
 
     int rows_;
     int threads_;
