@@ -23,7 +23,6 @@
 #include <tessera/cli/sizes.hpp>
 #include <tessera/cli/study.hpp>
 #include <tessera/measure/sampling.hpp>
-#include <tessera/ranks/ranks.hpp>
 #include <tessera/report/model.hpp>
 #include <tessera/report/table.hpp>
 #include <tessera/table/build_facts.hpp>
@@ -387,10 +386,6 @@ class Runner {
       }
     }
     if (!arguments.machine.empty()) machines_ = model::read_machines(arguments.machine);
-    if (ranks::world().count() > 1) {
-      throw UserError("tessera study on " + std::to_string(ranks::world().count()) +
-                      " ranks (it starts the ranks of its launches itself); start it as one process");
-    }
   }
 
   int print() {

@@ -75,15 +75,20 @@ class Quiet {
   std::streambuf* error_ = nullptr;
 };
 
-// Runs `body` and returns the exit code. An exception becomes one message on stderr.
+// Runs `body` and returns the exit code. An exception becomes one message on stderr. Without MPI where `launches`: a launcher
+// that is started by a rank may take its place for that of the ranks that it starts.
 template <class Body>
-int guarded(std::string const& program, Body const& body) {
+int guarded(std::string const& program, bool launches, Body const& body) {
   occupy_standard_streams();
   int code = 0;
   std::string complaint;
   Quiet quiet;
   try {
-    if (!ranks::world().first()) quiet.begin();
+    if (launches) {
+      ranks::check_alone("it starts the ranks of its launches itself", "start it as one process");
+    } else if (!ranks::world().first()) {
+      quiet.begin();
+    }
     code = body();
   } catch (UserError const& error) {
     code = 2;
@@ -288,15 +293,16 @@ std::string typed(int argc, char** argv, std::string const& name) { return argc 
 
 int run_app(App const& app, int argc, char** argv) {
   std::string const name(app.info.name);
-  return guarded(name,
+  return guarded(name, false,
                  [&] { return run_command({name, {&app}, false, typed(argc, argv, name)}, arguments_of(argc, argv)); });
 }
 
 int run_app(App (*app)(), int argc, char** argv) { return run_app(app(), argc, argv); }
 
 int run_suite(std::vector<App> const& apps, int argc, char** argv) {
-  return guarded("tessera",
-                 [&] { return run_suite_command(apps, arguments_of(argc, argv), typed(argc, argv, "tessera")); });
+  std::vector<std::string> const arguments = arguments_of(argc, argv);
+  bool const launches = !arguments.empty() && (arguments[0] == "study" || arguments[0] == "compare");
+  return guarded("tessera", launches, [&] { return run_suite_command(apps, arguments, typed(argc, argv, "tessera")); });
 }
 
 }  // namespace tessera

@@ -34,18 +34,6 @@ constexpr char const* launchers[][2] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORL
                                         {"PMI_SIZE", "PMI_RANK"},
                                         {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
 
-// A process that believes to be alone among several would be one of as many copies of the same run.
-void check_alone(char const* build) {
-  for (auto const& [size, rank] : launchers) {
-    char const* const text = std::getenv(size);  // NOLINT(concurrency-mt-unsafe): at the start
-    if (text == nullptr || std::atoi(text) < 2) continue;
-    char const* const own = std::getenv(rank);                 // NOLINT(concurrency-mt-unsafe)
-    if (own != nullptr && std::atoi(own) != 0) std::_Exit(2);  // the first one says it
-    throw UserError("started as one of " + std::string(text) + " processes (" + size + "), but " + build +
-                    "; start one process, or build with the MPI that started it");
-  }
-}
-
 std::size_t bytes_to_others(std::vector<Message> const& messages, int own) {
   std::size_t bytes = 0;
   for (Message const& message : messages) bytes += message.rank == own ? 0 : message.bytes;
@@ -64,6 +52,17 @@ void copy_to_itself(std::vector<Message> const& sent, std::vector<Message> const
 }
 
 }  // namespace
+
+void check_alone(std::string const& why, std::string const& what_to_do) {
+  for (auto const& [size, rank] : launchers) {
+    char const* const text = std::getenv(size);  // NOLINT(concurrency-mt-unsafe): at the start
+    if (text == nullptr || std::atoi(text) < 2) continue;
+    char const* const own = std::getenv(rank);                 // NOLINT(concurrency-mt-unsafe)
+    if (own != nullptr && std::atoi(own) != 0) std::_Exit(2);  // the first one says it
+    throw UserError("started as one of " + std::string(text) + " processes (" + size + "), but " + why + "; " +
+                    what_to_do);
+  }
+}
 
 #ifdef TESSERA_HAVE_MPI
 
@@ -122,7 +121,10 @@ Ranks const& world() {
     ranks.requests_ = std::make_shared<Ranks::Requests>();
     return ranks;
   }();
-  if (all.count() == 1) check_alone("MPI shows it no other (that launcher is of another MPI)");
+  if (all.count() == 1) {
+    check_alone("MPI shows it no other (that launcher is of another MPI)",
+                "start one process, or build with the MPI that started it");
+  }
   return all;
 }
 
@@ -371,7 +373,7 @@ struct Ranks::Communicator {};
 
 Ranks const& world() {
   static Ranks const one;
-  check_alone("this build has no MPI");
+  check_alone("this build has no MPI", "start one process, or build with the MPI that started it");
   return one;
 }
 
