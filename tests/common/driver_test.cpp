@@ -1775,7 +1775,7 @@ TEST_F(Suite, a_digest_of_files_and_generated_cases_has_a_line_a_mini_app) {
   EXPECT_TRUE(has(first, "% of copy"));
   EXPECT_EQ(second.find("other   2 variants   2 cases verified  best "), 0u) << second;
   EXPECT_EQ(third, "");
-  EXPECT_TRUE(has(result.out, "\nfiles left out (1): it holds double (1)\n"));
+  EXPECT_TRUE(has(result.out, "\ninput files left out (1): it holds double (1)\n"));
   EXPECT_TRUE(has(result.out, "  program run "));
   EXPECT_EQ(result.last_line(), "TESSERA rows=8 passed=8 failed=0 skipped=0 weak=0");
 }

@@ -633,7 +633,7 @@ TEST(digest, small_cases_alone_have_no_best) {
   of.digest.add_row(a_row(), "");
   EXPECT_EQ(of.end(),
             "fake         1 variant    1 case verified\n\n"
-            "verified: all that ran, compared with a serial reference\n\n");
+            "1 row ran, each compared with a serial reference: all are right\n\n");
 }
 
 TEST(digest, where_operations_bind_the_share_is_of_the_roof) {
@@ -644,6 +644,30 @@ TEST(digest, where_operations_bind_the_share_is_of_the_roof) {
   row.roofs = {};
   EXPECT_EQ(share_text(row), "");
   EXPECT_EQ(share_text(large_row("good", 0.0312)), "3.1% of copy");
+  EXPECT_EQ(share_text(large_row("good", 1.05)), "105% of copy");
+  EXPECT_EQ(share_text(large_row("good", 1.99)), "199% of copy*");  // no memory gives that
+}
+
+TEST(digest, the_verdict_in_words) {
+  auto const verdict = [](std::vector<Status> const& statuses) {
+    DigestOf of;
+    App const app = named_app("fake");
+    of.digest.begin_app(app, 1, {&of.good});
+    of.digest.begin_case(a_case(), "x");
+    for (Status const status : statuses) {
+      RowReport row = a_row();
+      row.status = status;
+      row.reason = "why";
+      of.digest.add_row(row, "repeat");
+    }
+    return of.end();
+  };
+  std::string const ran = " ran, each compared with a serial reference: ";
+  EXPECT_TRUE(has(verdict({Status::passed, Status::skipped, Status::passed}), "2 rows" + ran + "all are right\n"));
+  EXPECT_TRUE(has(verdict({Status::passed, Status::failed}), "2 rows" + ran + "1 FAILED\n"));
+  EXPECT_TRUE(
+      has(verdict({Status::weak}), "1 row" + ran + "none is wrong, 1 checked too coarsely to be sure (weak)\n"));
+  EXPECT_TRUE(has(verdict({Status::skipped}), "no row ran: nothing was verified\n"));
 }
 
 TEST(digest, rows_that_measure_different_things_have_no_best) {

@@ -38,7 +38,9 @@ std::string share_text(RowReport const& row) {
   if (!std::isfinite(percent)) return {};
   char buffer[32];
   std::snprintf(buffer, sizeof buffer, percent < 9.95 ? "%.1f" : "%.0f", percent);
-  return std::string(buffer) + "% of " + (computes ? "roof" : "copy");
+  // A few per cent above it are the measurement's.
+  bool const cached = !computes && percent > 110;
+  return std::string(buffer) + "% of " + (computes ? "roof" : "copy") + (cached ? "*" : "");
 }
 
 std::string wrapped(std::string const& text, std::size_t indent) {
@@ -127,6 +129,7 @@ void Digest::begin_case(CaseReport const& report, std::string const& description
 void Digest::add_row(RowReport const& row, std::string const& repeat) {
   ++case_rows_[row.status];
   ++app_.rows[row.status];
+  ++all_rows_[row.status];
   if (row.status == Status::skipped) {
     // "columns is for --axis cols" is said for other variants, too.
     bool const named = row.reason.starts_with(row.variant + " ");
@@ -188,6 +191,25 @@ std::string Digest::best_text() const {
     if (several_spaces_) text += " on " + space;
   }
   return text;
+}
+
+// What a reader wants to know first.
+std::string Digest::verdict_text() const {
+  auto const count = [&](Status status) {
+    auto const found = all_rows_.find(status);
+    return found == all_rows_.end() ? std::size_t{0} : found->second;
+  };
+  std::size_t const wrong = count(Status::failed);
+  std::size_t const weak = count(Status::weak);
+  std::size_t const ran = count(Status::passed) + wrong + weak;
+  if (ran == 0) return "no row ran: nothing was verified";
+  std::string text = counted(ran, "row") + " ran, each compared with a serial reference: ";
+  if (wrong > 0) {
+    text += std::to_string(wrong) + " FAILED";
+  } else {
+    text += weak == 0 ? "all are right" : "none is wrong";
+  }
+  return text + (weak > 0 ? ", " + std::to_string(weak) + " checked too coarsely to be sure (weak)" : "");
 }
 
 void Digest::end_app() {
@@ -258,14 +280,14 @@ void Digest::finish(DigestEnd const& end) {
     std::string const start = head + " (" + std::to_string(reasons.count()) + "): ";
     rest << start << reasons.text(digest_width - start.size()) << "\n";
   };
-  rest << wrapped(std::string("verified: all that ran, compared with a serial reference") +
-                      (has_best_ ? "; best: the fastest on the case that moves most bytes, in % of a copy's bandwidth "
-                                   "(caches allow more) or of the roof of arithmetic"
+  rest << wrapped(verdict_text() +
+                      (has_best_ ? ". best: the fastest variant on the case that moves most bytes, in % of a copy in "
+                                   "memory (* more: in a cache) or of the roof of arithmetic"
                                  : ""),
                   4)
        << "\n";
   counts("rows skipped", skipped_);
-  counts("files left out", files_left_out_);
+  counts("input files left out", files_left_out_);
   counts("mini-apps left out", apps_left_out_);
   for (std::string const& warning : end.warnings) rest << wrapped("warning: " + warning, 4) << "\n";
   for (std::string const& roof : end.roofs) rest << wrapped(roof, 4) << "\n";

@@ -106,6 +106,7 @@ class Digest {
   void end_case();
   void print_failures(std::string const& log);
   [[nodiscard]] std::string best_text() const;
+  [[nodiscard]] std::string verdict_text() const;
 
   std::ostream* out_;
   std::size_t name_width_ = 0;
@@ -115,6 +116,7 @@ class Digest {
   AppState app_;
   bool app_open_ = false;
   std::map<Status, std::size_t> case_rows_;
+  std::map<Status, std::size_t> all_rows_;
   double case_bytes_ = 0;
   double case_flops_ = 0;
   std::string case_description_;
