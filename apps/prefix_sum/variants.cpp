@@ -18,6 +18,7 @@ VariantRows team_scan();
 VariantRows hillis_steele();
 VariantRows read_write_split();
 VariantRows blelloch();
+VariantRows blelloch_padded();
 VariantRows lane_scan();
 VariantRows two_phase();
 VariantRows reduce_then_scan();
@@ -26,7 +27,8 @@ VariantRows distributed();
 
 App app() {
   return make_app<PrefixSum>({parallel_scan(), std_scan(), team_scan(), hillis_steele(), read_write_split(), blelloch(),
-                              lane_scan(), two_phase(), reduce_then_scan(), look_back(), distributed()});
+                              blelloch_padded(), lane_scan(), two_phase(), reduce_then_scan(), look_back(),
+                              distributed()});
 }
 
 std::vector<ParameterSpec> PrefixSum::parameters() {

@@ -8,6 +8,9 @@
 #include "../../apps/prefix_sum/problem.hpp"
 #include "../../apps/prefix_sum/scan_plan.hpp"
 
+#include <tessera/collective/team/bank_padded.hpp>
+#include <tessera/collective/team/blelloch.hpp>
+#include <tessera/kernels/scan_elements.hpp>
 #include <tessera/kernels/two_level_scan.hpp>
 
 namespace tessera::prefix_sum {
@@ -93,6 +96,60 @@ struct Split {
   using Scan = kernels::TwoLevelScan<Exec, T, Op, SplitTile<waits>>;
   template <ExecutionSpace Exec, class T>
   using Plan = ScanPlan<Split, Exec, T>;
+};
+
+// The sweeps of blelloch_padded; one of them may forget that the tile's indices are padded.
+enum class Forgets { nothing, up, down };
+
+template <class Value, Forgets F>
+struct PaddedTile : kernels::TileScanInScratch {
+  template <class Values>
+  using Tile = team::BankPadded<Values>;
+  [[nodiscard]] static std::array<int, 1> scratch(int of_tile, int) {
+    return {team::padded_length(team::blelloch_leaves(of_tile), team::bank_row<Value>)};
+  }
+  [[nodiscard]] static double rounding_steps(int of_tile, int) { return 2 * std::ceil(std::log2(of_tile)); }
+
+  template <class Member, class Values, class Op>
+  [[nodiscard]] KOKKOS_FUNCTION static kernels::ScannedTile<Values> run(Member const& team, Values const& tile, int n,
+                                                                        Op const& op) {
+    int const leaves = team::blelloch_leaves(n);
+    auto const up = [&](int i) -> Value& { return F == Forgets::up ? tile.values(i) : tile(i); };
+    auto const down = [&](int i) -> Value& { return F == Forgets::down ? tile.values(i) : tile(i); };
+    for (int i = n + team.team_rank(); i < leaves; i += team.team_size()) tile(i) = op.identity();
+    for (int stride = 1; stride < leaves; stride *= 2) {
+      team.team_barrier();
+      for (int right = 2 * stride * (team.team_rank() + 1) - 1; right < leaves;
+           right += 2 * stride * team.team_size()) {
+        up(right) = op(up(right - stride), up(right));
+      }
+    }
+    team.team_barrier();
+    Value const total = up(leaves - 1);
+    team.team_barrier();
+    if (team.team_rank() == 0) down(leaves - 1) = op.identity();
+    for (int stride = leaves / 2; stride >= 1; stride /= 2) {
+      team.team_barrier();
+      for (int right = 2 * stride * (team.team_rank() + 1) - 1; right < leaves;
+           right += 2 * stride * team.team_size()) {
+        Value const left_subtree = down(right - stride);
+        down(right - stride) = down(right);
+        down(right) = op(down(right), left_subtree);
+      }
+    }
+    team.team_barrier();
+    return {tile, false, total};
+  }
+};
+
+template <Forgets F>
+struct Padded {
+  static constexpr VariantInfo info{.name = "padded",
+                                    .summary = "Blelloch with padded indices, perhaps not in all sweeps"};
+  template <class Exec, class T, class Op>
+  using Scan = kernels::TwoLevelScan<Exec, T, Op, PaddedTile<typename kernels::ScanElements<T, Op>::Value, F>>;
+  template <ExecutionSpace Exec, class T>
+  using Plan = ScanPlan<Padded, Exec, T>;
 };
 
 // Totals of tiles as they are after their own scan, with all that lies before each.
@@ -212,6 +269,18 @@ TEST(BrokenPrefixSum, NoBarrierBetweenReadingAndWriting) {
     auto const problem_case = app.generate(row.dtype, 50001, 1, testing::with_defaults(app, of_two));
     std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 5);
     EXPECT_TRUE(outcome.empty() || outcome.starts_with("skipped: ")) << testing::name_of(app, row) << ": " << outcome;
+  }
+}
+// Within a row nothing is padded, and nothing can be forgotten: tiles of several.
+TEST(BrokenPrefixSum, PaddingForgottenInOneSweep) {
+  ParameterMap const of_rows{{"tile", std::int64_t{100}}};
+  testing::expect_caught<PrefixSum, Padded<Forgets::up>>(1001, of_rows, "out");
+  testing::expect_caught<PrefixSum, Padded<Forgets::down>>(1001, of_rows, "out");
+  App const app = make_app<PrefixSum>({rows<PrefixSum, Padded<Forgets::nothing>>()});
+  for (Row const& row : app.rows) {
+    if (!testing::is_wanted(row)) continue;
+    auto const problem_case = app.generate(row.dtype, 1001, 1, testing::with_defaults(app, of_rows));
+    EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 2), "") << testing::name_of(app, row);
   }
 }
 TEST(BrokenPrefixSum, ThePathItselfIsRight) {

@@ -49,13 +49,27 @@ struct HillisSteeleTile : TileOfTests {
 };
 
 struct BlellochTile : TileOfTests {
-  [[nodiscard]] static std::array<int, 1> scratch(int tile, int) { return {team::blelloch_padded(tile) + 1}; }
+  [[nodiscard]] static std::array<int, 1> scratch(int tile, int) { return {team::blelloch_leaves(tile) + 1}; }
   template <class M, class Values, class Op>
   [[nodiscard]] KOKKOS_FUNCTION static kernels::ScannedTile<Values> run(M const& team, Values const& tile, int n,
                                                                         Op const& op) {
     auto const total = team::blelloch(team, tile, n, op);
     return {tile, false, total};
   }
+};
+
+/// In rows of 4: tiles of the tests have several.
+struct BlellochPaddedTile : BlellochTile {
+  template <class Values>
+  using Tile = team::BankPadded<Values, 4>;
+  [[nodiscard]] static std::array<int, 1> scratch(int tile, int threads) {
+    return {team::padded_length(BlellochTile::scratch(tile, threads)[0], 4)};
+  }
+};
+
+/// Whose scratch is larger than what it says an element takes.
+struct TooLargeTile : BlellochTile {
+  [[nodiscard]] static std::array<int, 1> scratch(int, int) { return {1 << 28}; }
 };
 
 template <class L>
@@ -187,6 +201,7 @@ TEST(ScanTiles, InAnyOrder) {
       for (bool const exclusive : {false, true}) {
         expect_tiles_in_any_order<HillisSteeleTile>(Maps{{}, exclusive}, threads, tile);
         expect_tiles_in_any_order<BlellochTile>(Maps{{}, exclusive}, threads, tile);
+        expect_tiles_in_any_order<BlellochPaddedTile>(Maps{{}, exclusive}, threads, tile);
         expect_tiles_in_any_order<LaneTile<lane::Emulated<2>>>(Maps{{}, exclusive}, threads, tile);
         expect_tiles_in_any_order<RunTile>(Maps{{}, exclusive}, threads, tile);
       }
@@ -300,6 +315,7 @@ TEST(TwoLevelScan, JoinsTilesOfEveryLevel) {
       for (int const tile : {2, 3, 8}) {
         expect_levels<Exec, HillisSteeleTile>(Maps{}, tile, threads, most);
         expect_levels<Exec, BlellochTile>(Maps{{}, true}, tile, threads, most);
+        expect_levels<Exec, BlellochPaddedTile>(Maps{}, tile, threads, most);
       }
       expect_levels<Exec, RunTile>(Maps{{}, true}, 8, threads, most);
     });
@@ -328,6 +344,13 @@ TEST(TwoLevelScan, RefusesTilesThatNeverBecomeOne) {
   for_each_type(EnabledSpaces{}, []<class Exec>() {
     using Scan = kernels::TwoLevelScan<Exec, Op::Value, Op, BlellochTile>;
     EXPECT_THROW((Scan(Exec(), 10, {}, 1)), Skip);
+  });
+}
+
+TEST(TwoLevelScan, RefusesScratchThatThereIsNot) {
+  for_each_type(EnabledSpaces{}, []<class Exec>() {
+    using Scan = kernels::TwoLevelScan<Exec, Op::Value, Op, TooLargeTile>;
+    EXPECT_THROW((Scan(Exec(), 10, {}, 8)), Skip);
   });
 }
 

@@ -9,6 +9,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/team/bank_padded.hpp>
 #include <tessera/collective/team/blelloch.hpp>
 #include <tessera/collective/team/fold_halves.hpp>
 #include <tessera/collective/team/fold_pairs.hpp>
@@ -119,7 +120,7 @@ struct BlellochCase {
   using T = typename Op::Value;
   static constexpr int least = 0;
 
-  [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int n, int) const { return team::blelloch_padded(n) + 1; }
+  [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int n, int) const { return team::blelloch_leaves(n) + 1; }
   template <class M, class L>
   [[nodiscard]] KOKKOS_FUNCTION TileResult<T> run(M const& team, L const&, T* data, int n) const {
     T const total = team::blelloch(team, ScratchValues<T>(data, scratch_values(n, 0)), n, Op{});
@@ -131,6 +132,28 @@ struct BlellochCase {
     return result;
   }
   [[nodiscard]] std::string name() const { return "blelloch"; }
+};
+
+/// The same in rows of Row values: copied to padded places after the filling, and back before the look.
+template <class Op, int Row>
+struct BlellochPaddedCase : BlellochCase<Op> {
+  using T = typename Op::Value;
+
+  [[nodiscard]] KOKKOS_FUNCTION static int places(int n) {
+    return team::padded_length(team::blelloch_leaves(n) + 1, Row);
+  }
+  [[nodiscard]] KOKKOS_FUNCTION int scratch_values(int n, int) const { return n + places(n); }
+  template <class M, class L>
+  [[nodiscard]] KOKKOS_FUNCTION TileResult<T> run(M const& team, L const&, T* data, int n) const {
+    team::BankPadded<ScratchValues<T>, Row> const tree{ScratchValues<T>(data + n, places(n))};
+    team.team_barrier();
+    for (int i = team.team_rank(); i < n; i += team.team_size()) tree(i) = data[i];
+    T const total = team::blelloch(team, tree, n, Op{});
+    for (int i = team.team_rank(); i < n; i += team.team_size()) data[i] = tree(i);
+    team.team_barrier();
+    return {data, total};
+  }
+  [[nodiscard]] std::string name() const { return "blelloch in rows of " + std::to_string(Row); }
 };
 
 template <class Op>

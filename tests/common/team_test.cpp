@@ -1,8 +1,10 @@
 // Collectives of one team, under threads that run in the worst order, and under Kokkos' own.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -138,7 +140,7 @@ template <class Case, class L>
 template <class Case, class L>
 void expect_right_in_any_order(Case const& tested, L const& lanes) {
   std::uint64_t seed = 0;
-  GuardedArray<typename Case::T> memory(1000);
+  GuardedArray<typename Case::T> memory(1500);
   for (int const threads : adversarial_threads) {
     AdversarialTeam team(threads);
     for (int const n : sizes) {
@@ -180,6 +182,12 @@ TEST(TeamCollectives, BlellochInAnyOrder) {
   expect_right_in_any_order(BlellochCase<Multiply>{}, One{});
 }
 
+TEST(TeamCollectives, BlellochPaddedInAnyOrder) {
+  expect_right_in_any_order(BlellochPaddedCase<Compose<std::uint32_t>, 1>{}, One{});
+  expect_right_in_any_order(BlellochPaddedCase<Compose<std::uint32_t>, 4>{}, One{});
+  expect_right_in_any_order(BlellochPaddedCase<SegmentedSum, team::bank_row<SegmentedSum::Value>>{}, One{});
+}
+
 TEST(TeamCollectives, RunScanInAnyOrder) {
   for (int const length : {1, 2, 3, 8, 64, 300}) {
     expect_right_in_any_order(RunScanCase<Compose<std::uint32_t>>{length}, One{});
@@ -218,6 +226,117 @@ TEST(TeamCollectives, ScanThreadsInAnyOrder) {
   });
 }
 
+// ---- Bank conflicts of Blelloch's scan.
+
+// Values in scratch that write down which places each thread asks for, in the order in which it does, between two barriers.
+using Asked = std::vector<std::vector<std::vector<int>>>;  // [between barriers][thread][in order]
+
+struct CountingMember {
+  AdversarialTeam::Member const& member;
+  int* barriers;
+
+  [[nodiscard]] KOKKOS_FUNCTION int team_rank() const { return member.team_rank(); }
+  [[nodiscard]] KOKKOS_FUNCTION int team_size() const { return member.team_size(); }
+  KOKKOS_FUNCTION void team_barrier() const {
+    ++*barriers;
+    member.team_barrier();
+  }
+};
+
+template <class T>
+struct AskedValues {
+  using non_const_value_type = T;
+
+  T* values;
+  Asked* asked;
+  int const* barriers;
+  int thread;
+
+  [[nodiscard]] KOKKOS_FUNCTION T& operator()(int place) const {
+    KOKKOS_IF_ON_HOST((write_down(place);))
+    return values[place];
+  }
+
+ private:
+  void write_down(int place) const {
+    auto const between = static_cast<std::size_t>(*barriers);
+    if (asked->size() <= between) asked->resize(between + 1);
+    auto& threads = (*asked)[between];
+    if (threads.size() <= static_cast<std::size_t>(thread)) threads.resize(static_cast<std::size_t>(thread) + 1);
+    threads[static_cast<std::size_t>(thread)].push_back(place);
+  }
+};
+
+// Most different words of one bank that threads ask for together: as many as a row has values, the next to the first.
+[[nodiscard]] int most_passes(Asked const& asked, int row) {
+  std::size_t most = 0;
+  for (auto const& threads : asked) {
+    for (std::size_t first = 0; first < threads.size(); first += static_cast<std::size_t>(row)) {
+      auto const end = std::min(threads.size(), first + static_cast<std::size_t>(row));
+      for (std::size_t k = 0;; ++k) {
+        std::vector<std::set<int>> banks(static_cast<std::size_t>(row));
+        bool any = false;
+        for (std::size_t thread = first; thread < end; ++thread) {
+          if (k >= threads[thread].size()) continue;
+          any = true;
+          int const place = threads[thread][k];
+          banks[static_cast<std::size_t>(place % row)].insert(place);
+        }
+        if (!any) break;
+        for (auto const& bank : banks) most = std::max(most, bank.size());
+      }
+    }
+  }
+  return static_cast<int>(most);
+}
+
+// Of the scan of n ones, by 64 threads.
+template <class T, int Row, bool padded>
+[[nodiscard]] int passes_of_blelloch(int n) {
+  constexpr int threads = 64;
+  Asked asked;
+  std::vector<T> values(static_cast<std::size_t>(team::padded_length(n + 1, Row)), T(1));
+  AdversarialTeam team(threads);
+  std::vector<T> totals(threads);
+  EXPECT_EQ(team.run(Order::ascending, 1,
+                     [&](AdversarialTeam::Member const& member) {
+                       int barriers = 0;
+                       CountingMember const counting{member, &barriers};
+                       AskedValues<T> const tree{values.data(), &asked, &barriers, member.team_rank()};
+                       T& total = totals[static_cast<std::size_t>(member.team_rank())];
+                       if constexpr (padded) {
+                         total = team::blelloch(counting, team::BankPadded<AskedValues<T>, Row>{tree}, n,
+                                                collective::Sum<T>{});
+                       } else {
+                         total = team::blelloch(counting, tree, n, collective::Sum<T>{});
+                       }
+                     }),
+            std::nullopt);
+  EXPECT_EQ(totals, std::vector<T>(threads, T(n)));
+  return most_passes(asked, Row);
+}
+
+TEST(BankPadded, BlellochMeetsInNoBank) {
+  EXPECT_EQ((passes_of_blelloch<int, 4, false>(8)), 2);  // the header's example
+  EXPECT_EQ((passes_of_blelloch<int, 4, true>(8)), 1);
+  EXPECT_EQ((passes_of_blelloch<float, team::bank_row<float>, false>(1024)), 32);
+  EXPECT_EQ((passes_of_blelloch<float, team::bank_row<float>, true>(1024)), 1);
+  EXPECT_EQ((passes_of_blelloch<double, team::bank_row<double>, false>(256)), 16);
+  EXPECT_EQ((passes_of_blelloch<double, team::bank_row<double>, true>(256)), 1);
+  EXPECT_EQ((passes_of_blelloch<float, team::bank_row<float>, true>(2048)), 2);  // what the header says is left
+}
+
+TEST(BankPadded, PlacesAndLengths) {
+  EXPECT_EQ(team::bank_row<float>, 32);
+  EXPECT_EQ(team::bank_row<double>, 16);
+  std::vector<int> places;
+  for (int i = 0; i < 9; ++i) places.push_back(team::padded_place(i, 4));
+  EXPECT_EQ(places, (std::vector<int>{0, 1, 2, 3, 5, 6, 7, 8, 10}));
+  EXPECT_EQ(team::padded_length(0, 4), 0);
+  EXPECT_EQ(team::padded_length(4, 4), 4);
+  EXPECT_EQ(team::padded_length(5, 4), 6);
+}
+
 // The words of the headers.
 template <class Case>
 [[nodiscard]] std::vector<int> documented(Case const& tested, std::vector<int> const& in, int threads) {
@@ -247,13 +366,15 @@ TEST(TeamCollectives, DocumentedExamples) {
     EXPECT_EQ(documented(HillisSteeleCase<IntSum>{}, digits, threads), scanned);
     EXPECT_EQ(documented(HillisSteeleInPlaceCase<IntSum, 1>{}, digits, threads), scanned);
     EXPECT_EQ(documented(BlellochCase<IntSum>{}, {3, 1, 4, 1}, threads), (std::vector<int>{0, 3, 4, 8, 9}));
+    EXPECT_EQ(documented(BlellochPaddedCase<IntSum, 4>{}, {3, 1, 4, 1, 5, 9, 2, 6}, threads),
+              (std::vector<int>{0, 3, 4, 8, 9, 14, 23, 25, 31}));
     EXPECT_EQ(documented(RunScanCase<IntSum>{2}, digits, threads), scanned);
     EXPECT_EQ(documented(LaneScanCase<IntSum>{}, digits, threads), scanned);
   }
-  EXPECT_EQ(team::blelloch_padded(0), 1);
-  EXPECT_EQ(team::blelloch_padded(1), 1);
-  EXPECT_EQ(team::blelloch_padded(5), 8);
-  EXPECT_EQ(team::blelloch_padded(8), 8);
+  EXPECT_EQ(team::blelloch_leaves(0), 1);
+  EXPECT_EQ(team::blelloch_leaves(1), 1);
+  EXPECT_EQ(team::blelloch_leaves(5), 8);
+  EXPECT_EQ(team::blelloch_leaves(8), 8);
 }
 
 // ---- The same under Kokkos' teams.
@@ -353,6 +474,9 @@ TEST(TeamCollectives, HillisSteeleInPlaceOnAllSpaces) {
 }
 TEST(TeamCollectives, HillisSteeleOnAllSpaces) {
   expect_right_on_all_spaces<1>(HillisSteeleCase<Compose<std::uint32_t>>{});
+}
+TEST(TeamCollectives, BlellochPaddedOnAllSpaces) {
+  expect_right_on_all_spaces<1>(BlellochPaddedCase<Compose<std::uint32_t>, 4>{});
 }
 TEST(TeamCollectives, BlellochOnAllSpaces) { expect_right_on_all_spaces<1>(BlellochCase<Compose<std::uint32_t>>{}); }
 TEST(TeamCollectives, RunScanOnAllSpaces) {

@@ -15,7 +15,7 @@
 namespace tessera::prefix_sum {
 
 template <class Exec>
-struct LaneTile {
+struct LaneTile : kernels::TileScanInScratch {
   using Lanes = lane::On<Exec, lane::natural_width<Exec>>;
   static constexpr int lanes = Lanes::width;
   static constexpr int values_per_element = 1;

@@ -12,7 +12,7 @@ AppCases app_cases() {
       }
     }
   }
-  for (Int const tile : {Int{1}, Int{2}, Int{8}, Int{37}}) {
+  for (Int const tile : {Int{1}, Int{2}, Int{8}, Int{37}, Int{300}}) {  // 300: several rows of a GPU's banks
     for (Int const segment : {Int{0}, Int{3}}) {
       cases.parameters.push_back({{"tile", tile}, {"segment", segment}});
       cases.parameters.push_back({{"tile", tile}, {"segment", segment}, {"exclusive", true}, {"team", Int{2}}});

@@ -32,6 +32,14 @@ template <ExecutionSpace Exec>
   return is_gpu<Exec> ? std::max(1, 256 / lanes) : 1;
 }
 
+/// Throws Skip if scratch level 0 of a team does not hold so many bytes.
+template <ExecutionSpace Exec>
+void require_scratch(std::size_t bytes) {
+  auto const most = static_cast<std::size_t>(Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0));
+  if (bytes <= most) return;
+  throw Skip("a team's scratch of " + std::to_string(bytes) + " bytes (there are " + std::to_string(most) + ")");
+}
+
 /// Elements of a tile that a team keeps in scratch level 0: what the user asked for, or what 16 KiB hold (so that
 /// several teams share a multiprocessor), a power of two. Throws Skip if the user's tile does not fit.
 ///
@@ -43,10 +51,7 @@ template <ExecutionSpace Exec>
   // Padding of each scratch array is at most 64 bytes; a handful of arrays.
   std::size_t const spare = fixed_bytes + 512;
   auto const most = static_cast<std::size_t>(Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0));
-  if (spare + bytes_per_element > most) {
-    throw Skip("a team's scratch of " + std::to_string(spare + bytes_per_element) + " bytes (there are " +
-               std::to_string(most) + ")");
-  }
+  require_scratch<Exec>(spare + bytes_per_element);
   if (requested > 0) {
     double const needed =
         static_cast<double>(requested) * static_cast<double>(bytes_per_element) + static_cast<double>(spare);

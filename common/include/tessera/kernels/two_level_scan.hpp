@@ -50,8 +50,10 @@ struct ScannedTile {
   }
 };
 
-/// What a TileScan (below) says of itself, if it has no lanes and two values in scratch for each element.
+/// What a TileScan (below) says of itself, if it has no lanes, two values in scratch for each element, and these in order.
 struct TileScanInScratch {
+  template <class Values>
+  using Tile = Values;
   static constexpr int lanes = 1;
   static constexpr int values_per_element = 2;
   [[nodiscard]] static int values_besides(int) { return 0; }
@@ -70,6 +72,7 @@ struct ScanTiles {
   template <class T>
   using Flat = Kokkos::View<T*, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   using Scratch = ScratchView<Value*, Exec>;
+  using Tile = typename TileScan::template Tile<Scratch>;
 
   Elements elements;
   Flat<Scalar const> in;
@@ -89,11 +92,11 @@ struct ScanTiles {
     std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * tile;
     std::size_t const n = in.extent(0);
     int const count = n - begin < static_cast<std::size_t>(tile) ? static_cast<int>(n - begin) : tile;
-    Scratch const values(team.team_scratch(0), tile_values);
+    Tile const values{Scratch(team.team_scratch(0), tile_values)};
     for (int i = lane_rank(team); i < count; i += lane_count(team)) {
       values(i) = elements.lift(begin + i, in(begin + i));
     }
-    ScannedTile<Scratch> const scanned = TileScan::run(team, values, count, op);
+    ScannedTile<Tile> const scanned = TileScan::run(team, values, count, op);
     for (int i = lane_rank(team); i < count; i += lane_count(team)) {
       out(begin + i) = elements.lower(begin + i, scanned.before(i, op.identity()), scanned.through(i, count));
     }
@@ -137,9 +140,10 @@ struct AddTotals {
 ///   static constexpr int lanes;                                // of a thread
 ///   static constexpr int values_per_element;                   // in scratch, by which tiles are chosen
 ///   static int values_besides(int threads);                    // in scratch, whatever the tile
+///   template <class Values> using Tile;                        // of a View in scratch: how an index is a place in it
 ///   static std::array<int, N> scratch(int tile, int threads);  // lengths of its Views in scratch, the tile's first
 ///   static double rounding_steps(int tile, int threads);       // on the longest way through one tile
-///   static ScannedTile<Values> run(team, Values tile, int n, op);
+///   static ScannedTile<Values> run(team, Values tile, int n, op);  // Values: its Tile
 /// `run` scans tile(0) .. tile(n-1), and takes its other Views from the team's scratch; its result is valid for every
 /// thread. It needs a barrier before it reads the tile.
 ///
@@ -163,6 +167,7 @@ class TwoLevelScan {
         tile_(scratch_tile<Exec>(tile, TileScan::values_per_element * sizeof(Value),
                                  TileScan::values_besides(threads_) * sizeof(Value))) {
     if (tile_ < 2) throw Skip("tiles of one element (as many totals as elements: they would never become one)");
+    require_scratch<Exec>(detail::ScanTiles<Exec, Elements, TileScan>::scratch_bytes(tile_, threads_));
     for (std::size_t count = tiles_of(n, tile_); count > 1; count = tiles_of(count, tile_)) {
       totals_.emplace_back(Kokkos::view_alloc(Kokkos::WithoutInitializing, label_ + "::totals"), count);
     }

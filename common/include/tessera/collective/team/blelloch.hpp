@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// Exclusive scan of a tile in scratch after Blelloch: up and down a balanced tree, 2n work.
+/// Exclusive scan of a tile in scratch after Blelloch: up and down a balanced tree, 2n work. Threads of a GPU that work on
+/// one level meet in few banks of scratch, unless `tree` has padded indices (bank_padded.hpp).
 /// Source: Blelloch, Prefix sums and their applications (1990), section 1.2.
 
 #include <Kokkos_Macros.hpp>
@@ -10,16 +11,16 @@
 
 namespace tessera::team {
 
-/// The power of two that n is padded to.
-[[nodiscard]] KOKKOS_INLINE_FUNCTION int blelloch_padded(int n) {
-  int padded = 1;
-  while (padded < n) padded *= 2;
-  return padded;
+/// Leaves of the tree over n values: the least power of two that holds them.
+[[nodiscard]] KOKKOS_INLINE_FUNCTION int blelloch_leaves(int n) {
+  int leaves = 1;
+  while (leaves < n) leaves *= 2;
+  return leaves;
 }
 
 /// Replaces tree(0) .. tree(n-1) by their exclusive scan and returns the reduction of all n values.
 ///
-/// Who calls: every thread of the team, vector length 1. Scratch: the caller's `tree`, blelloch_padded(n) + 1 values, of
+/// Who calls: every thread of the team, vector length 1. Scratch: the caller's `tree`, blelloch_leaves(n) + 1 values, of
 /// which the first n are filled. Barriers: one before each level (so the caller needs none between filling `tree` and
 /// the call) and one after the last: result and tree are valid for every thread. Operator: associative with identity; the
 /// order of elements is kept.
@@ -28,32 +29,32 @@ namespace tessera::team {
 template <Team M, class Values, class Op>
 [[nodiscard]] KOKKOS_FUNCTION auto blelloch(M const& team, Values const& tree, int n, Op const& op) {
   using T = typename Values::non_const_value_type;
-  int const padded = blelloch_padded(n);
-  for (int i = n + team.team_rank(); i < padded; i += team.team_size()) tree(i) = op.identity();
+  int const leaves = blelloch_leaves(n);
+  for (int i = n + team.team_rank(); i < leaves; i += team.team_size()) tree(i) = op.identity();
 
   // Up: every right child becomes the sum of its subtree.
-  for (int stride = 1; stride < padded; stride *= 2) {
+  for (int stride = 1; stride < leaves; stride *= 2) {
     team.team_barrier();
-    for (int right = 2 * stride * (team.team_rank() + 1) - 1; right < padded; right += 2 * stride * team.team_size()) {
+    for (int right = 2 * stride * (team.team_rank() + 1) - 1; right < leaves; right += 2 * stride * team.team_size()) {
       tree(right) = op(tree(right - stride), tree(right));
     }
   }
   team.team_barrier();
   if (team.team_rank() == 0) {
-    tree(padded) = tree(padded - 1);
-    tree(padded - 1) = op.identity();
+    tree(leaves) = tree(leaves - 1);
+    tree(leaves - 1) = op.identity();
   }
   // Down: the left child gets what lies before the parent, the right one that and the left subtree, in this order.
-  for (int stride = padded / 2; stride >= 1; stride /= 2) {
+  for (int stride = leaves / 2; stride >= 1; stride /= 2) {
     team.team_barrier();
-    for (int right = 2 * stride * (team.team_rank() + 1) - 1; right < padded; right += 2 * stride * team.team_size()) {
+    for (int right = 2 * stride * (team.team_rank() + 1) - 1; right < leaves; right += 2 * stride * team.team_size()) {
       T const left_subtree = tree(right - stride);
       tree(right - stride) = tree(right);
       tree(right) = op(tree(right), left_subtree);
     }
   }
   team.team_barrier();
-  return T(tree(padded));
+  return T(tree(leaves));
 }
 
 }  // namespace tessera::team

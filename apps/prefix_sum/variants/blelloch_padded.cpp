@@ -1,0 +1,55 @@
+/// \file
+/// `blelloch` with its indices padded against bank conflicts: value i of the tree lies at place i + i / row, row the values
+/// that a row of a GPU's 32 banks holds (collective/team/bank_padded.hpp). Near the leaves a level's values are 2, 4, ... 32
+/// apart: in order, a warp's threads meet in half of the banks, a quarter, ... one. Padded, each has a bank to itself.
+///
+/// The three parts of a tile's scan all go through the padded index: the tile is filled and stored by
+/// kernels/two_level_scan.hpp, the two sweeps are those of collective/team/blelloch.hpp.
+///
+/// Example, sum, banks of 4, so a row is 4 values and `.` is an unused place after it:
+///
+///     filled        3  1  4  1  .  5  9  2  6
+///     up, 1 apart   3  4  4  5  .  5 14  2  8   right children 1 3 5 7 in banks 1 3 2 0; in order 1 3 1 3
+///     up, 2 apart   3  4  4  9  .  5 14  2 22   right children 3 7 in banks 3 0; in order 3 3
+///     up, 4 apart   3  4  4  9  .  5 14  2 31
+///     root cleared  3  4  4  9  .  5 14  2  0   the total, 31, is kept
+///     down, 4 apart 3  4  4  0  .  5 14  2  9
+///     down, 2 apart 3  0  4  4  .  5  9  2 23
+///     down, 1 apart 0  3  4  8  .  9 14 23 25   the exclusive scan
+
+#include "../blelloch_tile.hpp"
+#include "../scan_plan.hpp"
+
+#include <array>
+
+#include <tessera/collective/team/bank_padded.hpp>
+#include <tessera/kernels/scan_elements.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::prefix_sum {
+
+/// Value: what the tile holds; its size says how many are a row.
+template <class Value>
+struct BlellochPaddedTile : BlellochTile {
+  template <class Values>
+  using Tile = team::BankPadded<Values>;
+
+  /// As BlellochTile has it, and the unused places.
+  [[nodiscard]] static std::array<int, 1> scratch(int tile, int threads) {
+    return {team::padded_length(BlellochTile::scratch(tile, threads)[0], team::bank_row<Value>)};
+  }
+};
+
+struct BlellochPadded {
+  static constexpr VariantInfo info{.name = "blelloch_padded",
+                                    .level = Level::team,
+                                    .summary = "the same tree, its indices padded against bank conflicts"};
+  template <class Exec, class T, class Op>
+  using Scan = kernels::TwoLevelScan<Exec, T, Op, BlellochPaddedTile<typename kernels::ScanElements<T, Op>::Value>>;
+  template <ExecutionSpace Exec, class T>
+  using Plan = ScanPlan<BlellochPadded, Exec, T>;
+};
+
+VariantRows blelloch_padded() { return rows<PrefixSum, BlellochPadded>(); }
+
+}  // namespace tessera::prefix_sum
