@@ -74,11 +74,13 @@ struct LaneBroadcast : ArrayProblem<Parameters> {
             .team = input.parameters.team};
   }
 
-  /// On several ranks: a segment needs all of its elements, wherever they are.
+  /// On several ranks: a segment needs all of its elements, wherever they are; of the whole array as one segment those before
+  /// its own, the head among them, and the next one.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const& input, Parameters const& parameters) {
-    std::size_t const most = parameters.segment == 0 ? input[0][0] : static_cast<std::size_t>(parameters.segment) - 1;
+    if (parameters.segment == 0) return {input[0][0], 1};
+    std::size_t const most = static_cast<std::size_t>(parameters.segment) - 1;
     return {most, most};
   }
 

@@ -75,7 +75,8 @@ std::vector<ParameterSpec> Matmul::parameters() {
        .default_value = std::int64_t{0},
        .choices = {},
        .minimum = 0,
-       .maximum = 1 << 20},
+       .maximum = 1 << 20,
+       .of_ranks = true},
   };
 }
 

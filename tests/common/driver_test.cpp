@@ -558,6 +558,19 @@ TEST_F(Driver, roofs_are_saved_and_used_instead_of_measuring) {
   EXPECT_EQ(report()["system"]["spaces"]["openmp"]["peak_operations_per_second"]["float"], 4e12);
 }
 
+TEST_F(Driver, a_baseline_is_a_report) {
+  expect_mistake(run({"good"}, {"--baseline", path("absent.json")}), "cannot use --baseline " + path("absent.json"));
+  expect_mistake(run({"good"}, {"--baseline", ""}), "bad value `` for --baseline");
+  write_case<float>("a.h5", {1, 2, 3});
+  expect_mistake(run({"good"}, {"--baseline", path("a.h5")}), "it is no JSON object");
+  EXPECT_EQ(run({"good"}).code, 0);
+  fs::rename(path("r.json"), path("one.json"));
+  Result const result = run({"good"}, {"--baseline", path("one.json")});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_TRUE(has(result.out, "warning: --baseline: this run is on one rank, and has no efficiency"));
+  EXPECT_EQ(report()["system"]["baseline"], path("one.json"));
+}
+
 TEST_F(Driver, roofs_of_another_machine_are_refused) {
   EXPECT_EQ(run({"good"}, {"--size", "100", "--save-machine", path("m.json")}).code, 0);
   std::ostringstream saved;
@@ -940,6 +953,8 @@ TEST_F(Driver, no_file_is_two_things) {
   conflict({"--size", "4", "--machine", m, "--output", path("link")}, "--machine and --output");
   conflict({"--input", a, "--json", path("hard.h5")}, "--input and --json");
   conflict({"--input", a, path("hard.h5"), "--save-machine", path("./a.h5")}, "--input and --save-machine");
+  conflict({"--size", "4", "--baseline", m, "--json", m}, "--baseline and --json");
+  conflict({"--size", "4", "--baseline", m, "--log", path("link")}, "--baseline and --log");
   conflict({"--size", "4", "--json", r, "--save-machine", r}, "--save-machine and --json");
   conflict({"--size", "4", "--json", r, "--save-machine", path("dangling")}, "--save-machine and --json");
   conflict({"--size", "4", "--json", r, "--log", path("dangling")}, "--log and --json");

@@ -17,6 +17,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <tessera/report/baseline.hpp>
 #include <tessera/report/digest.hpp>
 #include <tessera/report/machine_file.hpp>
 #include <tessera/report/report.hpp>
@@ -269,6 +270,192 @@ TEST_F(InDirectory, machine_files_that_are_none_are_refused) {
   for (std::string const& none : {path("pipe"), path("."), std::string("/dev/null")}) {
     EXPECT_THROW((void)read_machine_file(none), UserError) << none;  // and waits for nobody
   }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// --baseline
+// ---------------------------------------------------------------------------------------------------------------------
+
+// A report of one rank: cases of 1024 and of 4096 elements, each by two variants, and more that must not be taken.
+class OneRank : public InDirectory {
+ protected:
+  OneRank() {
+    Report report(path("one.json"));
+    report.build = {{"version", "0.2.0"}, {"git_commit", "abc"}};
+    report.system["ranks"] = "1";
+    report.add_space({.name = "openmp", .device = "a processor, 2 threads", .roofs = {}, .machine_file = {}});
+    for (std::size_t const size : {1024, 4096}) {
+      CaseReport one = a_case();
+      one.size = size;
+      one.input = {{"a", {size}}};
+      std::size_t const index = report.add_case(one);
+      double const unit = static_cast<double>(size) / 1024;
+      add(report, index, unit, "plain", 3);
+      add(report, index, unit, "distributed", 2);
+      add(report, index, unit, "wrong", 0.01, Status::failed);
+      add(report, index, unit, "cold", 0.02, Status::passed, "openmp", true);
+      add(report, index, unit, "distributed", 0.1, Status::passed, "cuda");
+    }
+    CaseReport other = a_case();
+    other.size = 1024;
+    other.parameters["tile"] = std::int64_t{16};
+    add(report, report.add_case(other), 1, "distributed", 0.5);
+    other = a_case();
+    other.source = "there/case.h5";
+    other.size = {};
+    other.seed = {};
+    other.data = {};
+    other.input = {{"a", {77}}};
+    add(report, report.add_case(other), 1, "distributed", 7);
+    report.finish();
+  }
+
+  static void add(Report& report, std::size_t index, double unit, std::string const& variant, double seconds,
+                  Status status = Status::passed, std::string const& space = "openmp", bool cold = false) {
+    RowReport row = a_row(status);
+    row.case_index = index;
+    row.variant = variant;
+    row.space = space;
+    row.cold = cold;
+    row.bytes = 8192 * unit;
+    row.flops = 1024 * unit;
+    row.samples.seconds = {seconds * unit};
+    report.add_row(row);
+  }
+
+  [[nodiscard]] std::optional<Baseline::Row> find(std::size_t size, std::string const& variant,
+                                                  std::string const& space = "openmp", bool cold = false) const {
+    return Baseline(path("one.json"), "0.2.0").find({a_case(), size, variant, space, cold});
+  }
+  [[nodiscard]] std::string refusal(std::string const& name, std::string const& version = "0.2.0") const {
+    try {
+      Baseline const baseline(path(name), version);
+    } catch (UserError const& error) {
+      return error.what();
+    }
+    return {};
+  }
+};
+
+TEST_F(OneRank, has_the_row_of_the_same_case_and_variant) {
+  EXPECT_EQ(find(1024, "distributed")->seconds, 2);
+  EXPECT_EQ(find(4096, "distributed")->seconds, 8);
+  EXPECT_EQ(find(4096, "distributed", "cuda")->seconds, 0.4);
+  // Else that of the fastest, which is named; not one that failed, or that began with cold caches.
+  EXPECT_EQ(find(4096, "ring")->variant, "distributed");
+  EXPECT_EQ(find(4096, "plain")->variant, "plain");
+  EXPECT_EQ(find(4096, "ring", "openmp", true)->variant, "cold");
+  EXPECT_FALSE(find(2048, "distributed"));
+  EXPECT_FALSE(find(1024, "distributed", "serial"));
+
+  Baseline const baseline(path("one.json"), "0.2.0");
+  auto const found = [&](CaseReport const& of) { return baseline.find({of, 1024, "distributed", "openmp"}).has_value(); };
+  CaseReport of = a_case();
+  EXPECT_TRUE(found(of));
+  of.seed = 43;
+  EXPECT_FALSE(found(of));
+  of = a_case();
+  of.data = DataKind::random;
+  EXPECT_FALSE(found(of));
+  of = a_case();
+  of.dtype = DType::float64;
+  EXPECT_FALSE(found(of));
+  of = a_case();
+  of.app = "other";
+  EXPECT_FALSE(found(of));
+  of = a_case();
+  of.parameters["c"] = 11.0;
+  EXPECT_FALSE(found(of));
+  of = a_case();
+  of.parameters["tile"] = std::int64_t{16};
+  EXPECT_EQ(baseline.find({of, 1024, "distributed", "openmp"})->seconds, 0.5);
+
+  // A file goes by its name, and by its shapes where they are known.
+  of = a_case();
+  of.source = "here/case.h5";
+  EXPECT_EQ(baseline.find({of, {}, "distributed", "openmp"}), std::nullopt);
+  of.input = {{"a", {77}}};
+  EXPECT_EQ(baseline.find({of, {}, "distributed", "openmp"})->seconds, 7);
+  of.input.clear();
+  EXPECT_EQ(baseline.find({of, {}, "distributed", "openmp"})->seconds, 7);
+  of.source = "here/other.h5";
+  EXPECT_FALSE(baseline.find({of, {}, "distributed", "openmp"}));
+}
+
+TEST_F(OneRank, gives_the_efficiency_of_several) {
+  RowReport row = a_row();
+  row.ranks.count = 4;
+  row.bytes = 32768;
+  row.flops = 4096;
+  // Strong scaling: 4096 elements take one rank 8 s; four could take 2.
+  row.samples.seconds = {2};
+  EXPECT_DOUBLE_EQ(efficiency_of(row, *find(4096, "distributed")), 1);
+  row.samples.seconds = {5};
+  EXPECT_DOUBLE_EQ(efficiency_of(row, *find(4096, "distributed")), 0.4);
+  // Weak scaling: each of the four has what takes one rank 2 s.
+  EXPECT_DOUBLE_EQ(efficiency_of(row, *find(1024, "distributed")), 0.4);
+  row.samples.seconds = {2.5};
+  EXPECT_DOUBLE_EQ(efficiency_of(row, *find(1024, "distributed")), 0.8);
+  // Where the work grows faster than the size: each of the four has twice that of the one.
+  row.flops = 8192;
+  EXPECT_DOUBLE_EQ(efficiency_of(row, *find(1024, "distributed")), 1.6);
+  // Bytes, where nothing is computed.
+  row.flops = 0;
+  EXPECT_DOUBLE_EQ(efficiency_of(row, {.variant = "distributed", .seconds = 2, .work = 8192}), 0.8);
+  row.bytes = 0;
+  EXPECT_TRUE(std::isnan(efficiency_of(row, *find(1024, "distributed"))));
+}
+
+TEST_F(OneRank, is_in_the_table_and_the_report) {
+  RowReport row = a_row();
+  row.ranks.count = 4;
+  row.ranks.scaling = Scaling{0.931, true, "distributed", 1024, 0.0123};
+  std::ostringstream out;
+  Table table(out);
+  table.add_row(row);
+  EXPECT_TRUE(has(out.str(), "    efficiency 93.1%: weak scaling, one rank takes 12.3 ms (distributed, size 1024 (2^10))\n"));
+  EXPECT_EQ(scaling_text({0.5, false, "plain", {}, 2}), "efficiency 50.0%: strong scaling, one rank takes 2.00 s (plain)");
+
+  Report report;
+  report.add_row(row);
+  json const scaling = json::parse(report.document())["rows"][0]["ranks"]["scaling"];
+  EXPECT_EQ(scaling, (json{{"kind", "weak"},
+                           {"efficiency", 0.931},
+                           {"baseline_variant", "distributed"},
+                           {"baseline_size", 1024},
+                           {"baseline_seconds", 0.0123}}));
+  row.ranks.scaling = {};
+  Report without;
+  without.add_row(row);
+  EXPECT_FALSE(json::parse(without.document())["rows"][0]["ranks"].contains("scaling"));
+}
+
+TEST_F(OneRank, is_refused_where_it_is_something_else) {
+  EXPECT_EQ(refusal("one.json"), "");
+  EXPECT_TRUE(has(refusal("absent.json"), "cannot use --baseline " + path("absent.json") + " (there is no such file"));
+  EXPECT_TRUE(has(refusal("one.json", "0.3.0"), "(it is of version 0.2.0 of Tessera, this is 0.3.0)"));
+  auto const changed = [&](auto const& change) {
+    json document = read(path("one.json"));
+    change(document);
+    std::ofstream(path("changed.json")) << document;
+    return refusal("changed.json");
+  };
+  EXPECT_TRUE(has(changed([](json& all) { all["schema"] = "tessera-report/2"; }), "its schema is not tessera-report/1"));
+  EXPECT_TRUE(has(changed([](json& all) { all["system"]["ranks"] = "4"; }), "(its run was on 4 ranks)"));
+  EXPECT_TRUE(has(changed([](json& all) { all["rows"].clear(); }), "(it has no verified row)"));
+  EXPECT_TRUE(has(changed([](json& all) { all["rows"][0].erase("variant"); }), "it is not whole"));
+  EXPECT_TRUE(has(changed([](json& all) { all["rows"][0]["case"] = 99; }), "it is not whole"));
+  EXPECT_TRUE(has(changed([](json& all) { all = json::array(); }), "it is no JSON object"));
+}
+
+TEST_F(OneRank, says_what_was_different) {
+  Baseline const baseline(path("one.json"), "0.2.0");
+  EXPECT_TRUE(baseline.differences({{"version", "0.2.0"}, {"git_commit", "abc"}}).empty());
+  auto const texts = baseline.differences({{"version", "0.2.0"}, {"git_commit", "def"}});
+  ASSERT_EQ(texts.size(), 1u);
+  EXPECT_EQ(texts[0], "--baseline: another commit, abc, here def");
+  EXPECT_EQ(baseline.difference("openmp", "a processor, 2 threads"), "");
+  EXPECT_TRUE(has(baseline.difference("openmp", "a processor, 1 threads"), "its openmp was a processor, 2 threads"));
 }
 
 TEST_F(InDirectory, counts_and_last_line) {

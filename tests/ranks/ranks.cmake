@@ -61,6 +61,12 @@ add_test(NAME output_on_1_3_7 COMMAND ${CMAKE_COMMAND} "-DLAUNCHER=${launcher}" 
 set_tests_properties(output_on_1_3_7 PROPERTIES PROCESSORS 7 TIMEOUT 300 LABELS ranks
   ENVIRONMENT "OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1")
 
+# Against a row of one rank.
+add_test(NAME baseline_on_1_3 COMMAND ${CMAKE_COMMAND} "-DLAUNCHER=${launcher}" -DNUMPROC_FLAG=${MPIEXEC_NUMPROC_FLAG}
+  -DTESSERA=$<TARGET_FILE:tessera> -DDIRECTORY=${CMAKE_CURRENT_BINARY_DIR}/baseline_on_ranks -P ${CMAKE_CURRENT_SOURCE_DIR}/ranks/baseline.cmake)
+set_tests_properties(baseline_on_1_3 PROPERTIES PROCESSORS 3 TIMEOUT 300 LABELS ranks
+  ENVIRONMENT "OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1")
+
 # What ctest -L ranks runs.
 add_custom_target(all_ranks_tests)
 add_dependencies(all_ranks_tests ranks_tests tessera dot)

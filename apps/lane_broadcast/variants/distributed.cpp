@@ -2,22 +2,47 @@
 /// On several ranks: each makes the segments that it has whole, while the missing elements of those that its ends cut are on
 /// their way; then these, of which it keeps its part. By lanes on a GPU, one segment an index on a host
 /// (kernels/segments.hpp).
+///
+/// Where the whole array is one segment every rank gets its first 8 elements, or 4, wherever they lie, and the kernels take
+/// their fold as given. The element behind a rank's last one, which shuffle looks at, is the next rank's first.
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <type_traits>
+#include <utility>
+#include <variant>
 
 #include "../broadcast_rules.hpp"
 
 #include <tessera/kernels/segments.hpp>
 #include <tessera/ranks/cut_segments.hpp>
+#include <tessera/ranks/halo.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::lane_broadcast {
 
+/// A rule, with the fold of the segment's head as it stands in memory: it folds nothing.
+template <class Rule>
+struct OfGivenHead : collective::FoldsNothing<typename Rule::Element> {
+  using Element = typename Rule::Element;
+  static constexpr auto neighbour = Rule::neighbour;
+
+  Rule rule;
+  typename Rule::Folded const* head;  ///< where the kernel runs
+
+  [[nodiscard]] KOKKOS_FUNCTION auto settle(typename OfGivenHead::Folded) const { return rule.settle(*head); }
+  [[nodiscard]] KOKKOS_FUNCTION Element alone(Element x) const { return rule.alone(x); }
+  [[nodiscard]] KOKKOS_FUNCTION Element finish(Element x, Element next, Element settled, bool odd) const {
+    return rule.finish(x, next, settled, odd);
+  }
+};
+
 struct Distributed {
-  static constexpr VariantInfo info{.name = "distributed",
-                                    .level = Level::ranks,
-                                    .summary = "each rank its segments; those that cross ranks are made on each"};
+  static constexpr VariantInfo info{
+      .name = "distributed",
+      .level = Level::ranks,
+      .summary = "each rank its segments, those that cross ranks on each; of one segment all get the head"};
   static constexpr char const* label = "tessera::lane_broadcast::distributed::apply";
 
   template <class Exec, class Rule>
@@ -25,17 +50,130 @@ struct Distributed {
       std::conditional_t<is_gpu<Exec>, kernels::SegmentLanes<Exec, Rule>, kernels::SegmentRange<Exec, Rule>>;
 
   template <ExecutionSpace Exec, class T>
-  class Plan
-      : public ranks::SegmentPlanOnRanks<LaneBroadcast, Distributed, Exec, T, OnSegments<Exec, BasicRule<T>>,
-                                         OnSegments<Exec, ConditionalRule<T>>, OnSegments<Exec, ShuffleRule<T>>> {
-    using Base = typename Plan::SegmentPlanOnRanks;
+  class Plan;
+};
 
-   public:
-    using Base::Base;
+/// The whole array of all ranks is one segment.
+template <ExecutionSpace Exec, class T, class Rule>
+class OneSegmentOnRanks {
+  using Memory = typename Exec::memory_space;
+  using Kernel = Distributed::OnSegments<Exec, OfGivenHead<Rule>>;
+  static constexpr bool looks_behind = Rule::neighbour == collective::Neighbour::next;
+  static constexpr std::size_t reach = Rule::reach;
 
-    /// As BroadcastPlan's.
-    [[nodiscard]] double rounding_steps() const { return std::array{3, 0, 4}[this->op()]; }
+  // Of the array's first elements those that lie on a rank, or on several that follow each other.
+  struct Head {
+    T at[reach];
+    int count;
   };
+
+ public:
+  OneSegmentOnRanks(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input, ranks::Part const& part)
+      : ranks_(part.ranks),
+        next_(part.ranks, part.input[0][0], {0, looks_behind ? std::size_t{1} : std::size_t{0}}, sizeof(T)),
+        own_(part.ranks.block(part.input[0][0])),
+        first_(host("first"), std::min(reach, own_.size())),
+        behind_(host("behind"), next_.behind()),
+        host_head_(host("host_head"), 1),
+        head_(memory("head"), 1),
+        strip_(memory("strip"), 2 * next_.behind()),
+        of_strip_(memory("of_strip"), 2 * next_.behind()),
+        whole_(kernel(exec, input, own_.size())),
+        last_(kernel(exec, input, strip_.size())) {
+    next_.lies_at(first_.data(), nullptr, nullptr, behind_.data());
+  }
+
+  void operator()(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input,
+                  OutputOn<LaneBroadcast, Exec, T> const& output) const {
+    std::size_t const n = own_.size();
+    Kokkos::deep_copy(exec, first_, Kokkos::subview(input.in, std::pair(std::size_t{0}, first_.size())));
+    exec.fence("tessera::lane_broadcast::distributed: elements for other ranks");
+    Head const head = head_of_array();
+    if (looks_behind) next_.exchange();
+    if (n == 0) return;
+    host_head_(0) = collective::fold_head(Rule{}, head.at, head.count);
+    Kokkos::deep_copy(exec, head_, host_head_);
+    whole_(exec, input.in, output.out);
+    if (behind_.size() == 0) return;
+    // The last element once more, with the next rank's first.
+    std::pair const last(n - 1, n);
+    auto const part = [](auto const& view, std::size_t i) { return Kokkos::subview(view, std::pair(i, i + 1)); };
+    Kokkos::deep_copy(exec, part(strip_, 0), Kokkos::subview(input.in, last));
+    Kokkos::deep_copy(exec, part(strip_, 1), behind_);
+    last_(exec, Array<T const*, Memory>(strip_), of_strip_);
+    Kokkos::deep_copy(exec, Kokkos::subview(output.out, last), part(of_strip_, 0));
+  }
+
+ private:
+  using Folded = typename Rule::Folded;
+
+  [[nodiscard]] static auto host(std::string const& name) {
+    return Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::lane_broadcast::distributed::" + name);
+  }
+  [[nodiscard]] static auto memory(std::string const& name) { return host(name); }
+  [[nodiscard]] Kernel kernel(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input, std::size_t n) const {
+    OfGivenHead<Rule> rule;
+    rule.head = head_.data();
+    return Kernel(exec, {.n = n, .segment = 0, .team = input.parameters.team}, Distributed::label, rule);
+  }
+  [[nodiscard]] Head head_of_array() const {
+    Head own{};
+    own.count = own_.begin < reach ? static_cast<int>(std::min(reach - own_.begin, own_.size())) : 0;
+    for (int i = 0; i < own.count; ++i) own.at[i] = first_(static_cast<std::size_t>(i));
+    return ranks_.fold(own, [](Head before, Head const& behind) {
+      for (int i = 0; i < behind.count; ++i) before.at[before.count++] = behind.at[i];
+      return before;
+    });
+  }
+
+  ranks::Ranks const& ranks_;
+  ranks::Halo next_;
+  ranks::Block own_;
+  Kokkos::View<T*, Kokkos::HostSpace> first_;
+  Kokkos::View<T*, Kokkos::HostSpace> behind_;
+  Kokkos::View<Folded*, Kokkos::HostSpace> host_head_;
+  Array<Folded*, Memory> head_;
+  Array<T*, Memory> strip_;
+  Array<T*, Memory> of_strip_;
+  Kernel whole_;
+  Kernel last_;
+};
+
+template <ExecutionSpace Exec, class T>
+class Distributed::Plan {
+ public:
+  Plan(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input, ranks::Part const& part)
+      : op_(input.parameters.op), way_(chosen(exec, input, part)) {}
+
+  void operator()(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input,
+                  OutputOn<LaneBroadcast, Exec, T> const& output) const {
+    std::visit([&](auto const& way) { way(exec, input, output); }, way_);
+  }
+
+  /// As BroadcastPlan's.
+  [[nodiscard]] double rounding_steps() const { return std::array{3, 0, 4}[static_cast<std::size_t>(op_)]; }
+
+ private:
+  using Segments =
+      ranks::SegmentPlanOnRanks<LaneBroadcast, Distributed, Exec, T, OnSegments<Exec, BasicRule<T>>,
+                                OnSegments<Exec, ConditionalRule<T>>, OnSegments<Exec, ShuffleRule<T>>>;
+  using Basic = OneSegmentOnRanks<Exec, T, BasicRule<T>>;
+  using Conditional = OneSegmentOnRanks<Exec, T, ConditionalRule<T>>;
+  using Shuffle = OneSegmentOnRanks<Exec, T, ShuffleRule<T>>;
+  using Way = std::variant<Segments, Basic, Conditional, Shuffle>;
+
+  [[nodiscard]] static Way chosen(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& input,
+                                  ranks::Part const& part) {
+    if (input.parameters.segment > 0) return Way(std::in_place_type<Segments>, exec, input, part);
+    switch (input.parameters.op) {
+      case BroadcastOp::conditional: return Way(std::in_place_type<Conditional>, exec, input, part);
+      case BroadcastOp::shuffle: return Way(std::in_place_type<Shuffle>, exec, input, part);
+      default: return Way(std::in_place_type<Basic>, exec, input, part);
+    }
+  }
+
+  BroadcastOp op_;
+  Way way_;
 };
 
 VariantRows distributed() { return rows<LaneBroadcast, Distributed>(); }

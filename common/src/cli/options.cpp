@@ -406,7 +406,7 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
     }
   }
   refuse_both(given, "--input", "--inputs", "both say what to read");
-  for (std::string const name : {"--input", "--inputs", "--output", "--json", "--log", "--machine", "--save-machine"}) {
+  for (std::string const name : {"--input", "--inputs", "--output", "--json", "--log", "--machine", "--save-machine", "--baseline"}) {
     if (given.contains(name) && std::ranges::count(given.at(name), std::string{}) > 0) {
       bad_value(name, "", "an empty path", "write a path");
     }
@@ -428,6 +428,7 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
     options.given_roofs = parse_roof("--roof", options.roof);
   }
   if (given.contains("--save-machine")) options.save_machine = text("--save-machine");
+  if (given.contains("--baseline")) options.baseline = text("--baseline");
 
   refuse_both(given, "--size", "--size-per-rank", "the one is that of all ranks together");
   if (given.contains("--size")) {

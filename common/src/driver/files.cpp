@@ -36,6 +36,7 @@ std::vector<FileUse> files_of(Command const& command, Options const& options) {
     }
   }
   add("--machine", options.machine, false);
+  add("--baseline", options.baseline, false);
   add("--log", options.log, true);
   add("--save-machine", options.save_machine, true);
   add("--output", options.output, true);

@@ -27,6 +27,7 @@
 #include <tessera/io/whole_file.hpp>
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/ranks/transport.hpp>
+#include <tessera/report/baseline.hpp>
 #include <tessera/report/digest.hpp>
 #include <tessera/report/machine_file.hpp>
 #include <tessera/report/table.hpp>
@@ -229,6 +230,7 @@ class Session {
     if (!options.save_machine.empty()) {
       machine_file_ = std::make_unique<WholeFile>("--save-machine", options.save_machine);
     }
+    if (!options.baseline.empty()) read_baseline();
     if (!options.output.empty()) output_ = std::make_unique<OutputFile>(options.output, ranks_);
   }
 
@@ -315,6 +317,71 @@ class Session {
         }
       }
     }
+  }
+
+  // Of a run with rows that cannot be compared at all nobody would know why.
+  void read_baseline() {
+    Facts const build = build_facts();
+    auto const version = build.find("version");
+    baseline_.emplace(options_.baseline, version == build.end() ? std::string() : version->second);
+    report_.system["baseline"] = options_.baseline;
+    if (ranks_.count() == 1) {
+      warn("--baseline: this run is on one rank, and has no efficiency");
+      return;
+    }
+    std::string missing;
+    bool found = false;
+    for (PlannedCase const& planned : plan_.cases) {
+      CaseReport report;
+      describe_source(planned, report);
+      report.parameters = planned.parameters;
+      for (Row const* row : planned.rows) {
+        if (row->info.level != Level::ranks) continue;
+        bool const there = one_rank_row(planned, report, row->info.name, row->space).has_value();
+        found = found || there;
+        if (!there && missing.empty()) missing = size_on_one_rank(planned, report) + " on " + row->space;
+      }
+    }
+    if (!found && !missing.empty()) {
+      throw UserError("cannot use --baseline " + options_.baseline + " (it has no row like those of this run: " + missing +
+                      (plan_.cases.size() > 1 ? ", and others" : "") + "); write one on one rank with --json FILE");
+    }
+    for (std::string const& text : baseline_->differences(build)) warn(text);
+  }
+
+  // "dot in float, size 1024".
+  [[nodiscard]] std::string size_on_one_rank(PlannedCase const& planned, CaseReport const& report) const {
+    std::optional<std::size_t> const size = size_of_one_rank(report);
+    return std::string(planned.app->info.name) + " in " + std::string(name_of(planned.dtype)) + ", " +
+           (size ? "size " + std::to_string(*size) : planned.path);
+  }
+
+  // Weak scaling: what one of the ranks has; strong scaling: all of it.
+  [[nodiscard]] std::optional<std::size_t> size_of_one_rank(CaseReport const& report) const {
+    if (!report.size) return std::nullopt;
+    return options_.sizes_per_rank ? *report.size / static_cast<std::size_t>(ranks_.count()) : *report.size;
+  }
+
+  [[nodiscard]] std::optional<Baseline::Row> one_rank_row(PlannedCase const& planned, CaseReport const& report,
+                                                          std::string_view variant, std::string_view space) const {
+    CaseReport of = report;
+    for (ParameterSpec const& spec : planned.app->parameters) {
+      if (spec.of_ranks) of.parameters.erase(spec.name);
+    }
+    return baseline_->find({of, size_of_one_rank(report), variant, space, options_.sampling.cold});
+  }
+
+  void compare_with_one_rank(PlannedCase const& planned, CaseReport const& report, RowReport& row) {
+    if (!baseline_ || row.ranks.count == 1 || row.samples.seconds.empty()) return;
+    std::string const what = size_on_one_rank(planned, report) + " on " + row.space;
+    auto const one = one_rank_row(planned, report, row.variant, row.space);
+    if (!one) {
+      warn_once("no efficiency of " + what + ": --baseline " + options_.baseline + " has no such row");
+      return;
+    }
+    if (std::string const text = baseline_->difference(row.space, device_name(row.space)); !text.empty()) warn_once(text);
+    bool const weak = options_.sizes_per_rank && report.size.has_value();
+    row.ranks.scaling = Scaling{efficiency_of(row, *one), weak, one->variant, size_of_one_rank(report), one->seconds};
   }
 
   void warn_once(std::string const& text) {
@@ -415,8 +482,7 @@ class Session {
     return end;
   }
 
-  void make_input(PlannedCase const& planned, PreparedCase& prepared) {
-    CaseReport& report = prepared.report;
+  void describe_source(PlannedCase const& planned, CaseReport& report) const {
     report.app = planned.app->info.name;
     report.source = planned.path;
     if (planned.path.empty()) {
@@ -425,6 +491,11 @@ class Session {
       report.data = planned.data;
     }
     report.dtype = planned.dtype;
+  }
+
+  void make_input(PlannedCase const& planned, PreparedCase& prepared) {
+    CaseReport& report = prepared.report;
+    describe_source(planned, report);
     report.has_expected = planned.has_expected;
     prepare(prepared, [&] {
       prepared.problem_case = build(planned, options_);
@@ -545,6 +616,7 @@ class Session {
           run_row(row, *problem_case, oracle, options_.sampling, start, [&] { return stop(); }, take_output, verified);
       progress_.clear();
       if (!done) return;
+      compare_with_one_rank(planned, report, *done);
       record(*done, planned, row);
     }
   }
@@ -730,6 +802,7 @@ class Session {
   std::unique_ptr<OutputFile> output_;
   std::map<std::string, SpaceReport> machine_;  // what --machine says
   std::unique_ptr<WholeFile> machine_file_;     // of --save-machine
+  std::optional<Baseline> baseline_;            // of --baseline, on the first rank
   std::deque<SpaceReport> spaces_;              // in the order of their first rows; references to them are kept
   std::set<std::string> complaints_;
   std::vector<std::string> warnings_;
@@ -791,7 +864,7 @@ Options of_this_rank(Options options, ranks::Ranks const& ranks) {
       size *= count;
     }
   }
-  if (!ranks.first()) options.json = options.log = options.save_machine = "";
+  if (!ranks.first()) options.json = options.log = options.save_machine = options.baseline = "";
   return options;
 }
 

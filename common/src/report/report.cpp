@@ -70,6 +70,14 @@ Json ranks_json(RanksReport const& ranks) {
   json["bytes_sent"] = number(ranks.bytes);
   json["messages"] = number(ranks.messages);
   json["transport"] = ranks.transport;
+  if (ranks.scaling) {
+    Scaling const& scaling = *ranks.scaling;
+    json["scaling"] = Json{{"kind", scaling.weak ? "weak" : "strong"},
+                           {"efficiency", number(scaling.efficiency)},
+                           {"baseline_variant", scaling.variant},
+                           {"baseline_size", scaling.size ? Json(*scaling.size) : Json(nullptr)},
+                           {"baseline_seconds", number(scaling.seconds)}};
+  }
   return json;
 }
 

@@ -96,6 +96,12 @@ std::string format_number(double value) {
   return three_digits(value);
 }
 
+std::string scaling_text(Scaling const& scaling) {
+  return "efficiency " + percent(scaling.efficiency) + "%: " + (scaling.weak ? "weak" : "strong") +
+         " scaling, one rank takes " + format_seconds(scaling.seconds) + " (" + scaling.variant +
+         (scaling.size ? ", size " + format_size(*scaling.size) : std::string()) + ")";
+}
+
 std::string reason_kind(std::string const& reason) {
   auto const is_digit = [](char letter) { return std::isdigit(static_cast<unsigned char>(letter)) != 0; };
   std::string kind;
@@ -194,6 +200,7 @@ void Table::add_row(RowReport const& row) {
   line.erase(line.find_last_not_of(' ') + 1);
   *out_ << line << "\n";
   if (!row.reason.empty()) *out_ << "    why: " << row.reason << "\n";
+  if (row.ranks.scaling) *out_ << "    " << scaling_text(*row.ranks.scaling) << "\n";
   out_->flush();
 }
 

@@ -51,6 +51,7 @@ struct Options {
   std::string machine;             ///< --machine, or empty: measure
   std::string save_machine;        ///< --save-machine, or empty
   std::string roof;                ///< --roof as it was given, or empty
+  std::string baseline;            ///< --baseline, or empty
   Roofs given_roofs;               ///< what it says
   std::string transport = "auto";  ///< --transport: auto, staged, device or nccl
   bool share_gpus = false;         ///< --share-gpus: several ranks on a GPU are wanted

@@ -90,6 +90,8 @@ struct ParameterSpec {
   /// Tunes variants, and changes neither input nor result: an integer whose option takes lists and ranges, as --size
   /// does. A run has a case for each value; its input and its reference are made once.
   bool sweep = false;
+  /// It says how ranks share the work, and nothing on one rank.
+  bool of_ranks = false;
 };
 
 /// One input or output field, before there is data.

@@ -132,13 +132,12 @@ class CutSegments {
   Host behind_;
 };
 
-/// The Plan of a variant of level `ranks` around kernels on segments, as SegmentPlan's: on several ranks not for the whole
-/// array as one segment.
+/// The Plan of a variant of level `ranks` around kernels on segments, as SegmentPlan's, but for the whole array as one segment.
 template <class Problem, class Variant, ExecutionSpace Exec, class T, class... Kernels>
 class SegmentPlanOnRanks {
  public:
   SegmentPlanOnRanks(Exec const& exec, InputOn<Problem, Exec, T> const& input, Part const& part)
-      : cut_(part.ranks, part.input[0][0], length(input, part), Variant::label), kernels_(chosen(exec, input, cut_)) {}
+      : cut_(part.ranks, part.input[0][0], Problem::shape_of(input).segment, Variant::label), kernels_(chosen(exec, input, cut_)) {}
 
   void operator()(Exec const& exec, InputOn<Problem, Exec, T> const& input,
                   OutputOn<Problem, Exec, T> const& output) const {
@@ -162,12 +161,6 @@ class SegmentPlanOnRanks {
   // On the whole segments, and on the strip.
   using AnyKernels = std::variant<std::pair<Kernels, Kernels>...>;
 
-  [[nodiscard]] static std::size_t length(InputOn<Problem, Exec, T> const& input, Part const& part) {
-    std::size_t const segment = Problem::shape_of(input).segment;
-    if (segment == 0 && part.ranks.count() > 1)
-      throw Skip("segment 0 (a segment is made whole on each rank that has a part)");
-    return segment == 0 ? std::max<std::size_t>(1, part.input[0][0]) : segment;
-  }
   template <class Kernel>
   [[nodiscard]] static AnyKernels made(Exec const& exec, SegmentShape shape, CutSegments<Exec, T> const& cut) {
     SegmentShape strip = shape;

@@ -44,6 +44,15 @@ struct OverRanks {
   double max = unknown;
 };
 
+/// How well a row on several ranks scales: against a row of one rank (report/baseline.hpp).
+struct Scaling {
+  double efficiency = unknown;
+  bool weak = false;                ///< the one rank had one rank's part of the size; else all of it
+  std::string variant;              ///< the one rank's
+  std::optional<std::size_t> size;  ///< the one rank's, of a generated case
+  double seconds = unknown;         ///< the one rank's
+};
+
 /// How the ranks of a row shared it: means over its samples, of one launch.
 struct RanksReport {
   int count = 1;
@@ -53,6 +62,7 @@ struct RanksReport {
   double bytes = 0;            ///< sent by all ranks to others
   double messages = 0;         ///< of all ranks
   std::string transport;  ///< of bulk data, if the row has any: "host", "staged", "device" or "nccl"; empty on one rank
+  std::optional<Scaling> scaling;  ///< with --baseline, if that has a row to compare with
 };
 
 /// One variant on one execution space on one case.

@@ -21,6 +21,9 @@ namespace tessera {
 /// Three to four digits: "0.0012", "12.3", "4312"; "-" if unknown.
 [[nodiscard]] std::string format_number(double value);
 
+/// "efficiency 93.1%: weak scaling, one rank takes 12.3 ms (distributed, size 1024 (2^10))".
+[[nodiscard]] std::string scaling_text(Scaling const& scaling);
+
 /// A reason without its numbers: "rows of 4096 elements" becomes "rows of N elements". Reasons of one kind are shown
 /// once.
 [[nodiscard]] std::string reason_kind(std::string const& reason);
