@@ -1,6 +1,6 @@
 # Spack recipe. Reachable from a checkout:
 #
-#   spack repo add <checkout>/cmake/spack
+#   spack repo add <checkout>/cmake/spack/spack_repo/tessera
 #   spack install tessera                                # OpenMP and Serial
 #   spack install tessera +kernels +cuda cuda_arch=90
 #   spack install tessera apps=dot,map dtypes=float      # a part of it
@@ -14,12 +14,9 @@
 
 import os
 
-try:  # Spack 1.x
-    from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
-    from spack_repo.builtin.build_systems.cuda import CudaPackage
-    from spack_repo.builtin.build_systems.rocm import ROCmPackage
-except ImportError:  # before, spack.package had them
-    pass
+from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
+from spack_repo.builtin.build_systems.cuda import CudaPackage
+from spack_repo.builtin.build_systems.rocm import ROCmPackage
 
 from spack.package import *
 

@@ -5,6 +5,8 @@
 #   cmake -D TESSERA_DOWNLOADS=DIR -P cmake/TesseraDownloads.cmake      the default releases
 #   cmake -D TESSERA_DOWNLOADS=DIR -D TESSERA_KOKKOS_RELEASE=4.6.01 -D TESSERA_DOWNLOAD_KOKKOS_KERNELS=ON -P ...
 #
+# TESSERA_DOWNLOAD_ONLY=kokkos, or a list, fetches these alone.
+#
 # Configuring with -D TESSERA_DOWNLOADS=DIR takes them from there. An archive counts only when its SHA-256 is the pinned one.
 
 cmake_minimum_required(VERSION 3.22)
@@ -109,6 +111,9 @@ if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
   set(names kokkos hdf5 CLI11 nlohmann_json googletest)
   if(TESSERA_DOWNLOAD_KOKKOS_KERNELS)
     list(APPEND names kokkos-kernels)
+  endif()
+  if(TESSERA_DOWNLOAD_ONLY)
+    set(names ${TESSERA_DOWNLOAD_ONLY})
   endif()
   foreach(name IN LISTS names)
     tessera_archive(${name} file reason)

@@ -65,27 +65,30 @@ class Spills(unittest.TestCase):
         return self.run_script("--log", self.write("log", text), *words)
 
     def numbers(self, line):
-        return line.split()[:4]
+        return line.split()[:5]
 
     def test_nvcc(self):
         result = self.of_log(PTXAS)
         self.assertEqual(result.returncode, 1, result.stderr)
         lines = result.stdout.splitlines()
-        self.assertEqual(self.numbers(lines[1]), ["44", "80", "255", "0"])
-        self.assertEqual(self.numbers(lines[2]), ["0", "0", "32", "1024"])
+        self.assertEqual(self.numbers(lines[1]), ["44", "0", "80", "255", "0"])
+        self.assertEqual(self.numbers(lines[2]), ["0", "0", "0", "32", "1024"])
         self.assertIn("sm_90", lines[1])
-        self.assertEqual(lines[-1], "TESSERA spills kernels=2 spilled=1 deep=0")
+        self.assertEqual(lines[-1], "TESSERA spills kernels=2 spilled=1 deep=0 scalars=0")
         clean = self.of_log("\n".join(PTXAS.splitlines()[:6]))
-        self.assertEqual((clean.returncode, clean.stdout.splitlines()[-1]), (0, "TESSERA spills kernels=1 spilled=0 deep=0"))
+        self.assertEqual((clean.returncode, clean.stdout.splitlines()[-1]), (0, "TESSERA spills kernels=1 spilled=0 deep=0 scalars=0"))
 
     def test_hipcc(self):
         result = self.of_log(REMARKS)
         self.assertEqual(result.returncode, 1, result.stderr)
         lines = result.stdout.splitlines()
-        self.assertEqual(self.numbers(lines[1]), ["103", "224", "256", "0"])
-        self.assertEqual(self.numbers(lines[2]), ["0", "0", "24", "512"])
+        self.assertEqual(self.numbers(lines[1]), ["100", "3", "224", "256", "0"])
+        self.assertEqual(self.numbers(lines[2]), ["0", "0", "0", "24", "512"])
         clean = self.of_log("\n".join(REMARKS.splitlines()[:10]))
         self.assertEqual(clean.returncode, 0)
+        # Scalar registers in lanes of a vector register are shown, and no fault.
+        lanes = self.of_log(REMARKS.replace("VGPRs Spill: 100", "VGPRs Spill: 0"))
+        self.assertEqual((lanes.returncode, lanes.stdout.splitlines()[-1]), (0, "TESSERA spills kernels=2 spilled=0 deep=0 scalars=1"))
 
     def test_a_stack_is_a_fault_where_one_asks(self):
         text = PTXAS.replace("44 bytes spill stores, 36 bytes spill loads", "0 bytes spill stores, 0 bytes spill loads")
@@ -102,8 +105,8 @@ ptxas info    : Function properties for _ZN7tessera6helperEv
 """
         result = self.of_log(text)
         self.assertEqual(result.returncode, 1)
-        self.assertEqual(self.numbers(result.stdout.splitlines()[1]), ["8", "16", "0", "0"])
-        self.assertEqual(self.numbers(result.stdout.splitlines()[2]), ["0", "0", "32", "1024"])
+        self.assertEqual(self.numbers(result.stdout.splitlines()[1]), ["8", "0", "16", "0", "0"])
+        self.assertEqual(self.numbers(result.stdout.splitlines()[2]), ["0", "0", "0", "32", "1024"])
 
     def test_compiles_a_mini_app_again(self):
         for name, flag, report in (("nvcc_wrapper", "-Xptxas=-v", PTXAS),

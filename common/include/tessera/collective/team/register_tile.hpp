@@ -39,6 +39,9 @@ class RegisterTile {
   KOKKOS_FUNCTION Value scan(L const& lanes, Elements const& elements) {
     auto const op = elements.op();
     Value total = op.identity();
+#ifdef __HIP__
+#pragma unroll  // hipcc leaves a loop of this size alone, and what it indexes is then no register; nvcc unrolls it
+#endif
     for (int row = 0; row < RowCount; ++row) {
       auto sums = lanes.template fill<Value>(op.identity());
       lanes.each([&](int lane, Value& sum, Items const& items) { sum = lane_sum(elements, items, row, lane); }, sums,
@@ -57,6 +60,9 @@ class RegisterTile {
     lanes.each(
         [&](int lane, Items& items, Before const& before) {
           auto const op = elements.op();
+#ifdef __HIP__
+#pragma unroll
+#endif
           for (int row = 0; row < RowCount; ++row) {
             Value running = op(prefix, before.row[row]);
             for (int e = 0; e < N; ++e) {

@@ -176,7 +176,7 @@ template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
   // From here on only a segment's first row matters.
   int const reach = part.places() < Rule::reach ? part.places() : Rule::reach;
   for (int mask = 1; mask < L::width && mask * pack < reach; mask *= 2) {
-#ifdef KOKKOS_ENABLE_PRAGMA_UNROLL
+#if defined(KOKKOS_ENABLE_PRAGMA_UNROLL) || defined(__HIP__)  // Kokkos has none for hipcc
 #pragma unroll
 #endif
     for (int row = 0; row < rows; ++row) {  // unrolled: what indexes registers must be a constant
@@ -195,7 +195,7 @@ template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
     // Only the lanes that hold the segment's head have the fold.
     int const group = part.places() >= row_places ? L::width : part.places() / pack;
     if (group > 1) {
-#ifdef KOKKOS_ENABLE_PRAGMA_UNROLL
+#if defined(KOKKOS_ENABLE_PRAGMA_UNROLL) || defined(__HIP__)  // Kokkos has none for hipcc
 #pragma unroll
 #endif
       for (int row = 0; row < rows; ++row) {
@@ -224,7 +224,7 @@ KOKKOS_FUNCTION void finish_segments(L const& lanes, Rule const& rule, SegmentPl
     lanes.each([&](int, T& x, Items const& items) { x = items.at[row][0]; }, first, values);
     return first;
   };
-#ifdef KOKKOS_ENABLE_PRAGMA_UNROLL
+#if defined(KOKKOS_ENABLE_PRAGMA_UNROLL) || defined(__HIP__)  // Kokkos has none for hipcc
 #pragma unroll
 #endif
   for (int row = 0; row < rows; ++row) {  // each before the next row changes
