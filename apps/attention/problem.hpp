@@ -24,7 +24,7 @@ struct Attention {
     double scale = 1;          ///< of the scores; 1 / sqrt(d) is usual
     std::int64_t queries = 0;  ///< rows of the generated q; 0: 8
     std::int64_t dim = 0;      ///< columns of the generated q, k and v; 0: 64
-    std::int64_t chunks = 0;   ///< pieces of the keys in split_sequence; 0: the variant's choice
+    std::int64_t chunks = 0;   ///< of the keys in split_sequence; 0: the variant's choice
     std::int64_t team = 0;     ///< threads; 0: the variant's choice
 
     [[nodiscard]] static Parameters from(ParameterMap const& map);

@@ -49,7 +49,7 @@ std::vector<ParameterSpec> Attention::parameters() {
        .choices = {}},
       count("queries", "rows of the generated q; 0: 8", 1LL << 40, true),
       count("dim", "columns of the generated q, k and v, of which --size / dim are the keys; 0: 64", 1LL << 40, true),
-      count("chunks", "pieces that split_sequence cuts the keys into; 0: as many as fill the machine", 1 << 20, false),
+      count("chunks", "chunks that split_sequence cuts the keys into; 0: as many as fill the machine", 1 << 20, false),
       team_parameter(),
   };
 }

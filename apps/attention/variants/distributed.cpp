@@ -9,6 +9,8 @@
 ///   ring   else: queries stay where they are, and blocks of keys and values go round, to the rank before. While a rank makes the
 ///          pieces of one block, the next one is on its way. 2 d numbers a key.
 ///
+/// One rank has nothing to merge: it is the kernel alone.
+///
 /// Example, two ranks, one query, a key with score 0 on the first, one with ln 3 on the second: pieces {0, 1, v_0} and
 /// {ln 3, 1, v_1}; the first rank, which has the query, gets both and writes (v_0 + 3 v_1) / 4.
 
@@ -18,7 +20,6 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "../problem.hpp"
 
@@ -83,6 +84,45 @@ class MergeOverRanks {
   kernels::MergePieces<Exec, T> to_answer_;
 };
 
+/// Keys that stream by few queries, or tiles of many.
+template <ExecutionSpace Exec, class T>
+using Attend = std::variant<kernels::KeyStreamAttention<Exec, T>, kernels::QueryTileAttention<Exec, T>>;
+
+/// Of the rank's queries and up to `keys` keys.
+template <ExecutionSpace Exec, class T>
+[[nodiscard]] Attend<Exec, T> attention_of(Exec const& exec, InputOn<Attention, Exec, T> const& input, std::size_t keys,
+                                           bool only_pieces) {
+  std::size_t const queries = input.q.extent(0);
+  std::size_t const dim = input.q.extent(1);
+  if (kernels::are_many_queries(exec, queries)) {
+    return kernels::QueryTileAttention<Exec, T>(exec, queries, keys, dim, input.parameters.team, distributed_label);
+  }
+  return kernels::KeyStreamAttention<Exec, T>(exec, queries, keys, dim, input.parameters.chunks, input.parameters.team,
+                                              distributed_label, only_pieces);
+}
+
+/// One rank has all queries and all keys.
+template <ExecutionSpace Exec, class T>
+class Alone {
+ public:
+  Alone(Exec const& exec, InputOn<Attention, Exec, T> const& input, ranks::Part const&)
+      : attend_(attention_of<Exec, T>(exec, input, input.k.extent(0), false)) {}
+
+  void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& input,
+                  OutputOn<Attention, Exec, T> const& output) {
+    auto const scale = static_cast<T>(input.parameters.scale);
+    std::visit([&](auto const& attend) { attend(exec, input.q, input.k, input.v, output.out, scale); }, attend_);
+  }
+
+  [[nodiscard]] double rounding_steps() const {
+    return std::visit([](auto const& attend) { return attend.rounding_steps(); }, attend_);
+  }
+  [[nodiscard]] static std::string note() { return ""; }
+
+ private:
+  Attend<Exec, T> attend_;
+};
+
 /// Queries stay where they are, blocks of keys and values go round.
 template <ExecutionSpace Exec, class T>
 class Ring {
@@ -91,12 +131,11 @@ class Ring {
       : ranks_(part.ranks),
         keys_(part.input[1][0]),
         dim_(part.input[0][1]),
-        attend_larger_(attention_of(exec, input, keys_of(0))),
-        attend_smaller_(attention_of(exec, input, keys_of(ranks_.count() - 1))),
-        first_(first_pieces()),
-        merge_(exec, input.q.extent(0), dim_, first_.back(), input.parameters.team,
+        attend_(attention_of<Exec, T>(exec, input, keys_of(0), true)),
+        of_block_(std::visit([](auto const& attend) { return attend.pieces(); }, attend_)),
+        merge_(exec, input.q.extent(0), dim_, pieces(), input.parameters.team,
                std::string(distributed_label) + "::merge"),
-        pieces_(input.q.extent(0), dim_, first_.back(), distributed_label),
+        pieces_(input.q.extent(0), dim_, pieces(), distributed_label),
         keys_and_values_(exec, ranks_, keys_, dim_, distributed_label) {}
 
   void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& input,
@@ -106,55 +145,25 @@ class Ring {
       using Rows = Array<T const**, typename Exec::memory_space>;
       Rows const k(block[0], keys_of(rank), dim_);
       Rows const v(block[1], keys_of(rank), dim_);
-      std::visit(
-          [&](auto const& attend) {
-            attend(exec, input.q, k, v, pieces_, first_[static_cast<std::size_t>(rank)], scale);
-          },
-          attention_for(rank));
+      std::visit([&](auto const& attend) { attend(exec, input.q, k, v, pieces_, rank * of_block_, scale); }, attend_);
     });
     merge_.answer(exec, pieces_, output.out);
   }
 
   [[nodiscard]] double rounding_steps() const {
-    return std::visit([](auto const& attend) { return attend.rounding_steps(); }, attend_larger_) +
-           merge_.rounding_steps();
+    return std::visit([](auto const& attend) { return attend.rounding_steps(); }, attend_) + merge_.rounding_steps();
   }
-  [[nodiscard]] std::string note() const {
-    return ranks_.count() == 1 ? "" : "ring, " + std::to_string(first_.back()) + " pieces";
-  }
+  [[nodiscard]] std::string note() const { return "ring, " + std::to_string(pieces()) + " pieces"; }
 
  private:
-  using Attend = std::variant<kernels::KeyStreamAttention<Exec, T>, kernels::QueryTileAttention<Exec, T>>;
-
-  [[nodiscard]] static Attend attention_of(Exec const& exec, InputOn<Attention, Exec, T> const& input,
-                                           std::size_t keys) {
-    std::size_t const queries = input.q.extent(0);
-    std::size_t const dim = input.q.extent(1);
-    if (kernels::are_many_queries(exec, queries)) {
-      return kernels::QueryTileAttention<Exec, T>(exec, queries, keys, dim, input.parameters.team, distributed_label);
-    }
-    return kernels::KeyStreamAttention<Exec, T>(exec, queries, keys, dim, input.parameters.chunks,
-                                                input.parameters.team, distributed_label, true);
-  }
   [[nodiscard]] std::size_t keys_of(int rank) const { return ranks::block_of(keys_, ranks_.count(), rank).size(); }
-  [[nodiscard]] Attend const& attention_for(int rank) const {
-    return keys_of(rank) == keys_of(0) ? attend_larger_ : attend_smaller_;
-  }
-  // The first piece of each rank's keys, and how many pieces there are.
-  [[nodiscard]] std::vector<int> first_pieces() const {
-    std::vector<int> first{0};
-    for (int r = 0; r < ranks_.count(); ++r) {
-      first.push_back(first.back() + std::visit([](auto const& attend) { return attend.pieces(); }, attention_for(r)));
-    }
-    return first;
-  }
+  [[nodiscard]] int pieces() const { return ranks_.count() * of_block_; }
 
   ranks::Ranks const& ranks_;
   std::size_t keys_;  // of all ranks
   std::size_t dim_;
-  Attend attend_larger_;  // blocks of keys differ by one in length
-  Attend attend_smaller_;
-  std::vector<int> first_;
+  Attend<Exec, T> attend_;  // of the first rank's keys: none has more
+  int of_block_;            // pieces of a rank's keys, of which the last may be empty
   kernels::MergePieces<Exec, T> merge_;
   kernels::AttentionPieces<Exec, T> pieces_;
   ranks::Rotate<Exec, T, 2> keys_and_values_;
@@ -189,13 +198,12 @@ struct Distributed {
 
    private:
     using Merge = MergeOverRanks<Exec, T>;
-    using Way = std::variant<Merge, Ring<Exec, T>>;
+    using Way = std::variant<Alone<Exec, T>, Merge, Ring<Exec, T>>;
 
     [[nodiscard]] static Way chosen(Exec const& exec, InputOn<Attention, Exec, T> const& input,
                                     ranks::Part const& part) {
-      if (part.ranks.count() > 1 && part.input[0][0] < part.input[1][0]) {
-        return Way(std::in_place_type<Merge>, exec, input, part);
-      }
+      if (part.ranks.count() == 1) return Way(std::in_place_type<Alone<Exec, T>>, exec, input, part);
+      if (part.input[0][0] < part.input[1][0]) return Way(std::in_place_type<Merge>, exec, input, part);
       return Way(std::in_place_type<Ring<Exec, T>>, exec, input, part);
     }
 

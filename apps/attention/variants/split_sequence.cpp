@@ -1,6 +1,6 @@
 /// \file
-/// Few queries and long sequences: the keys are cut into pieces, as many as keep the machine busy, each piece is a task
-/// of its own, and a second launch puts the pieces of each query together. The kernel is
+/// Few queries and long sequences: the keys are cut into chunks, as many as keep the machine busy, each chunk is a task
+/// of its own, and a second launch puts together what they know of each query. The kernel is
 /// kernels/key_stream_attention.hpp.
 
 #include <type_traits>
@@ -15,7 +15,7 @@ namespace tessera::attention {
 struct SplitSequence {
   static constexpr VariantInfo info{.name = "split_sequence",
                                     .level = Level::device,
-                                    .summary = "pieces of the keys side by side, their results merged"};
+                                    .summary = "chunks of the keys side by side, their results merged"};
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
@@ -31,7 +31,9 @@ struct SplitSequence {
     }
 
     [[nodiscard]] double rounding_steps() const { return attend_.rounding_steps(); }
-    [[nodiscard]] std::string note() const { return std::to_string(attend_.pieces()) + " pieces"; }
+    [[nodiscard]] std::string note() const {
+      return std::to_string(attend_.pieces()) + (attend_.pieces() == 1 ? " chunk" : " chunks");
+    }
 
    private:
     kernels::KeyStreamAttention<Exec, T> attend_;

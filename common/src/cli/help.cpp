@@ -251,7 +251,7 @@ std::string help_text(Command const& command) {
       "  0  every row verified (a skipped row says why)\n"
       "  1  a row failed\n"
       "  2  a mistake in the command line, a file or the memory asked for; nothing ran\n"
-      "  130  interrupted; the report has the rows that were done\n";
+      "  128 + signal  interrupted (130: Ctrl-C, 143: SIGTERM); the report has the rows that were done\n";
   return text;
 }
 

@@ -713,10 +713,12 @@ int run_limits(std::vector<App> const& apps, std::vector<std::string> const& wor
           model::limit_of([&](std::size_t size) { return model_case(*app, DType::float32, size, {}); }, count, each,
                           machine->second, *link);
       if (!limit) break;
-      bool const few = limit->working_ranks < 0.9 * static_cast<double>(count);
+      std::size_t const working = limit->working_ranks;
+      bool const few = 10 * working < 9 * count;
       if (line.empty()) line = "| " + limit->app + " | " + std::string(limit->by) + " |";
       line += " " + percent(limit->weak_efficiency) + " | " +
-              (few ? "rows: " + format_number(limit->working_ranks) + " ranks work" : std::string(limit->bound)) +
+              (few ? "rows: " + std::to_string(working) + (working == 1 ? " rank works" : " ranks work")
+                   : std::string(limit->bound)) +
               " | " + size_or(*limit) + " |";
     }
     if (!line.empty()) std::cout << line << "\n";

@@ -136,7 +136,8 @@ std::string suite_help() {
          "  tessera run all --help              the options common to all mini-apps\n"
          "\n"
          "exit codes\n"
-         "  0  every row verified, 1  a row failed, 2  a mistake and nothing ran, 130  interrupted\n";
+         "  0  every row verified, 1  a row failed, 2  a mistake and nothing ran,\n"
+         "  128 + signal  interrupted (130: Ctrl-C, 143: SIGTERM)\n";
 }
 
 std::string suite_list(std::vector<App> const& apps) {

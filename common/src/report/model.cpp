@@ -344,8 +344,8 @@ std::optional<Limit> limit_of(std::function<ModelCase(std::size_t)> const& case_
   ModelCase const c = case_of(each * ranks);
   std::optional<Talk> const talk = talk_of(c, ranks);
   if (!weak || !talk) return std::nullopt;
-  Limit limit{c.app,        talk->by, ranks, *weak,
-              many.bound(), 0,        true,  std::round(std::min(static_cast<double>(ranks), 1 / talk->share))};
+  double const working = std::round(std::min(static_cast<double>(ranks), 1 / talk->share));
+  Limit limit{c.app, talk->by, ranks, *weak, many.bound(), 0, true, static_cast<std::size_t>(working)};
   constexpr std::size_t most_each = std::size_t{1} << 36;
   for (std::size_t of_rank = most_each; of_rank > 0; of_rank /= 2) {
     Predicted ignored;

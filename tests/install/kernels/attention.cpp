@@ -75,13 +75,14 @@ int check(Exec const& exec) {
         exec.fence();
         wrong += compare("KeyStreamAttention", q, k, v, scale, out);
         if (keys == 0) continue;
-        // A third of the keys by one kernel, the others by the other; both as pieces, then all as one, then the answer.
+        // A third of the keys by one kernel, the others by the other, both made for all keys; both as pieces, then all as one,
+        // then the answer.
         int const some = keys / 3;
         auto const part = [&](Matrix const& all, int begin, int end) {
           return Kokkos::View<double const**, Kokkos::LayoutRight, Exec>(all.data() + begin * dim, end - begin, dim);
         };
-        KeyStreamAttention<Exec, double> const stream(exec, queries, some, dim, 3, 0, "own", true);
-        QueryTileAttention<Exec, double> const tiles(exec, queries, keys - some, dim);
+        KeyStreamAttention<Exec, double> const stream(exec, queries, keys, dim, 3, 0, "own", true);
+        QueryTileAttention<Exec, double> const tiles(exec, queries, keys, dim);
         int const count = stream.pieces() + tiles.pieces();
         AttentionPieces<Exec, double> const pieces(queries, dim, count, "pieces");
         AttentionPieces<Exec, double> const one(queries, dim, 1, "one");
@@ -108,5 +109,11 @@ int check(Exec const& exec) {
   wrong += accepts("a part of a wider matrix", [&] { attention(exec, part, four, four, four); });
   wrong += accepts("keys without values", [&] { attention(exec, four, filled("k", 5, 4, 0), four, four); });
   wrong += accepts("a result of another shape", [&] { attention(exec, four, four, four, wide); });
+  Matrix const five = filled("five", 5, 4, 0);
+  KeyStreamAttention<Exec, double> const stream(exec, 4, 4, 4, 1, 0, "own", true);
+  QueryTileAttention<Exec, double> const tiles(exec, 4, 4, 4);
+  AttentionPieces<Exec, double> const pieces(4, 4, 1, "pieces");
+  wrong += accepts("a piece of too many keys", [&] { stream(exec, four, five, five, pieces, 0, 1); });
+  wrong += accepts("a piece of too many keys, by tiles", [&] { tiles(exec, four, five, five, pieces, 0, 1); });
   return wrong;
 }

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// What is known of a query's answer after some of the keys: the largest score, the sum of weights relative to it, and
-/// the sum of weighted values; and how pieces of the keys are put together.
+/// the sum of weighted values; and how such pieces are put together.
 ///
 /// With m the largest score, total = sum e^(s_j - m), sums[c] = sum e^(s_j - m) v_jc: the answer is sums / total. To
 /// bring a piece to a larger maximum M, both are multiplied by e^(m - M). A piece without keys, or of scores of
@@ -41,8 +41,8 @@ template <class T>
   return score == collective::minus_infinity<T>() ? T(0) : collective::exp_nonpositive(score - largest);
 }
 
-/// Queries, keys and values in C order, and how many keys a piece has. `chunks` pieces of `chunk` keys, the last of
-/// which may be short.
+/// Queries, keys and values in C order, and the chunks of the keys: `chunks` of `chunk` keys, the last of which may be
+/// short. Of each chunk there is a piece of every query.
 template <class T>
 struct AttentionTask {
   T const* q;
@@ -76,7 +76,7 @@ struct AttentionTask {
   }
 };
 
-/// All keys in one piece. `dim` is clamped to 257: what is above 256 is refused by those who count with it.
+/// All keys in one chunk. `dim` is clamped to 257: what is above 256 is refused by those who count with it.
 template <class T>
 [[nodiscard]] AttentionTask<T> attention_task(std::size_t queries, std::size_t keys, std::size_t dim) {
   AttentionTask<T> task{};
@@ -85,6 +85,13 @@ template <class T>
   task.dim = static_cast<int>(std::min<std::size_t>(dim, 257));
   task.chunk = keys;
   task.chunks = 1;
+  return task;
+}
+
+/// The same task with `keys` keys, at most as many as it was made for: with_arrays refuses more.
+template <class T>
+[[nodiscard]] AttentionTask<T> of_keys(AttentionTask<T> task, std::size_t keys) {
+  task.keys = std::min(task.keys, keys);
   return task;
 }
 

@@ -12,8 +12,8 @@
 ///
 /// Traffic: k and v once for every `queries` queries.
 ///
-/// Where the machine has more teams than there are queries, the keys are cut into pieces, and a second launch puts the
-/// pieces of each query together (attention_pieces.hpp). Same bits on every run.
+/// Where the machine has more teams than there are queries, the keys are cut into chunks, and a second launch puts the
+/// pieces of each query, one a chunk, together (attention_pieces.hpp). Same bits on every run.
 ///
 /// Example, one query, two keys with scores 0 and ln 3: out = (v_0 + 3 v_1) / 4.
 ///
@@ -65,7 +65,7 @@ struct KeyStreamTuning {
 
 namespace detail {
 
-/// The kernel of one team: some queries and one piece of the keys.
+/// The kernel of one team: some queries and one chunk of the keys.
 ///
 /// \tparam Share lanes that hold a row between them, a power of two
 /// \tparam Columns of a row that one of them holds: together at least the row
@@ -452,7 +452,7 @@ struct KeyStream {
 
 /// out = softmax(scale * q k^T) v, for few queries.
 ///
-/// Constructed once: chooses the pieces, and allocates their results where there are several. Calls only enqueue; those of
+/// Constructed once: chooses the chunks of the keys, and allocates their pieces where there are several. Calls only enqueue; those of
 /// one object must not run at the same time, since they share that memory.
 template <ExecutionSpace Exec, class T, class Tuning = KeyStreamTuning<Exec, T>>
 class KeyStreamAttention {
@@ -461,17 +461,17 @@ class KeyStreamAttention {
  public:
   static constexpr std::size_t most_columns = 256;  ///< of a row
 
-  /// \param queries, dim of q [queries, dim]; \param keys of k and v [keys, dim]
-  /// \param pieces of the keys; 0: choose. \param team threads of a team; 0: choose
+  /// \param queries, dim of q [queries, dim]; \param keys of k and v [keys, dim], the most of any call that makes pieces
+  /// \param chunks of the keys; 0: choose. \param team threads of a team; 0: choose
   /// \param label what Kokkos' tools call it. \param only_pieces no answer will be asked for
   ///
   /// Throws Skip if the space cannot give so many threads, or their scratch, and for more than most_columns.
-  KeyStreamAttention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t dim, std::int64_t pieces = 0,
+  KeyStreamAttention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t dim, std::int64_t chunks = 0,
                      std::int64_t team = 0, std::string const& label = "tessera::attention", bool only_pieces = false)
       : label_(label), queries_(queries), task_(detail::attention_task<T>(queries, keys, dim)), team_(team) {
     task_.keeps_pieces = only_pieces;
     if (dim > most_columns) throw Skip("d = " + std::to_string(dim) + " (lanes hold at most 256 columns)");
-    choose(1, [&]<class Kernel>() { choose_pieces<Kernel>(exec, pieces); });
+    choose(1, [&]<class Kernel>() { choose_chunks<Kernel>(exec, chunks); });
     if (task_.chunks == 1 || only_pieces) return;
     std::size_t const rows = task_.queries * task_.chunks;
     auto const numbers = [&](char const* name, std::size_t n) {
@@ -500,12 +500,13 @@ class KeyStreamAttention {
   }
 
   /// Enqueues the pieces of an answer, without their merging: they become those of `pieces` from `first` on, pieces() of
-  /// them. `q` [queries, dim], `k`, `v` [keys, dim], as above.
+  /// them. `q` [queries, dim], `k`, `v` [n, dim], as above, n at most `keys`: pieces of chunks past n are of no keys.
   template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V>
   void operator()(Exec const& exec, Q const& q, K const& k, V const& v, AttentionPieces<Exec, T> const& pieces,
                   int first, T scale) const {
-    if (task_.keys == 0) return pieces.clear(exec, first, task_.chunks);
-    auto const task = pieces.as_pieces_of(detail::with_arrays(task_, queries_, q, k, v, scale), first);
+    if (k.extent(0) == 0) return pieces.clear(exec, first, task_.chunks);
+    auto const task =
+        pieces.as_pieces_of(detail::with_arrays(detail::of_keys(task_, k.extent(0)), queries_, q, k, v, scale), first);
     choose(detail::is_aligned(task) ? collective::pack_width<T> : 1,
            [&]<class Kernel>() { Kernel{task}.enqueue(label_ + "::attend", exec, threads_); });
   }
@@ -518,7 +519,7 @@ class KeyStreamAttention {
   using Numbers = Kokkos::View<T*, typename Exec::memory_space>;
 
   template <class Kernel>
-  void choose_pieces(Exec const& exec, std::int64_t pieces) {
+  void choose_chunks(Exec const& exec, std::int64_t chunks) {
     int const most = Kernel::most_threads();
     int const threads = team_size(exec, team_, Kernel::vector_length);
     if (team_ > most) {
@@ -532,8 +533,8 @@ class KeyStreamAttention {
     std::size_t const blocks = task_.queries == 1 ? 16 : 32;
     std::size_t const teams =
         std::max<std::size_t>(1, teams_that_fill(exec, threads_ * Kernel::vector_length) / Tuning::of_teams);
-    std::size_t const wanted = pieces > 0
-                                   ? static_cast<std::size_t>(pieces)
+    std::size_t const wanted = chunks > 0
+                                   ? static_cast<std::size_t>(chunks)
                                    : std::min<std::size_t>(tiles_of(teams, std::max(1, kernel.query_groups())),
                                                            tiles_of(task_.keys, blocks * Kernel::block * threads_));
     std::size_t const most_pieces = Merge::most_pieces;

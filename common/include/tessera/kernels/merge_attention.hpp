@@ -34,7 +34,7 @@ class MergePieces {
   MergePieces(Exec const& exec, std::size_t queries, std::size_t dim, int count, std::int64_t team = 0,
               std::string const& label = "tessera::attention::merge")
       : label_(label), queries_(queries), team_(team), task_(detail::attention_task<T>(queries, 0, dim)) {
-    if (count > most_pieces) throw Skip(std::to_string(count) + " pieces of the keys (scratch has room for 2048)");
+    if (count > most_pieces) throw Skip(std::to_string(count) + " pieces of a query (scratch has room for 2048)");
     task_.chunks = count;
     task_.keeps_pieces = true;
     steps_ = Kernel(exec, task_, team_).rounding_steps();

@@ -55,7 +55,7 @@ struct QueryTileTuning {
 
 namespace detail {
 
-/// The kernel of one team: `rows` queries a thread, and one piece of the keys.
+/// The kernel of one team: `rows` queries a thread, and one chunk of the keys.
 ///
 /// \tparam Dim columns of a row as the tiles have them, 64, 128 or 256, at least the problem's
 template <ExecutionSpace Exec, class T, class Tuning, int Dim>
@@ -338,7 +338,7 @@ class QueryTileAttention {
  public:
   static constexpr std::size_t most_columns = 256;  ///< of a row
 
-  /// \param queries, dim of q [queries, dim]; \param keys of k and v [keys, dim]
+  /// \param queries, dim of q [queries, dim]; \param keys of k and v [keys, dim], the most of any call that makes a piece
   /// \param team threads of a team; 0: choose. \param label what Kokkos' tools call it
   ///
   /// Throws Skip if the space cannot give so many threads, and for more than most_columns.
@@ -365,13 +365,14 @@ class QueryTileAttention {
     choose([&]<class Kernel>() { Kernel{task, detail::is_aligned(task)}.enqueue(label_, exec, threads_); });
   }
 
-  /// Enqueues the only piece of an answer: it becomes piece `first` of `pieces`. `q` [queries, dim], `k`, `v` [keys, dim],
-  /// as above.
+  /// Enqueues the only piece of an answer: it becomes piece `first` of `pieces`. `q` [queries, dim], `k`, `v` [n, dim], as
+  /// above, n at most `keys`.
   template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V>
   void operator()(Exec const& exec, Q const& q, K const& k, V const& v, AttentionPieces<Exec, T> const& pieces,
                   int first, T scale) const {
-    if (task_.keys == 0) return pieces.clear(exec, first, 1);
-    auto const task = pieces.as_pieces_of(detail::with_arrays(task_, queries_, q, k, v, scale), first);
+    if (k.extent(0) == 0) return pieces.clear(exec, first, 1);
+    auto const task =
+        pieces.as_pieces_of(detail::with_arrays(detail::of_keys(task_, k.extent(0)), queries_, q, k, v, scale), first);
     choose([&]<class Kernel>() { Kernel{task, detail::is_aligned(task)}.enqueue(label_, exec, threads_); });
   }
   [[nodiscard]] int pieces() const { return 1; }

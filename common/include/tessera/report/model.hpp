@@ -93,11 +93,11 @@ struct Limit {
   std::string app;
   std::string_view by;
   std::size_t ranks = 0;
-  double weak_efficiency = 0;  ///< at `each` elements a rank
-  std::string_view bound;      ///< what takes the time there
-  std::size_t least_each = 0;  ///< elements a rank, a power of 2, from which on the efficiency is at least a half
-  bool never = false;          ///< it is less than that at any size
-  double working_ranks = 0;    ///< that have anything to do at `each`
+  double weak_efficiency = 0;     ///< at `each` elements a rank
+  std::string_view bound;         ///< what takes the time there
+  std::size_t least_each = 0;     ///< elements a rank, a power of 2, from which on the efficiency is at least a half
+  bool never = false;             ///< it is less than that at any size
+  std::size_t working_ranks = 0;  ///< that have anything to do at `each`
 };
 
 /// Efficiency is the time of the same work on one rank, with as much memory as it takes, over `ranks` times that on `ranks`.
