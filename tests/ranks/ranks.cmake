@@ -45,9 +45,9 @@ tessera_add_ranks_test(mistake 3 COMMAND $<TARGET_FILE:dot> --sice 10)
 set_tests_properties(mistake_on_3 PROPERTIES PASS_REGULAR_EXPRESSION "unknown option"
   FAIL_REGULAR_EXPRESSION "unknown option.*unknown option")
 # One file of all ranks.
-add_test(NAME output_on_1_3_7 COMMAND ${CMAKE_COMMAND} "-DLAUNCHER=${launcher}" -DNUMPROC_FLAG=${MPIEXEC_NUMPROC_FLAG}
+add_test(NAME output_on_1_to_7 COMMAND ${CMAKE_COMMAND} "-DLAUNCHER=${launcher}" -DNUMPROC_FLAG=${MPIEXEC_NUMPROC_FLAG}
   -DTESSERA=$<TARGET_FILE:tessera> -DDIRECTORY=${CMAKE_CURRENT_BINARY_DIR}/output_on_ranks -P ${CMAKE_CURRENT_SOURCE_DIR}/ranks/output.cmake)
-set_tests_properties(output_on_1_3_7 PROPERTIES PROCESSORS 7 TIMEOUT 300 LABELS ranks
+set_tests_properties(output_on_1_to_7 PROPERTIES PROCESSORS 7 TIMEOUT 900 LABELS ranks
   ENVIRONMENT "OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1")
 
 # Against a row of one rank.
