@@ -108,6 +108,18 @@ else()
   endforeach()
 endif()
 
+# --- MPI ------------------------------------------------------------------------------------------------------------
+if(TESSERA_ENABLE_MPI)
+  find_package(MPI QUIET COMPONENTS CXX)
+  if(NOT MPI_CXX_FOUND)
+    message(FATAL_ERROR "MPI was not found (TESSERA_ENABLE_MPI is ON); load or install an MPI, or configure with "
+                        "TESSERA_ENABLE_MPI=OFF")
+  endif()
+  tessera_took(MPI "${MPI_CXX_VERSION} (installed)")
+else()
+  tessera_took(MPI "off (TESSERA_ENABLE_MPI is OFF)")
+endif()
+
 # --- HDF5 -----------------------------------------------------------------------------------------------------------
 if(NOT TESSERA_DEPS_SOURCE STREQUAL "release")
   set(HDF5_PREFER_PARALLEL ${TESSERA_ENABLE_MPI})
@@ -117,6 +129,10 @@ if(TARGET tessera_hdf5)
   set(text "installed")
   if(HDF5_IS_PARALLEL)
     string(APPEND text ", parallel")
+  endif()
+  if(TESSERA_ENABLE_MPI)
+    include(${CMAKE_CURRENT_LIST_DIR}/TesseraOneMPI.cmake)
+    tessera_check_one_mpi()
   endif()
   tessera_took(HDF5 "${HDF5_VERSION} (${text})")
 else()
@@ -179,18 +195,6 @@ if(TESSERA_BUILD_TESTS)
   endif()
 else()
   tessera_took(GoogleTest "off (TESSERA_BUILD_TESTS is OFF)")
-endif()
-
-# --- MPI ------------------------------------------------------------------------------------------------------------
-if(TESSERA_ENABLE_MPI)
-  find_package(MPI QUIET COMPONENTS CXX)
-  if(NOT MPI_CXX_FOUND)
-    message(FATAL_ERROR "MPI was not found (TESSERA_ENABLE_MPI is ON); load or install an MPI, or configure with "
-                        "TESSERA_ENABLE_MPI=OFF")
-  endif()
-  tessera_took(MPI "${MPI_CXX_VERSION} (installed)")
-else()
-  tessera_took(MPI "off (TESSERA_ENABLE_MPI is OFF)")
 endif()
 
 # --- NCCL or RCCL: from GPU to GPU, beside MPI ---------------------------------------------------------------------------

@@ -2,10 +2,21 @@
 # (and CMake's module stumbles over static ones among them), else CMake's module finds it. Used by the build and by the
 # installed package.
 #
-# Sets HDF5_FOUND and HDF5_VERSION. HDF5's package and CMake's module need C as a language.
+# Sets HDF5_FOUND, HDF5_VERSION and, of a parallel HDF5, HDF5_IS_PARALLEL. HDF5's package and CMake's module need C as a language.
 
 enable_language(C)
 if(NOT TARGET tessera_hdf5)
+  # Debian has one for each MPI beside the serial one, and CMake takes any of them.
+  if(HDF5_PREFER_PARALLEL AND NOT hdf5_DIR)
+    set(flavour "")
+    if(MPI_CXX_LIBRARIES MATCHES "mpich")
+      set(flavour mpich)
+    elseif(MPI_CXX_LIBRARIES MATCHES "open_?mpi")
+      set(flavour openmpi)
+    endif()
+    find_package(hdf5 CONFIG QUIET NO_DEFAULT_PATH
+                 PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/cmake/hdf5_${flavour})
+  endif()
   find_package(hdf5 CONFIG QUIET)
   set(tessera_hdf5_targets hdf5::hdf5-shared hdf5-shared hdf5::hdf5-static hdf5-static)
   foreach(target IN LISTS tessera_hdf5_targets)
@@ -18,6 +29,11 @@ if(NOT TARGET tessera_hdf5)
       endif()
       set(HDF5_FOUND TRUE)
       set(HDF5_VERSION ${hdf5_VERSION})
+      foreach(package HDF5 hdf5)
+        if(${package}_PROVIDES_PARALLEL OR ${package}_ENABLE_PARALLEL)
+          set(HDF5_IS_PARALLEL TRUE)
+        endif()
+      endforeach()
     endif()
   endforeach()
 endif()

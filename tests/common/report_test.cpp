@@ -349,7 +349,9 @@ TEST_F(OneRank, has_the_row_of_the_same_case_and_variant) {
   EXPECT_FALSE(find(1024, "distributed", "serial"));
 
   Baseline const baseline(path("one.json"), "0.2.0");
-  auto const found = [&](CaseReport const& of) { return baseline.find({of, 1024, "distributed", "openmp"}).has_value(); };
+  auto const found = [&](CaseReport const& of) {
+    return baseline.find({of, 1024, "distributed", "openmp"}).has_value();
+  };
   CaseReport of = a_case();
   EXPECT_TRUE(found(of));
   of.seed = 43;
@@ -413,8 +415,10 @@ TEST_F(OneRank, is_in_the_table_and_the_report) {
   std::ostringstream out;
   Table table(out);
   table.add_row(row);
-  EXPECT_TRUE(has(out.str(), "    efficiency 93.1%: weak scaling, one rank takes 12.3 ms (distributed, size 1024 (2^10))\n"));
-  EXPECT_EQ(scaling_text({0.5, false, "plain", {}, 2}), "efficiency 50.0%: strong scaling, one rank takes 2.00 s (plain)");
+  EXPECT_TRUE(
+      has(out.str(), "    efficiency 93.1%: weak scaling, one rank takes 12.3 ms (distributed, size 1024 (2^10))\n"));
+  EXPECT_EQ(scaling_text({0.5, false, "plain", {}, 2}),
+            "efficiency 50.0%: strong scaling, one rank takes 2.00 s (plain)");
 
   Report report;
   report.add_row(row);
@@ -440,7 +444,8 @@ TEST_F(OneRank, is_refused_where_it_is_something_else) {
     std::ofstream(path("changed.json")) << document;
     return refusal("changed.json");
   };
-  EXPECT_TRUE(has(changed([](json& all) { all["schema"] = "tessera-report/2"; }), "its schema is not tessera-report/1"));
+  EXPECT_TRUE(
+      has(changed([](json& all) { all["schema"] = "tessera-report/2"; }), "its schema is not tessera-report/1"));
   EXPECT_TRUE(has(changed([](json& all) { all["system"]["ranks"] = "4"; }), "(its run was on 4 ranks)"));
   EXPECT_TRUE(has(changed([](json& all) { all["rows"].clear(); }), "(it has no verified row)"));
   EXPECT_TRUE(has(changed([](json& all) { all["rows"][0].erase("variant"); }), "it is not whole"));

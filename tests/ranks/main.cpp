@@ -5,8 +5,10 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <cstdlib>
 #include <iostream>
 #include <mutex>
@@ -29,8 +31,9 @@ class Failures final : public ::testing::EmptyTestEventListener {
 class Patience final : public ::testing::EmptyTestEventListener {
  public:
   Patience() : rank_(tessera::ranks::world().rank()) {
-    // Sanitizers and full machines need more.
-    if (char const* const text = std::getenv("TESSERA_TEST_PATIENCE")) seconds_ = std::chrono::seconds(std::atoi(text));
+    if (char const* const text = std::getenv("TESSERA_TEST_PATIENCE")) {
+      seconds_ = most_ = std::chrono::seconds(std::atoi(text));
+    }
     looks_ = std::thread([this] { look(); });
   }
   ~Patience() override {
@@ -56,14 +59,29 @@ class Patience final : public ::testing::EmptyTestEventListener {
     }
     changed_.notify_all();
   }
+  // Of a machine with other work a test gets a part, and takes as much longer: as the load is above the processors. A test that
+  // hangs is still ended before ctest's time is over, and then it is named.
+  [[nodiscard]] std::chrono::seconds patience() const {
+    double load = 0;
+    double const processors = std::max(1U, std::thread::hardware_concurrency());
+    if (::getloadavg(&load, 1) != 1) return seconds_;
+    auto const scaled = static_cast<double>(seconds_.count()) * std::max(1.0, load / processors);
+    return std::min(most_, std::chrono::seconds(static_cast<std::int64_t>(scaled)));
+  }
   void look() {
     std::unique_lock lock(mutex_);
+    auto begin = std::chrono::steady_clock::now();
     while (!over_) {
       auto const here = number_;
-      bool const has_changed = changed_.wait_for(lock, seconds_, [&] { return over_ || number_ != here; });
-      if (has_changed || test_.empty()) continue;
+      bool const has_changed = changed_.wait_until(lock, begin + seconds_, [&] { return over_ || number_ != here; }) ||
+                               changed_.wait_until(lock, begin + patience(), [&] { return over_ || number_ != here; });
+      if (has_changed || test_.empty()) {
+        begin = std::chrono::steady_clock::now();
+        continue;
+      }
+      auto const taken = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
       // In one piece, since several ranks may say it.
-      std::cerr << "rank " + std::to_string(rank_) + ": " + test_ + " has taken " + std::to_string(seconds_.count()) +
+      std::cerr << "rank " + std::to_string(rank_) + ": " + test_ + " has taken " + std::to_string(taken.count()) +
                        " s (does a rank leave out its share of a collective?)\n"
                 << std::flush;
       std::this_thread::sleep_for(std::chrono::seconds(1));  // the others say it, too
@@ -73,6 +91,7 @@ class Patience final : public ::testing::EmptyTestEventListener {
 
   int rank_;
   std::chrono::seconds seconds_{60};
+  std::chrono::seconds most_{240};
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string test_;

@@ -26,6 +26,20 @@ foreach(case "prefix_sum --size 100003" "prefix_sum --size 5" "prefix_sum --size
 endforeach()
 run(3 histogram --input ${DIRECTORY}/7.h5)
 
+# Files too large to be kept in memory: read part by part, of blocks and of a grid, and the same again.
+foreach(case "prefix_sum --size 700001" "matmul --size 700001" "transpose --size 700001")
+  separate_arguments(words UNIX_COMMAND "${case}")
+  list(GET words 0 app)
+  run(1 ${words} --output ${DIRECTORY}/whole.h5)
+  foreach(ranks 2 3 4 7)
+    run(${ranks} ${app} --input ${DIRECTORY}/whole.h5 --output ${DIRECTORY}/${ranks}.h5)
+    execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${DIRECTORY}/2.h5 ${DIRECTORY}/${ranks}.h5 RESULT_VARIABLE differs)
+    if(differs)
+      message(FATAL_ERROR "${case}, read and written: the file of ${ranks} ranks is not that of two")
+    endif()
+  endforeach()
+endforeach()
+
 file(GLOB left LIST_DIRECTORIES false ${DIRECTORY}/*.partial* ${DIRECTORY}/*.lock)
 if(left)
   message(FATAL_ERROR "left behind: ${left}")

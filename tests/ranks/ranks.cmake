@@ -56,9 +56,9 @@ set_tests_properties(study_of_1_2 PROPERTIES PROCESSORS 2 TIMEOUT 300 LABELS ran
   PASS_REGULAR_EXPRESSION "steps=2 done=[0-2] before=[0-2] failed=0 rows_failed=0"
   ENVIRONMENT "OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1")
 # One file of all ranks.
-add_test(NAME output_on_1_3_7 COMMAND ${CMAKE_COMMAND} "-DLAUNCHER=${launcher}" -DNUMPROC_FLAG=${MPIEXEC_NUMPROC_FLAG}
+add_test(NAME output_on_1_to_7 COMMAND ${CMAKE_COMMAND} "-DLAUNCHER=${launcher}" -DNUMPROC_FLAG=${MPIEXEC_NUMPROC_FLAG}
   -DTESSERA=$<TARGET_FILE:tessera> -DDIRECTORY=${CMAKE_CURRENT_BINARY_DIR}/output_on_ranks -P ${CMAKE_CURRENT_SOURCE_DIR}/ranks/output.cmake)
-set_tests_properties(output_on_1_3_7 PROPERTIES PROCESSORS 7 TIMEOUT 300 LABELS ranks
+set_tests_properties(output_on_1_to_7 PROPERTIES PROCESSORS 7 TIMEOUT 900 LABELS ranks
   ENVIRONMENT "OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1")
 
 # Against a row of one rank.

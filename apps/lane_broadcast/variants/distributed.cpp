@@ -154,9 +154,8 @@ class Distributed::Plan {
   [[nodiscard]] double rounding_steps() const { return std::array{3, 0, 4}[static_cast<std::size_t>(op_)]; }
 
  private:
-  using Segments =
-      ranks::SegmentPlanOnRanks<LaneBroadcast, Distributed, Exec, T, OnSegments<Exec, BasicRule<T>>,
-                                OnSegments<Exec, ConditionalRule<T>>, OnSegments<Exec, ShuffleRule<T>>>;
+  using Segments = ranks::SegmentPlanOnRanks<LaneBroadcast, Distributed, Exec, T, OnSegments<Exec, BasicRule<T>>,
+                                             OnSegments<Exec, ConditionalRule<T>>, OnSegments<Exec, ShuffleRule<T>>>;
   using Basic = OneSegmentOnRanks<Exec, T, BasicRule<T>>;
   using Conditional = OneSegmentOnRanks<Exec, T, ConditionalRule<T>>;
   using Shuffle = OneSegmentOnRanks<Exec, T, ShuffleRule<T>>;

@@ -111,9 +111,10 @@ std::vector<OptionEntry> option_table(Command const& command) {
   table.push_back({measure, "--machine", "FILE", "take the machine's roofs from this file instead of measuring them"});
   table.push_back({measure, "--roof", "PEAK,BANDWIDTH",
                    "or take these numbers, operations and bytes a second: --roof 19.5e12,1555e9"});
-  table.push_back({measure, "--baseline", "FILE",
-                   "on several ranks: the efficiency of each row against one rank, whose report (--json) this is; of the "
-                   "same variant, or of the fastest"});
+  table.push_back(
+      {measure, "--baseline", "FILE",
+       "on several ranks: the efficiency of each row against one rank, whose report (--json) this is; of the "
+       "same variant, or of the fastest"});
   table.push_back({results, "--save-machine", "FILE", "write the roofs that this run measured, for --machine"});
   table.push_back({results, "--strict", "", "exit with 1 also if a row is weak: its check could not see a lost tile"});
   table.push_back(

@@ -406,7 +406,8 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
     }
   }
   refuse_both(given, "--input", "--inputs", "both say what to read");
-  for (std::string const name : {"--input", "--inputs", "--output", "--json", "--log", "--machine", "--save-machine", "--baseline"}) {
+  for (std::string const name :
+       {"--input", "--inputs", "--output", "--json", "--log", "--machine", "--save-machine", "--baseline"}) {
     if (given.contains(name) && std::ranges::count(given.at(name), std::string{}) > 0) {
       bad_value(name, "", "an empty path", "write a path");
     }

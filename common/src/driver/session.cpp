@@ -51,7 +51,7 @@ std::unique_ptr<Case> build(PlannedCase const& planned, Options const& options) 
     if (planned.path.empty()) {
       return app.generate_data(planned.dtype, planned.size, options.seed, planned.data, planned.parameters);
     }
-    planned.file->reopen();
+    ranks::together(ranks::world(), [&] { planned.file->reopen(); });
     return app.read(planned.dtype, *planned.file, planned.parameters);
   } catch (UserError const&) {
     throw;
@@ -266,6 +266,7 @@ class Session {
       report_.system["nodes"] = std::to_string(std::llround(ranks_.sum(ranks_.rank_on_node() == 0 ? 1 : 0)));
       report_.system["mpi"] = ranks_.library();
       report_.system["transport"] = name_of(ranks::transport(true));
+      report_.system["hdf5_access"] = hdf5::is_parallel() ? "collective" : "independent";
     }
     struct utsname machine{};
     if (::uname(&machine) == 0) {
@@ -343,7 +344,8 @@ class Session {
       }
     }
     if (!found && !missing.empty()) {
-      throw UserError("cannot use --baseline " + options_.baseline + " (it has no row like those of this run: " + missing +
+      throw UserError("cannot use --baseline " + options_.baseline +
+                      " (it has no row like those of this run: " + missing +
                       (plan_.cases.size() > 1 ? ", and others" : "") + "); write one on one rank with --json FILE");
     }
     for (std::string const& text : baseline_->differences(build)) warn(text);
@@ -379,7 +381,8 @@ class Session {
       warn_once("no efficiency of " + what + ": --baseline " + options_.baseline + " has no such row");
       return;
     }
-    if (std::string const text = baseline_->difference(row.space, device_name(row.space)); !text.empty()) warn_once(text);
+    if (std::string const text = baseline_->difference(row.space, device_name(row.space)); !text.empty())
+      warn_once(text);
     bool const weak = options_.sizes_per_rank && report.size.has_value();
     row.ranks.scaling = Scaling{efficiency_of(row, *one), weak, one->variant, size_of_one_rank(report), one->seconds};
   }

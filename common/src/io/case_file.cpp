@@ -370,6 +370,80 @@ void CaseFile::read_rows(FieldSpec const& field, std::size_t begin, std::size_t 
   });
 }
 
+namespace {
+
+// Boxes of a transfer of one rank's part, and how many there are on the rank that has the most: all take part in each.
+struct Rounds {
+  struct Piece {
+    hdf5::Box box;
+    std::size_t bytes_before;
+  };
+  Rounds(ranks::Ranks const& ranks, DType dtype, Shape const& offset, Shape const& shape) {
+    std::size_t bytes = 0;
+    hdf5::for_each_slab(shape, size_of(dtype), hdf5::Dataset::default_slab_bytes, [&](Shape at, Shape const& extents) {
+      for (std::size_t d = 0; d < at.size(); ++d) at[d] += offset[d];
+      pieces.push_back({{at, extents}, bytes});
+      bytes += count_of(extents) * size_of(dtype);
+    });
+    finish(ranks);
+  }
+  // Nothing is this rank's.
+  explicit Rounds(ranks::Ranks const& ranks) { finish(ranks); }
+
+  // Calls transfer(box, bytes before it) in each round; returns the first failure, after all rounds: the others go on.
+  template <class Transfer>
+  [[nodiscard]] std::string each(Transfer const& transfer) const {
+    std::string fault;
+    for (std::size_t k = 0; k < count; ++k) {
+      try {
+        if (k < pieces.size()) {
+          transfer(std::optional(pieces[k].box), pieces[k].bytes_before);
+        } else {
+          transfer(std::optional<hdf5::Box>(), 0);
+        }
+      } catch (hdf5::Error const& error) {
+        if (fault.empty()) fault = error.what();
+      }
+    }
+    return fault;
+  }
+
+  std::vector<Piece> pieces;
+  std::size_t count = 0;
+
+ private:
+  void finish(ranks::Ranks const& ranks) {
+    count = static_cast<std::size_t>(ranks.max(static_cast<double>(pieces.size())));
+  }
+};
+
+}  // namespace
+
+bool CaseFile::read_together(FieldSpec const& field, Shape const& offset, Shape const& count, void* destination) const {
+  if (!hdf5::is_parallel() || kept_) return false;
+  ranks::Ranks const& ranks = ranks::world();
+  std::string const name = "/input/" + field.name;
+  auto const step = [&](auto const& body) { ranks::together(ranks, [&] { reading(path_, name, body); }); };
+  bool is_vector_here = false;
+  step([&] {
+    is_vector_here = is_vector(field);
+    (void)open_field(path_, "/input", input_, field);  // says what is wrong with it
+  });
+  if (is_vector_here) return false;
+  hdf5::File file;
+  std::optional<hdf5::Dataset> dataset;
+  step([&] { file = hdf5::File(path_, hdf5::File::Mode::read, ranks.communicator()); });
+  step([&] { dataset = file.root().open_group("input").open_dataset(field.name); });
+  Rounds const rounds(ranks, field.dtype, offset, count);
+  std::string const fault = rounds.each([&](std::optional<hdf5::Box> const& box, std::size_t before) {
+    (void)dataset->read_together(static_cast<std::byte*>(destination) + before, field.dtype, box);
+  });
+  step([&] {
+    if (!fault.empty()) throw hdf5::Error(fault);
+  });
+  return true;
+}
+
 bool CaseFile::is_vector(FieldSpec const& field) const {
   return reading(path_, "/input/" + field.name,
                  [&] { return field.vector_as_row && open_field(path_, "/input", input_, field).shape().size() == 1; });
@@ -510,10 +584,14 @@ void OutputFile::add(std::string const& group, std::vector<HostField> const& fie
   ranks::together(ranks_, [&] {
     if (ranks_.first()) make(group, fields, places, parameters);
   });
-  for (int rank = 0; rank < ranks_.count(); ++rank) {
-    ranks::together(ranks_, [&] {
-      if (ranks_.rank() == rank) write_parts(group, fields, places);
-    });
+  if (ranks_.count() > 1 && hdf5::is_parallel()) {
+    write_together(group, fields, places);
+  } else {
+    for (int rank = 0; rank < ranks_.count(); ++rank) {
+      ranks::together(ranks_, [&] {
+        if (ranks_.rank() == rank) write_parts(group, fields, places);
+      });
+    }
   }
   for (std::size_t i = 0; i < fields.size(); ++i) written_.push_back({group, fields[i].name, places[i].whole});
 }
@@ -550,15 +628,25 @@ void OutputFile::make(std::string const& group, std::vector<HostField> const& fi
   }
 }
 
+// What HDF5 refuses is the end of the file.
+template <class Step>
+void OutputFile::trying(std::string const& group, Step const& step) {
+  try {
+    step();
+  } catch (hdf5::Error const& error) {
+    file_->discard();
+    file_->fail(std::string(error.what()) + " while writing " + group);
+  }
+}
+
 void OutputFile::write_parts(std::string const& group, std::vector<HostField> const& fields,
                              std::vector<FieldPlace> const& places) {
-  auto const is_own = [&](std::size_t i) { return !places[i].is_everywhere || ranks_.first(); };
-  try {
+  trying(group, [&] {
     hdf5::File file(file_->temporary(), hdf5::File::Mode::modify);
     {
       hdf5::Group const target = open_path(file, group);
       for (std::size_t i = 0; i < fields.size(); ++i) {
-        if (!is_own(i)) continue;
+        if (!is_own(places[i])) continue;
         hdf5::Dataset dataset = target.open_dataset(fields[i].name);
         for_each_slab_of(fields[i], places[i], [&](Shape const& offset, Shape const& count, std::size_t begin) {
           dataset.write(static_cast<std::byte const*>(fields[i].data.get()) + begin, fields[i].dtype, offset, count);
@@ -566,19 +654,51 @@ void OutputFile::write_parts(std::string const& group, std::vector<HostField> co
       }
     }
     file.close();
+  });
+  read_back(group, fields, places);
+}
+
+// All ranks at once, by collective access. A rank that failed goes on with the others until all say whether they did.
+void OutputFile::write_together(std::string const& group, std::vector<HostField> const& fields,
+                                std::vector<FieldPlace> const& places) {
+  auto const step = [&](auto const& body) { ranks::together(ranks_, [&] { trying(group, body); }); };
+  {
+    hdf5::File file;
+    hdf5::Group target;
+    step([&] { file = hdf5::File(file_->temporary(), hdf5::File::Mode::modify, ranks_.communicator()); });
+    step([&] { target = open_path(file, group); });
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      HostField const& field = fields[i];
+      std::optional<hdf5::Dataset> dataset;
+      step([&] { dataset = target.open_dataset(field.name); });
+      Rounds const rounds =
+          is_own(places[i]) ? Rounds(ranks_, field.dtype, places[i].offset, field.shape) : Rounds(ranks_);
+      std::string const fault = rounds.each([&](std::optional<hdf5::Box> const& box, std::size_t before) {
+        (void)dataset->write_together(static_cast<std::byte const*>(field.data.get()) + before, field.dtype, box);
+      });
+      step([&] {
+        if (!fault.empty()) throw hdf5::Error(fault);
+      });
+    }
+    target = {};
+    step([&] { file.close(); });
+  }
+  ranks::together(ranks_, [&] { read_back(group, fields, places); });
+}
+
+// Reads the values while they are in memory: a write may have failed in silence.
+void OutputFile::read_back(std::string const& group, std::vector<HostField> const& fields,
+                           std::vector<FieldPlace> const& places) {
+  trying(group, [&] {
     file_->flush();
-    // Reads the values back while they are in memory: a write may have failed in silence.
     hdf5::File const again(file_->temporary(), hdf5::File::Mode::read);
     hdf5::Group const source = open_path(again, group);
     for (std::size_t i = 0; i < fields.size(); ++i) {
-      if (is_own(i) && !holds(source.open_dataset(fields[i].name), fields[i], places[i])) {
+      if (is_own(places[i]) && !holds(source.open_dataset(fields[i].name), fields[i], places[i])) {
         file_->fail(group + "/" + fields[i].name + " reads back otherwise");
       }
     }
-  } catch (hdf5::Error const& error) {
-    file_->discard();
-    file_->fail(std::string(error.what()) + " while writing " + group);
-  }
+  });
 }
 
 void OutputFile::write_input(std::vector<HostField> const& fields, ParameterMap const& parameters,

@@ -1,5 +1,12 @@
 #include <tessera/io/hdf5.hpp>
 
+// A parallel HDF5 includes MPI, of which the interface for C is enough.
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX
+#endif
 #include <hdf5.h>
 
 #include <algorithm>
@@ -242,6 +249,96 @@ void Dataset::write(void const* source, DType dtype, Shape const& offset, Shape 
   checked(H5Dwrite(handle_.id(), native_type(dtype), memory_space.id(), file_space.id(), H5P_DEFAULT, source),
           "writing the data failed");
 }
+
+#if defined(H5_HAVE_PARALLEL) && defined(TESSERA_HAVE_MPI)
+
+bool is_parallel() { return true; }
+
+namespace {
+
+// One side of a transfer that all ranks take part in: a box, or nothing.
+struct Together {
+  Together(hid_t dataset, std::optional<Box> const& box)
+      : properties(opened(H5Pcreate(H5P_DATASET_XFER), "no property list")),
+        file(box ? select(dataset, box->offset, box->count) : opened(H5Dget_space(dataset), "no dataspace")),
+        memory(make_space(box ? box->count : Shape{1})) {
+    checked(H5Pset_dxpl_mpio(properties.id(), H5FD_MPIO_COLLECTIVE), "no property list");
+    if (box && count_of(box->count) > 0) return;
+    checked(H5Sselect_none(file.id()), "no dataspace");
+    checked(H5Sselect_none(memory.id()), "no dataspace");
+  }
+  [[nodiscard]] bool was_one_access() const {
+    H5D_mpio_actual_io_mode_t mode = H5D_MPIO_NO_COLLECTIVE;
+    return H5Pget_mpio_actual_io_mode(properties.id(), &mode) >= 0 && mode != H5D_MPIO_NO_COLLECTIVE;
+  }
+
+  Handle properties;
+  Handle file;
+  Handle memory;
+};
+
+}  // namespace
+
+namespace {
+
+// Transfers this rank's box. One that cannot be (it leaves the dataset) is thrown when the others are through: they wait for all.
+template <class Transfer>
+bool transfer_together(hid_t dataset, std::optional<Box> const& box, Transfer const& transfer) {
+  std::optional<Together> way;
+  std::string fault;
+  try {
+    way.emplace(dataset, box);
+  } catch (Error const& error) {
+    fault = error.what();
+    way.emplace(dataset, std::nullopt);
+  }
+  transfer(*way);
+  if (!fault.empty()) throw Error(fault);
+  return way->was_one_access();
+}
+
+}  // namespace
+
+bool Dataset::read_together(void* destination, DType dtype, std::optional<Box> const& box) const {
+  return transfer_together(handle_.id(), box, [&](Together const& way) {
+    checked(H5Dread(handle_.id(), native_type(dtype), way.memory.id(), way.file.id(), way.properties.id(), destination),
+            "reading the data failed");
+  });
+}
+
+bool Dataset::write_together(void const* source, DType dtype, std::optional<Box> const& box) {
+  return transfer_together(handle_.id(), box, [&](Together const& way) {
+    checked(H5Dwrite(handle_.id(), native_type(dtype), way.memory.id(), way.file.id(), way.properties.id(), source),
+            "writing the data failed");
+  });
+}
+
+File::File(std::string const& path, Mode mode, void const* communicator) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  Handle const access = opened(H5Pcreate(H5P_FILE_ACCESS), "no property list");
+  checked(H5Pset_fapl_mpio(access.id(), *static_cast<MPI_Comm const*>(communicator), MPI_INFO_NULL),
+          "no access by several ranks");
+  // What is not data is the same on all of them.
+  checked(H5Pset_all_coll_metadata_ops(access.id(), true), "no access by several ranks");
+  checked(H5Pset_coll_metadata_write(access.id(), true), "no access by several ranks");
+  unsigned const how = mode == Mode::read ? H5F_ACC_RDONLY : H5F_ACC_RDWR;
+  handle_ = opened(H5Fopen(path.c_str(), how, access.id()), "HDF5 cannot open it on several ranks");
+}
+
+#else
+
+namespace {
+
+[[noreturn]] void not_parallel() { throw Error("this build's HDF5 is not parallel"); }
+
+}  // namespace
+
+bool is_parallel() { return false; }
+bool Dataset::read_together(void*, DType, std::optional<Box> const&) const { not_parallel(); }
+bool Dataset::write_together(void const*, DType, std::optional<Box> const&) { not_parallel(); }
+File::File(std::string const&, Mode, void const*) { not_parallel(); }
+
+#endif
 
 void Dataset::read(void* destination, DType dtype, std::size_t max_bytes) const {
   auto* next = static_cast<std::byte*>(destination);

@@ -136,6 +136,8 @@ std::string Ranks::library() const {
   return all.substr(0, all.find_first_of("\n\r"));
 }
 
+void const* Ranks::communicator() const { return communicator_ ? &communicator_->world : nullptr; }
+
 void Ranks::barrier() const {
   if (count_ == 1) return;
   Timed const timed(*this, 0, 1);
@@ -378,6 +380,7 @@ Ranks const& world() {
 }
 
 std::string Ranks::library() const { return {}; }
+void const* Ranks::communicator() const { return nullptr; }
 void Ranks::barrier() const {}
 void Ranks::all_gather_bytes(void const*, void*, std::size_t) const {}
 std::vector<std::string> Ranks::all_gather(std::string const& text) const { return {text}; }

@@ -13,6 +13,12 @@ void read_part(FieldSource const& source, FieldSpec const& spec, Shape const& wh
                unsigned char* data) {
   std::size_t const of_row = ranks::row_elements(whole);
   std::size_t const element = size_of(spec.dtype);
+  if (ranks::world().count() > 1 && !whole.empty()) {
+    Shape offset(whole.size(), 0);
+    offset.front() = box.rows.begin;
+    if (whole.size() == 2) offset.back() = box.cols.begin;
+    if (source.read_together(spec, offset, ranks::shape_of(box, whole), data)) return;
+  }
   if (box.cols.size() < of_row) {
     // Some rows at a time, whole: of these its columns.
     std::size_t const most = std::max<std::size_t>(1, (std::size_t{1} << 20) / of_row);
@@ -88,7 +94,8 @@ CaseFields filled_fields(std::vector<FieldSpec> input, std::vector<FieldSpec> ou
                          std::vector<ranks::Box> const& boxes, FillField const& fill) {
   CaseFields fields{.input = std::move(input), .output = std::move(output), .whole = whole, .own = whole, .memory = {}};
   for (std::size_t i = 0; i < whole.size(); ++i) fields.own[i] = ranks::shape_of(boxes[i], whole[i]);
-  fields.memory = host_memory_of(fields.input, fields.own);
+  // On all ranks or on none: they may read together what comes there.
+  ranks::together(ranks::world(), [&] { fields.memory = host_memory_of(fields.input, fields.own); });
   for (std::size_t i = 0; i < whole.size(); ++i) fill(i, boxes[i], fields.memory[i].get());
   return fields;
 }

@@ -64,6 +64,8 @@ class CaseFile final : public FieldSource {
   /// Reads by hyperslabs of at most 64 MiB.
   void read(FieldSpec const& field, void* destination) const override;
   void read_rows(FieldSpec const& field, std::size_t begin, std::size_t count, void* destination) const override;
+  /// By collective access, where HDF5 is parallel and the file was too large to keep.
+  bool read_together(FieldSpec const& field, Shape const& offset, Shape const& count, void* destination) const override;
 
   /// True if there is a group /expected.
   [[nodiscard]] bool has_expected() const { return has_expected_; }
@@ -103,8 +105,8 @@ void check_expected_shapes(std::vector<HostField> const& expected, std::vector<H
                            std::string const& path);
 
 /// The file of --output: written to a temporary file beside its path, which commit() gives the name to. On several ranks it is
-/// one file that all of them see: the first one makes it, each in turn writes its parts, the first one gives it the name. All
-/// ranks call everything, and all throw what one of them throws.
+/// one file that all of them see: the first one makes it; the ranks write their parts, together where HDF5 is parallel and else
+/// each in turn; the first one gives it the name. All ranks call everything, and all throw what one of them throws.
 class OutputFile {
  public:
   /// Nothing is said to other ranks. Throws UserError if `path` cannot be written: see WholeFile.
@@ -136,6 +138,12 @@ class OutputFile {
             ParameterMap const& parameters);
   void write_parts(std::string const& group, std::vector<HostField> const& fields,
                    std::vector<FieldPlace> const& places);
+  void write_together(std::string const& group, std::vector<HostField> const& fields,
+                      std::vector<FieldPlace> const& places);
+  void read_back(std::string const& group, std::vector<HostField> const& fields, std::vector<FieldPlace> const& places);
+  [[nodiscard]] bool is_own(FieldPlace const& place) const { return !place.is_everywhere || ranks_.first(); }
+  template <class Step>
+  void trying(std::string const& group, Step const& step);
 
   ranks::Ranks ranks_;
   std::string path_;

@@ -61,6 +61,15 @@ struct ElementType {
 void for_each_slab(Shape const& shape, std::size_t element_bytes, std::size_t max_bytes,
                    std::function<void(Shape const& offset, Shape const& count)> const& visit);
 
+/// Part of a dataset: where it starts, and its extents.
+struct Box {
+  Shape offset;
+  Shape count;
+};
+
+/// True if this build's HDF5 is parallel: ranks can open a file together.
+[[nodiscard]] bool is_parallel();
+
 /// An array in a file. Transfers are in C order and between equal dtypes; only the byte order may differ.
 class Dataset {
  public:
@@ -76,6 +85,12 @@ class Dataset {
   void read(void* destination, DType dtype, Shape const& offset, Shape const& count) const;
   /// Writes such a box.
   void write(void const* source, DType dtype, Shape const& offset, Shape const& count);
+
+  /// The same by all ranks together, of a file that they opened together: collective access. Each calls it equally often; one
+  /// that has nothing to say gives no box. What one rank throws the others do not hear. True if MPI took it as one access: a
+  /// dataset whose bytes are converted or compressed may be read by each rank for itself.
+  bool read_together(void* destination, DType dtype, std::optional<Box> const& box) const;
+  bool write_together(void const* source, DType dtype, std::optional<Box> const& box);
 
   /// Reads or writes the whole dataset, in boxes of at most `max_bytes`.
   void read(void* destination, DType dtype, std::size_t max_bytes = default_slab_bytes) const;
@@ -147,6 +162,9 @@ class File {
   File() = default;
   /// Throws Error when the file does not open. From here on HDF5 prints no error stacks in this process.
   File(std::string const& path, Mode mode);
+  /// The same by all ranks of an MPI_Comm together, by a parallel HDF5 (is_parallel()): to read, or to modify what is there
+  /// already. They also close it together, and what is in it. Throws Error.
+  File(std::string const& path, Mode mode, void const* communicator);
 
   [[nodiscard]] bool is_open() const { return handle_.is_open(); }
   /// The group "/".

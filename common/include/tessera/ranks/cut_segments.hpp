@@ -137,7 +137,8 @@ template <class Problem, class Variant, ExecutionSpace Exec, class T, class... K
 class SegmentPlanOnRanks {
  public:
   SegmentPlanOnRanks(Exec const& exec, InputOn<Problem, Exec, T> const& input, Part const& part)
-      : cut_(part.ranks, part.input[0][0], Problem::shape_of(input).segment, Variant::label), kernels_(chosen(exec, input, cut_)) {}
+      : cut_(part.ranks, part.input[0][0], Problem::shape_of(input).segment, Variant::label),
+        kernels_(chosen(exec, input, cut_)) {}
 
   void operator()(Exec const& exec, InputOn<Problem, Exec, T> const& input,
                   OutputOn<Problem, Exec, T> const& output) const {

@@ -65,6 +65,8 @@ class Ranks {
   [[nodiscard]] int rank_on_node() const { return rank_on_node_; }
   /// Version of the MPI library; empty without one.
   [[nodiscard]] std::string library() const;
+  /// The MPI_Comm of these ranks, for a library that talks by MPI itself (HDF5); nullptr without MPI.
+  [[nodiscard]] void const* communicator() const;
 
   void barrier() const;
 

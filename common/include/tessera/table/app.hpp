@@ -150,6 +150,12 @@ class FieldSource {
   [[nodiscard]] virtual Shape shape(FieldSpec const&) const = 0;
   /// Reads the whole field, C order, into `destination` of `count_of(shape)` elements.
   virtual void read(FieldSpec const&, void* destination) const = 0;
+  /// On several ranks: has all of them read together, each the box of the field that begins at `offset`. All call it. False, and
+  /// nothing is read, where the source cannot do that. What is wrong on any rank is thrown on all.
+  virtual bool read_together(FieldSpec const&, Shape const& offset, Shape const& count, void* destination) const {
+    (void)offset, (void)count, (void)destination;
+    return false;
+  }
   /// Reads `count` rows of the field (of its first dimension) from row `begin` on. A source that can, reads no more.
   virtual void read_rows(FieldSpec const& spec, std::size_t begin, std::size_t count, void* destination) const {
     Shape const whole = shape(spec);

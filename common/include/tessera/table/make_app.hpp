@@ -351,7 +351,8 @@ template <class Problem, class T>
 [[nodiscard]] std::unique_ptr<Case> read(FieldSource const& source, ParameterMap const& map) {
   auto const parameters = checked_parameters<Problem, T>(map);
   auto const specs = describe<typename Problem::template Input<T, Kokkos::HostSpace>>();
-  std::vector<Shape> const shapes = shapes_in(source, specs);
+  std::vector<Shape> shapes;
+  ranks::together(ranks::world(), [&] { shapes = shapes_in(source, specs); });
   return own_case<Problem, T>(shapes, parameters, map, filled_from(source, specs, shapes));
 }
 
