@@ -226,7 +226,8 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     def test_find_package(self):
         """a project of its own finds the package, compiles a kernel and runs it"""
-        compiler = self._kokkos_compiler() or os.environ["CXX"]
+        # A test has no CXX in its environment, and what was needed to build is not on its PATH.
+        compiler = self._kokkos_compiler() or self.compiler.cxx
         cmake = which(self.spec["cmake"].prefix.bin.cmake, required=True)
         prefixes = [spec.prefix for spec in self.spec.traverse(deptype=("link", "run"))]
         source = join_path(self.test_suite.current_test_cache_dir, self.consumer)
@@ -234,6 +235,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
             cmake(
                 *("-G", "Ninja", source),
                 self.define("CMAKE_BUILD_TYPE", "Release"),
+                self.define("CMAKE_MAKE_PROGRAM", self.spec["ninja"].prefix.bin.ninja),
                 self.define("CMAKE_CXX_COMPILER", compiler),
                 self.define("CMAKE_PREFIX_PATH", prefixes),
             )

@@ -268,7 +268,10 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
 
   // On other input in between, so that what a Plan keeps from its construction or its first launch is not right later on;
   // and poisoned again, so that one which works only once cannot pass with the results of its first launch.
-  if (!only_first) run.renew();
+  if (!only_first) {
+    Region const other_input("renewed");
+    run.renew();
+  }
   run.poison();
   run.fence();
   {
