@@ -66,6 +66,14 @@ class Ratios(unittest.TestCase):
         self.assertEqual(text({"team": 0, "bins": 256, "exclusive": False}), "2^24")
         self.assertEqual(text({"axis": 0, "bins": 7, "exclusive": True}), "2^24 --axis 0 --bins 7 --exclusive True")
 
+    def test_rows_that_do_less_do_not_count(self):
+        rows = [
+            {"app": "matmul", "variant": "tensor_tf32", "seconds": 1e-3},
+            {"app": "matmul", "variant": "register_tile", "seconds": 2e-3},
+            {"app": "matmul", "variant": "cublas", "level": "library", "seconds": 1e-3},
+        ]
+        self.assertIn("`register_tile`", table_of(report(rows))[0])
+
     def test_rows_that_did_not_pass_do_not_count(self):
         rows = OURS[:1] + [{**OURS[1], "status": "failed"}, OURS[2]]
         self.assertIn("`range`", table_of(report(rows))[0])

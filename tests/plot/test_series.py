@@ -1,5 +1,6 @@
 """Which series are computed from which rows. No matplotlib: what a picture shows is decided here."""
 
+import glob
 import os
 import sys
 import tempfile
@@ -18,6 +19,23 @@ def points_of(*documents):
     with tempfile.TemporaryDirectory() as folder:
         paths = [made_reports.write(folder, f"{number}.json", document) for number, document in enumerate(documents)]
         return series.points(reports.read_all(paths))
+
+
+class KeptReports(unittest.TestCase):
+    """Those that programs wrote: made_reports.py knows only what its author knew."""
+
+    FOLDER = os.path.join(HERE, "..", "..", "common", "results")
+
+    def test_all_can_be_read(self):
+        paths = sorted(glob.glob(os.path.join(self.FOLDER, "*", "*.json")))
+        self.assertGreater(len(paths), 0)
+        for path in paths:
+            with self.subTest(os.path.basename(path)):
+                self.assertTrue(reports.read(path).rows)
+
+    def test_of_several_ranks(self):
+        report = reports.read(os.path.join(self.FOLDER, "nvidia-h200-x2-2026-11-23", "strong-2p20-2.json"))
+        self.assertEqual({row.ranks for row in report.rows}, {2})
 
 
 class Points(unittest.TestCase):

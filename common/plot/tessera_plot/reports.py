@@ -185,7 +185,7 @@ def _report(path, document):
                 case=case,
                 variant=row["variant"],
                 level=row["level"],
-                ranks=int(row.get("ranks", 1)),
+                ranks=int(row["ranks"]["count"]) if "ranks" in row else 1,
                 seconds=seconds,
                 low_seconds=_number(row["seconds_first_quartile"]) or seconds,
                 high_seconds=_number(row["seconds_third_quartile"]) or seconds,

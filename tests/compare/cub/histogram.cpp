@@ -1,8 +1,10 @@
 /// \file
-/// cub::DeviceHistogram::HistogramEven. It does not count what lies outside of the bins.
+/// cub::DeviceHistogram::HistogramEven. It does not count what lies outside of the bins. Its counters are of 32 bits, with which
+/// it is four times as fast as with 64 (on an H200), and another launch widens them.
 
 #include <concepts>
 #include <cub/device/device_histogram.cuh>
+#include <limits>
 
 #include "../../../apps/histogram/problem.hpp"
 #include "../cuda_library.hpp"
@@ -15,37 +17,53 @@ namespace {
 
 using histogram::Histogram;
 
+/// Counts of 32 bits as ours of 64.
+struct Widen {
+  Kokkos::View<unsigned const*, Kokkos::CudaSpace> from;
+  std::int64_t* to;
+
+  KOKKOS_FUNCTION void operator()(std::size_t i) const { to[i] = from(i); }
+};
+
 struct Cub {
   static constexpr VariantInfo info{
-      .name = "cub", .level = Level::library, .summary = "cub::DeviceHistogram::HistogramEven"};
+      .name = "cub",
+      .level = Level::library,
+      .summary = "cub::DeviceHistogram::HistogramEven with 32-bit counters, then widened"};
 
   template <ExecutionSpace Exec, class T>
     requires std::same_as<Exec, Kokkos::Cuda>
   class Plan {
    public:
-    Plan(Exec const& exec, InputOn<Histogram, Exec, T> const& input) {
-      workspace_ = workspace_of([&](void* memory, std::size_t& bytes) {
-        return count(memory, bytes, input, static_cast<unsigned long long*>(nullptr), exec);
-      });
+    Plan(Exec const& exec, InputOn<Histogram, Exec, T> const& input)
+        : counts_(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "tessera::compare: counts"),
+                  static_cast<std::size_t>(input.parameters.bins)) {
+      if (input.in.extent(0) > std::numeric_limits<unsigned>::max()) throw Skip("its counters have 32 bits");
+      workspace_ = workspace_of(
+          [&](void* memory, std::size_t& bytes) { return count(memory, bytes, input, counts_.data(), exec); });
     }
 
     void operator()(Exec const& exec, InputOn<Histogram, Exec, T> const& input,
                     OutputOn<Histogram, Exec, T> const& output) {
       std::size_t bytes = workspace_.extent(0);
-      check(count(workspace_.data(), bytes, input, reinterpret_cast<unsigned long long*>(output.counts.data()), exec));
+      check(count(workspace_.data(), bytes, input, counts_.data(), exec));
+      Kokkos::parallel_for("tessera::compare::histogram::widen",
+                           Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, counts_.extent(0)),
+                           Widen{counts_, output.counts.data()});
     }
 
     [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "counts"}}; }
 
    private:
     static cudaError_t count(void* memory, std::size_t& bytes, InputOn<Histogram, Exec, T> const& input,
-                             unsigned long long* counts, Exec const& exec) {
+                             unsigned* counts, Exec const& exec) {
       auto const& p = input.parameters;
       return cub::DeviceHistogram::HistogramEven(memory, bytes, input.in.data(), counts, static_cast<int>(p.bins) + 1,
                                                  static_cast<T>(p.lo), static_cast<T>(p.hi),
                                                  static_cast<std::int64_t>(input.in.extent(0)), exec.cuda_stream());
     }
 
+    Kokkos::View<unsigned*, Kokkos::CudaSpace> counts_;
     Workspace workspace_;
   };
 };
