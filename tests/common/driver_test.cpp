@@ -1509,6 +1509,7 @@ TEST_F(StudyRun, what_is_done_is_not_done_again) {
   Result result = study();
   EXPECT_EQ(result.code, 0) << result.out << result.err;
   EXPECT_EQ(result.last_line(), "TESSERA study steps=6 done=6 before=0 failed=0 rows_failed=0");
+  EXPECT_TRUE(has(result.out, "no predictions (the program is another one, which would measure"));
   EXPECT_TRUE(has(result.out, "tessera-plot " + path("out") + "/*.json --kind sizes"));
   EXPECT_TRUE(fs::exists(path("out/fake-16-r1-3.json")));
   EXPECT_EQ(study().last_line(), "TESSERA study steps=6 done=0 before=6 failed=0 rows_failed=0");

@@ -474,7 +474,12 @@ class Runner {
   void measure_machine() {
     Words names;
     for (App const& app : apps_) names.emplace_back(app.info.name);
-    if (!own_ || !machines_.empty() || std::ranges::find(names, "roofline") == names.end()) return;
+    if (!machines_.empty()) return;
+    if (!own_ || std::ranges::find(names, "roofline") == names.end()) {
+      std::cout << "no predictions (" << (own_ ? "this build has no roofline" : "the program is another one")
+                << ", which would measure the machine); --machine FILE gives the roofs" << std::endl;
+      return;
+    }
     Step step;
     step.name = "machine/roofs";
     step.apps = "roofline";
