@@ -277,10 +277,6 @@ struct Together {
   Handle memory;
 };
 
-}  // namespace
-
-namespace {
-
 // Transfers this rank's box. One that cannot be (it leaves the dataset) is thrown when the others are through: they wait for all.
 template <class Transfer>
 bool transfer_together(hid_t dataset, std::optional<Box> const& box, Transfer const& transfer) {
