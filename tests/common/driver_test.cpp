@@ -645,7 +645,8 @@ TEST_F(Driver, every_row_has_a_region_and_the_kernels_of_its_first_launch) {
   Result const result = run({"good", "honest"}, {"--size", "100"});
   fake::hooks().clear();
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_EQ(machine().regions, (Names{"roofs", "fake/good", "fake/good", "fake/honest", "fake/honest"}));
+  EXPECT_EQ(machine().regions,
+            (Names{"roofs", "fake/good", "renewed", "fake/good", "fake/honest", "renewed", "fake/honest"}));
   EXPECT_EQ(std::ranges::count(around, ""), 0);
   EXPECT_EQ(around.front(), "fake/good");
   EXPECT_EQ(around.back(), "fake/honest");
