@@ -119,12 +119,12 @@ Ranks const& world() {
     MPI_Comm_free(&node);
     ranks.communicator_ = communicator;
     ranks.requests_ = std::make_shared<Ranks::Requests>();
+    if (ranks.count_ == 1) {
+      check_alone("MPI shows it no other (that launcher is of another MPI)",
+                  "start one process, or build with the MPI that started it");
+    }
     return ranks;
   }();
-  if (all.count() == 1) {
-    check_alone("MPI shows it no other (that launcher is of another MPI)",
-                "start one process, or build with the MPI that started it");
-  }
   return all;
 }
 
@@ -374,8 +374,10 @@ void Ranks::abort(int code) const {
 struct Ranks::Communicator {};
 
 Ranks const& world() {
-  static Ranks const one;
-  check_alone("this build has no MPI", "start one process, or build with the MPI that started it");
+  static Ranks const one = [] {
+    check_alone("this build has no MPI", "start one process, or build with the MPI that started it");
+    return Ranks();
+  }();
   return one;
 }
 

@@ -209,7 +209,7 @@ std::string Digest::verdict_text() const {
   } else {
     text += weak == 0 ? "all are right" : "none is wrong";
   }
-  return text + (weak > 0 ? ", " + std::to_string(weak) + " checked too coarsely to be sure (weak)" : "");
+  return text + (weak > 0 ? ", " + std::to_string(weak) + " checked too coarsely (weak)" : "");
 }
 
 void Digest::end_app() {
@@ -280,10 +280,9 @@ void Digest::finish(DigestEnd const& end) {
     std::string const start = head + " (" + std::to_string(reasons.count()) + "): ";
     rest << start << reasons.text(digest_width - start.size()) << "\n";
   };
-  rest << wrapped(verdict_text() +
-                      (has_best_ ? ". best: the fastest variant on the case that moves most bytes, in % of a copy in "
-                                   "memory (* more: in a cache) or of the roof of arithmetic"
-                                 : ""),
+  rest << wrapped(verdict_text() + (has_best_ ? ". best: the fastest on the case of most bytes, in % of a copy "
+                                                "in memory (*: in a cache) or of arithmetic's roof"
+                                              : ""),
                   4)
        << "\n";
   counts("rows skipped", skipped_);
