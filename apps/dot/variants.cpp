@@ -16,6 +16,7 @@ VariantRows thread_zero();
 VariantRows team_tree();
 VariantRows sequential_addressing();
 VariantRows team_reduce();
+VariantRows vector_reduce();
 VariantRows lane_reduce();
 VariantRows two_stage();
 VariantRows kernels();
@@ -23,7 +24,7 @@ VariantRows distributed();
 
 App app() {
   return make_app<Dot>({range_reduce(), thread_zero(), team_tree(), sequential_addressing(), team_reduce(),
-                        lane_reduce(), two_stage(), kernels(), distributed()});
+                        vector_reduce(), lane_reduce(), two_stage(), kernels(), distributed()});
 }
 
 std::vector<ParameterSpec> Dot::parameters() {

@@ -18,12 +18,14 @@ VariantRows pointer();
 VariantRows team_tiles();
 VariantRows team_guarded();
 VariantRows layout_left();
+VariantRows layout_stride();
+VariantRows layout_tiled();
 VariantRows vector();
 VariantRows distributed();
 
 App app() {
-  return make_app<Map2d>(
-      {mdrange(), blocked(), pointer(), team_tiles(), team_guarded(), layout_left(), vector(), distributed()});
+  return make_app<Map2d>({mdrange(), blocked(), pointer(), team_tiles(), team_guarded(), layout_left(), layout_stride(),
+                          layout_tiled(), vector(), distributed()});
 }
 
 std::vector<ParameterSpec> Map2d::parameters() {

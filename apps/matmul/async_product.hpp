@@ -33,7 +33,7 @@ struct AsyncProduct {
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Tiles const tiles_a(team.team_scratch(0), stages, edge, edge);
-    Tiles const tiles_b(team.team_scratch(0), stages, edge, tile_lanes);
+    Tiles const tiles_b(team.team_scratch(0), stages, edge, most_edge);
     auto const place = tiles.place(team.league_rank());
     std::size_t const inner = a.extent(1);
     Lanes const lanes;
@@ -66,17 +66,20 @@ struct AsyncProduct {
     if (k < inner) {
       auto lane_of = lanes.template fill<int>(0);
       for (int row = team.team_rank(); row < edge; row += team.team_size()) {
-        lanes.each(
-            [&](int lane, int const&) {
-              bool const in_a = row < place.row_count && k + lane < inner;
-              bool const in_b = k + row < inner && lane < place.col_count;
-              // Outside nothing is read; the address is one that exists.
-              T const* const from_a = in_a ? &a(place.row + row, k + lane) : a.data();
-              T const* const from_b = in_b ? &b(k + row, place.col + lane) : b.data();
-              if (lane < edge) copies.template copy_async<bytes>(&tiles_a(stage, row, lane), from_a, in_a);
-              copies.template copy_async<bytes>(&tiles_b(stage, row, lane), from_b, in_b);
-            },
-            lane_of);
+        for (int first = 0; first < most_edge; first += Lanes::width) {
+          lanes.each(
+              [&](int lane, int const&) {
+                int const col = first + lane;
+                bool const in_a = row < place.row_count && k + col < inner;
+                bool const in_b = k + row < inner && col < place.col_count;
+                // Outside nothing is read; the address is one that exists.
+                T const* const from_a = in_a ? &a(place.row + row, k + col) : a.data();
+                T const* const from_b = in_b ? &b(k + row, place.col + col) : b.data();
+                if (col < edge) copies.template copy_async<bytes>(&tiles_a(stage, row, col), from_a, in_a);
+                copies.template copy_async<bytes>(&tiles_b(stage, row, col), from_b, in_b);
+              },
+              lane_of);
+        }
       }
     }
     copies.commit();

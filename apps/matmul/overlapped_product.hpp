@@ -24,6 +24,7 @@ struct OverlappedProduct {
   using Place = collective::MatrixTiles::Place;
   using Held = typename Lanes::template Value<T>;
   static constexpr int pairs = 2;
+  static constexpr int columns = most_edge / Lanes::width;  ///< of a lane
 
   Array<T const**, typename Exec::memory_space> a;
   Array<T const**, typename Exec::memory_space> b;
@@ -33,13 +34,13 @@ struct OverlappedProduct {
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Tiles const tiles_a(team.team_scratch(0), pairs, edge, edge);
-    Tiles const tiles_b(team.team_scratch(0), pairs, edge, tile_lanes);
+    Tiles const tiles_b(team.team_scratch(0), pairs, edge, most_edge);
     auto const place = tiles.place(team.league_rank());
     std::size_t const inner = a.extent(1);
     Lanes const lanes;
     TileSums<T, Lanes, Rows> sums(lanes);
-    Held held_a[Rows];  // this lane's part of a slice: column `lane` of the thread's rows
-    Held held_b[Rows];
+    Held held_a[Rows][columns];  // this lane's part of a slice: its columns of the thread's rows
+    Held held_b[Rows][columns];
     if (inner > 0) load(team, lanes, place, 0, held_a, held_b);
     int pair = 0;
     for (std::size_t k = 0; k < inner; k += edge, pair = 1 - pair) {
@@ -54,33 +55,39 @@ struct OverlappedProduct {
   }
 
  private:
-  KOKKOS_FUNCTION void load(Member const& team, Lanes const& lanes, Place const& place, std::size_t k, Held* held_a,
-                            Held* held_b) const {
+  KOKKOS_FUNCTION void load(Member const& team, Lanes const& lanes, Place const& place, std::size_t k,
+                            Held (*held_a)[columns], Held (*held_b)[columns]) const {
     std::size_t const inner = a.extent(1);
     for (int r = 0; r < Rows; ++r) {
       int const row = team.team_rank() + r * team.team_size();
-      lanes.each(
-          [&](int lane, T& of_a, T& of_b) {
-            bool const in_a = row < place.row_count && lane < edge && k + lane < inner;
-            bool const in_b = row < edge && k + row < inner && lane < place.col_count;
-            of_a = in_a ? a(place.row + row, k + lane) : T(0);
-            of_b = in_b ? b(k + row, place.col + lane) : T(0);
-          },
-          held_a[r], held_b[r]);
+      for (int j = 0; j < columns; ++j) {
+        lanes.each(
+            [&](int lane, T& of_a, T& of_b) {
+              int const col = j * Lanes::width + lane;
+              bool const in_a = row < place.row_count && col < edge && k + col < inner;
+              bool const in_b = row < edge && k + row < inner && col < place.col_count;
+              of_a = in_a ? a(place.row + row, k + col) : T(0);
+              of_b = in_b ? b(k + row, place.col + col) : T(0);
+            },
+            held_a[r][j], held_b[r][j]);
+      }
     }
   }
 
-  KOKKOS_FUNCTION void put(Member const& team, Lanes const& lanes, Held const* held_a, Held const* held_b,
-                           Tiles const& tiles_a, Tiles const& tiles_b, int pair) const {
+  KOKKOS_FUNCTION void put(Member const& team, Lanes const& lanes, Held const (*held_a)[columns],
+                           Held const (*held_b)[columns], Tiles const& tiles_a, Tiles const& tiles_b, int pair) const {
     for (int r = 0; r < Rows; ++r) {
       int const row = team.team_rank() + r * team.team_size();
       if (row >= edge) continue;
-      lanes.each(
-          [&](int lane, T const& of_a, T const& of_b) {
-            if (lane < edge) tiles_a(pair, row, lane) = of_a;
-            tiles_b(pair, row, lane) = of_b;
-          },
-          held_a[r], held_b[r]);
+      for (int j = 0; j < columns; ++j) {
+        lanes.each(
+            [&](int lane, T const& of_a, T const& of_b) {
+              int const col = j * Lanes::width + lane;
+              if (col < edge) tiles_a(pair, row, col) = of_a;
+              tiles_b(pair, row, col) = of_b;
+            },
+            held_a[r][j], held_b[r][j]);
+      }
     }
   }
 };

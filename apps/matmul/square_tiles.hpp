@@ -3,9 +3,10 @@
 /// What tiled, tiled_overlap and tiled_async have in common: which square tile of c is a team's, and how its threads and
 /// lanes share it.
 ///
-/// A lane has one column of the tile, a thread every t-th row of it, t the threads of the team: so the lane has a handful
-/// of elements of c, and keeps their sums in registers from the first slice of k to the last. On CUDA lanes are
-/// threadIdx.x and threads threadIdx.y: a warp is one row of 32 columns, and reads neighbouring elements of memory.
+/// A lane has every l-th column of the tile, l the lanes of a thread, and a thread every t-th row, t the threads of the
+/// team. So a lane has a handful of elements of c, and keeps their sums in registers from the first slice of k to the last.
+/// On a GPU these are 2 columns of 4 rows: the 6 elements that it reads from scratch make 8 products. With a single column
+/// they would be 5 for 4, and scratch, which gives a lane one element at a time, would be what the product waits for.
 ///
 /// Tiles in scratch are filled with zeros, along k in both factors: what lies past the end adds 0 * 0 to a sum,
 /// whatever the matrices hold (0 * infinity would not do). Rows past the end of a and columns past the end of b make
@@ -27,12 +28,16 @@
 
 namespace tessera::matmul {
 
-/// Columns of a tile, at most: one a lane.
-inline constexpr int tile_lanes = 32;
+/// Columns and rows of a tile, at most.
+inline constexpr int most_edge = 32;
 
-/// Rows of a tile that a thread may have: so many sums a lane. On a host one thread may be the whole team.
+/// Lanes of a thread. A host's are emulated: its widest vectors hold half a row or less.
 template <ExecutionSpace Exec>
-inline constexpr int rows_of_thread = is_gpu<Exec> ? 4 : 32;
+inline constexpr int tile_lanes = is_gpu<Exec> ? 16 : most_edge;
+
+/// Rows of a tile that a thread may have. On a host one thread may be the whole team.
+template <ExecutionSpace Exec>
+inline constexpr int rows_of_thread = is_gpu<Exec> ? 4 : most_edge;
 
 /// A tile in scratch, by rows: on CUDA scratch would be by columns, and the lanes of a warp in one bank.
 template <class T, class Exec>
@@ -54,21 +59,23 @@ struct SquareTiles {
   std::size_t bytes;  ///< of scratch
 };
 
-/// Bytes of `pairs` of tiles, of a [edge, edge] and of b [edge, tile_lanes], with what Views take to be aligned.
+/// Bytes of `pairs` of tiles, of a [edge, edge] and of b [edge, most_edge], with what Views take to be aligned.
 template <class T>
 [[nodiscard]] std::size_t bytes_of_pairs(int pairs, int edge) {
   auto const rows = static_cast<std::size_t>(edge);
-  return static_cast<std::size_t>(pairs) * ((rows + tile_lanes) * rows * sizeof(T) + 128);
+  return static_cast<std::size_t>(pairs) * ((rows + most_edge) * rows * sizeof(T) + 128);
 }
 
 /// Tiles with the edge that the user asked for, else 32, or less where `pairs` of them do not fit into a team's scratch
-/// or its threads do not have so many rows. Throws Skip if the user's do not fit, or for a league that cannot be.
+/// or its threads do not have so many rows. Teams are as large as such a tile needs, or as the user asks. Throws Skip if the
+/// user's do not fit, or for a league that cannot be.
 template <ExecutionSpace Exec, class T>
 [[nodiscard]] SquareTiles square_tiles(Exec const& exec, InputOn<Matmul, Exec, T> const& input, int pairs) {
-  int const lanes = lane::vector_length<Exec>(tile_lanes);
-  int const threads = kernels::team_size(exec, input.parameters.team, lanes);
+  int const lanes = lane::vector_length<Exec>(tile_lanes<Exec>);
+  auto const team = input.parameters.team > 0 ? input.parameters.team : most_edge / rows_of_thread<Exec>;
+  int const threads = kernels::team_size(exec, team, lanes);
   auto const scratch = static_cast<std::size_t>(Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0));
-  int const most = std::min(tile_lanes, rows_of_thread<Exec> * threads);
+  int const most = std::min(most_edge, rows_of_thread<Exec> * threads);
   auto const requested = input.parameters.tile;
   if (requested > most) {
     throw Skip("tiles of " + std::to_string(requested) + " x " + std::to_string(requested) + " elements (a team of " +

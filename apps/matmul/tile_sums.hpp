@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// A thread's part of a square tile of c, as sums in the registers of its lanes: see variants/tiled.cpp, which has the same
-/// steps in one piece. Lane x of thread y has column x of the rows y, y + threads, ...
+/// steps in one piece. Lane x of thread y has the columns x, x + lanes, ... of the rows y, y + threads, ...
 
 #include <Kokkos_Core.hpp>
 
@@ -17,26 +17,35 @@ template <class T, class Lanes, int Rows>
 class TileSums {
  public:
   using Sum = collective::Accumulator<T>;
-  static_assert(Lanes::width == tile_lanes);
+  static constexpr int columns = most_edge / Lanes::width;  ///< of a lane
 
   KOKKOS_FUNCTION explicit TileSums(Lanes const& lanes) : lanes_(lanes) {
-    for (auto& sum : sums_) sum = lanes.template fill<Sum>(Sum(0));
+    for (auto& of_row : sums_) {
+      for (auto& sum : of_row) sum = lanes.template fill<Sum>(Sum(0));
+    }
   }
 
   /// Adds the products of a slice of k. Who calls: all threads of the team, after a barrier behind the tiles' loads.
   /// Barriers: none; the caller needs one before the tiles are loaded again.
   ///
   /// \param a [pairs, edge, edge] in scratch
-  /// \param b [pairs, edge, tile_lanes]
+  /// \param b [pairs, edge, most_edge]
   template <class Member, class Tiles>
   KOKKOS_FUNCTION void add(Member const& team, Tiles const& a, Tiles const& b, int pair) {
     int const edge = static_cast<int>(a.extent(1));
     for (int i = 0; i < edge; ++i) {
+      typename Lanes::template Value<T> of_b[columns];
+      for (int j = 0; j < columns; ++j) {
+        lanes_.each([&](int lane, T& value) { value = b(pair, i, j * Lanes::width + lane); }, of_b[j]);
+      }
       for (int r = 0; r < Rows; ++r) {
         int const row = team.team_rank() + r * team.team_size();
         if (row >= edge) continue;
-        T const factor = a(pair, row, i);
-        lanes_.each([&](int lane, Sum& sum) { sum += collective::product(factor, b(pair, i, lane)); }, sums_[r]);
+        T const of_a = a(pair, row, i);
+        for (int j = 0; j < columns; ++j) {
+          lanes_.each([&](int, Sum& sum, T const& value) { sum += collective::product(of_a, value); }, sums_[r][j],
+                      of_b[j]);
+        }
       }
     }
   }
@@ -47,17 +56,20 @@ class TileSums {
     for (int r = 0; r < Rows; ++r) {
       int const row = team.team_rank() + r * team.team_size();
       if (row >= place.row_count) continue;
-      lanes_.each(
-          [&](int lane, Sum const& sum) {
-            if (lane < place.col_count) c(place.row + row, place.col + lane) = static_cast<T>(sum);
-          },
-          sums_[r]);
+      for (int j = 0; j < columns; ++j) {
+        lanes_.each(
+            [&](int lane, Sum const& sum) {
+              int const col = j * Lanes::width + lane;
+              if (col < place.col_count) c(place.row + row, place.col + col) = static_cast<T>(sum);
+            },
+            sums_[r][j]);
+      }
     }
   }
 
  private:
   Lanes lanes_;
-  typename Lanes::template Value<Sum> sums_[Rows];
+  typename Lanes::template Value<Sum> sums_[Rows][columns];
 };
 
 }  // namespace tessera::matmul

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// memory_access: n elements moved by one pattern of access a variant: contiguous, strided, gathered, scattered, through
-/// banks of scratch, by branches that diverge, with prefetches, misaligned.
+/// banks of scratch, by branches that diverge, with prefetches, misaligned, off a 16-byte boundary.
 
 #include <algorithm>
 #include <array>
@@ -31,6 +31,7 @@ struct Parameters {
   std::int64_t iterations = 64;  ///< of a branch (divergence)
   std::int64_t distance = 8;     ///< steps from the prefetch to its use; 0: none (prefetch)
   std::int64_t offset = 1;       ///< elements from an aligned address (misaligned)
+  std::int64_t bytes = 4;        ///< from a 16-byte boundary (off_boundary)
   std::int64_t team = 0;         ///< threads; 0: the variant's choice
 
   [[nodiscard]] static Parameters from(ParameterMap const& map);

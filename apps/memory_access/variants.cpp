@@ -20,10 +20,11 @@ VariantRows banks();
 VariantRows divergence();
 VariantRows prefetch();
 VariantRows misaligned();
+VariantRows off_boundary();
 
 App app() {
   return make_app<MemoryAccess>(
-      {contiguous(), strided(), gather(), scatter(), banks(), divergence(), prefetch(), misaligned()});
+      {contiguous(), strided(), gather(), scatter(), banks(), divergence(), prefetch(), misaligned(), off_boundary()});
 }
 
 namespace {
@@ -55,6 +56,7 @@ std::vector<ParameterSpec> MemoryAccess::parameters() {
       number("iterations", "divergence: multiplications and additions of a branch, 0 to 65536", 64, 0, 65536),
       number("distance", "prefetch: steps from the prefetch to its use, 0 (none) to 256", 8, 0, 256, true),
       number("offset", "misaligned: elements from an aligned address, 0 to 15", 1, 0, 15, true),
+      number("bytes", "off_boundary: bytes from a 16-byte boundary, 0 to 15", 4, 0, 15, true),
       team_parameter(),
   };
 }
@@ -72,6 +74,7 @@ Parameters Parameters::from(ParameterMap const& map) {
           .iterations = value("iterations"),
           .distance = value("distance"),
           .offset = value("offset"),
+          .bytes = value("bytes"),
           .team = value("team")};
 }
 

@@ -12,12 +12,15 @@
 namespace tessera::transpose {
 
 VariantRows naive();
+VariantRows layout_left();
 VariantRows scratch_tile();
 VariantRows scratch_padded();
 VariantRows vector();
 VariantRows distributed();
 
-App app() { return make_app<Transpose>({naive(), scratch_tile(), scratch_padded(), vector(), distributed()}); }
+App app() {
+  return make_app<Transpose>({naive(), layout_left(), scratch_tile(), scratch_padded(), vector(), distributed()});
+}
 
 std::vector<ParameterSpec> Transpose::parameters() {
   return {

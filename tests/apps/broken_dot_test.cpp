@@ -4,6 +4,9 @@
 
 #include "../../apps/dot/problem.hpp"
 
+#include <tessera/core/scratch.hpp>
+#include <tessera/core/tiles.hpp>
+
 namespace tessera::dot {
 namespace {
 
@@ -67,6 +70,79 @@ struct NotZeroed {
     }
   };
 };
+
+enum class TreeMistake {
+  none,
+  no_barrier,    // a thread adds what another one has not written yet
+  odd_left_out,  // halves are rounded down, and the element in the middle is nobody's
+};
+
+// The tree of sequential_addressing over `shares` products in scratch, by teams of two threads.
+template <class Exec, class T>
+struct BrokenTree {
+  static constexpr int shares = 61;
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Sums = ScratchView<Accumulator<T>*, Exec>;
+  TreeMistake mistake;
+  T const* a;
+  T const* b;
+  Accumulator<T>* out;
+  std::size_t n;
+
+  KOKKOS_FUNCTION void operator()(typename Policy::member_type const& team) const {
+    Sums const sums(team.team_scratch(0), shares);
+    for (int s = team.team_rank(); s < shares; s += team.team_size()) {
+      std::size_t const i = static_cast<std::size_t>(team.league_rank()) * shares + s;
+      sums(s) = i < n ? product(a[i], b[i]) : Accumulator<T>(0);
+    }
+    for (int left = shares; left > 1;) {
+      int const half = mistake == TreeMistake::odd_left_out ? left / 2 : (left + 1) / 2;
+      if (mistake != TreeMistake::no_barrier) team.team_barrier();
+      // From the far end, where the other thread was last.
+      for (int s = Kokkos::min(half, left - half) - 1 - team.team_rank(); s >= 0; s -= team.team_size())
+        sums(s) += sums(s + half);
+      left = half;
+    }
+    team.team_barrier();
+    if (team.team_rank() == 0) Kokkos::atomic_add(out, sums(0));
+    leave_scratch(team);
+  }
+};
+
+template <TreeMistake mistake>
+struct BrokenTrees {
+  static constexpr VariantInfo info{
+      .name = "broken_trees", .level = Level::team, .summary = "wrong on purpose", .deterministic = false};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    static constexpr bool atomic_sums = true;
+    Plan(Exec const&, InputOn<Dot, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& in, OutputOn<Dot, Exec, T> const& out) const {
+      using Tree = BrokenTree<Exec, T>;
+      std::size_t const n = in.a.extent(0);
+      auto const sum = accumulator_of(out.out);
+      Kokkos::deep_copy(exec, sum, Accumulator<T>(0));
+      typename Tree::Policy const policy(exec, league_of(tiles_of(n, Tree::shares)), exec.concurrency() > 1 ? 2 : 1);
+      Kokkos::parallel_for("tessera::tests::broken_dot", with_scratch(policy, Tree::Sums::shmem_size(Tree::shares)),
+                           Tree{mistake, in.a.data(), in.b.data(), sum.data(), n});
+    }
+  };
+};
+
+TEST(BrokenDot, TreeIsRightWithoutAMistake) {
+  App const app = make_app<Dot>({rows<Dot, BrokenTrees<TreeMistake::none>>()});
+  for (Row const& row : app.rows) {
+    if (!testing::is_wanted(row)) continue;
+    auto const problem_case = app.generate(row.dtype, 10007, 1, testing::with_defaults(app, {}));
+    EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 1), "");
+  }
+}
+TEST(BrokenDot, TreeWithoutABarrier) {
+  testing::expect_caught<Dot, BrokenTrees<TreeMistake::no_barrier>>(10007, {}, "out", 200, testing::Where::hosts);
+}
+TEST(BrokenDot, TreeLeavesOutTheMiddle) {
+  testing::expect_caught<Dot, BrokenTrees<TreeMistake::odd_left_out>>(10007, {}, "out");
+}
 
 TEST(BrokenDot, MissesTail) { testing::expect_caught<Dot, MissesTail>(1003, {}, "out"); }
 TEST(BrokenDot, LastTeamWins) { testing::expect_caught<Dot, LastTeamWins>(1003, {}, "out"); }

@@ -19,7 +19,7 @@
 namespace tessera::layernorm_linear_backward {
 namespace {
 
-enum class Mistake { one_term, no_mean_of_products, no_gamma, adds_to_output, last_chunk_only, transposed_dw };
+enum class Mistake { none, one_term, no_mean_of_products, no_gamma, adds_to_output, last_chunk_only, transposed_dw };
 
 // All gradients by one thread, with one mistake.
 template <class T, Mistake mistake>
@@ -109,12 +109,55 @@ struct Broken {
   };
 };
 
+// dbias, as fused_atomic would have it without atomics: of two rows that read and then write at the same time the first one's
+// addition is lost. Here it is that of the row in the middle, every time.
+template <class T>
+struct AddsRows {
+  T const* grad_y;
+  T* dbias;
+  std::size_t rows;
+  std::size_t outputs;
+  KOKKOS_FUNCTION void operator()(std::size_t o) const {
+    T sum = 0;
+    for (std::size_t r = 0; r < rows; ++r) {
+      if (r != rows / 2) sum += grad_y[r * outputs + o];
+    }
+    dbias[o] = sum;
+  }
+};
+
+struct LosesUpdates {
+  static constexpr VariantInfo info{.name = "loses_updates",
+                                    .summary = "of two rows that add to dbias at a time one is lost"};
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  struct Plan {
+    Plan(Exec const&, InputOn<LayernormLinearBackward, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& in,
+                    OutputOn<LayernormLinearBackward, Exec, T> const& out) const {
+      // All else is right.
+      Kokkos::parallel_for("tessera::tests::broken_layernorm_linear_backward", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+                           Gradients<T, Mistake::none>{in.x.data(), in.gamma.data(), in.beta.data(), in.w.data(),
+                                                       in.grad_y.data(), out.dx.data(), out.dgamma.data(),
+                                                       out.dbeta.data(), out.dw.data(), out.dbias.data(), in.rows(),
+                                                       in.hidden(), in.outputs(), static_cast<T>(in.parameters.eps)});
+      Kokkos::parallel_for("tessera::tests::broken_layernorm_linear_backward",
+                           Kokkos::RangePolicy<Exec>(exec, 0, in.outputs()),
+                           AddsRows<T>{in.grad_y.data(), out.dbias.data(), in.rows(), in.outputs()});
+    }
+  };
+};
+
 template <Mistake mistake>
 void expect_mistake_caught(std::string const& field) {
   testing::expect_caught<LayernormLinearBackward, Broken<mistake>>(
       7 * 13 * 5, {{"rows", std::int64_t{7}}, {"hidden", std::int64_t{13}}, {"outputs", std::int64_t{5}}}, field);
 }
 
+TEST(BrokenLayernormLinearBackward, LosesUpdates) {
+  testing::expect_caught<LayernormLinearBackward, LosesUpdates>(
+      4001 * 3 * 2, {{"rows", std::int64_t{4001}}, {"hidden", std::int64_t{3}}, {"outputs", std::int64_t{2}}}, "dbias");
+}
 TEST(BrokenLayernormLinearBackward, OneTerm) { expect_mistake_caught<Mistake::one_term>("dx"); }
 TEST(BrokenLayernormLinearBackward, NoMeanOfProducts) { expect_mistake_caught<Mistake::no_mean_of_products>("dx"); }
 TEST(BrokenLayernormLinearBackward, NoGamma) { expect_mistake_caught<Mistake::no_gamma>("dx"); }

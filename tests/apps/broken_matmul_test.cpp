@@ -24,6 +24,8 @@
 
 #include <tessera/collective/async_copy.hpp>
 #include <tessera/collective/lane/lanes.hpp>
+#include <tessera/core/scratch.hpp>
+#include <tessera/core/tiles.hpp>
 
 namespace tessera::matmul {
 namespace {
@@ -175,6 +177,88 @@ TEST(BrokenMatmul, LastTileOnly) { expect_caught<LastTileOnly>(cube_of_19, {}, "
 TEST(BrokenMatmul, TransposedFactor) { expect_caught<TransposedFactor>(cube_of_19, {}, "[0] = [0, 0]"); }
 TEST(BrokenMatmul, WritesPastEnd) { expect_caught<WritesPastEnd>(7 * 30 * 11, wide, "past the end"); }
 
+enum class TileMistake {
+  none,
+  no_barrier_after_load,     // what the other thread loads is multiplied too early
+  no_barrier_before_reload,  // a tile is loaded while the other thread still multiplies it
+};
+
+// `tiled` with tiles of 8 by teams of two threads.
+template <class Exec, class T>
+struct BrokenTile {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Sum = Accumulator<T>;
+  using Staged = ScratchView<Sum*, Exec>;
+  static constexpr int edge = static_cast<int>(tile);
+  TileMistake mistake;
+  Matrices<T> of;
+  std::size_t across;
+
+  KOKKOS_FUNCTION void operator()(typename Policy::member_type const& team) const {
+    Staged const a(team.team_scratch(0), edge * edge);
+    Staged const b(team.team_scratch(0), edge * edge);
+    std::size_t const row = static_cast<std::size_t>(team.league_rank()) / across * edge;
+    std::size_t const col = static_cast<std::size_t>(team.league_rank()) % across * edge;
+    Sum sums[edge * edge] = {};
+    for (std::size_t k = 0; k < of.k; k += edge) {
+      for (int i = team.team_rank(); i < edge * edge; i += team.team_size()) {
+        std::size_t const y = static_cast<std::size_t>(i / edge);
+        std::size_t const x = static_cast<std::size_t>(i % edge);
+        a(i) = row + y < of.m && k + x < of.k ? of.a[(row + y) * of.k + k + x] : Sum(0);
+        b(i) = k + y < of.k && col + x < of.n ? of.b[(k + y) * of.n + col + x] : Sum(0);
+      }
+      if (mistake != TileMistake::no_barrier_after_load) team.team_barrier();
+      for (int i = team.team_rank(); i < edge * edge; i += team.team_size()) {
+        for (int x = 0; x < edge; ++x) sums[i] += a(i / edge * edge + x) * b(x * edge + i % edge);
+      }
+      if (mistake != TileMistake::no_barrier_before_reload) team.team_barrier();
+    }
+    for (int i = team.team_rank(); i < edge * edge; i += team.team_size()) {
+      std::size_t const y = row + static_cast<std::size_t>(i / edge);
+      std::size_t const x = col + static_cast<std::size_t>(i % edge);
+      if (y < of.m && x < of.n) of.c[y * of.n + x] = sums[i];
+    }
+    leave_scratch(team);
+  }
+};
+
+template <TileMistake mistake>
+struct BrokenTiles {
+  static constexpr VariantInfo info{.name = "broken_tiles", .level = Level::team, .summary = "wrong on purpose"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<Matmul, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& in, OutputOn<Matmul, Exec, T> const& out) const {
+      using Tile = BrokenTile<Exec, T>;
+      Matrices<T> const of{operands(in, out)};
+      std::size_t const across = tiles_of(of.n, Tile::edge);
+      typename Tile::Policy const policy(exec, league_of(tiles_of(of.m, Tile::edge) * across),
+                                         exec.concurrency() > 1 ? 2 : 1);
+      Kokkos::parallel_for("tessera::tests::broken_matmul",
+                           with_scratch(policy, 2 * Tile::Staged::shmem_size(Tile::edge * Tile::edge)),
+                           Tile{mistake, of, across});
+    }
+  };
+};
+
+constexpr std::size_t cube_of_43 = 43 * 43 * 43;
+TEST(BrokenMatmul, TilesAreRightWithoutAMistake) {
+  App const app = make_app<Matmul>({rows<Matmul, BrokenTiles<TileMistake::none>>()});
+  for (Row const& row : app.rows) {
+    if (!testing::is_wanted(row)) continue;
+    auto const problem_case = app.generate(row.dtype, cube_of_43, 1, testing::with_defaults(app, {}));
+    EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 1), "");
+  }
+}
+TEST(BrokenMatmul, NoBarrierAfterLoad) {
+  testing::expect_caught<Matmul, BrokenTiles<TileMistake::no_barrier_after_load>>(cube_of_43, {}, "wrong", 200,
+                                                                                  testing::Where::hosts);
+}
+TEST(BrokenMatmul, NoBarrierBeforeReload) {
+  testing::expect_caught<Matmul, BrokenTiles<TileMistake::no_barrier_before_reload>>(cube_of_43, {}, "wrong", 200,
+                                                                                     testing::Where::hosts);
+}
+
 // A league of a tiled kernel by teams of `threads`, in one scratch, the matrices just before memory that cannot be read.
 // Returns how many elements of c are wrong, over all orders of the threads.
 template <class Kernel, class T>
@@ -234,7 +318,7 @@ void expect_right() {
   }
 }
 
-using ByThread = lane::Emulated<tile_lanes>;
+using ByThread = lane::Emulated<4>;  // eight columns of a tile a lane, two of them inside of one of 8
 using collective::Arrival;
 template <class T>
 using Overlapped = OverlappedProduct<test::AdversarialSpace, T, ByThread, 8>;

@@ -125,6 +125,33 @@ struct LeavesOutOffset {
   };
 };
 
+// Whole pieces of 16 bytes, --bytes beyond a boundary, and no others.
+struct MovesPiece {
+  unsigned char const* in;
+  unsigned char* out;
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    for (std::size_t k = 16 * i; k < 16 * i + 16; ++k) out[k] = in[k];
+  }
+};
+
+template <bool LeavesOutFirst>
+struct LeavesOutBytes {
+  static constexpr VariantInfo info{.name = "leaves_out_bytes",
+                                    .summary = "no bytes before the first piece, or behind"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<MemoryAccess, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& in,
+                    OutputOn<MemoryAccess, Exec, T> const& out) const {
+      auto const shift = LeavesOutFirst ? static_cast<std::size_t>(in.parameters.bytes) : 0;
+      for_range(exec, (in.in.extent(0) * sizeof(T) - shift) / 16,
+                MovesPiece{reinterpret_cast<unsigned char const*>(in.in.data()) + shift,
+                           reinterpret_cast<unsigned char*>(out.copied.data()) + shift});
+    }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}}; }
+  };
+};
+
 // Places that a walk through the tile reads; `skip` is what a walk moves on by.
 template <class T>
 struct Stages {
@@ -249,6 +276,13 @@ TEST(BrokenMemoryAccess, GathersForScatter) {
 }
 TEST(BrokenMemoryAccess, ReadsInOrder) { testing::expect_caught<MemoryAccess, ReadsInOrder>(100, {}, "gathered"); }
 TEST(BrokenMemoryAccess, LeavesOutOffset) { testing::expect_caught<MemoryAccess, LeavesOutOffset>(100, {}, "copied"); }
+// 1001 floats are four bytes more than whole pieces: before the first piece, or behind the last.
+TEST(BrokenMemoryAccess, LeavesOutBytesBefore) {
+  testing::expect_caught<MemoryAccess, LeavesOutBytes<true>>(1001, {}, "copied");
+}
+TEST(BrokenMemoryAccess, LeavesOutBytesBehind) {
+  testing::expect_caught<MemoryAccess, LeavesOutBytes<false>>(1001, {}, "copied");
+}
 TEST(BrokenMemoryAccess, WalksReadTheSamePlaces) {
   testing::expect_caught<MemoryAccess, WrongPlaces<0, 0>>(3000, {}, "staged");
 }

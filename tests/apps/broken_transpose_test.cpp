@@ -5,6 +5,8 @@
 
 #include "../../apps/transpose/problem.hpp"
 
+#include <tessera/core/scratch.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/transpose.hpp>
 
 namespace tessera::transpose {
@@ -92,6 +94,69 @@ struct LeavesTilesUnturned {
 };
 
 // 6 rows of 16 elements.
+// scratch_tile with tiles of 8 by teams of two threads, perhaps without the barrier between filling a tile and emptying it.
+template <class Exec, class T, bool waits>
+struct TurnTile {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Staged = ScratchView<T*, Exec>;
+  static constexpr int edge = 8;
+  Array<T const**, typename Exec::memory_space> a;
+  Array<T**, typename Exec::memory_space> out;
+  std::size_t across;
+
+  KOKKOS_FUNCTION void operator()(typename Policy::member_type const& team) const {
+    Staged const staged(team.team_scratch(0), edge * edge);
+    std::size_t const row = static_cast<std::size_t>(team.league_rank()) / across * edge;
+    std::size_t const col = static_cast<std::size_t>(team.league_rank()) % across * edge;
+    for (int i = team.team_rank(); i < edge * edge; i += team.team_size()) {
+      std::size_t const y = row + static_cast<std::size_t>(i / edge);
+      std::size_t const x = col + static_cast<std::size_t>(i % edge);
+      if (y < a.extent(0) && x < a.extent(1)) staged(i) = a(y, x);
+    }
+    if (waits) team.team_barrier();
+    // From the far end, and what the other thread has put there.
+    for (int i = edge * edge - 1 - team.team_rank(); i >= 0; i -= team.team_size()) {
+      std::size_t const y = row + static_cast<std::size_t>(i % edge);
+      std::size_t const x = col + static_cast<std::size_t>(i / edge);
+      if (y < a.extent(0) && x < a.extent(1)) out(x, y) = staged(i % edge * edge + i / edge);
+    }
+    leave_scratch(team);
+  }
+};
+
+template <bool waits>
+struct TurnsTiles {
+  static constexpr VariantInfo info{
+      .name = "turns_tiles", .level = Level::team, .summary = "tiles in scratch, perhaps a barrier short"};
+  template <ExecutionSpace Exec, class T>
+  struct Plan {
+    Plan(Exec const&, InputOn<Transpose, Exec, T> const&) {}
+    void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& in,
+                    OutputOn<Transpose, Exec, T> const& out) const {
+      using Turn = TurnTile<Exec, T, waits>;
+      std::size_t const across = tiles_of(in.a.extent(1), Turn::edge);
+      typename Turn::Policy const policy(exec, league_of(tiles_of(in.a.extent(0), Turn::edge) * across),
+                                         exec.concurrency() > 1 ? 2 : 1);
+      Kokkos::parallel_for("tessera::tests::broken_transpose",
+                           with_scratch(policy, Turn::Staged::shmem_size(Turn::edge * Turn::edge)),
+                           Turn{in.a, out.out, across});
+    }
+  };
+};
+
+TEST(BrokenTranspose, TilesAreRightWithTheirBarrier) {
+  App const app = make_app<Transpose>({rows<Transpose, TurnsTiles<true>>()});
+  for (Row const& row : app.rows) {
+    if (!testing::is_wanted(row)) continue;
+    auto const problem_case =
+        app.generate(row.dtype, 10007, 1, testing::with_defaults(app, {{"rows", std::int64_t{97}}}));
+    EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 1), "");
+  }
+}
+TEST(BrokenTranspose, NoBarrierBeforeReading) {
+  expect_caught<Transpose, TurnsTiles<false>>(10007, {{"rows", std::int64_t{97}}}, "[", 200, testing::Where::hosts);
+}
+
 TEST(BrokenTranspose, CopiesOnly) { expect_caught<Transpose, CopiesOnly>(96, {{"rows", std::int64_t{6}}}, "[0, 1]"); }
 TEST(BrokenTranspose, SwapsStrides) {
   expect_caught<Transpose, SwapsStrides>(96, {{"rows", std::int64_t{6}}}, "wrong");

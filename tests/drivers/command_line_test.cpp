@@ -286,8 +286,9 @@ TEST_F(CommandLine, variants_as_promised) {
   EXPECT_EQ(listed("prefix_sum", "variant"),
             (Names{"parallel_scan", "std_scan", "team_scan", "hillis_steele", "read_write_split", "blelloch",
                    "blelloch_padded", "lane_scan", "two_phase", "reduce_then_scan", "look_back", "distributed"}));
-  EXPECT_EQ(listed("dot", "variant"), (Names{"range_reduce", "thread_zero", "team_tree", "sequential_addressing",
-                                             "team_reduce", "lane_reduce", "two_stage", "kernels", "distributed"}));
+  EXPECT_EQ(listed("dot", "variant"),
+            (Names{"range_reduce", "thread_zero", "team_tree", "sequential_addressing", "team_reduce", "vector_reduce",
+                   "lane_reduce", "two_stage", "kernels", "distributed"}));
   EXPECT_EQ(listed("map", "variant"), (Names{"range", "pointer", "team_guarded", "scratch", "vector", "distributed"}));
 }
 

@@ -9,11 +9,12 @@
 
 What is checked: every puzzle from P1 to P24 has a row; mini-apps, variants and sweeps are those of --list; input files are
 in inputs/; a command is of its row's mini-app, variants and inputs; the last table has each mini-app of --list once, with the
-puzzles that the first ones give it (those of the later edition are not asked for). Of a report: each variant that the command
+puzzles that the first ones give it (those of the later edition are not asked for); and no input `puzzle_*` is left out. Of a report: each variant that the command
 names has a row that passed, but for those in MAY_BE_SKIPPED, and no row failed. Exit code: 0 all well, 1 a line for each complaint, 2 a mistake in the call.
 """
 
 import argparse
+import glob
 import json
 import os
 import re
@@ -86,9 +87,19 @@ def complaints_of_command(command, app, variants, inputs, known):
     return complaints
 
 
+def puzzle_inputs(root):
+    """Those that are a puzzle's, as `mini-app/name.h5`; without those that are another one in double or int32."""
+    found = []
+    for path in sorted(glob.glob(os.path.join(root, "inputs", "*", "puzzle_*.h5"))):
+        stem = path[: -len(".h5")]
+        if not any(stem.endswith(dtype) and os.path.exists(stem[: -len(dtype)] + ".h5") for dtype in ("_double", "_int32")):
+            found.append("/".join(path.split(os.sep)[-2:]))
+    return found
+
+
 def check(text, apps, root=ROOT):
     """(complaints, commands) of the page."""
-    complaints, commands, of_app, second = [], [], {}, {}
+    complaints, commands, of_app, second, named = [], [], {}, {}, set()
     for heading, rows in tables(text):
         if heading == "Mini-apps":
             for cells in rows:
@@ -120,6 +131,7 @@ def check(text, apps, root=ROOT):
             elif puzzle not in of_app.setdefault(app, []):
                 of_app[app].append(puzzle)
             variants, inputs = names_in(variants), names_in(inputs)
+            named |= {f"{app}/{name}.h5" for name in inputs}
             if not variants or not inputs:
                 complaints.append(f"{place}: no variants, or no inputs (`name`, `name`)")
             for name in variants:
@@ -131,6 +143,7 @@ def check(text, apps, root=ROOT):
             command = command.strip("`")
             complaints += [f"{place}: {why}" for why in complaints_of_command(command, app, variants, inputs, apps[app])]
             commands.append(command)
+    complaints += [f"inputs/{name} is no row's" for name in puzzle_inputs(root) if name not in named]
     there = {puzzle for puzzles in of_app.values() for puzzle in puzzles}
     complaints += [f"{puzzle} has no row" for puzzle in [*PUZZLES, "scans"] if puzzle not in there]
     complaints += [f"Mini-apps: {app} is missing" for app in apps if app not in second]

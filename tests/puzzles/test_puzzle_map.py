@@ -75,6 +75,12 @@ class Map(unittest.TestCase):
         os.remove(os.path.join(self.root, "apps/zip/README.md"))
         self.expect("there is no apps/zip/README.md")
 
+    def test_puzzles_inputs_that_no_row_names(self):
+        for name in ("puzzle_p99.h5", "puzzle_p99_double.h5"):
+            with open(os.path.join(self.root, "inputs/zip", name), "w", encoding="utf-8"):
+                pass
+        self.assertEqual(self.complaints(), ["inputs/zip/puzzle_p99.h5 is no row's"])  # that in double goes with it
+
     def test_commands_that_are_not_the_rows(self):
         self.expect("the command begins with", "./run zip --input", "./run map --input")
         self.expect("other files than the row's", "inputs/zip/two.h5", "inputs/zip/one.h5")

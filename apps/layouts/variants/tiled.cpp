@@ -1,30 +1,15 @@
 /// \file
 /// Tile after tile, and in a tile row after row: rows and columns that are near each other are near in memory, too. Kokkos
-/// has no such layout; an operator() is all that it takes. Tiles at the edges are whole, their rest is 0.
+/// has no such layout; a class with an operator() (core/tile_layout.hpp) is all that it takes. Tiles at the edges are whole,
+/// their rest is 0.
 
 #include <bit>
 
 #include "../fill.hpp"
 
+#include <tessera/core/tile_layout.hpp>
+
 namespace tessera::layouts {
-
-namespace {
-
-/// (row, col) of tiles of 2^shift x 2^shift, `across` of them side by side.
-template <class T>
-struct TileAfterTile {
-  T* data;
-  std::size_t across;
-  int shift;
-
-  [[nodiscard]] KOKKOS_FUNCTION T& operator()(std::size_t row, std::size_t col) const {
-    std::size_t const inside = (std::size_t{1} << shift) - 1;
-    std::size_t const tile = (row >> shift) * across + (col >> shift);
-    return data[(((tile << shift) + (row & inside)) << shift) + (col & inside)];
-  }
-};
-
-}  // namespace
 
 struct Tiled {
   static constexpr VariantInfo info{

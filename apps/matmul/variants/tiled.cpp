@@ -1,6 +1,7 @@
 /// \file
 /// A team makes one square tile of c: tiles of a and b pass through its scratch, slice by slice along k, and every element
-/// there is used `tile` times. The sums stay in registers: lane x of thread y has column x of the rows y, y + threads, ...
+/// there is used `tile` times. The sums stay in registers: lane x of thread y has the columns x, x + lanes, ... of the rows y,
+/// y + threads, ... An element of b that a lane has read from scratch meets all rows of its thread there.
 
 #include "../problem.hpp"
 #include "../square_tiles.hpp"
@@ -24,9 +25,10 @@ struct Tiled {
                     OutputOn<Matmul, Exec, T> const& output) const {
       using Policy = Kokkos::TeamPolicy<Exec>;
       using Member = typename Policy::member_type;
-      using Lanes = lane::On<Exec, tile_lanes>;
+      using Lanes = lane::On<Exec, tile_lanes<Exec>>;
       using Sum = Accumulator<T>;
       constexpr int rows = rows_of_thread<Exec>;
+      constexpr int columns = most_edge / Lanes::width;
       auto const a = input.a;
       auto const b = input.b;
       auto const c = output.c;
@@ -38,16 +40,18 @@ struct Tiled {
           with_scratch(Policy(exec, shape_.league, shape_.threads, shape_.lanes), shape_.bytes),
           KOKKOS_LAMBDA(Member const& team) {
             ScratchTile<T, Exec> const tile_a(team.team_scratch(0), edge, edge);
-            ScratchTile<T, Exec> const tile_b(team.team_scratch(0), edge, tile_lanes);
+            ScratchTile<T, Exec> const tile_b(team.team_scratch(0), edge, most_edge);
             auto const place = tiles.place(team.league_rank());
             std::size_t const inner = a.extent(1);
             Lanes const lanes;
-            typename Lanes::template Value<Sum> sums[rows];
-            for (auto& sum : sums) sum = lanes.template fill<Sum>(Sum(0));
+            typename Lanes::template Value<Sum> sums[rows][columns];
+            for (auto& of_row : sums) {
+              for (auto& sum : of_row) sum = lanes.template fill<Sum>(Sum(0));
+            }
 
             for (std::size_t k = 0; k < inner; k += edge) {
               Kokkos::parallel_for(Kokkos::TeamThreadRange(team, edge), [&](int row) {
-                Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, tile_lanes), [&](int col) {
+                Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, most_edge), [&](int col) {
                   bool const in_a = row < place.row_count && k + col < inner;
                   bool const in_b = k + row < inner && col < place.col_count;
                   if (col < edge) tile_a(row, col) = in_a ? a(place.row + row, k + col) : T(0);
@@ -56,11 +60,18 @@ struct Tiled {
               });
               team.team_barrier();
               for (int i = 0; i < edge; ++i) {
+                typename Lanes::template Value<T> of_b[columns];
+                for (int j = 0; j < columns; ++j) {
+                  lanes.each([&](int lane, T& value) { value = tile_b(i, j * Lanes::width + lane); }, of_b[j]);
+                }
                 for (int r = 0; r < rows; ++r) {
                   int const row = team.team_rank() + r * team.team_size();
                   if (row >= edge) continue;
-                  T const factor = tile_a(row, i);
-                  lanes.each([&](int lane, Sum& sum) { sum += collective::product(factor, tile_b(i, lane)); }, sums[r]);
+                  T const of_a = tile_a(row, i);
+                  for (int j = 0; j < columns; ++j) {
+                    lanes.each([&](int, Sum& sum, T const& value) { sum += collective::product(of_a, value); },
+                               sums[r][j], of_b[j]);
+                  }
                 }
               }
               leave_scratch(team);  // the tiles are loaded again, with the next slice or, on hosts, by the next team
@@ -69,11 +80,14 @@ struct Tiled {
             for (int r = 0; r < rows; ++r) {
               int const row = team.team_rank() + r * team.team_size();
               if (row >= place.row_count) continue;
-              lanes.each(
-                  [&](int lane, Sum const& sum) {
-                    if (lane < place.col_count) c(place.row + row, place.col + lane) = static_cast<T>(sum);
-                  },
-                  sums[r]);
+              for (int j = 0; j < columns; ++j) {
+                lanes.each(
+                    [&](int lane, Sum const& sum) {
+                      int const col = j * Lanes::width + lane;
+                      if (col < place.col_count) c(place.row + row, place.col + col) = static_cast<T>(sum);
+                    },
+                    sums[r][j]);
+              }
             }
           });
     }

@@ -40,7 +40,8 @@ struct TiledAsync {
     }
 
    private:
-    using Kernel = AsyncProduct<Exec, T, lane::On<Exec, tile_lanes>, rows_of_thread<Exec>, collective::HardwareCopies>;
+    using Kernel =
+        AsyncProduct<Exec, T, lane::On<Exec, tile_lanes<Exec>>, rows_of_thread<Exec>, collective::HardwareCopies>;
 
     SquareTiles shape_;
   };

@@ -39,7 +39,7 @@ struct TiledOverlap {
     }
 
    private:
-    using Kernel = OverlappedProduct<Exec, T, lane::On<Exec, tile_lanes>, rows_of_thread<Exec>>;
+    using Kernel = OverlappedProduct<Exec, T, lane::On<Exec, tile_lanes<Exec>>, rows_of_thread<Exec>>;
 
     SquareTiles shape_;
   };

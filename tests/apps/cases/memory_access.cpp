@@ -16,6 +16,7 @@ AppCases app_cases() {
   cases.parameters.push_back({{"branch", element}, {"branches", Int{3}}, {"iterations", Int{4}}});
   cases.parameters.push_back({{"branches", Int{1}}, {"offset", Int{0}}, {"distance", Int{0}}});
   cases.parameters.push_back({{"offset", Int{15}}, {"distance", Int{256}}, {"iterations", Int{1}}});
+  for (Int const bytes : {0, 2, 8, 15}) cases.parameters.push_back({{"bytes", bytes}, {"iterations", Int{1}}});
   cases.choose = [](Dice& dice, ParameterMap& map) {
     map["stride"] = static_cast<Int>(1 + dice.below(64));
     map["spread"] = static_cast<Int>(dice.below(33));
@@ -23,6 +24,7 @@ AppCases app_cases() {
     map["branches"] = static_cast<Int>(1 + dice.below(32));
     map["distance"] = static_cast<Int>(dice.below(20));
     map["offset"] = static_cast<Int>(dice.below(16));
+    map["bytes"] = static_cast<Int>(dice.below(16));
   };
   return cases;
 }

@@ -1,0 +1,41 @@
+/// \file
+/// A transposition is a change of layout: [cols, rows] by rows is the memory of [rows, cols] by columns. So the output is
+/// taken as a LayoutLeft View of the input's extents, and Kokkos::deep_copy moves each element to the place of the same name.
+/// How it walks is Kokkos' affair.
+///
+/// Example: a = [[1, 2, 3], [4, 5, 6]]; by columns its memory is 1 4 2 5 3 6, and by rows that is [[1, 4], [2, 5], [3, 6]].
+
+#include "../problem.hpp"
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::transpose {
+
+struct LayoutLeft {
+  static constexpr VariantInfo info{.name = "layout_left",
+                                    .level = Level::library,
+                                    .summary = "Kokkos::deep_copy to a column-major View of the output's memory"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    using Memory = typename Exec::memory_space;
+    using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+
+    Plan(Exec const&, InputOn<Transpose, Exec, T> const&) {}
+
+    void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& input,
+                    OutputOn<Transpose, Exec, T> const& output) const {
+      auto const a = input.a;
+      if (a.size() == 0) return;
+      Kokkos::View<T const**, Kokkos::LayoutRight, Memory, Unmanaged> const by_rows(a.data(), a.extent(0), a.extent(1));
+      Kokkos::View<T**, Kokkos::LayoutLeft, Memory, Unmanaged> const by_columns(output.out.data(), a.extent(0),
+                                                                                a.extent(1));
+      Kokkos::deep_copy(exec, by_columns, by_rows);
+    }
+  };
+};
+
+VariantRows layout_left() { return rows<Transpose, LayoutLeft>(); }
+
+}  // namespace tessera::transpose
