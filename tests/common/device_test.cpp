@@ -19,6 +19,7 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/chunks.hpp>
+#include <tessera/kernels/held_column_softmax.hpp>
 #include <tessera/kernels/scan.hpp>
 #include <tessera/kernels/scan_elements.hpp>
 #include <tessera/kernels/team_shape.hpp>
@@ -444,6 +445,32 @@ TEST(TeamShape, GivesWhatIsAskedForOrSkips) {
     EXPECT_EQ(kernels::team_size(exec, most), most);
     EXPECT_THROW((void)kernels::team_size(exec, most + 1), Skip);
     EXPECT_THROW((void)kernels::team_size(exec, std::int64_t{1} << 40), Skip);
+  });
+}
+
+// Kernels whose teams wait for each other start a team a multiprocessor: no more, or some wait for one that cannot start.
+TEST(TeamShape, CountsMultiprocessors) {
+  for_each_type(EnabledSpaces{}, []<class Exec>() {
+    Exec const exec;
+    int const threads = exec.concurrency() / multiprocessors(exec);  // of each
+    EXPECT_EQ(threads * multiprocessors(exec), exec.concurrency()) << space_name<Exec>();
+    if (is_gpu<Exec>) {
+      EXPECT_GE(threads, 1024) << space_name<Exec>();
+      EXPECT_LE(threads, 4096) << space_name<Exec>();
+    } else {
+      EXPECT_EQ(threads, 1) << space_name<Exec>();
+    }
+    EXPECT_EQ((kernels::HeldColumnTuning<Exec, float>::at_once(exec, 1)), multiprocessors(exec));
+  });
+}
+
+// Only HIP's compiler counts wavefronts where CUDA's counts teams, and has to be told how large a team is at most.
+TEST(TeamShape, SaysLaunchBoundsInTheWordsOfTheCompiler) {
+  for_each_type(EnabledSpaces{}, []<class Exec>() {
+    EXPECT_EQ((kernels::TeamBounds<Exec, 128, 4>::maxTperB), 128u);
+    EXPECT_EQ((kernels::TeamBounds<Exec, 128, 4>::minBperSM), is_hip<Exec> ? 2u : 4u);
+    EXPECT_EQ((kernels::TeamBounds<Exec, 32, 4>::minBperSM), is_hip<Exec> ? 1u : 4u);
+    EXPECT_EQ(kernels::AnyTeamBounds<Exec>::maxTperB, is_hip<Exec> ? 512u : 0u);
   });
 }
 

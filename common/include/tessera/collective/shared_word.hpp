@@ -23,11 +23,13 @@ KOKKOS_INLINE_FUNCTION void store_word(Word* word, Word value) {
   KOKKOS_IF_ON_HOST((Kokkos::atomic_store(word, value);))
 }
 
-/// Does nothing for about so long. On a host the thread that is waited for may have no core: give it this one.
+/// Does nothing for about so long; on AMD's GPUs for 64 cycles at least, for a wavefront that polls without a pause takes the
+/// SIMD unit from those that it waits for. On a host the thread that is waited for may have no core: give it this one.
 KOKKOS_INLINE_FUNCTION void back_off([[maybe_unused]] unsigned nanoseconds) {
 #if defined(__CUDA_ARCH__)
   if (nanoseconds > 0) __nanosleep(nanoseconds);
 #elif defined(__HIP_DEVICE_COMPILE__)
+  if (nanoseconds == 0) __builtin_amdgcn_s_sleep(1);
   for (unsigned spent = 0; spent < nanoseconds; spent += 256) __builtin_amdgcn_s_sleep(8);  // 512 cycles
 #else
   std::this_thread::yield();

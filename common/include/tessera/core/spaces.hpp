@@ -74,6 +74,23 @@ template <ExecutionSpace Exec>
 inline constexpr bool is_gpu =
     detail::Contains<Exec, detail::CudaSpaces>::value || detail::Contains<Exec, detail::HipSpaces>::value;
 
+/// True for AMD's GPUs.
+template <ExecutionSpace Exec>
+inline constexpr bool is_hip = detail::Contains<Exec, detail::HipSpaces>::value;
+
+/// Multiprocessors of a GPU as its driver counts them (compute units of AMD's), a host's threads. The concurrency of a GPU
+/// does not tell: it is threads, and how many of them share a multiprocessor differs between GPUs.
+template <ExecutionSpace Exec>
+[[nodiscard]] int multiprocessors(Exec const& exec) {
+  if constexpr (detail::Contains<Exec, detail::CudaSpaces>::value) {
+    return exec.cuda_device_prop().multiProcessorCount;
+  } else if constexpr (is_hip<Exec>) {
+    return exec.hip_device_prop().multiProcessorCount;
+  } else {
+    return exec.concurrency();
+  }
+}
+
 /// "cuda", "hip", "openmp", "threads" or "serial".
 template <ExecutionSpace Exec>
 [[nodiscard]] constexpr std::string_view space_name() {

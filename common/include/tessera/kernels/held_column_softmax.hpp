@@ -56,10 +56,9 @@ struct HeldColumnTuning {
   static constexpr std::size_t line = 128;            ///< bytes of a row that a band is wide: a line of memory
   static constexpr int most_lanes = 256;              ///< of a team
   using Bounds = Kokkos::LaunchBounds<256, 2>;        ///< 128 registers a lane, most of them for what it holds
-  /// Teams that run at once on a space: a multiprocessor has places for at most 2048 threads. However many lanes a team
-  /// has, there is one for it.
+  /// Teams that run at once on a space: however many lanes a team has, a multiprocessor has a place for it.
   [[nodiscard]] static std::size_t at_once(Exec const& exec, int lanes) {
-    return std::max(1, exec.concurrency() / (is_gpu<Exec> ? 2048 : lanes));
+    return std::max(1, is_gpu<Exec> ? multiprocessors(exec) : exec.concurrency() / lanes);
   }
   /// Teams of each of these places that are started: as many as have registers.
   [[nodiscard]] static int of_place(int lanes) { return is_gpu<Exec> ? std::max(1, 512 / lanes) : 1; }

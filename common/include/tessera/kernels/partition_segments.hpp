@@ -32,7 +32,8 @@ namespace detail {
 
 template <ExecutionSpace Exec, class T, class Predicate, class Tuning>
 struct SegmentPartitionKernel {
-  using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
+  using Policy = Kokkos::TeamPolicy<Exec, AnyTeamBounds<Exec>>;
+  using Member = typename Policy::member_type;
   using Lanes = lane::On<Exec, Tuning::lanes>;
   static constexpr int rows = Tuning::longest_segment / Lanes::width;
   struct Held {
@@ -204,7 +205,7 @@ class SegmentPartition {
   /// Enqueues it. Throws std::invalid_argument if a View has another length or a stride.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out, Writable<Exec, std::int64_t, 1> Counts>
   void operator()(Exec const& exec, In const& in, Out const& out, Counts const& counts) const {
-    Kokkos::parallel_for(label_, Kokkos::TeamPolicy<Exec>(exec, league_, threads_, vector_length),
+    Kokkos::parallel_for(label_, typename Kernel::Policy(exec, league_, threads_, vector_length),
                          Kernel{is_left_, contiguous(in, n_), contiguous(out, n_), contiguous(counts, segments_), n_,
                                 segments_, length_, per_row_});
   }

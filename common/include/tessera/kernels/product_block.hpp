@@ -292,8 +292,11 @@ class ProductBlock {
 
   KOKKOS_FUNCTION static void multiply(Lane const& lane, T const* a, T (&sums)[Shape::lane_rows][Shape::lane_cols]) {
     T const* const b = a + OfA::size;
-    // All of it: the reads of one k run ahead of the multiply-adds of another.
-#ifdef KOKKOS_ENABLE_PRAGMA_UNROLL
+    // All of it: the reads of one k run ahead of the multiply-adds of another. On AMD's GPUs four of them: with all of them
+    // registers spill.
+#if defined(__HIP_DEVICE_COMPILE__)
+#pragma unroll 4
+#elif defined(KOKKOS_ENABLE_PRAGMA_UNROLL)
 #pragma unroll
 #endif
     for (int k = 0; k < Shape::depth; ++k) {

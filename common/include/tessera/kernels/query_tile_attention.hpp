@@ -25,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/online_sum.hpp>
@@ -75,9 +76,9 @@ struct QueryTile {
   /// As many threads as there are tiles for their queries.
   static constexpr int whole_threads = std::max(1, tile_elements / Dim / rows);
   static constexpr int lanes_of_team = whole_threads * width;
-  using Policy =
-      Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<(Tuning::whole_teams ? lanes_of_team : 0),
-                                                    (Tuning::whole_teams ? std::min(512 / lanes_of_team, 4) : 0)>>;
+  using Policy = Kokkos::TeamPolicy<
+      Exec, std::conditional_t<Tuning::whole_teams, TeamBounds<Exec, lanes_of_team, std::min(512 / lanes_of_team, 4)>,
+                               Kokkos::LaunchBounds<>>>;
   using Member = typename Policy::member_type;
   using Scratch = ScratchView<Pack*, Exec>;
 
@@ -275,6 +276,9 @@ struct QueryTile {
       lanes.sync();
       lanes.each(
           [&](int lane, Sums& own) {
+#if defined(__HIP_DEVICE_COMPILE__)  // all keys at once, as this compiler would: registers for hundreds of loads spill
+#pragma unroll 2
+#endif
             for (int k = 0; k < width; ++k) {
               Pack of_rows[rows / pack];
               for (int p = 0; p < rows / pack; ++p)

@@ -150,8 +150,9 @@ struct LookBackScanKernel {
 
 template <ExecutionSpace Exec, class Elements, class Tuning>
 struct ReduceThenScanKernels {
-  using Policy = Kokkos::TeamPolicy<Exec>;
-  using Member = typename Policy::member_type;
+  template <class Tag>
+  using Policy = Kokkos::TeamPolicy<Exec, Tag, AnyTeamBounds<Exec>>;
+  using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
   using Scalar = typename Elements::Scalar;
   using Value = typename Elements::Value;
   using Lanes = lane::On<Exec, Tuning::lanes>;
@@ -334,7 +335,7 @@ class ReduceThenScan {
  private:
   template <class Tag>
   void launch(char const* step, Exec const& exec, int league, Kernels const& kernels) const {
-    Kokkos::TeamPolicy<Exec, Tag> policy(exec, league, shape_.threads, vector_length);
+    typename Kernels::template Policy<Tag> policy(exec, league, shape_.threads, vector_length);
     std::size_t const scratch = Kernels::scratch_bytes(shape_.threads);
     Kokkos::parallel_for(label_ + step, with_scratch(policy, scratch), kernels);
   }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
@@ -31,6 +32,16 @@ template <ExecutionSpace Exec>
   if (requested > 0) return static_cast<int>(requested);
   return is_gpu<Exec> ? std::max(1, 256 / lanes) : 1;
 }
+
+/// Launch bounds of a kernel whose teams are as large as team_size lets them be. Kokkos' HIP back end tells its compiler 1024
+/// lanes where a policy says nothing, so that each has 128 registers; of 512 each has 256. CUDA's compiler knows no such limit.
+template <ExecutionSpace Exec>
+using AnyTeamBounds = std::conditional_t<is_hip<Exec>, Kokkos::LaunchBounds<512, 1>, Kokkos::LaunchBounds<>>;
+
+/// Launch bounds of a kernel whose teams have `lanes` lanes, where a multiprocessor is to have registers for `teams` of them.
+/// HIP's compiler takes the second number for wavefronts of a SIMD unit, of which a multiprocessor has four.
+template <ExecutionSpace Exec, int lanes, int teams>
+using TeamBounds = Kokkos::LaunchBounds<lanes, (is_hip<Exec> ? std::max(1, lanes* teams / (4 * 64)) : teams)>;
 
 /// Throws Skip if scratch level 0 of a team does not hold so many bytes.
 template <ExecutionSpace Exec>
