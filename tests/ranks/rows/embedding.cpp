@@ -43,6 +43,19 @@ TEST(RowsOnRanks, EmbeddingOfATableInRows) {
   }
 }
 
+// Whether a case fits is known beforehand: a table in rows takes the memory of one, a whole one that of one on each rank.
+TEST(MemoryOnRanks, EmbeddingHasTheTableOnEachOrInRows) {
+  auto const on_each = [](std::string const& where) {
+    ParameterMap const given{{"table", where}, {"vocabulary", Int{50}}, {"width", Int{8}}};
+    return app()
+        .footprint_of_size(testing::dtypes_of_this_build().front(), 64, testing::with_defaults(app(), given))
+        .input_bytes_on_each;
+  };
+  auto const element = static_cast<double>(size_of(testing::dtypes_of_this_build().front()));
+  EXPECT_EQ(on_each("whole"), 50 * 8 * element);
+  EXPECT_EQ(on_each("rows"), 0);
+}
+
 // An all-to-all of rows with a mistake. Each rank asks and answers serially.
 enum class Mistake {
   none,
