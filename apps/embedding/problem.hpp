@@ -13,6 +13,7 @@
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/ranks/part.hpp>
 
 namespace tessera::embedding {
 
@@ -26,6 +27,7 @@ struct Embedding {
     std::int64_t vocabulary = 0;  ///< V, rows of the generated table; 0: 10000
     std::int64_t width = 0;       ///< E, columns of the generated table; 0: at most 512, from the size
     std::int64_t team = 0;        ///< threads; 0: the variant's choice
+    bool table_in_rows = false;   ///< on several ranks: each has a block of the table's rows, not all of them
 
     [[nodiscard]] static Parameters from(ParameterMap const& map);
 
@@ -94,9 +96,15 @@ struct Embedding {
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 0; }
 
   /// On several ranks.
-  [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows, Split::whole}; }
+  [[nodiscard]] static std::vector<Split> input_split(Parameters const& parameters) {
+    return {Split::rows, parameters.table_in_rows ? Split::rows : Split::whole};
+  }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
-  static constexpr bool rows_apart = true;
+  /// Of a table in rows each rank shows its own to all, some at a time: no rank has to hold the table.
+  template <class T>
+  [[nodiscard]] static std::vector<ExpectedField> reference_of_part(Input<T, Kokkos::HostSpace> const& input,
+                                                                    std::vector<ranks::Block> const&,
+                                                                    ranks::Part const& part);
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);

@@ -1,13 +1,34 @@
 /// \file
 /// The serial oracle of embedding: one loop over the positions, one over a row. Elements are copied, so that nothing
-/// may differ: the scale is empty.
+/// may differ: the scale is empty. On several ranks with a table in rows, the ranks show their rows one after the other, and each
+/// takes of them what its indices name.
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "problem.hpp"
 
 namespace tessera::embedding {
+
+namespace {
+
+// One rank's bytes, to all others.
+void show(ranks::Ranks const& ranks, int rank, void* data, std::size_t bytes) {
+  std::vector<ranks::Message> sent;
+  std::vector<ranks::Message> received;
+  for (int other = 0; other < ranks.count(); ++other) {
+    if (other == ranks.rank() || bytes == 0) continue;
+    if (rank == ranks.rank()) sent.push_back({other, data, bytes});
+    if (other == rank) received.push_back({other, data, bytes});
+  }
+  ranks.exchange(sent, received);
+}
+
+}  // namespace
 
 template <class T>
 std::vector<ExpectedField> Embedding::reference(Input<T, Kokkos::HostSpace> const& input) {
@@ -29,8 +50,51 @@ std::vector<ExpectedField> Embedding::reference(Input<T, Kokkos::HostSpace> cons
   return list_of(std::move(out));
 }
 
+template <class T>
+std::vector<ExpectedField> Embedding::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
+                                                        std::vector<ranks::Block> const&, ranks::Part const& part) {
+  if (!input.parameters.table_in_rows) return reference<T>(input);
+  std::size_t const rows = part.input[1][0];
+  std::size_t const width = part.input[1][1];
+  std::int32_t const* const indices = input.idx.data();
+  ExpectedField out{.name = "out",
+                    .shape = {input.idx.extent(0), input.idx.extent(1), width},
+                    .value = std::vector<double>(input.idx.size() * width),
+                    .scale = {}};
+
+  // Positions in the order of the rows that they ask for: those outside of the table first and last.
+  std::vector<std::size_t> positions(input.idx.size());
+  std::iota(positions.begin(), positions.end(), std::size_t{0});
+  std::ranges::sort(positions, {}, [&](std::size_t i) { return indices[i]; });
+  auto next = std::ranges::find_if(positions, [&](std::size_t i) { return indices[i] >= 0; });
+
+  std::size_t const at_a_time = std::max<std::size_t>(1, (std::size_t{1} << 20) / std::max<std::size_t>(1, width));
+  std::vector<T> shown(std::min(at_a_time, rows) * width);
+  for (int rank = 0; rank < part.ranks.count(); ++rank) {
+    ranks::Block const theirs = ranks::block_of(rows, part.ranks.count(), rank);
+    for (std::size_t first = theirs.begin; first < theirs.end; first += at_a_time) {
+      std::size_t const end = std::min(first + at_a_time, theirs.end);
+      if (rank == part.ranks.rank()) {
+        std::copy_n(input.w.data() + (first - theirs.begin) * width, (end - first) * width, shown.begin());
+      }
+      show(part.ranks, rank, shown.data(), (end - first) * width * sizeof(T));
+      for (; next != positions.end() && static_cast<std::size_t>(indices[*next]) < end; ++next) {
+        T const* const row = shown.data() + (static_cast<std::size_t>(indices[*next]) - first) * width;
+        for (std::size_t e = 0; e < width; ++e) out.value[*next * width + e] = static_cast<double>(row[e]);
+      }
+    }
+  }
+  return list_of(std::move(out));
+}
+
 template std::vector<ExpectedField> Embedding::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Embedding::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Embedding::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Embedding::reference_of_part(Input<float, Kokkos::HostSpace> const&,
+                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
+template std::vector<ExpectedField> Embedding::reference_of_part(Input<double, Kokkos::HostSpace> const&,
+                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
+template std::vector<ExpectedField> Embedding::reference_of_part(Input<std::int32_t, Kokkos::HostSpace> const&,
+                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
 
 }  // namespace tessera::embedding

@@ -45,6 +45,11 @@ std::vector<ParameterSpec> Embedding::parameters() {
       shape_parameter("vocabulary", "rows V of the generated table; 0: 10000", 1 << 30),
       shape_parameter("width", "elements E of a row of the generated table; 0: at most 512, from --size", any),
       team_parameter(),
+      {.name = "table",
+       .help = "where distributed has w: whole, on each rank; rows, a block of its rows on each",
+       .default_value = std::string("whole"),
+       .choices = {"whole", "rows"},
+       .of_ranks = true},
   };
 }
 
@@ -53,7 +58,8 @@ Embedding::Parameters Embedding::Parameters::from(ParameterMap const& map) {
           .length = std::get<std::int64_t>(map.at("length")),
           .vocabulary = std::get<std::int64_t>(map.at("vocabulary")),
           .width = std::get<std::int64_t>(map.at("width")),
-          .team = std::get<std::int64_t>(map.at("team"))};
+          .team = std::get<std::int64_t>(map.at("team")),
+          .table_in_rows = std::get<std::string>(map.at("table")) == "rows"};
 }
 
 std::vector<Shape> Embedding::input_shapes(std::size_t size, Parameters const& parameters) {

@@ -138,6 +138,26 @@ TEST(Model, what_ranks_say_is_what_a_run_on_two_gpus_counted) {
   EXPECT_EQ(seen.size(), 26u);
 }
 
+// As a run counted them, `embedding --table rows --size N` on 2 and on 7 ranks of one machine. One index in 64 asks for nothing.
+TEST(Model, what_ranks_say_of_a_table_in_rows) {
+  struct Counted {
+    std::size_t ranks;
+    std::size_t length;
+    double messages;
+    double bytes;
+  };
+  for (Counted const& run : {Counted{2, 24, 6, 190868}, Counted{7, 24, 126, 336828}, Counted{2, 1024, 6, 8208032}}) {
+    ModelCase c{"embedding", DType::float32, {}, {{8, run.length}, {10000, 512}}, {{8, run.length, 512}}, {}};
+    EXPECT_EQ(talk_of(c, run.ranks)->all_messages, 0);
+    c.parameters["table"] = std::string("rows");
+    Talk const talk = *talk_of(c, run.ranks);
+    EXPECT_EQ(talk.all_messages, run.messages);
+    EXPECT_NEAR(talk.all_bytes, run.bytes, 0.04 * run.bytes);
+    EXPECT_GE(talk.all_bytes, run.bytes);
+    EXPECT_LT(talk.bytes, talk.all_bytes);
+  }
+}
+
 TEST(Model, machines_are_read_from_reports) {
   auto const two = read_machines(results + "nvidia-h200-x2-2026-11-22/two-2p28-each.json");
   // The roofs of two ranks are added up in their report; of a rank they are half.

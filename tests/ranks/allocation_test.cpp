@@ -17,6 +17,7 @@
 #include <tessera/ranks/halo.hpp>
 #include <tessera/ranks/ordered_sum.hpp>
 #include <tessera/ranks/ranks.hpp>
+#include <tessera/ranks/rows_from_owners.hpp>
 #include <tessera/ranks/transport.hpp>
 
 namespace {
@@ -140,6 +141,26 @@ TEST(Allocations, NoneForBulkOnAHost) {
   ranks::Bulk<Exec> bulk(exec, world(), "test", {.messages = 1, .sent = 20000, .received = 20000});
   EXPECT_EQ(allocations_of([&] { bulk(exec, sent, received); }), 0U);
   EXPECT_EQ(in.back(), static_cast<std::uint32_t>(from));
+}
+
+// Numbers of all ranks' rows, then all of one's. (The label is short: Kokkos copies that of a launch of teams.)
+TEST(Allocations, NoneForRowsFromOwnersOnAHost) {
+  using Exec = Kokkos::DefaultHostExecutionSpace;
+  using Memory = Exec::memory_space;
+  Exec const exec;
+  ranks::choose_transport("auto", true);
+  std::size_t const rows = 100 * static_cast<std::size_t>(world().count());
+  Array<float**, Memory> const table("table", 100, 8);
+  Array<float**, Memory> const out("out", 300, 8);
+  Array<std::int32_t*, Memory> const numbers("numbers", 300);
+  Kokkos::deep_copy(table, static_cast<float>(world().rank()));
+  ranks::RowsFromOwners<Exec, float> look_up(exec, world(), 300, 300, rows, table, 0, "t");
+  for (bool const of_one : {false, true}) {
+    for (std::size_t i = 0; i < 300; ++i) numbers(i) = static_cast<std::int32_t>(of_one ? rows - 1 : i * 37 % rows);
+    EXPECT_EQ(allocations_of([&] { look_up(exec, numbers, table, out); }), 0U);
+    exec.fence();
+    EXPECT_EQ(out(299, 7), static_cast<float>(numbers(299) / 100));
+  }
 }
 
 TEST(Allocations, NoneForHalosAndSums) {

@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,6 +18,7 @@
 #include <tessera/ranks/ordered_all_reduce.hpp>
 #include <tessera/ranks/panel_broadcast.hpp>
 #include <tessera/ranks/rotate.hpp>
+#include <tessera/ranks/rows_from_owners.hpp>
 #include <tessera/ranks/rows_to_owners.hpp>
 #include <tessera/ranks/transport.hpp>
 
@@ -121,6 +123,55 @@ TEST_P(Transports, RowsToOwners) {
                         [&](std::size_t i) { return number(i / part, f, own.begin * widths[f] + i % part); }),
                   0U)
             << n << " rows, field " << f;
+      }
+    }
+  }
+}
+
+// Numbers of rows in the table and beside it, all of one row, none that there is: each time others, of the same object. Of a row
+// that all ask for, its owner answers in rounds. Ranks have different many, some none.
+TEST_P(Transports, RowsFromOwners) {
+  Exec const exec;
+  auto const count = static_cast<std::size_t>(world().count());
+  auto const rank = static_cast<std::size_t>(world().rank());
+  for (std::size_t const rows : sizes) {
+    for (std::size_t const most : {1, 5, 300}) {
+      for (std::size_t const width : {0, 1, 3, 8}) {
+        std::size_t const n = most * (count - 1 - rank) / std::max<std::size_t>(1, count - 1) + (count == 1 ? most : 0);
+        Block const own = world().block(rows);
+        Kokkos::View<float**, Kokkos::LayoutRight, Memory> const table("table", own.size(), width);
+        Kokkos::View<float**, Kokkos::LayoutRight, Memory> const out("out", n, width);
+        Kokkos::View<std::int32_t*, Memory> const numbers("numbers", n);
+        ranks::RowsFromOwners<Exec, float> look_up(exec, world(), n, most, rows, table, 0, "test");
+        for (int call = 0; call < 5; ++call) {
+          auto const value = [&](std::size_t i) {
+            return static_cast<float>(1 + i + 100000 * static_cast<std::size_t>(call));
+          };
+          auto const number = [&](std::size_t i) -> std::int32_t {
+            auto const last = static_cast<std::int32_t>(rows) - 1;
+            if (call == 1) return last;
+            if (call == 2) return i % 2 == 0 ? -1 : last + 1;
+            if (call == 3) return 0;
+            return static_cast<std::int32_t>((i * 37 + rank * 11 + static_cast<std::size_t>(call)) % (rows + 4)) - 2;
+          };
+          auto const values = Kokkos::create_mirror_view(table);
+          for (std::size_t i = 0; i < values.size(); ++i) values.data()[i] = value(own.begin * width + i);
+          Kokkos::deep_copy(table, values);
+          auto const wanted = Kokkos::create_mirror_view(numbers);
+          for (std::size_t i = 0; i < n; ++i) wanted(i) = number(i);
+          Kokkos::deep_copy(numbers, wanted);
+          look_up(exec, numbers, table, out);
+          exec.fence();
+          auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, out);
+          std::size_t differ = 0;
+          for (std::size_t i = 0; i < found.size(); ++i) {
+            std::int32_t const row = number(i / width);
+            bool const is_there = 0 <= row && static_cast<std::size_t>(row) < rows;
+            float const expected = is_there ? value(static_cast<std::size_t>(row) * width + i % width) : 0;
+            differ += found.data()[i] == expected ? 0 : 1;
+          }
+          EXPECT_EQ(differ, 0U) << n << " of " << rows << " rows of " << width << ", call " << call;
+        }
       }
     }
   }

@@ -14,7 +14,8 @@ endfunction()
 
 # Blocks, rows, a grid of ranks, fields that all ranks have; fewer elements than ranks; none.
 foreach(case "prefix_sum --size 100003" "prefix_sum --size 5" "prefix_sum --size 0" "transpose --size 70000 --rows 7"
-    "matmul --size 70001" "histogram --size 1001")
+    "matmul --size 70001" "histogram --size 1001" "embedding --size 3000 --width 7 --vocabulary 50 --table rows"
+    "embedding --size 30 --width 7 --vocabulary 3 --table rows")
   separate_arguments(words UNIX_COMMAND "${case}")
   foreach(ranks 1 3 7)
     run(${ranks} ${words} --output ${DIRECTORY}/${ranks}.h5)
@@ -27,7 +28,7 @@ endforeach()
 run(3 histogram --input ${DIRECTORY}/7.h5)
 
 # Files too large to be kept in memory: read part by part, of blocks and of a grid, and the same again.
-foreach(case "prefix_sum --size 700001" "matmul --size 700001" "transpose --size 700001")
+foreach(case "prefix_sum --size 700001" "matmul --size 700001" "transpose --size 700001" "embedding --size 700001 --table rows")
   separate_arguments(words UNIX_COMMAND "${case}")
   list(GET words 0 app)
   run(1 ${words} --output ${DIRECTORY}/whole.h5)

@@ -28,6 +28,16 @@ foreach(ranks 1 2 3 4 7)
     --variant distributed --samples 2 --min-time 0)
 endforeach()
 
+# A table of which each rank has some rows, of files and through buffers beside them, too.
+foreach(ranks 1 2 3 7)
+  tessera_add_ranks_test(table_in_rows ${ranks} COMMAND $<TARGET_FILE:tessera> run embedding --table rows --size 1,5,100003
+    --variant distributed --samples 2 --min-time 0)
+  tessera_add_ranks_test(files_of_a_table_in_rows ${ranks} COMMAND $<TARGET_FILE:tessera> run embedding --table rows
+    --inputs ${PROJECT_SOURCE_DIR}/inputs --variant distributed --samples 2 --min-time 0)
+  tessera_add_ranks_test(staged_table_in_rows ${ranks} COMMAND $<TARGET_FILE:tessera> run embedding --table rows
+    --size 1,5,100003 --transport staged --variant distributed --samples 2 --min-time 0)
+endforeach()
+
 # Each rank's part, for weak scaling.
 tessera_add_ranks_test(size_per_rank 3 COMMAND $<TARGET_FILE:dot> --size-per-rank 100,2^10 --samples 1 --min-time 0)
 set_tests_properties(size_per_rank_on_3 PROPERTIES PASS_REGULAR_EXPRESSION "size 300,.*size 3072,.*passed=2 failed=0")

@@ -1,33 +1,70 @@
 /// \file
-/// On several ranks: each has its rows of the indices and of the output, and all of the table. It has nothing to say to the
-/// others. The kernel is kernels/embedding.hpp.
+/// On several ranks: each has its rows of the indices and of the output. The table is where `--table` says:
+///
+///   whole  all of it on each rank, which then has nothing to say to the others. The kernel is kernels/embedding.hpp.
+///   rows   a block of its rows on each rank, for a table that no rank has memory for. Each asks the owners for the rows that its
+///          indices name, and these come in an all-to-all (ranks/rows_from_owners.hpp). Every launch asks anew: it knows
+///          nothing of the indices before.
+///
+/// One rank has the whole table in both.
+///
+/// Example, the table a b | c d in rows on 2 ranks: the first, with the indices 3 0, has a itself and gets d from the second.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
 
 #include "../problem.hpp"
 
 #include <tessera/kernels/embedding.hpp>
 #include <tessera/ranks/part.hpp>
+#include <tessera/ranks/rows_from_owners.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::embedding {
 
 struct Distributed {
-  static constexpr VariantInfo info{.name = "distributed",
-                                    .level = Level::ranks,
-                                    .summary = "each rank its rows of indices, the table on all, no communication"};
+  static constexpr VariantInfo info{
+      .name = "distributed",
+      .level = Level::ranks,
+      .summary = "each rank its rows of indices; the table on all, or (--table rows) rows of it from their owners"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {
+    using WholeTable = kernels::Embedding<Exec, T>;
+    using TableInRows = ranks::RowsFromOwners<Exec, T>;
+    using Way = std::variant<WholeTable, TableInRows>;
+
    public:
-    Plan(Exec const& exec, InputOn<Embedding, Exec, T> const& input, ranks::Part const&)
-        : copy_(exec, input.idx.size(), input.w, input.parameters.team, "tessera::embedding::distributed") {}
+    Plan(Exec const& exec, InputOn<Embedding, Exec, T> const& input, ranks::Part const& part)
+        : way_(chosen(exec, input, part)) {}
 
     void operator()(Exec const& exec, InputOn<Embedding, Exec, T> const& input,
-                    OutputOn<Embedding, Exec, T> const& output) const {
-      copy_(exec, flat_indices(input.idx), input.w, flat_rows(output.out));
+                    OutputOn<Embedding, Exec, T> const& output) {
+      std::visit([&](auto& way) { way(exec, flat_indices(input.idx), input.w, flat_rows(output.out)); }, way_);
+    }
+
+    [[nodiscard]] std::string note() const {
+      return std::holds_alternative<TableInRows>(way_) ? "rows from their owners" : "";
     }
 
    private:
-    kernels::Embedding<Exec, T> copy_;
+    [[nodiscard]] static Way chosen(Exec const& exec, InputOn<Embedding, Exec, T> const& input,
+                                    ranks::Part const& part) {
+      constexpr char const* label = "tessera::embedding::distributed";
+      std::int64_t const team = input.parameters.team;
+      std::size_t const own = input.idx.size();
+      if (part.ranks.count() == 1 || !input.parameters.table_in_rows) {
+        return Way(std::in_place_type<WholeTable>, exec, own, input.w, team, label);
+      }
+      Shape const& idx = part.input[0];
+      std::size_t const most = ranks::block_of(idx[0], part.ranks.count(), 0).size() * idx[1];
+      return Way(std::in_place_type<TableInRows>, exec, part.ranks, own, most, part.input[1][0], input.w, team, label);
+    }
+
+    Way way_;
   };
 };
 

@@ -78,12 +78,13 @@ void check_memory(PlannedCase const& planned) {
     if (std::ranges::find(spaces, row->space) == spaces.end()) spaces.push_back(row->space);
   }
   MemoryNeed need = memory_need(planned.footprint, planned.has_expected);
-  // Of all ranks on this node together: each has its part, or the whole for its reference.
+  // Of all ranks on this node together: each has its part and what all have, or the whole for its reference.
   ranks::Ranks const& ranks = ranks::world();
   double const share = 1.0 / ranks.count();
-  need.host *= ranks.count_on_node() * (planned.app->refers_to_parts ? share : 1.0);
+  double const on_each = (1 - share) * planned.footprint.input_bytes_on_each;
+  need.host = ranks.count_on_node() * (planned.app->refers_to_parts ? share * need.host + on_each : need.host);
   need.row *= ranks.count_on_node() * share;
-  need.device *= share;
+  need.device = share * need.device + on_each;
   check_memory(describe(planned), need, spaces,
                planned.path.empty() ? "choose a smaller --size" : "use a machine with more memory");
 }

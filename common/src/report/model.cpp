@@ -58,7 +58,7 @@ Machine machine_of(Json const& space, std::string const& name, Json const& rows,
 }
 
 // How a variant `distributed` shares its work: launches on a GPU, and the input field whose rows are shared out.
-enum class By : std::uint8_t { no, totals, halo, neighbours, sums, attention, panels, all_to_all, shift };
+enum class By : std::uint8_t { no, totals, halo, neighbours, sums, attention, panels, all_to_all, shift, asked_rows };
 struct Pattern {
   std::string_view app;
   By by;
@@ -111,6 +111,15 @@ double integer(ModelCase const& c, std::string_view name, double otherwise) {
   return value == nullptr ? otherwise : static_cast<double>(*value);
 }
 
+// A table in rows is asked for, and put together in four launches (the sort is two); one that all have is not.
+Pattern pattern_of(ModelCase const& c, Pattern const& pattern) {
+  auto const table = c.parameters.find("table");
+  if (c.app != "embedding" || table == c.parameters.end()) return pattern;
+  auto const* const where = std::get_if<std::string>(&table->second);
+  if (where == nullptr || *where != "rows") return pattern;
+  return {pattern.app, By::asked_rows, 4, pattern.field};
+}
+
 // Bytes that a rank needs of its neighbour.
 double halo_bytes(ModelCase const& c) {
   auto const of_element = static_cast<double>(size_of(c.dtype));
@@ -159,6 +168,7 @@ std::string_view name_of(By by) {
     case By::panels: return "panels";
     case By::all_to_all: return "all to all";
     case By::shift: return "most of it, to few";
+    case By::asked_rows: return "rows that are asked for";
   }
   return "";
 }
@@ -225,12 +235,13 @@ std::optional<Talk> talk_of(ModelCase const& c, std::size_t ranks) {
   if (ranks == 1) return talk;
   auto const p = static_cast<double>(ranks);
   auto const of_element = static_cast<double>(size_of(c.dtype));
-  talk.launches = found->launches;
-  talk.by = name_of(found->by);
-  Shape const& shared = c.input.at(found->field);
+  Pattern const pattern = pattern_of(c, *found);
+  talk.launches = pattern.launches;
+  talk.by = name_of(pattern.by);
+  Shape const& shared = c.input.at(pattern.field);
   double const rows = shared.empty() ? 1 : static_cast<double>(shared.front());
-  if (found->by != By::panels && rows > 0) talk.share = std::ceil(rows / p) / rows;
-  switch (found->by) {
+  if (pattern.by != By::panels && rows > 0) talk.share = std::ceil(rows / p) / rows;
+  switch (pattern.by) {
     case By::no: break;
     case By::totals: {
       double const each = c.app == "dot" ? of_element : 8;
@@ -301,6 +312,16 @@ std::optional<Talk> talk_of(ModelCase const& c, std::size_t ranks) {
       talk.all_messages = p * (p - 1) + (p == 2 ? 2 : 4 * p);
       talk.all_bytes = elements(c.input[0]) * of_element * (p - 1) / p + 8 * p * (p - 1);
       break;
+    case By::asked_rows: {
+      // How many rows each asks of each, their numbers, and the rows: as if every index were in the table.
+      double const indices = elements(c.input[0]) * (p - 1) / p;
+      double const each = 4 + static_cast<double>(c.input[1][1]) * of_element;
+      talk.words = 3 * (p - 1);
+      talk.bytes = indices * talk.share * each + 8 * p * (p - 1);
+      talk.all_messages = 3 * p * (p - 1);
+      talk.all_bytes = indices * each + 8 * p * p * (p - 1);
+      break;
+    }
   }
   return talk;
 }

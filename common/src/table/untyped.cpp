@@ -69,6 +69,15 @@ std::vector<FieldPlace> places_of(std::vector<FieldSpec> const& specs, std::vect
 
 }  // namespace
 
+double whole_bytes(std::vector<FieldSpec> const& specs, std::vector<Shape> const& shapes,
+                   std::vector<Split> const& splits) {
+  double bytes = 0;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (splits.at(i) == Split::whole) bytes += bytes_of({specs[i]}, {shapes.at(i)});
+  }
+  return bytes;
+}
+
 std::vector<ranks::Box> own_boxes(std::vector<Shape> const& whole, Splits const& splits) {
   std::vector<ranks::Box> boxes;
   for (std::size_t i = 0; i < whole.size(); ++i) {

@@ -3,6 +3,7 @@
 #include "program.hpp"
 
 #include <cstdint>
+#include <utility>
 
 #include <tessera/kernels/embedding.hpp>
 
@@ -45,8 +46,16 @@ int check(Exec const& exec) {
   Rows const out("out", 3, 8);
   look_up(exec, indices, table, out);
   exec.fence();
+  // Fewer than it was made for: no row behind them is written.
+  Kokkos::deep_copy(exec, table, 1);
+  Kokkos::deep_copy(exec, out, -1);
+  std::pair<int, int> const two(0, 2);
+  look_up(exec, Kokkos::subview(indices, two), table, Kokkos::subview(out, two, Kokkos::ALL));
+  auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, out);
+  for (int i = 0; i < 3; ++i) wrong += differs("fewer indices", i, found(i, 7), i < 2 ? 1.0F : -1.0F);
   wrong += accepts("another width", [&] { look_up(exec, indices, table, Rows("narrow", 3, 4)); });
-  wrong += accepts("other indices", [&] { look_up(exec, Indices("more", 4), table, out); });
+  wrong += accepts("more indices", [&] { look_up(exec, Indices("more", 4), table, Rows("more rows", 4, 8)); });
+  wrong += accepts("fewer indices than rows", [&] { look_up(exec, Indices("fewer", 2), table, out); });
   auto const half = Kokkos::subview(Rows("wide", 5, 16), Kokkos::ALL, std::make_pair(0, 8));
   wrong += accepts("rows with gaps", [&] { look_up(exec, indices, half, out); });
   return wrong;

@@ -15,6 +15,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -113,15 +114,15 @@ struct EmbeddingKernel {
 
 }  // namespace detail
 
-/// out[i, :] = table[indices[i], :] for n indices of type int32; zeros for those outside of the table.
+/// out[i, :] = table[indices[i], :] for indices of type int32; zeros for those outside of the table.
 ///
-/// Constructed once, for a table: chooses packs, lanes and teams. Holds no memory: calls may run at the same time.
+/// Constructed once, for a table and n indices at most: chooses packs, lanes and teams. Holds no memory: calls may run at the same time.
 template <ExecutionSpace Exec, class T, class Tuning = EmbeddingTuning<Exec, T>>
 class Embedding {
   static constexpr int pack = Tuning::pack;
 
  public:
-  /// \param n indices of a call
+  /// \param n indices of a call, at most
   /// \param table [rows, width]: what calls are given, or one of its extents and alignment
   /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
   /// \param label what Kokkos' tools call it
@@ -137,18 +138,19 @@ class Embedding {
     threads_ = team_size(exec, team, lanes_);
   }
 
-  /// Enqueues. `indices` [n], `table` [rows, width], `out` [n, width]: consecutive elements, rows one after the other.
+  /// Enqueues. `indices` [m], m <= n, `table` [rows, width], `out` [m, width]: consecutive elements, rows one after the other.
   /// `out` does not overlap the others. Throws std::invalid_argument if one has other extents or strides.
   template <Readable<Exec, std::int32_t, 1> Indices, Readable<Exec, T, 2> Table, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, Indices const& indices, Table const& table, Out const& out) const {
-    std::int32_t const* const from = contiguous(indices, n_);
+    std::size_t const n = std::min<std::size_t>(indices.extent(0), n_);
+    std::int32_t const* const from = contiguous(indices, n);
     T const* const rows = row_major(table, rows_, width_);
-    T* const to = row_major(out, n_, width_);
+    T* const to = row_major(out, n, width_);
     if (out.size() == 0) return;
     if (in_packs_ && collective::is_aligned_for_packs<pack>(rows, to)) {
-      enqueue<pack>(exec, from, rows, to);
+      enqueue<pack>(exec, n, from, rows, to);
     } else {
-      enqueue<1>(exec, from, rows, to);
+      enqueue<1>(exec, n, from, rows, to);
     }
   }
 
@@ -160,10 +162,10 @@ class Embedding {
  private:
   // As many packs of one row under way as each lane has of it; the others are another row's.
   template <int N, int Parts = Tuning::in_flight>
-  void enqueue(Exec const& exec, std::int32_t const* indices, T const* table, T* out) const {
+  void enqueue(Exec const& exec, std::size_t n, std::int32_t const* indices, T const* table, T* out) const {
     if constexpr (Parts > 1) {
       if (width_ / N / static_cast<std::size_t>(lanes_) < Parts) {
-        return enqueue<N, Parts / 2>(exec, indices, table, out);
+        return enqueue<N, Parts / 2>(exec, n, indices, table, out);
       }
     }
     constexpr int rows = Tuning::in_flight / Parts;
@@ -174,8 +176,8 @@ class Embedding {
                         .out = out,
                         .rows = rows_,
                         .width = width_,
-                        .chunks = split(n_, static_cast<std::size_t>(threads_) * rows, teams),
-                        .streaming = N * sizeof(T) == 16 && collective::streams<Exec>(n_ * width_ * sizeof(T))};
+                        .chunks = split(n, static_cast<std::size_t>(threads_) * rows, teams),
+                        .streaming = N * sizeof(T) == 16 && collective::streams<Exec>(n * width_ * sizeof(T))};
     Kokkos::parallel_for(label_, typename Kernel::Policy(exec, kernel.chunks.count, threads_, lanes_), kernel);
   }
 

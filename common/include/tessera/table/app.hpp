@@ -174,6 +174,7 @@ struct Footprint {
   std::vector<Shape> output_shapes = {};  ///< in the order of output_fields
   double exact_reference_bytes = 0;       ///< reference_bytes of generated exact data
   Work work = {};                         ///< the least, whatever the variant
+  double input_bytes_on_each = 0;         ///< of `input_bytes` what each of several ranks has whole
 };
 
 /// One mini-app: everything the driver needs.

@@ -276,6 +276,10 @@ template <class Problem, class T>
                                   Problem::output_shapes(inputs, parameters), reference_doubles<Problem>,
                                   exact_reference_doubles<Problem>);
   result.work = Problem::work(inputs, parameters, dtype_of<T>);
+  if constexpr (Distributed<Problem>) {
+    auto const specs = describe<typename Problem::template Input<T, Kokkos::HostSpace>>();
+    result.input_bytes_on_each = whole_bytes(specs, inputs, Problem::input_split(parameters));
+  }
   return result;
 }
 

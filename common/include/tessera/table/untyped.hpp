@@ -25,6 +25,10 @@ struct Splits {
   ranks::Grid grid = {};
 };
 
+/// Bytes of the fields that each rank has whole.
+[[nodiscard]] double whole_bytes(std::vector<FieldSpec> const& specs, std::vector<Shape> const& shapes,
+                                 std::vector<Split> const& splits);
+
 /// What this rank has of each field of these shapes.
 [[nodiscard]] std::vector<ranks::Box> own_boxes(std::vector<Shape> const& whole, Splits const& splits);
 

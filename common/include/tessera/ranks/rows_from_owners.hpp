@@ -1,0 +1,234 @@
+#pragma once
+/// \file
+/// Rows of a table by their numbers, from the ranks that have them: each rank has a block of the table's rows, and numbers of its
+/// own, which are others at every call. Nothing is kept of them.
+///
+///   1. A rank sorts its numbers by the rank that has the row, and all ranks hear how many each asks of each.
+///   2. The numbers go to the owners, an all-to-all in uneven blocks. Owners gather what they are asked for
+///      (kernels/embedding.hpp), and the rows come back, the second all-to-all.
+///   3. Each row is put in its place, zeros where the table has no such row.
+///
+/// A row that is wanted again is asked for again. An owner has room for an eighth more rows than a rank has numbers; where it is
+/// asked for more, step 2 goes on in rounds: a row that everybody wants does not take the memory of all answers on its owner.
+///
+/// Memory: 17/8 times the rows that a rank wants. Numbers are read once for each rank, by the sort.
+///
+/// Example, the table a b | c d on 2 ranks; the first wants 3 0 1, the second 1 1 9. Sorted 0 1 | 3 and 1 1 | nothing: rank 0
+/// is asked for 0 1 and 1 1, rank 1 for 3. a b come from rank 0 itself and d from rank 1: d a b. The second has b b 0.
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/kernels/embedding.hpp>
+#include <tessera/ranks/bulk.hpp>
+
+namespace tessera::ranks {
+
+/// Constructed once: allocates. All ranks call it.
+template <ExecutionSpace Exec, class T>
+class RowsFromOwners {
+  using Memory = typename Exec::memory_space;
+  using Host = Kokkos::SharedHostPinnedSpace;  // which a kernel writes where the host reads it
+
+ public:
+  /// \param n numbers of a call
+  /// \param most of any rank, the same on all of them
+  /// \param rows of the table, of all ranks together
+  /// \param own this rank's rows of it [own rows, width]: what calls are given, or one of its extents and alignment
+  /// \param team as kernels::Embedding takes it. Throws Skip, on all ranks, where it does, and where places in `most` numbers are
+  ///   more than 32 bits.
+  RowsFromOwners(Exec const& exec, Ranks const& ranks, std::size_t n, std::size_t most, std::size_t rows,
+                 Array<T const**, Memory> const& own, std::int64_t team, std::string const& label)
+      : ranks_(ranks),
+        sort_label_(label + "::sort_by_owner"),
+        sorted_label_(label + ": sorted"),
+        count_(static_cast<std::size_t>(ranks.count())),
+        n_(n),
+        width_(own.extent(1)),
+        room_(room_for(most)),
+        first_rows_(label + "::first_rows", count_ + 1),
+        firsts_(label + "::firsts", count_ + 1),
+        wanted_(without_values(label + "::wanted"), n),
+        places_(without_values(label + "::places"), n),
+        asked_(without_values(label + "::asked"), room_),
+        answers_(without_values(label + "::answers"), room_, width_),
+        got_(without_values(label + "::got"), n, width_),
+        gather_(exec, room_, own, team, label + "::gather"),
+        put_(exec, n, got_, team, label + "::put"),
+        lists_((count_ + 1) * count_),
+        bulk_(exec, ranks, label,
+              {.messages = count_,
+               .sent = std::max(n * sizeof(std::int32_t), room_ * width_ * sizeof(T)),
+               .received = std::max(room_ * sizeof(std::int32_t), n * width_ * sizeof(T))}) {
+    auto const first_rows = Kokkos::create_mirror_view(first_rows_);
+    for (std::size_t r = 0; r <= count_; ++r) first_rows(r) = first_row(r, rows);
+    Kokkos::deep_copy(first_rows_, first_rows);
+    for (auto* const pieces : {&asks_, &asked_by_}) pieces->reserve(count_);
+    for (auto* const messages : {&sent_, &received_}) messages->reserve(count_);
+    for (std::size_t r = 0; r < count_; ++r) {
+      if (is_this(r)) continue;
+      told_.push_back({static_cast<int>(r), list(own_rank() + 1), count_ * sizeof(std::size_t)});
+      heard_.push_back({static_cast<int>(r), list(r + 1), count_ * sizeof(std::size_t)});
+    }
+  }
+
+  /// `numbers` [n], `own` [own rows, width], `out` [n, width]: rows one after the other. What `exec` was given before is done
+  /// first; what it is given next finds the rows.
+  void operator()(Exec const& exec, Array<std::int32_t const*, Memory> const& numbers,
+                  Array<T const**, Memory> const& own, Array<T**, Memory> const& out) {
+    if (width_ == 0) return;
+    sort_by_owner(exec, numbers);
+    exec.fence(sorted_label_);
+    std::size_t const rounds = hear_counts();
+    for (std::size_t round = 0; round < rounds; ++round) {
+      std::pair<std::size_t, std::size_t> const all(0, find_pieces(round));
+      exchange(exec, asks_, wanted_.data(), asked_by_, asked_.data(), sizeof(std::int32_t));
+      gather_(exec, Kokkos::subview(asked_, all), own, Kokkos::subview(answers_, all, Kokkos::ALL));
+      exchange(exec, asked_by_, answers_.data(), asks_, got_.data(), width_ * sizeof(T));
+    }
+    put_(exec, places_, got_, out);
+  }
+
+  /// The numbers, counted from the first row of their owner, in the order of the owners; where in it each is, -1 for none; and
+  /// where each owner's begin. Public because a device kernel may not be launched from a private function.
+  void sort_by_owner(Exec const& exec, Array<std::int32_t const*, Memory> const& numbers) const {
+    if (n_ == 0) return;  // firsts_ are zeros
+    auto const n = static_cast<std::int64_t>(n_);
+    auto const ranks = static_cast<std::int64_t>(count_);
+    auto const first_rows = first_rows_;
+    auto const firsts = firsts_;
+    auto const wanted = wanted_;
+    auto const places = places_;
+    Kokkos::parallel_scan(
+        sort_label_, Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, n * ranks),
+        KOKKOS_LAMBDA(std::int64_t k, std::int32_t& place, bool last) {
+          std::int64_t const owner = k / n;
+          std::int64_t const i = k - owner * n;
+          std::int64_t const number = numbers(i);
+          bool const is_there = first_rows(owner) <= number && number < first_rows(owner + 1);
+          if (last) {
+            if (i == 0) firsts(owner) = place;
+            if (is_there) {
+              wanted(place) = static_cast<std::int32_t>(number - first_rows(owner));
+              places(i) = place;
+            } else if (owner == 0 && (number < 0 || number >= first_rows(ranks))) {
+              places(i) = -1;
+            }
+          }
+          if (is_there) ++place;
+          if (last && k == n * ranks - 1) firsts(ranks) = place;
+        });
+  }
+
+ private:
+  /// So many rows from or for a rank, from a place of this rank's lists on.
+  struct Piece {
+    int rank;
+    std::size_t at;
+    std::size_t rows;
+  };
+
+  [[nodiscard]] static auto without_values(std::string const& label) {
+    return Kokkos::view_alloc(Kokkos::WithoutInitializing, label);
+  }
+  [[nodiscard]] static std::size_t room_for(std::size_t most) {
+    if (most > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
+      throw Skip(std::to_string(most) + " indices on a rank (their places are counted in 32 bits)");
+    }
+    return most + most / 8 + 1;
+  }
+  [[nodiscard]] std::int64_t first_row(std::size_t rank, std::size_t rows) const {
+    return static_cast<std::int64_t>(rank == count_ ? rows
+                                                    : block_of(rows, ranks_.count(), static_cast<int>(rank)).begin);
+  }
+  [[nodiscard]] std::size_t own_rank() const { return static_cast<std::size_t>(ranks_.rank()); }
+  [[nodiscard]] bool is_this(std::size_t rank) const { return rank == own_rank(); }
+  // What the ranks before that one ask, of each owner.
+  [[nodiscard]] std::size_t* list(std::size_t rank) { return lists_.data() + rank * count_; }
+
+  // All that is asked of an owner is a list, in the order of those who ask. Finds where in each list each rank's part begins,
+  // and how many rounds the longest list takes.
+  [[nodiscard]] std::size_t hear_counts() {
+    for (std::size_t owner = 0; owner < count_; ++owner) {
+      list(own_rank() + 1)[owner] = static_cast<std::size_t>(firsts_(owner + 1) - firsts_(owner));
+    }
+    ranks_.exchange(told_, heard_);
+    for (std::size_t i = count_; i < lists_.size(); ++i) lists_[i] += lists_[i - count_];
+    std::size_t const longest = *std::max_element(list(count_), list(count_) + count_);
+    return (longest + room_ - 1) / room_;
+  }
+
+  // What of the lists has its turn: of what this rank asks, and of what it is asked for. Returns the rows of the latter.
+  [[nodiscard]] std::size_t find_pieces(std::size_t round) {
+    Block const turn{round * room_, (round + 1) * room_};
+    asks_.clear();
+    asked_by_.clear();
+    std::size_t rows = 0;
+    for (std::size_t rank = 0; rank < count_; ++rank) {
+      std::size_t const first = list(own_rank())[rank];
+      Block const of_this = common(turn, {first, list(own_rank() + 1)[rank]});
+      add(asks_, rank, static_cast<std::size_t>(firsts_(rank)) + (of_this.begin - first), of_this.size());
+      Block const of_rank = common(turn, {list(rank)[own_rank()], list(rank + 1)[own_rank()]});
+      add(asked_by_, rank, of_rank.begin - turn.begin, of_rank.size());
+      rows += of_rank.size();
+    }
+    return rows;
+  }
+  [[nodiscard]] static Block common(Block a, Block b) {
+    std::size_t const begin = std::max(a.begin, b.begin);
+    return {begin, std::max(begin, std::min(a.end, b.end))};
+  }
+  static void add(std::vector<Piece>& pieces, std::size_t rank, std::size_t at, std::size_t rows) {
+    if (rows > 0) pieces.push_back({static_cast<int>(rank), at, rows});
+  }
+
+  // `bytes` for each row.
+  void exchange(Exec const& exec, std::vector<Piece> const& given, void* from, std::vector<Piece> const& got, void* to,
+                std::size_t bytes) {
+    fill(sent_, given, from, bytes);
+    fill(received_, got, to, bytes);
+    bulk_(exec, sent_, received_);
+  }
+  static void fill(std::vector<Message>& messages, std::vector<Piece> const& pieces, void* data, std::size_t bytes) {
+    messages.clear();
+    for (Piece const& piece : pieces) {
+      messages.push_back({piece.rank, static_cast<unsigned char*>(data) + piece.at * bytes, piece.rows * bytes});
+    }
+  }
+
+  Ranks const& ranks_;
+  std::string sort_label_;
+  std::string sorted_label_;
+  std::size_t count_;  // of ranks
+  std::size_t n_;
+  std::size_t width_;
+  std::size_t room_;                         // rows that an owner answers at a time
+  Array<std::int64_t*, Memory> first_rows_;  // of each rank, and the end of the last one's
+  Array<std::int32_t*, Host> firsts_;        // where in `wanted` each owner's numbers begin, and the end
+  Array<std::int32_t*, Memory> wanted_;      // numbers in the order of their owners
+  Array<std::int32_t*, Memory> places_;      // of each number in `wanted`
+  Array<std::int32_t*, Memory> asked_;       // what others want of this rank
+  Array<T**, Memory> answers_;               // these rows
+  Array<T**, Memory> got_;                   // the rows for `wanted`
+  kernels::Embedding<Exec, T> gather_;
+  kernels::Embedding<Exec, T> put_;
+  std::vector<std::size_t> lists_;  // [ranks + 1, ranks]
+  Bulk<Exec> bulk_;
+  std::vector<Message> told_;    // how many this rank asks of each
+  std::vector<Message> heard_;   // how many the others do
+  std::vector<Piece> asks_;      // in this turn, places in `wanted` and `got`
+  std::vector<Piece> asked_by_;  // places in `asked` and `answers`
+  std::vector<Message> sent_;
+  std::vector<Message> received_;
+};
+
+}  // namespace tessera::ranks
