@@ -460,7 +460,8 @@ TEST(TeamShape, CountsMultiprocessors) {
     } else {
       EXPECT_EQ(threads, 1) << space_name<Exec>();
     }
-    EXPECT_EQ((kernels::HeldColumnTuning<Exec, float>::at_once(exec, 1)), multiprocessors(exec));
+    EXPECT_EQ((kernels::HeldColumnTuning<Exec, float>::at_once(exec, 1)),
+              static_cast<std::size_t>(multiprocessors(exec)));
   });
 }
 
