@@ -196,6 +196,10 @@ struct FixedLanes : kernels::LayerNormTuning<Exec, T> {
   static void with_lanes(std::size_t, bool, Body const& body) {
     body.template operator()<W, in_packs ? collective::pack_width<T> : 1, Packs>();
   }
+  template <class Body>
+  static bool with_team(std::size_t, bool, Body const&) {
+    return false;
+  }
 };
 
 template <int W, bool in_packs, int Packs>

@@ -1,4 +1,4 @@
-// Wrong normalised rows; and what the merge of moments promises.
+// Wrong normalised rows; rows by teams, which hosts can run as well; and what the merge of moments promises.
 
 #include <cmath>
 #include <cstddef>
@@ -11,6 +11,11 @@
 
 #include "../../apps/layernorm/moments.hpp"
 #include "../../apps/layernorm/problem.hpp"
+
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/kernels/layer_norm.hpp>
+
+#include "../common/adversarial_team.hpp"
 
 namespace tessera::layernorm {
 namespace {
@@ -117,6 +122,131 @@ TEST(BrokenLayernorm, SquareOfTheMean) {
 }
 // The mean of x itself, rounded to a float, is off by more than the bound allows.
 TEST(BrokenLayernorm, NoShift) { expect_caught_beside_a_large_mean<Mistake::no_shift>(DType::float32); }
+
+// Rows of any length by teams of lanes that hold Packs packs each: in registers where these are enough, else in parts.
+template <class Exec, class T, bool in_packs, int Packs>
+struct FixedTeam : kernels::LayerNormTuning<Exec, T> {
+  template <class Body>
+  static bool with_team(std::size_t, bool, Body const& body) {
+    body.template operator()<lane::natural_width<Exec>, in_packs ? collective::pack_width<T> : 1, Packs, 128>();
+    return true;
+  }
+};
+
+template <bool in_packs, int Packs>
+struct ByTeams {
+  static constexpr VariantInfo info{.name = "by_teams", .summary = "what a GPU takes for long rows, on every space"};
+  template <ExecutionSpace Exec, class T>
+    requires std::is_floating_point_v<T>
+  struct Plan {
+    Plan(Exec const& exec, InputOn<Layernorm, Exec, T> const& in)
+        : layer_norm(exec, in.x.extent(0), in.x.extent(1), in.parameters.eps, in.parameters.team) {}
+    void operator()(Exec const& exec, InputOn<Layernorm, Exec, T> const& in,
+                    OutputOn<Layernorm, Exec, T> const& out) const {
+      layer_norm(exec, in.x, in.gamma, in.beta, out.y);
+    }
+    [[nodiscard]] double rounding_steps() const { return layer_norm.rounding_steps() + 2; }
+
+    kernels::LayerNorm<Exec, T, FixedTeam<Exec, T, in_packs, Packs>> layer_norm;
+  };
+};
+
+void run_on_every_space(App const& app, std::vector<std::size_t> const& hidden) {
+  for (std::size_t const h : hidden) {
+    for (std::size_t const rows_of_x : {0, 1, 67}) testing::expect_passes(app, {{rows_of_x, h}, {h}, {h}});
+  }
+}
+
+// One part, a short last pack, a thread without elements, several parts of which the last is short.
+TEST(Layernorm, RowsByTeams) {
+  run_on_every_space(make_app<Layernorm>({rows<Layernorm, ByTeams<true, 1>>(), rows<Layernorm, ByTeams<true, 4>>()}),
+                     {4, 8, 36, 64, 128, 132, 512, 516, 1028, 2052});
+  run_on_every_space(make_app<Layernorm>({rows<Layernorm, ByTeams<false, 1>>(), rows<Layernorm, ByTeams<false, 8>>()}),
+                     {1, 2, 7, 31, 33, 64, 65, 129, 511, 1023});
+}
+
+// Aggregates, some of which have their members from a base.
+template <class Who, class Member, class T>
+[[nodiscard]] Who made(Member const& member, T* scratch) {
+  if constexpr (std::is_same_v<Who, kernels::WholeTeam<Member, T>>) {
+    return Who{.team = member, .scratch = scratch};
+  } else {
+    return Who{{.team = member, .scratch = scratch}};
+  }
+}
+
+// The statistics of rows one after the other by a team whose threads run in the worst order between barriers: how many are
+// wrong. `Who` shares them.
+template <template <class, class> class Who>
+int wrong_rows_of(int threads) {
+  using Row = kernels::LanesOfRow<Kokkos::DefaultHostExecutionSpace, double, 2, 2, 2>;
+  using Member = test::AdversarialTeam::Member;
+  constexpr int rows_of_x = 3;
+  int wrong = 0;
+  for (std::size_t const cols : {2, 6, 8, 24, 50}) {
+    // Row r is r + 1 times 0 1 2 ...: distances have a mean of (cols - 1) / 2 and a variance of (cols^2 - 1) / 12, so many
+    // times and squares of times.
+    std::vector<double> x(rows_of_x * cols);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>((i / cols + 1) * (i % cols));
+    for (test::Order const order : test::all_orders) {
+      test::AdversarialTeam team(threads);
+      std::vector<double> scratch(static_cast<std::size_t>(2 * threads), std::nan(""));
+      auto const error = team.run(order, 7, [&](Member const& member) {
+        typename Row::Lanes const lanes;
+        auto const who = made<Who<Member, double>>(member, scratch.data());
+        for (std::size_t r = 0; r < rows_of_x; ++r) {
+          auto held = lanes.template fill<typename Row::Held>(typename Row::Held{});
+          auto const found = Row::statistics_of(lanes, x.data() + r * cols, cols, 0.0, held, who);
+          auto const count = static_cast<double>(cols);
+          auto const times = static_cast<double>(r + 1);
+          double const mean = times * (count - 1) / 2;
+          double const inv_std = 1 / (times * std::sqrt((count * count - 1) / 12));
+          bool const right = std::abs(found.mean - mean) < 1e-12 * mean && std::abs(found.inv_std - inv_std) < 1e-12;
+          if (!right) ++wrong;
+        }
+      });
+      EXPECT_FALSE(error) << *error;
+    }
+  }
+  return wrong;
+}
+
+TEST(Layernorm, StatisticsByATeamInAnyOrder) {
+  for (int const threads : {1, 2, 3, 5}) EXPECT_EQ(wrong_rows_of<kernels::WholeTeam>(threads), 0) << threads;
+}
+
+// One scratch for both sums: a thread that is ahead overwrites what the others still read.
+template <class Member, class T>
+struct OneScratch : kernels::WholeTeam<Member, T> {
+  template <class Lanes>
+  [[nodiscard]] KOKKOS_FUNCTION T fold(Lanes const& lanes, T value, int) const {
+    return kernels::WholeTeam<Member, T>::fold(lanes, value, 0);
+  }
+};
+// A thread's own sum as if it were the team's.
+template <class Member, class T>
+struct ItsOwnSum : kernels::WholeTeam<Member, T> {
+  template <class Lanes>
+  [[nodiscard]] KOKKOS_FUNCTION T fold(Lanes const&, T value, int) const {
+    return value;
+  }
+};
+// What the last thread has is left out.
+template <class Member, class T>
+struct MissesLastThread : kernels::WholeTeam<Member, T> {
+  template <class Lanes>
+  [[nodiscard]] KOKKOS_FUNCTION T fold(Lanes const& lanes, T value, int number) const {
+    return kernels::WholeTeam<Member, T>::fold(lanes, this->rank + 1 < this->threads ? value : T(0), number);
+  }
+};
+
+TEST(BrokenLayernorm, TeamsWithAMistake) {
+  for (int const threads : {2, 3, 5}) {
+    EXPECT_GT(wrong_rows_of<OneScratch>(threads), 0) << threads;
+    EXPECT_GT(wrong_rows_of<ItsOwnSum>(threads), 0) << threads;
+    EXPECT_GT(wrong_rows_of<MissesLastThread>(threads), 0) << threads;
+  }
+}
 
 TEST(Moments, AddAndMerge) {
   Moments<double> all;

@@ -1,5 +1,6 @@
 /// \file
-/// 8 or 32 lanes a row, which hold it in registers from its sum to its result: kernels/layer_norm.hpp.
+/// 8 or 32 lanes a row, on a GPU a team where it is long, which hold it in registers from its sum to its result:
+/// kernels/layer_norm.hpp.
 
 #include <type_traits>
 

@@ -1,12 +1,13 @@
 #pragma once
 /// \file
-/// Layer normalisation of the rows of a matrix, by a few lanes each, in one launch: ln = gamma * xhat + beta with
-/// xhat = (x - mean) / sqrt(variance + eps) and the biased variance.
+/// Layer normalisation of the rows of a matrix in one launch: ln = gamma * xhat + beta with
+/// xhat = (x - mean) / sqrt(variance + eps) and the biased variance. Short rows: a few lanes each. Long ones, on a GPU: a
+/// team each.
 ///
 /// Everything is done to the row's distances from its first element: where a mean is large and the variance small these
 /// are exact, and a mean of them is small; a mean of x itself would be rounded by more than the row varies. The
-/// variance is a second sweep's, never E[x^2] - E[x]^2. A row that fits into its lanes' registers is read from memory
-/// once, a longer one three times. Source: T. F. Chan, G. H. Golub, R. J. LeVeque, Algorithms for computing the sample
+/// variance is a second sweep's, never E[x^2] - E[x]^2. A row that fits into the registers of its lanes or of its team is
+/// read from memory once, a longer one three times. Source: T. F. Chan, G. H. Golub, R. J. LeVeque, Algorithms for computing the sample
 /// variance (1983), 2.
 ///
 /// Example: x = [1 3], gamma = [1 2], beta = [0 5], eps -> 0: mean 2, inv_std 1, ln = [-1 7].
@@ -28,16 +29,19 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/collective/team/fold_threads.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/chunks.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/kernels/views.hpp>
 
 namespace tessera::kernels {
 
-/// Which lanes share a row, and how many teams there are. Of a host:
+/// Which lanes or which team share a row, and how many teams there are. Of a host:
 template <ExecutionSpace Exec, class T>
 struct LayerNormTuning {
   /// Calls body.operator()<W, N, Packs>(): W lanes for rows of this length, each of which holds `Packs` packs of N.
@@ -48,6 +52,12 @@ struct LayerNormTuning {
     // Lanes are vector registers; the first cache holds the row for the second sweep.
     if (cols < 16) return body.template operator()<8, 1, 1>();
     body.template operator()<32, 1, 1>();
+  }
+  /// Calls body.operator()<W, N, Packs, most>() where a team takes a row of this length: threads of W lanes, up to `most`
+  /// lanes in all, each of which holds `Packs` packs of N. Returns false, calling nothing, where lanes of one thread do.
+  template <class Body>
+  static bool with_team(std::size_t /*cols*/, bool /*aligned*/, Body const& /*body*/) {
+    return false;
   }
   /// A chunk of rows for each thread.
   [[nodiscard]] static std::size_t most_teams(Exec const& exec, int threads) { return teams_that_fill(exec, threads); }
@@ -69,6 +79,32 @@ struct LayerNormTuning<Exec, T> {
       if (cols <= 32) return body.template operator()<8, 1, 4>();
       body.template operator()<32, 1, 8>();
     }
+  }
+  template <class Body>
+  static bool with_team(std::size_t cols, bool aligned, Body const& body) {
+    constexpr int pack = collective::pack_width<T>;
+    if (aligned && cols % pack == 0) {
+      if (cols <= 256 * pack) return false;  // a warp holds it
+      // Few registers, so that a multiprocessor has several rows under way: one is written while another is read. A lane
+      // of doubles has more to do for its root and its quotients: fewer of them.
+      if (sizeof(T) == 4 && cols <= 1024 * pack) {
+        body.template operator()<32, pack, 4, 512>();
+      } else if (cols <= 4096 * pack) {
+        body.template operator()<32, pack, 8, 512>();
+      } else {
+        body.template operator()<32, pack, 8, 1024>();
+      }
+    } else {
+      if (cols <= 384 * pack) return false;  // a warp's three sweeps find it in the first cache
+      // By elements as many as 64 registers hold beside their addresses. Longer rows are swept three times, by teams of
+      // which two run at once.
+      if (cols <= 3072 * pack) {
+        body.template operator()<32, 1, 6 * pack, 512>();
+      } else {
+        body.template operator()<32, 1, 4 * pack, 512>();
+      }
+    }
+    return true;
   }
   /// A team for each few rows.
   [[nodiscard]] static std::size_t most_teams(Exec const&, int) { return std::size_t{1} << 30; }
@@ -123,8 +159,35 @@ struct NormaliseOnLoad {
   }
 };
 
-/// W lanes that share a row, each of which holds `Packs` packs of N at a time. With N > 1 it divides cols, and rows are
-/// aligned for packs of N. Who calls: all lanes. Scratch, barriers: none.
+/// Who shares a row: the lanes of one thread.
+struct OneThread {
+  static constexpr int threads = 1;
+  static constexpr int rank = 0;
+  template <class Lanes, class T>
+  [[nodiscard]] KOKKOS_FUNCTION T fold(Lanes const&, T value, int) const {
+    return value;
+  }
+};
+
+/// Who shares a row: the lanes of all threads of a team.
+template <class Member, class T>
+struct WholeTeam {
+  Member const& team;
+  T* scratch;  ///< 2 a thread
+  int threads = team.team_size();
+  int rank = team.team_rank();
+
+  /// The sum of what the threads have. `number` alternates between 0 and 1: the barrier of the one says that all have read what
+  /// the other left in its scratch.
+  template <class Lanes>
+  [[nodiscard]] KOKKOS_FUNCTION T fold(Lanes const& lanes, T value, int number) const {
+    return team::fold_threads(team, lanes, value, scratch + number * threads, T(0), collective::Sum<T>{});
+  }
+};
+
+/// Lanes that share a row, W of each thread, each of which holds `Packs` packs of N at a time. With N > 1 it divides cols,
+/// and rows are aligned for packs of N. Who calls: all lanes of all threads of `who`. Scratch, barriers: none of one thread;
+/// of a team those of WholeTeam.
 template <class Exec, class T, int W, int N, int Packs>
 class LanesOfRow {
  public:
@@ -132,50 +195,82 @@ class LanesOfRow {
   using Held = thread::Rows<T, Packs, N>;
   using HeldByLanes = typename Lanes::template Value<Held>;
   static constexpr int vector_length = lane::vector_length<Exec>(W);
-  static constexpr int part = W * N * Packs;  // of a row, that the lanes hold at once
+  static constexpr int part = W * N * Packs;  // of a row, that the lanes of a thread hold at once
 
-  /// Of the sum of a row: a lane's packs, the elements of a pack, the lanes.
-  [[nodiscard]] static double sum_steps(std::size_t cols) {
-    return std::ceil(static_cast<double>(cols) / (W * N)) + N - 1 + std::log2(W);
+  /// Of the sum of a row: a lane's packs, the elements of a pack, the lanes; the threads, by lanes again.
+  [[nodiscard]] static double sum_steps(std::size_t cols, int threads = 1) {
+    double const of_lane = std::ceil(static_cast<double>(cols) / (static_cast<double>(threads) * W * N));
+    double const of_threads = threads == 1 ? 0 : std::ceil(static_cast<double>(threads) / W) + std::log2(W);
+    return of_lane + N - 1 + std::log2(W) + of_threads;
   }
 
   /// The statistics of a row of x. `held` is the row's last part afterwards: the whole row, if it has one part.
+  template <class Who = OneThread>
   [[nodiscard]] KOKKOS_FUNCTION static NormalisedRow<T> statistics_of(Lanes const& lanes, T const* row,
-                                                                      std::size_t cols, T eps, HeldByLanes& held) {
+                                                                      std::size_t cols, T eps, HeldByLanes& held,
+                                                                      Who const& who = {}) {
     NormalisedRow<T> result{.shift = row[0]};
+    int const at_once = part * who.threads;
     auto sums = lanes.template fill<collective::Pack<T, N>>(collective::Pack<T, N>{});
-    for (std::size_t first = 0; first < cols; first += part) {
-      int const count = thread::count_before(first, cols, part);
-      load(lanes, row + first, count, held);
-      add_each(lanes, count, held, sums, [=](T value) { return value - result.shift; });
+    for (std::size_t first = 0; first < cols; first += at_once) {
+      int const count = thread::count_before(first, cols, at_once);
+      load(lanes, row + first, count, held, who);
+      add_each(lanes, count, held, sums, who, [=](T value) { return value - result.shift; });
     }
-    result.mean = total(lanes, sums) / static_cast<T>(cols);
+    result.mean = who.fold(lanes, total(lanes, sums), 0) / static_cast<T>(cols);
     sums = lanes.template fill<collective::Pack<T, N>>(collective::Pack<T, N>{});
-    for (std::size_t first = 0; first < cols; first += part) {
-      int const count = thread::count_before(first, cols, part);
-      if (cols > part) load(lanes, row + first, count, held);
-      add_each(lanes, count, held, sums, [=](T value) {
+    for (std::size_t first = 0; first < cols; first += at_once) {
+      int const count = thread::count_before(first, cols, at_once);
+      if (cols > static_cast<std::size_t>(at_once)) load(lanes, row + first, count, held, who);
+      add_each(lanes, count, held, sums, who, [=](T value) {
         T const distance = (value - result.shift) - result.mean;
         return distance * distance;
       });
     }
-    result.inv_std = T(1) / Kokkos::sqrt(total(lanes, sums) / static_cast<T>(cols) + eps);
+    result.inv_std = T(1) / Kokkos::sqrt(who.fold(lanes, total(lanes, sums), 1) / static_cast<T>(cols) + eps);
     return result;
   }
 
+  /// ln of a row of x, whose last part is `held`, and statistics `normalised`.
+  template <class Who = OneThread>
+  KOKKOS_FUNCTION static void normalise(Lanes const& lanes, T const* row, std::size_t cols,
+                                        NormalisedRow<T> const& normalised, T const* gamma, T const* beta, T* ln,
+                                        HeldByLanes& held, Who const& who = {}) {
+    int const at_once = part * who.threads;
+    for (std::size_t first = 0; first < cols; first += at_once) {
+      int const count = thread::count_before(first, cols, at_once);
+      if (cols > static_cast<std::size_t>(at_once)) load(lanes, row + first, count, held, who);
+      lanes.each(
+          [&](int lane, Held const& own) {
+            for (int p = 0; p < Packs; ++p) {
+              int const i = place(p, lane, who);
+              if (i >= count) continue;
+              auto const scale = collective::pack_at<N>(gamma + first + i);
+              auto const offset = collective::pack_at<N>(beta + first + i);
+              collective::Pack<T, N> values;
+              for (int e = 0; e < N; ++e) values[e] = scale[e] * normalised(own.at[p][e]) + offset[e];
+              collective::pack_at<N>(ln + first + i) = values;
+            }
+          },
+          held);
+    }
+  }
+
   /// The first `count` elements of a part; what lies past them becomes zero.
-  KOKKOS_FUNCTION static void load(Lanes const& lanes, T const* from, int count, HeldByLanes& held) {
+  template <class Who = OneThread>
+  KOKKOS_FUNCTION static void load(Lanes const& lanes, T const* from, int count, HeldByLanes& held,
+                                   Who const& who = {}) {
     lanes.each(
         [&](int lane, Held& own) {
           for (int p = 0; p < Packs; ++p) {
-            int const i = thread::row_offset<W, N>(p, lane, 0);
+            int const i = place(p, lane, who);
             own.at[p] = i < count ? collective::pack_at<N>(from + i) : collective::Pack<T, N>{};
           }
         },
         held);
   }
 
-  /// The sum of all lanes' packs, for all lanes.
+  /// The sum of all lanes' packs, for all lanes of the thread.
   [[nodiscard]] KOKKOS_FUNCTION static T total(Lanes const& lanes,
                                                typename Lanes::template Value<collective::Pack<T, N>> const& sums) {
     auto of_lane = lanes.template fill<T>(T(0));
@@ -189,13 +284,19 @@ class LanesOfRow {
   }
 
  private:
-  template <class Sums, class Term>
+  // Where a lane's pack stands in a part: neighbouring lanes, and then threads, have neighbours.
+  template <class Who>
+  [[nodiscard]] KOKKOS_FUNCTION static int place(int pack, int lane, Who const& who) {
+    return thread::row_offset<W, N>(pack * who.threads + who.rank, lane, 0);
+  }
+
+  template <class Sums, class Who, class Term>
   KOKKOS_FUNCTION static void add_each(Lanes const& lanes, int count, HeldByLanes const& held, Sums& sums,
-                                       Term const& term) {
+                                       Who const& who, Term const& term) {
     lanes.each(
         [&](int lane, Held const& own, collective::Pack<T, N>& sum) {
           for (int p = 0; p < Packs; ++p) {
-            if (thread::row_offset<W, N>(p, lane, 0) >= count) continue;
+            if (place(p, lane, who) >= count) continue;
             for (int e = 0; e < N; ++e) sum[e] += term(own.at[p][e]);
           }
         },
@@ -205,15 +306,9 @@ class LanesOfRow {
 
 namespace detail {
 
-/// A team of any number of threads with `vector_length`, each of which has every t-th row of the team's chunk.
-template <class Exec, class T, int W, int N, int Packs>
-struct LayerNormKernel {
-  using Policy = Kokkos::TeamPolicy<Exec>;
-  using Member = typename Policy::member_type;
-  using Row = LanesOfRow<Exec, T, W, N, Packs>;
-  using Lanes = typename Row::Lanes;
-  using Held = typename Row::Held;
-
+/// The arrays of a launch.
+template <class T>
+struct LayerNormRows {
   T const* x;
   std::size_t cols;
   T eps;
@@ -221,47 +316,82 @@ struct LayerNormKernel {
   T const* gamma;
   T const* beta;
   T* ln;  // null: not stored
-  Chunks chunks;
 
-  KOKKOS_FUNCTION void operator()(Member const& team) const {
-    Lanes const lanes;
-    std::size_t const end = chunks.end(team.league_rank());
-    for (std::size_t row = chunks.begin(team.league_rank()) + team.team_rank(); row < end; row += team.team_size()) {
-      auto held = lanes.template fill<Held>(Held{});
-      NormalisedRow<T> const normalised = Row::statistics_of(lanes, x + row * cols, cols, eps, held);
-      if (statistics.mean != nullptr) {
-        lanes.each(
-            [&](int lane, Held const&) {
-              if (lane > 0) return;
-              statistics.mean[row] = normalised.mean;
-              statistics.inv_std[row] = normalised.inv_std;
-            },
-            held);
-      }
-      if (ln != nullptr) store(lanes, row, normalised, held);
-    }
-  }
-
-  KOKKOS_FUNCTION void store(Lanes const& lanes, std::size_t row, NormalisedRow<T> const& normalised,
-                             typename Row::HeldByLanes& held) const {
-    for (std::size_t first = 0; first < cols; first += Row::part) {
-      int const count = thread::count_before(first, cols, Row::part);
-      if (cols > Row::part) Row::load(lanes, x + row * cols + first, count, held);
-      T* const to = ln + row * cols + first;
+  /// One row, by all lanes of `who`.
+  template <class Row, class Who>
+  KOKKOS_FUNCTION void take(typename Row::Lanes const& lanes, std::size_t row, Who const& who) const {
+    auto held = lanes.template fill<typename Row::Held>(typename Row::Held{});
+    NormalisedRow<T> const normalised = Row::statistics_of(lanes, x + row * cols, cols, eps, held, who);
+    if (statistics.mean != nullptr) {
       lanes.each(
-          [&](int lane, Held const& own) {
-            for (int p = 0; p < Packs; ++p) {
-              int const i = thread::row_offset<W, N>(p, lane, 0);
-              if (i >= count) continue;
-              auto const scale = collective::pack_at<N>(gamma + first + i);
-              auto const offset = collective::pack_at<N>(beta + first + i);
-              collective::Pack<T, N> values;
-              for (int e = 0; e < N; ++e) values[e] = scale[e] * normalised(own.at[p][e]) + offset[e];
-              collective::pack_at<N>(to + i) = values;
-            }
+          [&](int lane, typename Row::Held const&) {
+            if (lane > 0 || who.rank > 0) return;
+            statistics.mean[row] = normalised.mean;
+            statistics.inv_std[row] = normalised.inv_std;
           },
           held);
     }
+    if (ln != nullptr) {
+      Row::normalise(lanes, x + row * cols, cols, normalised, gamma, beta, ln + row * cols, held, who);
+    }
+  }
+};
+
+/// A team of any number of threads with `vector_length`, each of which has every t-th row of the team's chunk.
+template <class Exec, class T, int W, int N, int Packs>
+struct LayerNormKernel {
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Member = typename Policy::member_type;
+  using Row = LanesOfRow<Exec, T, W, N, Packs>;
+
+  LayerNormRows<T> of;
+  Chunks chunks;
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    typename Row::Lanes const lanes;
+    std::size_t const end = chunks.end(team.league_rank());
+    for (std::size_t row = chunks.begin(team.league_rank()) + team.team_rank(); row < end; row += team.team_size()) {
+      of.template take<Row>(lanes, row, OneThread{});
+    }
+  }
+};
+
+/// A team of up to `most` lanes a row, which goes on to the rows after all other teams'.
+template <class Exec, class T, int W, int N, int Packs, int most>
+struct TeamLayerNorm {
+  // At least 1024 lanes a multiprocessor, and 64 registers for each.
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<most, 1024 / most>>;
+  using Member = typename Policy::member_type;
+  using Row = LanesOfRow<Exec, T, W, N, Packs>;
+  using Scratch = ScratchView<T*, Exec>;
+
+  LayerNormRows<T> of;
+  std::size_t rows;
+
+  /// As many threads as hold a row, if these are enough. \param team what the user asked for; 0: choose
+  [[nodiscard]] static int threads_of(Exec const& exec, std::size_t cols, std::int64_t team) {
+    int const given = kernels::team_size(exec, team, Row::vector_length);
+    if (team > 0) return given;
+    std::size_t const threads = is_gpu<Exec> ? most / Row::vector_length : 1;
+    return static_cast<int>(std::min(threads, tiles_of(cols, Row::part)));
+  }
+
+  void enqueue(std::string const& label, Exec const& exec, int threads) const {
+    // Some rows a team: to start one for each takes as long as a short row.
+    std::size_t const teams = std::min(rows, 32 * teams_that_fill(exec, threads * Row::vector_length));
+    Policy policy(exec, static_cast<int>(teams), threads, Row::vector_length);
+    policy = with_scratch(policy, Scratch::shmem_size(2 * static_cast<std::size_t>(threads)));
+    Kokkos::parallel_for(label, policy, *this);
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    typename Row::Lanes const lanes;
+    Scratch const scratch(team.team_scratch(0), 2 * team.team_size());
+    WholeTeam<Member, T> const who{.team = team, .scratch = scratch.data()};
+    for (std::size_t row = team.league_rank(); row < rows; row += team.league_size()) {
+      of.template take<Row>(lanes, row, who);
+    }
+    leave_scratch(team);
   }
 };
 
@@ -284,6 +414,12 @@ class LayerNorm {
       : label_(std::move(label)), rows_(rows), cols_(cols), eps_(static_cast<T>(eps)), team_(team) {
     if (cols == 0) throw std::invalid_argument("rows of no elements (they have no mean)");
     for (bool const aligned : {false, true}) {
+      bool const by_team = Tuning::with_team(cols, aligned, [&]<int W, int N, int Packs, int most>() {
+        using Kernel = detail::TeamLayerNorm<Exec, T, W, N, Packs, most>;
+        int const threads = Kernel::threads_of(exec, cols, team);
+        sum_steps_ = std::max(sum_steps_, Kernel::Row::sum_steps(cols, threads));
+      });
+      if (by_team) continue;
       Tuning::with_lanes(cols, aligned, [&]<int W, int N, int Packs>() {
         using Row = LanesOfRow<Exec, T, W, N, Packs>;
         (void)kernels::team_size(exec, team, Row::vector_length);
@@ -330,13 +466,19 @@ class LayerNorm {
     constexpr int pack = collective::pack_width<T>;
     bool const aligned = collective::is_aligned_for_packs<pack>(x) && collective::is_aligned_for_packs<pack>(gamma) &&
                          collective::is_aligned_for_packs<pack>(beta) && collective::is_aligned_for_packs<pack>(ln);
+    detail::LayerNormRows<T> const of{x, cols_, eps_, statistics, gamma, beta, ln};
+    bool const by_team = Tuning::with_team(cols_, aligned, [&]<int W, int N, int Packs, int most>() {
+      using Kernel = detail::TeamLayerNorm<Exec, T, W, N, Packs, most>;
+      Kernel{of, rows_}.enqueue(label_, exec, Kernel::threads_of(exec, cols_, team_));
+    });
+    if (by_team) return;
     Tuning::with_lanes(cols_, aligned, [&]<int W, int N, int Packs>() {
       using Kernel = detail::LayerNormKernel<Exec, T, W, N, Packs>;
       constexpr int vector_length = Kernel::Row::vector_length;
       int const threads = kernels::team_size(exec, team_, vector_length);
       Chunks const chunks = split(rows_, static_cast<std::size_t>(threads), Tuning::most_teams(exec, threads));
       Kokkos::parallel_for(label_, typename Kernel::Policy(exec, chunks.count, threads, vector_length),
-                           Kernel{x, cols_, eps_, statistics, gamma, beta, ln, chunks});
+                           Kernel{of, chunks});
     });
   }
 
