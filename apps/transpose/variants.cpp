@@ -13,13 +13,15 @@ namespace tessera::transpose {
 
 VariantRows naive();
 VariantRows layout_left();
+VariantRows layout_stride();
 VariantRows scratch_tile();
 VariantRows scratch_padded();
 VariantRows vector();
 VariantRows distributed();
 
 App app() {
-  return make_app<Transpose>({naive(), layout_left(), scratch_tile(), scratch_padded(), vector(), distributed()});
+  return make_app<Transpose>(
+      {naive(), layout_left(), layout_stride(), scratch_tile(), scratch_padded(), vector(), distributed()});
 }
 
 std::vector<ParameterSpec> Transpose::parameters() {

@@ -603,7 +603,7 @@ TEST_F(Driver, what_measures_roofs_takes_those_of_another_device) {
   EXPECT_EQ(run({"good"}, {"--machine", path("m.json")}).code, 2);
 }
 
-// Figures of an A100: Mojo GPU Puzzles, puzzle 16.
+// Figures of an A100: Mojo GPU Puzzles, P14.
 TEST_F(Driver, roofs_can_be_given_as_numbers) {
   Result const result = run({"good"}, {"--size", "100", "--roof", "19.5e12,1555e9"});
   EXPECT_EQ(result.code, 0) << result.err;
@@ -1469,7 +1469,7 @@ TEST_F(Suite, words) {
   EXPECT_EQ(machine().starts, 0);
 }
 
-// The A100 of Mojo GPU Puzzles, puzzle 16: its naive 2 x 2 product has 3 operations for 16 bytes.
+// The A100 of Mojo GPU Puzzles, P14: its naive 2 x 2 product has 3 operations for 16 bytes.
 // In the place of a program: writes a report of what it was asked, or fails as the environment says.
 constexpr char const* stand_in = R"sh(#!/bin/bash
 cd "$(dirname "$0")"

@@ -1,5 +1,5 @@
 /// \file
-/// Kokkos' functional patterns down to the vector lanes, as P24 has it: each 32 elements are one nested parallel_reduce
+/// Kokkos' functional patterns down to the vector lanes, as the book's P22 has it: each 32 elements are one nested parallel_reduce
 /// over the lanes of a thread, a warp on a GPU, and leave one sum in memory; a second launch adds these up. No index of
 /// a lane, no shuffle, no scratch is spelled out.
 ///

@@ -4,7 +4,7 @@
 /// along a row of tiles reads 8 elements from each tile, a sector of floats, where a row of the matrix is contiguous.
 ///
 /// Example, tiles of 2 x 2, a of [3, 4]: two tiles side by side, two rows of tiles; (0, 0) (0, 1) (0, 2) are elements 0 1 4,
-/// and (2, 0) is element 8. The lower half of each lower tile, from 12 on, is no element.
+/// and (2, 0) is element 8. The second of the two lower tiles, from 12 on, has no element.
 
 #include "../problem.hpp"
 

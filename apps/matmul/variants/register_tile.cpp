@@ -1,6 +1,6 @@
 /// \file
-/// Two-dimensional tiles of c in registers: on a GPU 8 x 8 sums a lane, 16-byte accesses, double-buffered scratch; on a
-/// host as many vectors of sums as there are registers, and copied panels. The kernel is kernels/gemm.hpp.
+/// Two-dimensional tiles of c in registers: on a GPU up to 8 x 16 sums a lane, 16-byte accesses, two or three slices in
+/// scratch; on a host as many vectors of sums as there are registers, and copied panels. The kernel is kernels/gemm.hpp.
 
 #include "../problem.hpp"
 
@@ -12,7 +12,7 @@ namespace tessera::matmul {
 struct RegisterTile {
   static constexpr VariantInfo info{.name = "register_tile",
                                     .level = Level::team,
-                                    .summary = "2-D tiles in registers, 16-byte loads, double-buffered scratch"};
+                                    .summary = "2-D tiles in registers, 16-byte loads, several slices in scratch"};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -4,7 +4,7 @@
 /// the same; then it writes its part. Two launches with the ranks' words between them: kernels/column_softmax.hpp,
 /// kernels/split_softmax.hpp.
 ///
-/// Example, 1 2 | 3 4 on two ranks: {2, 1 + e^-1} and {4, 1 + e^-1} -> {4, 1.5533} -> 0.0321 0.0871 | 0.2369 0.6439.
+/// Example, 1 2 | 3 4 on two ranks: {2, 1 + e^-1} and {4, 1 + e^-1} -> {4, 1.5530} -> 0.0321 0.0871 | 0.2369 0.6439.
 
 #include <algorithm>
 #include <bit>

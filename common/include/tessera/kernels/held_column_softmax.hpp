@@ -16,7 +16,7 @@
 ///
 /// Traffic: each element read once and written once.
 ///
-/// Example, a column 1 2 | 3 4 of two teams: {2, 1 + e^-1} and {4, 1 + e^-1} -> {4, 1.5533} -> 0.0321 0.0871 | 0.2369
+/// Example, a column 1 2 | 3 4 of two teams: {2, 1 + e^-1} and {4, 1 + e^-1} -> {4, 1.5530} -> 0.0321 0.0871 | 0.2369
 /// 0.6439.
 ///
 /// Use:  HeldColumnSoftmax<Exec, float> softmax(exec, rows, cols);  softmax(exec, in, out);

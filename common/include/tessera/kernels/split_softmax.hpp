@@ -9,7 +9,7 @@
 ///
 /// Traffic: each element read twice and written once.
 ///
-/// Example, 1 2 | 3 4 in two chunks: {2, 1 + e^-1} and {4, 1 + e^-1} -> {4, 1.5533} -> 0.0321 0.0871 | 0.2369 0.6439.
+/// Example, 1 2 | 3 4 in two chunks: {2, 1 + e^-1} and {4, 1 + e^-1} -> {4, 1.5530} -> 0.0321 0.0871 | 0.2369 0.6439.
 ///
 /// Use:  SplitRowSoftmax<Exec, float> softmax(exec, rows, cols);  softmax(exec, in, out);
 

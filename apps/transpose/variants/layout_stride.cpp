@@ -1,0 +1,47 @@
+/// \file
+/// The input under the other names: a View [cols, rows] of its memory with strides 1 and cols, numbers of the run, is the
+/// transposed matrix already, and moves nothing. What is left is a copy by rows of the output: neighbouring threads write
+/// neighbours, and read elements that are a row of the input apart. `naive` has it the other way round.
+///
+/// Example: a = [[1, 2, 3], [4, 5, 6]] with strides 1 and 3 is [[1, 4], [2, 5], [3, 6]].
+
+#include "../problem.hpp"
+
+#include <tessera/kernels/row_tiles.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::transpose {
+
+struct LayoutStride {
+  static constexpr VariantInfo info{.name = "layout_stride",
+                                    .level = Level::range,
+                                    .summary = "a copy from a View with the input's strides exchanged"};
+
+  template <ExecutionSpace Exec, class T>
+  class Plan {
+   public:
+    using View = Kokkos::View<T const**, Kokkos::LayoutStride, typename Exec::memory_space,
+                              Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+    Plan(Exec const&, InputOn<Transpose, Exec, T> const& input)
+        : tiles_(kernels::mdrange_tiles<Exec>(input.a.extent(1), input.a.extent(0))) {}
+
+    void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& input,
+                    OutputOn<Transpose, Exec, T> const& output) const {
+      auto const a = input.a;
+      if (a.size() == 0) return;
+      View const turned(a.data(), Kokkos::LayoutStride(a.extent(1), 1, a.extent(0), a.extent(1)));
+      auto const out = output.out;
+      Kokkos::parallel_for(
+          "tessera::transpose::layout_stride::move", kernels::columns_first<std::int64_t>(exec, tiles_),
+          KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(row, col) = turned(row, col); });
+    }
+
+   private:
+    collective::MatrixTiles tiles_;  ///< of the output
+  };
+};
+
+VariantRows layout_stride() { return rows<Transpose, LayoutStride>(); }
+
+}  // namespace tessera::transpose
