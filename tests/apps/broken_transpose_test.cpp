@@ -173,7 +173,6 @@ TEST(BrokenTranspose, LeavesTilesUnturned) {
 struct LanesTuning {
   static constexpr int blocks_down = 4;
   static constexpr int blocks_across = 8;
-  static constexpr int blocks_across_of_lines = 4;
   static constexpr int blocks_in_flight = 2;
   static constexpr int band = 3;
   static constexpr bool by_lanes = true;

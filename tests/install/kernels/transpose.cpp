@@ -14,7 +14,6 @@ using Matrix = Kokkos::View<std::int32_t**, Kokkos::LayoutRight, Exec>;
 struct SmallTiles {
   static constexpr int blocks_down = 4;
   static constexpr int blocks_across = 4;
-  static constexpr int blocks_across_of_lines = 4;
   static constexpr int blocks_in_flight = 2;
   static constexpr int band = 3;
   static constexpr bool by_lanes = true;

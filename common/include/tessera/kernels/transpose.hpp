@@ -37,11 +37,10 @@ namespace tessera::kernels {
 /// The tile of a team, in blocks of pack x pack elements, and how it is stored. Of a host:
 template <ExecutionSpace Exec, class T>
 struct TransposeTuning {
-  static constexpr int blocks_down = 4;     ///< of a tile, at most: with packs of 16 bytes a cache line of the output
-  static constexpr int blocks_across = 64;  ///< of a tile, at most: rows of the input are long streams, fetched ahead
-  static constexpr int blocks_across_of_lines = blocks_across;  ///< where both matrices' rows are whole cache lines
-  static constexpr int blocks_in_flight = 1;                    ///< of a lane
-  static constexpr int band = 32;  ///< rows of tiles that go together: they write 2 KiB of an output's row
+  static constexpr int blocks_down = 4;       ///< of a tile, at most: with packs of 16 bytes a cache line of the output
+  static constexpr int blocks_across = 64;    ///< of a tile, at most: rows of the input are long streams, fetched ahead
+  static constexpr int blocks_in_flight = 1;  ///< of a lane
+  static constexpr int band = 32;             ///< rows of tiles that go together: they write 2 KiB of an output's row
   /// Neighbouring lanes store neighbouring packs. False: a thread stores whole rows, which a compiler makes vectors of.
   static constexpr bool by_lanes = false;
 };
@@ -50,10 +49,8 @@ struct TransposeTuning {
 template <ExecutionSpace Exec, class T>
   requires is_gpu<Exec>
 struct TransposeTuning<Exec, T> {
-  static constexpr int blocks_down = 32;    ///< 128 x 64 floats: a team writes 512 bytes of each of the output's rows
-  static constexpr int blocks_across = 16;  ///< 32 KiB of scratch, so that several teams share it
-  /// More teams at once read whole lines, at 128 bytes a row. Without these a narrow tile reads some lines twice.
-  static constexpr int blocks_across_of_lines = sizeof(T) == 4 ? 8 : 16;
+  static constexpr int blocks_down = 32;      ///< 128 x 64 floats: a team writes 512 bytes of each of the output's rows
+  static constexpr int blocks_across = 16;    ///< 32 KiB of scratch, so that several teams share it
   static constexpr int blocks_in_flight = 2;  ///< more loads at once hide more of memory's latency
   static constexpr int band = 128;            ///< 64 KiB: what the teams write at one time lies in few pages of memory
   static constexpr bool by_lanes = true;
@@ -68,8 +65,6 @@ struct TransposeKernel {
   static constexpr int pack = collective::pack_width<T>;
   using Pack = collective::Pack<T, pack>;
   using Scratch = ScratchView<Pack*, Exec>;
-  static_assert(Tuning::blocks_across_of_lines <= Tuning::blocks_across);
-  static constexpr std::size_t line_bytes = 128;
 
   T const* in;
   T* out;
@@ -80,10 +75,8 @@ struct TransposeKernel {
 
   // Tiles of whole blocks: as many of them in another shape where the matrix is too narrow.
   [[nodiscard]] static collective::MatrixTiles cut(std::size_t rows, std::size_t cols) {
-    bool const of_lines = rows * sizeof(T) % line_bytes == 0 && cols * sizeof(T) % line_bytes == 0;
-    int const across = of_lines ? Tuning::blocks_across_of_lines : Tuning::blocks_across;
-    auto const in_blocks =
-        collective::fitted_tiles(tiles_of(rows, pack), tiles_of(cols, pack), Tuning::blocks_down, across);
+    auto const in_blocks = collective::fitted_tiles(tiles_of(rows, pack), tiles_of(cols, pack), Tuning::blocks_down,
+                                                    Tuning::blocks_across);
     return {.rows = rows,
             .cols = cols,
             .tile_rows = in_blocks.tile_rows * pack,
