@@ -787,7 +787,7 @@ TEST_F(CommandLine, a_digest_of_files_and_generated_cases) {
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.err, "");  // it is no terminal
   EXPECT_EQ(result.out.find("map   6 variants"), 0u) << result.out;
-  EXPECT_TRUE(has(result.out, "\ndot   9 variants"));
+  EXPECT_TRUE(has(result.out, "\ndot  10 variants"));
   EXPECT_TRUE(has(result.out, " cases verified  best "));
   EXPECT_LE(std::ranges::count(result.out, '\n'), 20) << result.out;
   std::ifstream log(path("t.txt"));
