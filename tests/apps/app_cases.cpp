@@ -56,6 +56,16 @@ RandomCase random_case(App const& app, std::uint64_t draw) {
     }
   }
   if (has("segment") && dice.below(3) != 0) map["segment"] = static_cast<Int>(dice.extent(100));
+  // So many rows or segments by teams of several threads: each has its barriers.
+  if (map.contains("team") && std::get<Int>(map["team"]) > 1) {
+    bool const segments = map.contains("segment") && std::get<Int>(map["segment"]) > 0;
+    std::size_t const most =
+        segments ? cases.tiles_along * static_cast<std::size_t>(std::get<Int>(map["segment"])) : 1000;
+    for (Shape& shape : random.shapes) {
+      if (!segments && (shape.size() < 2 || cases.shapes != nullptr)) continue;
+      for (std::size_t& extent : shape) extent = std::min(extent, most);
+    }
+  }
   for (ParameterSpec const& spec : app.parameters) {
     if (!spec.choices.empty()) map[spec.name] = spec.choices[dice.below(spec.choices.size())];
   }

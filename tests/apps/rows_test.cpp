@@ -100,14 +100,20 @@ TEST_P(Rows, NotFinite) {
   }
 }
 
-// A tile of one or two elements, worked on by several threads with fewer processors than threads, is mostly barriers at which
-// a thread waits until the other gets a processor: of such tiles a few hundred. They are enough for several levels, too, and
-// the same tiles by one thread come in thousands.
+// A tile or a segment of one or two elements, worked on by several threads with fewer processors than threads, is mostly
+// barriers at which a thread waits until the other gets a processor: of such tiles a few hundred. They are enough for several
+// levels, too, and the same tiles by one thread come in thousands.
 std::size_t most_elements(ParameterMap const& map) {
-  auto const tile = map.find("tile");
-  auto const team = map.find("team");
-  if (tile == map.end() || team == map.end() || std::get<Int>(team->second) < 2) return std::size_t{1} << 20;
-  return 300 * static_cast<std::size_t>(std::get<Int>(tile->second));
+  auto const value = [&](char const* name) {
+    auto const found = map.find(name);
+    return found == map.end() ? Int{0} : std::get<Int>(found->second);
+  };
+  std::size_t most = std::size_t{1} << 20;
+  if (value("team") < 2) return most;
+  for (char const* const of : {"tile", "segment"}) {
+    if (value(of) > 0) most = std::min(most, 300 * static_cast<std::size_t>(value(of)));
+  }
+  return most;
 }
 
 // All sizes with all dtypes are SizesAndPatterns'; what parameters do, the first dtype shows on all sizes, the others on a few.
