@@ -11,8 +11,8 @@ A table stands in README.md, apps/README.md or apps/<app>/README.md between two 
 
     <!-- figures: <folder of common/results> ratios=all.json,pytorch.json -->
 
-app: the folder of the README if it is not said; space: needed if the reports have several; dtype: float; sizes: all. The reports
-are those of the folder's *.json; with ratios= those that it names, our fastest rows beside libraries' (tests/compare). Python's own library is enough. Exit code 2: a mistake, and nothing was written.
+app: the folder of the README if it is not said; space: needed if the reports have several; dtype: float; sizes: all; reports: the
+folder's *.json. With ratios= the reports that it names, our fastest rows beside libraries' (tests/compare). Python's own library is enough. Exit code 2: a mistake, and nothing was written.
 """
 
 import argparse
@@ -62,13 +62,15 @@ def rewritten(path, root):
 
 def table(readme, root, folder, options):
     """The lines between two marks."""
-    unknown = set(options) - {"app", "space", "dtype", "sizes", "ratios"}
+    unknown = set(options) - {"app", "space", "dtype", "sizes", "reports", "ratios"}
     if unknown:
-        raise UserError(f"the mark says {', '.join(sorted(unknown))} (unknown); choose from app, space, dtype, sizes, ratios")
+        raise UserError(f"the mark says {', '.join(sorted(unknown))} (unknown); choose from app, space, dtype, sizes, reports, ratios")
     results = os.path.join(root, "common", "results", folder)
     if "ratios" in options:
         return ratios.table([os.path.join(results, name) for name in options["ratios"].split(",")])
     paths = sorted(glob.glob(os.path.join(results, "*.json")))
+    if "reports" in options:
+        paths = [os.path.join(results, name) for name in options["reports"].split(",")]
     if not paths:
         raise UserError(f"no reports in common/results/{folder} (no *.json); name another folder, or put them there")
     reports = read_all(paths)

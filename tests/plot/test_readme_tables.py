@@ -84,6 +84,16 @@ class Tables(unittest.TestCase):
         self.run_script()
         self.assertIn("Medians of 2 launches", self.text())
 
+    def test_named_reports_alone(self):
+        write(self.results, "b.json", report([{"app": "map", "seconds": 1.0}], git_commit="other"))
+        self.write_readme(mark=MARK.replace(" -->", " reports=map.json -->"))
+        self.assertEqual(self.run_script()[0], 0)
+        self.assertIn("| `vector` | 100 (100%) | 100 (100%) |", self.text())
+        self.write_readme(mark=MARK.replace(" -->", " reports=map.json,b.json -->"))
+        self.refused("2 places of map")
+        self.write_readme(mark=MARK.replace(" -->", " reports=none.json -->"))
+        self.refused("none.json")
+
     def test_mistakes(self):
         self.write_readme(mark="<!-- figures: nowhere -->")
         self.refused("no reports in common/results/nowhere")
