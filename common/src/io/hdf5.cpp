@@ -1,12 +1,14 @@
 #include <tessera/io/hdf5.hpp>
 
-// A parallel HDF5 includes MPI, of which the interface for C is enough.
+// A parallel HDF5 includes MPI, of which the interface for C is enough. The names are those MPIs'.
+// NOLINTBEGIN(readability-identifier-naming)
 #ifndef OMPI_SKIP_MPICXX
 #define OMPI_SKIP_MPICXX
 #endif
 #ifndef MPICH_SKIP_MPICXX
 #define MPICH_SKIP_MPICXX
 #endif
+// NOLINTEND(readability-identifier-naming)
 #include <hdf5.h>
 
 #include <algorithm>
