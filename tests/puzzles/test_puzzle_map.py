@@ -66,6 +66,11 @@ class Map(unittest.TestCase):
         self.assertEqual(self.complaints(), [])
         self.assertEqual(len(puzzle_map.check(PAGE, puzzle_map.listed(LIST), self.root)[1]), 26)
 
+    def test_a_table_of_figures_is_no_map(self):
+        figures = "## Beside the libraries\n\n| mini-app | case | ratio |\n|---|---|---|\n| zap | 2^28 | 1.00 |\n\n## Mini-apps"
+        self.assertEqual(self.complaints("## Mini-apps", figures), [])
+        self.expect("3 cells, not 5", "## Mini-apps", figures.replace("libraries", "others"))
+
     def test_names_that_do_not_exist(self):
         self.expect("P24, more: zip has no variant tilde", "| `tiled` | `two` | `./run zip", "| `tilde` | `two` | `./run zip")
         self.expect("there is no inputs/zip/three.h5", "`two`", "`three`")
