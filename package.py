@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="0933ac88be1fe4ab3283c1a132ed25a82aad8560cf1e642143a3534dcb2e5262")
+    version("0.2.0", sha256="c4817283d822ef7f31f7ac23389d6e30c247cd40417eb12cd258547727012553")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
