@@ -1,8 +1,19 @@
-// Wrong transposes, each by one of the mistakes that the book's solutions and their readers make; and the kernel with the
-// tuning of a GPU, which hosts can run as well.
+// Wrong transposes, each by one of the mistakes that the book's solutions and their readers make; and the kernels that go
+// through scratch, by teams in the worst order, also with the tuning of a GPU, which hosts can run as well.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
 
 #include "broken_rows.hpp"
 
+#include "adversarial_league.hpp"
+#include "adversarial_team.hpp"
+#include "guarded_array.hpp"
+
+#include "../../apps/transpose/element_tiles.hpp"
 #include "../../apps/transpose/problem.hpp"
 
 #include <tessera/core/scratch.hpp>
@@ -199,6 +210,125 @@ TEST(Transpose, ByLanes) {
     testing::expect_passes(app, {shape});
   }
 }
+
+// A kernel that moves tiles through `scratch_bytes` of a team's scratch: its league by teams of `threads`, in one scratch, in
+// every order of the threads. The matrices and the scratch end where memory cannot be touched.
+template <class T, class MakeKernel>
+void expect_right_in_any_order(std::size_t rows, std::size_t cols, int scratch_bytes,
+                               collective::MatrixTiles const& tiles, MakeKernel const& make_kernel) {
+  test::GuardedArray<T> of_in(rows * cols);
+  test::GuardedArray<T> of_out(rows * cols);
+  test::GuardedArray<char> of_scratch(static_cast<std::size_t>(scratch_bytes));
+  T* const in = of_in.last(rows * cols);
+  for (std::size_t i = 0; i < rows * cols; ++i) in[i] = static_cast<T>(i + 1);
+  for (int const threads : {1, 3, 4}) {
+    test::AdversarialTeam team(threads);
+    for (test::Order const order : test::all_orders) {
+      std::string const what = std::to_string(rows) + " x " + std::to_string(cols) + ", " + std::to_string(threads) +
+                               " threads, " + name_of(order);
+      T* const out = of_out.last(rows * cols);
+      char* const scratch = of_scratch.last(static_cast<std::size_t>(scratch_bytes));
+      auto const kernel = make_kernel(in, out);
+      std::optional<std::string> const error = team.run(order, 1, [&](test::AdversarialTeam::Member const& member) {
+        for (int rank = 0; rank < tiles.league_size(); ++rank) {
+          kernel(test::LeagueMember(member, rank, scratch, scratch_bytes));
+        }
+      });
+      ASSERT_EQ(error.value_or(""), "") << what;
+      ASSERT_TRUE(of_out.untouched()) << what;
+      ASSERT_TRUE(of_scratch.untouched()) << what;
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < rows * cols; ++i) wrong += out[i % cols * rows + i / cols] != in[i] ? 1 : 0;
+      ASSERT_EQ(wrong, 0u) << what;
+    }
+  }
+}
+
+// One block, narrow ones, edges of blocks and of tiles with and without whole packs on either side, several tiles.
+constexpr std::array<std::array<std::size_t, 2>, 16> extents{{{1, 1},
+                                                              {4, 4},
+                                                              {3, 2},
+                                                              {1, 300},
+                                                              {300, 1},
+                                                              {7, 5},
+                                                              {8, 3},
+                                                              {3, 8},
+                                                              {16, 32},
+                                                              {20, 36},
+                                                              {36, 20},
+                                                              {64, 68},
+                                                              {65, 64},
+                                                              {64, 65},
+                                                              {67, 131},
+                                                              {12, 600}}};
+
+template <class T, class Tuning>
+void expect_blocks_in_any_order(bool streaming) {
+  using Kernel = kernels::detail::TransposeKernel<test::AdversarialSpace, T, Tuning>;
+  for (auto const& [rows, cols] : extents) {
+    collective::MatrixTiles const tiles = Kernel::cut(rows, cols);
+    auto const bytes = static_cast<int>(sizeof(typename Kernel::Pack)) * Kernel::staged_packs(tiles);
+    expect_right_in_any_order<T>(rows, cols, bytes, tiles, [&](T const* in, T* out) {
+      return Kernel{.in = in,
+                    .out = out,
+                    .tiles = tiles,
+                    .aligned_in = tiles.cols % Kernel::pack == 0,
+                    .aligned_out = tiles.rows % Kernel::pack == 0,
+                    .streaming = streaming};
+    });
+  }
+}
+
+TEST(Transpose, BlocksInAnyOrder) {
+  using HostTuning = kernels::TransposeTuning<test::AdversarialSpace, float>;
+  for (bool const streaming : {false, true}) {
+    expect_blocks_in_any_order<float, HostTuning>(streaming);
+    expect_blocks_in_any_order<double, HostTuning>(streaming);
+  }
+  expect_blocks_in_any_order<float, LanesTuning>(false);
+  expect_blocks_in_any_order<double, LanesTuning>(false);
+}
+
+TEST(Transpose, ElementsInAnyOrder) {
+  using Kernel = ElementTiles<test::AdversarialSpace, float>;
+  for (auto const& [rows, cols] : extents) {
+    collective::MatrixTiles const tiles = collective::fitted_tiles(rows, cols, 32, 32);
+    for (int const padding : {0, 1}) {
+      int const stride = tiles.tile_cols + padding;
+      int const bytes = (static_cast<int>(sizeof(float)) * tiles.tile_rows * stride + 15) / 16 * 16;  // aligned, too
+      expect_right_in_any_order<float>(rows, cols, bytes, tiles, [&](float const* in, float* out) {
+        return Kernel{.a = in, .out = out, .tiles = tiles, .stride = stride};
+      });
+    }
+  }
+}
+
+// Memory of somebody else, which begins between two packs: on one side, or on both.
+template <class Exec>
+void expect_right_off_packs() {
+  Exec const exec;
+  constexpr std::size_t rows = 68;
+  constexpr std::size_t cols = 132;
+  using Flat = Kokkos::View<float*, typename Exec::memory_space>;
+  for (auto const& [in_from, out_from] : {std::array<std::size_t, 2>{1, 0}, {0, 1}, {3, 2}}) {
+    Flat const of_in("in", rows * cols + 4);
+    Flat const of_out("out", rows * cols + 4);
+    auto const in = Kokkos::create_mirror_view(of_in);
+    for (std::size_t i = 0; i < in.extent(0); ++i) in(i) = static_cast<float>(i);
+    Kokkos::deep_copy(of_in, in);
+    using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+    using Matrix = Kokkos::View<float**, Kokkos::LayoutRight, typename Exec::memory_space, Unmanaged>;
+    kernels::transpose(exec, Matrix(of_in.data() + in_from, rows, cols), Matrix(of_out.data() + out_from, cols, rows));
+    auto const out = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, of_out);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < rows * cols; ++i) {
+      wrong += out(out_from + i % cols * rows + i / cols) != static_cast<float>(in_from + i) ? 1 : 0;
+    }
+    EXPECT_EQ(wrong, 0u) << in_from << ", " << out_from;
+  }
+}
+
+TEST(Transpose, OffPacks) { expect_right_off_packs<Kokkos::DefaultExecutionSpace>(); }
 
 }  // namespace
 }  // namespace tessera::transpose

@@ -1,5 +1,6 @@
 #pragma once
-// A league of AdversarialTeams, for kernels that are functors of a TeamPolicy's member.
+// A league of AdversarialTeams, for kernels that are functors of a TeamPolicy's member. To be included before these: they find
+// only what of Kokkos was declared by then.
 
 #include <Kokkos_Core.hpp>
 
@@ -9,6 +10,7 @@ namespace tessera::test {
 
 /// An "execution space" whose teams are AdversarialTeam's, for kernels that are functors of a TeamPolicy's member.
 struct AdversarialSpace {
+  using execution_space = AdversarialSpace;
   using memory_space = Kokkos::HostSpace;
   using scratch_memory_space = Kokkos::DefaultHostExecutionSpace::scratch_memory_space;
 };
@@ -33,6 +35,12 @@ class LeagueMember {
   Scratch scratch_;
 };
 
+/// The indices 0 .. count - 1 that a team's threads share: thread t has t, t + threads, ... as on a GPU.
+struct SharedIndices {
+  LeagueMember const& team;
+  int count;
+};
+
 }  // namespace tessera::test
 
 /// What kernels say to Kokkos of one thread of the team. Lanes are emulated: a thread has no others.
@@ -45,6 +53,18 @@ namespace Kokkos {
 [[nodiscard]] KOKKOS_INLINE_FUNCTION Impl::VectorSingleStruct<tessera::test::LeagueMember> PerThread(
     tessera::test::LeagueMember const& team) {
   return {team};
+}
+[[nodiscard]] KOKKOS_INLINE_FUNCTION tessera::test::SharedIndices TeamThreadRange(
+    tessera::test::LeagueMember const& team, int count) {
+  return {team, count};
+}
+[[nodiscard]] KOKKOS_INLINE_FUNCTION tessera::test::SharedIndices TeamVectorRange(
+    tessera::test::LeagueMember const& team, int count) {
+  return {team, count};
+}
+template <class Body>
+KOKKOS_FUNCTION void parallel_for(tessera::test::SharedIndices const& indices, Body const& body) {
+  for (int i = indices.team.team_rank(); i < indices.count; i += indices.team.team_size()) body(i);
 }
 template <class Body>
 KOKKOS_FUNCTION void single(Impl::ThreadSingleStruct<tessera::test::LeagueMember> const& of, Body const& body) {
