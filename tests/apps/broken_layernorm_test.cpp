@@ -15,7 +15,8 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/kernels/layer_norm.hpp>
 
-#include "../common/adversarial_team.hpp"
+#include "adversarial_team.hpp"
+#include "guarded_array.hpp"
 
 namespace tessera::layernorm {
 namespace {
@@ -186,8 +187,9 @@ int wrong_rows_of(int threads) {
   for (std::size_t const cols : {2, 6, 8, 24, 50}) {
     // Row r is r + 1 times 0 1 2 ...: distances have a mean of (cols - 1) / 2 and a variance of (cols^2 - 1) / 12, so many
     // times and squares of times.
-    std::vector<double> x(rows_of_x * cols);
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>((i / cols + 1) * (i % cols));
+    test::GuardedArray<double> of_x(rows_of_x * cols);  // the last row ends where memory cannot be read
+    double* const x = of_x.last(rows_of_x * cols);
+    for (std::size_t i = 0; i < rows_of_x * cols; ++i) x[i] = static_cast<double>((i / cols + 1) * (i % cols));
     for (test::Order const order : test::all_orders) {
       test::AdversarialTeam team(threads);
       std::vector<double> scratch(static_cast<std::size_t>(2 * threads), std::nan(""));
@@ -196,7 +198,7 @@ int wrong_rows_of(int threads) {
         auto const who = made<Who<Member, double>>(member, scratch.data());
         for (std::size_t r = 0; r < rows_of_x; ++r) {
           auto held = lanes.template fill<typename Row::Held>(typename Row::Held{});
-          auto const found = Row::statistics_of(lanes, x.data() + r * cols, cols, 0.0, held, who);
+          auto const found = Row::statistics_of(lanes, x + r * cols, cols, 0.0, held, who);
           auto const count = static_cast<double>(cols);
           auto const times = static_cast<double>(r + 1);
           double const mean = times * (count - 1) / 2;
@@ -245,6 +247,47 @@ TEST(BrokenLayernorm, TeamsWithAMistake) {
     EXPECT_GT(wrong_rows_of<OneScratch>(threads), 0) << threads;
     EXPECT_GT(wrong_rows_of<ItsOwnSum>(threads), 0) << threads;
     EXPECT_GT(wrong_rows_of<MissesLastThread>(threads), 0) << threads;
+  }
+}
+
+// What LayerNorm says to its tuning, kept.
+template <class Exec>
+struct AskedTuning : kernels::LayerNormTuning<Exec, float> {
+  static inline bool aligned = false;
+  template <class Body>
+  static void with_lanes(std::size_t cols, bool are_aligned, Body const& body) {
+    aligned = are_aligned;
+    kernels::LayerNormTuning<Exec, float>::with_lanes(cols, false, body);
+  }
+  template <class Body>
+  static bool with_team(std::size_t, bool, Body const&) {
+    return false;
+  }
+};
+
+// Packs are read only where x, gamma, beta and ln begin with one: memory of somebody else may begin anywhere.
+TEST(Layernorm, PacksOnlyWhereAllBeginWithOne) {
+  using Exec = Kokkos::DefaultExecutionSpace;
+  using Tuning = AskedTuning<Exec>;
+  using Memory = Exec::memory_space;
+  using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+  using Matrix = Kokkos::View<float**, Kokkos::LayoutRight, Memory, Unmanaged>;
+  using Vector = Kokkos::View<float*, Memory, Unmanaged>;
+  constexpr std::size_t rows_of_x = 3;
+  constexpr std::size_t cols = 8;
+  Exec const exec;
+  using Flat = Kokkos::View<float*, Memory>;
+  Flat const x("x", rows_of_x * cols + 1);
+  Flat const gamma("gamma", cols + 1);
+  Flat const beta("beta", cols + 1);
+  Flat const ln("ln", rows_of_x * cols + 1);
+  kernels::LayerNorm<Exec, float, Tuning> const layer_norm(exec, rows_of_x, cols, 1e-5);
+  for (int off = -1; off < 4; ++off) {  // -1: none of them
+    auto const from = [&](Flat const& flat, int number) { return flat.data() + (off == number ? 1 : 0); };
+    layer_norm(exec, Matrix(from(x, 0), rows_of_x, cols), Vector(from(gamma, 1), cols), Vector(from(beta, 2), cols),
+               Matrix(from(ln, 3), rows_of_x, cols));
+    exec.fence();
+    EXPECT_EQ(Tuning::aligned, off < 0) << off;
   }
 }
 
