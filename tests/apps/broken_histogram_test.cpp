@@ -1,11 +1,21 @@
-// Wrong counts; and lanes' counters of 8 bits, which GPUs choose, and hosts can run as well.
+// Wrong counts; and lanes' counters of 8 bits, which GPUs choose, and hosts can run as well; and teams in the worst order.
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "broken_rows.hpp"
+
+#include "adversarial_league.hpp"
+#include "adversarial_team.hpp"
+#include "guarded_array.hpp"
 
 #include "../../apps/histogram/kernel_plan.hpp"
 #include "../../apps/histogram/problem.hpp"
@@ -199,6 +209,59 @@ TEST(HistogramKernels, ThreadsInTheSameScratch) {
         std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 3);
         if (outcome.starts_with("skipped: ")) continue;
         EXPECT_EQ(outcome, "") << testing::name_of(of, row) << " team " << team;
+      }
+    }
+  }
+}
+
+// Parts of 16 elements, four lanes that hold two rows of packs of two.
+template <class CounterOfLane>
+struct SmallTuning {
+  static constexpr int lanes = 4;
+  static constexpr int rows = 2;
+  static constexpr int pack = 2;
+  using Counter = CounterOfLane;
+};
+
+// A kernel's chunks by teams in every order of their threads, one after the other in one scratch. The elements and the scratch
+// end where memory cannot be touched. `copies` of the counters: the kernel's.
+template <template <class, class, class, class> class KernelOf, class Counter>
+void expect_right_in_any_order(int threads, int copies, std::int64_t bins, std::size_t n) {
+  using Bins = kernels::EqualBins<float>;
+  using Kernel = KernelOf<test::AdversarialSpace, float, Bins, SmallTuning<Counter>>;
+  test::GuardedArray<float> of_in(n + 1);
+  float* const in = of_in.last(n);
+  for (std::size_t i = 0; i < n; ++i) in[i] = static_cast<float>(i * 7 % 23) / 10.0F;  // some of them outside
+  Bins const rule(0, 2, bins);
+  std::vector<std::int64_t> expected(static_cast<std::size_t>(bins) + 1);
+  for (std::size_t i = 0; i < n; ++i) ++expected[static_cast<std::size_t>(rule(in[i]))];
+  kernels::Chunks const chunks = kernels::split(n, static_cast<std::size_t>(threads * Kernel::part), 5);
+  std::size_t const bytes = (Kernel::scratch_bytes(static_cast<int>(bins), copies) + 15) / 16 * 16;
+  test::GuardedArray<char> of_scratch(bytes);
+  test::AdversarialTeam team(threads);
+  for (test::Order const order : test::all_orders) {
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(bins) + 1);
+    Kernel const kernel{in, {counts.data(), &counts.back(), static_cast<std::int32_t>(bins)}, rule, chunks, copies};
+    char* const scratch = of_scratch.last(bytes);
+    std::optional<std::string> const error = team.run(order, 1, [&](test::AdversarialTeam::Member const& member) {
+      for (int rank = 0; rank < chunks.count; ++rank) {
+        kernel(test::LeagueMember(member, rank, scratch, static_cast<int>(bytes)));
+      }
+    });
+    EXPECT_EQ(error.value_or(""), "");
+    EXPECT_EQ(counts, expected) << n << " in " << bins << " bins by " << threads << " threads, " << name_of(order);
+  }
+}
+
+TEST(HistogramKernels, InOneScratchInAnyOrder) {
+  for (int const threads : {1, 2, 3, 5}) {
+    for (std::int64_t const bins : {1, 4, 5, 20}) {
+      for (std::size_t const n : {0, 1, 15, 16, 100, 1003, 12000}) {
+        for (int copies = 1; copies <= (threads + 1) / 2; ++copies) {
+          expect_right_in_any_order<kernels::detail::ScratchHistogramKernel, std::uint32_t>(threads, copies, bins, n);
+        }
+        expect_right_in_any_order<kernels::detail::LaneHistogramKernel, std::uint8_t>(threads, threads, bins, n);
+        expect_right_in_any_order<kernels::detail::LaneHistogramKernel, std::uint32_t>(threads, threads, bins, n);
       }
     }
   }

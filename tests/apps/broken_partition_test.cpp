@@ -1,9 +1,20 @@
-// Wrong partitions; the comparison with the pivot; and what GPUs and arrays beyond 2^32 choose, which hosts can run too.
+// Wrong partitions; the comparison with the pivot; what GPUs and arrays beyond 2^32 choose, which hosts can run too; and teams
+// in the worst order.
 
 #include "broken_rows.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "adversarial_league.hpp"
+#include "adversarial_team.hpp"
+#include "guarded_array.hpp"
 
 #include "../../apps/partition/predicate.hpp"
 #include "../../apps/partition/problem.hpp"
@@ -262,6 +273,151 @@ TEST(PartitionOfGpus, Lanes) {
   }
 }
 TEST(PartitionOfGpus, Chunked) { expect_right<ChunkedAsOnGpu>(); }
+
+// Four lanes that hold two rows of packs, as a GPU's or as a host's.
+template <class T, bool as_warps>
+struct SmallTuning : kernels::WarpPartitionTuning<T> {
+  static constexpr int lanes = 4;
+  static constexpr int rows = 2;
+  static constexpr bool warps = as_warps;
+  static constexpr int stores_in_flight = 2;
+  static constexpr int moves_in_flight = 2;
+  static constexpr int moved_at_once = 32;
+};
+
+// Teams in every order of their threads, one after the other in one scratch. The arrays and the scratch end where memory cannot
+// be touched.
+class WorstOrders {
+ public:
+  using T = float;
+  using Space = test::AdversarialSpace;
+  using IsLeft = LessThanPivot<T>;
+
+  WorstOrders(int threads, std::size_t tile, std::size_t n, double pivot)
+      : threads_(threads),
+        tile_(tile),
+        n_(n),
+        team_(threads),
+        in_(n + 1),
+        values_(n + 1),
+        rights_(n + 4),
+        scratch_(scratch_bytes()),
+        expected_(n),
+        is_left_(pivot) {
+    T* const in = in_.last(n);
+    for (std::size_t i = 0; i < n; ++i) in[i] = static_cast<T>(i * 7 % 11 + i * i % 3);
+    std::copy(in, in + n, expected_.begin());
+    std::stable_partition(expected_.begin(), expected_.end(), is_left_);
+    lefts_ = std::count_if(in, in + n, is_left_);
+    from_ = in;
+  }
+
+  // The two launches of ReduceThenScatter.
+  template <class Tuning>
+  void reduce_then_scatter() {
+    using Kernels = kernels::detail::ReduceThenScatterKernels<Space, T, IsLeft, Tuning>;
+    kernels::Chunks const chunks = kernels::split(n_, tile_, 3);
+    std::vector<std::int64_t> chunk_counts(static_cast<std::size_t>(chunks.count));
+    for (test::Order const order : test::all_orders) {
+      begin();
+      bool const is_one_tile = n_ <= tile_;
+      Kernels const kernels{is_left_, from_, to_,    &found_lefts_, chunk_counts.data(),
+                            chunks,   tile_, part(), is_one_tile};
+      auto const call = [&]<class Tag>(Tag tag) {
+        run(order, chunks.count, [&](test::LeagueMember const& member) { kernels(tag, member); });
+      };
+      if (!is_one_tile) call(typename Kernels::CountTag{});
+      call(typename Kernels::ScatterTag{});
+      expect_right(n_, order);
+    }
+  }
+
+  // The single pass, and the launch that moves the right elements.
+  template <class Tuning, class Count, bool with_rights>
+  void single_pass() {
+    using Pass = kernels::detail::LookBackSplitKernel<Space, T, IsLeft, Count, with_rights, Tuning>;
+    using Exec = Kokkos::DefaultHostExecutionSpace;
+    std::size_t const tiles = std::max<std::size_t>(1, tiles_of(n_, tile_));
+    kernels::LookBackWorkspace<Exec, Count> look_back("look_back", tiles);
+    for (test::Order const order : test::all_orders) {
+      begin();
+      T* const rights = rights_.last((n_ + 3) / 4 * 4);  // packs are read from it
+      Pass const pass{is_left_, from_, to_,   rights, &found_lefts_,
+                      n_,       tiles, tile_, part(), look_back.next_launch(Exec())};
+      run(order, static_cast<int>(tiles), [&](test::LeagueMember const& member) { pass(member); });
+      if constexpr (with_rights) {
+        kernels::detail::MoveRights<Space, T, Tuning> const move{rights, to_, &found_lefts_, n_};
+        run(order, 2, [&](test::LeagueMember const& member) { move(member); });
+      }
+      expect_right(with_rights ? n_ : static_cast<std::size_t>(lefts_), order);
+      EXPECT_TRUE(rights_.untouched());
+    }
+  }
+
+ private:
+  [[nodiscard]] int part() const { return static_cast<int>(tiles_of(tile_, static_cast<std::size_t>(threads_))); }
+  // What the kernels take: a few numbers a thread, and a tile.
+  [[nodiscard]] std::size_t scratch_bytes() const {
+    std::size_t const numbers = static_cast<std::size_t>(threads_) * 16 + tiles_of(threads_ * 4, std::size_t{16}) * 16;
+    return numbers + tiles_of(tile_ * sizeof(T), std::size_t{16}) * 16;
+  }
+  void begin() {
+    to_ = values_.last(n_);
+    found_lefts_ = -1;
+  }
+  template <class Body>
+  void run(test::Order order, int league, Body const& body) {
+    auto const bytes = static_cast<int>(scratch_bytes());
+    // Now what lies behind it cannot be touched, now what lies before it.
+    char* const scratch =
+        order == test::Order::descending ? scratch_.first(scratch_bytes()) : scratch_.last(scratch_bytes());
+    std::optional<std::string> const error = team_.run(order, 1, [&](test::AdversarialTeam::Member const& member) {
+      for (int rank = 0; rank < league; ++rank) body(test::LeagueMember(member, rank, scratch, bytes, league));
+    });
+    EXPECT_EQ(error.value_or(""), "");
+  }
+  void expect_right(std::size_t written, test::Order order) {
+    EXPECT_EQ(found_lefts_, lefts_);
+    EXPECT_TRUE(values_.untouched());
+    EXPECT_TRUE(std::equal(to_, to_ + written, expected_.begin()))
+        << n_ << ", tile " << tile_ << ", " << threads_ << " threads, " << name_of(order);
+  }
+
+  int threads_;
+  std::size_t tile_;
+  std::size_t n_;
+  test::AdversarialTeam team_;
+  test::GuardedArray<T> in_;
+  test::GuardedArray<T> values_;
+  test::GuardedArray<T> rights_;
+  test::GuardedArray<char> scratch_;
+  std::vector<T> expected_;
+  IsLeft is_left_;
+  std::int64_t lefts_ = 0;
+  std::int64_t found_lefts_ = 0;
+  T const* from_ = nullptr;
+  T* to_ = nullptr;
+};
+
+TEST(PartitionKernels, InOneScratchInAnyOrder) {
+  for (int const threads : {1, 2, 3, 5}) {
+    std::size_t const most = static_cast<std::size_t>(threads) * 2 * 4 * collective::pack_width<float>;
+    for (std::size_t const tile : {most, std::size_t{7}}) {
+      for (std::size_t const tiles : {0, 1, 2, 9}) {
+        for (std::size_t const more : {0, 1, 4, 6}) {
+          for (double const pivot : {5.0, -1.0}) {  // one half, and none
+            WorstOrders orders(threads, tile, tiles * tile + more, pivot);
+            orders.reduce_then_scatter<SmallTuning<float, true>>();
+            orders.reduce_then_scatter<SmallTuning<float, false>>();
+            orders.single_pass<SmallTuning<float, true>, std::uint32_t, true>();
+            orders.single_pass<SmallTuning<float, false>, std::uint64_t, true>();
+            orders.single_pass<SmallTuning<float, true>, std::uint64_t, false>();
+          }
+        }
+      }
+    }
+  }
+}
 
 }  // namespace
 }  // namespace tessera::partition

@@ -20,10 +20,12 @@ class LeagueMember {
  public:
   using Scratch = AdversarialSpace::scratch_memory_space;
 
-  LeagueMember(AdversarialTeam::Member const& member, int league_rank, void* scratch, int scratch_bytes)
-      : member_(member), league_rank_(league_rank), scratch_(scratch, scratch_bytes) {}
+  LeagueMember(AdversarialTeam::Member const& member, int league_rank, void* scratch, int scratch_bytes,
+               int league_size = 1)
+      : member_(member), league_rank_(league_rank), league_size_(league_size), scratch_(scratch, scratch_bytes) {}
 
   [[nodiscard]] KOKKOS_FUNCTION int league_rank() const { return league_rank_; }
+  [[nodiscard]] KOKKOS_FUNCTION int league_size() const { return league_size_; }
   [[nodiscard]] KOKKOS_FUNCTION int team_rank() const { return member_.team_rank(); }
   [[nodiscard]] KOKKOS_FUNCTION int team_size() const { return member_.team_size(); }
   KOKKOS_FUNCTION void team_barrier() const { member_.team_barrier(); }
@@ -32,6 +34,7 @@ class LeagueMember {
  private:
   AdversarialTeam::Member member_;
   int league_rank_;
+  int league_size_;
   Scratch scratch_;
 };
 

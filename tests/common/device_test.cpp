@@ -268,6 +268,53 @@ TEST(LookBackScan, InOneScratchInAnyOrder) {
   }
 }
 
+// The three launches, chunk after chunk in the same scratch, in every order of threads; `before` lies before the first element.
+void expect_chunks_in_any_order(int threads, std::int32_t before) {
+  using Operator = kernels::OperatorOfPart<collective::Sum<std::int32_t>, Kokkos::HostSpace>;
+  using Elements = kernels::ScanElements<std::int32_t, Operator>;
+  using Kernels = kernels::detail::ReduceThenScanKernels<AdversarialSpace, Elements, SmallTuning>;
+  Elements const elements{.before = Kokkos::View<std::int32_t, Kokkos::HostSpace>(&before)};
+  AdversarialTeam team(threads);
+  int const part = Kernels::Tile::size;
+  std::size_t const tile = static_cast<std::size_t>(threads) * part;
+  for (std::size_t n = 1; n <= 12 * tile + 1; n += tile - 1) {
+    kernels::Chunks const chunks = kernels::split(n, tile, 4);
+    std::vector<std::int32_t> in(n);
+    std::vector<std::int32_t> expected(n);
+    for (std::size_t i = 0; i < n; ++i) in[i] = static_cast<std::int32_t>(i * 7 % 13) - 3;
+    std::int32_t sum = before;
+    for (std::size_t i = 0; i < n; ++i) expected[i] = sum += in[i];
+    for (Order const order : all_orders) {
+      std::vector<std::int32_t> out(n);
+      std::vector<std::int32_t> totals(static_cast<std::size_t>(chunks.count));
+      std::vector<std::int32_t> scratch(Kernels::scratch_bytes(threads) / sizeof(std::int32_t) + 16);
+      poison(out, 1);
+      poison(totals, 2);
+      poison(scratch, 3);
+      Kernels const kernels{elements, in.data(), out.data(), totals.data(), chunks, tile, part};
+      auto const launch = [&]<class Tag>(Tag tag, int league) {
+        auto const problem = team.run(order, n, [&](AdversarialTeam::Member const& member) {
+          for (int rank = 0; rank < league; ++rank) {
+            kernels(tag, LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size() * 4)));
+          }
+        });
+        ASSERT_EQ(problem, std::nullopt);
+      };
+      if (chunks.count > 1) {
+        launch(typename Kernels::ReduceTag{}, chunks.count);
+        launch(typename Kernels::TotalsTag{}, 1);
+      }
+      launch(typename Kernels::ScanTag{}, chunks.count);
+      ASSERT_EQ(difference(out, expected), std::nullopt)
+          << "n = " << n << ", " << threads << " threads, " << name_of(order) << " order";
+    }
+  }
+}
+
+TEST(ReduceThenScan, InOneScratchInAnyOrder) {
+  for (int const threads : {1, 2, 3, 5}) expect_chunks_in_any_order(threads, 1000);
+}
+
 template <class Exec, class TileScan, class T, class Op>
 void expect_levels(kernels::ScanElements<T, Op> const& elements, int tile, int threads, std::size_t most) {
   using View = Kokkos::View<T*, typename Exec::memory_space>;
