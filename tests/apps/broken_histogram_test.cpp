@@ -225,7 +225,7 @@ struct SmallTuning {
 
 // A kernel's chunks by teams in every order of their threads, one after the other in one scratch. The elements and the scratch
 // end where memory cannot be touched. `copies` of the counters: the kernel's.
-template <template <class, class, class, class> class KernelOf, class Counter>
+template <template <ExecutionSpace, class, class, class> class KernelOf, class Counter>
 void expect_right_in_any_order(int threads, int copies, std::int64_t bins, std::size_t n) {
   using Bins = kernels::EqualBins<float>;
   using Kernel = KernelOf<test::AdversarialSpace, float, Bins, SmallTuning<Counter>>;
