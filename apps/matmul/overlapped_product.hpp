@@ -41,7 +41,7 @@ struct OverlappedProduct {
     TileSums<T, Lanes, Rows> sums(lanes);
     Held held_a[Rows][columns];  // this lane's part of a slice: its columns of the thread's rows
     Held held_b[Rows][columns];
-    if (inner > 0) load(team, lanes, place, 0, held_a, held_b);
+    load(team, lanes, place, 0, held_a, held_b);
     int pair = 0;
     for (std::size_t k = 0; k < inner; k += edge, pair = 1 - pair) {
       put(team, lanes, held_a, held_b, tiles_a, tiles_b, pair);

@@ -244,8 +244,9 @@ void expect_right_in_any_order(std::size_t rows, std::size_t cols, int scratch_b
   }
 }
 
-// One block, narrow ones, edges of blocks and of tiles with and without whole packs on either side, several tiles.
-constexpr std::array<std::array<std::size_t, 2>, 16> extents{{{1, 1},
+// One block, narrow ones, edges of blocks and of tiles with and without whole packs on either side, several tiles; tall tiles of
+// which the last is as high as an ordinary one.
+constexpr std::array<std::array<std::size_t, 2>, 17> extents{{{1, 1},
                                                               {4, 4},
                                                               {3, 2},
                                                               {1, 300},
@@ -260,7 +261,8 @@ constexpr std::array<std::array<std::size_t, 2>, 16> extents{{{1, 1},
                                                               {65, 64},
                                                               {64, 65},
                                                               {67, 131},
-                                                              {12, 600}}};
+                                                              {12, 600},
+                                                              {1040, 4}}};
 
 template <class T, class Tuning>
 void expect_blocks_in_any_order(bool streaming) {

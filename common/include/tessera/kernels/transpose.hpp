@@ -103,8 +103,7 @@ struct TransposeKernel {
     T const* const from = in + place.row * tiles.cols + place.col;
     T* const to = out + place.col * tiles.rows + place.row;
     if constexpr (!Tuning::by_lanes) {
-      if (aligned_in && aligned_out && blocks_down == Tuning::blocks_down &&
-          place.row_count == Tuning::blocks_down * pack) {
+      if (aligned_in && aligned_out && place.row_count == Tuning::blocks_down * pack) {
         turn_lines(team, place, from, to);
         return;
       }
@@ -191,7 +190,7 @@ struct TransposeKernel {
     }
   }
 
-  // A whole tile: a column of blocks is turned in registers, and leaves as whole cache lines of the output.
+  // Tuning::blocks_down blocks down: a column of them is turned in registers, and leaves as whole cache lines of the output.
   KOKKOS_FUNCTION void turn_lines(Member const& team, collective::MatrixTiles::Place const& place, T const* from,
                                   T* to) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, place.col_count / pack), [&](int across) {
