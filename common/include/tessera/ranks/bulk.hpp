@@ -11,6 +11,7 @@
 
 #include <tessera/core/spaces.hpp>
 #include <tessera/ranks/ranks.hpp>
+#include <tessera/ranks/sides.hpp>
 #include <tessera/ranks/transport.hpp>
 
 namespace tessera::ranks {
@@ -40,7 +41,7 @@ class Bulk {
     for (auto* const list : {&out_, &in_, &host_out_, &host_in_}) list->reserve(most.messages);
     if (ranks.count() == 1) return;
     Transport const way = transport(is_gpu<Exec>);
-    if (way == Transport::staged || way == Transport::nccl) make_sides(exec);
+    if (way == Transport::staged || way == Transport::nccl) sides_ = sides_of(exec, 3);
     if (way == Transport::staged) {
       make_room(memory_out_, most.sent);
       make_room(memory_in_, most.received);
@@ -74,7 +75,7 @@ class Bulk {
     if (way == Transport::staged) return;  // from wait() on, while the device computes
     if constexpr (is_gpu<Exec>) {
       if (way == Transport::nccl) {
-        if (sides_.empty()) make_sides(exec);
+        if (sides_.empty()) sides_ = sides_of(exec, 3);
         exchange_.enqueue_on_gpus(out_, in_, stream_of(sides_[0]));
         return;
       }
@@ -157,7 +158,7 @@ class Bulk {
 
   // A block goes to the host while the one before it is sent, and to the device as soon as it is there.
   void staged(Exec const& exec) {
-    if (sides_.empty()) make_sides(exec);
+    if (sides_.empty()) sides_ = sides_of(exec, 3);
     place(out_, memory_out_, host_out_);
     place(in_, memory_in_, host_in_);
     auto const fetch = [&](std::size_t k) {
@@ -177,23 +178,13 @@ class Bulk {
     sides_[2].fence(received_);
   }
 
-  // Three streams of a GPU: two to the host in turn, one back.
-  void make_sides(Exec const& exec) {
-    if constexpr (is_gpu<Exec>) {
-      auto const streams = Kokkos::Experimental::partition_space(exec, 1, 1, 1);
-      sides_.assign(streams.begin(), streams.end());
-    } else {
-      sides_.assign(3, exec);
-    }
-  }
-
   Ranks const& ranks_;
   std::string sent_;  // what Kokkos' tools call the fences
   std::string on_host_;
   std::string received_;
   std::string staging_;
   Exchange exchange_;
-  std::vector<Exec> sides_;
+  std::vector<Exec> sides_;   // two to the host in turn, one back
   std::vector<Message> out_;  // to other ranks
   std::vector<Message> in_;
   std::vector<Message> host_out_;  // the same, staged
