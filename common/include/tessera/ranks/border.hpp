@@ -20,7 +20,7 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/ranks/halo.hpp>
 #include <tessera/ranks/part.hpp>
-#include <tessera/ranks/sides.hpp>
+#include <tessera/ranks/side.hpp>
 
 namespace tessera::ranks {
 
@@ -41,7 +41,7 @@ class Border {
   /// \param n rows of all ranks together
   /// \param row elements of a row
   Border(Exec const& exec, Ranks const& ranks, std::size_t n, Reach reach, std::size_t row, std::string const& label)
-      : side_(sides_of(exec, 1).front()),
+      : side_(exec),
         halo_(ranks, n, reach, row * sizeof(T)),
         row_(row),
         own_(ranks.block(n)),
@@ -68,7 +68,7 @@ class Border {
   [[nodiscard]] Array<T*, Memory> out() const { return out_; }
 
   /// Where the kernel on the strip is enqueued: beside what `exec` is given meanwhile.
-  [[nodiscard]] Exec const& side() const { return side_; }
+  [[nodiscard]] Exec const& side() const { return side_.exec(); }
 
   /// Waits for what `exec` was given: the rank's rows are there.
   void begin(Exec const& exec) const {
@@ -77,21 +77,21 @@ class Border {
 
   /// Takes what others need from the rank's rows, gives and gets; then enqueues the strip's rows, own and halo.
   void exchange(T const* own) const {
-    if (halo_.head() > 0) Kokkos::deep_copy(side_, head_, elements(own, halo_.head()));
+    if (halo_.head() > 0) Kokkos::deep_copy(side(), head_, elements(own, halo_.head()));
     if (halo_.tail() > 0) {
-      Kokkos::deep_copy(side_, tail_, elements(own + (own_.size() - halo_.tail()) * row_, halo_.tail()));
+      Kokkos::deep_copy(side(), tail_, elements(own + (own_.size() - halo_.tail()) * row_, halo_.tail()));
     }
-    side_.fence(on_host_);
+    side().fence(on_host_);
     halo_.exchange();
     if (rows_ == 0) return;
-    Kokkos::deep_copy(side_, strip(in_, is_behind_ ? 0 : got_, rows_), elements(own + border(), rows_));
-    Kokkos::deep_copy(side_, strip(in_, is_behind_ ? rows_ : 0, got_), halo_rows_);
+    Kokkos::deep_copy(side(), strip(in_, is_behind_ ? 0 : got_, rows_), elements(own + border(), rows_));
+    Kokkos::deep_copy(side(), strip(in_, is_behind_ ? rows_ : 0, got_), halo_rows_);
   }
 
   /// Enqueues on `exec`, behind the kernel on the rank's rows, the copy of the border's results from out(), when they are there.
   void keep(Exec const& exec, T* results) const {
     if (rows_ == 0) return;
-    side_.fence(made_);
+    side().fence(made_);
     Kokkos::View<T*, Memory, Kokkos::MemoryUnmanaged> const to(results + border(), rows_ * row_);
     Kokkos::deep_copy(exec, to, strip(out_, is_behind_ ? 0 : got_, rows_));
   }
@@ -105,7 +105,7 @@ class Border {
     return Kokkos::subview(all, std::pair(first * row_, (first + rows) * row_));
   }
 
-  Exec side_;
+  Side<Exec> side_;
   Halo halo_;
   std::size_t row_;
   Block own_;

@@ -11,7 +11,7 @@
 
 #include <tessera/core/spaces.hpp>
 #include <tessera/ranks/ranks.hpp>
-#include <tessera/ranks/sides.hpp>
+#include <tessera/ranks/side.hpp>
 #include <tessera/ranks/transport.hpp>
 
 namespace tessera::ranks {
@@ -41,7 +41,7 @@ class Bulk {
     for (auto* const list : {&out_, &in_, &host_out_, &host_in_}) list->reserve(most.messages);
     if (ranks.count() == 1) return;
     Transport const way = transport(is_gpu<Exec>);
-    if (way == Transport::staged || way == Transport::nccl) sides_ = sides_of(exec, 3);
+    if (way == Transport::staged || way == Transport::nccl) make_sides(exec);
     if (way == Transport::staged) {
       make_room(memory_out_, most.sent);
       make_room(memory_in_, most.received);
@@ -75,8 +75,8 @@ class Bulk {
     if (way == Transport::staged) return;  // from wait() on, while the device computes
     if constexpr (is_gpu<Exec>) {
       if (way == Transport::nccl) {
-        if (sides_.empty()) sides_ = sides_of(exec, 3);
-        exchange_.enqueue_on_gpus(out_, in_, stream_of(sides_[0]));
+        if (sides_.empty()) make_sides(exec);
+        exchange_.enqueue_on_gpus(out_, in_, stream_of(sides_[0].exec()));
         return;
       }
     }
@@ -89,7 +89,7 @@ class Bulk {
       staged(exec);
     } else if (way == Transport::nccl) {
       Timed const timed(ranks_, 0, 0);
-      sides_[0].fence(received_);
+      sides_[0].exec().fence(received_);
     } else {
       exchange_.wait();
     }
@@ -158,24 +158,28 @@ class Bulk {
 
   // A block goes to the host while the one before it is sent, and to the device as soon as it is there.
   void staged(Exec const& exec) {
-    if (sides_.empty()) sides_ = sides_of(exec, 3);
+    if (sides_.empty()) make_sides(exec);
     place(out_, memory_out_, host_out_);
     place(in_, memory_in_, host_in_);
     auto const fetch = [&](std::size_t k) {
       auto const& [i, begin, end] = exchange_.sent_block(k);
-      Kokkos::deep_copy(sides_[k % 2], host_part(host_out_[i], begin, end), part(out_[i], begin, end));
+      Kokkos::deep_copy(sides_[k % 2].exec(), host_part(host_out_[i], begin, end), part(out_[i], begin, end));
     };
     auto const ready = [&](std::size_t k) {
       if (k == 0) fetch(0);
       if (k + 1 < exchange_.sent_blocks()) fetch(k + 1);
-      sides_[k % 2].fence(on_host_);
+      sides_[k % 2].exec().fence(on_host_);
     };
     auto const arrived = [&](MessageBlock const& one) {
-      Kokkos::deep_copy(sides_[2], part(in_[one.message], one.begin, one.end),
+      Kokkos::deep_copy(sides_[2].exec(), part(in_[one.message], one.begin, one.end),
                         host_part(host_in_[one.message], one.begin, one.end));
     };
     exchange_.in_blocks(host_out_, host_in_, block, ready, arrived);
-    sides_[2].fence(received_);
+    sides_[2].exec().fence(received_);
+  }
+
+  void make_sides(Exec const& exec) {
+    for (int i = 0; i < 3; ++i) sides_.emplace_back(exec);
   }
 
   Ranks const& ranks_;
@@ -184,8 +188,8 @@ class Bulk {
   std::string received_;
   std::string staging_;
   Exchange exchange_;
-  std::vector<Exec> sides_;   // two to the host in turn, one back
-  std::vector<Message> out_;  // to other ranks
+  std::vector<Side<Exec>> sides_;  // two to the host in turn, one back
+  std::vector<Message> out_;       // to other ranks
   std::vector<Message> in_;
   std::vector<Message> host_out_;  // the same, staged
   std::vector<Message> host_in_;
