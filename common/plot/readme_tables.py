@@ -4,15 +4,18 @@
     common/plot/readme_tables.py            writes every marked table anew
     common/plot/readme_tables.py --check    compares, writes nothing; exit code 1 if a table is not what the reports say
 
-A table stands in README.md, apps/README.md or apps/<app>/README.md between two comments; what is between them is replaced:
+A table stands in README.md, apps/README.md, apps/<app>/README.md or common/results/<folder>/README.md between two comments; what is
+between them is replaced:
 
     <!-- figures: <folder of common/results> app=map space=openmp dtype=float sizes=2^20,2^24 -->
     <!-- end of figures -->
 
     <!-- figures: <folder of common/results> ratios=all.json,pytorch.json -->
+    <!-- figures: <folder of common/results> scaling=two-ranks.json -->
 
 app: the folder of the README if it is not said; space: needed if the reports have several; dtype: float; sizes: all; reports: the
-folder's *.json. With ratios= the reports that it names, our fastest rows beside libraries' (tests/compare). Python's own library is enough. Exit code 2: a mistake, and nothing was written.
+folder's *.json. With ratios= the reports that it names, our fastest rows beside libraries' (tests/compare); with scaling= rows on
+several ranks beside those of one (--baseline). Python's own library is enough. Exit code 2: a mistake, and nothing was written.
 """
 
 import argparse
@@ -26,7 +29,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 
-from tessera_plot import ratios, series  # noqa: E402
+from tessera_plot import ratios, scaling, series  # noqa: E402
 from tessera_plot.reports import UserError, read_all  # noqa: E402
 
 BEGIN = re.compile(r"^<!-- figures: (?P<folder>[^ ]+)(?P<options>( [a-z]+=[^ ]+)*) -->$")
@@ -62,12 +65,13 @@ def rewritten(path, root):
 
 def table(readme, root, folder, options):
     """The lines between two marks."""
-    unknown = set(options) - {"app", "space", "dtype", "sizes", "reports", "ratios"}
+    unknown = set(options) - {"app", "space", "dtype", "sizes", "reports", "ratios", "scaling"}
     if unknown:
-        raise UserError(f"the mark says {', '.join(sorted(unknown))} (unknown); choose from app, space, dtype, sizes, reports, ratios")
+        raise UserError(f"the mark says {', '.join(sorted(unknown))} (unknown); choose from app, space, dtype, sizes, reports, ratios, scaling")
     results = os.path.join(root, "common", "results", folder)
-    if "ratios" in options:
-        return ratios.table([os.path.join(results, name) for name in options["ratios"].split(",")])
+    for name, made in (("ratios", ratios), ("scaling", scaling)):
+        if name in options:
+            return made.table([os.path.join(results, report) for report in options[name].split(",")])
     paths = sorted(glob.glob(os.path.join(results, "*.json")))
     if "reports" in options:
         paths = [os.path.join(results, name) for name in options["reports"].split(",")]
@@ -155,7 +159,7 @@ def main(arguments=None):
     parser.add_argument("--root", default=os.path.join(HERE, "..", ".."), help="the checkout (default: that of this script)")
     options = parser.parse_args(arguments)
     root = os.path.abspath(options.root)
-    places = (["README.md"], ["apps", "README.md"], ["apps", "*", "README.md"])
+    places = (["README.md"], ["apps", "README.md"], ["apps", "*", "README.md"], ["common", "results", "*", "README.md"])
     readmes = sorted(path for place in places for path in glob.glob(os.path.join(root, *place)))
     changed, tables = [], 0
     try:

@@ -169,12 +169,7 @@ TEST(BrokenAxisSum, LastTeamWins) { testing::expect_caught<AxisSum, LastTeamWins
 TEST(BrokenAxisSum, NotZeroed) { testing::expect_caught<AxisSum, NotZeroed>(17 * 59, of_rows, "out"); }
 TEST(BrokenAxisSum, SwapsAxes) { testing::expect_caught<AxisSum, SwapsAxes>(17 * 59, of_rows, "out"); }
 TEST(BrokenAxisSum, TreeIsRightWithoutAMistake) {
-  App const app = make_app<AxisSum>({rows<AxisSum, BrokenTrees<TreeMistake::none>>()});
-  for (Row const& row : app.rows) {
-    if (!testing::is_wanted(row)) continue;
-    auto const problem_case = app.generate(row.dtype, 17 * 590, 1, testing::with_defaults(app, of_rows));
-    EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 1), "");
-  }
+  testing::expect_right<AxisSum, BrokenTrees<TreeMistake::none>>(17 * 590, of_rows);
 }
 TEST(BrokenAxisSum, NoBarrierBeforeWriting) {
   testing::expect_caught<AxisSum, BrokenTrees<TreeMistake::no_barrier_before_writing>>(17 * 590, of_rows, "wrong", 200,

@@ -129,14 +129,7 @@ struct BrokenTrees {
   };
 };
 
-TEST(BrokenDot, TreeIsRightWithoutAMistake) {
-  App const app = make_app<Dot>({rows<Dot, BrokenTrees<TreeMistake::none>>()});
-  for (Row const& row : app.rows) {
-    if (!testing::is_wanted(row)) continue;
-    auto const problem_case = app.generate(row.dtype, 10007, 1, testing::with_defaults(app, {}));
-    EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 1), "");
-  }
-}
+TEST(BrokenDot, TreeIsRightWithoutAMistake) { testing::expect_right<Dot, BrokenTrees<TreeMistake::none>>(10007, {}); }
 TEST(BrokenDot, TreeWithoutABarrier) {
   testing::expect_caught<Dot, BrokenTrees<TreeMistake::no_barrier>>(10007, {}, "out", 200, testing::Where::hosts);
 }

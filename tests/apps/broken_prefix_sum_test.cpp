@@ -253,43 +253,21 @@ TEST(BrokenPrefixSum, WhatAPlanKeepsOfItsInput) {
 TEST(BrokenPrefixSum, TotalsOfAllBefore) {
   ParameterMap const kept{{"totals", true}, {"tile", std::int64_t{tile}}};
   testing::expect_caught<PrefixSum, Totals<true>>(20, kept, "totals");
-  App const app = make_app<PrefixSum>({rows<PrefixSum, Totals<false>>()});
-  for (Row const& row : app.rows) {
-    if (!testing::is_wanted(row)) continue;
-    auto const problem_case = app.generate(row.dtype, 20, 1, testing::with_defaults(app, kept));
-    EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 2), "") << testing::name_of(app, row);
-  }
+  testing::expect_right<PrefixSum, Totals<false>>(20, kept, 2);
 }
 TEST(BrokenPrefixSum, NoBarrierBetweenReadingAndWriting) {
   ParameterMap const of_two{{"team", std::int64_t{2}}, {"tile", std::int64_t{512}}};
   testing::expect_caught<PrefixSum, Split<false>>(50001, of_two, "out", testing::repeats(50), testing::Where::hosts);
-  App const app = make_app<PrefixSum>({rows<PrefixSum, Split<true>>()});
-  for (Row const& row : app.rows) {
-    if (!testing::is_wanted(row)) continue;
-    auto const problem_case = app.generate(row.dtype, 50001, 1, testing::with_defaults(app, of_two));
-    std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 5);
-    EXPECT_TRUE(outcome.empty() || outcome.starts_with("skipped: ")) << testing::name_of(app, row) << ": " << outcome;
-  }
+  testing::expect_right<PrefixSum, Split<true>>(50001, of_two, 5);
 }
 // Within a row nothing is padded, and nothing can be forgotten: tiles of several.
 TEST(BrokenPrefixSum, PaddingForgottenInOneSweep) {
   ParameterMap const of_rows{{"tile", std::int64_t{100}}};
   testing::expect_caught<PrefixSum, Padded<Forgets::up>>(1001, of_rows, "out");
   testing::expect_caught<PrefixSum, Padded<Forgets::down>>(1001, of_rows, "out");
-  App const app = make_app<PrefixSum>({rows<PrefixSum, Padded<Forgets::nothing>>()});
-  for (Row const& row : app.rows) {
-    if (!testing::is_wanted(row)) continue;
-    auto const problem_case = app.generate(row.dtype, 1001, 1, testing::with_defaults(app, of_rows));
-    EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 2), "") << testing::name_of(app, row);
-  }
+  testing::expect_right<PrefixSum, Padded<Forgets::nothing>>(1001, of_rows, 2);
 }
-TEST(BrokenPrefixSum, ThePathItselfIsRight) {
-  App const app = make_app<PrefixSum>({rows<PrefixSum, Broken<Mistake::none>>()});
-  for (Row const& row : app.rows) {
-    auto const problem_case = app.generate(row.dtype, 100, 1, testing::with_defaults(app, {}));
-    EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 2), "");
-  }
-}
+TEST(BrokenPrefixSum, ThePathItselfIsRight) { testing::expect_right<PrefixSum, Broken<Mistake::none>>(100, {}, 2); }
 TEST(BrokenPrefixSum, PreviousTileOnly) {
   testing::expect_caught<PrefixSum, Broken<Mistake::previous_tile_only>>(24, {}, "16");
 }

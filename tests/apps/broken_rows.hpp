@@ -36,6 +36,25 @@ void expect_caught(std::size_t size, ParameterMap const& given, std::string cons
   }
 }
 
+/// That a kernel of a test is right where it makes no mistake: else its mistakes say nothing. What run_row says of each row of
+/// the variant on a random input is expected to be nothing; a row may be skipped, but not all.
+template <class Problem, class Variant>
+void expect_right(std::size_t size, ParameterMap const& given, int runs = 1) {
+  App const app = make_app<Problem>({rows<Problem, Variant>()});
+  int wanted = 0;
+  int passed = 0;
+  for (Row const& row : app.rows) {
+    if (!is_wanted(row)) continue;
+    ++wanted;
+    auto const problem_case = app.generate(row.dtype, size, 1, with_defaults(app, given));
+    std::string const outcome = run_row(row, *problem_case, problem_case->reference(), runs);
+    if (outcome.starts_with("skipped: ")) continue;
+    EXPECT_EQ(outcome, "") << name_of(app, row) << " of " << size;
+    ++passed;
+  }
+  EXPECT_TRUE(passed > 0 || wanted == 0) << "all rows were skipped";
+}
+
 /// What the driver says of each row of a variant, with the data and the options that a user has by default: right at the first
 /// launch, and wrong after the samples.
 template <class Problem, class Variant>

@@ -30,7 +30,7 @@ def report(rows, device="A chip, 8 threads", space="openmp", dtype="float", copy
             "seconds_third_quartile": seconds and seconds * 1.2, "bytes_per_second": seconds and bytes_ / seconds,
             "share_of_copy": seconds and bytes_ / copy / seconds, "share_of_roof": seconds and least / seconds,
             "bytes": bytes_, "flops": flops, "cold": row.get("cold", False),
-            **({"ranks": {"count": row["ranks"], "transport": "host"}} if row.get("ranks", 1) > 1 else {}),
+            **({"ranks": {"count": row["ranks"], "transport": "host", **row.get("of_ranks", {})}} if row.get("ranks", 1) > 1 else {}),
         })  # fmt: skip
     return {
         "schema": "tessera-report/1",

@@ -94,6 +94,46 @@ class Tables(unittest.TestCase):
         self.write_readme(mark=MARK.replace(" -->", " reports=none.json -->"))
         self.refused("none.json")
 
+    def of_ranks(self, kind, app, size, one, two):
+        speedup = one / two
+        scaling = {"kind": kind, "efficiency": speedup if kind == "weak" else speedup / 2, "baseline_seconds": one}
+        return {"app": app, "variant": "distributed", "size": size, "seconds": two, "ranks": 2,
+                "of_ranks": {"communication_seconds": {"max": 2e-5}, "bytes_sent": 2.0**19, "scaling": scaling}}  # fmt: skip
+
+    def test_weak_scaling(self):
+        rows = [self.of_ranks("weak", "map", 2**25, 1e-3, 2e-3), {"app": "map", "size": 2**25, "seconds": 1.0, "ranks": 2}]
+        write(self.results, "two.json", report(rows))
+        self.write_readme(mark="<!-- figures: chip-2026-11-22 scaling=two.json -->")
+        self.assertEqual(self.run_script()[0], 0)
+        self.assertIn("2026-11-22, 2 ranks, each on one A chip, 8 threads (openmp), GNU 16.2.0", self.text())
+        self.assertIn("sent, MiB |\n|---|---|---:|---:|---:|---:|---:|\n| map | 2^24 | 1 ms | 2 ms | 50% | 20 us | 0.5 |\n\n", self.text())
+
+    def test_strong_scaling(self):
+        rows = [self.of_ranks("strong", "map", 2**20, 1e-3, 2e-3), self.of_ranks("strong", "map", 2**24, 2.0, 1.0),
+                self.of_ranks("strong", "dot", 2**24, 1e-5, 4e-6)]  # fmt: skip
+        write(self.results, "two.json", report(rows))
+        self.write_readme(mark="<!-- figures: chip-2026-11-22 scaling=two.json -->")
+        self.assertEqual(self.run_script()[0], 0)
+        self.assertIn("| mini-app | 2^20 | 2^24 |\n|---|---:|---:|\n| dot |  | 10 us; 2.50 |\n| map | 1 ms; 0.50 | 2 s; 2.00 |\n", self.text())
+
+    def test_scaling_of_one_kind_and_place(self):
+        self.write_readme(mark="<!-- figures: chip-2026-11-22 scaling=map.json -->")
+        self.refused("no scaling (a table has one kind)")
+        weak = self.of_ranks("weak", "map", 2**25, 1e-3, 2e-3)
+        write(self.results, "two.json", report([weak, self.of_ranks("strong", "map", 2**20, 1e-3, 2e-3)]))
+        self.write_readme(mark="<!-- figures: chip-2026-11-22 scaling=two.json -->")
+        self.refused("strong and weak scaling")
+        write(self.results, "two.json", report([weak]))
+        write(self.results, "b.json", report([weak], git_commit="other"))
+        self.write_readme(mark="<!-- figures: chip-2026-11-22 scaling=two.json,b.json -->")
+        self.refused("not of one device, one build")
+
+    def test_tables_beside_the_reports(self):
+        self.readme = os.path.join(self.results, "README.md")
+        self.write_readme(mark=MARK.replace(" sizes", " app=map sizes"))
+        self.assertEqual(self.run_script()[0], 0)
+        self.assertIn("| `vector` | 100 (100%) | 100 (100%) |", self.text())
+
     def test_mistakes(self):
         self.write_readme(mark="<!-- figures: nowhere -->")
         self.refused("no reports in common/results/nowhere")

@@ -15,7 +15,7 @@
 
 #include <tessera/ranks/bulk.hpp>
 #include <tessera/ranks/halo.hpp>
-#include <tessera/ranks/ordered_sum.hpp>
+#include <tessera/ranks/ordered_reduction.hpp>
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/ranks/rows_from_owners.hpp>
 #include <tessera/ranks/transport.hpp>
@@ -179,8 +179,8 @@ TEST(Allocations, NoneForHalosAndSums) {
   ranks::Halo halo(world(), static_cast<std::size_t>(3 * world().count()), {3, 3}, sizeof(int));
   halo.lies_at(rows.data(), rows.data(), beside.data(), beside.data() + 3);
   EXPECT_EQ(allocations_of([&] { halo.exchange(); }), 0U);
-  ranks::OrderedSum<float> const sum(world(), 10007);
-  EXPECT_EQ(allocations_of([&] { sum.add_up(); }), 0U);
+  ranks::OrderedReduction<float> const sum(world(), 10007);
+  EXPECT_EQ(allocations_of([&] { sum.reduce(); }), 0U);
 }
 
 }  // namespace

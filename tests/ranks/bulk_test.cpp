@@ -6,6 +6,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,6 +18,7 @@
 #include <tessera/ranks/bulk.hpp>
 #include <tessera/ranks/ordered_all_reduce.hpp>
 #include <tessera/ranks/panel_broadcast.hpp>
+#include <tessera/ranks/reduce_scatter_pieces.hpp>
 #include <tessera/ranks/rotate.hpp>
 #include <tessera/ranks/rows_from_owners.hpp>
 #include <tessera/ranks/rows_to_owners.hpp>
@@ -199,6 +201,58 @@ TEST_P(Transports, OrderedAllReduce) {
         float sum = value(i, 0);
         for (int r = 1; r < world().count(); ++r) sum += value(i, r);
         others += host(i) == sum ? 0 : 1;
+      }
+      EXPECT_EQ(others, 0U) << n;
+    }
+  }
+}
+
+// Two pieces a rank, some of no keys: score, weight and values say whose they are, of which query.
+TEST_P(Transports, ReduceScatterPieces) {
+  Exec const exec;
+  std::size_t const dim = 6;
+  int const count = 2;
+  for (std::size_t const n : sizes) {
+    ranks::ReduceScatterPieces<Exec, double> merge(exec, world(), n, dim, count, 0, "test");
+    Block const own = world().block(n);
+    Kokkos::View<double**, Kokkos::LayoutRight, Memory> const out("out", own.size(), dim);
+    for (std::size_t const salt : {0, 4}) {
+      auto const number = [&](std::size_t q, int piece, std::size_t over) {
+        return static_cast<double>((q * 7 + static_cast<std::size_t>(piece) * 5 + salt) % over);
+      };
+      auto const has_keys = [](int piece) { return piece % 4 != 3; };
+      auto const largest = [&](std::size_t q, int piece) {
+        return has_keys(piece) ? number(q, piece, 11) - 5 : -HUGE_VAL;
+      };
+      auto const total = [&](std::size_t q, int piece) { return has_keys(piece) ? 1 + number(q, piece, 3) : 0; };
+      auto const weighted = [&](std::size_t q, int piece, std::size_t c) {
+        return total(q, piece) * (number(q, piece, 101) + 10.0 * static_cast<double>(c));
+      };
+      int const first = world().rank() * count;
+      auto const fill = [&](auto const& numbers, std::size_t width, auto const& of) {
+        auto const host = Kokkos::create_mirror_view(numbers);
+        for (std::size_t i = 0; i < host.size(); ++i) {
+          std::size_t const row = i / width;
+          host(i) = of(row % n, first + static_cast<int>(row / n), i % width);
+        }
+        Kokkos::deep_copy(numbers, host);
+      };
+      fill(merge.own().sums, dim, weighted);
+      fill(merge.own().largest, 1, [&](std::size_t q, int piece, std::size_t) { return largest(q, piece); });
+      fill(merge.own().total, 1, [&](std::size_t q, int piece, std::size_t) { return total(q, piece); });
+      merge(exec, out);
+      exec.fence();
+      auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, out);
+      std::size_t others = 0;
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        std::size_t const q = own.begin + i / dim;
+        double sum = 0;
+        double weights = 0;
+        for (int piece = 0; piece < world().count() * count; ++piece) {
+          sum += std::exp(largest(q, piece)) * weighted(q, piece, i % dim);
+          weights += std::exp(largest(q, piece)) * total(q, piece);
+        }
+        others += std::abs(found(i / dim, i % dim) - sum / weights) <= 1e-12 * sum / weights ? 0 : 1;
       }
       EXPECT_EQ(others, 0U) << n;
     }

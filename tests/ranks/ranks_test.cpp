@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <tessera/ranks/halo.hpp>
-#include <tessera/ranks/ordered_sum.hpp>
+#include <tessera/ranks/ordered_reduction.hpp>
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/ranks/transport.hpp>
 
@@ -153,9 +153,9 @@ TEST(Ranks, SumArraysLongerThanAMessage) {
 }
 
 // Of numbers whose sum depends on the order: the largest are the second rank's, and the third's take them away again.
-TEST(OrderedSum, AddsInTheOrderOfTheRanksAndAgain) {
+TEST(OrderedReduction, AddsInTheOrderOfTheRanksAndAgain) {
   for (std::size_t const n : {0, 1, 2, 3, 6, 1000, 10007}) {
-    ranks::OrderedSum<float> const sum(world(), n);
+    ranks::OrderedReduction<float> const sum(world(), n);
     auto const value = [](std::size_t i, int rank) {
       float const small = 1.0F + static_cast<float>(i % 97) / 128.0F + static_cast<float>(rank);
       return rank == 1 ? 3e7F + small : rank == 2 ? -3e7F : small;
@@ -165,7 +165,7 @@ TEST(OrderedSum, AddsInTheOrderOfTheRanksAndAgain) {
     for (int again = 0; again < 2; ++again) {
       for (std::size_t i = 0; i < values.size(); ++i)
         values[i] = value(i + static_cast<std::size_t>(again), world().rank());
-      sum.add_up();
+      sum.reduce();
       std::size_t wrong = 0;
       for (std::size_t i = 0; i < values.size(); ++i) {
         float expected = value(i + static_cast<std::size_t>(again), 0);
@@ -175,9 +175,9 @@ TEST(OrderedSum, AddsInTheOrderOfTheRanksAndAgain) {
       EXPECT_EQ(wrong, 0U) << n;
     }
   }
-  ranks::OrderedSum<std::int32_t> const wraps(world(), 5);
+  ranks::OrderedReduction<std::int32_t> const wraps(world(), 5);
   std::ranges::fill(wraps.values(), 2000000000);
-  wraps.add_up();
+  wraps.reduce();
   EXPECT_EQ(static_cast<std::uint32_t>(wraps.values()[4]), static_cast<std::uint32_t>(world().count()) * 2000000000U);
 }
 

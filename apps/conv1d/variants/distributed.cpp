@@ -19,17 +19,17 @@ struct Distributed {
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Conv1d, Exec, T> const& input, ranks::Part const& part)
-        : border_(part.ranks, part.input[0][0], Conv1d::reach(part.input, input.parameters), 1, label),
+        : border_(exec, part.ranks, part.input[0][0], Conv1d::reach(part.input, input.parameters), 1, label),
           on_block_(exec, input.a.extent(0), input.k.extent(0), input.parameters.tile, input.parameters.team, label),
           on_strip_(exec, border_.strip_rows(), input.k.extent(0), input.parameters.tile, input.parameters.team,
                     label) {}
 
     void operator()(Exec const& exec, InputOn<Conv1d, Exec, T> const& input,
                     OutputOn<Conv1d, Exec, T> const& output) const {
-      border_.begin(exec, input.a.data());
+      border_.begin(exec);
       on_block_(exec, input.a, input.k, output.out);
-      border_.exchange(exec);
-      on_strip_(exec, border_.in(), input.k, border_.out());
+      border_.exchange(input.a.data());
+      on_strip_(border_.side(), border_.in(), input.k, border_.out());
       border_.keep(exec, output.out.data());
     }
 

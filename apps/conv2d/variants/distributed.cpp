@@ -19,7 +19,8 @@ struct Distributed {
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Conv2d, Exec, T> const& input, ranks::Part const& part)
-        : border_(part.ranks, part.input[0][0], Conv2d::reach(part.input, input.parameters), part.input[0][1], label),
+        : border_(exec, part.ranks, part.input[0][0], Conv2d::reach(part.input, input.parameters), part.input[0][1],
+                  label),
           strip_in_(border_.in().data(), border_.strip_rows(), part.input[0][1]),
           strip_out_(border_.out().data(), border_.strip_rows(), part.input[0][1]),
           on_block_(exec, input.in.extent(0), input.in.extent(1), input.parameters.team, label),
@@ -27,10 +28,10 @@ struct Distributed {
 
     void operator()(Exec const& exec, InputOn<Conv2d, Exec, T> const& input,
                     OutputOn<Conv2d, Exec, T> const& output) const {
-      border_.begin(exec, input.in.data());
+      border_.begin(exec);
       on_block_(exec, input.in, input.k, output.out);
-      border_.exchange(exec);
-      on_strip_(exec, strip_in_, input.k, strip_out_);
+      border_.exchange(input.in.data());
+      on_strip_(border_.side(), strip_in_, input.k, strip_out_);
       border_.keep(exec, output.out.data());
     }
 

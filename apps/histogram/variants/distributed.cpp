@@ -22,27 +22,32 @@ struct Distributed {
         : ranks_(part.ranks),
           count_(exec, input.in.extent(0), input.parameters.template rule<T>(), input.parameters.tile,
                  input.parameters.team, "tessera::histogram::distributed"),
-          counts_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::histogram::distributed::counts"),
-                  input.parameters.bins) {}
+          words_("tessera::histogram::distributed::words", static_cast<std::size_t>(input.parameters.bins) + 1) {}
 
     void operator()(Exec const& exec, InputOn<Histogram, Exec, T> const& input,
                     OutputOn<Histogram, Exec, T> const& output) const {
       count_(exec, input.in, output.counts, output.outside);
       if (ranks_.count() == 1) return;
-      Kokkos::deep_copy(exec, counts_, output.counts);
-      Kokkos::deep_copy(exec, outside_, output.outside);
+      auto const words = words_;
+      auto const counts = output.counts;
+      auto const outside = output.outside;
+      std::size_t const bins = counts.size();
+      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>> const all(exec, 0, bins + 1);
+      Kokkos::parallel_for(
+          "tessera::histogram::distributed::give", all,
+          KOKKOS_LAMBDA(std::size_t bin) { words(bin) = bin < bins ? counts(bin) : outside(); });
       exec.fence("tessera::histogram::distributed: own counts");
-      ranks_.sum(std::span(counts_.data(), counts_.size()));
-      ranks_.sum(std::span(outside_.data(), 1));
-      Kokkos::deep_copy(exec, output.counts, counts_);
-      Kokkos::deep_copy(exec, output.outside, outside_);
+      ranks_.sum(std::span(words_.data(), words_.size()));
+      Kokkos::parallel_for(
+          "tessera::histogram::distributed::get", all,
+          KOKKOS_LAMBDA(std::size_t bin) { (bin < bins ? counts(bin) : outside()) = words(bin); });
     }
 
    private:
     ranks::Ranks const& ranks_;
     kernels::ScratchHistogram<Exec, T> count_;
-    Kokkos::View<std::int64_t*, Kokkos::HostSpace> counts_;
-    Kokkos::View<std::int64_t, Kokkos::HostSpace> outside_{"tessera::histogram::distributed::outside"};
+    // The counts, then those outside, which kernels write and read where the host does: a copy of either would take longer.
+    Kokkos::View<std::int64_t*, Kokkos::SharedHostPinnedSpace> words_;
   };
 };
 

@@ -12,7 +12,7 @@
 #include "../two_stage_gradients.hpp"
 
 #include <tessera/ranks/ordered_all_reduce.hpp>
-#include <tessera/ranks/ordered_sum.hpp>
+#include <tessera/ranks/ordered_reduction.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear_backward {
@@ -49,7 +49,7 @@ struct Distributed {
       copy(exec, host(columns + 2 * hidden_, outputs_), device(output.dbias.data(), outputs_));
       exec.fence("tessera::layernorm_linear_backward::distributed: own sums of columns");
       gradients_.weights(exec, input, output);
-      columns_.add_up();
+      columns_.reduce();
       copy(exec, device(output.dgamma.data(), hidden_), host(columns, hidden_));
       copy(exec, device(output.dbeta.data(), hidden_), host(columns + hidden_, hidden_));
       copy(exec, device(output.dbias.data(), outputs_), host(columns + 2 * hidden_, outputs_));
@@ -78,7 +78,7 @@ struct Distributed {
     std::size_t hidden_;
     std::size_t outputs_;
     TwoStageGradients<Exec, T> gradients_;
-    ranks::OrderedSum<T> columns_;              // dgamma, dbeta, dbias
+    ranks::OrderedReduction<T> columns_;        // dgamma, dbeta, dbias
     ranks::OrderedAllReduce<Exec, T> weights_;  // dw
   };
 };

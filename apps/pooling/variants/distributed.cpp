@@ -25,7 +25,7 @@ struct Distributed {
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Pooling, Exec, T> const& input, ranks::Part const& part)
-        : border_(part.ranks, part.input[0][0], Pooling::reach(part.input, input.parameters), 1, label),
+        : border_(exec, part.ranks, part.input[0][0], Pooling::reach(part.input, input.parameters), 1, label),
           folds_(chosen(exec, input, border_.strip_rows())),
           divisions_(Pooling::roundings_of_mean(input.parameters,
                                                 static_cast<double>(Pooling::terms(part.input, input.parameters)))) {}
@@ -34,10 +34,10 @@ struct Distributed {
                     OutputOn<Pooling, Exec, T> const& output) const {
       std::visit(
           [&](auto const& folds) {
-            border_.begin(exec, input.a.data());
+            border_.begin(exec);
             folds.first(exec, input.a, output.out);
-            border_.exchange(exec);
-            folds.second(exec, border_.in(), border_.out());
+            border_.exchange(input.a.data());
+            folds.second(border_.side(), border_.in(), border_.out());
             border_.keep(exec, output.out.data());
           },
           folds_);

@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "../problem.hpp"
 
@@ -20,6 +20,7 @@
 #include <tessera/kernels/column_softmax.hpp>
 #include <tessera/kernels/softmax.hpp>
 #include <tessera/kernels/split_softmax.hpp>
+#include <tessera/ranks/ordered_reduction.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::softmax {
@@ -34,17 +35,11 @@ struct Distributed {
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input, ranks::Part const& part)
-        : ranks_(part.ranks),
+        : ranks_(part.ranks.count()),
           groups_(input.parameters.axis == Axis::all ? 1 : input.x.extent(1)),
           softmax_(chosen(exec, input)),
-          host_(most_sums()),
-          of_ranks_(input.parameters.axis == Axis::rows ? 0 : static_cast<std::size_t>(ranks_.count()) * groups_) {
-      for (int r = 0; r < ranks_.count(); ++r) {
-        if (r == ranks_.rank() || of_ranks_.empty()) continue;
-        sent_.push_back({r, sums_of(ranks_.rank()), groups_ * sizeof(Sum)});
-        received_.push_back({r, sums_of(r), groups_ * sizeof(Sum)});
-      }
-    }
+          host_("tessera::softmax::distributed::sums", most_sums()),
+          of_ranks_(part.ranks, input.parameters.axis == Axis::rows ? 0 : groups_) {}
 
     void operator()(Exec const& exec, InputOn<Softmax, Exec, T> const& input,
                     OutputOn<Softmax, Exec, T> const& output) {
@@ -55,8 +50,8 @@ struct Distributed {
             if constexpr (std::is_same_v<Kernel, Rows>) {
               softmax(exec, x, y);
             } else if (x.size() == 0) {  // nothing to write, and nothing that the others could use
-              std::fill_n(sums_of(ranks_.rank()), groups_, Sum{});
-              ranks_.exchange(sent_, received_);
+              std::ranges::fill(of_ranks_.values(), Sum{});
+              of_ranks_.reduce();
             } else {
               softmax(exec, x, y, [&](auto const& sums) { merge(exec, sums); });
             }
@@ -70,7 +65,7 @@ struct Distributed {
           [&]<class Kernel>(Kernel const& softmax) {
             double merges = 0;
             if constexpr (!std::is_same_v<Kernel, Rows>) {
-              merges = std::bit_width(static_cast<unsigned>(softmax.most_chunks())) + ranks_.count();
+              merges = std::bit_width(static_cast<unsigned>(softmax.most_chunks())) + ranks_;
             }
             return softmax.rounding_steps() + Merge::rounding_steps * merges;
           },
@@ -98,13 +93,10 @@ struct Distributed {
       return All(exec, rows, cols, input.parameters.team, label);
     }
 
-    // {max, sum} of that rank's part of each group.
-    [[nodiscard]] Sum* sums_of(int rank) { return of_ranks_.data() + static_cast<std::size_t>(rank) * groups_; }
-
     // `sums` [chunks * groups] become the ranks' in the first chunk, and nothing in the others.
     template <class Sums>
     void merge(Exec const& exec, Sums const& sums) {
-      Kokkos::View<Sum*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(host_.data(), sums.size());
+      auto const host = Kokkos::subview(host_, std::pair<std::size_t, std::size_t>(0, sums.size()));
       Kokkos::deep_copy(exec, host, sums);
       exec.fence("tessera::softmax::distributed: own sums");
       // Neighbours among chunks, then pairs of these, and so on.
@@ -112,16 +104,14 @@ struct Distributed {
       for (std::size_t stride = 1; stride < chunks; stride *= 2) {
         for (std::size_t c = 0; c + stride < chunks; c += 2 * stride) {
           for (std::size_t g = 0; g < groups_; ++g) {
-            host_[c * groups_ + g] = Merge{}(host_[c * groups_ + g], host_[(c + stride) * groups_ + g]);
+            host(c * groups_ + g) = Merge{}(host(c * groups_ + g), host((c + stride) * groups_ + g));
           }
         }
       }
-      std::copy_n(host_.data(), groups_, sums_of(ranks_.rank()));
-      ranks_.exchange(sent_, received_);
-      std::ranges::fill(host_, Sum{});
-      for (int r = 0; r < ranks_.count(); ++r) {
-        for (std::size_t g = 0; g < groups_; ++g) host_[g] = Merge{}(host_[g], sums_of(r)[g]);
-      }
+      std::span<Sum> const of_ranks = of_ranks_.values();
+      for (std::size_t g = 0; g < groups_; ++g) of_ranks[g] = host(g);
+      of_ranks_.reduce();
+      for (std::size_t i = 0; i < host.size(); ++i) host(i) = i < groups_ ? of_ranks[i] : Sum{};
       Kokkos::deep_copy(exec, sums, host);
     }
 
@@ -138,13 +128,11 @@ struct Distributed {
           softmax_);
     }
 
-    ranks::Ranks const& ranks_;
+    int ranks_;
     std::size_t groups_;  // that cross ranks
     std::variant<Rows, Columns, All> softmax_;
-    std::vector<Sum> host_;
-    std::vector<Sum> of_ranks_;
-    std::vector<ranks::Message> sent_;
-    std::vector<ranks::Message> received_;
+    Kokkos::View<Sum*, Kokkos::HostSpace> host_;
+    ranks::OrderedReduction<Sum, Merge> of_ranks_;  // {max, sum} of each group
   };
 };
 

@@ -65,6 +65,17 @@ class Case:
 
 
 @dataclass(frozen=True)
+class Scaling:
+    """How a row on several ranks compares with one of one rank (--baseline)."""
+
+    kind: str  # weak or strong
+    efficiency: float
+    one_seconds: float
+    communication_seconds: float  # of the slowest rank
+    bytes_sent: float  # by all ranks
+
+
+@dataclass(frozen=True)
 class Row:
     """A row that passed, with the run that it is of."""
 
@@ -81,6 +92,7 @@ class Row:
     share_of_copy: float | None
     share_of_roof: float | None
     roofs: Roofs
+    scaling: Scaling | None = None
 
 
 @dataclass
@@ -199,9 +211,23 @@ def _report(path, document):
                     _number(space["launch_seconds"]),
                     _number(space["working_set_bytes"]),
                 ),
+                scaling=_scaling(row.get("ranks") or {}),
             )
         )
     return report
+
+
+def _scaling(ranks):
+    scaling = ranks.get("scaling")
+    if not scaling or _number(scaling["efficiency"]) is None:
+        return None
+    return Scaling(
+        kind=scaling["kind"],
+        efficiency=float(scaling["efficiency"]),
+        one_seconds=float(scaling["baseline_seconds"]),
+        communication_seconds=_number(ranks["communication_seconds"]["max"]) or 0.0,
+        bytes_sent=_number(ranks["bytes_sent"]) or 0.0,
+    )
 
 
 def _case(item, cold):

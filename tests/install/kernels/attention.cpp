@@ -74,6 +74,11 @@ int check(Exec const& exec) {
         by_pieces(exec, q, k, v, out, scale);
         exec.fence();
         wrong += compare("KeyStreamAttention", q, k, v, scale, out);
+        Attention<Exec, double> const chosen(exec, queries, keys, dim);
+        Kokkos::deep_copy(exec, out, -1.0);
+        chosen(exec, q, k, v, out, scale);
+        exec.fence();
+        wrong += compare("Attention", q, k, v, scale, out);
         if (keys == 0) continue;
         // A third of the keys by one kernel, the others by the other, both made for all keys; both as pieces, then all as one,
         // then the answer.

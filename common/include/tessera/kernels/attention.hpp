@@ -1,45 +1,93 @@
 #pragma once
 /// \file
 /// Attention, out = softmax(scale * q k^T) v, without a score in memory: for few queries key_stream_attention.hpp, for
-/// many query_tile_attention.hpp. This is the function for a single use, which chooses.
+/// many query_tile_attention.hpp. Here is who chooses.
 ///
 /// Example, one query, two keys with scores 0 and ln 3: out = (v_0 + 3 v_1) / 4.
 ///
 /// Use:  attention(exec, q, k, v, out, scale);
+///   or  Attention<Exec, float> attend(exec, queries, keys, dim);  attend(exec, q, k, v, out, scale);
 
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
 
 #include <tessera/core/spaces.hpp>
+#include <tessera/kernels/attention_pieces.hpp>
 #include <tessera/kernels/key_stream_attention.hpp>
 #include <tessera/kernels/query_tile_attention.hpp>
+#include <tessera/kernels/views.hpp>
 
 namespace tessera::kernels {
 
-/// True if tiles of so many queries fill the machine: from there on they are ahead on a GPU. (A host streams keys faster
-/// whatever the number of queries.)
-template <ExecutionSpace Exec>
-[[nodiscard]] bool are_many_queries(Exec const& exec, std::size_t queries) {
-  // Tiles of 64 queries, one for each 2048 threads: a multiprocessor's.
-  return is_gpu<Exec> && queries >= static_cast<std::size_t>(exec.concurrency()) / 2048 * 64;
-}
+/// out = softmax(scale * q k^T) v, by the kernel that is ahead for so many queries.
+///
+/// Constructed once, as KeyStreamAttention is; calls only enqueue, and those of one object must not run at the same time.
+template <ExecutionSpace Exec, class T>
+class Attention {
+  using Few = KeyStreamAttention<Exec, T>;
+  using Many = QueryTileAttention<Exec, T>;
+
+ public:
+  /// \param queries, dim of q [queries, dim]; \param keys of k and v [keys, dim], the most of any call that makes pieces
+  /// \param chunks of the keys, for few queries; 0: choose. \param team threads of a team; 0: choose
+  /// \param label what Kokkos' tools call it. \param only_pieces no answer will be asked for
+  ///
+  /// Throws Skip if the space cannot give so many threads, or their scratch, and for more than 256 columns.
+  Attention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t dim, std::int64_t chunks = 0,
+            std::int64_t team = 0, std::string const& label = "tessera::attention", bool only_pieces = false)
+      : kernel_(are_many(exec, queries)
+                    ? Kernel(std::in_place_type<Many>, exec, queries, keys, dim, team, label)
+                    : Kernel(std::in_place_type<Few>, exec, queries, keys, dim, chunks, team, label, only_pieces)) {}
+
+  /// Enqueues it. `q`, `out` [queries, dim], `k`, `v` [keys, dim], row after row in memory; `out` is apart from the others,
+  /// and zeros where there are no keys. Throws std::invalid_argument for other extents or strides.
+  template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V, Writable<Exec, T, 2> Out>
+  void operator()(Exec const& exec, Q const& q, K const& k, V const& v, Out const& out, T scale = 1) const {
+    std::visit([&](auto const& kernel) { kernel(exec, q, k, v, out, scale); }, kernel_);
+  }
+
+  /// Enqueues the pieces of an answer, without their merging: they become those of `pieces` from `first` on, pieces() of
+  /// them. `q` [queries, dim], `k`, `v` [n, dim], as above, n at most `keys`.
+  template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V>
+  void operator()(Exec const& exec, Q const& q, K const& k, V const& v, AttentionPieces<Exec, T> const& pieces,
+                  int first, T scale) const {
+    std::visit([&](auto const& kernel) { kernel(exec, q, k, v, pieces, first, scale); }, kernel_);
+  }
+
+  /// Of any number of keys up to `keys`.
+  [[nodiscard]] int pieces() const {
+    return std::visit([](auto const& kernel) { return kernel.pieces(); }, kernel_);
+  }
+  /// Roundings of a sum of weights, or of weighted values, on the longest way, without merging if only pieces are made.
+  [[nodiscard]] double rounding_steps() const {
+    return std::visit([](auto const& kernel) { return kernel.rounding_steps(); }, kernel_);
+  }
+
+ private:
+  using Kernel = std::variant<Few, Many>;
+
+  // True if tiles of so many queries fill the machine: from there on they are ahead on a GPU. (A host streams keys faster
+  // whatever the number of queries.)
+  [[nodiscard]] static bool are_many(Exec const& exec, std::size_t queries) {
+    // Tiles of 64 queries, one for each 2048 threads: a multiprocessor's.
+    return is_gpu<Exec> && queries >= static_cast<std::size_t>(exec.concurrency()) / 2048 * 64;
+  }
+
+  Kernel kernel_;
+};
 
 /// out = softmax(scale * q k^T) v. `q`, `out` [queries, dim], `k`, `v` [keys, dim], dim up to 256 (more: throws Skip). For
 /// a single use: it allocates, enqueues, and waits.
 template <ExecutionSpace Exec, class Q, class K, class V, class Out>
 void attention(Exec const& exec, Q const& q, K const& k, V const& v, Out const& out,
                typename Q::non_const_value_type scale = 1) {
-  using T = typename Q::non_const_value_type;
-  if (are_many_queries(exec, q.extent(0))) {
-    QueryTileAttention<Exec, T> const kernel(exec, q.extent(0), k.extent(0), q.extent(1));
-    kernel(exec, q, k, v, out, scale);
-    exec.fence("tessera: attention");
-  } else {
-    KeyStreamAttention<Exec, T> const kernel(exec, q.extent(0), k.extent(0), q.extent(1));
-    kernel(exec, q, k, v, out, scale);
-    exec.fence("tessera: attention");  // the kernel's memory is freed at the end of this scope
-  }
+  Attention<Exec, typename Q::non_const_value_type> const kernel(exec, q.extent(0), k.extent(0), q.extent(1));
+  kernel(exec, q, k, v, out, scale);
+  exec.fence("tessera: attention");  // the kernel's memory is freed at the end of this scope
 }
 
 }  // namespace tessera::kernels

@@ -2,8 +2,8 @@
 /// \file
 /// A rank's border: those of its rows whose results need rows of other ranks (ranks/halo.hpp), in the memory of an execution
 /// space, with their halo beside them in one strip. A kernel for one rank is enqueued twice: on the rank's own rows, as if
-/// there were no others, while the halo is on its way; then on the strip. Of its results those of the border replace what
-/// the first launch made without the halo.
+/// there were no others; and, beside it, on the strip, as soon as the halo is there. Of the strip's results those of the
+/// border replace what the other launch made without the halo.
 ///
 /// Example, 3 rows of a stencil that looks 2 rows behind, own rows 4 5 6, halo 7 8: the first launch is right for 4 alone.
 /// The strip is 5 6 7 8; of its results the first 2 are kept.
@@ -20,29 +20,37 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/ranks/halo.hpp>
 #include <tessera/ranks/part.hpp>
+#include <tessera/ranks/side.hpp>
 
 namespace tessera::ranks {
 
 /// Rows of one side: reach.before or reach.behind is 0.
 ///
-/// Constructed once: allocates the strip and the messages' host memory. All ranks call begin(), exchange() and keep(), in this
-/// order, and launches of one object do not overlap.
+/// Constructed once: allocates the strip and the messages' host memory. All ranks do these in this order, and launches of one
+/// object do not overlap:
+///
+///     border.begin(exec);  on_block(exec, own, results);
+///     border.exchange(own);  on_strip(border.side(), border.in(), border.out());
+///     border.keep(exec, results);
 template <ExecutionSpace Exec, class T>
 class Border {
   using Memory = typename Exec::memory_space;
-  using Host = Kokkos::View<T*, Kokkos::HostSpace>;
+  using Host = Kokkos::View<T*, Kokkos::SharedHostPinnedSpace>;  // of which copies run beside kernels
 
  public:
   /// \param n rows of all ranks together
   /// \param row elements of a row
-  Border(Ranks const& ranks, std::size_t n, Reach reach, std::size_t row, std::string const& label)
-      : halo_(ranks, n, reach, row * sizeof(T)),
+  Border(Exec const& exec, Ranks const& ranks, std::size_t n, Reach reach, std::size_t row, std::string const& label)
+      : side_(exec),
+        halo_(ranks, n, reach, row * sizeof(T)),
         row_(row),
         own_(ranks.block(n)),
         got_(halo_.before() + halo_.behind()),
         rows_(got_ == 0 ? 0 : std::min(own_.size(), reach.before + reach.behind)),
         is_behind_(reach.behind > 0),
-        label_(label + ": rows for other ranks"),
+        ready_(label + ": own rows"),
+        on_host_(label + ": rows for other ranks"),
+        made_(label + ": results of the border"),
         in_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::strip"), (rows_ + got_) * row),
         out_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::of_strip"), (rows_ + got_) * row),
         head_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::head"), halo_.head() * row),
@@ -59,24 +67,31 @@ class Border {
   [[nodiscard]] Array<T const*, Memory> in() const { return in_; }
   [[nodiscard]] Array<T*, Memory> out() const { return out_; }
 
-  /// Takes what others need, and the strip's own rows, from the rank's rows. Waits until they are on the host.
-  void begin(Exec const& exec, T const* own) const {
-    if (rows_ > 0) Kokkos::deep_copy(exec, strip(in_, is_behind_ ? 0 : got_, rows_), elements(own + border(), rows_));
-    if (halo_.head() + halo_.tail() == 0) return;
-    Kokkos::deep_copy(exec, head_, elements(own, halo_.head()));
-    Kokkos::deep_copy(exec, tail_, elements(own + (own_.size() - halo_.tail()) * row_, halo_.tail()));
-    exec.fence(label_);
+  /// Where the kernel on the strip is enqueued: beside what `exec` is given meanwhile.
+  [[nodiscard]] Exec const& side() const { return side_.exec(); }
+
+  /// Waits for what `exec` was given: the rank's rows are there.
+  void begin(Exec const& exec) const {
+    if (rows_ + halo_.head() + halo_.tail() > 0) exec.fence(ready_);
   }
 
-  /// Gives and gets, and enqueues the halo's way into the strip.
-  void exchange(Exec const& exec) const {
+  /// Takes what others need from the rank's rows, gives and gets; then enqueues the strip's rows, own and halo.
+  void exchange(T const* own) const {
+    if (halo_.head() > 0) Kokkos::deep_copy(side(), head_, elements(own, halo_.head()));
+    if (halo_.tail() > 0) {
+      Kokkos::deep_copy(side(), tail_, elements(own + (own_.size() - halo_.tail()) * row_, halo_.tail()));
+    }
+    side().fence(on_host_);
     halo_.exchange();
-    if (got_ > 0) Kokkos::deep_copy(exec, strip(in_, is_behind_ ? rows_ : 0, got_), halo_rows_);
+    if (rows_ == 0) return;
+    Kokkos::deep_copy(side(), strip(in_, is_behind_ ? 0 : got_, rows_), elements(own + border(), rows_));
+    Kokkos::deep_copy(side(), strip(in_, is_behind_ ? rows_ : 0, got_), halo_rows_);
   }
 
-  /// Enqueues the copy of the border's results from out() to the rank's.
+  /// Enqueues on `exec`, behind the kernel on the rank's rows, the copy of the border's results from out(), when they are there.
   void keep(Exec const& exec, T* results) const {
     if (rows_ == 0) return;
+    side().fence(made_);
     Kokkos::View<T*, Memory, Kokkos::MemoryUnmanaged> const to(results + border(), rows_ * row_);
     Kokkos::deep_copy(exec, to, strip(out_, is_behind_ ? 0 : got_, rows_));
   }
@@ -90,13 +105,16 @@ class Border {
     return Kokkos::subview(all, std::pair(first * row_, (first + rows) * row_));
   }
 
+  Side<Exec> side_;
   Halo halo_;
   std::size_t row_;
   Block own_;
   std::size_t got_;   // rows of the halo
   std::size_t rows_;  // of the border
   bool is_behind_;
-  std::string label_;
+  std::string ready_;  // what Kokkos' tools call the fences
+  std::string on_host_;
+  std::string made_;
   Array<T*, Memory> in_;
   Array<T*, Memory> out_;
   Host head_;
@@ -110,16 +128,16 @@ template <class Problem, class Variant, ExecutionSpace Exec, class T, class Kern
 class StencilPlanOnRanks {
  public:
   StencilPlanOnRanks(Exec const& exec, InputOn<Problem, Exec, T> const& input, Part const& part)
-      : border_(part.ranks, part.input[0][0], Problem::reach(part.input, input.parameters), 1, Variant::label),
+      : border_(exec, part.ranks, part.input[0][0], Problem::reach(part.input, input.parameters), 1, Variant::label),
         on_block_(exec, shape_of(input, input.in.extent(0), part.ranks.block(part.input[0][0]).begin), Variant::label),
         on_strip_(exec, shape_of(input, border_.strip_rows(), border_.first()), Variant::label) {}
 
   void operator()(Exec const& exec, InputOn<Problem, Exec, T> const& input,
                   OutputOn<Problem, Exec, T> const& output) const {
-    border_.begin(exec, input.in.data());
+    border_.begin(exec);
     on_block_(exec, input.in, output.out);
-    border_.exchange(exec);
-    on_strip_(exec, border_.in(), border_.out());
+    border_.exchange(input.in.data());
+    on_strip_(border_.side(), border_.in(), border_.out());
     border_.keep(exec, output.out.data());
   }
 

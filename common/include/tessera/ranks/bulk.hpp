@@ -11,6 +11,7 @@
 
 #include <tessera/core/spaces.hpp>
 #include <tessera/ranks/ranks.hpp>
+#include <tessera/ranks/side.hpp>
 #include <tessera/ranks/transport.hpp>
 
 namespace tessera::ranks {
@@ -75,7 +76,7 @@ class Bulk {
     if constexpr (is_gpu<Exec>) {
       if (way == Transport::nccl) {
         if (sides_.empty()) make_sides(exec);
-        exchange_.enqueue_on_gpus(out_, in_, stream_of(sides_[0]));
+        exchange_.enqueue_on_gpus(out_, in_, stream_of(sides_[0].exec()));
         return;
       }
     }
@@ -88,7 +89,7 @@ class Bulk {
       staged(exec);
     } else if (way == Transport::nccl) {
       Timed const timed(ranks_, 0, 0);
-      sides_[0].fence(received_);
+      sides_[0].exec().fence(received_);
     } else {
       exchange_.wait();
     }
@@ -162,29 +163,23 @@ class Bulk {
     place(in_, memory_in_, host_in_);
     auto const fetch = [&](std::size_t k) {
       auto const& [i, begin, end] = exchange_.sent_block(k);
-      Kokkos::deep_copy(sides_[k % 2], host_part(host_out_[i], begin, end), part(out_[i], begin, end));
+      Kokkos::deep_copy(sides_[k % 2].exec(), host_part(host_out_[i], begin, end), part(out_[i], begin, end));
     };
     auto const ready = [&](std::size_t k) {
       if (k == 0) fetch(0);
       if (k + 1 < exchange_.sent_blocks()) fetch(k + 1);
-      sides_[k % 2].fence(on_host_);
+      sides_[k % 2].exec().fence(on_host_);
     };
     auto const arrived = [&](MessageBlock const& one) {
-      Kokkos::deep_copy(sides_[2], part(in_[one.message], one.begin, one.end),
+      Kokkos::deep_copy(sides_[2].exec(), part(in_[one.message], one.begin, one.end),
                         host_part(host_in_[one.message], one.begin, one.end));
     };
     exchange_.in_blocks(host_out_, host_in_, block, ready, arrived);
-    sides_[2].fence(received_);
+    sides_[2].exec().fence(received_);
   }
 
-  // Three streams of a GPU: two to the host in turn, one back.
   void make_sides(Exec const& exec) {
-    if constexpr (is_gpu<Exec>) {
-      auto const streams = Kokkos::Experimental::partition_space(exec, 1, 1, 1);
-      sides_.assign(streams.begin(), streams.end());
-    } else {
-      sides_.assign(3, exec);
-    }
+    for (int i = 0; i < 3; ++i) sides_.emplace_back(exec);
   }
 
   Ranks const& ranks_;
@@ -193,8 +188,8 @@ class Bulk {
   std::string received_;
   std::string staging_;
   Exchange exchange_;
-  std::vector<Exec> sides_;
-  std::vector<Message> out_;  // to other ranks
+  std::vector<Side<Exec>> sides_;  // two to the host in turn, one back
+  std::vector<Message> out_;       // to other ranks
   std::vector<Message> in_;
   std::vector<Message> host_out_;  // the same, staged
   std::vector<Message> host_in_;

@@ -1,7 +1,8 @@
 #pragma once
 /// \file
-/// OrderedSum (ranks/ordered_sum.hpp) of arrays in the memory of an execution space, by the transport of the run: each rank gets the
-/// others' parts of its block (RowsToOwners), adds them up in the order of the ranks, and gives the sums to all (AllGatherRows).
+/// The sums of OrderedReduction (ranks/ordered_reduction.hpp), of arrays in the memory of an execution space, by the transport of
+/// the run: each rank gets the others' parts of its block (RowsToOwners), adds them up in the order of the ranks, and gives the
+/// sums to all (AllGatherRows).
 ///
 /// Example, 1 2 3 | 10 20 30 | 100 200 300 on three ranks: rank 1 gets 2 and 200, adds 2 + 20 + 200; all get 111 222 333.
 

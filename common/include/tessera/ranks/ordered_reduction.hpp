@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// Sums over the ranks of arrays that all of them have, element by element, in the order of the ranks: the same bits on all of
-/// them and on every run, which MPI's own reductions do not promise. Each rank adds up its block of the arrays, then gives it
-/// to the others: 2 n (R - 1) / R elements sent and received by a rank, as few as any reduction to all has.
+/// What an operator makes over the ranks of arrays that all of them have in host memory, element by element, in the order of the
+/// ranks: the same bits on all of them and on every run, which MPI's own reductions do not promise. Each rank does its block of the
+/// arrays, then gives it to the others: 2 n (R - 1) / R elements sent and received by a rank, as few as any reduction to all has.
 ///
 /// Example, 1 2 3 | 10 20 30 | 100 200 300 on three ranks: rank 1 gets 2 and 200, adds 2 + 20 + 200; all get 111 222 333.
 
@@ -12,18 +12,18 @@
 #include <span>
 #include <vector>
 
-#include <tessera/collective/accumulator.hpp>
+#include <tessera/collective/operators.hpp>
 #include <tessera/ranks/ranks.hpp>
 
 namespace tessera::ranks {
 
 /// Constructed once: allocates host memory for n elements, and for the other ranks' parts of its block. All ranks call
-/// add_up().
-template <Summable T>
-class OrderedSum {
+/// reduce(). T can be copied by its bytes.
+template <class T, collective::OperatorOn<T> Op = collective::Sum<T>>
+class OrderedReduction {
  public:
-  OrderedSum(Ranks const& ranks, std::size_t n)
-      : ranks_(ranks), own_(ranks.block(n)), values_("tessera::ranks::sums", n) {
+  OrderedReduction(Ranks const& ranks, std::size_t n)
+      : ranks_(ranks), own_(ranks.block(n)), values_("tessera::ranks::values", n) {
     auto const count = static_cast<std::size_t>(ranks.count());
     parts_ = Values("tessera::ranks::parts", count > 1 ? count * own_.size() : 0);
     for (int r = 0; r < ranks.count(); ++r) {
@@ -37,26 +37,25 @@ class OrderedSum {
     }
   }
 
-  /// The n elements: a rank's own before add_up(), the sums behind it.
+  /// The n elements: a rank's own before reduce(), what is made of all behind it.
   [[nodiscard]] std::span<T> values() const { return {values_.data(), values_.extent(0)}; }
 
-  /// Integers wrap. ranks - 1 additions for an element.
-  void add_up() const {
+  /// The operator, ranks - 1 times for an element.
+  void reduce() const {
     if (ranks_.count() == 1) return;
     ranks_.exchange(given_, got_);
     for (std::size_t i = 0; i < own_.size(); ++i) {
       T& value = values_(own_.begin + i);
       part(ranks_.rank())[i] = value;
-      Sum sum = static_cast<Sum>(part(0)[i]);
-      for (int r = 1; r < ranks_.count(); ++r) sum += static_cast<Sum>(part(r)[i]);
-      value = static_cast<T>(sum);
+      T all = part(0)[i];
+      for (int r = 1; r < ranks_.count(); ++r) all = Op{}(all, part(r)[i]);
+      value = all;
     }
     ranks_.exchange(told_, heard_);
   }
 
  private:
   using Values = Kokkos::View<T*, Kokkos::HostSpace>;
-  using Sum = collective::Accumulator<T>;
 
   // What a rank has of this one's block.
   [[nodiscard]] T* part(int rank) const { return parts_.data() + static_cast<std::size_t>(rank) * own_.size(); }
