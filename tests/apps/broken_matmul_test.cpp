@@ -300,8 +300,8 @@ std::size_t wrong_elements(int threads, int edge, std::size_t m, std::size_t n, 
 // Around the edges of tiles of 5 and of 8: short ones on every side, one slice, many, and none.
 template <class Kernel, class T>
 void expect_right() {
-  for (int const threads : {1, 3, 12}) {
-    for (int const edge : {1, 5, 8}) {
+  for (int const edge : {1, 5, 8}) {
+    for (int const threads : {1, 3, edge == 8 ? 12 : 4}) {
       for (auto const& [m, n, k] : {std::array<std::size_t, 3>{1, 1, 1},
                                     {8, 8, 8},
                                     {9, 7, 17},
