@@ -75,7 +75,8 @@ namespace detail {
 template <ExecutionSpace Exec, class T, class Tuning, int Share, int Columns, int Queries, int Width>
 struct KeyStream {
   // Registers: sums, queries, keys, values and products. Where they are few, another team has the other half of them.
-  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<256, (Columns * Queries * sizeof(T) <= 128 ? 2 : 1)>>;
+  static constexpr bool is_large = Columns * Queries * sizeof(T) > 128;
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<256, (is_large ? 1 : 2)>>;
   using Member = typename Policy::member_type;
   static constexpr int width = Tuning::lanes;
   static_assert(Share <= width && Queries <= Share, "Tessera: a pair of key and query for each lane of a group");
@@ -83,8 +84,10 @@ struct KeyStream {
   static constexpr int vector_length = lane::vector_length<Exec>(width);
   static constexpr int queries = Queries;
   static constexpr int groups = width / Share;
-  // Keys of a group at a time: one pair of key and query a lane at most, and no more than registers hold.
-  static constexpr int keys = std::max(1, std::min({Share / Queries, 16 / Columns, 16 / Queries}));
+  // Keys of a group at a time: one pair of key and query a lane at most, and no more than registers hold. Of the large form
+  // hipcc spills some with 16 columns of keys; with 8 it also leaves registers for a second team.
+  static constexpr int key_columns = is_hip<Exec> && is_large ? 8 : 16;
+  static constexpr int keys = std::max(1, std::min({Share / Queries, key_columns / Columns, 16 / Queries}));
   static constexpr int pairs = Queries * keys;
   static constexpr int block = groups * keys;  // keys of a thread at a time
   static constexpr int slack = 8;              // a weight is at most e^slack
@@ -261,8 +264,16 @@ struct KeyStream {
         lanes.each(
             [i](int lane, T& out, Products& own) {
               bool const upper = (lane & half) != 0;
+#ifdef __HIP__
+              // By value: of a choice between elements hipcc makes an index, and an array with one lies in memory.
+              T const low = own.at[i];
+              T const high = own.at[i + half];
+              out = upper ? low : high;
+              own.at[i] = upper ? high : low;
+#else
               out = upper ? own.at[i] : own.at[i + half];
               own.at[i] = upper ? own.at[i + half] : own.at[i];
+#endif
             },
             given, products);
         auto const taken = lanes.exchange(given, half);
@@ -327,6 +338,9 @@ struct KeyStream {
           t *= f;
         },
         raised, largest, factor, total);
+#ifdef __HIP__
+#pragma unroll  // hipcc leaves a loop of this size alone, and sums that it indexes are then in memory; nvcc unrolls it
+#endif
     for (int q = 0; q < Queries; ++q) {
       T const f = lanes.template read<T>(factor, q);
       lanes.each(
@@ -376,6 +390,9 @@ struct KeyStream {
                 to[Queries + lane] = t;
               }
               if (lane >= Share) return;  // all groups hold the same
+#ifdef __HIP__
+#pragma unroll
+#endif
               for (int i = 0; i < Queries * Columns; ++i) {
                 to[2 * Queries + i * Share + lane] = own.at[i / Columns].at[i % Columns];
               }
@@ -397,6 +414,9 @@ struct KeyStream {
               m = both;
             },
             largest, total, mine, theirs);
+#ifdef __HIP__
+#pragma unroll
+#endif
         for (int q = 0; q < Queries; ++q) {
           T const own = lanes.template read<T>(mine, q);
           T const other = lanes.template read<T>(theirs, q);
@@ -417,6 +437,9 @@ struct KeyStream {
 
   KOKKOS_FUNCTION void store(Lanes const& lanes, std::size_t first_query, int query_count, int piece,
                              Value<T> const& largest, Value<T> const& total, Value<Rows> const& sums) const {
+#ifdef __HIP__
+#pragma unroll
+#endif
     for (int q = 0; q < Queries; ++q) {
       if (q >= query_count) break;
       collective::OnlineSum<T> const all{lanes.template read<T>(largest, q), lanes.template read<T>(total, q)};
