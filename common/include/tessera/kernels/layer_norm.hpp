@@ -163,6 +163,7 @@ struct NormaliseOnLoad {
 struct OneThread {
   static constexpr int threads = 1;
   static constexpr int rank = 0;
+  [[nodiscard]] KOKKOS_FUNCTION OneThread for_sweep() const { return {}; }
   template <class Lanes, class T>
   [[nodiscard]] KOKKOS_FUNCTION T fold(Lanes const&, T value, int) const {
     return value;
@@ -176,6 +177,16 @@ struct WholeTeam {
   T* scratch;  ///< 2 a thread
   int threads = team.team_size();
   int rank = team.team_rank();
+
+  /// The same. On AMD's GPUs each sweep finds the places of its packs anew: hipcc would keep the addresses of all sweeps over
+  /// all rows, in more registers than there are.
+  [[nodiscard]] KOKKOS_FUNCTION WholeTeam for_sweep() const {
+    WholeTeam result = *this;
+#if defined(__HIP_DEVICE_COMPILE__)
+    asm volatile("" : "+v"(result.rank));  // no instruction: a value that the compiler cannot know
+#endif
+    return result;
+  }
 
   /// The sum of what the threads have. `number` alternates between 0 and 1: the barrier of the one says that all have read what
   /// the other left in its scratch.
@@ -242,8 +253,9 @@ class LanesOfRow {
       if (cols > static_cast<std::size_t>(at_once)) load(lanes, row + first, count, held, who);
       lanes.each(
           [&](int lane, Held const& own) {
+            auto const here = who.for_sweep();
             for (int p = 0; p < Packs; ++p) {
-              int const i = place(p, lane, who);
+              int const i = place(p, lane, here);
               if (i >= count) continue;
               auto const scale = collective::pack_at<N>(gamma + first + i);
               auto const offset = collective::pack_at<N>(beta + first + i);
@@ -262,8 +274,9 @@ class LanesOfRow {
                                    Who const& who = {}) {
     lanes.each(
         [&](int lane, Held& own) {
+          auto const here = who.for_sweep();
           for (int p = 0; p < Packs; ++p) {
-            int const i = place(p, lane, who);
+            int const i = place(p, lane, here);
             own.at[p] = i < count ? collective::pack_at<N>(from + i) : collective::Pack<T, N>{};
           }
         },
@@ -295,8 +308,9 @@ class LanesOfRow {
                                        Who const& who, Term const& term) {
     lanes.each(
         [&](int lane, Held const& own, collective::Pack<T, N>& sum) {
+          auto const here = who.for_sweep();
           for (int p = 0; p < Packs; ++p) {
-            if (place(p, lane, who) >= count) continue;
+            if (place(p, lane, here) >= count) continue;
             for (int e = 0; e < N; ++e) sum[e] += term(own.at[p][e]);
           }
         },
