@@ -36,6 +36,7 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/core/unroll.hpp>
 #include <tessera/kernels/attention_pieces.hpp>
 #include <tessera/kernels/chunks.hpp>
 #include <tessera/kernels/team_shape.hpp>
@@ -338,9 +339,7 @@ struct KeyStream {
           t *= f;
         },
         raised, largest, factor, total);
-#ifdef __HIP__
-#pragma unroll  // hipcc leaves a loop of this size alone, and sums that it indexes are then in memory; nvcc unrolls it
-#endif
+    TESSERA_UNROLL_ON_HIP
     for (int q = 0; q < Queries; ++q) {
       T const f = lanes.template read<T>(factor, q);
       lanes.each(
@@ -390,9 +389,7 @@ struct KeyStream {
                 to[Queries + lane] = t;
               }
               if (lane >= Share) return;  // all groups hold the same
-#ifdef __HIP__
-#pragma unroll
-#endif
+              TESSERA_UNROLL_ON_HIP
               for (int i = 0; i < Queries * Columns; ++i) {
                 to[2 * Queries + i * Share + lane] = own.at[i / Columns].at[i % Columns];
               }
@@ -414,9 +411,7 @@ struct KeyStream {
               m = both;
             },
             largest, total, mine, theirs);
-#ifdef __HIP__
-#pragma unroll
-#endif
+        TESSERA_UNROLL_ON_HIP
         for (int q = 0; q < Queries; ++q) {
           T const own = lanes.template read<T>(mine, q);
           T const other = lanes.template read<T>(theirs, q);
@@ -437,9 +432,7 @@ struct KeyStream {
 
   KOKKOS_FUNCTION void store(Lanes const& lanes, std::size_t first_query, int query_count, int piece,
                              Value<T> const& largest, Value<T> const& total, Value<Rows> const& sums) const {
-#ifdef __HIP__
-#pragma unroll
-#endif
+    TESSERA_UNROLL_ON_HIP
     for (int q = 0; q < Queries; ++q) {
       if (q >= query_count) break;
       collective::OnlineSum<T> const all{lanes.template read<T>(largest, q), lanes.template read<T>(total, q)};

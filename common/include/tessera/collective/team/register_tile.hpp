@@ -10,6 +10,7 @@
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/collective/thread/scan.hpp>
+#include <tessera/core/unroll.hpp>
 
 namespace tessera::team {
 
@@ -39,9 +40,7 @@ class RegisterTile {
   KOKKOS_FUNCTION Value scan(L const& lanes, Elements const& elements) {
     auto const op = elements.op();
     Value total = op.identity();
-#ifdef __HIP__
-#pragma unroll  // hipcc leaves a loop of this size alone, and what it indexes is then no register; nvcc unrolls it
-#endif
+    TESSERA_UNROLL_ON_HIP
     for (int row = 0; row < RowCount; ++row) {
       auto sums = lanes.template fill<Value>(op.identity());
       lanes.each([&](int lane, Value& sum, Items const& items) { sum = lane_sum(elements, items, row, lane); }, sums,
@@ -60,9 +59,7 @@ class RegisterTile {
     lanes.each(
         [&](int lane, Items& items, Before const& before) {
           auto const op = elements.op();
-#ifdef __HIP__
-#pragma unroll
-#endif
+          TESSERA_UNROLL_ON_HIP
           for (int row = 0; row < RowCount; ++row) {
             Value running = op(prefix, before.row[row]);
             for (int e = 0; e < N; ++e) {

@@ -18,6 +18,7 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/segment_rule.hpp>
 #include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/unroll.hpp>
 
 namespace tessera::thread {
 
@@ -176,9 +177,7 @@ template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
   // From here on only a segment's first row matters.
   int const reach = part.places() < Rule::reach ? part.places() : Rule::reach;
   for (int mask = 1; mask < L::width && mask * pack < reach; mask *= 2) {
-#if defined(KOKKOS_ENABLE_PRAGMA_UNROLL) || defined(__HIP__)  // Kokkos has none for hipcc
-#pragma unroll
-#endif
+    TESSERA_UNROLL
     for (int row = 0; row < rows; ++row) {  // unrolled: what indexes registers must be a constant
       if ((row & (rows_per_segment - 1)) != 0) continue;
       detail::move_row<Rule, rows>(lanes, folds, row, rule, [&](auto& one) {
@@ -195,9 +194,7 @@ template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
     // Only the lanes that hold the segment's head have the fold.
     int const group = part.places() >= row_places ? L::width : part.places() / pack;
     if (group > 1) {
-#if defined(KOKKOS_ENABLE_PRAGMA_UNROLL) || defined(__HIP__)  // Kokkos has none for hipcc
-#pragma unroll
-#endif
+      TESSERA_UNROLL
       for (int row = 0; row < rows; ++row) {
         detail::move_row<Rule, rows>(lanes, folds, row, rule, [&](auto& one) { one = lanes.first_of(one, group); });
       }
@@ -224,9 +221,7 @@ KOKKOS_FUNCTION void finish_segments(L const& lanes, Rule const& rule, SegmentPl
     lanes.each([&](int, T& x, Items const& items) { x = items.at[row][0]; }, first, values);
     return first;
   };
-#if defined(KOKKOS_ENABLE_PRAGMA_UNROLL) || defined(__HIP__)  // Kokkos has none for hipcc
-#pragma unroll
-#endif
+  TESSERA_UNROLL
   for (int row = 0; row < rows; ++row) {  // each before the next row changes
     auto next_lane = lanes.template fill<T>(T(0));
     T next_row = behind;
