@@ -86,7 +86,7 @@ class BroadcastPlan : public SegmentPlan<LaneBroadcast, Variant, Exec, T, OnSegm
   using Base::Base;
 
   /// A sum of 4 as a tree of two levels, and one addition; none; or an addition and a multiplication.
-  [[nodiscard]] double rounding_steps() const { return std::array{3, 0, 4}[this->op()]; }
+  [[nodiscard]] double rounding_steps() const { return std::array<int, 3>{3, 0, 4}[this->op()]; }
 };
 
 }  // namespace tessera::lane_broadcast

@@ -151,7 +151,7 @@ class Distributed::Plan {
   }
 
   /// As BroadcastPlan's.
-  [[nodiscard]] double rounding_steps() const { return std::array{3, 0, 4}[static_cast<std::size_t>(op_)]; }
+  [[nodiscard]] double rounding_steps() const { return std::array<int, 3>{3, 0, 4}[static_cast<std::size_t>(op_)]; }
 
  private:
   using Segments = ranks::SegmentPlanOnRanks<LaneBroadcast, Distributed, Exec, T, OnSegments<Exec, BasicRule<T>>,
