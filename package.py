@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="c4817283d822ef7f31f7ac23389d6e30c247cd40417eb12cd258547727012553")
+    version("0.2.0", sha256="dd481f1b8332cd5efbac7752d9d91daf6b7a9e0239b0a7d7bd8743dbda765045")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
