@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="dd481f1b8332cd5efbac7752d9d91daf6b7a9e0239b0a7d7bd8743dbda765045")
+    version("0.2.0", sha256="fb02c298c8039d7efc06ee96f0499fc12b326d82024b5196902d4bfc628ed2a1")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
