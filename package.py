@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="fb02c298c8039d7efc06ee96f0499fc12b326d82024b5196902d4bfc628ed2a1")
+    version("0.2.0", sha256="197e04d28995e228c41a8ed5815a40abe48d94dc87977d083140a80a2a3cd790")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
