@@ -19,10 +19,11 @@ VariantRows reduce_then_scatter();
 VariantRows look_back();
 VariantRows compact();
 VariantRows distributed();
+VariantRows distributed_compact();
 
 App app() {
   return make_app<Partition>({scan_scatter(), team_scan(), lane_scan(), lane_votes(), reduce_then_scatter(),
-                              look_back(), compact(), distributed()});
+                              look_back(), compact(), distributed(), distributed_compact()});
 }
 
 std::vector<ParameterSpec> Partition::parameters() {

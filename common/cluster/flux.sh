@@ -24,8 +24,8 @@ nodes=$(flux resource list --states=all --no-header --format '{nnodes}' | head -
 ranks=$((nodes * RANKS_PER_NODE))
 # Threads of a rank on its own cores, one each, for rows of OpenMP.
 export OMP_NUM_THREADS=$CORES_PER_RANK OMP_PROC_BIND=spread OMP_PLACES=cores
-# On several ranks only the variants `distributed` run.
-if ((ranks > 1)); then ARGUMENTS+=' --variant distributed'; fi
+# On several ranks only variants of the level `ranks` run.
+if ((ranks > 1)); then ARGUMENTS+=' --level ranks'; fi
 # Kokkos does not know Flux' number of a rank on its node.
 start=(bash -c 'exec "$@"' -)
 # shellcheck disable=SC2016  # the variable is each rank's

@@ -24,8 +24,8 @@ set -euo pipefail
 mkdir -p "$REPORTS"
 # Threads of a rank on its own cores, one each, for rows of OpenMP.
 export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-1} OMP_PROC_BIND=spread OMP_PLACES=cores
-# On several ranks only the variants `distributed` run.
-if ((SLURM_NTASKS > 1)); then ARGUMENTS+=' --variant distributed'; fi
+# On several ranks only variants of the level `ranks` run.
+if ((SLURM_NTASKS > 1)); then ARGUMENTS+=' --level ranks'; fi
 # srun does not inherit it from sbatch since Slurm 22.05.
 export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}
 for ((i = 1; i <= LAUNCHES; ++i)); do

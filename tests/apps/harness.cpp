@@ -145,8 +145,8 @@ std::vector<DType> dtypes_of_this_build() {
 
 bool is_wanted(Row const& row) {
   char const* const space = std::getenv("TESSERA_TEST_SPACE");
-  char const* const variant = std::getenv("TESSERA_TEST_VARIANT");
-  return (space == nullptr || row.space == space) && (variant == nullptr || row.info.name == variant);
+  char const* const level = std::getenv("TESSERA_TEST_LEVEL");
+  return (space == nullptr || row.space == space) && (level == nullptr || tessera::name_of(row.info.level) == level);
 }
 
 bool is_wanted(std::size_t size) {

@@ -53,7 +53,7 @@ class PatternSource final : public FieldSource {
 [[nodiscard]] std::vector<DType> dtypes_of_this_build();
 
 /// True unless TESSERA_TEST_SPACE names another space than the row's, so that a GPU's time is not spent on the host, or
-/// TESSERA_TEST_VARIANT another variant.
+/// TESSERA_TEST_LEVEL another level than its variant's.
 [[nodiscard]] bool is_wanted(Row const& row);
 
 /// True unless TESSERA_TEST_LARGEST is less than the size: for builds that are a hundred times slower.

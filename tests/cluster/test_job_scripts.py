@@ -60,7 +60,7 @@ class JobScripts(unittest.TestCase):
                 self.assertEqual(code, 0)
                 self.assertEqual(len(launches), 2)
                 for number, launch in enumerate(launches, 1):
-                    self.assertTrue(launch.endswith(f"--variant distributed --json {script}/{number:02}.json"), launch)
+                    self.assertTrue(launch.endswith(f"--level ranks --json {script}/{number:02}.json"), launch)
                     for word in words:
                         self.assertIn(word, launch)
                 names = sorted(os.listdir(os.path.join(self.folder, script)))

@@ -436,6 +436,39 @@ TEST_F(Parsing, selection_of_what_is_not_compiled) {
   EXPECT_TRUE(has(check({"--variant", "openmp_only", "--space", "cuda,openmp"}), "nothing to run for space cuda"));
 }
 
+TEST_F(Parsing, levels) {
+  auto const raise = [](VariantInfo& info) {
+    if (info.name == "honest") info.level = Level::team;
+    if (info.name == "absent") info.level = Level::ranks;
+  };
+  for (VariantInfo& variant : app.variants) raise(variant);
+  for (Row& row : app.rows) raise(row.info);
+  auto const names = [&](Names const& arguments) {
+    Options const options = parse(arguments);
+    check_selection(app, options, dtypes_of(app, options));
+    Names chosen;
+    for (Row const* row : select_rows(app, options, DType::float32)) {
+      if (row->space == "openmp") chosen.emplace_back(row->info.name);
+    }
+    return chosen;
+  };
+  EXPECT_EQ(names({"--level", "team"}), Names{"honest"});
+  EXPECT_EQ(names({"--level", "range"}), (Names{"good", "float_only", "openmp_only"}));
+  EXPECT_EQ(names({"--level=team,range"}), names({}));
+  EXPECT_EQ(names({"--level", "all"}), names({}));
+  EXPECT_EQ(names({"--level", "range", "--variant", "good"}), Names{"good"});
+  auto const wrong = [&](Names const& arguments) { return complaint([&] { (void)names(arguments); }); };
+  EXPECT_TRUE(has(wrong({"--level", "teams"}),
+                  "unknown level `teams` (there are range, team, lane, device, library, ranks); did you mean `team`?"));
+  EXPECT_EQ(wrong({"--level", "lane"}),
+            "nothing to run for level lane (no selected variant of fake is of it); see --list");
+  EXPECT_EQ(wrong({"--level", "team", "--variant", "good"}),
+            "nothing to run for level team (no selected variant of fake is of it); see --list");
+  EXPECT_EQ(wrong({"--level", "team", "--variant", "honest,good"}),
+            "conflicting options: --level with --variant good (which is of level range); leave one of them out");
+  EXPECT_NE(wrong({"--level", "ranks"}), "no error");  // a variant without a row in this build
+}
+
 TEST_F(Parsing, help_shows_everything_and_fits_the_page) {
   std::string const text = help_text({"fake", {&app}, false});
   for (std::string const part : {"out[i] = a[i] + c",
@@ -448,6 +481,7 @@ TEST_F(Parsing, help_shows_everything_and_fits_the_page) {
                                  "--exclusive",
                                  "--no-exclusive",
                                  "--tile N,N,...|A:B",
+                                 "--level a,b|all",
                                  "--min-time SECONDS",
                                  "--max-time SECONDS",
                                  "in seconds",

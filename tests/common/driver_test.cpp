@@ -1385,9 +1385,9 @@ TEST_F(Driver, hostile_values_of_options) {
                         "a\tb",
                         "1.5"};
   int refused = 0;
-  for (std::string const option : {"--size", "--seed", "--variant", "--space", "--dtype", "--samples", "--warmup",
-                                   "--c", "--op", "--tile", "--json", "--output", "--machine", "--save-machine",
-                                   "--input", "--log", "--kokkos-num-threads", "--nonsense"}) {
+  for (std::string const option : {"--size", "--seed", "--variant", "--level", "--space", "--dtype", "--samples",
+                                   "--warmup", "--c", "--op", "--tile", "--json", "--output", "--machine",
+                                   "--save-machine", "--input", "--log", "--kokkos-num-threads", "--nonsense"}) {
     for (std::string const& value : values) {
       // Files that can be written are none of the matter here.
       bool const file = option == "--json" || option == "--output" || option == "--save-machine" || option == "--log";
@@ -1636,6 +1636,8 @@ TEST_F(Suite, mistakes) {
   expect_mistake(suite_run("all", {"--variant", "float_only", "--dtype", "double"}), "nothing to run");
   expect_mistake(suite_run("all", {"--variant", "good,float_only", "--dtype", "double"}),
                  "nothing to run for variant float_only");
+  expect_mistake(suite_run("all", {"--level", "lane"}), "nothing to run");
+  expect_mistake(suite_run("all", {"--level", "range,lane"}), "nothing to run for level lane");
   EXPECT_EQ(machine().starts, 0);
 }
 

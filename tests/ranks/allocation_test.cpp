@@ -18,6 +18,7 @@
 #include <tessera/ranks/ordered_reduction.hpp>
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/ranks/rows_from_owners.hpp>
+#include <tessera/ranks/runs_to_places.hpp>
 #include <tessera/ranks/transport.hpp>
 
 namespace {
@@ -141,6 +142,19 @@ TEST(Allocations, NoneForBulkOnAHost) {
   ranks::Bulk<Exec> bulk(exec, world(), "test", {.messages = 1, .sent = 20000, .received = 20000});
   EXPECT_EQ(allocations_of([&] { bulk(exec, sent, received); }), 0U);
   EXPECT_EQ(in.back(), static_cast<std::uint32_t>(from));
+}
+
+// Of each rank's elements the first half goes to the first ranks, the other one behind it.
+TEST(Allocations, NoneForRunsToPlacesOnAHost) {
+  using Exec = Kokkos::DefaultHostExecutionSpace;
+  Exec const exec;
+  ranks::choose_transport("auto", true);
+  std::size_t const each = 1000;
+  std::vector<int> from(each, world().rank());
+  std::vector<int> own(each);
+  ranks::RunsToPlaces<Exec, int, 2> give(exec, world(), each * static_cast<std::size_t>(world().count()), each, "t");
+  EXPECT_EQ(allocations_of([&] { give(exec, {each / 2, each / 2}, from.data(), own.data()); }), 0U);
+  EXPECT_EQ(own.back(), (2 * world().rank() + 1) % world().count());
 }
 
 struct Nothing {

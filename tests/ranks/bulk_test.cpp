@@ -6,6 +6,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include <tessera/ranks/rotate.hpp>
 #include <tessera/ranks/rows_from_owners.hpp>
 #include <tessera/ranks/rows_to_owners.hpp>
+#include <tessera/ranks/runs_to_places.hpp>
 #include <tessera/ranks/transport.hpp>
 
 namespace tessera {
@@ -255,6 +257,49 @@ TEST_P(Transports, ReduceScatterPieces) {
         others += std::abs(found(i / dim, i % dim) - sum / weights) <= 1e-12 * sum / weights ? 0 : 1;
       }
       EXPECT_EQ(others, 0U) << n;
+    }
+  }
+}
+
+// Items of two runs, and some that are of none: mixed; all of one; those of the first ranks, or of the last, of one.
+TEST_P(Transports, RunsToPlaces) {
+  Exec const exec;
+  constexpr Number untouched = 0xffffffff;
+  for (std::size_t const n : sizes) {
+    ranks::RunsToPlaces<Exec, Number, 2> give(exec, world(), n, world().block(n).size(), "test");
+    Block const own = world().block(n);
+    auto const mixed = [](std::size_t i) { return i * 7 % 5 % 3; };
+    auto const firsts = [n](std::size_t i) { return i < n / 2 ? std::size_t{0} : i % 3; };
+    auto const lasts = [n](std::size_t i) { return i < n / 2 ? std::size_t{2} : std::size_t{1}; };
+    for (int const pattern : {0, 1, 2, 3, 4, 0}) {
+      auto const run_of = [&](std::size_t i) {
+        if (pattern == 0) return mixed(i);
+        if (pattern == 1) return firsts(i);
+        return pattern == 2 ? lasts(i) : static_cast<std::size_t>(pattern - 3);
+      };
+      std::vector<Number> expected;
+      std::vector<Number> runs;
+      std::array<std::size_t, 2> lengths{};
+      std::array<std::size_t, 2> of_all{};
+      for (std::size_t k = 0; k < 2; ++k) {
+        for (std::size_t i = 0; i < n; ++i) {
+          if (run_of(i) != k) continue;
+          auto const item = static_cast<Number>(1000 * pattern) + static_cast<Number>(i);
+          expected.push_back(item);
+          ++of_all[k];
+          if (i < own.begin || i >= own.end) continue;
+          runs.push_back(item);
+          ++lengths[k];
+        }
+      }
+      Numbers const from = made(own.size(), [&](std::size_t i) { return i < runs.size() ? runs[i] : 0; });
+      Numbers const places = made(own.size(), [](std::size_t) { return untouched; });
+      give(exec, lengths, from.data(), places.data());
+      auto const item = [&](std::size_t i) {
+        return own.begin + i < expected.size() ? expected[own.begin + i] : untouched;
+      };
+      EXPECT_EQ(wrong(places.data(), own.size(), item), 0U) << n << " places, pattern " << pattern;
+      for (std::size_t k = 0; k < 2; ++k) EXPECT_EQ(give.length(k), of_all[k]) << n << " places, pattern " << pattern;
     }
   }
 }

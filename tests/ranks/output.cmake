@@ -5,15 +5,21 @@ file(REMOVE_RECURSE ${DIRECTORY})
 file(MAKE_DIRECTORY ${DIRECTORY})
 
 function(run ranks)
-  execute_process(COMMAND ${LAUNCHER} ${NUMPROC_FLAG} ${ranks} ${TESSERA} run ${ARGN} --variant distributed --samples 1 --min-time 0 --roof 1e12,1e11
+  set(variant "")
+  if(NOT "--variant" IN_LIST ARGN)
+    set(variant --variant distributed)
+  endif()
+  execute_process(COMMAND ${LAUNCHER} ${NUMPROC_FLAG} ${ranks} ${TESSERA} run ${ARGN} ${variant} --samples 1 --min-time 0 --roof 1e12,1e11
     OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE code)
   if(NOT code EQUAL 0)
     message(FATAL_ERROR "${ARGN} on ${ranks} ranks ended with ${code}:\n${output}")
   endif()
 endfunction()
 
-# Blocks, rows, a grid of ranks, fields that all ranks have; fewer elements than ranks; none.
-foreach(case "prefix_sum --size 100003" "prefix_sum --size 5" "prefix_sum --size 0" "transpose --size 70000 --rows 7"
+# Blocks, rows, a grid of ranks, fields that all ranks have; the first elements alone; fewer elements than ranks; none.
+foreach(case "prefix_sum --size 100003" "prefix_sum --size 5" "prefix_sum --size 0"
+    "partition --size 1001 --variant distributed_compact" "partition --size 3 --variant distributed_compact"
+    "partition --size 1001 --pivot -1e9 --variant distributed_compact" "transpose --size 70000 --rows 7"
     "matmul --size 70001" "histogram --size 1001" "embedding --size 3000 --width 7 --vocabulary 50 --table rows"
     "embedding --size 30 --width 7 --vocabulary 3 --table rows")
   separate_arguments(words UNIX_COMMAND "${case}")

@@ -25,10 +25,10 @@ foreach(ranks 1 2 3 4 7)
 endforeach()
 
 foreach(ranks 2 7)
-  tessera_add_ranks_test(generated ${ranks} COMMAND $<TARGET_FILE:tessera> run all --size 1,5,100003 --variant distributed
+  tessera_add_ranks_test(generated ${ranks} COMMAND $<TARGET_FILE:tessera> run all --size 1,5,100003 --level ranks
     --samples 2 --min-time 0)
   tessera_add_ranks_test(files ${ranks} COMMAND $<TARGET_FILE:tessera> run all --inputs ${PROJECT_SOURCE_DIR}/inputs
-    --variant distributed --samples 2 --min-time 0)
+    --level ranks --samples 2 --min-time 0)
 endforeach()
 
 # A table of which each rank has some rows, of files and through buffers beside them, too.
@@ -48,7 +48,7 @@ set_tests_properties(size_per_rank_on_3 PROPERTIES PASS_REGULAR_EXPRESSION "size
 # Bulk data through buffers beside them, as on GPUs.
 foreach(ranks 2 3 7)
   tessera_add_ranks_test(staged ${ranks} COMMAND $<TARGET_FILE:tessera> run transpose,partition,attention,matmul,layernorm_linear_backward
-    --size 1,5,100003 --transport staged --variant distributed --samples 2 --min-time 0)
+    --size 1,5,100003 --transport staged --level ranks --samples 2 --min-time 0)
 endforeach()
 tessera_add_ranks_test(no_nccl 2 COMMAND $<TARGET_FILE:dot> --size 10 --transport nccl)
 set_tests_properties(no_nccl_on_2 PROPERTIES PASS_REGULAR_EXPRESSION "--transport nccl: this build has no NCCL")

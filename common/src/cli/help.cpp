@@ -84,6 +84,7 @@ std::vector<OptionEntry> option_table(Command const& command) {
   }
 
   table.push_back({rows, "--variant", "a,b|all", "variants, by name (default all)"});
+  table.push_back({rows, "--level", "a,b|all", "variants of these levels: range, team, lane, device, library, ranks"});
   table.push_back(
       {rows, "--space", "a,b|all", "execution spaces: " + join(enabled_spaces()) + " in this build (default all)"});
   table.push_back({rows, "--dtype", "a,b|all",

@@ -89,6 +89,12 @@ std::vector<std::string> variant_names(Command const& command) {
   return names;
 }
 
+std::vector<std::string> level_names() {
+  std::vector<std::string> names;
+  for (Level const level : all_levels) names.emplace_back(name_of(level));
+  return names;
+}
+
 // Checks what the versions of CLI11 treat differently: an option without a value, which may take the next option as
 // one, and a flag with a value.
 void check_values(std::vector<std::string> const& arguments, std::vector<OptionEntry> const& table) {
@@ -453,6 +459,7 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
   if (given.contains("--variant")) {
     options.variants = selection("variant", text("--variant"), variant_names(command), "there are");
   }
+  if (given.contains("--level")) options.levels = selection("level", text("--level"), level_names(), "there are");
   std::string const here = "this build has";
   if (given.contains("--space")) options.spaces = selection("space", text("--space"), enabled_spaces(), here);
   if (given.contains("--dtype")) options.dtypes = selection("dtype", text("--dtype"), enabled_dtypes(), here);
@@ -500,7 +507,9 @@ std::vector<Row const*> select_rows(App const& app, Options const& options, DTyp
     for (VariantInfo const& variant : app.variants) {
       for (Row const& row : app.rows) {
         bool const here = row.space == space && row.info.name == variant.name && row.dtype == dtype;
-        if (here && options.spaces.has(space) && options.variants.has(variant.name)) rows.push_back(&row);
+        bool const wanted = options.spaces.has(space) && options.variants.has(variant.name) &&
+                            options.levels.has(name_of(variant.level));
+        if (here && wanted) rows.push_back(&row);
       }
     }
   }
@@ -521,7 +530,21 @@ void check_selection(App const& app, Options const& options, std::vector<DType> 
   auto const any = [&](std::string_view variant, std::string_view space) {
     return std::ranges::any_of(dtypes, [&](DType d) { return has_row(app, options, d, variant, space); });
   };
+  for (std::string const& level : options.levels.names) {
+    auto const is_of_it = [&](VariantInfo const& variant) {
+      return name_of(variant.level) == level && options.variants.has(variant.name);
+    };
+    if (!std::ranges::any_of(app.variants, is_of_it)) {
+      throw UserError("nothing to run for level " + level + " (no selected variant of " + name +
+                      " is of it); see --list");
+    }
+  }
   for (std::string const& variant : options.variants.names) {
+    auto const info = std::ranges::find(app.variants, variant, &VariantInfo::name);
+    if (info != app.variants.end() && !options.levels.has(name_of(info->level))) {
+      throw UserError("conflicting options: --level with --variant " + variant + " (which is of level " +
+                      std::string(name_of(info->level)) + "); leave one of them out");
+    }
     if (!any(variant, "")) fail("variant " + variant, variant);
   }
   for (std::string const& space : options.spaces.names) {

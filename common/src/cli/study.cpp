@@ -84,8 +84,9 @@ void set_entries(Study& study, std::string_view key, Words const& texts, std::st
   } else if (key == "options") {
     study.options = texts;
     for (std::string const& word : texts) {
-      for (std::string const taken : {"--json", "--output", "--size", "--size-per-rank", "--variant", "--space",
-                                      "--dtype", "--save-machine", "--log", "--sweep", "--input", "--inputs"}) {
+      for (std::string const taken :
+           {"--json", "--output", "--size", "--size-per-rank", "--variant", "--level", "--space", "--dtype",
+            "--save-machine", "--log", "--sweep", "--input", "--inputs"}) {
         if (word == taken || word.starts_with(taken + "=")) {
           bad(where, word, "the study says that, or it would be one file of many launches");
         }

@@ -217,6 +217,7 @@ void check_named(Options const& options, Plan const& plan) {
     }
   };
   check("variant", options.variants, [](Row const& row) { return row.info.name; });
+  check("level", options.levels, [](Row const& row) { return name_of(row.info.level); });
   check("space", options.spaces, [](Row const& row) { return row.space; });
   check("dtype", options.dtypes, [](Row const& row) { return name_of(row.dtype); });
 }

@@ -339,7 +339,8 @@ std::optional<std::size_t> elements_written(std::vector<WrittenField> const& wri
     throw std::runtime_error("the row counts the elements of `" + field + "` by `" + entry->count_field +
                              "` (the reference has no such field of one element); name another");
   }
-  return static_cast<std::size_t>(count->value.front());
+  auto const of_all = static_cast<std::size_t>(count->value.front());
+  return of_all - std::min(of_all, entry->first);
 }
 
 std::string disagreement(Oracle const& oracle) {

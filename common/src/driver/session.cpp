@@ -131,6 +131,17 @@ PlacedFields as_given(PlannedCase const& planned, std::vector<HostField> fields,
   return placed;
 }
 
+// A row that writes only the first elements of a vector has less of it than its ranks' blocks: the whole is as long as their
+// parts together. All ranks call it.
+void cut_to_parts(PlacedFields& placed, ranks::Ranks const& ranks) {
+  for (std::size_t i = 0; i < placed.places.size(); ++i) {
+    FieldPlace& place = placed.places[i];
+    if (place.is_everywhere || place.whole.size() != 1) continue;
+    place.whole = {0};
+    for (std::size_t const own : ranks.all_gather(placed.fields[i].shape.front())) place.whole[0] += own;
+  }
+}
+
 std::vector<std::pair<std::string, Shape>> shapes_of(std::vector<HostField> const& fields) {
   std::vector<std::pair<std::string, Shape>> shapes;
   for (HostField const& field : fields) shapes.emplace_back(field.name, field.shape);
@@ -611,7 +622,8 @@ class Session {
       TakeOutput const take_output =
           !output_ ? TakeOutput() : [&](Row const& done, std::vector<HostField> const& fields) {
             write_output([&] {
-              PlacedFields const kept = as_given(planned, fields, problem_case->output_places());
+              PlacedFields kept = as_given(planned, fields, problem_case->output_places());
+              cut_to_parts(kept, ranks_);
               output_->write(std::string(done.info.name), done.space, kept.fields, kept.places);
               output_has_rows_ = true;
             });

@@ -17,16 +17,23 @@ App app();
 
 namespace {
 
-// Both sides; nothing but right elements; nothing but left ones; one segment that is longer than the array.
+// Both sides; nothing but right elements; nothing but left ones; one segment that is longer than the array, of which there is
+// none without an element.
 TEST(RowsOnRanks, Partition) {
-  testing::expect_right_on_ranks(
-      app(), {{}, {{"pivot", -1e9}}, {{"pivot", 1e9}}, {{"pivot", 0.5}, {"segment", std::int64_t{100000}}}});
+  testing::expect_right_on_ranks(app(), {{}, {{"pivot", -1e9}}, {{"pivot", 1e9}}});
+  testing::expect_right_on_ranks(app(), {{{"pivot", 0.5}, {"segment", std::int64_t{100000}}}}, 1);
 }
 
-// Of more segments the row says that it cannot.
+// Of more segments, and of none, the rows say that they cannot. That of both sides has nothing to do then.
 TEST(RowsOnRanks, PartitionOfSegmentsIsSkipped) {
-  std::string const outcome = testing::outcome_of(app(), 1000, DataKind::random, {{"segment", std::int64_t{7}}}, 1);
-  EXPECT_NE(outcome.find("skipped: segments of 7"), std::string::npos) << outcome;
+  ParameterMap const given{{"segment", std::int64_t{7}}};
+  std::string const many = testing::outcome_of(app(), 1000, DataKind::random, given, 1);
+  EXPECT_NE(many.find("skipped: segments of 7"), std::string::npos) << many;
+  EXPECT_NE(many.find("skipped: 143 segments"), std::string::npos) << many;
+  std::string const none = testing::outcome_of(app(), 0, DataKind::random, given, 1);
+  EXPECT_NE(none.find("distributed_compact"), std::string::npos) << none;
+  EXPECT_NE(none.find("skipped: 0 segments"), std::string::npos) << none;
+  EXPECT_EQ(none.find("distributed/"), std::string::npos) << none;
 }
 
 // The reference of a part, which no row compares where there are segments: each value lies on its side of the pivot, and the
@@ -59,10 +66,13 @@ enum class Mistake {
   includes_itself,    // an inclusive scan over the ranks' counts
   swaps_ranks,        // the counts of the ranks behind in place of those before
   forgets_the_total,  // right elements begin behind the lefts of this rank and those before it
-  stale               // what the launch before was told
+  stale,              // what the launch before was told
+  stays,              // a rank's left elements go to its own first places
+  fills_the_rest      // a compaction that writes the right elements, too
 };
 
-template <Mistake mistake>
+// Of both sides, or a compaction.
+template <Mistake mistake, bool compacts>
 struct BrokenPlaces {
   static constexpr VariantInfo info{.name = "broken", .level = Level::ranks, .summary = "wrong on purpose"};
   template <ExecutionSpace Exec, class T>
@@ -78,7 +88,7 @@ struct BrokenPlaces {
     void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
                     OutputOn<Partition, Exec, T> const& output) {
       auto const in = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, input.in);
-      auto const values = Kokkos::create_mirror_view(output.values);
+      auto const values = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, output.values);  // a part stays
       std::size_t own_lefts = 0;
       for (std::size_t i = 0; i < in.extent(0); ++i) own_lefts += is_left(in(i)) ? 1 : 0;
       auto const [before, total] = counts(own_lefts);
@@ -87,7 +97,8 @@ struct BrokenPlaces {
       std::size_t lefts = before;
       for (std::size_t i = 0; i < in.extent(0); ++i) {
         std::size_t const to = is_left(in(i)) ? lefts : total + own.begin + i - lefts;
-        moved[i] = {to % n, in(i)};  // a mistake must not write elsewhere
+        bool const writes = !compacts || is_left(in(i)) || mistake == Mistake::fills_the_rest;
+        moved[i] = {writes ? to % n : n, in(i)};  // a mistake must not write elsewhere
         lefts += is_left(in(i)) ? 1 : 0;
       }
       for (auto const& of_rank : ranks.all_gather(moved)) {
@@ -98,6 +109,11 @@ struct BrokenPlaces {
       Kokkos::deep_copy(exec, output.values, values);
       Kokkos::deep_copy(exec, output.left_count, static_cast<std::int64_t>(sum));
       exec.fence();
+    }
+
+    [[nodiscard]] std::vector<WrittenField> outputs() const {
+      if (!compacts) return {};
+      return {{.field = "values", .count_field = "left_count", .first = ranks.block(n).begin}, {.field = "left_count"}};
     }
 
     [[nodiscard]] bool is_left(T value) const { return static_cast<double>(value) < pivot; }
@@ -114,6 +130,7 @@ struct BrokenPlaces {
       std::size_t result = mistake == Mistake::swaps_ranks ? behind : before;
       if (mistake == Mistake::includes_itself) result += own;
       if (mistake == Mistake::stale) std::swap(result, told);
+      if (mistake == Mistake::stays) result = ranks.block(n).begin;
       return {result, mistake == Mistake::forgets_the_total ? before + own : sum};
     }
 
@@ -126,14 +143,14 @@ struct BrokenPlaces {
 };
 
 // One launch: after it a rank that found its part wrong would leave the others alone.
-template <Mistake mistake>
+template <Mistake mistake, bool compacts = false>
 std::string outcome_of_broken() {
-  App const broken = make_app<Partition>({rows<Partition, BrokenPlaces<mistake>>()});
+  App const broken = make_app<Partition>({rows<Partition, BrokenPlaces<mistake, compacts>>()});
   return testing::outcome_of(broken, 10007, DataKind::random, {}, 1);
 }
-template <Mistake mistake>
+template <Mistake mistake, bool compacts = false>
 bool is_caught() {
-  return !outcome_of_broken<mistake>().empty();
+  return !outcome_of_broken<mistake, compacts>().empty();
 }
 bool several() { return testing::world().count() > 1; }
 
@@ -142,6 +159,13 @@ TEST(BrokenPlaces, IncludeThemselves) { EXPECT_TRUE(is_caught<Mistake::includes_
 TEST(BrokenPlaces, SwapRanks) { EXPECT_EQ(is_caught<Mistake::swaps_ranks>(), several()); }
 TEST(BrokenPlaces, ForgetTheTotal) { EXPECT_EQ(is_caught<Mistake::forgets_the_total>(), several()); }
 TEST(BrokenPlaces, Stale) { EXPECT_EQ(is_caught<Mistake::stale>(), several()); }
+
+TEST(BrokenCompaction, IsRightWithoutAMistake) { EXPECT_EQ((outcome_of_broken<Mistake::none, true>()), ""); }
+TEST(BrokenCompaction, IncludesItself) { EXPECT_TRUE((is_caught<Mistake::includes_itself, true>())); }
+TEST(BrokenCompaction, SwapsRanks) { EXPECT_EQ((is_caught<Mistake::swaps_ranks, true>()), several()); }
+TEST(BrokenCompaction, Stale) { EXPECT_EQ((is_caught<Mistake::stale, true>()), several()); }
+TEST(BrokenCompaction, StaysWhereItWas) { EXPECT_EQ((is_caught<Mistake::stays, true>()), several()); }
+TEST(BrokenCompaction, FillsTheRest) { EXPECT_TRUE((is_caught<Mistake::fills_the_rest, true>())); }
 
 }  // namespace
 }  // namespace tessera::partition

@@ -40,6 +40,7 @@ struct Options {
   std::string sweep;
   Selection dtypes;  ///< not given: one dtype, see dtypes_of
   Selection variants;
+  Selection levels;
   Selection spaces;
   SamplingOptions sampling;
   VerifyOptions verify;

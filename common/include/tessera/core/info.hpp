@@ -18,6 +18,8 @@ namespace tessera {
 
 /// Where in Kokkos' hierarchy a variant is written.
 enum class Level : std::uint8_t { range, team, lane, device, library, ranks };
+inline constexpr std::array<Level, 6> all_levels{Level::range,  Level::team,    Level::lane,
+                                                 Level::device, Level::library, Level::ranks};
 
 [[nodiscard]] constexpr std::string_view name_of(Level level) {
   switch (level) {

@@ -25,10 +25,12 @@ struct WrittenField {
   /// Empty: the row writes the field to its end. Else the name of an output field of one integer: the row writes only
   /// as many elements as that field says in the reference, and must not touch the others.
   std::string count_field = {};
+  /// On several ranks: the place of the rank's first element of `field` among those that are counted.
+  std::size_t first = 0;
 };
 
-/// How many elements of `field` a row writes: all_elements if it writes the field to its end, nothing if it does not
-/// write it at all. `written` is RowRun::outputs(). Throws std::runtime_error if the reference has no such count.
+/// How many elements of its part of `field` a row writes: all_elements if it writes the field to its end, nothing if it does
+/// not write it at all. `written` is RowRun::outputs(). Throws std::runtime_error if the reference has no such count.
 [[nodiscard]] std::optional<std::size_t> elements_written(std::vector<WrittenField> const& written,
                                                           std::string const& field,
                                                           std::vector<ExpectedField> const& reference);

@@ -36,7 +36,7 @@ class Tessera(ExecutableApplication):
     workload_variable(
         "variant",
         default="all",
-        description="Variants; on several ranks only `distributed` runs",
+        description="Variants; on several ranks only those of the level `ranks` run",
         workloads=["generated"],
     )
     workload_variable("space", default="all", description="Execution spaces", workloads=["generated"])
