@@ -71,6 +71,7 @@ struct Result {
 class Driver : public testing::Test {
  protected:
   Driver() {
+    std::signal(SIGINT, SIG_DFL);  // a shell's job in the background ignores it, and so would what is tested
     machine() = {};
     machine().spaces = {"openmp"};
     counts() = {};
