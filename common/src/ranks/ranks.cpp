@@ -1,6 +1,8 @@
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/ranks/transport.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -90,7 +92,11 @@ std::size_t longest_message() {
 }
 
 // MPI's own handler ends the program with a message on any error, so that no result of a call is left unseen.
+pid_t begun_by = 0;
+
 void end() {
+  // A child that was forked and exits would wait for ever: the connections are its parent's.
+  if (::getpid() != begun_by) return;
   int over = 0;
   MPI_Finalized(&over);
   if (!over) MPI_Finalize();
@@ -105,6 +111,7 @@ Ranks const& world() {
     if (!begun) {
       int provided = 0;
       MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+      begun_by = ::getpid();
       (void)std::atexit(end);
     }
     Ranks ranks;
