@@ -32,6 +32,7 @@
 #include <tessera/collective/team/fold_threads.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/hidden.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
@@ -182,9 +183,7 @@ struct WholeTeam {
   /// all rows, in more registers than there are.
   [[nodiscard]] KOKKOS_FUNCTION WholeTeam for_sweep() const {
     WholeTeam result = *this;
-#if defined(__HIP_DEVICE_COMPILE__)
-    asm volatile("" : "+v"(result.rank));  // no instruction: a value that the compiler cannot know
-#endif
+    result.rank = hidden_on_hip(rank);
     return result;
   }
 

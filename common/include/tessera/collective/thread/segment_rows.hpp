@@ -4,7 +4,7 @@
 ///
 /// The thread holds Rows (thread/rows.hpp). A segment takes `places()` of them, a power of two, from a multiple of that
 /// on: within a pack, over several lanes, or over several rows. Places that no element has take part in every exchange,
-/// with what changes nothing.
+/// with what changes nothing. Every function finds the places of a lane anew (core/hidden.hpp).
 ///
 /// Who calls: all lanes of one thread, with the same part. Scratch, barriers: none.
 ///
@@ -18,6 +18,7 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/segment_rule.hpp>
 #include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/hidden.hpp>
 #include <tessera/core/unroll.hpp>
 
 namespace tessera::thread {
@@ -52,7 +53,8 @@ KOKKOS_FUNCTION void load_segments(L const& lanes, T const* in, SegmentPlaces co
     return;
   }
   lanes.each(
-      [&]<int RowCount, int N>(int lane, Rows<T, RowCount, N>& rows) {
+      [&]<int RowCount, int N>(int rank, Rows<T, RowCount, N>& rows) {
+        int const lane = hidden_on_hip(rank);
         for (int row = 0; row < RowCount; ++row) {
           for (int e = 0; e < N; ++e) {
             int const place = row_offset<L::width, N>(row, lane, e);
@@ -71,7 +73,8 @@ KOKKOS_FUNCTION void store_segments(L const& lanes, T* out, SegmentPlaces const&
     return;
   }
   lanes.each(
-      [&]<int RowCount, int N>(int lane, Rows<T, RowCount, N> const& rows) {
+      [&]<int RowCount, int N>(int rank, Rows<T, RowCount, N> const& rows) {
+        int const lane = hidden_on_hip(rank);
         for (int row = 0; row < RowCount; ++row) {
           for (int e = 0; e < N; ++e) {
             int const place = row_offset<L::width, N>(row, lane, e);
@@ -154,7 +157,8 @@ template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
   static_assert(Rule::reach >= pack, "Tessera: a fold is of a pack at least");
   auto folds = lanes.template fill<Folds>(Folds{});
   lanes.each(
-      [&](int lane, Folds& own, Items const& items) {
+      [&](int rank, Folds& own, Items const& items) {
+        int const lane = hidden_on_hip(rank);
         for (int row = 0; row < rows; ++row) {
           Folded of[pack];
           for (int e = 0; e < pack; ++e) {
@@ -232,7 +236,8 @@ KOKKOS_FUNCTION void finish_segments(L const& lanes, Rule const& rule, SegmentPl
       if (row + 1 < rows) next_row = lanes.template read<T>(first_of_row(row + 1), 0);
     }
     lanes.each(
-        [&](int lane, Items& items, RowFolds<Rule, rows> const& own_folds, T const& of_next_lane, T const& of_partner) {
+        [&](int rank, Items& items, RowFolds<Rule, rows> const& own_folds, T const& of_next_lane, T const& of_partner) {
+          int const lane = hidden_on_hip(rank);
           auto const own = items.at[row];
           auto const settled = rule.settle(own_folds.at[row]);
           for (int e = 0; e < pack; ++e) {
