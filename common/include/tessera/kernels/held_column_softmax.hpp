@@ -53,9 +53,11 @@ template <ExecutionSpace Exec, class T>
 struct HeldColumnTuning {
   static constexpr int pack = natural_pack<Exec, T>;  ///< columns of a lane
   static constexpr int held = 20;                     ///< packs of a lane in registers; twice as many single elements
-  static constexpr std::size_t line = 128;            ///< bytes of a row that a band is wide: a line of memory
-  static constexpr int most_lanes = 256;              ///< of a team
-  using Bounds = Kokkos::LaunchBounds<256, 2>;        ///< 128 registers a lane, most of them for what it holds
+  /// Packs in scratch for ten in registers. A compute unit of AMD's has 64 KiB of it: with three it would run one team.
+  static constexpr int kept_of_ten = is_hip<Exec> ? 2 : 3;
+  static constexpr std::size_t line = 128;      ///< bytes of a row that a band is wide: a line of memory
+  static constexpr int most_lanes = 256;        ///< of a team
+  using Bounds = Kokkos::LaunchBounds<256, 2>;  ///< 128 registers a lane, most of them for what it holds
   /// Teams that run at once on a space: however many lanes a team has, a multiprocessor has a place for it.
   [[nodiscard]] static std::size_t at_once(Exec const& exec, int lanes) {
     return std::max(1, is_gpu<Exec> ? multiprocessors(exec) : exec.concurrency() / lanes);
@@ -76,7 +78,7 @@ struct ColumnHolders {
   template <class V>
   using Scratch = ScratchView<V, Exec>;
   static constexpr int held = (N == 1 ? 2 : 1) * Tuning::held;  // packs of a lane in registers
-  static constexpr int kept = held * 3 / 10;                    // in scratch: what a team may have, and its sums
+  static constexpr int kept = held * Tuning::kept_of_ten / 10;  // in scratch: what a team may have, and its sums
   static constexpr int packs = held + kept;
   static constexpr int at_once = 4;  // sums that a lane merges at a time
 

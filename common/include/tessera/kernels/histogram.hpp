@@ -50,8 +50,8 @@ struct HistogramTuning {
   /// A lane's own counter: 8 bits on GPUs, 32 on hosts, where a thread's few lanes only keep additions to one counter apart.
   using Counter = std::conditional_t<is_gpu<Exec>, std::uint8_t, std::uint32_t>;
   /// Warps of a team with counters of their own: with 256 bins 4 take 34 KB, and 6 such teams share a multiprocessor of an
-  /// H200.
-  static constexpr int threads_of_lane_counters = 4;
+  /// H200. A compute unit of AMD's has 64 KiB: one such team, or three of two threads, which are a wavefront.
+  static constexpr int threads_of_lane_counters = is_hip<Exec> ? 2 : 4;
 };
 
 namespace detail {

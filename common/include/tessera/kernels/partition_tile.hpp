@@ -35,6 +35,7 @@ struct WarpPartitionTuning {
   static constexpr int rows = 8;
   static constexpr int pack = collective::pack_width<T>;
   static constexpr int tile_bytes = 32 << 10;  ///< of scratch at most
+  static constexpr int threads = 0;            ///< of a team, where the user names none; 0: 256 lanes' worth
   /// A warp writes lines of 128 bytes with several accesses of a lane under way, elements that are not wanted are left
   /// out, loops over registers are of constant length, and the second launch begins with the chunks that the first one
   /// left in the caches.
@@ -50,6 +51,13 @@ struct WarpPartitionTuning {
   static constexpr std::size_t most_in_32_bits = std::numeric_limits<std::uint32_t>::max();
 };
 
+/// The same for AMD's GPUs, where 64 KiB of scratch are all that a compute unit has: of tiles of 32 KiB, and the numbers beside
+/// them, it would run one team at a time. By that count; it has not been timed.
+template <class T>
+struct WavefrontPartitionTuning : WarpPartitionTuning<T> {
+  static constexpr int threads = 4;
+};
+
 /// For hosts: eight rows of cache lines, and plain loops, of which a compiler makes vectors.
 template <ExecutionSpace Exec, class T>
 struct HostPartitionTuning : WarpPartitionTuning<T> {
@@ -62,7 +70,9 @@ struct HostPartitionTuning : WarpPartitionTuning<T> {
 
 /// What suits the space.
 template <ExecutionSpace Exec, class T>
-using PartitionTuning = std::conditional_t<is_gpu<Exec>, WarpPartitionTuning<T>, HostPartitionTuning<Exec, T>>;
+using PartitionTuning =
+    std::conditional_t<is_hip<Exec>, WavefrontPartitionTuning<T>,
+                       std::conditional_t<is_gpu<Exec>, WarpPartitionTuning<T>, HostPartitionTuning<Exec, T>>>;
 
 namespace detail {
 
@@ -201,7 +211,7 @@ struct PartitionShape {
 
   /// Throws Skip if the space has no such team, or too little scratch for it.
   PartitionShape(Exec const& exec, std::int64_t requested_tile, std::int64_t team)
-      : threads(team_size(exec, team, vector_length)) {
+      : threads(team_size(exec, team > 0 ? team : Tuning::threads, vector_length)) {
     // What remains of a team's scratch beside some numbers a thread. A large team shares the tile of a usual one.
     int const there = Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0) - 2048 - 24 * threads;
     auto const elements = std::clamp(there, 0, Tuning::tile_bytes) / static_cast<int>(sizeof(T));
