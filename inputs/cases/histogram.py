@@ -63,8 +63,12 @@ def cases():
     yield case("single", "one element", np.array([0.5], t), 5, 0, 1)
     for t in FLOATS:
         lo, hi = t.type(-3), t.type(5)
-        ends = [lo, hi, np.nextafter(lo, hi), np.nextafter(lo, -hi * 2), np.nextafter(hi, lo), np.nextafter(hi, 2 * hi)]
-        yield case("ends", "lo is inside, hi is not; their neighbours", np.array(ends, t), 16, lo, hi)
+        # In t's own type: the neighbours that double has are no others, once they are rounded to float.
+        far = t.type(np.inf)
+        ends = [lo, hi, np.nextafter(lo, far), np.nextafter(lo, -far), np.nextafter(hi, -far), np.nextafter(hi, far)]
+        ends = case("ends", "lo is inside, hi is not; their neighbours", np.array(ends, t), 16, lo, hi)
+        assert ends.expected["counts"].sum() == 3 and ends.expected["outside"] == 3
+        yield ends
         special = [np.nan, np.inf, -np.inf, -0.0, 0.0, np.finfo(t).max, np.finfo(t).smallest_subnormal,
                    -np.finfo(t).smallest_subnormal]
         special = case("special_values", "NaN and infinities are outside; -0 is 0", np.array(special, t), 3, 0, 1)
