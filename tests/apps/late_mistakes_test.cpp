@@ -654,6 +654,13 @@ class LateMistakes : public ::testing::TestWithParam<std::size_t> {
   }
 };
 
+// Of a mini-app without a line here GoogleTest would complain in words of its own.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LateMistakes);
+TEST(LateMistakesOfThisMiniApp, AreListed) {
+  EXPECT_FALSE(all_mistakes().empty()) << "no late mistake of this mini-app: add a line to late_mistakes_test.cpp "
+                                          "(CONTRIBUTING.md, \"A new mini-app\")";
+}
+
 TEST_P(LateMistakes, Fail) {
   std::vector<std::string> const dtypes = enabled_dtypes();
   if (std::ranges::find(dtypes, "float") == dtypes.end()) GTEST_SKIP() << "no float in this build";

@@ -40,7 +40,6 @@
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
-#include <tessera/core/unroll.hpp>
 #include <tessera/kernels/chunks.hpp>
 #include <tessera/kernels/look_back_workspace.hpp>
 #include <tessera/kernels/partition_tile.hpp>
@@ -320,7 +319,6 @@ struct MoveRights {
     auto behind = lanes.template fill<Block>({});  // the last lane
     lanes.each(
         [&](int lane, Block& mine, Block& more) {
-          TESSERA_UNROLL_ON_HIP
           for (int k = 0; k < in_flight; ++k) {
             T const* const at = from + first + k * stride + lane * pack;
             mine.at[k] = collective::pack_at<pack>(at);
@@ -331,7 +329,6 @@ struct MoveRights {
     auto const next = lanes.shift_down(own, 1);
     lanes.each(
         [&](int lane, Block const& mine, Block const& following, Block const& more) {
-          TESSERA_UNROLL_ON_HIP
           for (int k = 0; k < in_flight; ++k) {
             T window[2 * pack];
             for (int e = 0; e < pack; ++e) {
