@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="197e04d28995e228c41a8ed5815a40abe48d94dc87977d083140a80a2a3cd790")
+    version("0.2.0", sha256="ed54a9a0682e7f86b8e5edec2869208887e044b6a3dbded731fc05f167b90fb8")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
