@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="ed54a9a0682e7f86b8e5edec2869208887e044b6a3dbded731fc05f167b90fb8")
+    version("0.2.0", sha256="74039937e4c6addeebefd9c13bd5922e6ec60a11333060a404997d6a40955ce5")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
