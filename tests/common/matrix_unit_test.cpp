@@ -64,6 +64,10 @@ TEST(MatrixUnit, RoundsToElevenBits) {
   for (float value = 1; value < 2; value += 0x1.0f3p-12F) {
     float const high = to_tf32(value);
     EXPECT_LE(std::abs(value - high - to_tf32(value - high)), 0x1p-22F);
+    // What is left over has twelve bits: one is cut off.
+    EXPECT_LE(std::abs(value - high - cut_to_tf32(value - high)), 0x1p-23F);
+    EXPECT_LE(cut_to_tf32(value), value);
+    EXPECT_EQ(to_tf32(cut_to_tf32(value)), cut_to_tf32(value));
   }
 }
 

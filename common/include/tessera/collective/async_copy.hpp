@@ -5,6 +5,8 @@
 /// Models of one concept:
 /// - HardwareCopies: CUDA's cp.async, from compute capability 8.0 on; see has_async_copies(). Device code that is compiled
 ///   for less copies at once.
+/// - HardwareCopiesPastL1: the same, but 16 bytes at a time leave the multiprocessor's first cache as it is (cp.async.cg): for
+///   what no neighbour asks for.
 /// - EmulatedCopies<Arrival>: a host's, for tests. Hardware may copy at any time between copy_async() and wait(): one model
 ///   does it at the earliest, one at the latest moment. Code that is right with both waits for what it reads, and does not
 ///   copy to where somebody still reads.
@@ -72,6 +74,26 @@ class HardwareCopies {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_group %0;" : : "n"(N) : "memory");
 #endif
+  }
+};
+
+/// The same, past the first cache where 16 bytes are copied.
+class HardwareCopiesPastL1 : public HardwareCopies {
+ public:
+  template <int Bytes>
+  KOKKOS_FUNCTION void copy_async(void* to, void const* from, bool take) const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    if constexpr (Bytes == 16) {
+      auto const target = static_cast<unsigned>(__cvta_generic_to_shared(to));
+      int const taken = take ? Bytes : 0;
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                   :
+                   : "r"(target), "l"(__cvta_generic_to_global(from)), "r"(taken)
+                   : "memory");
+      return;
+    }
+#endif
+    HardwareCopies::template copy_async<Bytes>(to, from, take);
   }
 };
 

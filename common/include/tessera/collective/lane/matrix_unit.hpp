@@ -71,6 +71,11 @@ struct MatrixUnit {
   return Kokkos::bit_cast<float>(bits);
 }
 
+/// The next tf32 to such a number, or to 0, towards 0.
+[[nodiscard]] KOKKOS_INLINE_FUNCTION float cut_to_tf32(float value) {
+  return Kokkos::bit_cast<float>(Kokkos::bit_cast<std::uint32_t>(value) & 0xffff'e000U);
+}
+
 /// c += a b. The elements of a and b are tf32.
 KOKKOS_INLINE_FUNCTION void multiply_add(lane::Hardware<MatrixUnit::lanes> const&, MatrixUnit::C& c,
                                          MatrixUnit::A const& a, MatrixUnit::B const& b) {
