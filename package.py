@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="74039937e4c6addeebefd9c13bd5922e6ec60a11333060a404997d6a40955ce5")
+    version("0.2.0", sha256="d2446e7e5b8906d0e13b93caf8a88f27af2767790ad170cb85bc913b3fc1b756")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
