@@ -221,8 +221,8 @@ TEST(ScanTiles, InAnyOrder) {
 
 struct SmallTuning {
   static constexpr int lanes = 4;
-  static constexpr int rows = 2;
-  static constexpr int pack = 1;
+  template <class Lanes, class Elements>
+  using Tile = team::RegisterTile<Lanes, Elements, 2, 1>;
   using LookBackBounds = Kokkos::LaunchBounds<>;
 };
 
@@ -402,23 +402,28 @@ TEST(TwoLevelScan, RefusesScratchThatThereIsNot) {
   });
 }
 
-// ---- The scans of tiles in registers, with tiles so small that there are many.
+// ---- The scans of tiles in registers, and of tiles in memory, so small that there are many.
 
-template <class Exec>
-struct SmallTiles {
+struct SmallRegisterTiles {
   static constexpr int lanes = 4;
-  static constexpr int rows = 2;
-  static constexpr int pack = 2;
+  template <class Lanes, class Elements>
+  using Tile = team::RegisterTile<Lanes, Elements, 2, 2>;
+  using LookBackBounds = Kokkos::LaunchBounds<512, 2>;
+};
+struct SmallMemoryTiles {
+  static constexpr int lanes = 4;
+  template <class Lanes, class Elements>
+  using Tile = team::MemoryTile<Lanes, Elements, 2, 3, 2>;
   using LookBackBounds = Kokkos::LaunchBounds<512, 2>;
 };
 
-template <class Exec, template <class, class, class, class> class Scan, class T, class Op>
+template <class Exec, class Tuning, template <class, class, class, class> class Scan, class T, class Op>
 void expect_scans(kernels::ScanElements<T, Op> const& elements, int threads) {
   using View = Kokkos::View<T*, typename Exec::memory_space>;
   Exec const exec;
   for (std::size_t const n : {0, 1, 2, 15, 16, 17, 63, 64, 65, 129, 1000}) {
     for (int const tile : {0, 1, 7}) {
-      Scan<Exec, T, Op, SmallTiles<Exec>> scan(exec, n, elements, tile, threads);
+      Scan<Exec, T, Op, Tuning> scan(exec, n, elements, tile, threads);
       for (std::uint64_t launch = 0; launch < 3; ++launch) {
         auto const values = input_for(elements, n, 10 * n + launch);
         View const in("in", n);
@@ -436,17 +441,23 @@ void expect_scans(kernels::ScanElements<T, Op> const& elements, int threads) {
   }
 }
 
+template <class Exec, class Tuning, template <class, class, class, class> class Scan>
+void expect_scans_on() {
+  for (int const threads : {1, 3}) {
+    if (!is_gpu<Exec> && threads > Exec().concurrency()) continue;
+    for (bool const exclusive : {false, true}) {
+      expect_scans<Exec, Tuning, Scan>(Maps{{}, exclusive}, threads);
+      expect_scans<Exec, Tuning, Scan>(Segments{{{collective::OperatorKind::sum}}, exclusive, 5}, threads);
+      expect_scans<Exec, Tuning, Scan>(Segments{{{collective::OperatorKind::max}}, exclusive, 100}, threads);
+    }
+  }
+}
+
 template <template <class, class, class, class> class Scan>
 void expect_scans_everywhere() {
   for_each_type(EnabledSpaces{}, []<class Exec>() {
-    for (int const threads : {1, 3}) {
-      if (!is_gpu<Exec> && threads > Exec().concurrency()) continue;
-      for (bool const exclusive : {false, true}) {
-        expect_scans<Exec, Scan>(Maps{{}, exclusive}, threads);
-        expect_scans<Exec, Scan>(Segments{{{collective::OperatorKind::sum}}, exclusive, 5}, threads);
-        expect_scans<Exec, Scan>(Segments{{{collective::OperatorKind::max}}, exclusive, 100}, threads);
-      }
-    }
+    expect_scans_on<Exec, SmallRegisterTiles, Scan>();
+    if constexpr (!is_gpu<Exec>) expect_scans_on<Exec, SmallMemoryTiles, Scan>();
   });
 }
 

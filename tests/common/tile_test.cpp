@@ -15,6 +15,7 @@
 
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/team/lane_scan.hpp>
+#include <tessera/collective/team/memory_tile.hpp>
 #include <tessera/collective/team/register_tile.hpp>
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/core/spaces.hpp>
@@ -153,12 +154,11 @@ template <class Elements>
   return total;
 }
 
-template <class L, int RowCount, int N, class Elements>
-void expect_register_tile(Elements const& elements, typename Elements::Value const& prefix) {
+// Every length, on every place that N elements may have in an access; `what` tells the tile in messages.
+template <class L, class Tile, int N, class Elements>
+void expect_tile(Elements const& elements, typename Elements::Value const& prefix, std::string const& what) {
   using T = typename Elements::Scalar;
-  using Tile = team::RegisterTile<L, Elements, RowCount, N>;
   constexpr std::size_t size = Tile::size;
-  static_assert(size == RowCount * L::width * N);
   L const lanes;
   GuardedArray<T> in_memory(size + 32);
   GuardedArray<T> out_memory(size + 32);
@@ -166,8 +166,7 @@ void expect_register_tile(Elements const& elements, typename Elements::Value con
     for (std::size_t const begin : before_begin) {
       for (std::size_t count = 0; count <= size + 1; ++count) {
         auto const where = [&] {
-          return std::to_string(L::width) + " lanes, " + std::to_string(RowCount) + " rows of " + std::to_string(N) +
-                 ", placement " + std::to_string(placement) + ", begin " + std::to_string(begin) + ", count " +
+          return what + ", placement " + std::to_string(placement) + ", begin " + std::to_string(begin) + ", count " +
                  std::to_string(count);
         };
         std::size_t const n = begin + count;
@@ -187,6 +186,25 @@ void expect_register_tile(Elements const& elements, typename Elements::Value con
       }
     }
   }
+}
+
+template <class L, int RowCount, int N, class Elements>
+void expect_register_tile(Elements const& elements, typename Elements::Value const& prefix) {
+  using Tile = team::RegisterTile<L, Elements, RowCount, N>;
+  static_assert(Tile::size == RowCount * L::width * N);
+  expect_tile<L, Tile, N>(
+      elements, prefix,
+      std::to_string(L::width) + " lanes, " + std::to_string(RowCount) + " rows of " + std::to_string(N));
+}
+
+template <int BlockCount, int RunCount, int RunLength, class Elements>
+void expect_memory_tile(Elements const& elements, typename Elements::Value const& prefix) {
+  using L = lane::Emulated<8>;
+  using Tile = team::MemoryTile<L, Elements, BlockCount, RunCount, RunLength>;
+  static_assert(Tile::size == BlockCount * RunCount * RunLength);
+  expect_tile<L, Tile, 2>(
+      elements, prefix,
+      std::to_string(BlockCount) + " blocks of " + std::to_string(RunCount) + " runs of " + std::to_string(RunLength));
 }
 
 using Op = Compose<std::uint16_t>;
@@ -235,6 +253,29 @@ TEST(RegisterTile, DocumentedExample) {
   EXPECT_EQ(tile.scan(lanes, Elements{}), 31);
   tile.store(lanes, Elements{}, 100, data);
   EXPECT_EQ(std::vector<int>(data, data + 8), (std::vector<int>{103, 104, 108, 109, 114, 123, 125, 131}));
+}
+
+TEST(MemoryTile, ScansEveryLength) {
+  for (bool const exclusive : {false, true}) {
+    expect_memory_tile<1, 1, 1>(Maps{{}, exclusive}, {17, 4});
+    expect_memory_tile<1, 4, 3>(Maps{{}, exclusive}, {17, 4});
+    expect_memory_tile<5, 1, 4>(Maps{{}, exclusive}, {17, 4});
+    expect_memory_tile<3, 8, 2>(Maps{{}, exclusive}, {17, 4});
+    for (std::size_t const segment : {1, 2, 3, 5, 8, 31, 1000}) {
+      expect_memory_tile<3, 2, 4>(segments(segment, exclusive), {12345, 0});
+    }
+  }
+}
+
+TEST(MemoryTile, DocumentedExample) {
+  using Elements = kernels::ScanElements<int, collective::Sum<int>>;
+  lane::Emulated<8> const lanes;
+  int data[7] = {3, 1, 4, 1, 5, 9, 2};
+  team::MemoryTile<lane::Emulated<8>, Elements, 2, 2, 2> tile;
+  tile.load(lanes, Elements{}, data, 0, 7);
+  EXPECT_EQ(tile.scan(lanes, Elements{}), 25);
+  tile.store(lanes, Elements{}, 100, data);
+  EXPECT_EQ(std::vector<int>(data, data + 7), (std::vector<int>{103, 104, 108, 109, 114, 123, 125}));
 }
 
 // A team's tile: each thread's part in its registers, joined by scan_threads. Parts smaller than the registers, too.

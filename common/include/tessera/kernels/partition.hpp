@@ -94,8 +94,35 @@ struct ReduceThenScatterKernels {
   }
 
   KOKKOS_FUNCTION void operator()(CountTag, Member const& team) const {
-    Lanes const lanes;
     Scratch<LeftCounts> const sums(team.team_scratch(0), team.team_size());
+    LeftCounts own;
+    if constexpr (Tuning::warps) {
+      own = lefts_in_tiles(team);
+    } else {
+      own = {0, lefts_in(run_of(team, team.league_rank()))};
+    }
+    LeftCounts const all = team::scan_threads(team, Lanes{}, own, sums.data(), AddLeftCounts{}).total;
+    Kokkos::single(Kokkos::PerTeam(team), [&] { chunk_counts[team.league_rank()] = all.total; });
+    leave_scratch(team);  // today there are no more chunks than teams
+  }
+
+  KOKKOS_FUNCTION void operator()(ScatterTag, Member const& team) const {
+    Scratch<LeftCounts> const sums(team.team_scratch(0), team.team_size());
+    // The last chunks and tiles first: they are what the first launch left in the caches. (On hosts a thread takes the
+    // chunk again that it counted.)
+    int const chunk = Tuning::warps ? chunks.count - 1 - team.league_rank() : team.league_rank();
+    LeftCounts const of_chunks = is_one_tile ? LeftCounts{0, 0} : counted(team, chunk, sums.data());
+    if constexpr (Tuning::warps) {
+      scatter_tiles(team, chunk, of_chunks);
+    } else {
+      scatter_runs(team, chunk, of_chunks, sums.data());
+    }
+  }
+
+ private:
+  // The left elements of a thread's parts of a chunk's tiles.
+  [[nodiscard]] KOKKOS_FUNCTION LeftCounts lefts_in_tiles(Member const& team) const {
+    Lanes const lanes;
     std::size_t const end = chunks.end(team.league_rank());
     auto lefts = lanes.template fill<LeftCounts>({0, 0});
     for (std::size_t begin = chunks.begin(team.league_rank()); begin < end; begin += tile) {
@@ -111,21 +138,25 @@ struct ReduceThenScatterKernels {
           },
           values_read, lefts);
     }
-    AddLeftCounts const add;
-    LeftCounts const own = thread::reduce<LeftCounts>(lanes, lefts, add);
-    LeftCounts const all = team::scan_threads(team, lanes, own, sums.data(), add).total;
-    Kokkos::single(Kokkos::PerTeam(team), [&] { chunk_counts[team.league_rank()] = all.total; });
-    leave_scratch(team);  // today there are no more chunks than teams
+    return thread::reduce<LeftCounts>(lanes, lefts, AddLeftCounts{});
   }
 
-  KOKKOS_FUNCTION void operator()(ScatterTag, Member const& team) const {
-    Scratch<LeftCounts> const sums(team.team_scratch(0), team.team_size());
+  template <bool is_whole>
+  [[nodiscard]] KOKKOS_FUNCTION int lefts_of(int lane, Rows const& rows, int count) const {
+    int lefts = 0;
+    for (int row = 0; row < Rows::rows; ++row) {
+      for (int e = 0; e < Rows::pack; ++e) {
+        bool const is_there = is_whole || thread::row_offset<Lanes::width, Rows::pack>(row, lane, e) < count;
+        lefts += is_there && is_left(rows.at[row][e]) ? 1 : 0;
+      }
+    }
+    return lefts;
+  }
+
+  // Each tile in its new order through scratch, so that both sides are written as runs of neighbours.
+  KOKKOS_FUNCTION void scatter_tiles(Member const& team, int chunk, LeftCounts const& of_chunks) const {
     Scratch<int> const totals(team.team_scratch(0), team.team_size());
     Scratch<T> const exchange(team.team_scratch(0), tile);
-    // The last chunks and tiles first: they are what the first launch left in the caches. (On hosts a thread takes the
-    // chunk again that it counted.)
-    int const chunk = Tuning::warps ? chunks.count - 1 - team.league_rank() : team.league_rank();
-    LeftCounts const of_chunks = is_one_tile ? LeftCounts{0, 0} : counted(team, chunk, sums.data());
     std::int64_t total = of_chunks.total;
     std::int64_t upto = is_one_tile ? 0 : of_chunks.before + chunk_counts[chunk];  // lefts to the end of a tile
     std::size_t const end = chunks.end(chunk);
@@ -150,17 +181,51 @@ struct ReduceThenScatterKernels {
     });
   }
 
- private:
-  template <bool is_whole>
-  [[nodiscard]] KOKKOS_FUNCTION int lefts_of(int lane, Rows const& rows, int count) const {
-    int lefts = 0;
-    for (int row = 0; row < Rows::rows; ++row) {
-      for (int e = 0; e < Rows::pack; ++e) {
-        bool const is_there = is_whole || thread::row_offset<Lanes::width, Rows::pack>(row, lane, e) < count;
-        lefts += is_there && is_left(rows.at[row][e]) ? 1 : 0;
-      }
-    }
+  // Hosts: the neighbours in a chunk that are one thread's.
+  struct Run {
+    std::size_t begin;
+    std::size_t end;
+  };
+  [[nodiscard]] KOKKOS_FUNCTION Run run_of(Member const& team, int chunk) const {
+    std::size_t const end = chunks.end(chunk);
+    std::size_t const length = (end - chunks.begin(chunk) + team.team_size() - 1) / team.team_size();
+    std::size_t const begin = Kokkos::min(chunks.begin(chunk) + length * team.team_rank(), end);
+    return {begin, Kokkos::min(begin + length, end)};
+  }
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t lefts_in(Run const& run) const {
+    std::int64_t lefts = 0;
+    for (std::size_t i = run.begin; i < run.end; ++i) lefts += is_left(in[i]) ? 1 : 0;
     return lefts;
+  }
+
+  // Hosts: each thread writes the elements of its run where they belong. Caches gather what a warp gathers in scratch, and a
+  // place that is computed costs less than a branch that is guessed wrong every second time.
+  KOKKOS_FUNCTION void scatter_runs(Member const& team, int chunk, LeftCounts const& of_chunks,
+                                    LeftCounts* scratch) const {
+    Run const run = run_of(team, chunk);
+    std::int64_t before = of_chunks.before;
+    std::int64_t total = of_chunks.total;
+    // A thread alone has nothing before it in its chunk, whose count is known if there was a first launch.
+    if (is_one_tile || team.team_size() > 1) {
+      team.team_barrier();  // all have read what `of_chunks` is from
+      LeftCounts const own{0, lefts_in(run)};
+      auto const lefts = team::scan_threads(team, Lanes{}, own, scratch, AddLeftCounts{});
+      before += lefts.before.total;
+      if (is_one_tile) total = lefts.total.total;
+    }
+    auto left = static_cast<std::size_t>(before);
+    auto right = static_cast<std::size_t>(total) + run.begin - left;
+    for (std::size_t i = run.begin; i < run.end; ++i) {
+      T const value = in[i];
+      std::size_t const to_left = is_left(value) ? 1 : 0;
+      values[right ^ ((left ^ right) & -to_left)] = value;
+      left += to_left;
+      right += 1 - to_left;
+    }
+    Kokkos::single(Kokkos::PerTeam(team), [&] {
+      if (chunk == 0) left_count[0] = total;
+    });
+    leave_scratch(team);
   }
 
   // Adds up the counts of the chunks before one, and of all. Every lane of the team gets them.

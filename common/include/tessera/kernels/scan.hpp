@@ -2,7 +2,7 @@
 /// \file
 /// Prefix sums, and scans with any associative operator: inclusive, exclusive, by segments.
 ///
-/// Two kernels that work on tiles in registers:
+/// Two kernels that work on tiles, in registers on GPUs and in the cache on hosts:
 /// - LookBackScan, one launch, 2n traffic, the least there is. Every team scans one tile and learns from its predecessors
 ///   what lies before it. Source: Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back (NVIDIA
 ///   NVR-2016-002); see collective/look_back.hpp.
@@ -32,6 +32,7 @@
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/team/lane_scan.hpp>
+#include <tessera/collective/team/memory_tile.hpp>
 #include <tessera/collective/team/register_tile.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
@@ -43,14 +44,15 @@
 
 namespace tessera::kernels {
 
-/// What a thread of a scan holds in registers. On a GPU eight rows of 16-byte packs, 128 bytes a lane in flight: tiles so
-/// large that asking the predecessors is rare. On a host eight rows of a cache line, so that several chains of additions
-/// overlap.
+/// What a thread has of a tile. On a GPU eight rows of 16-byte packs in registers, 128 bytes a lane in flight: tiles so
+/// large that asking the predecessors is rare. On a host 8192 elements in its cache; eight runs at a time hide the clocks
+/// that an addition takes.
 template <ExecutionSpace Exec, class T>
 struct ScanTuning {
   static constexpr int lanes = lane::natural_width<Exec>;
-  static constexpr int rows = 8;
-  static constexpr int pack = (is_gpu<Exec> ? 1 : 4) * collective::pack_width<T>;
+  template <class Lanes, class Elements>
+  using Tile = std::conditional_t<is_gpu<Exec>, team::RegisterTile<Lanes, Elements, 8, collective::pack_width<T>>,
+                                  team::MemoryTile<Lanes, Elements, 64, 8, 16>>;
   /// Of the look-back. Two teams of the most lanes there are: so no thread takes more than 64 registers, and four teams of
   /// 256 lanes share a multiprocessor. While one asks its predecessors, the others load and store.
   using LookBackBounds = Kokkos::LaunchBounds<512, 2>;
@@ -64,7 +66,7 @@ struct ScanShape {
   std::size_t tile;
   int part;
 
-  /// \param held what a thread holds in registers. A smaller tile leaves some of them empty; threads share it evenly.
+  /// \param held what a thread can hold. A smaller tile leaves some of it empty; threads share it evenly.
   template <ExecutionSpace Exec>
   ScanShape(Exec const& exec, std::int64_t requested_tile, std::int64_t team, int vector_length, int held)
       : threads(team_size(exec, team, vector_length)) {
@@ -81,7 +83,7 @@ struct LookBackScanKernel {
   using Scalar = typename Elements::Scalar;
   using Value = typename Elements::Value;
   using Lanes = L;
-  using Tile = team::RegisterTile<Lanes, Elements, Tuning::rows, Tuning::pack>;
+  using Tile = typename Tuning::template Tile<Lanes, Elements>;
 
   // A team's scratch: the number of its tile, what lies before the tile, the threads' totals.
   struct Shared {
@@ -156,7 +158,7 @@ struct ReduceThenScanKernels {
   using Scalar = typename Elements::Scalar;
   using Value = typename Elements::Value;
   using Lanes = lane::On<Exec, Tuning::lanes>;
-  using Tile = team::RegisterTile<Lanes, Elements, Tuning::rows, Tuning::pack>;
+  using Tile = typename Tuning::template Tile<Lanes, Elements>;
   using Scratch = ScratchView<Value*, Exec>;
 
   struct ReduceTag {};
@@ -224,11 +226,10 @@ struct ReduceThenScanKernels {
   }
 };
 
-/// Roundings on the longest way through one tile: its lanes' items, rows, lanes and threads, twice where an element is
-/// added again on top of what lies before it.
+/// Roundings on the longest way through one tile: a thread's part, and the scan of the threads.
 template <class Kernel>
 [[nodiscard]] double tile_rounding_steps(int threads) {
-  return Kernel::Tile::size / Kernel::Lanes::width + 2 * std::log2(Kernel::Lanes::width) + threads + 8;
+  return Kernel::Tile::chain + threads + 8;
 }
 
 }  // namespace detail
@@ -249,7 +250,7 @@ class LookBackScan {
  public:
   /// \param n elements of each array
   /// \param elements operator, exclusive or not, segments
-  /// \param tile elements that a team works on; 0, or more than its registers hold: as many as they hold
+  /// \param tile elements that a team works on; 0, or more than its threads hold: as many as they hold
   /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
   /// \param label what Kokkos' tools call it
   explicit LookBackScan(Exec const& exec, std::size_t n, Elements const& elements = {}, std::int64_t tile = 0,

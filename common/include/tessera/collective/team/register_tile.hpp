@@ -4,6 +4,7 @@
 
 #include <Kokkos_Macros.hpp>
 
+#include <bit>
 #include <cstddef>
 
 #include <tessera/collective/lane/lanes.hpp>
@@ -27,6 +28,8 @@ class RegisterTile {
   using Scalar = typename Elements::Scalar;
   using Value = typename Elements::Value;
   static constexpr int size = RowCount * L::width * N;
+  /// Operations on the longest way to a result: the items and rows of a lane, and twice the scan over the lanes.
+  static constexpr int chain = RowCount * N + 2 * (std::bit_width(static_cast<unsigned>(L::width)) - 1);
 
   /// Loads elements [begin, begin + size) of `data`, as far as they lie before `end`; the rest is never read.
   KOKKOS_FUNCTION void load(L const& lanes, Elements const& elements, Scalar const* data, std::size_t begin,

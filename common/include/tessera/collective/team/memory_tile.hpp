@@ -1,0 +1,98 @@
+#pragma once
+/// \file
+/// One thread's part of a scan's tile that stays in memory: read for its total, and again, from the cache, for its scan.
+
+#include <Kokkos_Macros.hpp>
+
+#include <cstddef>
+
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/operators.hpp>
+#include <tessera/collective/thread/rows.hpp>
+
+namespace tessera::team {
+
+/// `BlockCount` blocks of elements, each of `RunCount` runs of `RunLength` neighbours. An operation needs the result of the
+/// one before it in its run, some clocks later: a thread goes through a block's runs side by side, and those clocks are the
+/// other runs'. What lies before each run is kept between the two.
+///
+/// `Elements` says how an element of memory becomes a value of the scan and back (see kernels/scan_elements.hpp). Calls as
+/// RegisterTile has them; its lanes are not used. Meant for hosts, whose caches hold more than their registers.
+/// Who calls: one thread. Scratch: none. Barriers: none. Operator: associative; the order is kept.
+///
+/// Example, blocks of 2 runs of 2, sum, elements 3 1 4 1 5 9 2: runs 3 1 | 4 1, what lies before them 0 | 4; no further
+/// whole block: 5 9 2 are a run of their own, before it 9; total 25.
+template <lane::Lanes L, class Elements, int BlockCount, int RunCount, int RunLength>
+class MemoryTile {
+ public:
+  using Scalar = typename Elements::Scalar;
+  using Value = typename Elements::Value;
+  static constexpr int block = RunCount * RunLength;
+  static constexpr int size = BlockCount * block;
+  /// Operations on the longest way to a result: a run, its block's runs, the blocks, the prefix, and a run or the rest of a
+  /// block.
+  static constexpr int chain = RunLength + RunCount + BlockCount + 1 + block;
+
+  /// Elements [begin, begin + size) of `data`, as far as they lie before `end`; the rest is never read.
+  KOKKOS_FUNCTION void load(L const&, Elements const&, Scalar const* data, std::size_t begin, std::size_t end) {
+    data_ = data;
+    begin_ = begin;
+    count_ = thread::count_before(begin, end, size);
+  }
+
+  /// Returns the part's total; afterwards store() may be called.
+  KOKKOS_FUNCTION Value scan(L const&, Elements const& elements) {
+    auto const op = elements.op();
+    auto const add = [&](Value& sum, std::size_t i) { sum = op(sum, elements.lift(i, data_[i])); };
+    Value total = op.identity();
+    for (int b = 0; b < count_ / block; ++b) {
+      Value runs[RunCount];
+      for (Value& run : runs) run = op.identity();
+      side_by_side(b, runs, add);
+      Value of_block = op.identity();
+      for (int r = 0; r < RunCount; ++r) {
+        before_[b * RunCount + r] = op(total, of_block);
+        of_block = op(of_block, runs[r]);
+      }
+      total = op(total, of_block);
+    }
+    before_rest_ = total;
+    for (int i = count_ / block * block; i < count_; ++i) add(total, begin_ + i);
+    return total;
+  }
+
+  /// Stores the scan of the part, given what lies before it, to the same positions of `data`, never past the end. `data`
+  /// may be where the elements were loaded from.
+  KOKKOS_FUNCTION void store(L const&, Elements const& elements, Value const& prefix, Scalar* data) {
+    auto const op = elements.op();
+    auto const put = [&](Value& running, std::size_t i) {
+      Value const earlier = running;
+      running = op(running, elements.lift(i, data_[i]));
+      data[i] = elements.lower(i, earlier, running);
+    };
+    for (int b = 0; b < count_ / block; ++b) {
+      Value runs[RunCount];
+      for (int r = 0; r < RunCount; ++r) runs[r] = op(prefix, before_[b * RunCount + r]);
+      side_by_side(b, runs, put);
+    }
+    Value running = op(prefix, before_rest_);
+    for (int i = count_ / block * block; i < count_; ++i) put(running, begin_ + i);
+  }
+
+ private:
+  // Calls `body` with each run of a block and each of its elements, in their order.
+  template <class Body>
+  KOKKOS_FUNCTION void side_by_side(int b, Value (&runs)[RunCount], Body const& body) const {
+    for (int e = 0; e < RunLength; ++e) {
+      for (int r = 0; r < RunCount; ++r) body(runs[r], begin_ + b * block + r * RunLength + e);
+    }
+  }
+
+  Scalar const* data_ = nullptr;
+  std::size_t begin_ = 0;
+  int count_ = 0;
+  Value before_[BlockCount * RunCount];  // all earlier elements of the part, for each run
+  Value before_rest_;
+};
+
+}  // namespace tessera::team
