@@ -47,7 +47,7 @@ namespace tessera::matmul {
 /// How a team cuts its tile of c: `down` x `across` threads, each with `strips` x `panels` products of a matrix unit.
 template <int Down, int Across, int Strips, int Panels, int Stages, int MostTeams>
 struct TensorShape {
-  using Unit = collective::MatrixUnit;
+  using Unit = collective::MatrixUnit<collective::Tf32>;
   static constexpr int down = Down;
   static constexpr int across = Across;
   static constexpr int strips = Strips;
@@ -73,7 +73,7 @@ template <class Exec, class Lanes, class Shape, int Terms, int Width, collective
 struct TensorProduct {
   static_assert(Terms == 1 || Terms == 2, "Tessera: a factor has one or two terms");
   static_assert(Width == 1 || Width == 4, "Tessera: one element is copied at once, or 16 bytes are");
-  using Unit = collective::MatrixUnit;
+  using Unit = collective::MatrixUnit<collective::Tf32>;
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Shape::lanes, Shape::teams>>;
   using Member = typename Policy::member_type;
   using Pack = collective::Pack<float, 4>;
@@ -250,7 +250,7 @@ struct TensorProduct {
       if constexpr (Terms == 1) {
         for (int product = 0; product < 2; ++product) {
           for (int j = 0; j < panels; ++j) {
-            collective::multiply_add(lanes, sums[s][j], high_a[product], high_b[product][j]);
+            collective::multiply_add(Unit{}, lanes, sums[s][j], high_a[product], high_b[product][j]);
           }
         }
       } else {
@@ -266,16 +266,16 @@ struct TensorProduct {
                                         Value<Unit::A> const (&low_a)[2], Value<Unit::B> const (&high_b)[2][panels],
                                         Value<Unit::B> const (&low_b)[2][panels], int j, Sums (&sums)[panels]) {
     Sums own[4];
-    for (int p = 0; p < 4; ++p) collective::multiply(lanes, own[p], low_a[0], high_b[0][j + p]);
-    for (int p = 0; p < 4; ++p) collective::multiply_add(lanes, own[p], low_a[1], high_b[1][j + p]);
+    for (int p = 0; p < 4; ++p) collective::multiply(Unit{}, lanes, own[p], low_a[0], high_b[0][j + p]);
+    for (int p = 0; p < 4; ++p) collective::multiply_add(Unit{}, lanes, own[p], low_a[1], high_b[1][j + p]);
     for (int product = 0; product < 2; ++product) {
       for (int p = 0; p < 4; ++p) {
-        collective::multiply_add(lanes, own[p], high_a[product], low_b[product][j + p]);
+        collective::multiply_add(Unit{}, lanes, own[p], high_a[product], low_b[product][j + p]);
       }
     }
     for (int product = 0; product < 2; ++product) {
       for (int p = 0; p < 4; ++p) {
-        collective::multiply_add(lanes, own[p], high_a[product], high_b[product][j + p]);
+        collective::multiply_add(Unit{}, lanes, own[p], high_a[product], high_b[product][j + p]);
       }
     }
     for (int p = 0; p < 4; ++p) {
@@ -329,7 +329,7 @@ struct OutsideOfUnit {
   KOKKOS_FUNCTION void operator()(std::size_t i, std::size_t& count) const {
     float const value = matrix.data()[i];
     float const size = value < 0 ? -value : value;
-    using Unit = collective::MatrixUnit;
+    using Unit = collective::MatrixUnit<collective::Tf32>;
     count += size == 0 || (size >= Unit::smallest && size <= Unit::largest) ? 0 : 1;
   }
 };
@@ -402,7 +402,7 @@ class TensorPlan {
   }
 
  private:
-  using Unit = collective::MatrixUnit;
+  using Unit = collective::MatrixUnit<collective::Tf32>;
 
   [[nodiscard]] double slices() const { return static_cast<double>((inner_ + Shape::depth - 1) / Shape::depth); }
 

@@ -1,26 +1,32 @@
 #pragma once
 /// \file
-/// Products of small matrices by 32 lanes together, on a GPU's matrix units (tensor cores): c += a b, a [16, 8], b [8, 8],
-/// c [16, 8], with factors of type tf32 and sums in float.
+/// Products of small matrices by 32 lanes together, on a GPU's matrix units (tensor cores): c += a b, a [16, depth], b [depth, 8],
+/// c [16, 8], with sums in float and factors of one of three types:
 ///
-/// tf32 has float's range of exponents and 11 significant bits, the leading one included. Products are exact; a matrix unit
-/// adds the eight of them and c's element with at least 24 bits, cutting off what is below (no rounding to nearest).
+///     Tf32       depth 8,  11 significant bits, float's range of exponents; in a register of 32 bits
+///     Half       depth 16, 11 significant bits, up to 65504; two in a register
+///     BFloat16   depth 16,  8 significant bits, float's range of exponents; two in a register
 ///
-/// A lane holds two or four elements of each matrix. With g = lane / 4 and t = lane % 4:
+/// Products are exact; a matrix unit adds those of one element and c's with at least 24 bits, cutting off what is below (no
+/// rounding to nearest).
 ///
-///     a   (g, t)  (g + 8, t)  (g, t + 4)  (g + 8, t + 4)
-///     b   (t, g)  (t + 4, g)
-///     c   (g, 2 t)  (g, 2 t + 1)  (g + 8, 2 t)  (g + 8, 2 t + 1)
+/// A lane holds some elements of each matrix. With g = lane / 4 and t = lane % 4:
+///
+///     a of Tf32          (g, t)  (g + 8, t)  (g, t + 4)  (g + 8, t + 4)
+///     b of Tf32          (t, g)  (t + 4, g)
+///     a of 16 bits       (g, 2 t ..)  (g + 8, 2 t ..)  (g, 2 t + 8 ..)  (g + 8, 2 t + 8 ..)     each and its right neighbour
+///     b of 16 bits       (2 t .., g)  (2 t + 8 .., g)                                           each and the one below it
+///     c                  (g, 2 t)  (g, 2 t + 1)  (g + 8, 2 t)  (g + 8, 2 t + 1)
 ///
 /// Two models, chosen by the kind of lanes: CUDA's mma.sync, from compute capability 8.0 on (has_matrix_units()); and for
 /// emulated lanes a loop over the elements that takes them from the lanes as above, for tests.
 ///
 /// Who calls: all 32 lanes together. Scratch: none. Barriers: none.
 ///
-/// Example: where every element of a and b is 1, multiply_add adds 8 to each element of c.
+/// Example: where every element of a and b is 1, multiply_add adds `depth` to each element of c.
 ///
-/// Source: NVIDIA, PTX ISA, "Matrix Fragments for mma.m16n8k8"; M. Fasi, N. Higham, M. Mikaitis, S. Pranesh, Numerical
-/// behavior of NVIDIA tensor cores, PeerJ Computer Science 7, 2021.
+/// Source: NVIDIA, PTX ISA, "Matrix Fragments for mma.m16n8k8" and "mma.m16n8k16 with floating point type"; M. Fasi, N. Higham,
+/// M. Mikaitis, S. Pranesh, Numerical behavior of NVIDIA tensor cores, PeerJ Computer Science 7, 2021.
 
 #include <Kokkos_Core.hpp>
 
@@ -29,33 +35,79 @@
 #include <cstring>
 
 #include <tessera/collective/lane/lanes.hpp>
+#include <tessera/core/half.hpp>
 #include <tessera/core/spaces.hpp>
 
 namespace tessera::collective {
 
-/// What a lane holds of a matrix.
-template <int N>
-struct Fragment {
-  float at[N];
+/// Factors of 11 significant bits, each in a float.
+struct Tf32 {};
+
+/// What a lane holds of c.
+struct SumFragment {
+  float at[4];
 };
 
-/// Extents of one product.
-struct MatrixUnit {
+/// Rows, columns and sums, which all units have in common.
+struct AnyMatrixUnit {
   static constexpr int lanes = 32;
   static constexpr int rows = 16;
   static constexpr int cols = 8;
-  static constexpr int depth = 8;
-  using A = Fragment<4>;
-  using B = Fragment<2>;
-  using C = Fragment<4>;
+  using C = SumFragment;
 
-  /// Where a lane's i-th element of a matrix stands.
+  /// Where a lane's i-th element of c stands.
+  [[nodiscard]] KOKKOS_FUNCTION static int row_of_c(int lane, int i) { return lane / 4 + 8 * (i / 2); }
+  [[nodiscard]] KOKKOS_FUNCTION static int col_of_c(int lane, int i) { return 2 * (lane % 4) + i % 2; }
+};
+
+/// The unit for factors of 16 bits: Half or BFloat16. A fragment is words of two factors, the lower half first.
+template <class Factor>
+struct MatrixUnit : AnyMatrixUnit {
+  static_assert(std::same_as<Factor, Half> || std::same_as<Factor, BFloat16>,
+                "Tessera: no matrix unit has such factors");
+  static constexpr int depth = 16;
+  template <int Words>
+  struct Pairs {
+    static constexpr int elements = 2 * Words;
+    std::uint32_t at[Words];
+    [[nodiscard]] KOKKOS_FUNCTION float element(int i) const {
+      auto const half = static_cast<std::uint16_t>(at[i / 2] >> 16 * (i % 2));
+      return static_cast<float>(Kokkos::bit_cast<Factor>(half));
+    }
+  };
+  using A = Pairs<4>;
+  using B = Pairs<2>;
+
+  /// Two factors as a word.
+  [[nodiscard]] KOKKOS_FUNCTION static std::uint32_t word(Factor const& low, Factor const& high) {
+    return Kokkos::bit_cast<std::uint16_t>(low) | static_cast<std::uint32_t>(Kokkos::bit_cast<std::uint16_t>(high))
+                                                      << 16;
+  }
+
+  /// Where a lane's i-th element of a factor stands.
+  [[nodiscard]] KOKKOS_FUNCTION static int row_of_a(int lane, int i) { return lane / 4 + 8 * (i / 2 % 2); }
+  [[nodiscard]] KOKKOS_FUNCTION static int col_of_a(int lane, int i) { return 2 * (lane % 4) + i % 2 + 8 * (i / 4); }
+  [[nodiscard]] KOKKOS_FUNCTION static int row_of_b(int lane, int i) { return 2 * (lane % 4) + i % 2 + 8 * (i / 2); }
+  [[nodiscard]] KOKKOS_FUNCTION static int col_of_b(int lane, int) { return lane / 4; }
+};
+
+/// The unit for factors in a float each.
+template <>
+struct MatrixUnit<Tf32> : AnyMatrixUnit {
+  static constexpr int depth = 8;
+  template <int N>
+  struct Floats {
+    static constexpr int elements = N;
+    float at[N];
+    [[nodiscard]] KOKKOS_FUNCTION float element(int i) const { return at[i]; }
+  };
+  using A = Floats<4>;
+  using B = Floats<2>;
+
   [[nodiscard]] KOKKOS_FUNCTION static int row_of_a(int lane, int i) { return lane / 4 + 8 * (i % 2); }
   [[nodiscard]] KOKKOS_FUNCTION static int col_of_a(int lane, int i) { return lane % 4 + 4 * (i / 2); }
   [[nodiscard]] KOKKOS_FUNCTION static int row_of_b(int lane, int i) { return lane % 4 + 4 * i; }
   [[nodiscard]] KOKKOS_FUNCTION static int col_of_b(int lane, int) { return lane / 4; }
-  [[nodiscard]] KOKKOS_FUNCTION static int row_of_c(int lane, int i) { return lane / 4 + 8 * (i / 2); }
-  [[nodiscard]] KOKKOS_FUNCTION static int col_of_c(int lane, int i) { return 2 * (lane % 4) + i % 2; }
 
   /// Numbers that tf32 represents to 11 bits, and whose remainder to 11 more: all between these two, and 0. Products of two
   /// of them, or of one and a remainder (2^-24 of the least), do not underflow.
@@ -63,7 +115,7 @@ struct MatrixUnit {
   static constexpr float largest = 0x1p126F;
 };
 
-/// The nearest tf32 to a number that is 0 or between MatrixUnit::smallest and largest; ties go away from 0.
+/// The nearest tf32 to a number that is 0 or between MatrixUnit<Tf32>::smallest and largest; ties go away from 0.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION float to_tf32(float value) {
   // Two instructions on integers: the GPU's own conversion (cvt.rna.tf32) runs at an eighth of their rate.
   std::uint32_t bits = Kokkos::bit_cast<std::uint32_t>(value);
@@ -76,24 +128,41 @@ struct MatrixUnit {
   return Kokkos::bit_cast<float>(Kokkos::bit_cast<std::uint32_t>(value) & 0xffff'e000U);
 }
 
-/// c += a b. The elements of a and b are tf32.
-KOKKOS_INLINE_FUNCTION void multiply_add(lane::Hardware<MatrixUnit::lanes> const&, MatrixUnit::C& c,
-                                         MatrixUnit::A const& a, MatrixUnit::B const& b) {
+// c += a b by the instruction for two factors of TYPE a register.
+#define TESSERA_MMA_16(TYPE)                                                          \
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." TYPE "." TYPE                 \
+               ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+               : "+f"(c.at[0]), "+f"(c.at[1]), "+f"(c.at[2]), "+f"(c.at[3])           \
+               : "r"(a.at[0]), "r"(a.at[1]), "r"(a.at[2]), "r"(a.at[3]), "r"(b.at[0]), "r"(b.at[1]))
+
+/// c += a b. The elements of a and b are factors of the unit.
+template <class Factor>
+KOKKOS_INLINE_FUNCTION void multiply_add(MatrixUnit<Factor>, lane::Hardware<AnyMatrixUnit::lanes> const&,
+                                         SumFragment& c, typename MatrixUnit<Factor>::A const& a,
+                                         typename MatrixUnit<Factor>::B const& b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   // volatile: all lanes take part, so it must not be moved to where only some of them go.
-  asm volatile(
-      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(c.at[0]), "+f"(c.at[1]), "+f"(c.at[2]), "+f"(c.at[3])
-      : "r"(__float_as_uint(a.at[0])), "r"(__float_as_uint(a.at[1])), "r"(__float_as_uint(a.at[2])),
-        "r"(__float_as_uint(a.at[3])), "r"(__float_as_uint(b.at[0])), "r"(__float_as_uint(b.at[1])));
+  if constexpr (std::same_as<Factor, Tf32>) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
+        : "+f"(c.at[0]), "+f"(c.at[1]), "+f"(c.at[2]), "+f"(c.at[3])
+        : "r"(__float_as_uint(a.at[0])), "r"(__float_as_uint(a.at[1])), "r"(__float_as_uint(a.at[2])),
+          "r"(__float_as_uint(a.at[3])), "r"(__float_as_uint(b.at[0])), "r"(__float_as_uint(b.at[1])));
+  } else if constexpr (std::same_as<Factor, Half>) {
+    TESSERA_MMA_16("f16");
+  } else {
+    TESSERA_MMA_16("bf16");
+  }
 #else
   (void)c, (void)a, (void)b;
 #endif
 }
+#undef TESSERA_MMA_16
 
-/// c = a b.
-KOKKOS_INLINE_FUNCTION void multiply(lane::Hardware<MatrixUnit::lanes> const&, MatrixUnit::C& c, MatrixUnit::A const& a,
-                                     MatrixUnit::B const& b) {
+/// c = a b, of tf32.
+KOKKOS_INLINE_FUNCTION void multiply(MatrixUnit<Tf32>, lane::Hardware<AnyMatrixUnit::lanes> const&, SumFragment& c,
+                                     MatrixUnit<Tf32>::A const& a, MatrixUnit<Tf32>::B const& b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   // The register that is always 0, instead of four that are made so.
   asm volatile(
@@ -107,16 +176,21 @@ KOKKOS_INLINE_FUNCTION void multiply(lane::Hardware<MatrixUnit::lanes> const&, M
 #endif
 }
 
-KOKKOS_INLINE_FUNCTION void multiply_add(lane::Emulated<MatrixUnit::lanes> const&,
-                                         lane::Values<MatrixUnit::C, MatrixUnit::lanes>& c,
-                                         lane::Values<MatrixUnit::A, MatrixUnit::lanes> const& a,
-                                         lane::Values<MatrixUnit::B, MatrixUnit::lanes> const& b) {
-  using M = MatrixUnit;
+template <class Factor>
+KOKKOS_INLINE_FUNCTION void multiply_add(MatrixUnit<Factor>, lane::Emulated<AnyMatrixUnit::lanes> const&,
+                                         lane::Values<SumFragment, AnyMatrixUnit::lanes>& c,
+                                         lane::Values<typename MatrixUnit<Factor>::A, AnyMatrixUnit::lanes> const& a,
+                                         lane::Values<typename MatrixUnit<Factor>::B, AnyMatrixUnit::lanes> const& b) {
+  using M = MatrixUnit<Factor>;
   float whole_a[M::rows][M::depth];
   float whole_b[M::depth][M::cols];
   for (int lane = 0; lane < M::lanes; ++lane) {
-    for (int i = 0; i < 4; ++i) whole_a[M::row_of_a(lane, i)][M::col_of_a(lane, i)] = a.at[lane].at[i];
-    for (int i = 0; i < 2; ++i) whole_b[M::row_of_b(lane, i)][M::col_of_b(lane, i)] = b.at[lane].at[i];
+    for (int i = 0; i < M::A::elements; ++i) {
+      whole_a[M::row_of_a(lane, i)][M::col_of_a(lane, i)] = a.at[lane].element(i);
+    }
+    for (int i = 0; i < M::B::elements; ++i) {
+      whole_b[M::row_of_b(lane, i)][M::col_of_b(lane, i)] = b.at[lane].element(i);
+    }
   }
   for (int lane = 0; lane < M::lanes; ++lane) {
     for (int i = 0; i < 4; ++i) {
@@ -130,12 +204,12 @@ KOKKOS_INLINE_FUNCTION void multiply_add(lane::Emulated<MatrixUnit::lanes> const
   }
 }
 
-KOKKOS_INLINE_FUNCTION void multiply(lane::Emulated<MatrixUnit::lanes> const& lanes,
-                                     lane::Values<MatrixUnit::C, MatrixUnit::lanes>& c,
-                                     lane::Values<MatrixUnit::A, MatrixUnit::lanes> const& a,
-                                     lane::Values<MatrixUnit::B, MatrixUnit::lanes> const& b) {
-  c = lanes.fill(MatrixUnit::C{});
-  multiply_add(lanes, c, a, b);
+KOKKOS_INLINE_FUNCTION void multiply(MatrixUnit<Tf32> unit, lane::Emulated<AnyMatrixUnit::lanes> const& lanes,
+                                     lane::Values<SumFragment, AnyMatrixUnit::lanes>& c,
+                                     lane::Values<MatrixUnit<Tf32>::A, AnyMatrixUnit::lanes> const& a,
+                                     lane::Values<MatrixUnit<Tf32>::B, AnyMatrixUnit::lanes> const& b) {
+  c = lanes.fill(SumFragment{});
+  multiply_add(unit, lanes, c, a, b);
 }
 
 /// Whether the device has matrix units that multiply_add asks.
