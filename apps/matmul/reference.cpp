@@ -3,7 +3,7 @@
 ///
 /// Where the products of all elements lie on one grid (the product of both inputs' grids), and the sum of magnitudes of
 /// each element within the dtype's precision of it, every partial sum is exact in any order, fused or not
-/// (verify/grid.hpp): results must be equal, and there is no scale.
+/// (verify/grid.hpp): results must be equal. A scale is kept for rows that round such factors to fewer bits.
 ///
 /// Error bound otherwise. A variant makes K products and K - 1 additions for an element, fused or not, in some order: with s the
 /// longest chain of roundings and u the unit roundoff its error is at most ((1 + u)^s - 1) * sum_k |a_ik b_kj| (Higham,
@@ -59,7 +59,12 @@ ExpectedField floating_product(T const* a, T const* b, std::size_t m, std::size_
     }
   });
   double const most = most_of_block.empty() ? 0 : *std::ranges::max_element(most_of_block);
-  if (verify::grid_of(a, m * k).times(verify::grid_of(b, k * n)).template holds<T>(most)) c.scale.clear();
+  c.exact = verify::grid_of(a, m * k).times(verify::grid_of(b, k * n)).template holds<T>(most);
+  // No row rounds factors to less than bfloat16's bits: then nobody asks for the scale.
+  constexpr int fewest_bits = 8;
+  if (c.exact && verify::fit_into_bits(a, m * k, fewest_bits) && verify::fit_into_bits(b, k * n, fewest_bits)) {
+    c.scale = {};
+  }
   return c;
 }
 

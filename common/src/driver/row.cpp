@@ -225,7 +225,7 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
                   std::string& weakness, Verified& verified) {
   ranks::Ranks const& ranks = ranks::world();
   report.rounding_steps = run.rounding_steps();
-  Chain const chain(report.rounding_steps, oracle.random_data, run.flushes_denormals(), run.systematic_error());
+  Chain const chain(report.rounding_steps, oracle.random_data, run.flushes_denormals(), run.reduced_precision());
   report.note = run.note();
   report.worst_error_in_bounds = 0;
   std::vector<WrittenField> const written = run.outputs();

@@ -66,7 +66,8 @@ ExpectedField gather(ExpectedField const& field, std::vector<Stretch> const& str
                        .scale = gathered(field.scale, stretches),
                        .offset = gathered(field.offset, stretches),
                        .terms = field.terms,
-                       .each_sees_all = field.each_sees_all};
+                       .each_sees_all = field.each_sees_all,
+                       .exact = field.exact};
   if (field.narrow != nullptr) {
     for (float const value : gathered(field.narrow.get(), stretches)) result.value.push_back(value);
   }

@@ -37,7 +37,7 @@ double half_ulp(double value) {
 /// What an element's bound is made of, besides its scale and value.
 struct Tolerance {
   double growth = 0;     ///< relative to the scale: expm1(steps * u)
-  double underflow = 0;  ///< absolute: steps * denorm_min
+  double underflow = 0;  ///< absolute: steps * denorm_min, and what is too small for reduced precision
   double flushed = 0;    ///< the same of a row whose atomics flush denormals, where it is exact
   double half_ulps = 1;  ///< of the expected value
 };
@@ -244,12 +244,14 @@ Verdict compare_fields(Value const* expected, ExpectedField const& reference, Ho
   if constexpr (std::is_floating_point_v<T>) {
     using Limits = std::numeric_limits<T>;
     double const growth = growth_of(chain.rounding_steps, unit_roundoff(dtype_of<T>), chain.statistical);
-    tolerance.growth = growth + chain.systematic_error + growth * chain.systematic_error;
+    tolerance.growth = growth + chain.reduced.relative + growth * chain.reduced.relative;
     tolerance.underflow =
         chain.rounding_steps * static_cast<double>(chain.flushes_denormals ? Limits::min() : Limits::denorm_min());
     if (chain.flushes_denormals) tolerance.flushed = tolerance.underflow;
+    tolerance.underflow += chain.reduced.absolute;
   }
-  Tally const tally = compare_all(expected, reference.scale.empty() ? nullptr : reference.scale.data(),
+  bool const exact = reference.scale.empty() || (reference.exact && !chain.reduced.rounds_data);
+  Tally const tally = compare_all(expected, exact ? nullptr : reference.scale.data(),
                                   reference.offset.empty() ? nullptr : reference.offset.data(),
                                   static_cast<T const*>(actual.data.get()), tolerance, count);
   Verdict verdict = verdict_of(tally, count);

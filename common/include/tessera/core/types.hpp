@@ -138,6 +138,15 @@ struct ExpectedField {
   double terms = 0;
   /// Every element depends on all terms of the sums: one that is checked closely is enough.
   bool each_sees_all = false;
+  /// A row that computes in the dtype rounds nothing, and must be equal: `scale` is for rows that round the data.
+  bool exact = false;
+};
+
+/// What a row's results may be off by because its arithmetic is not the dtype's (see verify/verify.hpp).
+struct ReducedPrecision {
+  double relative = 0;       ///< to the scale
+  double absolute = 0;       ///< beside that: of data that are too small for the arithmetic's numbers
+  bool rounds_data = false;  ///< there are data that the arithmetic's numbers do not represent
 };
 
 /// Fields as a list, moved into it: a list in braces would copy every value.

@@ -75,8 +75,8 @@ class RowRun {
   [[nodiscard]] virtual std::optional<Prediction> prediction() const { return std::nullopt; }
   /// True if the row adds floats by hardware's atomics that flush denormals to 0 (see verify.hpp).
   [[nodiscard]] virtual bool flushes_denormals() const { return false; }
-  /// The error of arithmetic that is not the dtype's, relative to the scale (see verify.hpp).
-  [[nodiscard]] virtual double systematic_error() const { return 0; }
+  /// What arithmetic that is not the dtype's costs (see verify.hpp).
+  [[nodiscard]] virtual ReducedPrecision reduced_precision() const { return {}; }
   /// The output fields that the row writes; empty: all of them, to their ends.
   [[nodiscard]] virtual std::vector<WrittenField> outputs() const { return {}; }
   /// What the variant says about this run ("vendor BLAS", "tiles of 6144"); may be empty.

@@ -207,11 +207,11 @@ class TypedRun final : public UntypedRun {
       return false;
     }
   }
-  [[nodiscard]] double systematic_error() const override {
-    if constexpr (requires { plan_->systematic_error(); }) {
-      return plan_->systematic_error();
+  [[nodiscard]] ReducedPrecision reduced_precision() const override {
+    if constexpr (requires { plan_->reduced_precision(); }) {
+      return plan_->reduced_precision();
     } else {
-      return 0;
+      return {};
     }
   }
   [[nodiscard]] std::vector<WrittenField> outputs() const override {

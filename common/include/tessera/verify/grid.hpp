@@ -74,6 +74,16 @@ class Grid {
   bool finite_ = true;
 };
 
+/// True if numbers of so many significant bits represent every element. What is not finite has as many as you like.
+template <class T>
+[[nodiscard]] bool fit_into_bits(T const* values, std::size_t count, int bits) {
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const value = std::bit_cast<std::uint64_t>(static_cast<double>(values[i]));
+    if ((value & ((std::uint64_t{1} << (53 - bits)) - 1)) != 0) return false;
+  }
+  return true;
+}
+
 /// Of an array.
 template <class T>
 [[nodiscard]] Grid grid_of(T const* values, std::size_t count) {

@@ -21,8 +21,9 @@
 /// probabilistic rounding error analysis, SIAM J. Sci. Comput. 41, 2019, theorem 2.4 with lambda = 8). Data that
 /// somebody gave may be anything, also constant: they keep the bound that always holds.
 ///
-/// A row whose arithmetic is not the dtype's (factors of fewer bits, sums that are cut off) states what that costs at most,
-/// relative to s (`systematic_error`): it is added to the first term, also for random data.
+/// A row whose arithmetic is not the dtype's (factors of fewer bits, sums that are cut off) states what that costs at most
+/// (ReducedPrecision): relative to s, which is added to the first term, also for random data; and absolute. Where the reference
+/// has proved that nothing is rounded, results must be equal, unless the row says that it rounds these data.
 ///
 /// A row that adds by atomics which flush denormals loses the smallest normal number a step instead of denorm_min
 /// (`flushes_denormals`), also where it is exact but so small that its sums may be denormal; nothing else grows.
@@ -45,16 +46,17 @@ namespace tessera {
 /// What the bounds of a row depend on, besides the reference: its chain of roundings.
 struct Chain {
   // Not explicit: a number of steps is a chain.
-  Chain(double steps, bool of_random_data = false, bool by_flushing_atomics = false, double error_besides = 0)
+  Chain(double steps, bool of_random_data = false, bool by_flushing_atomics = false,
+        ReducedPrecision reduced_precision = {})
       : rounding_steps(steps),
         statistical(of_random_data),
         flushes_denormals(by_flushing_atomics),
-        systematic_error(error_besides) {}
+        reduced(reduced_precision) {}
 
-  double rounding_steps;    ///< the longest chain of roundings that leads to an element
-  bool statistical;         ///< the data are random
-  bool flushes_denormals;   ///< sums by atomics that do
-  double systematic_error;  ///< relative to the scale, of what is no chain of independent roundings
+  double rounding_steps;     ///< the longest chain of roundings that leads to an element
+  bool statistical;          ///< the data are random
+  bool flushes_denormals;    ///< sums by atomics that do
+  ReducedPrecision reduced;  ///< what is no chain of independent roundings
 };
 
 /// What ((1 + u)^steps - 1) is at most, see above.
