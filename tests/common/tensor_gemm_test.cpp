@@ -1,0 +1,195 @@
+// The matrix product on matrix units, with emulated lanes: under a team that runs its threads in the worst order, with copies that
+// arrive at the earliest and at the latest moment; and all of it under Kokkos. Factors are small whole numbers, which both types of
+// 16 bits represent: results are bit for bit those of plain loops.
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <Kokkos_Core.hpp>
+
+#include "adversarial_league.hpp"
+#include "adversarial_team.hpp"
+#include "guarded_array.hpp"
+#include "product_cases.hpp"
+
+#include <tessera/collective/async_copy.hpp>
+#include <tessera/kernels/tensor_gemm.hpp>
+
+namespace tessera::test {
+namespace {
+
+using collective::Arrival;
+using Early = collective::EmulatedCopies<Arrival::at_once>;
+using Late = collective::EmulatedCopies<Arrival::at_wait>;
+using Lanes = lane::Emulated<collective::AnyMatrixUnit::lanes>;
+using kernels::TensorTile;
+using kernels::detail::FactorWords;
+
+// Two threads below each other and two beside, and all four; of slices one, two and three a stage.
+using Down = TensorTile<2, 1, 1, 2, 3, 2, 1>;
+using Across = TensorTile<1, 2, 2, 1, 2, 1, 1>;
+using Both = TensorTile<2, 2, 1, 1, 4, 3, 1>;
+
+// What the two launches do, one call and one team after the other; the number of wrong elements. The workspace lies just before
+// memory that cannot be read.
+template <class Factor, class Tile, class Form, class Copies>
+[[nodiscard]] std::size_t wrong_elements(Extents const& e, Product<float, Form>& product, Order order) {
+  using Kernel = kernels::detail::PackedProduct<AdversarialSpace, Lanes, Factor, Tile, Copies, typename Form::Store>;
+  std::size_t const down = tiles_of(e.m, Tile::rows) * (Tile::rows / 16);
+  std::size_t const across = tiles_of(e.n, Tile::cols) * (Tile::cols / 16);
+  std::size_t const stages = tiles_of(e.k, Tile::depth);
+  std::size_t const slices = stages * Tile::slices;
+  GuardedArray<FactorWords> of_a(down * slices * Lanes::width + 1);
+  GuardedArray<FactorWords> of_b(across * slices * Lanes::width + 1);
+  FactorWords* const packed_a = of_a.last(down * slices * Lanes::width);
+  FactorWords* const packed_b = of_b.last(across * slices * Lanes::width);
+  if (slices > 0) {
+    kernels::detail::PackLeft<Factor, Form> const left{
+        product.a, e.m, e.k, down, slices, collective::Divider(slices), e.k % 4 == 0, product.form().load, packed_a};
+    kernels::detail::PackRight<Factor, Form> const right{
+        product.b, e.k, e.n, across, collective::Divider(across), e.n % 2 == 0, packed_b};
+    for (std::size_t i = 0; i < down * slices * Lanes::width; ++i) left(i);
+    for (std::size_t i = 0; i < across * slices * Lanes::width; ++i) right(i);
+  }
+  collective::MatrixTiles const tiles{
+      .rows = e.m, .cols = e.n, .tile_rows = Tile::rows, .tile_cols = Tile::cols, .band = 2};
+  Kernel const kernel{packed_a,
+                      packed_b,
+                      product.c,
+                      down,
+                      across,
+                      static_cast<int>(stages),
+                      tiles,
+                      product.form().store,
+                      e.n % 4 == 0 && collective::is_aligned_for_packs<4>(product.c)};
+  AdversarialTeam team(Tile::threads);
+  std::vector<char> scratch(Kernel::scratch_bytes() + 64, static_cast<char>(-1));  // NaN
+  std::optional<std::string> const error = team.run(order, 1, [&](AdversarialTeam::Member const& member) {
+    for (int rank = 0; rank < tiles.league_size(); ++rank) {
+      kernel(LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size())));
+    }
+  });
+  EXPECT_EQ(error.value_or(""), "");
+  EXPECT_TRUE(of_a.untouched() && of_b.untouched());
+  return product.wrong_elements();
+}
+
+// Around the edges of blocks, tiles and stages.
+std::vector<Extents> const extents = {{1, 1, 1},    {1, 1, 0},    {3, 40, 0},   {1, 33, 9},
+                                      {35, 1, 17},  {5, 7, 8},    {16, 16, 16}, {17, 15, 33},
+                                      {32, 32, 32}, {31, 36, 47}, {33, 68, 49}, {66, 70, 130}};
+
+template <class Factor, class Tile, class Copies = Late, class Form = kernels::PlainProduct>
+void expect_right() {
+  for (Extents const& e : extents) {
+    Product<float, Form> product(e);
+    for (Order const order : all_orders) {
+      product.renew();
+      EXPECT_EQ((wrong_elements<Factor, Tile, Form, Copies>(e, product, order)), 0u) << text_of(e) + name_of(order);
+      product.expect_right(text_of(e));
+    }
+  }
+}
+
+TEST(PackedProduct, InAnyOrder) {
+  expect_right<BFloat16, Down>();
+  expect_right<Half, Across>();
+  expect_right<BFloat16, Both>();
+}
+TEST(PackedProduct, CopiesAtOnce) {
+  expect_right<Half, Down, Early>();
+  expect_right<BFloat16, Both, collective::HardwareCopies>();
+}
+TEST(PackedProduct, OfTransposedOperands) {
+  expect_right<Half, Down, Late, kernels::TransposedA>();
+  expect_right<BFloat16, Across, Late, kernels::TransposedB>();
+  expect_right<Half, Both, Late, TransposedBoth>();
+}
+TEST(PackedProduct, ChangesWhatItLoadsAndStores) {
+  expect_right<BFloat16, Down, Late, Changed<float>>();
+  expect_right<Half, Across, Late, Biased<float>>();
+  expect_right<Half, Both, Late, kernels::AddedProduct>();
+}
+
+// Waits for one group too few.
+struct WaitsTooLittle : Late {
+  template <int N>
+  KOKKOS_FUNCTION void wait() const {
+    Late::wait<N + 1>();
+  }
+};
+TEST(BrokenPackedProduct, WaitsTooLittle) {
+  Extents const e{33, 33, 200};
+  Product<float> product(e);
+  EXPECT_EQ((wrong_elements<Half, Down, kernels::PlainProduct, Late>(e, product, Order::ascending)), 0u);
+  product.renew();
+  EXPECT_GT((wrong_elements<Half, Down, kernels::PlainProduct, WaitsTooLittle>(e, product, Order::ascending)), 0u);
+  product.renew();
+  EXPECT_GT((wrong_elements<Half, Across, kernels::PlainProduct, WaitsTooLittle>(e, product, Order::ascending)), 0u);
+}
+
+using Host = Kokkos::DefaultHostExecutionSpace;
+
+template <class Factor, class Form = kernels::PlainProduct>
+void expect_product(Extents const& e) {
+  Product<float, Form> product(e);
+  Host const exec;
+  kernels::TensorGemm<Host, Factor, Form> const multiply(exec, e.m, e.n, e.k);
+  for (int run = 0; run < 2; ++run) {
+    product.renew();
+    multiply(exec, by_rows(product.a, e.m, e.k, Form::a_transposed), by_rows(product.b, e.k, e.n, Form::b_transposed),
+             by_rows(product.c, e.m, e.n), product.form());
+    exec.fence();
+    product.expect_right(text_of(e));
+  }
+}
+
+TEST(TensorGemm, OnHosts) {
+  std::vector<Extents> all = extents;
+  all.insert(all.end(), {{0, 5, 3}, {5, 0, 3}, {0, 0, 0}, {129, 65, 300}});
+  for (Extents const& e : all) {
+    expect_product<Half>(e);
+    expect_product<BFloat16>(e);
+    expect_product<BFloat16, kernels::TransposedA>(e);
+    expect_product<Half, kernels::TransposedB>(e);
+    expect_product<BFloat16, Changed<float>>(e);
+  }
+}
+
+// Factors are rounded to their bits, to nearest, and nothing else is.
+TEST(TensorGemm, RoundsFactors) {
+  Host const exec;
+  auto const product_of = [&]<class Factor>(Factor, float x) {
+    float b[1] = {1};
+    float c[1] = {-77};
+    kernels::TensorGemm<Host, Factor> const multiply(exec, 1, 1, 1);
+    multiply(exec, by_rows(&x, 1, 1), by_rows(b, 1, 1), by_rows(c, 1, 1));
+    exec.fence();
+    return c[0];
+  };
+  EXPECT_EQ(product_of(Half{}, 1 + 0x1p-10F), 1 + 0x1p-10F);
+  EXPECT_EQ(product_of(Half{}, 1 + 0x1.8p-10F), 1 + 0x1p-9F);  // a tie, to even
+  EXPECT_EQ(product_of(Half{}, 0x1p-24F), 0x1p-24F);
+  EXPECT_EQ(product_of(BFloat16{}, 1 + 0x1p-7F), 1 + 0x1p-7F);
+  EXPECT_EQ(product_of(BFloat16{}, 1 + 0x1p-8F), 1.0F);
+  EXPECT_EQ(product_of(BFloat16{}, 0x1p100F), 0x1p100F);
+}
+
+TEST(TensorGemm, RefusesWhatItCannotRead) {
+  Host const exec;
+  std::vector<float> data(100);
+  kernels::TensorGemm<Host, Half> const multiply(exec, 4, 4, 4);
+  auto const matrix = by_rows(data.data(), 4, 4);
+  auto const wide = by_rows(data.data(), 4, 6);
+  EXPECT_THROW(multiply(exec, wide, matrix, matrix), std::invalid_argument);
+  EXPECT_THROW(multiply(exec, matrix, wide, matrix), std::invalid_argument);
+  EXPECT_THROW(multiply(exec, matrix, matrix, wide), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tessera::test
