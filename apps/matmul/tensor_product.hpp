@@ -30,6 +30,7 @@
 #include <string>
 #include <utility>
 
+#include "factor_facts.hpp"
 #include "problem.hpp"
 
 #include <tessera/collective/async_copy.hpp>
@@ -321,16 +322,12 @@ struct TensorProduct {
   }
 };
 
-/// Counts the elements that the unit's numbers do not represent as exactly as the kernel assumes: NaN and infinities, too.
-template <class Matrix>
-struct OutsideOfUnit {
-  Matrix matrix;
-
-  KOKKOS_FUNCTION void operator()(std::size_t i, std::size_t& count) const {
-    float const value = matrix.data()[i];
-    float const size = value < 0 ? -value : value;
+/// What tf32 represents. Two terms represent twice as many bits, but of two such factors the product of both low terms is missing.
+struct Tf32Rule {
+  [[nodiscard]] KOKKOS_FUNCTION static Fit fit(float value, float magnitude) {
     using Unit = collective::MatrixUnit<collective::Tf32>;
-    count += size == 0 || (size >= Unit::smallest && size <= Unit::largest) ? 0 : 1;
+    if (!(magnitude == 0 || (magnitude >= Unit::smallest && magnitude <= Unit::largest))) return Fit::outside;
+    return collective::to_tf32(value) == value ? Fit::exactly : Fit::rounded;
   }
 };
 
@@ -350,7 +347,10 @@ class TensorPlan {
       throw Skip("a team of " + std::to_string(input.parameters.team) + " threads (a tile is cut for " +
                  std::to_string(lanes) + ")");
     }
-    if (outside(exec, input.a) + outside(exec, input.b) > 0) {
+    FactorFacts const a = facts_of<Tf32Rule>(exec, input.a);
+    FactorFacts const b = facts_of<Tf32Rule>(exec, input.b);
+    rounds_data_ = a.rounded + b.rounded > 0;
+    if (a.outside + b.outside > 0) {
       throw Skip(
           "elements of 2^-50 to 2^126, or 0 (the unit's products may underflow below, and tf32 may round to infinity above)");
     }
@@ -380,9 +380,11 @@ class TensorPlan {
   /// Two terms: high is off by at most 2^-11 of a factor, low cut off by 2 u of it: 4 u for both factors, and low low, 2^-22, is
   /// 4 u. Of a slice's sum the two products of high parts lose 20 u each, and the four of a high and a low part as much of
   /// numbers that are 2^-10 of them, 0.1 u; that these are in the sum makes the former 0.1 u larger. 49 u are more than all that.
-  [[nodiscard]] double systematic_error() const {
+  [[nodiscard]] ReducedPrecision reduced_precision() const {
     double const u = unit_roundoff(DType::float32);
-    return Terms == 1 ? 0x1p-10 + 0x1p-22 + 20 * u * 2 * slices() : 49 * u;
+    return {.relative = Terms == 1 ? 0x1p-10 + 0x1p-22 + 20 * u * 2 * slices() : 49 * u,
+            .absolute = 0,
+            .rounds_data = rounds_data_};
   }
 
   /// The roof of multiply-adds in registers is not the matrix units', which is higher.
@@ -406,19 +408,11 @@ class TensorPlan {
 
   [[nodiscard]] double slices() const { return static_cast<double>((inner_ + Shape::depth - 1) / Shape::depth); }
 
-  template <class Matrix>
-  [[nodiscard]] static std::size_t outside(Exec const& exec, Matrix const& matrix) {
-    std::size_t count = 0;
-    Kokkos::parallel_reduce("tessera::matmul::tensor::outside",
-                            Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, matrix.size()),
-                            OutsideOfUnit<Matrix>{matrix}, count);
-    return count;
-  }
-
   std::string label_;
   std::size_t inner_;
   collective::MatrixTiles tiles_;
   int league_ = 0;
+  bool rounds_data_ = false;
 };
 
 }  // namespace tessera::matmul

@@ -1,0 +1,50 @@
+#pragma once
+/// \file
+/// What a variant with factors of fewer bits must know of a matrix: whether they represent its elements.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+
+#include <tessera/core/spaces.hpp>
+
+namespace tessera::matmul {
+
+/// What an element is to a row's factors.
+enum class Fit { exactly, rounded, small, outside };
+
+struct FactorFacts {
+  std::size_t rounded = 0;  ///< elements that are not represented exactly, with the small ones
+  std::size_t small = 0;    ///< elements that are too small for all bits, and off by an absolute error
+  std::size_t outside = 0;  ///< elements that the row cannot take: NaN and infinities, too
+  float largest = 0;        ///< magnitude of an element
+};
+
+/// Counts the elements of a matrix by `Rule::fit(value, magnitude)`.
+template <class Rule, class Matrix>
+struct CountFits {
+  Matrix matrix;
+
+  KOKKOS_FUNCTION void operator()(std::size_t i, std::size_t& rounded, std::size_t& small, std::size_t& outside,
+                                  float& largest) const {
+    float const value = matrix.data()[i];
+    float const magnitude = value < 0 ? -value : value;
+    Fit const fit = Rule::fit(value, magnitude);
+    rounded += fit == Fit::exactly ? 0 : 1;
+    small += fit == Fit::small ? 1 : 0;
+    outside += fit == Fit::outside ? 1 : 0;
+    if (magnitude > largest) largest = magnitude;
+  }
+};
+
+template <class Rule, ExecutionSpace Exec, class Matrix>
+[[nodiscard]] FactorFacts facts_of(Exec const& exec, Matrix const& matrix) {
+  FactorFacts facts;
+  Kokkos::parallel_reduce(
+      "tessera::matmul::facts_of", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, matrix.size()),
+      CountFits<Rule, Matrix>{matrix}, Kokkos::Sum<std::size_t>(facts.rounded), Kokkos::Sum<std::size_t>(facts.small),
+      Kokkos::Sum<std::size_t>(facts.outside), Kokkos::Max<float>(facts.largest));
+  return facts;
+}
+
+}  // namespace tessera::matmul

@@ -1,0 +1,105 @@
+#pragma once
+/// \file
+/// The Plan of tensor_fp16 and tensor_bf16: TensorGemm (kernels/tensor_gemm.hpp), and how exact it is.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "factor_facts.hpp"
+#include "problem.hpp"
+
+#include <tessera/core/half.hpp>
+#include <tessera/core/problem.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/kernels/tensor_gemm.hpp>
+
+namespace tessera::matmul {
+
+/// What rounding to Half costs: 2^-11 of an element, or 2^-25 of one below 2^-14, where its numbers lie 2^-24 apart.
+template <class Factor>
+struct FactorRule {
+  static constexpr double of_small = 0x1p-25;
+  static constexpr char const* range = "elements up to 65504";
+
+  [[nodiscard]] KOKKOS_FUNCTION static Fit fit(float value, float magnitude) {
+    if (!(magnitude <= 65504.0F)) return Fit::outside;
+    if (static_cast<float>(Factor(value)) == value) return Fit::exactly;
+    return magnitude < 0x1p-14F ? Fit::small : Fit::rounded;
+  }
+};
+
+/// To BFloat16: 2^-8 of an element. Products of the smallest ones do not underflow, nor does the largest one round to infinity.
+template <>
+struct FactorRule<BFloat16> {
+  static constexpr double of_small = 0;
+  static constexpr char const* range = "elements of 2^-60 to 2^126, or 0";
+
+  [[nodiscard]] KOKKOS_FUNCTION static Fit fit(float value, float magnitude) {
+    if (!(magnitude <= 0x1p126F) || (magnitude != 0 && magnitude < 0x1p-60F)) return Fit::outside;
+    return static_cast<float>(BFloat16(value)) == value ? Fit::exactly : Fit::rounded;
+  }
+};
+
+/// Throws Skip where there are no matrix units, and for matrices with elements that the factors do not represent.
+template <ExecutionSpace Exec, class Factor>
+class HalfPlan {
+ public:
+  HalfPlan(Exec const& exec, InputOn<Matmul, Exec, float> const& input, std::string label)
+      : gemm_(checked(exec, input), input.a.extent(0), input.b.extent(1), input.a.extent(1), std::move(label)) {
+    FactorFacts const a = facts_of<Rule>(exec, input.a);
+    FactorFacts const b = facts_of<Rule>(exec, input.b);
+    if (a.outside + b.outside > 0) {
+      throw Skip(std::string(Rule::range) + " (beyond, the factors or their products leave the range of their type)");
+    }
+    double const large_a = static_cast<double>(a.largest);
+    double const large_b = static_cast<double>(b.largest);
+    // |a b - a' b'| where a is off by d_a, b by d_b: |b| d_a + |a| d_b + d_a d_b. Here of what is off by 2^-25, and k times.
+    double const d_a = a.small > 0 ? Rule::of_small : 0;
+    double const d_b = b.small > 0 ? Rule::of_small : 0;
+    double const small = static_cast<double>(input.a.extent(1)) *
+                         ((large_b * d_a + large_a * d_b) * (1 + kernels::factor_roundoff<Factor>)+d_a * d_b);
+    bool const rounds = a.rounded + b.rounded > 0;
+    double const of_factors = rounds ? kernels::error_of_factors<Factor> : 0;
+    double const of_sums = kernels::error_of_unit_sums(input.a.extent(1));
+    precision_ = {
+        .relative = of_factors + of_sums * (1 + of_factors), .absolute = small * (1 + of_sums), .rounds_data = rounds};
+  }
+
+  void operator()(Exec const& exec, InputOn<Matmul, Exec, float> const& input,
+                  OutputOn<Matmul, Exec, float> const& output) const {
+    gemm_(exec, input.a, input.b, output.c);
+  }
+
+  /// A matrix unit makes all sums: these are no independent roundings.
+  [[nodiscard]] static double rounding_steps() { return 1; }
+  /// What rounding the factors costs, those that are rounded, and what the units lose of the sums (tensor_gemm.hpp).
+  [[nodiscard]] ReducedPrecision reduced_precision() const { return precision_; }
+
+  /// The roof of multiply-adds in registers is not the matrix units', which is higher.
+  [[nodiscard]] static std::string note() { return "roof: not of matrix units"; }
+
+ private:
+  using Rule = FactorRule<Factor>;
+
+  // The space, if the variant can run there.
+  [[nodiscard]] static Exec const& checked(Exec const& exec, InputOn<Matmul, Exec, float> const& input) {
+    if (!is_gpu<Exec>) {
+      throw Skip("matrix units (CUDA has them, from compute capability 8.0 on; a host's are emulated, for tests)");
+    }
+    if (input.parameters.team != 0) {
+      throw Skip("a team of " + std::to_string(input.parameters.team) + " threads (a tile is cut for " +
+                 std::to_string(kernels::TensorGemmTuning<Exec>::Large::lanes) + ")");
+    }
+    return exec;
+  }
+
+  kernels::TensorGemm<Exec, Factor> gemm_;
+  ReducedPrecision precision_;
+};
+
+}  // namespace tessera::matmul

@@ -1,0 +1,31 @@
+/// \file
+/// On matrix units (tensor cores), factors rounded to BFloat16: 8 significant bits, float's range. Sums are float's. The kernel
+/// is kernels/tensor_gemm.hpp, how exact it is says half_product.hpp.
+
+#include "../half_product.hpp"
+#include "../problem.hpp"
+
+#include <concepts>
+
+#include <tessera/core/half.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::matmul {
+
+struct TensorBf16 {
+  static constexpr VariantInfo info{.name = "tensor_bf16",
+                                    .level = Level::lane,
+                                    .summary = "matrix units, factors rounded to bfloat16 (8 bits), sums in float"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  class Plan : public HalfPlan<Exec, BFloat16> {
+   public:
+    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
+        : HalfPlan<Exec, BFloat16>(exec, input, "tessera::matmul::tensor_bf16") {}
+  };
+};
+
+VariantRows tensor_bf16() { return rows<Matmul, TensorBf16>(); }
+
+}  // namespace tessera::matmul

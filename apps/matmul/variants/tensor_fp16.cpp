@@ -1,0 +1,31 @@
+/// \file
+/// On matrix units (tensor cores), factors rounded to Half: 11 significant bits, up to 65504. Sums are float's. The kernel
+/// is kernels/tensor_gemm.hpp, how exact it is says half_product.hpp.
+
+#include "../half_product.hpp"
+#include "../problem.hpp"
+
+#include <concepts>
+
+#include <tessera/core/half.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::matmul {
+
+struct TensorFp16 {
+  static constexpr VariantInfo info{.name = "tensor_fp16",
+                                    .level = Level::lane,
+                                    .summary = "matrix units, factors rounded to half (11 bits), sums in float"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  class Plan : public HalfPlan<Exec, Half> {
+   public:
+    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
+        : HalfPlan<Exec, Half>(exec, input, "tessera::matmul::tensor_fp16") {}
+  };
+};
+
+VariantRows tensor_fp16() { return rows<Matmul, TensorFp16>(); }
+
+}  // namespace tessera::matmul
