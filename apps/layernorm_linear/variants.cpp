@@ -12,12 +12,13 @@ VariantRows unfused();
 VariantRows stored_rows();
 VariantRows two_launch();
 VariantRows fused();
+VariantRows fused_tensor();
 VariantRows kernels();
 VariantRows distributed();
 
 App app() {
   return make_app<LayernormLinear>(
-      {direct(), unfused(), stored_rows(), two_launch(), fused(), kernels(), distributed()});
+      {direct(), unfused(), stored_rows(), two_launch(), fused(), fused_tensor(), kernels(), distributed()});
 }
 
 }  // namespace tessera::layernorm_linear

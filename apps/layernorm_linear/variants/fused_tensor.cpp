@@ -1,0 +1,106 @@
+/// \file
+/// On matrix units (tensor cores), factors rounded to bfloat16: the rows' statistics, then a product (kernels/tensor_gemm.hpp) that
+/// normalises x as it rounds it, and adds the bias as it stores. ln is never stored in float.
+///
+/// An element of ln and one of w are off by 2^-8 of them, their product by 2^-7 + 2^-16, and the sums as matmul/tensor_bf16 says: all
+/// relative to the sum of |w| |ln|, which is in the scale of y.
+
+#include <Kokkos_Core.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <string>
+
+#include "../problem.hpp"
+
+#include <tessera/core/half.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/kernels/layer_norm.hpp>
+#include <tessera/kernels/tensor_gemm.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::layernorm_linear {
+
+/// Counts finite elements above 2^100. Infinities and NaN stay what they are when they are rounded.
+template <class Field>
+struct CountLarge {
+  Field field;
+
+  KOKKOS_FUNCTION void operator()(std::size_t i, std::size_t& count) const {
+    float const value = field.data()[i];
+    float const magnitude = value < 0 ? -value : value;
+    count += magnitude > 0x1p100F && magnitude < Kokkos::Experimental::infinity_v<float> ? 1 : 0;
+  }
+};
+template <ExecutionSpace Exec, class Field>
+[[nodiscard]] std::size_t count_large(Exec const& exec, Field const& field) {
+  std::size_t count = 0;
+  Kokkos::parallel_reduce("tessera::layernorm_linear::fused_tensor::count_large",
+                          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, field.size()),
+                          CountLarge<Field>{field}, count);
+  return count;
+}
+
+struct FusedTensor {
+  static constexpr VariantInfo info{
+      .name = "fused_tensor",
+      .level = Level::lane,
+      .summary = "statistics of rows, then a product on matrix units, factors rounded to bfloat16 (8 bits)"};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  class Plan {
+   public:
+    Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
+        : layer_norm_(checked(exec, input), input.rows(), input.hidden(), input.parameters.eps, input.parameters.team,
+                      "tessera::layernorm_linear::fused_tensor::statistics"),
+          product_(exec, input.rows(), input.outputs(), input.hidden(),
+                   "tessera::layernorm_linear::fused_tensor::product"),
+          mean_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::fused_tensor::mean"),
+                input.rows()),
+          inv_std_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::fused_tensor::inv_std"),
+                   input.rows()),
+          hidden_(input.hidden()) {}
+
+    void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
+                    OutputOn<LayernormLinear, Exec, T> const& output) const {
+      auto const& [x, gamma, beta, w, bias, parameters] = input;
+      layer_norm_.statistics(exec, x, mean_, inv_std_);
+      product_(exec, x, w, output.y,
+               {.load = layer_norm_.on_load(x, gamma, beta, mean_, inv_std_), .store = {bias.data()}});
+    }
+
+    /// A row's sum to ln with its 2, the bias.
+    [[nodiscard]] double rounding_steps() const { return layer_norm_.rounding_steps() + 2 + 1; }
+    [[nodiscard]] ReducedPrecision reduced_precision() const {
+      double const of_factors = kernels::error_of_factors<BFloat16>;
+      return {.relative = of_factors + kernels::error_of_unit_sums(hidden_) * (1 + of_factors),
+              .absolute = 0,
+              .rounds_data = true};
+    }
+
+   private:
+    using Form = kernels::ProductForm<false, true, kernels::NormaliseOnLoad<T>, kernels::SumAndBias<T>>;
+
+    // The space, if the variant can run there with this input.
+    [[nodiscard]] static Exec const& checked(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input) {
+      if (!is_gpu<Exec>) {
+        throw Skip("matrix units (CUDA has them, from compute capability 8.0 on; a host's are emulated, for tests)");
+      }
+      if (count_large(exec, input.w) + count_large(exec, input.gamma) + count_large(exec, input.beta) > 0) {
+        throw Skip("elements of w, gamma and beta up to 2^100 (larger ones may round to infinity)");
+      }
+      return exec;
+    }
+
+    kernels::LayerNorm<Exec, T> layer_norm_;
+    kernels::TensorGemm<Exec, BFloat16, Form> product_;
+    Kokkos::View<T*, typename Exec::memory_space> mean_;
+    Kokkos::View<T*, typename Exec::memory_space> inv_std_;
+    std::size_t hidden_;
+  };
+};
+
+VariantRows fused_tensor() { return rows<LayernormLinear, FusedTensor>(); }
+
+}  // namespace tessera::layernorm_linear
