@@ -111,7 +111,8 @@ std::string run_row(Row const& row, Case& problem_case, std::vector<ExpectedFiel
       for (std::size_t f = 0; f < fields.size(); ++f) {
         std::optional<std::size_t> const count = elements_written(written, fields[f].name, expected);
         if (!count) continue;
-        Chain const chain(run->rounding_steps(), false, run->flushes_denormals(), run->systematic_error());
+        Chain const chain(run->rounding_steps(), false, run->flushes_denormals(), run->systematic_error(),
+                          run->bfloat16_factors());
         Verdict const verdict = verify(expected[f], fields[f], chain, *count);
         if (!verdict.passed) return "run " + std::to_string(i) + ": " + verdict.message;
         if (i > 0 && row.info.deterministic && !same_bits(first[f], fields[f])) {

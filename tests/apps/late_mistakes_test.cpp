@@ -128,6 +128,7 @@ class DamagedRun final : public RowRun {
   [[nodiscard]] double rounding_steps() const override { return run_->rounding_steps(); }
   [[nodiscard]] bool flushes_denormals() const override { return run_->flushes_denormals(); }
   [[nodiscard]] double systematic_error() const override { return run_->systematic_error(); }
+  [[nodiscard]] bool bfloat16_factors() const override { return run_->bfloat16_factors(); }
   [[nodiscard]] std::vector<WrittenField> outputs() const override { return run_->outputs(); }
   [[nodiscard]] std::string note() const override { return run_->note(); }
 

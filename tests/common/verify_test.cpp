@@ -214,12 +214,14 @@ TEST(Sample, GathersValuesWithTheirBounds) {
   Sequence const sequence(200);
   std::vector<tessera::Stretch> const stretches{{0, 2}, {7, 8}, {198, 200}};
   ExpectedField expected = sequence.expected();
-  expected.offset = sequence.values;
+  expected.offset = expected.bfloat16_scale = expected.bfloat16_offset = sequence.values;
   ExpectedField const part = gather(expected, stretches);
   std::vector<double> const values{1, 2, 8, 199, 200};
   EXPECT_EQ(part.value, values);
   EXPECT_EQ(part.scale, values);
   EXPECT_EQ(part.offset, values);
+  EXPECT_EQ(part.bfloat16_scale, values);
+  EXPECT_EQ(part.bfloat16_offset, values);
   EXPECT_EQ(part.shape, Shape{5});
   auto result = sequence.right<float>();
   EXPECT_TRUE(verify(part, gather(field(result), stretches), exact).passed);
@@ -810,6 +812,30 @@ TEST(SystematicError, IsAddedToTheChains) {
     EXPECT_FALSE(verify(reference({1}, {1}), field<float>({1 + 0x1p-11F}), {1, random}).passed);
   }
   EXPECT_FALSE(verify(reference({1}), field<float>({1 + 0x1p-23F}), {1, false, false, 0x1p-11}).passed);
+}
+
+// Who rounds factors to bfloat16 has bounds of its own, beside those of all others.
+TEST(BFloat16Factors, HaveBoundsOfTheirOwn) {
+  Chain const ordinary(1);
+  Chain const rounded(1, false, false, 0, true);
+  ExpectedField expected = reference({1, 1}, {1, 0});
+  auto const wrong = field<float>({1 + 0x1p-9F, 1.0F});
+  Verdict const without = verify(expected, wrong, rounded);  // nothing is no bound of 0, nor another one's
+  EXPECT_FALSE(without.passed);
+  EXPECT_NE(without.message.find("bfloat16"), std::string::npos) << without.message;
+  expected.bfloat16_scale = {1, 0};
+  EXPECT_FALSE(verify(expected, wrong, rounded).passed);
+  EXPECT_TRUE(verify(expected, wrong, {1, false, false, 0x1p-9, true}).passed);  // relative to its scale
+  expected.bfloat16_offset = {0x1p-9, 0};
+  EXPECT_TRUE(verify(expected, wrong, rounded).passed);
+  EXPECT_FALSE(verify(expected, wrong, ordinary).passed);
+  EXPECT_FALSE(verify(expected, field<float>({1 + 0x1p-8F, 1.0F}), rounded).passed);
+  EXPECT_FALSE(verify(expected, field<float>({1.0F, next(1.0F)}), rounded).passed);  // exact stays exact
+  EXPECT_TRUE(verify_against_file(field<float>({1.0F, 1.0F}), expected, wrong, rounded).passed);
+  EXPECT_FALSE(verify_against_file(field<float>({1.0F, 1.0F}), expected, wrong, ordinary).passed);
+  EXPECT_NEAR(verify(expected, wrong, rounded).sensitivity, 0x1p-9, 0x1p-20);
+  expected.bfloat16_offset = {0};
+  EXPECT_FALSE(verify(expected, field<float>({1.0F, 1.0F}), rounded).passed);
 }
 
 TEST(Underflow, of_atomics_that_flush_is_a_normal_number_a_step) {

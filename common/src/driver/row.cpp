@@ -212,7 +212,8 @@ Checked check_launch(RowRun& run, Oracle const& oracle, std::vector<WrittenField
 // True if a right result can only have one value everywhere (+0 or -0 aside): its check does not depend on who computed it.
 bool one_right_result(Oracle const& oracle) {
   return oracle.from_file.empty() && std::ranges::all_of(oracle.reference, [](ExpectedField const& field) {
-           return field.scale.empty() && field.offset.empty();
+           return field.scale.empty() && field.offset.empty() && field.bfloat16_scale.empty() &&
+                  field.bfloat16_offset.empty();
          });
 }
 
@@ -225,7 +226,8 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
                   std::string& weakness, Verified& verified) {
   ranks::Ranks const& ranks = ranks::world();
   report.rounding_steps = run.rounding_steps();
-  Chain const chain(report.rounding_steps, oracle.random_data, run.flushes_denormals(), run.systematic_error());
+  Chain const chain(report.rounding_steps, oracle.random_data, run.flushes_denormals(), run.systematic_error(),
+                    run.bfloat16_factors());
   report.note = run.note();
   report.worst_error_in_bounds = 0;
   std::vector<WrittenField> const written = run.outputs();

@@ -126,12 +126,17 @@ struct HostField {
 ///   the element then: it is counted as unchecked.
 /// - `offset` is the error that every variant may make, whatever the order of its operations (an exponential of a
 ///   rounded argument): in the element's unit, not negative; empty where there is none.
+/// - `bfloat16_scale` and `bfloat16_offset` take the place of the two for a variant that rounds the factors of its products to
+///   bfloat16 (`bfloat16_factors`): 2^-8 of each, which goes through everything behind the products. Where they are empty,
+///   such a variant fails.
 struct ExpectedField {
   std::string name;
   Shape shape;
   std::vector<double> value;
   std::vector<double> scale;
   std::vector<double> offset = {};
+  std::vector<double> bfloat16_scale = {};
+  std::vector<double> bfloat16_offset = {};
   /// What make_narrow() (verify/verify.hpp) puts in the place of `value`.
   std::shared_ptr<float const[]> narrow = {};
   /// Terms in an element's longest sum; 0: as the Problem says.

@@ -77,6 +77,8 @@ class RowRun {
   [[nodiscard]] virtual bool flushes_denormals() const { return false; }
   /// The error of arithmetic that is not the dtype's, relative to the scale (see verify.hpp).
   [[nodiscard]] virtual double systematic_error() const { return 0; }
+  /// True if factors are rounded to bfloat16 before they are multiplied (see ExpectedField).
+  [[nodiscard]] virtual bool bfloat16_factors() const { return false; }
   /// The output fields that the row writes; empty: all of them, to their ends.
   [[nodiscard]] virtual std::vector<WrittenField> outputs() const { return {}; }
   /// What the variant says about this run ("vendor BLAS", "tiles of 6144"); may be empty.

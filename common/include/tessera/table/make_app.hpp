@@ -214,6 +214,13 @@ class TypedRun final : public UntypedRun {
       return 0;
     }
   }
+  [[nodiscard]] bool bfloat16_factors() const override {
+    if constexpr (requires { Plan::bfloat16_factors; }) {
+      return Plan::bfloat16_factors;
+    } else {
+      return false;
+    }
+  }
   [[nodiscard]] std::vector<WrittenField> outputs() const override {
     if constexpr (requires { plan_->outputs(); }) {
       return plan_->outputs();

@@ -24,6 +24,9 @@
 /// A row whose arithmetic is not the dtype's (factors of fewer bits, sums that are cut off) states what that costs at most,
 /// relative to s (`systematic_error`): it is added to the first term, also for random data.
 ///
+/// A row that rounds the factors of its products to bfloat16 (`bfloat16_factors`) is compared by the field's bounds for that:
+/// `bfloat16_scale` and `bfloat16_offset` in the place of s and o. A field without them fails such a row.
+///
 /// A row that adds by atomics which flush denormals loses the smallest normal number a step instead of denorm_min
 /// (`flushes_denormals`), also where it is exact but so small that its sums may be denormal; nothing else grows.
 ///
@@ -45,16 +48,19 @@ namespace tessera {
 /// What the bounds of a row depend on, besides the reference: its chain of roundings.
 struct Chain {
   // Not explicit: a number of steps is a chain.
-  Chain(double steps, bool of_random_data = false, bool by_flushing_atomics = false, double error_besides = 0)
+  Chain(double steps, bool of_random_data = false, bool by_flushing_atomics = false, double error_besides = 0,
+        bool of_bfloat16_factors = false)
       : rounding_steps(steps),
         statistical(of_random_data),
         flushes_denormals(by_flushing_atomics),
-        systematic_error(error_besides) {}
+        systematic_error(error_besides),
+        bfloat16_factors(of_bfloat16_factors) {}
 
   double rounding_steps;    ///< the longest chain of roundings that leads to an element
   bool statistical;         ///< the data are random
   bool flushes_denormals;   ///< sums by atomics that do
   double systematic_error;  ///< relative to the scale, of what is no chain of independent roundings
+  bool bfloat16_factors;    ///< products are of factors that were rounded to bfloat16
 };
 
 /// What ((1 + u)^steps - 1) is at most, see above.
