@@ -91,10 +91,29 @@ struct ScoreFactor {
   float sign;
   float factor;
 
+  /// Whether scores stay within float's range, with elements that OutsideOfUnit does not count.
+  [[nodiscard]] static bool takes(double scale) {
+    double const size = std::abs(scale);
+    return size == 0 || (size >= 0x1p-20 && size <= 0x1p20);
+  }
   [[nodiscard]] static ScoreFactor of(double scale) {
     if (scale == 0) return {0, 1};
     constexpr double per_ln2 = 1.4426950408889634;
     return {scale < 0 ? -1.0F : 1.0F, static_cast<float>(std::abs(scale) * per_ln2)};
+  }
+};
+
+/// Counts the elements whose products might leave the range of normal floats: NaN and infinities, too.
+template <class Matrix>
+struct OutsideOfUnit {
+  static constexpr float smallest = 0x1p-40F;
+  static constexpr float largest = 0x1p40F;
+  Matrix matrix;
+
+  KOKKOS_FUNCTION void operator()(std::size_t i, std::size_t& count) const {
+    float const value = matrix.data()[i];
+    float const size = value < 0 ? -value : value;
+    count += size == 0 || (size >= smallest && size <= largest) ? 0 : 1;
   }
 };
 

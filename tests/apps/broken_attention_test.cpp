@@ -338,7 +338,11 @@ struct OnEmulatedUnits {
     std::size_t keys;
 
     Plan(Exec const&, InputOn<Attention, Exec, T> const& in) : keys(in.k.extent(0)) {
-      if (!std::same_as<typename Exec::memory_space, Kokkos::HostSpace>) throw Skip("a host");
+      if constexpr (!std::same_as<typename Exec::memory_space, Kokkos::HostSpace>) {
+        throw Skip("a host");
+      } else if (!ScoreFactor::takes(in.parameters.scale) || outside(in.q) + outside(in.k) + outside(in.v) > 0) {
+        throw Skip("elements of 2^-40 to 2^40");
+      }
     }
     void operator()(Exec const&, InputOn<Attention, Exec, T> const& in, OutputOn<Attention, Exec, T> const& out) const {
       if constexpr (std::same_as<typename Exec::memory_space, Kokkos::HostSpace>) run(in, out);
@@ -347,6 +351,13 @@ struct OnEmulatedUnits {
     [[nodiscard]] double systematic_error() const { return Shape::systematic_error(); }
 
    private:
+    template <class Matrix>
+    static std::size_t outside(Matrix const& matrix) {
+      std::size_t count = 0;
+      OutsideOfUnit<Matrix> const is_outside{matrix};
+      for (std::size_t i = 0; i < matrix.size(); ++i) is_outside(i, count);
+      return count;
+    }
     static void run(InputOn<Attention, Exec, T> const& in, OutputOn<Attention, Exec, T> const& out) {
       using Kernel = TensorAttention<test::AdversarialSpace, L, Shape, Copies>;
       using Matrix = Array<float const**, Kokkos::HostSpace>;
@@ -448,6 +459,27 @@ TEST(TensorAttention, ColumnsThatAreNoBlocks) {
   expect_right_on_units<TwoByTwo<16>>(5);
   expect_right_on_units<FourByOne<32>>(20);
 }
+TEST(TensorAttention, Patterns) {
+  App const app = make_app<Attention>({rows<Attention, OnEmulatedUnits<TwoByTwo<32>>>()});
+  for (Row const& row : app.rows) {
+    if (row.space != "serial" && row.space != "openmp") continue;
+    for (testing::Pattern const pattern :
+         {testing::Pattern::zeros, testing::Pattern::ones, testing::Pattern::alternating, testing::Pattern::huge_range,
+          testing::Pattern::denormals, testing::Pattern::negative_zero, testing::Pattern::random,
+          testing::Pattern::nan_inside, testing::Pattern::infinities}) {
+      bool const is_taken = pattern != testing::Pattern::huge_range && pattern != testing::Pattern::denormals &&
+                            pattern != testing::Pattern::nan_inside && pattern != testing::Pattern::infinities;
+      for (double const scale : {0.0, 0.01, 1.0, -1.0}) {
+        testing::PatternSource const source(app, pattern, {{20, 20}, {77, 20}, {77, 20}});
+        auto const problem_case = app.read(row.dtype, source, testing::with_defaults(app, {{"scale", scale}}));
+        std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 1);
+        EXPECT_EQ(outcome, is_taken ? "" : "skipped: elements of 2^-40 to 2^40")
+            << testing::name_of(pattern) << ", scale " << scale;
+      }
+    }
+    break;
+  }
+}
 // As GPUs run it.
 TEST(TensorAttention, ShapesOfGpus) {
   for (std::size_t const keys : {64, 130}) {
@@ -468,6 +500,29 @@ TEST(TensorAttention, LargeScores) {
       EXPECT_EQ((outcome_of<OnEmulatedUnits<TwoByTwo<16>>>(65, 300, 16, scale, data)), "") << scale;
     }
   }
+}
+
+// As many keys as users have, by default data: every other query is random, and its weights are brought to a larger score far
+// behind the first tiles. Its bound is close enough to see that.
+TEST(TensorAttention, ManyKeys) {
+  EXPECT_EQ(
+      (outcome_of<OnEmulatedUnits<TensorAttentionShape<64, 2, 2, 2, 2, 2>>>(64, 1 << 14, 64, 1, DataKind::exact, 1)),
+      "");
+}
+TEST(TensorAttention, BoundsAreClose) {
+  App const app = make_app<Attention>({rows<Attention, OnEmulatedUnits<TwoByTwo<16>>>()});
+  ParameterMap const map{{"dim", std::int64_t{64}}, {"queries", std::int64_t{64}}};
+  auto const problem_case =
+      app.generate_data(DType::float32, 64 << 14, 42, DataKind::exact, testing::with_defaults(app, map));
+  ExpectedField const out = problem_case->reference().at(0);
+  double worst = 0;
+  for (std::size_t i = 0; i < out.value.size(); ++i) {
+    bool const is_exact = i / 64 % 2 == 0;
+    EXPECT_EQ(out.bfloat16_scale[i] == 0, is_exact) << i;
+    if (!is_exact) worst = std::max(worst, out.bfloat16_offset[i] / out.value[i]);
+  }
+  EXPECT_LT(worst, 0.05);
+  EXPECT_GT(worst, 0x1p-9);  // a weight's rounding alone may be as much
 }
 
 // Waits for one group too few.

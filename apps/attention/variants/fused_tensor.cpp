@@ -5,34 +5,14 @@
 #include "../problem.hpp"
 #include "../tensor_attention.hpp"
 
-#include <cmath>
 #include <concepts>
 #include <cstddef>
-#include <limits>
 #include <string>
 
 #include <tessera/core/types.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::attention {
-
-namespace {
-
-/// Counts the elements whose products might leave the range of normal floats: NaN and infinities, too.
-template <class Matrix>
-struct OutsideOfRange {
-  static constexpr float smallest = 0x1p-40F;
-  static constexpr float largest = 0x1p40F;
-  Matrix matrix;
-
-  KOKKOS_FUNCTION void operator()(std::size_t i, std::size_t& count) const {
-    float const value = matrix.data()[i];
-    float const size = value < 0 ? -value : value;
-    count += size == 0 || (size >= smallest && size <= largest) ? 0 : 1;
-  }
-};
-
-}  // namespace
 
 struct FusedTensor {
   static constexpr VariantInfo info{
@@ -56,8 +36,7 @@ struct FusedTensor {
         throw Skip("d = " + std::to_string(dim_) + " (registers hold at most " + std::to_string(most_columns) +
                    " columns)");
       }
-      double const size = std::abs(input.parameters.scale);
-      if (size != 0 && (size < 0x1p-20 || size > 0x1p20)) {
+      if (!ScoreFactor::takes(input.parameters.scale)) {
         throw Skip("a scale of 2^-20 to 2^20, or 0 (scores might leave float's range)");
       }
       if (outside(exec, input.q) + outside(exec, input.k) + outside(exec, input.v) > 0) {
@@ -138,7 +117,7 @@ struct FusedTensor {
       std::size_t count = 0;
       Kokkos::parallel_reduce("tessera::attention::fused_tensor::outside",
                               Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, matrix.size()),
-                              OutsideOfRange<Matrix>{matrix}, count);
+                              OutsideOfUnit<Matrix>{matrix}, count);
       return count;
     }
 
