@@ -59,7 +59,7 @@ struct Attention {
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&);
 
   static constexpr std::array data = data_kinds;
-  static constexpr int reference_doubles = 3;
+  static constexpr int reference_doubles = 5;  ///< those for factors of bfloat16 included, which float alone has
 
   /// Random: queries and values in [-1, 1); keys in [-1/2, 1/2): scores of the size of a few units, as after a layer that
   /// normalises. Exact: every other query looks at some of the keys with a score of 0 and at the others with one that is

@@ -21,10 +21,25 @@
 /// their own), absorbs them and their errors, then both sums are exact in any order, with or without the division by m
 /// first: the scale is 0, and the offset 2 u |out_c|.
 ///
+/// Factors of bfloat16 (float only). A variant that rounds q, k, v and its weights to bfloat16 has b = 2^-8 of each (to nearest,
+/// 8 significant bits), where they have more bits than 8: b_q, b_k, b_v, else 0. Then
+///   - s_j is off by a_j = ((1 + b_q) (1 + b_k) (1 + 40 u ceil(d / 16)) - 1) |scale| sum_c |q_c k_jc|, with what a matrix unit
+///     cuts off of sums; and by 4 u (|s_j - M| + max_i |scale| sum_c |q_c k_ic| + 3), if the exponent is one multiply-add of the
+///     score, weights are relative to a score that may be up to ln 2 below M, and the exponential is off by 4 u;
+///   - the weight is rounded: e'_j = (1 + b) e^(a_j) - 1, and the same weights are summed and multiplied by the values. The mean
+///     then moves by sum_j p_j e_j (v_j - out) / (1 + sum_j p_j e_j), at most sqrt(sum_j p_j e'_j^2) sqrt(sum_j p_j v_j^2 -
+///     out^2) / (1 - E) by Cauchy and Schwarz: that values with a mean of their own do not cost more than others is worth it
+///     here. Never out of the values' range;
+///   - the values are rounded: b_v times the mean of |v|, with the weights as they are.
+/// Weights below the normal range may become 0. For large scores the bound is the range of the values, and sees little: such rows
+/// are weak. Queries whose sums are exact stay so if q, k and v have 8 bits at most: a weight of 1 is 1, also where the exponent is
+/// off by the rounding of a largest score of up to 2^12.
+///
 /// What nobody can know is not asked: where a product may overflow; where a value that is no number meets a weight so
 /// small that it is 0 in one order and not in another.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -56,12 +71,30 @@ struct Weights {
   bool exact = false;  // scores and their differences
   double ones = 0;     // keys with the largest score
   double rest = 0;     // sum of the others' exponentials
+  // With factors of bfloat16:
+  bool bfloat16_exact = false;  // q and the largest score allow exact sums
+  double bfloat16_error = 0;    // mean of e'
+  double bfloat16_square = 0;   // mean of e'^2
+};
+
+constexpr double bfloat16_unit = 0x1p-8;
+
+// True if bfloat16 holds every element.
+bool have_bfloat16s(float const* values, std::size_t n) {
+  return std::all_of(values, values + n, [](float x) { return (std::bit_cast<std::uint32_t>(x) & 0xffffU) == 0; });
+}
+
+// Where an element's bounds go.
+struct Bounds {
+  double* scale;
+  double* offset;
 };
 
 template <class T>
 class Oracle {
  public:
   using W = Wide<T>;
+  static constexpr bool has_bfloat16 = std::is_same_v<T, float>;
 
   Oracle(T const* k, T const* v, std::size_t n, std::size_t d, double scale)
       : v_(v),
@@ -88,6 +121,10 @@ class Oracle {
         highest_[c] = std::max(highest_[c], static_cast<double>(v[j * d + c]));
       }
     }
+    if constexpr (has_bfloat16) {
+      k_has_bfloat16s_ = have_bfloat16s(k, n * d);
+      v_has_bfloat16s_ = have_bfloat16s(v, n * d);
+    }
     if (n * d > 0) {
       lowest_value_ = *std::min_element(lowest_.begin(), lowest_.end());
       highest_value_ = *std::max_element(highest_.begin(), highest_.end());
@@ -97,18 +134,22 @@ class Oracle {
   // Queries have nothing to do with each other: each is a serial loop, several run side by side.
   void answer(T const* q, std::size_t queries, ExpectedField& out) const {
     for_blocks(queries, 1, [&](std::size_t b, std::size_t, std::size_t) {
-      answer(q + b * d_, &out.value[b * d_], &out.scale[b * d_], &out.offset[b * d_]);
+      Bounds bfloat16{};
+      if constexpr (has_bfloat16) bfloat16 = {&out.bfloat16_scale[b * d_], &out.bfloat16_offset[b * d_]};
+      answer(q + b * d_, &out.value[b * d_], {&out.scale[b * d_], &out.offset[b * d_]}, bfloat16);
     });
   }
 
  private:
   // One query: its row of the result, with bounds.
-  void answer(T const* q, double* value, double* bound_scale, double* offset) const {
+  void answer(T const* q, double* value, Bounds const& bounds, [[maybe_unused]] Bounds const& bfloat16) const {
+    auto const [bound_scale, offset] = bounds;
     Weights<T> weights;
     weigh(q, weights);
     std::vector<W> sum(d_);
     std::vector<W> magnitude(d_);
     std::vector<W> uncertain(d_);
+    std::vector<W> square(has_bfloat16 ? d_ : 0);
     std::vector<bool> unknown(d_, weights.may_overflow);
     W error = 0;  // E
     for (std::size_t j = 0; j < n_; ++j) {
@@ -122,6 +163,7 @@ class Oracle {
         sum[c] += p * x;
         magnitude[c] += p * size;
         uncertain[c] += pe * size;
+        if constexpr (has_bfloat16) square[c] += p * (x * x);
       }
       if (p > 0 && p < W(1e-30)) {
         for (std::size_t c = 0; c < d_; ++c) {
@@ -143,7 +185,33 @@ class Oracle {
       }
       if (!std::isfinite(value[c])) bound_scale[c] = offset[c] = 0;  // NaN or infinity, exactly
       if (unknown[c]) bound_scale[c] = infinity;
+      if constexpr (has_bfloat16) {
+        bfloat16.scale[c] = bound_scale[c];
+        bfloat16.offset[c] = offset[c];
+        bool const exact = v_has_bfloat16s_ && weights.bfloat16_exact && sums_are_exact(weights);
+        if (!exact && std::isfinite(value[c]) && !unknown[c]) {
+          bound_bfloat16(weights, c, value[c], static_cast<double>(magnitude[c]), static_cast<double>(square[c]),
+                         bfloat16);
+        }
+      }
     }
+  }
+
+  // The bounds of an element where factors are rounded to bfloat16; its sums of p |v| and of p v^2 are `magnitude`, `square`.
+  void bound_bfloat16(Weights<T> const& weights, std::size_t c, double value, double magnitude, double square,
+                      Bounds const& bounds) const {
+    double const range = highest_[c] - lowest_[c];
+    double const largest = std::max(std::abs(highest_[c]), std::abs(lowest_[c]));
+    double const error = weights.bfloat16_error;
+    bool const is_small = error < 0.5;
+    double const moving = is_small ? std::sqrt(weights.bfloat16_square) / (1 - error) : 0;
+    // The difference is off by the roundings of both.
+    double const spread = std::max(0.0, square - value * value) + 2 * static_cast<double>(n_ + 8) * 0x1p-53 * square;
+    double const moved = is_small ? std::min(moving * std::sqrt(spread), range) : range;
+    double const mean = is_small ? std::min(magnitude + moving * std::sqrt(square), largest) : largest;
+    double const unit = v_has_bfloat16s_ ? 0 : bfloat16_unit;
+    bounds.offset[c] = moved + unit * mean + static_cast<double>(n_) * 0x1p-125 * largest;
+    bounds.scale[c] = (1 + unit) * mean + std::abs(value) + bounds.offset[c];
   }
 
   [[nodiscard]] bool sums_are_exact(Weights<T> const& weights) const {
@@ -189,6 +257,14 @@ class Oracle {
         std::abs(std::frexp(scale_, &exponent)) == 0.5 &&
         verify::grid_of(q, d_).times(k_grid_).times(factor).template holds<T>(static_cast<double>(2 * widest * size));
     weights.ones = weights.rest = 0;
+    weights.bfloat16_error = weights.bfloat16_square = 0;
+    bool q_has_bfloat16s = false;
+    if constexpr (has_bfloat16) q_has_bfloat16s = have_bfloat16s(q, d_);
+    weights.bfloat16_exact = q_has_bfloat16s && k_has_bfloat16s_ && std::abs(largest) <= W(4096);
+    W const of_q = q_has_bfloat16s ? 1 : 1 + bfloat16_unit;
+    W const of_k = k_has_bfloat16s_ ? 1 : 1 + bfloat16_unit;
+    [[maybe_unused]] W const of_unit = of_q * of_k * (1 + 40 * u * static_cast<W>((d_ + 15) / 16)) - 1;
+    [[maybe_unused]] auto const of_exponent = [&](W below) { return 4 * u * (std::abs(below) + size * widest + 3); };
     W total = 0;
     for (std::size_t j = 0; j < n_; ++j) {
       W const below = score[j] - largest;  // NaN where all are -infinity, or one is +infinity
@@ -201,10 +277,27 @@ class Oracle {
       }
       W error = (static_cast<W>(d_ + 1) * size * magnitude[j] + std::abs(below) + 4) * u;
       if (weights.exact) error = below == 0 ? W(0) : 4 * u;
+      if constexpr (has_bfloat16)
+        add_bfloat16(of_unit * size * magnitude[j] + of_exponent(below), score[j], below, weights);
       // Of a weight that is 0 nothing can be lost but what the denormals allow.
       magnitude[j] = score[j] == 0 ? W(0) : std::expm1(std::min(error, W(700)));
     }
     for (std::size_t j = 0; j < n_; ++j) score[j] /= total;
+    weights.bfloat16_error /= static_cast<double>(total);
+    weights.bfloat16_square /= static_cast<double>(total);
+  }
+
+  // A weight, e^below, that is off by a factor of up to e^error, and rounded.
+  static void add_bfloat16(W error, W weight, W below, Weights<T>& weights) {
+    if (error < W(50)) {
+      double const relative = (1 + bfloat16_unit) * std::exp(static_cast<double>(error)) - 1;
+      double const moved = static_cast<double>(weight) * relative;
+      weights.bfloat16_error += moved;
+      weights.bfloat16_square += moved * relative;
+    } else {  // nothing that is 0 now need be
+      weights.bfloat16_error += 2 * std::exp(static_cast<double>(std::min(below + error, W(700))));
+      weights.bfloat16_square += 2 * std::exp(static_cast<double>(std::min(below + 2 * error, W(700))));
+    }
   }
 
   T const* v_;
@@ -216,6 +309,8 @@ class Oracle {
   std::vector<double> highest_;
   verify::Grid k_grid_;
   verify::Grid v_grid_;
+  bool k_has_bfloat16s_ = false;
+  bool v_has_bfloat16s_ = false;
   double lowest_value_ = 0;
   double highest_value_ = 0;
 };
@@ -227,11 +322,14 @@ std::vector<ExpectedField> Attention::reference(Input<T, Kokkos::HostSpace> cons
   std::size_t const queries = input.q.extent(0);
   std::size_t const d = input.q.extent(1);
   std::size_t const n = input.k.extent(0);
+  constexpr bool is_float = std::is_same_v<T, float>;
   ExpectedField out{.name = "out",
                     .shape = {queries, d},
                     .value = std::vector<double>(queries * d),
                     .scale = std::vector<double>(queries * d),
                     .offset = std::vector<double>(queries * d),
+                    .bfloat16_scale = std::vector<double>(is_float ? queries * d : 0),
+                    .bfloat16_offset = std::vector<double>(is_float ? queries * d : 0),
                     .each_sees_all = true};
   if (n > 0 && d > 0) {
     Oracle<T>(input.k.data(), input.v.data(), n, d, input.parameters.scale).answer(input.q.data(), queries, out);

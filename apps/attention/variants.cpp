@@ -23,13 +23,14 @@ VariantRows query_by_query();
 VariantRows any_length();
 VariantRows fixed_length();
 VariantRows fused_online();
+VariantRows fused_tensor();
 VariantRows split_sequence();
 VariantRows kernels();
 VariantRows distributed();
 
 App app() {
   return make_app<Attention>({stored_scores(), composed(), query_by_query(), any_length(), fixed_length(),
-                              fused_online(), split_sequence(), kernels(), distributed()});
+                              fused_online(), fused_tensor(), split_sequence(), kernels(), distributed()});
 }
 
 std::vector<ParameterSpec> Attention::parameters() {

@@ -1,15 +1,29 @@
 // Wrong attention; and what GPUs choose, which hosts can run too: several groups of lanes in a thread, each with keys of
-// its own, and the merge of pieces by teams of few columns.
+// its own, and the merge of pieces by teams of few columns. And the kernel that only GPUs run, on emulated matrix units, under
+// teams that run their threads in the worst order.
 
 #include "broken_rows.hpp"
 
 #include <algorithm>
+#include <array>
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "adversarial_league.hpp"
+#include "adversarial_team.hpp"
+#include "guarded_array.hpp"
 
 #include "../../apps/attention/problem.hpp"
+#include "../../apps/attention/tensor_attention.hpp"
 
+#include <tessera/collective/async_copy.hpp>
+#include <tessera/core/half.hpp>
 #include <tessera/kernels/key_stream_attention.hpp>
 
 namespace tessera::attention {
@@ -20,9 +34,14 @@ namespace {
 
 enum class Mistake { none, no_rescaling, no_scale, padded_keys, per_piece, last_key, first_scores };
 
-// One query after the other, with a running maximum.
-template <class T, Mistake mistake>
+// One query after the other, with a running maximum. Factors rounded to bfloat16, or as they are.
+template <class T, Mistake mistake, bool bfloat16 = false>
 struct OneQuery {
+  [[nodiscard]] KOKKOS_FUNCTION static T factor_of(T x) {
+    if constexpr (bfloat16) return static_cast<T>(static_cast<float>(BFloat16(static_cast<float>(x))));
+    return x;
+  }
+
   T const* q;
   T const* k;
   T const* v;
@@ -46,21 +65,21 @@ struct OneQuery {
       for (int j = begin; j < padded; ++j) {
         T score = 0;
         if (j < end) {
-          for (int c = 0; c < dim; ++c) score += q[query * dim + c] * k[j * dim + c];
+          for (int c = 0; c < dim; ++c) score += factor_of(q[query * dim + c]) * factor_of(k[j * dim + c]);
           if (mistake != Mistake::no_scale) score *= scale;
         }
         T const raised = score > largest ? score : largest;
         T const factor = largest == none || mistake == Mistake::no_rescaling ? T(1) : Kokkos::exp(largest - raised);
         largest = raised;
-        T const weight = Kokkos::exp(score - largest);
+        T const weight = factor_of(Kokkos::exp(score - largest));
         total = total * factor + weight;
         if (piece == 0) {
           for (int c = 0; c < dim; ++c) {
-            out[b * dim + c] = out[b * dim + c] * factor + (j < end ? weight * v[j * dim + c] : T(0));
+            out[b * dim + c] = out[b * dim + c] * factor + (j < end ? weight * factor_of(v[j * dim + c]) : T(0));
           }
         } else {
           // The second piece is normalised by itself, and the two are averaged.
-          for (int c = 0; c < dim; ++c) out[b * dim + c] += j < end ? weight * v[j * dim + c] / 2 : T(0);
+          for (int c = 0; c < dim; ++c) out[b * dim + c] += j < end ? weight * factor_of(v[j * dim + c]) / 2 : T(0);
         }
       }
       for (int c = 0; c < dim; ++c) out[b * dim + c] /= piece == 0 ? total * T(pieces) : T(1);
@@ -68,20 +87,22 @@ struct OneQuery {
   }
 };
 
-template <Mistake mistake>
+template <Mistake mistake, bool bfloat16 = false>
 struct Broken {
   static constexpr VariantInfo info{.name = "broken", .summary = "wrong on purpose"};
   template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+    requires std::is_floating_point_v<T> && (!bfloat16 || std::same_as<T, float>)
   struct Plan {
     Plan(Exec const&, InputOn<Attention, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& in,
                     OutputOn<Attention, Exec, T> const& out) const {
       Kokkos::parallel_for(
           "tessera::tests::broken_attention", Kokkos::RangePolicy<Exec>(exec, 0, static_cast<int>(in.q.extent(0))),
-          OneQuery<T, mistake>{in.q.data(), in.k.data(), in.v.data(), out.out.data(), static_cast<int>(in.k.extent(0)),
-                               static_cast<int>(in.q.extent(1)), static_cast<T>(in.parameters.scale)});
+          OneQuery<T, mistake, bfloat16>{in.q.data(), in.k.data(), in.v.data(), out.out.data(),
+                                         static_cast<int>(in.k.extent(0)), static_cast<int>(in.q.extent(1)),
+                                         static_cast<T>(in.parameters.scale)});
     }
+    [[nodiscard]] ReducedPrecision reduced_precision() const { return {.bfloat16_factors = bfloat16}; }
   };
 };
 
@@ -104,6 +125,37 @@ TEST(BrokenAttention, FirstScores) {
   testing::expect_caught<Attention, Broken<Mistake::first_scores>>(size, small, "out");
 }
 TEST(BrokenAttention, LastKey) { testing::expect_caught<Attention, Broken<Mistake::last_key>>(size, small, "out"); }
+
+// The bounds for factors of bfloat16 are wider, and see the same mistakes.
+template <Mistake mistake>
+void expect_caught_with_bfloat16() {
+  testing::expect_caught<Attention, Broken<mistake, true>>(size, small, "out");
+}
+TEST(BrokenAttention, IsRightWithBFloat16) {
+  for (double const scale : {0.0, 0.7, -3.0, 10.0}) {
+    ParameterMap const map{{"dim", std::int64_t{5}}, {"queries", std::int64_t{3}}, {"scale", scale}};
+    testing::expect_right<Attention, Broken<Mistake::none, true>>(size, map, 2);
+  }
+}
+TEST(BrokenAttention, NoRescalingWithBFloat16) { expect_caught_with_bfloat16<Mistake::no_rescaling>(); }
+TEST(BrokenAttention, NoScaleWithBFloat16) { expect_caught_with_bfloat16<Mistake::no_scale>(); }
+TEST(BrokenAttention, PaddedKeysWithBFloat16) { expect_caught_with_bfloat16<Mistake::padded_keys>(); }
+TEST(BrokenAttention, PerPieceWithBFloat16) { expect_caught_with_bfloat16<Mistake::per_piece>(); }
+TEST(BrokenAttention, FirstScoresWithBFloat16) { expect_caught_with_bfloat16<Mistake::first_scores>(); }
+TEST(BrokenAttention, LastKeyWithBFloat16) { expect_caught_with_bfloat16<Mistake::last_key>(); }
+// Factors of bfloat16 where float is promised.
+struct BFloat16WithoutSaying {
+  static constexpr VariantInfo info{.name = "broken", .summary = "wrong on purpose"};
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  struct Plan : Broken<Mistake::none, true>::Plan<Exec, T> {
+    using Broken<Mistake::none, true>::Plan<Exec, T>::Plan;
+    [[nodiscard]] ReducedPrecision reduced_precision() const { return {}; }
+  };
+};
+TEST(BrokenAttention, BFloat16WithoutSaying) {
+  testing::expect_caught<Attention, BFloat16WithoutSaying>(size, small, "out");
+}
 
 // Compiled extents and those of the run, around them: one key more or less, one column more or less are another kernel's.
 TEST(Attention, FixedAndAnyLength) {
@@ -265,6 +317,253 @@ TEST(AttentionScores, ThatDoNotFitAreSkippedBeforeTheyAreMade) {
     }
   }
   if (tried == 0) GTEST_SKIP() << "no such row in this build";
+}
+
+using collective::Arrival;
+using Late = collective::EmulatedCopies<Arrival::at_wait>;
+using Early = collective::EmulatedCopies<Arrival::at_once>;
+using Lanes = lane::Emulated<collective::AnyMatrixUnit::lanes>;
+
+// What the kernels of fused_tensor are given wrong.
+enum class Given { right, lost_tile, doubled_key, swapped_values, zeros_as_keys };
+
+// The kernels of fused_tensor, on emulated lanes and matrix units. Each launch runs the threads of a team in another order.
+template <class Shape, class Copies = Late, Given given = Given::right, class L = Lanes>
+struct OnEmulatedUnits {
+  static constexpr VariantInfo info{.name = "emulated", .summary = "fused_tensor on emulated matrix units"};
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  struct Plan {
+    std::size_t keys;
+
+    Plan(Exec const&, InputOn<Attention, Exec, T> const& in) : keys(in.k.extent(0)) {
+      if constexpr (!std::same_as<typename Exec::memory_space, Kokkos::HostSpace>) {
+        throw Skip("a host");
+      } else if (!ScoreFactor::takes(in.parameters.scale) || outside(in.q) + outside(in.k) + outside(in.v) > 0) {
+        throw Skip("elements of 2^-40 to 2^40");
+      }
+    }
+    void operator()(Exec const&, InputOn<Attention, Exec, T> const& in, OutputOn<Attention, Exec, T> const& out) const {
+      if constexpr (std::same_as<typename Exec::memory_space, Kokkos::HostSpace>) run(in, out);
+    }
+    [[nodiscard]] double rounding_steps() const { return Shape::rounding_steps(keys); }
+    [[nodiscard]] ReducedPrecision reduced_precision() const { return Shape::reduced_precision(); }
+
+   private:
+    template <class Matrix>
+    static std::size_t outside(Matrix const& matrix) {
+      std::size_t count = 0;
+      OutsideOfUnit<Matrix> const is_outside{matrix};
+      for (std::size_t i = 0; i < matrix.size(); ++i) is_outside(i, count);
+      return count;
+    }
+    static void run(InputOn<Attention, Exec, T> const& in, OutputOn<Attention, Exec, T> const& out) {
+      using Kernel = TensorAttention<test::AdversarialSpace, L, Shape, Copies>;
+      using Matrix = Array<float const**, Kokkos::HostSpace>;
+      static std::size_t launches = 0;
+      test::Order const order = test::all_orders[launches++ % std::size(test::all_orders)];
+      std::size_t const dim = in.q.extent(1);
+      std::size_t key_count = in.k.extent(0);
+      std::vector<float> k(in.k.data(), in.k.data() + in.k.size());
+      std::vector<float> v(in.v.data(), in.v.data() + in.v.size());
+      if (given == Given::doubled_key) {
+        k.insert(k.end(), in.k.data() + in.k.size() - dim, in.k.data() + in.k.size());
+        v.insert(v.end(), in.v.data() + in.v.size() - dim, in.v.data() + in.v.size());
+        ++key_count;
+      }
+      if (given == Given::swapped_values) std::swap_ranges(v.begin(), v.begin() + dim, v.begin() + dim);
+      std::size_t const tiles = tiles_of(key_count, Shape::keys);
+      std::size_t const teams = tiles_of(in.q.extent(0), Shape::queries);
+      std::size_t const query_pieces = teams * Shape::queries / Shape::edge * Shape::blocks * Lanes::width;
+      std::size_t const pieces = query_pieces + tiles * Shape::pieces_of_tile;
+      test::GuardedArray<BlockPiece> of_pieces(pieces);
+      BlockPiece* const packed = of_pieces.last(pieces);
+      auto const [sign, factor] = ScoreFactor::of(in.parameters.scale);
+      PackFactors<Kokkos::HostSpace, Shape> const pack{Matrix(in.q.data(), in.q.extent(0), dim),
+                                                       Matrix(k.data(), key_count, dim),
+                                                       Matrix(v.data(), key_count, dim),
+                                                       sign,
+                                                       query_pieces,
+                                                       packed,
+                                                       packed + query_pieces};
+      for (std::size_t i = 0; i < pieces; ++i) pack(i);
+      if (given == Given::lost_tile) key_count -= Shape::keys;
+      if (given == Given::zeros_as_keys) key_count = tiles * Shape::keys;
+      Kernel const kernel{packed,
+                          packed + query_pieces,
+                          out.out.data(),
+                          in.q.extent(0),
+                          key_count,
+                          static_cast<int>(dim),
+                          factor,
+                          1 / factor,
+                          dim % 4 == 0 && collective::is_aligned_for_packs<4>(out.out.data())};
+      std::vector<char> scratch(Kernel::scratch_bytes() + 64, static_cast<char>(-1));  // NaN
+      test::AdversarialTeam team(Shape::threads);
+      std::optional<std::string> const error = team.run(order, 1, [&](test::AdversarialTeam::Member const& member) {
+        for (std::size_t rank = 0; rank < teams; ++rank) {
+          kernel(test::LeagueMember(member, static_cast<int>(rank), scratch.data(), static_cast<int>(scratch.size())));
+        }
+      });
+      EXPECT_EQ(error.value_or(""), "");
+    }
+  };
+};
+
+// What the harness says of a variant on hosts: nothing if it is right.
+template <class Variant>
+std::string outcome_of(std::int64_t queries, std::size_t keys, std::int64_t dim, double scale, DataKind data,
+                       int runs = 4) {
+  App const app = make_app<Attention>({rows<Attention, Variant>()});
+  std::string outcome = "no row";
+  for (Row const& row : app.rows) {
+    if (row.space != "serial" && row.space != "openmp") continue;
+    ParameterMap const map{{"dim", dim}, {"queries", queries}, {"scale", scale}};
+    auto const problem_case =
+        app.generate_data(row.dtype, keys * static_cast<std::size_t>(dim), 1, data, testing::with_defaults(app, map));
+    outcome = testing::run_row(row, *problem_case, problem_case->reference(), runs);
+    break;  // the space is only where the data are
+  }
+  return outcome;
+}
+
+// Around the edges of tiles, of queries as of keys.
+template <class Shape, class Copies = Late>
+void expect_right_on_units(std::int64_t dim) {
+  for (std::int64_t const queries : {1, 15, 16, 17, 63, 65}) {
+    for (std::size_t const keys : {1, 31, 64, 65, 128, 130}) {
+      for (double const scale : {1.0, -0.3}) {
+        for (DataKind const data : {DataKind::exact, DataKind::random}) {
+          std::string const outcome = outcome_of<OnEmulatedUnits<Shape, Copies>>(queries, keys, dim, scale, data, 1);
+          EXPECT_EQ(outcome, "") << queries << " queries, " << keys << " keys of " << dim << ", scale " << scale;
+        }
+      }
+    }
+  }
+}
+
+// Two threads in the queries with two strips each, two in the keys of a tile of 32; or four and one.
+template <int dim>
+using TwoByTwo = TensorAttentionShape<dim, 2, 2, 2, 1, 2>;
+template <int dim>
+using FourByOne = TensorAttentionShape<dim, 4, 1, 1, 2, 3>;
+
+TEST(TensorAttention, SixteenColumns) {
+  expect_right_on_units<TwoByTwo<16>>(16);
+  expect_right_on_units<FourByOne<16>, Early>(16);
+}
+TEST(TensorAttention, ThirtyTwoColumns) { expect_right_on_units<TwoByTwo<32>, Early>(32); }
+TEST(TensorAttention, SixtyFourColumns) { expect_right_on_units<FourByOne<64>>(64); }
+TEST(TensorAttention, ColumnsThatAreNoBlocks) {
+  expect_right_on_units<TwoByTwo<16>>(5);
+  expect_right_on_units<FourByOne<32>>(20);
+}
+TEST(TensorAttention, Patterns) {
+  App const app = make_app<Attention>({rows<Attention, OnEmulatedUnits<TwoByTwo<32>>>()});
+  for (Row const& row : app.rows) {
+    if (row.space != "serial" && row.space != "openmp") continue;
+    for (testing::Pattern const pattern :
+         {testing::Pattern::zeros, testing::Pattern::ones, testing::Pattern::alternating, testing::Pattern::huge_range,
+          testing::Pattern::denormals, testing::Pattern::negative_zero, testing::Pattern::random,
+          testing::Pattern::nan_inside, testing::Pattern::infinities}) {
+      bool const is_taken = pattern != testing::Pattern::huge_range && pattern != testing::Pattern::denormals &&
+                            pattern != testing::Pattern::nan_inside && pattern != testing::Pattern::infinities;
+      for (double const scale : {0.0, 0.01, 1.0, -1.0}) {
+        testing::PatternSource const source(app, pattern, {{20, 20}, {77, 20}, {77, 20}});
+        auto const problem_case = app.read(row.dtype, source, testing::with_defaults(app, {{"scale", scale}}));
+        std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 1);
+        EXPECT_EQ(outcome, is_taken ? "" : "skipped: elements of 2^-40 to 2^40")
+            << testing::name_of(pattern) << ", scale " << scale;
+      }
+    }
+    break;
+  }
+}
+// As GPUs run it.
+TEST(TensorAttention, ShapesOfGpus) {
+  for (std::size_t const keys : {64, 130}) {
+    for (std::int64_t const queries : {17, 129}) {
+      EXPECT_EQ((outcome_of<OnEmulatedUnits<TensorAttentionShape<64, 4, 2, 2, 2, 2>>>(queries, keys, 64, 0.125,
+                                                                                      DataKind::random)),
+                "");
+      EXPECT_EQ((outcome_of<OnEmulatedUnits<TensorAttentionShape<128, 8, 1, 1, 2, 2>>>(queries, keys, 128, 0.125,
+                                                                                       DataKind::random)),
+                "");
+    }
+  }
+}
+// Scores that rise from tile to tile: weights are brought to others, in each order of the threads.
+TEST(TensorAttention, LargeScores) {
+  for (double const scale : {0.0, 3.0, 30.0, -30.0, 1000.0}) {
+    for (DataKind const data : {DataKind::exact, DataKind::random}) {
+      EXPECT_EQ((outcome_of<OnEmulatedUnits<TwoByTwo<16>>>(65, 300, 16, scale, data)), "") << scale;
+    }
+  }
+}
+
+// As many keys as users have, by default data: every other query is random, and its weights are brought to a larger score far
+// behind the first tiles. Its bound is close enough to see that.
+TEST(TensorAttention, ManyKeys) {
+  EXPECT_EQ(
+      (outcome_of<OnEmulatedUnits<TensorAttentionShape<64, 2, 2, 2, 2, 2>>>(64, 1 << 14, 64, 1, DataKind::exact, 1)),
+      "");
+}
+TEST(TensorAttention, BoundsAreClose) {
+  App const app = make_app<Attention>({rows<Attention, OnEmulatedUnits<TwoByTwo<16>>>()});
+  ParameterMap const map{{"dim", std::int64_t{64}}, {"queries", std::int64_t{64}}};
+  auto const problem_case =
+      app.generate_data(DType::float32, 64 << 14, 42, DataKind::exact, testing::with_defaults(app, map));
+  ExpectedField const out = problem_case->reference().at(0);
+  double worst = 0;
+  for (std::size_t i = 0; i < out.value.size(); ++i) {
+    bool const is_exact = i / 64 % 2 == 0;
+    EXPECT_EQ(out.bfloat16_scale[i] == 0, is_exact) << i;
+    if (!is_exact) worst = std::max(worst, out.bfloat16_offset[i] / out.value[i]);
+  }
+  EXPECT_LT(worst, 0.05);
+  EXPECT_GT(worst, 0x1p-9);  // a weight's rounding alone may be as much
+}
+
+// Waits for one group too few.
+struct WaitsTooLittle : Late {
+  template <int N>
+  KOKKOS_FUNCTION void wait() const {
+    Late::wait<N + 1>();
+  }
+};
+// The lanes of a row do not tell each other their largest score.
+struct WithoutExchange : Lanes {
+  template <class T>
+  [[nodiscard]] KOKKOS_FUNCTION Value<T> exchange(Value<T> const& value, int) const {
+    return value;
+  }
+};
+
+template <class Variant>
+void expect_caught_on_units(std::size_t keys, DataKind data, double scale = 1) {
+  std::string const outcome = outcome_of<Variant>(33, keys, 16, scale, data);
+  EXPECT_NE(outcome.find("out: "), std::string::npos) << keys << " keys: " << (outcome.empty() ? "passed" : outcome);
+}
+template <Given given>
+void expect_given_caught(std::size_t keys, DataKind data) {
+  expect_caught_on_units<OnEmulatedUnits<TwoByTwo<16>, Late, given>>(keys, data);
+}
+// Exact data see each of 2^14 keys; random ones what is more than 2^-8 of 128.
+TEST(BrokenAttention, TensorLosesATile) {
+  expect_given_caught<Given::lost_tile>(128, DataKind::random);
+  expect_given_caught<Given::lost_tile>(1 << 14, DataKind::exact);
+}
+TEST(BrokenAttention, TensorTakesAKeyTwice) { expect_given_caught<Given::doubled_key>(1 << 14, DataKind::exact); }
+TEST(BrokenAttention, TensorSwapsTwoValues) { expect_given_caught<Given::swapped_values>(1 << 14, DataKind::exact); }
+TEST(BrokenAttention, TensorTakesZerosForKeys) {
+  expect_given_caught<Given::zeros_as_keys>(130, DataKind::random);
+  expect_given_caught<Given::zeros_as_keys>(16, DataKind::exact);
+}
+TEST(BrokenAttention, TensorWaitsTooLittle) {
+  expect_caught_on_units<OnEmulatedUnits<TwoByTwo<16>, WaitsTooLittle>>(128, DataKind::random);
+}
+TEST(BrokenAttention, TensorLanesDoNotExchange) {
+  expect_caught_on_units<OnEmulatedUnits<TwoByTwo<16>, Late, Given::right, WithoutExchange>>(128, DataKind::random, 3);
 }
 
 TEST(AttentionMerge, TeamsOfSixteenColumns) { expect_merges<16>(); }

@@ -324,6 +324,15 @@ void check_exponential(double lowest, double allowed_ulps) {
   EXPECT_LE(worst, allowed_ulps);
 }
 
+TEST(Exponential, OfTwoIsWithinFourRoundoffs) {
+  for (float x = -126; x <= 2; x += 0.00137F) {
+    double const wanted = std::exp2(static_cast<double>(x));
+    EXPECT_NEAR(static_cast<double>(collective::fast_exp2(x)), wanted, 0x1p-22 * wanted) << x;
+  }
+  EXPECT_EQ(collective::fast_exp2(0.0f), 1.0f);
+  EXPECT_EQ(collective::fast_exp2(-std::numeric_limits<float>::infinity()), 0.0f);
+}
+
 TEST(Exponential, IsWithinTwoUlps) {
   check_exponential<float>(-110, 2);
   check_exponential<double>(-760, 2);

@@ -26,7 +26,10 @@ std::vector<App> const& apps() {
 // The driver believes it when it decides whether a case fits into memory.
 void expect_footprint(App const& app, std::vector<ExpectedField> const& reference, double known) {
   std::size_t doubles = 0;
-  for (ExpectedField const& field : reference) doubles += field.value.size() + field.scale.size() + field.offset.size();
+  for (ExpectedField const& field : reference) {
+    doubles += field.value.size() + field.scale.size() + field.offset.size() + field.bfloat16_scale.size() +
+               field.bfloat16_offset.size();
+  }
   EXPECT_LE(static_cast<double>(doubles * sizeof(double)), known) << app.info.name;
 }
 

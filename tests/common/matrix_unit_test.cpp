@@ -74,6 +74,19 @@ TYPED_TEST(MatrixUnits, AddsTheProduct) {
       EXPECT_EQ(c.at[lane].at[i], sum);
     }
   }
+  auto product = c;  // whatever was there
+  multiply(Unit{}, lanes, product, a, b);
+  for (int lane = 0; lane < Unit::lanes; ++lane) {
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(product.at[lane].at[i], c.at[lane].at[i] - 1000);
+  }
+}
+
+TEST(MatrixUnit, RoundsPairsOfFloats) {
+  using Unit = MatrixUnit<BFloat16>;
+  EXPECT_EQ(Unit::word(1.0F, -2.0F), 0xc000'3f80U);
+  EXPECT_EQ(Unit::word(1 + 0x1p-8F, 1 + 0x1.8p-7F), 0x3f82'3f80U);  // ties, to even
+  EXPECT_EQ(Unit::word(1 + 0x1.02p-8F, 0.0F), 0x0000'3f81U);
+  EXPECT_EQ(MatrixUnit<Half>::word(1.0F, -2.0F), 0xc000'3c00U);
 }
 
 TEST(MatrixUnit, RoundsToElevenBits) {

@@ -214,12 +214,14 @@ TEST(Sample, GathersValuesWithTheirBounds) {
   Sequence const sequence(200);
   std::vector<tessera::Stretch> const stretches{{0, 2}, {7, 8}, {198, 200}};
   ExpectedField expected = sequence.expected();
-  expected.offset = sequence.values;
+  expected.offset = expected.bfloat16_scale = expected.bfloat16_offset = sequence.values;
   ExpectedField const part = gather(expected, stretches);
   std::vector<double> const values{1, 2, 8, 199, 200};
   EXPECT_EQ(part.value, values);
   EXPECT_EQ(part.scale, values);
   EXPECT_EQ(part.offset, values);
+  EXPECT_EQ(part.bfloat16_scale, values);
+  EXPECT_EQ(part.bfloat16_offset, values);
   EXPECT_EQ(part.shape, Shape{5});
   auto result = sequence.right<float>();
   EXPECT_TRUE(verify(part, gather(field(result), stretches), exact).passed);
@@ -803,13 +805,62 @@ TEST(Growth, of_random_data_grows_with_the_root) {
 
 // Factors of fewer bits are no chain of roundings of the dtype: their error is stated, and counts as it is, for random data,
 // too. Where the reference leaves no choice it excuses nothing.
-TEST(SystematicError, IsAddedToTheChains) {
+TEST(ReducedPrecision, RelativeErrorIsAddedToTheChains) {
+  tessera::ReducedPrecision const reduced{.relative = 0x1p-11};
   for (bool const random : {false, true}) {
-    EXPECT_TRUE(verify(reference({1}, {1}), field<float>({1 + 0x1p-11F}), {1, random, false, 0x1p-11}).passed);
-    EXPECT_FALSE(verify(reference({1}, {1}), field<float>({1 + 0x1p-10F}), {1, random, false, 0x1p-11}).passed);
+    EXPECT_TRUE(verify(reference({1}, {1}), field<float>({1 + 0x1p-11F}), {1, random, false, reduced}).passed);
+    EXPECT_FALSE(verify(reference({1}, {1}), field<float>({1 + 0x1p-10F}), {1, random, false, reduced}).passed);
     EXPECT_FALSE(verify(reference({1}, {1}), field<float>({1 + 0x1p-11F}), {1, random}).passed);
   }
-  EXPECT_FALSE(verify(reference({1}), field<float>({1 + 0x1p-23F}), {1, false, false, 0x1p-11}).passed);
+  EXPECT_FALSE(verify(reference({1}), field<float>({1 + 0x1p-23F}), {1, false, false, reduced}).passed);
+}
+// Products that are too small for the numbers of the arithmetic: their scale says nothing of them.
+TEST(ReducedPrecision, AbsoluteErrorIsThatOfWhatIsLost) {
+  Chain const loses(1, false, false, {.absolute = 0x1p-40});
+  EXPECT_TRUE(verify(reference({0x1p-41}, {0x1p-41}), field<float>({0.0F}), loses).passed);
+  EXPECT_FALSE(verify(reference({0x1p-38}, {0x1p-38}), field<float>({0.0F}), loses).passed);
+  EXPECT_FALSE(verify(reference({0x1p-41}, {0x1p-41}), field<float>({0.0F}), 1).passed);
+}
+// A reference that has proved its sums exact gives their scale besides, for rows that round the data: it is for them alone.
+TEST(ReducedPrecision, ExactSumsOfRoundedData) {
+  Chain const keeps(1, false, false, {.relative = 0x1p-8});
+  Chain const rounds(1, false, false, {.relative = 0x1p-8, .rounds_data = true});
+  ExpectedField expected = reference({1}, {1});
+  expected.exact = true;
+  auto const off = field<float>({1 + 0x1p-9F});
+  EXPECT_TRUE(verify(expected, off, rounds).passed);
+  EXPECT_FALSE(verify(expected, off, keeps).passed);
+  EXPECT_FALSE(verify(expected, field<float>({1 + 0x1p-23F}), 1).passed);
+  EXPECT_FALSE(verify(expected, field<float>({1 + 0x1p-7F}), rounds).passed);
+  EXPECT_EQ(verify(expected, field<float>({1.0F}), keeps).sensitivity, 0);
+  EXPECT_GT(verify(expected, field<float>({1.0F}), rounds).sensitivity, 0);
+  EXPECT_FALSE(verify_against_file(field<float>({1.0F}), expected, off, keeps).passed);
+  EXPECT_TRUE(verify_against_file(field<float>({1.0F}), expected, off, rounds).passed);
+}
+
+// Who rounds factors to bfloat16 has bounds of its own, beside those of all others.
+TEST(BFloat16Factors, HaveBoundsOfTheirOwn) {
+  Chain const ordinary(1);
+  Chain const rounded(1, false, false, {.bfloat16_factors = true});
+  ExpectedField expected = reference({1, 1}, {1, 0});
+  auto const wrong = field<float>({1 + 0x1p-9F, 1.0F});
+  Verdict const without = verify(expected, wrong, rounded);  // nothing is no bound of 0, nor another one's
+  EXPECT_FALSE(without.passed);
+  EXPECT_NE(without.message.find("bfloat16"), std::string::npos) << without.message;
+  expected.bfloat16_scale = {1, 0};
+  EXPECT_FALSE(verify(expected, wrong, rounded).passed);
+  EXPECT_TRUE(verify(expected, wrong, {1, false, false, {.relative = 0x1p-9, .bfloat16_factors = true}})
+                  .passed);  // relative to its scale
+  expected.bfloat16_offset = {0x1p-9, 0};
+  EXPECT_TRUE(verify(expected, wrong, rounded).passed);
+  EXPECT_FALSE(verify(expected, wrong, ordinary).passed);
+  EXPECT_FALSE(verify(expected, field<float>({1 + 0x1p-8F, 1.0F}), rounded).passed);
+  EXPECT_FALSE(verify(expected, field<float>({1.0F, next(1.0F)}), rounded).passed);  // exact stays exact
+  EXPECT_TRUE(verify_against_file(field<float>({1.0F, 1.0F}), expected, wrong, rounded).passed);
+  EXPECT_FALSE(verify_against_file(field<float>({1.0F, 1.0F}), expected, wrong, ordinary).passed);
+  EXPECT_NEAR(verify(expected, wrong, rounded).sensitivity, 0x1p-9, 0x1p-20);
+  expected.bfloat16_offset = {0};
+  EXPECT_FALSE(verify(expected, field<float>({1.0F, 1.0F}), rounded).passed);
 }
 
 TEST(Underflow, of_atomics_that_flush_is_a_normal_number_a_step) {

@@ -74,6 +74,14 @@ class Ratios(unittest.TestCase):
         ]
         self.assertIn("`register_tile`", table_of(report(rows))[0])
 
+    def test_attention_of_rounded_factors_does_not_count(self):
+        rows = [
+            {"app": "attention", "variant": "fused_tensor", "seconds": 1e-3},
+            {"app": "attention", "variant": "fused_online", "seconds": 2e-3},
+            {"app": "attention", "variant": "pytorch", "level": "library", "seconds": 1e-3},
+        ]
+        self.assertIn("`fused_online`", table_of(report(rows))[0])
+
     def test_rows_that_did_not_pass_do_not_count(self):
         rows = OURS[:1] + [{**OURS[1], "status": "failed"}, OURS[2]]
         self.assertIn("`range`", table_of(report(rows))[0])

@@ -47,6 +47,7 @@ def rate(row, seconds):
 LESS = {
     ("partition", "compact"): "writes the left side alone",
     ("matmul", "tensor_tf32"): "rounds factors to 11 bits",
+    ("attention", "fused_tensor"): "rounds factors to 8 bits",
 }
 
 

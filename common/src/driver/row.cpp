@@ -212,7 +212,8 @@ Checked check_launch(RowRun& run, Oracle const& oracle, std::vector<WrittenField
 // True if a right result can only have one value everywhere (+0 or -0 aside): its check does not depend on who computed it.
 bool one_right_result(Oracle const& oracle) {
   return oracle.from_file.empty() && std::ranges::all_of(oracle.reference, [](ExpectedField const& field) {
-           return field.scale.empty() && field.offset.empty();
+           return field.scale.empty() && field.offset.empty() && field.bfloat16_scale.empty() &&
+                  field.bfloat16_offset.empty();
          });
 }
 

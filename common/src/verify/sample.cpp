@@ -65,6 +65,8 @@ ExpectedField gather(ExpectedField const& field, std::vector<Stretch> const& str
                        .value = gathered(field.value, stretches),
                        .scale = gathered(field.scale, stretches),
                        .offset = gathered(field.offset, stretches),
+                       .bfloat16_scale = gathered(field.bfloat16_scale, stretches),
+                       .bfloat16_offset = gathered(field.bfloat16_offset, stretches),
                        .terms = field.terms,
                        .each_sees_all = field.each_sees_all,
                        .exact = field.exact};

@@ -236,6 +236,16 @@ std::string mismatch(std::string const& name, Shape const& shape, HostField cons
   return {};
 }
 
+/// What the reference says of errors.
+struct Bounds {
+  std::vector<double> const& scale;
+  std::vector<double> const& offset;
+};
+Bounds bounds_for(Chain const& chain, ExpectedField const& reference) {
+  if (chain.reduced.bfloat16_factors) return {reference.bfloat16_scale, reference.bfloat16_offset};
+  return {reference.scale, reference.offset};
+}
+
 template <class T, class Value>
 Verdict compare_fields(Value const* expected, ExpectedField const& reference, HostField const& actual,
                        Chain const& chain, double half_ulps, std::string const& source, std::size_t written) {
@@ -250,9 +260,10 @@ Verdict compare_fields(Value const* expected, ExpectedField const& reference, Ho
     if (chain.flushes_denormals) tolerance.flushed = tolerance.underflow;
     tolerance.underflow += chain.reduced.absolute;
   }
-  bool const exact = reference.scale.empty() || (reference.exact && !chain.reduced.rounds_data);
-  Tally const tally = compare_all(expected, exact ? nullptr : reference.scale.data(),
-                                  reference.offset.empty() ? nullptr : reference.offset.data(),
+  Bounds const bounds = bounds_for(chain, reference);
+  bool const exact = bounds.scale.empty() || (reference.exact && !chain.reduced.rounds_data);
+  Tally const tally = compare_all(expected, exact ? nullptr : bounds.scale.data(),
+                                  bounds.offset.empty() ? nullptr : bounds.offset.data(),
                                   static_cast<T const*>(actual.data.get()), tolerance, count);
   Verdict verdict = verdict_of(tally, count);
   if (!verdict.passed) verdict.message = describe(verdict, actual, source);
@@ -295,13 +306,17 @@ Verdict failed(std::string message) {
 }
 
 /// True if the reference says something of so many elements, or nothing at all (exact, no offset).
-bool has_bounds_for(ExpectedField const& reference, std::size_t count) {
-  return (reference.scale.empty() || reference.scale.size() == count) &&
-         (reference.offset.empty() || reference.offset.size() == count);
+bool has_bounds_for(ExpectedField const& reference, std::size_t count, Chain const& chain) {
+  auto const [scale, offset] = bounds_for(chain, reference);
+  // Of bounds for bfloat16 nothing does not mean exact.
+  return ((scale.empty() && !chain.reduced.bfloat16_factors) || scale.size() == count) &&
+         (offset.empty() || offset.size() == count);
 }
 
-std::string sizes_of_bounds(ExpectedField const& reference) {
-  return std::to_string(reference.scale.size()) + " scales and " + std::to_string(reference.offset.size()) + " offsets";
+std::string sizes_of_bounds(ExpectedField const& reference, Chain const& chain) {
+  auto const [scale, offset] = bounds_for(chain, reference);
+  return std::to_string(scale.size()) + " scales and " + std::to_string(offset.size()) + " offsets" +
+         (chain.reduced.bfloat16_factors ? " for factors of bfloat16" : "");
 }
 
 /// Calls `function` with a value of the dtype's C++ type.
@@ -328,9 +343,9 @@ Verdict verify(ExpectedField const& expected, HostField const& actual, Chain con
   std::string const difference = mismatch(expected.name, expected.shape, actual);
   if (!difference.empty()) return failed(difference);
   bool const narrow = expected.narrow != nullptr;
-  if ((!narrow && expected.value.size() != actual.count()) || !has_bounds_for(expected, actual.count())) {
+  if ((!narrow && expected.value.size() != actual.count()) || !has_bounds_for(expected, actual.count(), chain)) {
     return failed(expected.name + ": the reference holds " + std::to_string(expected.value.size()) + " values, " +
-                  sizes_of_bounds(expected) + " for shape " + to_string(expected.shape));
+                  sizes_of_bounds(expected, chain) + " for shape " + to_string(expected.shape));
   }
   return with_type(actual.dtype, [&]<class T>(T) {
     auto const compared_with = [&](auto const* values) {
@@ -352,8 +367,8 @@ Verdict verify_against_file(HostField const& file_expected, ExpectedField const&
   if (file_expected.data == nullptr && file_expected.count() > 0) {
     return failed("/expected: " + file_expected.name + ": there is no data");
   }
-  if (!has_bounds_for(scale, actual.count())) {
-    return failed(scale.name + ": the reference holds " + sizes_of_bounds(scale) + " for shape " +
+  if (!has_bounds_for(scale, actual.count(), chain)) {
+    return failed(scale.name + ": the reference holds " + sizes_of_bounds(scale, chain) + " for shape " +
                   to_string(actual.shape));
   }
   return with_type(actual.dtype, [&]<class T>(T) {
@@ -372,7 +387,7 @@ void make_narrow(ExpectedField& expected, DType dtype) {
     }
   });
   if (exact) expected.scale = std::vector<double>();
-  bool const rounded = exact && expected.offset.empty() && dtype == DType::float32;
+  bool const rounded = exact && expected.offset.empty() && expected.bfloat16_scale.empty() && dtype == DType::float32;
 
   std::atomic<bool> lossless = true;
   std::shared_ptr<float[]> const narrow(new float[count]);

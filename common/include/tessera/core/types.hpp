@@ -126,12 +126,17 @@ struct HostField {
 ///   the element then: it is counted as unchecked.
 /// - `offset` is the error that every variant may make, whatever the order of its operations (an exponential of a
 ///   rounded argument): in the element's unit, not negative; empty where there is none.
+/// - `bfloat16_scale` and `bfloat16_offset` take the place of the two for a variant that rounds the factors of its products to
+///   bfloat16 (ReducedPrecision::bfloat16_factors): 2^-8 of each, which goes through everything behind the products. Where they are empty,
+///   such a variant fails.
 struct ExpectedField {
   std::string name;
   Shape shape;
   std::vector<double> value;
   std::vector<double> scale;
   std::vector<double> offset = {};
+  std::vector<double> bfloat16_scale = {};
+  std::vector<double> bfloat16_offset = {};
   /// What make_narrow() (verify/verify.hpp) puts in the place of `value`.
   std::shared_ptr<float const[]> narrow = {};
   /// Terms in an element's longest sum; 0: as the Problem says.
@@ -144,9 +149,10 @@ struct ExpectedField {
 
 /// What a row's results may be off by because its arithmetic is not the dtype's (see verify/verify.hpp).
 struct ReducedPrecision {
-  double relative = 0;       ///< to the scale
-  double absolute = 0;       ///< beside that: of data that are too small for the arithmetic's numbers
-  bool rounds_data = false;  ///< there are data that the arithmetic's numbers do not represent
+  double relative = 0;            ///< to the scale
+  double absolute = 0;            ///< beside that: of data that are too small for the arithmetic's numbers
+  bool rounds_data = false;       ///< there are data that the arithmetic's numbers do not represent
+  bool bfloat16_factors = false;  ///< the field's own bounds for factors of bfloat16 count (ExpectedField)
 };
 
 /// Fields as a list, moved into it: a list in braces would copy every value.

@@ -84,6 +84,21 @@ struct MatrixUnit : AnyMatrixUnit {
                                                       << 16;
   }
 
+  /// The same of floats, which are rounded to nearest.
+  [[nodiscard]] KOKKOS_FUNCTION static std::uint32_t word(float low, float high) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    std::uint32_t both = 0;  // one instruction
+    if constexpr (std::same_as<Factor, Half>) {
+      asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    } else {
+      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    }
+    return both;
+#else
+    return word(Factor(low), Factor(high));
+#endif
+  }
+
   /// Where a lane's i-th element of a factor stands.
   [[nodiscard]] KOKKOS_FUNCTION static int row_of_a(int lane, int i) { return lane / 4 + 8 * (i / 2 % 2); }
   [[nodiscard]] KOKKOS_FUNCTION static int col_of_a(int lane, int i) { return 2 * (lane % 4) + i % 2 + 8 * (i / 4); }
@@ -128,12 +143,17 @@ struct MatrixUnit<Tf32> : AnyMatrixUnit {
   return Kokkos::bit_cast<float>(Kokkos::bit_cast<std::uint32_t>(value) & 0xffff'e000U);
 }
 
-// c += a b by the instruction for two factors of TYPE a register.
+// c += a b, or c = a b, by the instruction for two factors of TYPE a register.
 #define TESSERA_MMA_16(TYPE)                                                          \
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." TYPE "." TYPE                 \
                ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
                : "+f"(c.at[0]), "+f"(c.at[1]), "+f"(c.at[2]), "+f"(c.at[3])           \
                : "r"(a.at[0]), "r"(a.at[1]), "r"(a.at[2]), "r"(a.at[3]), "r"(b.at[0]), "r"(b.at[1]))
+#define TESSERA_MMA_16_OF_0(TYPE)                                                         \
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." TYPE "." TYPE                     \
+               ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, %10};" \
+               : "=f"(c.at[0]), "=f"(c.at[1]), "=f"(c.at[2]), "=f"(c.at[3])               \
+               : "r"(a.at[0]), "r"(a.at[1]), "r"(a.at[2]), "r"(a.at[3]), "r"(b.at[0]), "r"(b.at[1]), "f"(0.0F))
 
 /// c += a b. The elements of a and b are factors of the unit.
 template <class Factor>
@@ -158,23 +178,31 @@ KOKKOS_INLINE_FUNCTION void multiply_add(MatrixUnit<Factor>, lane::Hardware<AnyM
   (void)c, (void)a, (void)b;
 #endif
 }
-#undef TESSERA_MMA_16
 
-/// c = a b, of tf32.
-KOKKOS_INLINE_FUNCTION void multiply(MatrixUnit<Tf32>, lane::Hardware<AnyMatrixUnit::lanes> const&, SumFragment& c,
-                                     MatrixUnit<Tf32>::A const& a, MatrixUnit<Tf32>::B const& b) {
+/// c = a b.
+template <class Factor>
+KOKKOS_INLINE_FUNCTION void multiply(MatrixUnit<Factor>, lane::Hardware<AnyMatrixUnit::lanes> const&, SumFragment& c,
+                                     typename MatrixUnit<Factor>::A const& a, typename MatrixUnit<Factor>::B const& b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   // The register that is always 0, instead of four that are made so.
-  asm volatile(
-      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, "
-      "%10};"
-      : "=f"(c.at[0]), "=f"(c.at[1]), "=f"(c.at[2]), "=f"(c.at[3])
-      : "r"(__float_as_uint(a.at[0])), "r"(__float_as_uint(a.at[1])), "r"(__float_as_uint(a.at[2])),
-        "r"(__float_as_uint(a.at[3])), "r"(__float_as_uint(b.at[0])), "r"(__float_as_uint(b.at[1])), "f"(0.0F));
+  if constexpr (std::same_as<Factor, Tf32>) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, "
+        "%10, %10};"
+        : "=f"(c.at[0]), "=f"(c.at[1]), "=f"(c.at[2]), "=f"(c.at[3])
+        : "r"(__float_as_uint(a.at[0])), "r"(__float_as_uint(a.at[1])), "r"(__float_as_uint(a.at[2])),
+          "r"(__float_as_uint(a.at[3])), "r"(__float_as_uint(b.at[0])), "r"(__float_as_uint(b.at[1])), "f"(0.0F));
+  } else if constexpr (std::same_as<Factor, Half>) {
+    TESSERA_MMA_16_OF_0("f16");
+  } else {
+    TESSERA_MMA_16_OF_0("bf16");
+  }
 #else
   (void)c, (void)a, (void)b;
 #endif
 }
+#undef TESSERA_MMA_16
+#undef TESSERA_MMA_16_OF_0
 
 template <class Factor>
 KOKKOS_INLINE_FUNCTION void multiply_add(MatrixUnit<Factor>, lane::Emulated<AnyMatrixUnit::lanes> const&,
@@ -204,10 +232,11 @@ KOKKOS_INLINE_FUNCTION void multiply_add(MatrixUnit<Factor>, lane::Emulated<AnyM
   }
 }
 
-KOKKOS_INLINE_FUNCTION void multiply(MatrixUnit<Tf32> unit, lane::Emulated<AnyMatrixUnit::lanes> const& lanes,
+template <class Factor>
+KOKKOS_INLINE_FUNCTION void multiply(MatrixUnit<Factor> unit, lane::Emulated<AnyMatrixUnit::lanes> const& lanes,
                                      lane::Values<SumFragment, AnyMatrixUnit::lanes>& c,
-                                     lane::Values<MatrixUnit<Tf32>::A, AnyMatrixUnit::lanes> const& a,
-                                     lane::Values<MatrixUnit<Tf32>::B, AnyMatrixUnit::lanes> const& b) {
+                                     lane::Values<typename MatrixUnit<Factor>::A, AnyMatrixUnit::lanes> const& a,
+                                     lane::Values<typename MatrixUnit<Factor>::B, AnyMatrixUnit::lanes> const& b) {
   c = lanes.fill(SumFragment{});
   multiply_add(unit, lanes, c, a, b);
 }
