@@ -385,9 +385,6 @@ class TensorPlan {
     return Terms == 1 ? 0x1p-10 + 0x1p-22 + 20 * u * 2 * slices() : 49 * u;
   }
 
-  /// The roof of multiply-adds in registers is not the matrix units', which is higher.
-  [[nodiscard]] std::string note() const { return "roof: not of matrix units"; }
-
   // Public because a device kernel may not be launched from a private function.
   template <int Width>
   void enqueue([[maybe_unused]] Exec const& exec, [[maybe_unused]] InputOn<Matmul, Exec, float> const& input,

@@ -8,6 +8,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <bit>
 #include <cstdint>
 
 namespace tessera {
@@ -16,9 +17,9 @@ class BFloat16 {
  public:
   BFloat16() = default;
   KOKKOS_INLINE_FUNCTION explicit constexpr BFloat16(float value)
-      : bits_(rounded(Kokkos::bit_cast<std::uint32_t>(value))) {}
+      : bits_(rounded(std::bit_cast<std::uint32_t>(value))) {}
   KOKKOS_INLINE_FUNCTION constexpr operator float() const {
-    return Kokkos::bit_cast<float>(static_cast<std::uint32_t>(bits_) << 16);
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits_) << 16);
   }
 
  private:
@@ -34,12 +35,12 @@ class Half {
  public:
   Half() = default;
   KOKKOS_INLINE_FUNCTION explicit constexpr Half(float value)
-      : bits_(rounded(Kokkos::bit_cast<std::uint32_t>(value))) {}
+      : bits_(rounded(std::bit_cast<std::uint32_t>(value))) {}
   KOKKOS_INLINE_FUNCTION constexpr operator float() const {
     std::uint32_t const sign = (bits_ & 0x8000U) << 16;
     std::uint32_t const rest = bits_ & 0x7fffU;
-    if (rest >= 0x7c00U) return Kokkos::bit_cast<float>(sign | 0x7f80'0000U | (rest & 0x3ffU) << 13);
-    if (rest >= 0x400U) return Kokkos::bit_cast<float>(sign | ((rest << 13) + 0x3800'0000U));
+    if (rest >= 0x7c00U) return std::bit_cast<float>(sign | 0x7f80'0000U | (rest & 0x3ffU) << 13);
+    if (rest >= 0x400U) return std::bit_cast<float>(sign | ((rest << 13) + 0x3800'0000U));
     float const size = static_cast<float>(rest) * 0x1p-24F;
     return sign != 0 ? -size : size;
   }
@@ -55,8 +56,8 @@ class Half {
       return static_cast<std::uint16_t>(sign | ((size - 0x3800'0000U + 0xfffU + even) >> 13));
     }
     // A multiple of 2^-24: the sum with 1/2 has it in its last bits, rounded as float is.
-    float const shifted = Kokkos::bit_cast<float>(size) + 0.5F;
-    return static_cast<std::uint16_t>(sign | (Kokkos::bit_cast<std::uint32_t>(shifted) - 0x3f00'0000U));
+    float const shifted = std::bit_cast<float>(size) + 0.5F;
+    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f00'0000U));
   }
 
   std::uint16_t bits_;
