@@ -80,9 +80,6 @@ class HalfPlan {
   /// What rounding the factors costs, those that are rounded, and what the units lose of the sums (tensor_gemm.hpp).
   [[nodiscard]] ReducedPrecision reduced_precision() const { return precision_; }
 
-  /// The roof of multiply-adds in registers is not the matrix units', which is higher.
-  [[nodiscard]] static std::string note() { return "roof: not of matrix units"; }
-
  private:
   using Rule = FactorRule<Factor>;
 

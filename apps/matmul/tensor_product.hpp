@@ -387,9 +387,6 @@ class TensorPlan {
             .rounds_data = rounds_data_};
   }
 
-  /// The roof of multiply-adds in registers is not the matrix units', which is higher.
-  [[nodiscard]] std::string note() const { return "roof: not of matrix units"; }
-
   // Public because a device kernel may not be launched from a private function.
   template <int Width>
   void enqueue([[maybe_unused]] Exec const& exec, [[maybe_unused]] InputOn<Matmul, Exec, float> const& input,

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// roofline: what the machine can do at most, one measurement a variant: copy, triad and read bandwidth, the peak of
-/// multiply-adds, the time of a launch.
+/// roofline: what the machine can do at most, one measurement a variant: copy, triad and read bandwidth, the peaks of
+/// multiply-adds and of matrix units, the time of a launch.
 
 #include <algorithm>
 #include <array>
@@ -28,7 +28,7 @@ struct Parameters {
 
 struct Roofline : PairProblem<Parameters> {
   static constexpr AppInfo info{.name = "roofline",
-                                .summary = "bandwidth of copy, triad and read; peak of multiply-adds; time of a launch",
+                                .summary = "bandwidth of copy, triad and read; peaks of arithmetic; time of a launch",
                                 .measures_roofs = true};
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();

@@ -17,9 +17,15 @@ VariantRows copy();
 VariantRows triad();
 VariantRows read();
 VariantRows multiply_add();
+VariantRows matrix_tf32();
+VariantRows matrix_half();
+VariantRows matrix_bfloat16();
 VariantRows launch();
 
-App app() { return make_app<Roofline>({copy(), triad(), read(), multiply_add(), launch()}); }
+App app() {
+  return make_app<Roofline>(
+      {copy(), triad(), read(), multiply_add(), matrix_tf32(), matrix_half(), matrix_bfloat16(), launch()});
+}
 
 std::vector<ParameterSpec> Roofline::parameters() {
   return {

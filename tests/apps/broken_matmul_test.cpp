@@ -28,6 +28,8 @@
 #include <tessera/core/tiles.hpp>
 
 namespace tessera::matmul {
+App app();
+
 namespace {
 
 constexpr std::int64_t tile = 8;
@@ -442,6 +444,14 @@ TEST(TensorProducts, OfAnyExtents) {
   for (auto const& [m, n, k] : {std::array<std::size_t, 3>{1, 1, 1}, {33, 35, 19}, {31, 3, 17}}) {
     EXPECT_EQ((far_elements<Tensor<1, 1>>(m, n, k, 0, whole)), 0u) << m << " x " << n << " x " << k;
     EXPECT_EQ((far_elements<Tensor<2, 1, Early>>(m, n, k, of_two_terms(k), odd)), 0u) << m << " x " << n << " x " << k;
+  }
+}
+// Their roof is the peak of tf32's units, over the products that one of c takes.
+TEST(TensorProducts, NameTheirUnit) {
+  for (VariantInfo const& info : app().variants) {
+    bool const of_tf32 = info.name == "tensor_tf32" || info.name == "tensor_3xtf32";
+    EXPECT_EQ(info.unit == Unit::tf32, of_tf32) << info.name;
+    EXPECT_EQ(info.unit_products, info.name == "tensor_3xtf32" ? 3 : 1) << info.name;
   }
 }
 // One term where two are promised: the bound of two sees it.

@@ -4,7 +4,17 @@
 
 #include "../../apps/roofline/problem.hpp"
 
+#include <concepts>
+#include <set>
+#include <string>
+
+#include <tessera/collective/lane/matrix_unit.hpp>
+#include <tessera/core/half.hpp>
+#include <tessera/measure/roof_kernels.hpp>
+
 namespace tessera::roofline {
+App app();
+
 namespace {
 
 struct CopiesHalf {
@@ -70,6 +80,67 @@ struct NamesTooMuch {
     [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "copied"}, {.field = "triad"}}; }
   };
 };
+
+// The kernel of matrix_*; on hosts with emulated lanes and units, where the variants themselves are skipped.
+template <class Factor, int Lost>
+struct CountsProducts {
+  static constexpr VariantInfo info{.name = "counts_products", .summary = "chains of products of matrices"};
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  struct Plan {
+    Plan(Exec const& exec, InputOn<Roofline, Exec, T> const&) {
+      if (is_gpu<Exec> && !collective::has_matrix_units(exec)) throw Skip("matrix units");
+    }
+    void operator()(Exec const& exec, InputOn<Roofline, Exec, T> const& in,
+                    OutputOn<Roofline, Exec, T> const& out) const {
+      measure::matrix_chains<Factor>(exec, out.chains, static_cast<std::int32_t>(in.parameters.iterations) - Lost);
+    }
+    [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "chains"}}; }
+  };
+};
+
+template <class Factor>
+class MatrixChains : public ::testing::Test {};
+using Factors = ::testing::Types<collective::Tf32, Half, BFloat16>;
+TYPED_TEST_SUITE(MatrixChains, Factors);
+
+TYPED_TEST(MatrixChains, CountTheirIterations) {
+  for (std::size_t const size : {1, 127, 128, 129, 1001}) {
+    testing::expect_right<Roofline, CountsProducts<TypeParam, 0>>(size, {{"iterations", std::int64_t{20}}});
+  }
+  testing::expect_right<Roofline, CountsProducts<TypeParam, 0>>(0, {{"iterations", std::int64_t{20}}});
+  testing::expect_right<Roofline, CountsProducts<TypeParam, 0>>(300, {{"iterations", std::int64_t{0}}});
+}
+TYPED_TEST(MatrixChains, MissAnIteration) {
+  testing::expect_caught<Roofline, CountsProducts<TypeParam, 1>>(300, {{"iterations", std::int64_t{20}}}, "chains");
+}
+TYPED_TEST(MatrixChains, SayTheirOperations) {
+  using Unit = collective::MatrixUnit<TypeParam>;
+  using Kernel = measure::MatrixChainKernel<Kokkos::DefaultHostExecutionSpace, TypeParam>;
+  // A warp's products in an iteration, each a multiplication and an addition, over its elements.
+  double const products = 1.0 * Kernel::chains * Unit::rows * Unit::cols * Unit::depth;
+  EXPECT_EQ((measure::matrix_chain_operations<Kokkos::DefaultHostExecutionSpace, TypeParam>),
+            2 * products / Kernel::width);
+  // What is counted is a float: the largest start, and the unit's depth an iteration.
+  EXPECT_LE((255.0 + Kernel::most_iterations) * Unit::depth, 0x1p24);
+  EXPECT_EQ(name_of(measure::unit_of<TypeParam>), (std::same_as<TypeParam, Half>       ? "half"
+                                                   : std::same_as<TypeParam, BFloat16> ? "bfloat16"
+                                                                                       : "tf32"));
+}
+
+// The roof of each of them is what it measures.
+TEST(MatrixVariants, NameTheirUnit) {
+  std::set<Unit> units;
+  for (VariantInfo const& info : app().variants) {
+    bool const on_unit = info.unit != Unit::multiply_add;
+    EXPECT_EQ(info.name.starts_with("matrix_"), on_unit) << info.name;
+    if (!on_unit) continue;
+    EXPECT_EQ(info.name, "matrix_" + std::string(name_of(info.unit)));
+    EXPECT_EQ(info.unit_products, 1);
+    units.insert(info.unit);
+  }
+  EXPECT_EQ(units, std::set<Unit>(matrix_units.begin(), matrix_units.end()));
+}
 
 TEST(BrokenRoofline, CopiesHalf) { testing::expect_caught<Roofline, CopiesHalf>(100, {}, "50"); }
 TEST(BrokenRoofline, ForgetsFactor) { testing::expect_caught<Roofline, ForgetsFactor>(100, {{"s", -3.0}}, "triad"); }

@@ -559,6 +559,51 @@ TEST_F(Driver, roofs_are_saved_and_used_instead_of_measuring) {
   EXPECT_EQ(report()["system"]["spaces"]["openmp"]["peak_operations_per_second"]["float"], 4e12);
 }
 
+// The tests' mini-app with a matrix unit for its operations.
+App on_matrix_units(Unit unit, int products) {
+  App app = fake_app({"fake", {"good"}});
+  for (VariantInfo& info : app.variants) info.unit = unit, info.unit_products = products;
+  for (Row& row : app.rows) row.info.unit = unit, row.info.unit_products = products;
+  return app;
+}
+
+TEST_F(Driver, the_roof_of_a_row_is_that_of_its_unit) {
+  machine().spaces = {"cuda"};
+  machine().roofs.copy_bytes_per_second = 1e30;
+  machine().roofs.matrix_peak_operations_per_second = {4e14, 7e14, 6.5e14};
+  Names const measured{"--size", "100", "--json", path("r.json"), "--save-machine", path("m.json")};
+  auto const run_on = [&](Unit unit, int products, Names const& arguments) {
+    App const app = on_matrix_units(unit, products);
+    return call(arguments, [&](int argc, char** argv) { return run_app(app, argc, argv); });
+  };
+  auto const share_over_rate = [&] {
+    return row(0)["share_of_roof"].get<double>() / row(0)["flops_per_second"].get<double>();
+  };
+  Result result = run_on(Unit::bfloat16, 1, measured);
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_DOUBLE_EQ(share_over_rate(), 1 / 6.5e14);
+  EXPECT_EQ(row(0)["unit"], "bfloat16");
+  EXPECT_TRUE(has(result.out, ", of matrix units (mma.sync) tf32 400, half 700, bfloat16 650 TFLOP/s\n")) << result.out;
+  EXPECT_TRUE(has(result.out, "roof: bfloat16 units\n")) << result.out;
+
+  machine().roofs = {};
+  Names const saved{"--size", "100", "--json", path("r.json"), "--machine", path("m.json")};
+  result = run_on(Unit::tf32, 3, saved);
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_DOUBLE_EQ(share_over_rate(), 3 / 4e14);
+  EXPECT_EQ(row(0)["unit"], "tf32");
+  EXPECT_EQ(row(0)["unit_products"], 3);
+  EXPECT_TRUE(has(result.out, "roof: tf32 units / 3\n")) << result.out;
+  EXPECT_TRUE(has(result.out, "(mma.sync) tf32 400, half 700, bfloat16 650 TFLOP/s, from ")) << result.out;
+
+  // Numbers on the command line are those of multiply-adds.
+  result = run_on(Unit::half, 1, {"--size", "100", "--json", path("r.json"), "--roof", "1e12,1e11"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(row(0)["share_of_roof"].is_null());
+  EXPECT_GT(row(0)["share_of_copy"].get<double>(), 0.0);
+  EXPECT_FALSE(has(result.out, "mma.sync"));
+}
+
 TEST_F(Driver, a_baseline_is_a_report) {
   expect_mistake(run({"good"}, {"--baseline", path("absent.json")}), "cannot use --baseline " + path("absent.json"));
   expect_mistake(run({"good"}, {"--baseline", ""}), "bad value `` for --baseline");

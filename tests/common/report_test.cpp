@@ -106,6 +106,7 @@ TEST_F(InDirectory, document_has_the_keys_and_units) {
   space.concurrency = 2;
   space.roofs.copy_bytes_per_second = 1e10;
   space.roofs.peak_operations_per_second = {3e12, 2e12, unknown};
+  space.roofs.matrix_peak_operations_per_second = {3e14, 6e14, unknown};
   report.add_space(space);
   EXPECT_EQ(report.add_case(a_case()), 0u);
   EXPECT_FALSE(fs::exists(path("r.json")));  // nothing ran yet
@@ -121,6 +122,7 @@ TEST_F(InDirectory, document_has_the_keys_and_units) {
   EXPECT_EQ(roofs["peak_operations_per_second"]["float"], 3e12);
   EXPECT_EQ(roofs["peak_operations_per_second"]["double"], 2e12);
   EXPECT_TRUE(roofs["peak_operations_per_second"]["int32"].is_null());
+  EXPECT_EQ(roofs["matrix_peak_operations_per_second"], (json{{"tf32", 3e14}, {"half", 6e14}, {"bfloat16", nullptr}}));
   EXPECT_TRUE(roofs["read_bytes_per_second"].is_null());
   EXPECT_TRUE(roofs["machine_file"].is_null());
   EXPECT_TRUE(document["system"]["finished"].is_null());
@@ -158,6 +160,8 @@ TEST_F(InDirectory, document_has_the_keys_and_units) {
   EXPECT_EQ(row["predicted_passes"], 2);
   EXPECT_DOUBLE_EQ(row["share_of_peak"].get<double>(), 0.1);
   EXPECT_DOUBLE_EQ(row["share_of_roof"].get<double>(), 0.75);
+  EXPECT_EQ(row["unit"], "multiply_add");
+  EXPECT_EQ(row["unit_products"], 1);
   EXPECT_EQ(row["samples_seconds"], json::array({3e-6, 1e-6, 2e-6, 4e-6}));  // as they came
   EXPECT_EQ(row["launches_per_sample"], 50);
   EXPECT_EQ(row["warmup_launches"], 12);
@@ -190,17 +194,52 @@ TEST_F(InDirectory, what_is_not_finite_is_null) {
 
 TEST(roofs, the_lower_of_peak_and_bandwidth_binds) {
   Roofs roofs;
-  EXPECT_TRUE(std::isnan(roofs.least_seconds(100, 100, DType::float32)));
+  EXPECT_TRUE(std::isnan(roofs.least_seconds(100, 100, roofs.peak(DType::float32))));
   roofs.copy_bytes_per_second = 100;
-  EXPECT_EQ(roofs.least_seconds(100, 1e9, DType::float32), 1);  // no peak is known
+  EXPECT_EQ(roofs.least_seconds(100, 1e9, unknown), 1);  // no peak is known
   roofs.peak_operations_per_second = {50, 10, 400};
-  EXPECT_EQ(roofs.least_seconds(100, 100, DType::float32), 2);
-  EXPECT_EQ(roofs.least_seconds(100, 100, DType::float64), 10);
-  EXPECT_EQ(roofs.least_seconds(100, 100, DType::int32), 1);
-  EXPECT_EQ(roofs.least_seconds(0, 100, DType::int32), 0.25);
-  EXPECT_EQ(roofs.least_seconds(0, 0, DType::int32), 0);
+  EXPECT_EQ(roofs.least_seconds(100, 100, roofs.peak(DType::float32)), 2);
+  EXPECT_EQ(roofs.least_seconds(100, 100, roofs.peak(DType::float64)), 10);
+  EXPECT_EQ(roofs.least_seconds(100, 100, roofs.peak(DType::int32)), 1);
+  EXPECT_EQ(roofs.least_seconds(0, 100, roofs.peak(DType::int32)), 0.25);
+  EXPECT_EQ(roofs.least_seconds(0, 0, roofs.peak(DType::int32)), 0);
   roofs.copy_bytes_per_second = unknown;
-  EXPECT_EQ(roofs.least_seconds(100, 100, DType::float32), 2);
+  EXPECT_EQ(roofs.least_seconds(100, 100, roofs.peak(DType::float32)), 2);
+}
+
+TEST(roofs, a_row_is_compared_with_its_own_unit) {
+  RowReport row = a_row();  // 4096 operations in 2.5 us
+  double const rate = 4096 / 2.5e-6;
+  row.roofs.peak_operations_per_second = {rate / 0.1, rate / 0.2, rate / 0.3};
+  row.roofs.matrix_peak_operations_per_second = {rate / 0.04, rate / 0.02, rate / 0.01};
+  row.roofs.copy_bytes_per_second = 1e30;
+  auto const share_of = [&](Unit unit, int products = 1) {
+    row.unit = unit;
+    row.unit_products = products;
+    EXPECT_DOUBLE_EQ(row.share_of_roof(), row.share_of_peak());
+    EXPECT_TRUE(row.compute_bound());
+    return row.share_of_roof();
+  };
+  EXPECT_DOUBLE_EQ(share_of(Unit::multiply_add), 0.1);
+  EXPECT_DOUBLE_EQ(share_of(Unit::tf32), 0.04);
+  EXPECT_DOUBLE_EQ(share_of(Unit::tf32, 3), 0.12);  // three products for one of the result
+  EXPECT_DOUBLE_EQ(share_of(Unit::half), 0.02);
+  EXPECT_DOUBLE_EQ(share_of(Unit::bfloat16), 0.01);
+  EXPECT_EQ(share_text(row), "1.0% of roof");
+  row.dtype = DType::float64;
+  EXPECT_DOUBLE_EQ(share_of(Unit::multiply_add), 0.2);
+
+  // Where bandwidth binds the unit says nothing.
+  row.roofs.copy_bytes_per_second = 32768 / 2.5e-6 / 0.75;
+  row.unit = Unit::tf32;
+  EXPECT_DOUBLE_EQ(row.share_of_roof(), 0.75);
+  EXPECT_FALSE(row.compute_bound());
+  EXPECT_EQ(share_text(row), "75% of copy");
+  // A peak that nobody measured leaves no roof: that of bandwidth is not what bounds such a row.
+  row.roofs.matrix_peak_operations_per_second = {unknown, rate, rate};
+  EXPECT_TRUE(std::isnan(row.share_of_roof()));
+  EXPECT_TRUE(std::isnan(row.share_of_peak()));
+  EXPECT_FALSE(row.compute_bound());
 }
 
 TEST(roofs, nothing_moved_has_no_share) {
@@ -222,6 +261,7 @@ TEST_F(InDirectory, machine_file_is_read_as_it_was_written) {
                  .triad_bytes_per_second = 2e10,
                  .read_bytes_per_second = unknown,
                  .peak_operations_per_second = {3e12, unknown, 1e12},
+                 .matrix_peak_operations_per_second = {3e14, 6e14, unknown},
                  .launch_seconds = 1e-6,
                  .launch_and_fence_seconds = 2e-6,
                  .working_set_bytes = 5e8};
@@ -242,7 +282,25 @@ TEST_F(InDirectory, machine_file_is_read_as_it_was_written) {
   EXPECT_EQ(found.roofs.peak(DType::float32), 3e12);
   EXPECT_TRUE(std::isnan(found.roofs.peak(DType::float64)));
   EXPECT_EQ(found.roofs.peak(DType::int32), 1e12);
+  EXPECT_EQ(found.roofs.matrix_peak(Unit::tf32), 3e14);
+  EXPECT_EQ(found.roofs.matrix_peak(Unit::half), 6e14);
+  EXPECT_TRUE(std::isnan(found.roofs.matrix_peak(Unit::bfloat16)));
   EXPECT_EQ(found.roofs.launch_and_fence_seconds, 2e-6);
+
+  // A file of an older release says nothing of matrix units.
+  json older = read(path("m.json"));
+  json& its_space = older["spaces"]["openmp"];
+  ASSERT_EQ(its_space.erase("matrix_peak_operations_per_second"), 1u);
+  std::ofstream(path("older.json")) << older;
+  Roofs const of_older = read_machine_file(path("older.json")).at("openmp").roofs;
+  EXPECT_EQ(of_older.peak(DType::float32), 3e12);
+  for (Unit const unit : matrix_units) EXPECT_TRUE(std::isnan(of_older.matrix_peak(unit)));
+  // One that says less than it should, or something else, is refused.
+  for (json const& wrong : {json{{"tf32", 1e14}}, json{{"tf32", -1}, {"half", 1}, {"bfloat16", 1}}, json(1)}) {
+    its_space["matrix_peak_operations_per_second"] = wrong;
+    std::ofstream(path("older.json")) << older;
+    EXPECT_THROW((void)read_machine_file(path("older.json")), UserError) << wrong;
+  }
 }
 
 TEST_F(InDirectory, machine_files_that_are_none_are_refused) {

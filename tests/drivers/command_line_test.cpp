@@ -410,6 +410,17 @@ TEST_F(CommandLine, reports_are_as_the_schema_says) {
   EXPECT_EQ(faults_of([](json& it) { it["input"][0]["dtype"] = nullptr; }), 1u);
   EXPECT_EQ(faults_of([](json& it) { it["system"]["spaces"].begin()->erase("device"); }), 1u);
   EXPECT_EQ(faults_of([](json& it) { it.erase("build"); }), 1u);
+  EXPECT_EQ(faults_of([](json& it) { it["rows"][0]["unit"] = "tf33"; }), 1u);
+  EXPECT_EQ(faults_of([](json& it) {
+              it["system"]["spaces"].begin()->at("matrix_peak_operations_per_second").erase("half");
+            }),
+            1u);
+  // Reports of before there were roofs of matrix units are none the worse.
+  EXPECT_EQ(faults_of([](json& it) {
+              for (json& row : it["rows"]) row.erase("unit"), row.erase("unit_products");
+              for (json& space : it["system"]["spaces"]) space.erase("matrix_peak_operations_per_second");
+            }),
+            0u);
 }
 
 TEST_F(CommandLine, a_line_a_row) {

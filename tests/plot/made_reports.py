@@ -30,6 +30,7 @@ def report(rows, device="A chip, 8 threads", space="openmp", dtype="float", copy
             "seconds_third_quartile": seconds and seconds * 1.2, "bytes_per_second": seconds and bytes_ / seconds,
             "share_of_copy": seconds and bytes_ / copy / seconds, "share_of_roof": seconds and least / seconds,
             "bytes": bytes_, "flops": flops, "cold": row.get("cold", False),
+            **{key: row[key] for key in ("unit", "unit_products") if key in row},  # older reports have none
             **({"ranks": {"count": row["ranks"], "transport": "host", **row.get("of_ranks", {})}} if row.get("ranks", 1) > 1 else {}),
         })  # fmt: skip
     return {
@@ -43,6 +44,7 @@ def report(rows, device="A chip, 8 threads", space="openmp", dtype="float", copy
             "spaces": {space: {
                 "device": device, "copy_bytes_per_second": copy, "launch_seconds": 1e-6, "working_set_bytes": 2.0**29,
                 "peak_operations_per_second": {"float": PEAK if dtype == "float" else None, "double": None, "int32": None},
+                "matrix_peak_operations_per_second": {"tf32": 6 * PEAK, "half": 12 * PEAK, "bfloat16": None},
             }},
         },
         "rows": written,

@@ -133,6 +133,26 @@ class OverSize(unittest.TestCase):
         self.assertAlmostEqual(picture.roof[1][1], 1e4 * 2**12 / PEAK)
         self.assertAlmostEqual(picture.roof[1][2], 8 * 2**12 / (1e4 * 2**12 / PEAK))
 
+    def test_the_peak_is_that_of_the_unit(self):
+        def seconds_of(**unit):
+            row = {"app": "matmul", "variant": "tensor", "size": 2**12, "seconds": 1.0, "flops": 1e6 * 2**12, **unit}
+            (point,) = points_of(report([row]))
+            return point.least_seconds
+
+        adding = 1e6 * 2**12 / PEAK
+        self.assertAlmostEqual(seconds_of(), adding)
+        self.assertAlmostEqual(seconds_of(unit="multiply_add", unit_products=1), adding)
+        self.assertAlmostEqual(seconds_of(unit="tf32", unit_products=1), adding / 6)
+        self.assertAlmostEqual(seconds_of(unit="tf32", unit_products=3), adding / 2)
+        self.assertAlmostEqual(seconds_of(unit="half", unit_products=1), adding / 12)
+        self.assertAlmostEqual(seconds_of(unit="bfloat16", unit_products=1), 8 * 2**12 / COPY)  # its peak is not known
+
+    def test_the_line_of_the_peak_is_that_of_multiply_adds(self):
+        rows = [{"app": "matmul", "variant": "plain", "seconds": 1.0, "unit": "multiply_add", "unit_products": 1},
+                {"app": "matmul", "variant": "tensor", "seconds": 0.5, "unit": "tf32", "unit_products": 1}]  # fmt: skip
+        (picture,) = series.rooflines(points_of(report(rows)))
+        self.assertEqual(picture.peak, (PEAK, PEAK, PEAK))
+
     def test_one_size_is_no_series(self):
         self.assertEqual(series.over_size(points_of(report([{"app": "map", "seconds": 1e-3}]))), [])
 

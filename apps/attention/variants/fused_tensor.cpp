@@ -18,7 +18,8 @@ struct FusedTensor {
   static constexpr VariantInfo info{
       .name = "fused_tensor",
       .level = Level::lane,
-      .summary = "matrix units, factors rounded to bfloat16 (8 bits), softmax in registers between the products"};
+      .summary = "matrix units, factors rounded to bfloat16 (8 bits), softmax in registers between the products",
+      .unit = Unit::bfloat16};
 
   template <ExecutionSpace Exec, class T>
     requires std::same_as<T, float>
@@ -55,9 +56,6 @@ struct FusedTensor {
 
     [[nodiscard]] double rounding_steps() const { return steps_; }
     [[nodiscard]] ReducedPrecision reduced_precision() const { return reduced_; }
-
-    /// The roof of multiply-adds in registers is not the matrix units', which is higher.
-    [[nodiscard]] std::string note() const { return "roof: not of matrix units"; }
 
     // Public because a device kernel may not be launched from a private function.
     template <class Shape>

@@ -45,7 +45,8 @@ struct FusedTensor {
   static constexpr VariantInfo info{
       .name = "fused_tensor",
       .level = Level::lane,
-      .summary = "statistics of rows, then a product on matrix units, factors rounded to bfloat16 (8 bits)"};
+      .summary = "statistics of rows, then a product on matrix units, factors rounded to bfloat16 (8 bits)",
+      .unit = Unit::bfloat16};
 
   template <ExecutionSpace Exec, class T>
     requires std::same_as<T, float>

@@ -15,7 +15,9 @@ struct Tensor3xtf32 {
   static constexpr VariantInfo info{
       .name = "tensor_3xtf32",
       .level = Level::lane,
-      .summary = "matrix units, factors as sums of two tf32: three products, float's accuracy"};
+      .summary = "matrix units, factors as sums of two tf32: three products, float's accuracy",
+      .unit = Unit::tf32,
+      .unit_products = 3};
 
   template <ExecutionSpace Exec, class T>
     requires std::same_as<T, float>

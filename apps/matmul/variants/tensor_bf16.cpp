@@ -15,7 +15,8 @@ namespace tessera::matmul {
 struct TensorBf16 {
   static constexpr VariantInfo info{.name = "tensor_bf16",
                                     .level = Level::lane,
-                                    .summary = "matrix units, factors rounded to bfloat16 (8 bits), sums in float"};
+                                    .summary = "matrix units, factors rounded to bfloat16 (8 bits), sums in float",
+                                    .unit = Unit::bfloat16};
 
   template <ExecutionSpace Exec, class T>
     requires std::same_as<T, float>

@@ -15,7 +15,8 @@ namespace tessera::matmul {
 struct TensorFp16 {
   static constexpr VariantInfo info{.name = "tensor_fp16",
                                     .level = Level::lane,
-                                    .summary = "matrix units, factors rounded to half (11 bits), sums in float"};
+                                    .summary = "matrix units, factors rounded to half (11 bits), sums in float",
+                                    .unit = Unit::half};
 
   template <ExecutionSpace Exec, class T>
     requires std::same_as<T, float>

@@ -14,7 +14,8 @@ namespace tessera::matmul {
 struct TensorTf32 {
   static constexpr VariantInfo info{.name = "tensor_tf32",
                                     .level = Level::lane,
-                                    .summary = "matrix units, factors rounded to tf32 (11 bits), sums in float"};
+                                    .summary = "matrix units, factors rounded to tf32 (11 bits), sums in float",
+                                    .unit = Unit::tf32};
 
   template <ExecutionSpace Exec, class T>
     requires std::same_as<T, float>

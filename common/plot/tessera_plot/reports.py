@@ -34,10 +34,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Roofs:
-    """What one run measured of its machine, for one dtype. None where it is not known."""
+    """What one run measured of its machine, for a row's dtype and unit. None where it is not known."""
 
     copy_bytes_per_second: float | None
-    peak_operations_per_second: float | None
+    peak_operations_per_second: float | None  # of the dtype's multiply-adds
+    unit_operations_per_second: float | None  # of what does the row's operations: the same, or a matrix unit's
     launch_seconds: float | None
     working_set_bytes: float | None
 
@@ -46,8 +47,8 @@ class Roofs:
         times = []
         if self.copy_bytes_per_second:
             times.append(bytes_ / self.copy_bytes_per_second)
-        if self.peak_operations_per_second:
-            times.append(flops / self.peak_operations_per_second)
+        if self.unit_operations_per_second:
+            times.append(flops / self.unit_operations_per_second)
         return max(times, default=None)
 
 
@@ -208,6 +209,7 @@ def _report(path, document):
                 roofs=Roofs(
                     _number(space["copy_bytes_per_second"]),
                     _number(space["peak_operations_per_second"].get(row["dtype"])),
+                    _unit_peak(row, space),
                     _number(space["launch_seconds"]),
                     _number(space["working_set_bytes"]),
                 ),
@@ -215,6 +217,15 @@ def _report(path, document):
             )
         )
     return report
+
+
+def _unit_peak(row, space):
+    """The peak of what does the row's operations. Older reports compare all rows with multiply-adds."""
+    unit = row.get("unit", "multiply_add")
+    if unit == "multiply_add":
+        return _number(space["peak_operations_per_second"].get(row["dtype"]))
+    peak = _number(space["matrix_peak_operations_per_second"][unit])
+    return peak / row["unit_products"] if peak else None
 
 
 def _scaling(ranks):

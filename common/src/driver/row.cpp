@@ -369,6 +369,8 @@ std::optional<RowReport> run_row(Row const& row, Case& problem_case, Oracle cons
   report.dtype = row.dtype;
   report.level = row.info.level;
   report.deterministic = row.info.deterministic;
+  report.unit = row.info.unit;
+  report.unit_products = row.info.unit_products;
   report.cold = sampling.cold;
   report.status = Status::failed;
   bool started = false;

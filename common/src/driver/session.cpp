@@ -158,6 +158,14 @@ std::string roofs_text(SpaceReport const& space) {
       text += ", " + std::string(name_of(dtype)) + " peak " + format_number(roofs.peak(dtype) / 1e9) + " GFLOP/s";
     }
   }
+  std::string matrix;
+  for (Unit const unit : matrix_units) {
+    double const peak = roofs.matrix_peak(unit);
+    if (std::isfinite(peak)) {
+      matrix += (matrix.empty() ? " " : ", ") + std::string(name_of(unit)) + " " + format_number(peak / 1e12);
+    }
+  }
+  if (!matrix.empty()) text += ", of matrix units (mma.sync)" + matrix + " TFLOP/s";
   return text + (space.machine_file.empty() ? "" : ", from " + space.machine_file);
 }
 
@@ -611,6 +619,8 @@ class Session {
         start.dtype = row.dtype;
         start.level = row.info.level;
         start.deterministic = row.info.deterministic;
+        start.unit = row.info.unit;
+        start.unit_products = row.info.unit_products;
         start.cold = options_.sampling.cold;
         start.reason = fault;
         record(start, planned, row);
@@ -741,6 +751,7 @@ class Session {
       *rate = ranks_.sum(*rate);
     }
     for (double& peak : roofs.peak_operations_per_second) peak = ranks_.sum(peak);
+    for (double& peak : roofs.matrix_peak_operations_per_second) peak = ranks_.sum(peak);
     for (double* const seconds : {&roofs.launch_seconds, &roofs.launch_and_fence_seconds})
       *seconds = ranks_.max(*seconds);
   }

@@ -180,10 +180,10 @@ std::string roof_text(std::vector<std::string> const& arguments) {
   intensity.minimum = std::numeric_limits<double>::min();
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     double const x = std::get<double>(parse_parameter(intensity, arguments[i]).front());
-    double const reached = x / roofs.least_seconds(1, x, DType::float32);
+    double const reached = x / roofs.least_seconds(1, x, peak);
     text += to_string(x) + " FLOP/B: at most " + format_number(reached / 1e9) + " GFLOP/s, " +
             format_number(100 * reached / peak) + "% of the peak, bound by " +
-            (roofs.compute_bound(1, x, DType::float32) ? "arithmetic" : "memory") + "\n";
+            (roofs.compute_bound(1, x, peak) ? "arithmetic" : "memory") + "\n";
   }
   return text;
 }

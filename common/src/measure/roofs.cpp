@@ -7,8 +7,11 @@
 #include <string>
 #include <vector>
 
+#include <tessera/collective/lane/matrix_unit.hpp>
 #include <tessera/core/config.hpp>
+#include <tessera/core/half.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/type_list.hpp>
 #include <tessera/measure/roof_kernels.hpp>
 #include <tessera/measure/roofs.hpp>
 #include <tessera/table/runtime.hpp>
@@ -103,6 +106,31 @@ double peak(Exec const& exec, int samples) {
   return 2.0 * count * iterations / best_of(iterations, samples);
 }
 
+template <class Exec, class Factor>
+double matrix_peak(Exec const& exec, int samples) {
+  // Every multiprocessor gets half of the warps that it holds.
+  std::int32_t const count =
+      exec.concurrency() / (2 * collective::AnyMatrixUnit::lanes) * measure::MatrixChainKernel<Exec, Factor>::width;
+  Kokkos::View<float*, typename Exec::memory_space> const out("tessera::roofs::matrix_chains", count);
+  auto const best_of = [&](std::int32_t iterations, int of) {
+    return best_seconds(exec, of, [&] { measure::matrix_chains<Factor>(exec, out, iterations); });
+  };
+  constexpr std::int32_t few = measure::matrix_chain_iterations / 64;
+  bool const slow = 64 * best_of(few, 3) > most_seconds;
+  std::int32_t const iterations = slow ? few : measure::matrix_chain_iterations;
+  return measure::matrix_chain_operations<Exec, Factor> * count * iterations / best_of(iterations, samples);
+}
+
+template <class Exec>
+void measure_matrix_units(Exec const& exec, int samples, Roofs& roofs) {
+  if constexpr (is_gpu<Exec>) {
+    if (!collective::has_matrix_units(exec)) return;
+    for_each_type(TypeList<collective::Tf32, Half, BFloat16>{}, [&]<class Factor>() {
+      roofs.matrix_peak(measure::unit_of<Factor>) = matrix_peak<Exec, Factor>(exec, samples);
+    });
+  }
+}
+
 template <class Exec>
 void measure_launches(Exec const& exec, Roofs& roofs) {
   constexpr int batch = 200;
@@ -125,6 +153,7 @@ Roofs measure_roofs(std::string const& space, std::size_t bytes, int samples) {
     for_each_type(EnabledDTypes{}, [&]<class T>() {
       roofs.peak_operations_per_second.at(static_cast<std::size_t>(dtype_of<T>)) = peak<Exec, T>(exec, samples);
     });
+    measure_matrix_units(exec, samples, roofs);
     measure_launches(exec, roofs);
   });
   if (!found) throw std::runtime_error("no execution space '" + space + "' in this build");

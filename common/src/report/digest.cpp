@@ -33,7 +33,7 @@ std::string short_kind(std::string const& reason) {
 }  // namespace
 
 std::string share_text(RowReport const& row) {
-  bool const computes = row.roofs.compute_bound(row.bytes, row.flops, row.dtype);
+  bool const computes = row.compute_bound();
   double const percent = 100 * (computes ? row.share_of_roof() : row.share_of_copy());
   if (!std::isfinite(percent)) return {};
   char buffer[32];
@@ -152,14 +152,13 @@ void Digest::add_row(RowReport const& row, std::string const& repeat) {
     return;
   }
   ++app_.competing;
-  Best candidate{
-      .bytes = row.bytes,
-      .input = inputs_,
-      .seconds = row.seconds(),
-      .share = row.roofs.compute_bound(row.bytes, row.flops, row.dtype) ? row.share_of_roof() : row.share_of_copy(),
-      .variant = row.variant + (case_tuning_.empty() ? "" : " at " + case_tuning_),
-      .dtype = row.dtype,
-      .text = share_text(row)};
+  Best candidate{.bytes = row.bytes,
+                 .input = inputs_,
+                 .seconds = row.seconds(),
+                 .share = row.compute_bound() ? row.share_of_roof() : row.share_of_copy(),
+                 .variant = row.variant + (case_tuning_.empty() ? "" : " at " + case_tuning_),
+                 .dtype = row.dtype,
+                 .text = share_text(row)};
   auto const known = std::ranges::find(app_.best, row.space, &std::pair<std::string, Best>::first);
   if (known == app_.best.end()) {
     app_.best.emplace_back(row.space, std::move(candidate));

@@ -13,6 +13,10 @@ Json space_json(SpaceReport const& space) {
   Roofs const& roofs = space.roofs;
   Json peaks = Json::object();
   for (DType const dtype : run_dtypes) peaks[std::string(name_of(dtype))] = number(roofs.peak(dtype));
+  Json matrix_peaks = Json::object();
+  for (Unit const unit : matrix_units) {
+    matrix_peaks[std::string(name_of(unit))] = number(roofs.matrix_peak(unit));
+  }
   Json json;
   json["device"] = space.device;
   json["concurrency"] = space.concurrency;
@@ -20,6 +24,7 @@ Json space_json(SpaceReport const& space) {
   json["triad_bytes_per_second"] = number(roofs.triad_bytes_per_second);
   json["read_bytes_per_second"] = number(roofs.read_bytes_per_second);
   json["peak_operations_per_second"] = peaks;
+  json["matrix_peak_operations_per_second"] = matrix_peaks;
   json["launch_seconds"] = number(roofs.launch_seconds);
   json["launch_and_fence_seconds"] = number(roofs.launch_and_fence_seconds);
   json["working_set_bytes"] = number(roofs.working_set_bytes);

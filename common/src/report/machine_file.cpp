@@ -41,6 +41,12 @@ SpaceReport space_of(std::string const& path, std::string const& name, Json cons
     roofs.peak_operations_per_second.at(static_cast<std::size_t>(dtype)) =
         roof(path, json["peak_operations_per_second"], std::string(name_of(dtype)));
   }
+  // Older files do not have these.
+  if (json.contains("matrix_peak_operations_per_second")) {
+    for (Unit const unit : matrix_units) {
+      roofs.matrix_peak(unit) = roof(path, json["matrix_peak_operations_per_second"], std::string(name_of(unit)));
+    }
+  }
   return space;
 }
 

@@ -124,6 +124,8 @@ Json row_json(RowReport const& row) {
   json["share_of_read"] = number(row.share_of_read());
   json["share_of_peak"] = number(row.share_of_peak());
   json["share_of_roof"] = number(row.share_of_roof());
+  json["unit"] = name_of(row.unit);
+  json["unit_products"] = row.unit_products;
   json["bytes"] = number(row.bytes);
   json["flops"] = number(row.flops);
   json["predicted_bytes"] = number(row.prediction ? row.prediction->bytes : unknown);

@@ -194,6 +194,10 @@ void Table::add_row(RowReport const& row) {
   std::size_t local = 0;
   for (KernelUse const& use : row.kernels) local = std::max(local, use.local_bytes);
   if (local > 0) notes.push_back(std::to_string(local) + " B local");
+  if (row.unit != Unit::multiply_add) {
+    notes.push_back("roof: " + std::string(name_of(row.unit)) + " units" +
+                    (row.unit_products > 1 ? " / " + std::to_string(row.unit_products) : ""));
+  }
   if (!row.note.empty()) notes.push_back(row.note);
   line += join(notes, "; ");
   if (line.size() > page_width) line = line.substr(0, page_width - 3) + "...";

@@ -33,6 +33,21 @@ inline constexpr std::array<Level, 6> all_levels{Level::range,  Level::team,    
   return "unknown";
 }
 
+/// What does a row's operations: its peak is their roof. Units beside multiply_add are matrix units (tensor cores) for factors of
+/// that type, with sums in float (collective/lane/matrix_unit.hpp).
+enum class Unit : std::uint8_t { multiply_add, tf32, half, bfloat16 };
+inline constexpr std::array matrix_units{Unit::tf32, Unit::half, Unit::bfloat16};
+
+[[nodiscard]] constexpr std::string_view name_of(Unit unit) {
+  switch (unit) {
+    case Unit::multiply_add: return "multiply_add";
+    case Unit::tf32: return "tf32";
+    case Unit::half: return "half";
+    case Unit::bfloat16: return "bfloat16";
+  }
+  return "unknown";
+}
+
 /// How a field lies on several ranks.
 enum class Split : std::uint8_t {
   rows,   ///< each rank has a block of its first dimension (ranks::block_of)
@@ -65,6 +80,8 @@ struct VariantInfo {
   std::string_view summary;                 ///< one line for --list
   bool deterministic = true;                ///< same bits on every run with the same options; checked on every run
   std::string_view ordered_by = "atomics";  ///< for --list: what orders operations where it is not deterministic
+  Unit unit = Unit::multiply_add;           ///< what does its operations
+  int unit_products = 1;  ///< that the unit makes for one of the result: the roof is its peak over that
 };
 
 /// What a mini-app says of itself.

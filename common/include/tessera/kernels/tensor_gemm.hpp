@@ -122,8 +122,8 @@ struct PackLeft {
     for (int half = 0; half < 2; ++half) {
       auto const four = four_of(block_row * 16 + static_cast<std::size_t>(lane / 4 + 8 * half),
                                 slice * 16 + static_cast<std::size_t>(lane % 4 * 4));
-      words[half] = Unit::word(Factor(four[0]), Factor(four[1]));
-      words[half + 2] = Unit::word(Factor(four[2]), Factor(four[3]));
+      words[half] = Unit::word(four[0], four[1]);
+      words[half + 2] = Unit::word(four[2], four[3]);
     }
     packed[(slice * down + block_row) * Unit::lanes + static_cast<std::size_t>(lane)] = words;
   }
@@ -174,8 +174,8 @@ struct PackRight {
     FactorWords words;
     TESSERA_UNROLL
     for (int product = 0; product < 2; ++product) {
-      words[2 * product] = Unit::word(Factor(two[0][product]), Factor(two[1][product]));
-      words[2 * product + 1] = Unit::word(Factor(two[2][product]), Factor(two[3][product]));
+      words[2 * product] = Unit::word(two[0][product], two[1][product]);
+      words[2 * product + 1] = Unit::word(two[2][product], two[3][product]);
     }
     packed[block * Unit::lanes + lane] = words;
   }

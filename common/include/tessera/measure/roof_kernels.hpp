@@ -6,13 +6,20 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include <tessera/collective/accumulator.hpp>
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/lane/matrix_unit.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/core/half.hpp>
+#include <tessera/core/info.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
+#include <tessera/core/unroll.hpp>
 #include <tessera/kernels/reduce.hpp>
 #include <tessera/kernels/transform.hpp>
 
@@ -121,6 +128,116 @@ void chains(Exec const& exec, Out const& out, std::int32_t iterations) {
   Kokkos::parallel_for("tessera::roofline::multiply_add",
                        Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int32_t>>(exec, 0, blocks),
                        Kernel{out.data(), static_cast<std::int32_t>(out.extent(0)), iterations, 1, 1});
+}
+
+/// The unit of factors that collective::MatrixUnit takes.
+template <class Factor>
+inline constexpr Unit unit_of = Unit::tf32;
+template <>
+inline constexpr Unit unit_of<Half> = Unit::half;
+template <>
+inline constexpr Unit unit_of<BFloat16> = Unit::bfloat16;
+
+/// The same by a matrix unit: out[i] = i mod 256 + iterations, the mean of `chains` chains of c += a b over the unit's depth. A warp
+/// runs them side by side in its registers, for the 16 x 8 elements of c.
+///
+/// With factors 1 an element of c gains the unit's depth an iteration. It starts at depth * (i mod 256), and is exact up to 2^24:
+/// for at most most_iterations. So is the sum of the chains, of multiples of the depth. The factors are arguments, so that no
+/// compiler knows.
+template <ExecutionSpace Exec, class Factor>
+struct MatrixChainKernel {
+  using Unit = collective::MatrixUnit<Factor>;
+  using Lanes = lane::On<Exec, Unit::lanes>;
+  using A = typename Unit::A;
+  using B = typename Unit::B;
+  using C = typename Unit::C;
+  template <class V>
+  using Value = typename Lanes::template Value<V>;
+  static constexpr int chains = 8;
+  static constexpr int width = Unit::rows * Unit::cols;  // elements of a warp
+  static constexpr int threads = is_gpu<Exec> ? 4 : 1;   // of a team, each a warp
+  // Eight teams on a multiprocessor: half of the warps that it holds.
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<threads * Unit::lanes, 8>>;
+  using Member = typename Policy::member_type;
+  static constexpr std::int32_t most_iterations = (1 << 24) / Unit::depth - 256;
+
+  float* out;
+  std::int32_t count;
+  std::int32_t iterations;
+  A a;
+  B b;
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Lanes const lanes;
+    auto const of_a = lanes.template fill<A>(a);
+    auto const of_b = lanes.template fill<B>(b);
+    std::int32_t const first = (team.league_rank() * threads + team.team_rank()) * width;
+    Value<C> sums[chains];
+    TESSERA_UNROLL
+    for (auto& own : sums) {
+      own = lanes.template fill<C>(C{});
+      lanes.each(
+          [&](int lane, C& c) {
+            for (int e = 0; e < 4; ++e) c.at[e] = static_cast<float>(Unit::depth * (element(first, lane, e) % 256));
+          },
+          own);
+    }
+    for (std::int32_t k = 0; k < iterations; ++k) {
+      TESSERA_UNROLL
+      for (auto& own : sums) collective::multiply_add(Unit{}, lanes, own, of_a, of_b);
+    }
+    auto total = lanes.template fill<C>(C{});
+    TESSERA_UNROLL
+    for (auto& own : sums) {
+      lanes.each(
+          [](int, C& all, C const& c) {
+            for (int e = 0; e < 4; ++e) all.at[e] += c.at[e];
+          },
+          total, own);
+    }
+    lanes.each(
+        [&](int lane, C const& all) {
+          for (int e = 0; e < 4; ++e) {
+            std::int32_t const i = element(first, lane, e);
+            if (i < count) out[i] = all.at[e] * (1.0F / (chains * Unit::depth));
+          }
+        },
+        total);
+  }
+
+ private:
+  [[nodiscard]] static KOKKOS_FUNCTION std::int32_t element(std::int32_t first, int lane, int e) {
+    return first + Unit::row_of_c(lane, e) * Unit::cols + Unit::col_of_c(lane, e);
+  }
+};
+
+/// Operations of an element of `out` in an iteration.
+template <ExecutionSpace Exec, class Factor>
+inline constexpr double matrix_chain_operations =
+    2.0 * MatrixChainKernel<Exec, Factor>::chains * collective::MatrixUnit<Factor>::depth;
+/// Iterations that take about a millisecond.
+inline constexpr std::int32_t matrix_chain_iterations = 1 << 12;
+
+/// Enqueues chains of products of matrices for the elements of `out`, fewer than 2^31. On a host the matrix unit is a loop.
+template <class Factor, ExecutionSpace Exec, class Out>
+void matrix_chains(Exec const& exec, Out const& out, std::int32_t iterations) {
+  using Kernel = MatrixChainKernel<Exec, Factor>;
+  static std::string const label = "tessera::roofline::matrix_" + std::string(name_of(unit_of<Factor>));
+  Kernel kernel{out.data(), static_cast<std::int32_t>(out.extent(0)), iterations, {}, {}};
+  auto const set = [](auto& word) {
+    if constexpr (std::same_as<Factor, collective::Tf32>) {
+      word = 1;
+    } else {
+      word = Kernel::Unit::word(Factor(1), Factor(1));
+    }
+  };
+  for (auto& word : kernel.a.at) set(word);
+  for (auto& word : kernel.b.at) set(word);
+  auto const teams = static_cast<int>(tiles_of(out.extent(0), Kernel::width * Kernel::threads));
+  if (teams == 0) return;
+  Kokkos::parallel_for(
+      label, typename Kernel::Policy(exec, teams, Kernel::threads, lane::vector_length<Exec>(Kernel::Unit::lanes)),
+      kernel);
 }
 
 /// Enqueues a launch that writes a one: the smallest kernel that leaves a trace.

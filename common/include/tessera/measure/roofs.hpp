@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include <tessera/core/info.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera {
@@ -21,6 +22,9 @@ struct Roofs {
   double read_bytes_per_second = unknown;   ///< a sum
   /// Peak of multiply-adds in registers, two operations each; one number a dtype, in the order of run_dtypes.
   std::array<double, run_dtypes.size()> peak_operations_per_second{unknown, unknown, unknown};
+  /// Peak of matrix units, a multiplication and an addition a product, in the order of matrix_units. CUDA's is that of
+  /// mma.sync; warp-group instructions (wgmma, from compute capability 9.0 on) are not used, and have a higher one.
+  std::array<double, matrix_units.size()> matrix_peak_operations_per_second{unknown, unknown, unknown};
   double launch_seconds = unknown;            ///< one of many launches one after the other
   double launch_and_fence_seconds = unknown;  ///< a launch and waiting for it
   double working_set_bytes = 0;               ///< of copy and read
@@ -28,20 +32,29 @@ struct Roofs {
   [[nodiscard]] double peak(DType dtype) const {
     return peak_operations_per_second.at(static_cast<std::size_t>(dtype));
   }
+  /// Of a row's unit.
+  [[nodiscard]] double peak(DType dtype, Unit unit) const {
+    return unit == Unit::multiply_add ? peak(dtype) : matrix_peak(unit);
+  }
+  [[nodiscard]] double matrix_peak(Unit unit) const {
+    return matrix_peak_operations_per_second.at(static_cast<std::size_t>(unit) - 1);
+  }
+  [[nodiscard]] double& matrix_peak(Unit unit) {
+    return matrix_peak_operations_per_second.at(static_cast<std::size_t>(unit) - 1);
+  }
 
-  /// Seconds that the work takes at least: at copy bandwidth or at the dtype's peak, whichever is longer. NaN if
-  /// neither is known.
-  [[nodiscard]] double least_seconds(double bytes, double operations, DType dtype) const {
+  /// Seconds that the work takes at least: at copy bandwidth or at a peak, whichever is longer. NaN if neither is known.
+  [[nodiscard]] double least_seconds(double bytes, double operations, double peak) const {
     double const moving = bytes / copy_bytes_per_second;
-    double const computing = operations / peak(dtype);
+    double const computing = operations / peak;
     // Written so that a roof that is not known does not count.
     if (!(moving >= computing)) return computing == computing ? computing : moving;
     return moving;
   }
 
   /// True if the work is bound by the peak rather than by the bandwidth.
-  [[nodiscard]] bool compute_bound(double bytes, double operations, DType dtype) const {
-    return operations / peak(dtype) > bytes / copy_bytes_per_second;
+  [[nodiscard]] bool compute_bound(double bytes, double operations, double peak) const {
+    return operations / peak > bytes / copy_bytes_per_second;
   }
 };
 

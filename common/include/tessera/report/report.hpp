@@ -73,7 +73,9 @@ struct RowReport {
   std::string space;
   DType dtype = DType::float32;
   Level level = Level::range;
-  bool deterministic = true;  ///< what the variant claims
+  bool deterministic = true;       ///< what the variant claims
+  Unit unit = Unit::multiply_add;  ///< and this
+  int unit_products = 1;
 
   Status status = Status::failed;
   std::string reason;  ///< why it failed, was skipped or is weak
@@ -103,10 +105,18 @@ struct RowReport {
   /// Bytes per second over the space's copy bandwidth, or over its read bandwidth; unknown where nothing is moved.
   [[nodiscard]] double share_of_copy() const { return share(bytes_per_second(), roofs.copy_bytes_per_second); }
   [[nodiscard]] double share_of_read() const { return share(bytes_per_second(), roofs.read_bytes_per_second); }
-  /// Operations per second over the peak of the dtype; unknown where there are none.
-  [[nodiscard]] double share_of_peak() const { return share(flops_per_second(), roofs.peak(dtype)); }
-  /// The least time by the roofs, min(peak, copy bandwidth * flops / bytes), over the time taken.
-  [[nodiscard]] double share_of_roof() const { return share(roofs.least_seconds(bytes, flops, dtype), seconds()); }
+  /// Operations of the result that its unit can do in a second.
+  [[nodiscard]] double peak() const { return roofs.peak(dtype, unit) / unit_products; }
+  /// Operations per second over that; unknown where there are none.
+  [[nodiscard]] double share_of_peak() const { return share(flops_per_second(), peak()); }
+  /// The least time by the roofs, min(peak, copy bandwidth * flops / bytes), over the time taken. Unknown for a matrix unit whose
+  /// peak is not: bandwidth alone would leave next to nothing of what bounds it.
+  [[nodiscard]] double share_of_roof() const {
+    if (unit != Unit::multiply_add && !(peak() > 0)) return unknown;
+    return share(roofs.least_seconds(bytes, flops, peak()), seconds());
+  }
+  /// True if the peak binds rather than the bandwidth.
+  [[nodiscard]] bool compute_bound() const { return roofs.compute_bound(bytes, flops, peak()); }
 
  private:
   [[nodiscard]] static double share(double of, double roof) { return of > 0 ? of / roof : unknown; }

@@ -1,0 +1,54 @@
+#pragma once
+/// \file
+/// The Plan of the variants matrix_*: chains of products of small matrices on matrix units (tensor cores), in registers. As with
+/// multiply_add a chain counts its own iterations, so that its result says whether all of them ran.
+
+#include "problem.hpp"
+
+#include <tessera/collective/lane/matrix_unit.hpp>
+#include <tessera/core/problem.hpp>
+#include <tessera/table/app.hpp>
+
+namespace tessera::roofline {
+
+/// Throws Skip where there are no matrix units, and for more iterations than they count exactly.
+template <ExecutionSpace Exec, class Factor>
+class MatrixPlan {
+ public:
+  MatrixPlan(Exec const& exec, InputOn<Roofline, Exec, float> const& input)
+      : count_(static_cast<std::int32_t>(std::min<std::size_t>(input.a.extent(0), measure::most_chains))),
+        iterations_(static_cast<std::int32_t>(input.parameters.iterations)) {
+    if (!collective::has_matrix_units(exec)) {
+      throw Skip("matrix units (CUDA has them, from compute capability 8.0 on; " + std::string(space_name<Exec>()) +
+                 " here does not)");
+    }
+    if (iterations_ > Kernel::most_iterations) {
+      throw Skip("more than " + std::to_string(Kernel::most_iterations) + " iterations (sums of floats count " +
+                 std::to_string(Kernel::Unit::depth) + " in each)");
+    }
+  }
+
+  void operator()(Exec const& exec, InputOn<Roofline, Exec, float> const& input,
+                  OutputOn<Roofline, Exec, float> const& output) const {
+    (void)input;
+    if constexpr (is_gpu<Exec>) measure::matrix_chains<Factor>(exec, output.chains, iterations_);
+  }
+
+  [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "chains"}}; }
+  [[nodiscard]] Work work() const {
+    return {.bytes = static_cast<double>(count_) * sizeof(float),
+            .flops = measure::matrix_chain_operations<Exec, Factor> * count_ * iterations_};
+  }
+  /// Fewer chains than that leave units idle: no peak.
+  [[nodiscard]] std::string note() const {
+    return count_ < measure::most_chains ? std::to_string(count_) + " sums: too few to fill a machine" : "";
+  }
+
+ private:
+  using Kernel = measure::MatrixChainKernel<Exec, Factor>;
+
+  std::int32_t count_;
+  std::int32_t iterations_;
+};
+
+}  // namespace tessera::roofline

@@ -1,0 +1,31 @@
+/// \file
+/// The peak of matrix units (tensor cores) for factors of bfloat16. The kernel is that of all matrix_*: measure/roof_kernels.hpp.
+
+#include "../matrix_chains.hpp"
+#include "../problem.hpp"
+
+#include <concepts>
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::roofline {
+
+struct MatrixBfloat16 {
+  using Factor = BFloat16;
+  static constexpr VariantInfo info{
+      .name = "matrix_bfloat16",
+      .level = Level::lane,
+      .summary = "matrix units (mma.sync), factors of bfloat16 (8 bits), sums in float: their peak",
+      .unit = measure::unit_of<Factor>};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  class Plan : public MatrixPlan<Exec, Factor> {
+   public:
+    using MatrixPlan<Exec, Factor>::MatrixPlan;
+  };
+};
+
+VariantRows matrix_bfloat16() { return rows<Roofline, MatrixBfloat16>(); }
+
+}  // namespace tessera::roofline

@@ -1,0 +1,31 @@
+/// \file
+/// The peak of matrix units (tensor cores) for factors of half. The kernel is that of all matrix_*: measure/roof_kernels.hpp.
+
+#include "../matrix_chains.hpp"
+#include "../problem.hpp"
+
+#include <concepts>
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::roofline {
+
+struct MatrixHalf {
+  using Factor = Half;
+  static constexpr VariantInfo info{
+      .name = "matrix_half",
+      .level = Level::lane,
+      .summary = "matrix units (mma.sync), factors of half (11 bits, up to 65504), sums in float: their peak",
+      .unit = measure::unit_of<Factor>};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  class Plan : public MatrixPlan<Exec, Factor> {
+   public:
+    using MatrixPlan<Exec, Factor>::MatrixPlan;
+  };
+};
+
+VariantRows matrix_half() { return rows<Roofline, MatrixHalf>(); }
+
+}  // namespace tessera::roofline

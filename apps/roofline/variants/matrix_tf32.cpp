@@ -1,0 +1,31 @@
+/// \file
+/// The peak of matrix units (tensor cores) for factors of tf32. The kernel is that of all matrix_*: measure/roof_kernels.hpp.
+
+#include "../matrix_chains.hpp"
+#include "../problem.hpp"
+
+#include <concepts>
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::roofline {
+
+struct MatrixTf32 {
+  using Factor = collective::Tf32;
+  static constexpr VariantInfo info{
+      .name = "matrix_tf32",
+      .level = Level::lane,
+      .summary = "matrix units (mma.sync), factors of tf32 (11 bits), sums in float: their peak",
+      .unit = measure::unit_of<Factor>};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  class Plan : public MatrixPlan<Exec, Factor> {
+   public:
+    using MatrixPlan<Exec, Factor>::MatrixPlan;
+  };
+};
+
+VariantRows matrix_tf32() { return rows<Roofline, MatrixTf32>(); }
+
+}  // namespace tessera::roofline
