@@ -446,11 +446,14 @@ TEST(TensorProducts, OfAnyExtents) {
     EXPECT_EQ((far_elements<Tensor<2, 1, Early>>(m, n, k, of_two_terms(k), odd)), 0u) << m << " x " << n << " x " << k;
   }
 }
-// Their roof is the peak of tf32's units, over the products that one of c takes.
+// Their roof is the peak of the units for their factors, over the products that one of c takes.
 TEST(TensorProducts, NameTheirUnit) {
   for (VariantInfo const& info : app().variants) {
-    bool const of_tf32 = info.name == "tensor_tf32" || info.name == "tensor_3xtf32";
-    EXPECT_EQ(info.unit == Unit::tf32, of_tf32) << info.name;
+    Unit const unit = info.name == "tensor_fp16"                 ? Unit::half
+                      : info.name == "tensor_bf16"               ? Unit::bfloat16
+                      : info.name.find("tf32") != info.name.npos ? Unit::tf32
+                                                                 : Unit::multiply_add;
+    EXPECT_EQ(info.unit, unit) << info.name;
     EXPECT_EQ(info.unit_products, info.name == "tensor_3xtf32" ? 3 : 1) << info.name;
   }
 }

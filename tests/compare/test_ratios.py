@@ -67,20 +67,15 @@ class Ratios(unittest.TestCase):
         self.assertEqual(text({"axis": 0, "bins": 7, "exclusive": True}), "2^24 --axis 0 --bins 7 --exclusive True")
 
     def test_rows_that_do_less_do_not_count(self):
-        rows = [
-            {"app": "matmul", "variant": "tensor_tf32", "seconds": 1e-3},
-            {"app": "matmul", "variant": "register_tile", "seconds": 2e-3},
-            {"app": "matmul", "variant": "cublas", "level": "library", "seconds": 1e-3},
-        ]
-        self.assertIn("`register_tile`", table_of(report(rows))[0])
-
-    def test_attention_of_rounded_factors_does_not_count(self):
-        rows = [
-            {"app": "attention", "variant": "fused_tensor", "seconds": 1e-3},
-            {"app": "attention", "variant": "fused_online", "seconds": 2e-3},
-            {"app": "attention", "variant": "pytorch", "level": "library", "seconds": 1e-3},
-        ]
-        self.assertIn("`fused_online`", table_of(report(rows))[0])
+        less = [("matmul", f"tensor_{of}") for of in ("tf32", "fp16", "bf16")]
+        less += [("attention", "fused_tensor"), ("layernorm_linear", "fused_tensor")]
+        for app, variant in less:
+            rows = [
+                {"app": app, "variant": variant, "seconds": 1e-3},
+                {"app": app, "variant": "whole", "seconds": 2e-3},
+                {"app": app, "variant": "peer", "level": "library", "seconds": 1e-3},
+            ]
+            self.assertIn("`whole`", table_of(report(rows))[0], variant)
 
     def test_rows_that_did_not_pass_do_not_count(self):
         rows = OURS[:1] + [{**OURS[1], "status": "failed"}, OURS[2]]

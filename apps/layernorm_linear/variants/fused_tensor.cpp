@@ -21,24 +21,25 @@
 
 namespace tessera::layernorm_linear {
 
-/// Counts finite elements above 2^100. Infinities and NaN stay what they are when they are rounded.
+/// The largest finite magnitude. Infinities and NaN stay what they are when they are rounded.
 template <class Field>
-struct CountLarge {
+struct LargestMagnitude {
   Field field;
 
-  KOKKOS_FUNCTION void operator()(std::size_t i, std::size_t& count) const {
+  KOKKOS_FUNCTION void operator()(std::size_t i, float& largest) const {
     float const value = field.data()[i];
     float const magnitude = value < 0 ? -value : value;
-    count += magnitude > 0x1p100F && magnitude < Kokkos::Experimental::infinity_v<float> ? 1 : 0;
+    if (magnitude > largest && magnitude < Kokkos::Experimental::infinity_v<float>) largest = magnitude;
   }
 };
+/// Waits for it. 0 if there is none.
 template <ExecutionSpace Exec, class Field>
-[[nodiscard]] std::size_t count_large(Exec const& exec, Field const& field) {
-  std::size_t count = 0;
-  Kokkos::parallel_reduce("tessera::layernorm_linear::fused_tensor::count_large",
+[[nodiscard]] float largest_magnitude(Exec const& exec, Field const& field) {
+  float largest = 0;
+  Kokkos::parallel_reduce("tessera::layernorm_linear::fused_tensor::largest",
                           Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, field.size()),
-                          CountLarge<Field>{field}, count);
-  return count;
+                          LargestMagnitude<Field>{field}, Kokkos::Max<float>(largest));
+  return field.size() == 0 ? 0 : largest;
 }
 
 struct FusedTensor {
@@ -53,7 +54,7 @@ struct FusedTensor {
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
-        : layer_norm_(checked(exec, input), input.rows(), input.hidden(), input.parameters.eps, input.parameters.team,
+        : layer_norm_(checked(exec), input.rows(), input.hidden(), input.parameters.eps, input.parameters.team,
                       "tessera::layernorm_linear::fused_tensor::statistics"),
           product_(exec, input.rows(), input.outputs(), input.hidden(),
                    "tessera::layernorm_linear::fused_tensor::product"),
@@ -61,7 +62,13 @@ struct FusedTensor {
                 input.rows()),
           inv_std_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::fused_tensor::inv_std"),
                    input.rows()),
-          hidden_(input.hidden()) {}
+          hidden_(input.hidden()) {
+      float const w = largest_magnitude(exec, input.w);
+      if (w > most || largest_magnitude(exec, input.gamma) > most || largest_magnitude(exec, input.beta) > most) {
+        throw Skip("elements of w, gamma and beta up to 2^100 (larger ones may round to infinity)");
+      }
+      largest_of_w_ = static_cast<double>(w);
+    }
 
     void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
                     OutputOn<LayernormLinear, Exec, T> const& output) const {
@@ -75,21 +82,21 @@ struct FusedTensor {
     [[nodiscard]] double rounding_steps() const { return layer_norm_.rounding_steps() + 2 + 1; }
     [[nodiscard]] ReducedPrecision reduced_precision() const {
       double const of_factors = kernels::error_of_factors<BFloat16>;
+      // An ln below the normal range is off by 2^-134, and a product there by 2^-126.
       return {.relative = of_factors + kernels::error_of_unit_sums(hidden_) * (1 + of_factors),
-              .absolute = 0,
+              .absolute = 2 * static_cast<double>(hidden_) * (largest_of_w_ * 0x1p-134 + 0x1p-126),
               .rounds_data = true};
     }
 
    private:
     using Form = kernels::ProductForm<false, true, kernels::NormaliseOnLoad<T>, kernels::SumAndBias<T>>;
 
-    // The space, if the variant can run there with this input.
-    [[nodiscard]] static Exec const& checked(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input) {
+    static constexpr float most = 0x1p100F;
+
+    // The space, if the variant can run there.
+    [[nodiscard]] static Exec const& checked(Exec const& exec) {
       if (!is_gpu<Exec>) {
         throw Skip("matrix units (CUDA has them, from compute capability 8.0 on; a host's are emulated, for tests)");
-      }
-      if (count_large(exec, input.w) + count_large(exec, input.gamma) + count_large(exec, input.beta) > 0) {
-        throw Skip("elements of w, gamma and beta up to 2^100 (larger ones may round to infinity)");
       }
       return exec;
     }
@@ -99,6 +106,7 @@ struct FusedTensor {
     Kokkos::View<T*, typename Exec::memory_space> mean_;
     Kokkos::View<T*, typename Exec::memory_space> inv_std_;
     std::size_t hidden_;
+    double largest_of_w_ = 0;
   };
 };
 
