@@ -1,4 +1,4 @@
-// Matrix products, on Views of one's own: plain, of a transposed operand, with a bias, and with k in parts.
+// Matrix products, on Views of one's own: plain, of a transposed operand, with a bias, with k in parts, and on matrix units.
 
 #include "program.hpp"
 
@@ -6,7 +6,9 @@
 #include <tuple>
 #include <utility>
 
+#include <tessera/core/half.hpp>
 #include <tessera/kernels/gemm.hpp>
+#include <tessera/kernels/tensor_gemm.hpp>
 
 using Exec = Kokkos::DefaultExecutionSpace;
 template <class T>
@@ -63,11 +65,24 @@ int check_products(Exec const& exec, int m, int n, int k) {
   return wrong + differs_anywhere("gemm, b transposed, with a bias", c, k, true);
 }
 
+// On matrix units, emulated on hosts: numbers of so few bits are not rounded.
+template <class Factor>
+int check_on_units(Exec const& exec, int m, int n, int k) {
+  auto const a = filled<float>(exec, m, k);
+  auto const b = filled<float>(exec, k, n);
+  Matrix<float> const c("c", m, n);
+  tessera::kernels::TensorGemm<Exec, Factor> const gemm(exec, m, n, k);
+  gemm(exec, a, b, c);
+  exec.fence();
+  return differs_anywhere("tensor_gemm", c, k);
+}
+
 int check(Exec const& exec) {
   int wrong = check_products<float>(exec, 0, 5, 7) + check_products<float>(exec, 5, 0, 7);
   for (auto const& [m, n, k] : {std::tuple{1, 1, 0}, {1, 1, 1}, {33, 65, 31}, {64, 128, 256}, {3, 5, 4001}}) {
     wrong += check_products<float>(exec, m, n, k) + check_products<std::int32_t>(exec, m, n, k);
   }
+  wrong += check_on_units<tessera::Half>(exec, 33, 65, 31) + check_on_units<tessera::BFloat16>(exec, 64, 128, 256);
 
   Matrix<float> const matrix("matrix", 6, 6);
   Matrix<float> const c("c", 4, 4);
