@@ -17,6 +17,7 @@
 
 namespace {
 
+using tessera::Chain;
 using tessera::ExpectedField;
 using tessera::HostField;
 using tessera::Shape;
@@ -806,7 +807,7 @@ TEST(Growth, of_random_data_grows_with_the_root) {
 // Factors of fewer bits are no chain of roundings of the dtype: their error is stated, and counts as it is, for random data,
 // too. Where the reference leaves no choice it excuses nothing.
 TEST(ReducedPrecision, RelativeErrorIsAddedToTheChains) {
-  ::tessera::ReducedPrecision const reduced{.relative = 0x1p-11};
+  tessera::ReducedPrecision const reduced{.relative = 0x1p-11};
   for (bool const random : {false, true}) {
     EXPECT_TRUE(verify(reference({1}, {1}), field<float>({1 + 0x1p-11F}), {1, random, false, reduced}).passed);
     EXPECT_FALSE(verify(reference({1}, {1}), field<float>({1 + 0x1p-10F}), {1, random, false, reduced}).passed);
