@@ -17,6 +17,7 @@
 namespace tessera::layernorm_linear {
 
 struct LayernormLinear : LinearLayerProblem {
+  static constexpr int reference_doubles = 3;  ///< the offset for factors of bfloat16 included, which float alone has
   static constexpr AppInfo info{.name = "layernorm_linear",
                                 .summary = "y[r, o] = sum_h w[o, h] * layernorm(x)[r, h] + bias[o]"};
 

@@ -45,12 +45,17 @@ struct FactorRule<BFloat16> {
   }
 };
 
-/// Throws Skip where there are no matrix units, and for matrices with elements that the factors do not represent.
+/// On hosts with emulated matrix units, for tests: variants skip them. Throws Skip for matrices with elements that the factors do not
+/// represent, and on GPUs without matrix units.
 template <ExecutionSpace Exec, class Factor>
 class HalfPlan {
  public:
   HalfPlan(Exec const& exec, InputOn<Matmul, Exec, float> const& input, std::string label)
-      : gemm_(checked(exec, input), input.a.extent(0), input.b.extent(1), input.a.extent(1), std::move(label)) {
+      : gemm_(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), std::move(label)) {
+    if (input.parameters.team != 0) {
+      throw Skip("a team of " + std::to_string(input.parameters.team) + " threads (a tile is cut for " +
+                 std::to_string(kernels::TensorGemmTuning<Exec>::Large::lanes) + ")");
+    }
     FactorFacts const a = facts_of<Rule>(exec, input.a);
     FactorFacts const b = facts_of<Rule>(exec, input.b);
     if (a.outside + b.outside > 0) {
@@ -82,18 +87,6 @@ class HalfPlan {
 
  private:
   using Rule = FactorRule<Factor>;
-
-  // The space, if the variant can run there.
-  [[nodiscard]] static Exec const& checked(Exec const& exec, InputOn<Matmul, Exec, float> const& input) {
-    if (!is_gpu<Exec>) {
-      throw Skip("matrix units (CUDA has them, from compute capability 8.0 on; a host's are emulated, for tests)");
-    }
-    if (input.parameters.team != 0) {
-      throw Skip("a team of " + std::to_string(input.parameters.team) + " threads (a tile is cut for " +
-                 std::to_string(kernels::TensorGemmTuning<Exec>::Large::lanes) + ")");
-    }
-    return exec;
-  }
 
   kernels::TensorGemm<Exec, Factor> gemm_;
   ReducedPrecision precision_;

@@ -338,10 +338,7 @@ class TensorPlan {
  public:
   TensorPlan(Exec const& exec, InputOn<Matmul, Exec, float> const& input, std::string label)
       : label_(std::move(label)), inner_(input.a.extent(1)) {
-    if (!collective::has_matrix_units(exec)) {
-      throw Skip("matrix units for tf32 (CUDA has them, from compute capability 8.0 on; " +
-                 std::string(space_name<Exec>()) + " here does not)");
-    }
+    collective::require_matrix_units(exec);
     constexpr int lanes = Shape::lanes;
     if (input.parameters.team != 0 && input.parameters.team != lanes) {
       throw Skip("a team of " + std::to_string(input.parameters.team) + " threads (a tile is cut for " +

@@ -18,10 +18,7 @@ class MatrixPlan {
   MatrixPlan(Exec const& exec, InputOn<Roofline, Exec, float> const& input)
       : count_(static_cast<std::int32_t>(std::min<std::size_t>(input.a.extent(0), measure::most_chains))),
         iterations_(static_cast<std::int32_t>(input.parameters.iterations)) {
-    if (!collective::has_matrix_units(exec)) {
-      throw Skip("matrix units (CUDA has them, from compute capability 8.0 on; " + std::string(space_name<Exec>()) +
-                 " here does not)");
-    }
+    collective::require_matrix_units(exec);
     if (iterations_ > Kernel::most_iterations) {
       throw Skip("more than " + std::to_string(Kernel::most_iterations) + " iterations (sums of floats count " +
                  std::to_string(Kernel::Unit::depth) + " in each)");

@@ -11,6 +11,7 @@
 
 #include "../../apps/layernorm_linear/normalise_inside.hpp"
 #include "../../apps/layernorm_linear/problem.hpp"
+#include "../../apps/layernorm_linear/tensor_layer.hpp"
 
 #include <tessera/kernels/gemm.hpp>
 #include <tessera/kernels/layer_norm.hpp>
@@ -62,11 +63,11 @@ struct Kernel {
   }
 };
 
-template <class Mistake>
+template <class Mistake, bool bfloat16_factors = false>
 struct Broken {
   static constexpr VariantInfo info{.name = Mistake::name, .summary = "wrong on purpose"};
   template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+    requires std::is_floating_point_v<T> && (!bfloat16_factors || std::same_as<T, float>)
   struct Plan {
     Plan(Exec const&, InputOn<LayernormLinear, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& in,
@@ -77,6 +78,7 @@ struct Broken {
       Kokkos::parallel_for("tessera::tests::broken_layernorm_linear", Kokkos::RangePolicy<Exec>(exec, 0, out.y.size()),
                            Kernel<T, Mistake>{of});
     }
+    [[nodiscard]] ReducedPrecision reduced_precision() const { return {.bfloat16_factors = bfloat16_factors}; }
   };
 };
 
@@ -138,6 +140,61 @@ TEST(BrokenLayernormLinear, EpsOutside) {
 }
 TEST(BrokenLayernormLinear, TransposedWeights) {
   testing::expect_caught<LayernormLinear, Broken<TransposedWeights>>(7 * 13 * 5, odd, "y");
+}
+
+// The bounds for factors of bfloat16 are wider, and see the same mistakes.
+TEST(BrokenLayernormLinear, WithBoundsForBFloat16) {
+  testing::expect_caught<LayernormLinear, Broken<TransposedWeights, true>>(7 * 13 * 5, odd, "y");
+  testing::expect_caught<LayernormLinear, Broken<EpsOutside, true>>(
+      7 * 13 * 5, {{"rows", std::int64_t{7}}, {"hidden", std::int64_t{13}}, {"outputs", std::int64_t{5}}, {"eps", 0.5}},
+      "y");
+}
+// Factors of bfloat16 where float is promised, and where it is not.
+struct RoundedFactors {
+  static constexpr std::string_view name = "rounded_factors";
+  template <class T>
+  KOKKOS_FUNCTION static T element(Arrays<T> const& of, std::size_t row, std::size_t o) {
+    T const mean = of.mean(row, of.hidden);
+    T const inv_std = T(1) / Kokkos::sqrt(of.variance(row, mean) + of.eps);
+    T sum = of.bias[o];
+    for (std::size_t h = 0; h < of.hidden; ++h) {
+      T const ln = of.gamma[h] * (of.x[row * of.hidden + h] - mean) * inv_std + of.beta[h];
+      sum += static_cast<float>(BFloat16(static_cast<float>(of.w[o * of.hidden + h]))) *
+             static_cast<float>(BFloat16(static_cast<float>(ln)));
+    }
+    return sum;
+  }
+};
+TEST(BrokenLayernormLinear, RoundsFactorsWithoutSaying) {
+  testing::expect_caught<LayernormLinear, Broken<RoundedFactors>>(7 * 13 * 5, odd, "y");
+}
+
+// The launches of fused_tensor, on emulated matrix units.
+struct OnEmulatedUnits {
+  static constexpr VariantInfo info{.name = "emulated", .summary = "fused_tensor on emulated matrix units"};
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  using Plan = TensorLayer<Exec>;
+};
+std::string outcome_on_units(std::size_t size, ParameterMap const& given) {
+  App const app = make_app<LayernormLinear>(
+      {rows<LayernormLinear, OnEmulatedUnits>(), rows<LayernormLinear, Broken<RoundedFactors, true>>()});
+  std::string outcomes;
+  auto const problem_case = app.generate(DType::float32, size, 42, testing::with_defaults(app, given));
+  auto const expected = problem_case->reference();
+  for (Row const& row : app.rows) {
+    if (row.dtype == DType::float32) outcomes += testing::run_row(row, *problem_case, expected, 2);
+  }
+  return outcomes;
+}
+TEST(LayernormLinear, OnMatrixUnits) {
+  EXPECT_EQ(outcome_on_units(7 * 13 * 5, odd), "");
+  for (std::size_t const size : {1, 1000, 1 << 15}) EXPECT_EQ(outcome_on_units(size, {}), "");
+  for (std::int64_t const extent : {1, 17, 64, 130}) {
+    EXPECT_EQ(outcome_on_units(1 << 14, {{"rows", extent}, {"hidden", std::int64_t{40}}}), "") << extent;
+    EXPECT_EQ(outcome_on_units(1 << 14, {{"outputs", extent}, {"hidden", std::int64_t{33}}}), "") << extent;
+    EXPECT_EQ(outcome_on_units(1 << 14, {{"hidden", extent}}), "") << extent;
+  }
 }
 
 // x = 1000 + 0.01 i: what E[x^2] - E[x]^2 and a mean of x itself lose; ones and zeros elsewhere.

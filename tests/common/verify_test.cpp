@@ -849,6 +849,8 @@ TEST(BFloat16Factors, HaveBoundsOfTheirOwn) {
   EXPECT_FALSE(without.passed);
   EXPECT_NE(without.message.find("bfloat16"), std::string::npos) << without.message;
   expected.bfloat16_scale = {1, 0};
+  EXPECT_FALSE(verify(expected, field<float>({1.0F, 1.0F}), rounded).passed);  // a scale is not all of it
+  expected.bfloat16_offset = {0, 0};
   EXPECT_FALSE(verify(expected, wrong, rounded).passed);
   EXPECT_TRUE(verify(expected, wrong, {1, false, false, {.relative = 0x1p-9, .bfloat16_factors = true}})
                   .passed);  // relative to its scale
@@ -860,6 +862,9 @@ TEST(BFloat16Factors, HaveBoundsOfTheirOwn) {
   EXPECT_TRUE(verify_against_file(field<float>({1.0F, 1.0F}), expected, wrong, rounded).passed);
   EXPECT_FALSE(verify_against_file(field<float>({1.0F, 1.0F}), expected, wrong, ordinary).passed);
   EXPECT_NEAR(verify(expected, wrong, rounded).sensitivity, 0x1p-9, 0x1p-20);
+  expected.bfloat16_scale = {};  // as of others
+  expected.scale = {2, 0};
+  EXPECT_NEAR(verify(expected, wrong, rounded).sensitivity, 0x1p-9 + 2 * 0x1p-24, 0x1p-23);
   expected.bfloat16_offset = {0};
   EXPECT_FALSE(verify(expected, field<float>({1.0F, 1.0F}), rounded).passed);
 }

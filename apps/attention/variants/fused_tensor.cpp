@@ -27,10 +27,7 @@ struct FusedTensor {
    public:
     Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input)
         : query_count_(input.q.extent(0)), key_count_(input.k.extent(0)), dim_(input.q.extent(1)) {
-      if (!collective::has_matrix_units(exec)) {
-        throw Skip("matrix units for bfloat16 (CUDA has them, from compute capability 8.0 on; " +
-                   std::string(space_name<Exec>()) + " here does not)");
-      }
+      collective::require_matrix_units(exec);
       if (dim_ > most_columns) {
         throw Skip("d = " + std::to_string(dim_) + " (registers hold at most " + std::to_string(most_columns) +
                    " columns)");

@@ -23,7 +23,7 @@ struct TensorBf16 {
   class Plan : public HalfPlan<Exec, BFloat16> {
    public:
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : HalfPlan<Exec, BFloat16>(exec, input, "tessera::matmul::tensor_bf16") {}
+        : HalfPlan<Exec, BFloat16>(collective::require_matrix_units(exec), input, "tessera::matmul::tensor_bf16") {}
   };
 };
 

@@ -23,7 +23,7 @@ struct TensorFp16 {
   class Plan : public HalfPlan<Exec, Half> {
    public:
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : HalfPlan<Exec, Half>(exec, input, "tessera::matmul::tensor_fp16") {}
+        : HalfPlan<Exec, Half>(collective::require_matrix_units(exec), input, "tessera::matmul::tensor_fp16") {}
   };
 };
 

@@ -242,8 +242,8 @@ struct Bounds {
   std::vector<double> const& offset;
 };
 Bounds bounds_for(Chain const& chain, ExpectedField const& reference) {
-  if (chain.reduced.bfloat16_factors) return {reference.bfloat16_scale, reference.bfloat16_offset};
-  return {reference.scale, reference.offset};
+  if (!chain.reduced.bfloat16_factors) return {reference.scale, reference.offset};
+  return {reference.bfloat16_scale.empty() ? reference.scale : reference.bfloat16_scale, reference.bfloat16_offset};
 }
 
 template <class T, class Value>
@@ -309,8 +309,8 @@ Verdict failed(std::string message) {
 bool has_bounds_for(ExpectedField const& reference, std::size_t count, Chain const& chain) {
   auto const [scale, offset] = bounds_for(chain, reference);
   // Of bounds for bfloat16 nothing does not mean exact.
-  return ((scale.empty() && !chain.reduced.bfloat16_factors) || scale.size() == count) &&
-         (offset.empty() || offset.size() == count);
+  return (scale.empty() || scale.size() == count) &&
+         ((offset.empty() && !chain.reduced.bfloat16_factors) || offset.size() == count);
 }
 
 std::string sizes_of_bounds(ExpectedField const& reference, Chain const& chain) {
@@ -387,7 +387,7 @@ void make_narrow(ExpectedField& expected, DType dtype) {
     }
   });
   if (exact) expected.scale = std::vector<double>();
-  bool const rounded = exact && expected.offset.empty() && expected.bfloat16_scale.empty() && dtype == DType::float32;
+  bool const rounded = exact && expected.offset.empty() && expected.bfloat16_offset.empty() && dtype == DType::float32;
 
   std::atomic<bool> lossless = true;
   std::shared_ptr<float[]> const narrow(new float[count]);

@@ -126,9 +126,9 @@ struct HostField {
 ///   the element then: it is counted as unchecked.
 /// - `offset` is the error that every variant may make, whatever the order of its operations (an exponential of a
 ///   rounded argument): in the element's unit, not negative; empty where there is none.
-/// - `bfloat16_scale` and `bfloat16_offset` take the place of the two for a variant that rounds the factors of its products to
-///   bfloat16 (ReducedPrecision::bfloat16_factors): 2^-8 of each, which goes through everything behind the products. Where they are empty,
-///   such a variant fails.
+/// - `bfloat16_offset` takes the place of `offset` for a variant that rounds the factors of its products to bfloat16
+///   (ReducedPrecision::bfloat16_factors): 2^-8 of each, which goes through everything behind the products. Where it is empty, such
+///   a variant fails. `bfloat16_scale`, if not empty, takes the place of `scale`.
 struct ExpectedField {
   std::string name;
   Shape shape;

@@ -430,10 +430,7 @@ class TensorGemm {
   /// Throws Skip if the device has no matrix units. On hosts the units are emulated.
   TensorGemm(Exec const& exec, std::size_t m, std::size_t n, std::size_t k, std::string label = "tessera::tensor_gemm")
       : label_(std::move(label)), m_(m), n_(n), k_(k) {
-    if (is_gpu<Exec> && !collective::has_matrix_units(exec)) {
-      throw Skip("matrix units (CUDA has them, from compute capability 8.0 on; " + std::string(space_name<Exec>()) +
-                 " here does not)");
-    }
+    if constexpr (is_gpu<Exec>) collective::require_matrix_units(exec);
     using Large = typename Tuning::Large;
     std::size_t const tiles = tiles_of(m, Large::rows) * tiles_of(n, Large::cols);
     std::size_t const multiprocessors = static_cast<std::size_t>(exec.concurrency()) / Tuning::lanes_of_multiprocessor;

@@ -26,7 +26,7 @@
 /// has proved that nothing is rounded, results must be equal, unless the row says that it rounds these data.
 ///
 /// A row that rounds the factors of its products to bfloat16 (`ReducedPrecision::bfloat16_factors`) is compared by the field's bounds for that:
-/// `bfloat16_scale` and `bfloat16_offset` in the place of s and o. A field without them fails such a row.
+/// `bfloat16_offset` in the place of o, and `bfloat16_scale`, if there is one, in that of s. A field without fails such a row.
 ///
 /// A row that adds by atomics which flush denormals loses the smallest normal number a step instead of denorm_min
 /// (`flushes_denormals`), also where it is exact but so small that its sums may be denormal; nothing else grows.

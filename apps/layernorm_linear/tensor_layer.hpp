@@ -1,0 +1,99 @@
+#pragma once
+/// \file
+/// The Plan of fused_tensor: the rows' statistics, then a product on matrix units (kernels/tensor_gemm.hpp) that normalises x as it
+/// rounds it to bfloat16, and adds the bias as it stores. ln is never stored in float.
+///
+/// What rounding the factors costs is known to the reference (reference.cpp), what the units cut off of sums here.
+
+#include <Kokkos_Core.hpp>
+
+#include <cmath>
+#include <cstddef>
+
+#include "problem.hpp"
+
+#include <tessera/core/half.hpp>
+#include <tessera/core/problem.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/kernels/layer_norm.hpp>
+#include <tessera/kernels/tensor_gemm.hpp>
+
+namespace tessera::layernorm_linear {
+
+/// The largest finite magnitude. Infinities and NaN stay what they are when they are rounded.
+template <class Field>
+struct LargestMagnitude {
+  Field field;
+
+  KOKKOS_FUNCTION void operator()(std::size_t i, float& largest) const {
+    float const value = field.data()[i];
+    float const magnitude = value < 0 ? -value : value;
+    if (magnitude > largest && magnitude < Kokkos::Experimental::infinity_v<float>) largest = magnitude;
+  }
+};
+/// Waits for it. 0 if there is none.
+template <ExecutionSpace Exec, class Field>
+[[nodiscard]] float largest_magnitude(Exec const& exec, Field const& field) {
+  float largest = 0;
+  Kokkos::parallel_reduce("tessera::layernorm_linear::fused_tensor::largest",
+                          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, field.size()),
+                          LargestMagnitude<Field>{field}, Kokkos::Max<float>(largest));
+  return field.size() == 0 ? 0 : largest;
+}
+
+/// On hosts with emulated matrix units, for tests: the variant skips them. Throws Skip for elements that may round to infinity, and
+/// on GPUs without matrix units.
+template <ExecutionSpace Exec>
+class TensorLayer {
+ public:
+  TensorLayer(Exec const& exec, InputOn<LayernormLinear, Exec, float> const& input)
+      : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team,
+                    "tessera::layernorm_linear::fused_tensor::statistics"),
+        product_(exec, input.rows(), input.outputs(), input.hidden(),
+                 "tessera::layernorm_linear::fused_tensor::product"),
+        mean_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::fused_tensor::mean"),
+              input.rows()),
+        inv_std_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::fused_tensor::inv_std"),
+                 input.rows()),
+        hidden_(input.hidden()) {
+    float const w = largest_magnitude(exec, input.w);
+    if (w > most || largest_magnitude(exec, input.gamma) > most || largest_magnitude(exec, input.beta) > most) {
+      throw Skip("elements of w, gamma and beta up to 2^100 (larger ones may round to infinity)");
+    }
+    largest_of_w_ = static_cast<double>(w);
+  }
+
+  void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, float> const& input,
+                  OutputOn<LayernormLinear, Exec, float> const& output) const {
+    auto const& [x, gamma, beta, w, bias, parameters] = input;
+    layer_norm_.statistics(exec, x, mean_, inv_std_);
+    product_(exec, x, w, output.y,
+             {.load = layer_norm_.on_load(x, gamma, beta, mean_, inv_std_), .store = {bias.data()}});
+  }
+
+  /// A row's sum to ln with its 2, the bias.
+  [[nodiscard]] double rounding_steps() const { return layer_norm_.rounding_steps() + 2 + 1; }
+  [[nodiscard]] ReducedPrecision reduced_precision() const {
+    double const of_factors = kernels::error_of_factors<BFloat16>;
+    // The ln that is rounded is off by the roundings that lead to it. One below the normal range is off by 2^-134, and a product
+    // there by 2^-126.
+    double const of_ln = std::expm1(rounding_steps() * unit_roundoff(DType::float32));
+    return {.relative = of_factors * of_ln + kernels::error_of_unit_sums(hidden_) * (1 + of_factors),
+            .absolute = 2 * static_cast<double>(hidden_) * (largest_of_w_ * 0x1p-134 + 0x1p-126),
+            .bfloat16_factors = true};
+  }
+
+ private:
+  using Form = kernels::ProductForm<false, true, kernels::NormaliseOnLoad<float>, kernels::SumAndBias<float>>;
+
+  static constexpr float most = 0x1p100F;
+
+  kernels::LayerNorm<Exec, float> layer_norm_;
+  kernels::TensorGemm<Exec, BFloat16, Form> product_;
+  Kokkos::View<float*, typename Exec::memory_space> mean_;
+  Kokkos::View<float*, typename Exec::memory_space> inv_std_;
+  std::size_t hidden_;
+  double largest_of_w_ = 0;
+};
+
+}  // namespace tessera::layernorm_linear
