@@ -30,6 +30,7 @@ struct Roofline : PairProblem<Parameters> {
   static constexpr AppInfo info{.name = "roofline",
                                 .summary = "bandwidth of copy, triad and read; peak of multiply-adds; time of a launch",
                                 .measures_roofs = true};
+  static constexpr bool short_floats = true;
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 

@@ -66,6 +66,7 @@ ExpectedField gather(ExpectedField const& field, std::vector<Stretch> const& str
                        .scale = gathered(field.scale, stretches),
                        .offset = gathered(field.offset, stretches),
                        .terms = field.terms,
+                       .rounded_sums = field.rounded_sums,
                        .each_sees_all = field.each_sees_all};
   if (field.narrow != nullptr) {
     for (float const value : gathered(field.narrow.get(), stretches)) result.value.push_back(value);

@@ -19,14 +19,14 @@ struct Roofs {
   double copy_bytes_per_second = unknown;   ///< out[i] = a[i]; read plus written
   double triad_bytes_per_second = unknown;  ///< out[i] = a[i] + s * b[i]; read plus written
   double read_bytes_per_second = unknown;   ///< a sum
-  /// Peak of multiply-adds in registers, two operations each; one number a dtype, in the order of run_dtypes.
-  std::array<double, run_dtypes.size()> peak_operations_per_second{unknown, unknown, unknown};
+  /// Peak of multiply-adds in registers, two operations each; one number a dtype, in the order of arithmetic_dtypes.
+  std::array<double, arithmetic_dtypes.size()> peak_operations_per_second{unknown, unknown, unknown};
   double launch_seconds = unknown;            ///< one of many launches one after the other
   double launch_and_fence_seconds = unknown;  ///< a launch and waiting for it
   double working_set_bytes = 0;               ///< of copy and read
 
   [[nodiscard]] double peak(DType dtype) const {
-    return peak_operations_per_second.at(static_cast<std::size_t>(dtype));
+    return peak_operations_per_second.at(static_cast<std::size_t>(arithmetic_of(dtype)));
   }
 
   /// Seconds that the work takes at least: at copy bandwidth or at the dtype's peak, whichever is longer. NaN if
