@@ -228,9 +228,10 @@ std::vector<ExpectedField> LaneBroadcast::reference(Input<T, Kokkos::HostSpace> 
   verify::Grid quarter;
   quarter.add(0.25);
   // The sum and the pair must be exact as well.
-  bool const exact = op == BroadcastOp::basic ? all.grid.template holds<Arithmetic<T>>(all.most)
-                                              : all.grid.times(all.grid).times(quarter).template holds<Arithmetic<T>>(all.most) &&
-                                                    all.grid.template holds<Arithmetic<T>>(4 * all.largest);
+  bool const exact = op == BroadcastOp::basic
+                         ? all.grid.template holds<Arithmetic<T>>(all.most)
+                         : all.grid.times(all.grid).times(quarter).template holds<Arithmetic<T>>(all.most) &&
+                               all.grid.template holds<Arithmetic<T>>(4 * all.largest);
   if (!exact) {
     out.scale.resize(n);
     if (op == BroadcastOp::shuffle) out.offset.resize(n);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -337,12 +338,14 @@ TYPED_TEST(IoShortFloat, ReadsWhatOthersWrite) {
   hid_t const type = this->type_of_others();
   hid_t const swapped = H5Tcopy(type);
   H5Tset_order(swapped, H5T_ORDER_BE);
-  add_dataset(path, "a", type, type, values.data(), {values.size()});
-  add_dataset(path, "b", swapped, type, values.data(), {values.size()});
+  this->add_dataset(path, "a", type, type, values.data(), {values.size()});
+  this->add_dataset(path, "b", swapped, type, values.data(), {values.size()});
   std::vector<std::string> names{"a", "b"};
 #if H5_VERSION_GE(2, 0, 0)
-  add_dataset(path, "own", this->half ? H5T_IEEE_F16LE : H5T_FLOAT_BFLOAT16LE, type, values.data(), {values.size()});
-  add_dataset(path, "own_be", this->half ? H5T_IEEE_F16BE : H5T_FLOAT_BFLOAT16BE, type, values.data(), {values.size()});
+  hid_t const own = this->half ? H5T_IEEE_F16LE : H5T_FLOAT_BFLOAT16LE;
+  hid_t const own_swapped = this->half ? H5T_IEEE_F16BE : H5T_FLOAT_BFLOAT16BE;
+  this->add_dataset(path, "own", own, type, values.data(), {values.size()});
+  this->add_dataset(path, "own_be", own_swapped, type, values.data(), {values.size()});
   names.insert(names.end(), {"own", "own_be"});
 #endif
   CaseFile const file(path);
@@ -385,7 +388,7 @@ TYPED_TEST(IoShortFloat, WritesWhatOthersRead) {
   std::vector<float> floats(values.size());
   EXPECT_GE(H5Dread(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, floats.data()), 0);
   for (std::size_t i = 0; i < floats.size(); ++i) {
-    if (!std::isfinite(values[i])) continue;
+    if (!std::isfinite(static_cast<float>(values[i]))) continue;
     ASSERT_EQ(floats[i], static_cast<float>(values[i])) << i;
   }
   H5Tclose(type);
@@ -661,7 +664,8 @@ TEST_F(Io, WrongDtype) {
   App app = make_app();
   app.input_fields = [](DType dtype) { return std::vector<FieldSpec>{{"wide", 1, dtype}}; };
   expect_says(user_error_of([&] { (void)CaseFile(path).run_dtype(app); }),
-              {path, "wide is int64", "dot reads wide as float, wide as double, wide as int32, wide as half, or wide as bfloat16"});
+              {path, "wide is int64",
+               "dot reads wide as float, wide as double, wide as int32, wide as half, or wide as bfloat16"});
   expect_says(user_error_of([&] { (void)CaseFile(path).shape({"a", 1, DType::float64}); }),
               {path, "/input/a", "holds float", "double"});
 }

@@ -104,7 +104,7 @@ inline constexpr bool has_float16 = true;
 using Float16 = _Float16;
 #else
 inline constexpr bool has_float16 = false;
-using Float16 = float;
+using Float16 = std::uint16_t;
 #endif
 
 struct HalfBits {
