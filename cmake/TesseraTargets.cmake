@@ -69,7 +69,8 @@ function(tessera_add_absent_variant app variant why)
   # 16-bit floats: where the Problem has them, and the variant does not ask for one of the language's own types.
   set(short_floats false)
   file(READ ${PROJECT_SOURCE_DIR}/apps/${app}/problem.hpp problem)
-  if(problem MATCHES "bool short_floats = true;" AND NOT text MATCHES "requires std::(is_floating_point_v|floating_point)<T>")
+  if(problem MATCHES "bool short_floats = true;" AND
+     NOT text MATCHES "requires( std::(is_floating_point_v|floating_point)<T>|[(]!ShortFloat<T>)")
     set(short_floats true)
   endif()
   set_property(GLOBAL APPEND_STRING PROPERTY TESSERA_ABSENT_VARIANTS "namespace ${app} {

@@ -75,8 +75,9 @@ std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const
     sum.value[0] = static_cast<double>(count);
   } else {
     sum.value[0] = total.value();
-    if (proof.holds<T>()) {
+    if (proof.holds<Arithmetic<T>>()) {
       sum.scale.clear();
+      sum.rounded_sums = proof.rounds<T>(sum.value[0]);
     } else if (!(sum.scale[0] <= largest)) {
       sum.scale[0] = std::numeric_limits<double>::infinity();
     }

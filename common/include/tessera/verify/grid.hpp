@@ -134,6 +134,12 @@ class SumProof {
   [[nodiscard]] bool holds() const {
     return exact_products_ && grid_.holds<T>(magnitude_);
   }
+  /// True if `sum`, of all or some terms, is exact in the type that T's sums are made in, but one that differs from it by a term
+  /// may be rounded to the same number of T: ExpectedField::rounded_sums.
+  template <class T>
+  [[nodiscard]] bool rounds(double sum) const {
+    return ShortFloat<T> && !grid_.holds<T>(std::abs(sum));
+  }
   [[nodiscard]] double magnitude() const { return magnitude_; }
 
  private:
