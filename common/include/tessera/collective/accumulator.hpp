@@ -31,6 +31,10 @@ struct AccumulatorOf<T> {
 template <class T>
 using Accumulator = typename detail::AccumulatorOf<T>::type;
 
+/// What a sum is stored as: the accumulator, but of floats of 16 bits, whose sums are rounded then, T.
+template <class T>
+using StoredSum = std::conditional_t<ShortFloat<T>, T, Accumulator<T>>;
+
 /// a * b in the accumulator's type.
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION Accumulator<T> product(T const& a, T const& b) {
