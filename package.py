@@ -81,7 +81,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
     variant(
         "dtypes",
         default="float,double,int32",
-        values=("float", "double", "int32"),
+        values=("float", "double", "int32", "half", "bfloat16"),
         multi=True,
         description="Element types to compile rows for",
     )

@@ -27,12 +27,16 @@ foreach(dtype IN LISTS TESSERA_DTYPES)
     list(APPEND TESSERA_DTYPE_LIST ${dtype})
   elseif(dtype STREQUAL "int32")
     list(APPEND TESSERA_DTYPE_LIST std::int32_t)
+  elseif(dtype STREQUAL "half")
+    list(APPEND TESSERA_DTYPE_LIST tessera::Half)
+  elseif(dtype STREQUAL "bfloat16")
+    list(APPEND TESSERA_DTYPE_LIST tessera::BFloat16)
   else()
-    message(FATAL_ERROR "TESSERA_DTYPES names '${dtype}' (not a dtype); choose from float;double;int32")
+    message(FATAL_ERROR "TESSERA_DTYPES names '${dtype}' (not a dtype); choose from float;double;int32;half;bfloat16")
   endif()
 endforeach()
 if(NOT TESSERA_DTYPE_LIST)
-  message(FATAL_ERROR "TESSERA_DTYPES is empty (nothing would be built); choose from float;double;int32")
+  message(FATAL_ERROR "TESSERA_DTYPES is empty (nothing would be built); choose from float;double;int32;half;bfloat16")
 endif()
 list(JOIN TESSERA_DTYPE_LIST ", " TESSERA_DTYPE_LIST)
 
@@ -59,12 +63,19 @@ function(tessera_add_absent_variant app variant why)
                         "code for the variant); write it so")
   endif()
   set(integers true)
-  if(text MATCHES "requires std::is_floating_point_v<T>")
+  if(text MATCHES "requires (std::is_floating_point_v|std::floating_point|Floating)<T>")
     set(integers false)
+  endif()
+  # 16-bit floats: where the Problem has them, and the variant does not ask for one of the language's own types.
+  set(short_floats false)
+  file(READ ${PROJECT_SOURCE_DIR}/apps/${app}/problem.hpp problem)
+  if(problem MATCHES "bool short_floats = true;" AND
+     NOT text MATCHES "requires( std::(is_floating_point_v|floating_point)<T>|[(]!ShortFloat<T>)")
+    set(short_floats true)
   endif()
   set_property(GLOBAL APPEND_STRING PROPERTY TESSERA_ABSENT_VARIANTS "namespace ${app} {
 VariantRows ${variant}() {
-  return absent_rows(VariantInfo${info}}, ${integers},
+  return absent_rows(VariantInfo${info}}, ${integers}, ${short_floats},
                      [](Case&) -> std::unique_ptr<RowRun> { throw Skip(\"${why}\"); });
 }
 }  // namespace ${app}

@@ -12,10 +12,10 @@ Needs NumPy and h5py, and none of the suite's own code: the expected results are
 
 Layout of a file: group /input with one dataset per field (C order), one attribute per parameter and an
 attribute `description`; group /expected with the results, in the same dtype. The dtype of the file is the
-dtype of the run.
+dtype of the run: half is h5py's float16, bfloat16 a float of 16 bits with 8 of exponent and 7 of mantissa.
 
 A new mini-app: a module cases/<app>.py with a function cases() that yields its Cases. A case's file name says
-its dtype unless that is float (the puzzles' own): puzzle_p12.h5, puzzle_p12_double.h5, puzzle_p12_int32.h5.
+its dtype unless that is float (the puzzles' own): puzzle_p12.h5, puzzle_p12_double.h5, puzzle_p12_int32.h5, and likewise _half and _bfloat16.
 """
 
 import argparse
@@ -40,6 +40,24 @@ def attribute(value):
     return {bool: np.bool_, int: np.int64, float: np.float64}[type(value)](value)
 
 
+def bfloat16_type():
+    """HDF5's description of bfloat16, which h5py has no NumPy type for."""
+    kind = h5py.h5t.IEEE_F32LE.copy()
+    kind.set_fields(15, 7, 8, 0, 7)
+    kind.set_size(2)
+    kind.set_ebias(127)
+    return kind
+
+
+def write_bfloat16(group, name, values):
+    """Float32 values as bfloat16: the library converts, and has nothing to round."""
+    properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    properties.set_obj_track_times(False)
+    space = h5py.h5s.create_simple(values.shape)
+    dataset = h5py.h5d.create(group.id, name.encode(), bfloat16_type(), space, properties)
+    dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, np.ascontiguousarray(values))
+
+
 def write(case, target):
     """Writes to a path or a file object."""
     # The oldest format: any HDF5 reads it, and it is the same from every version of the library.
@@ -51,6 +69,9 @@ def write(case, target):
         for group_name, fields in (("input", case.input), ("expected", case.expected)):
             group = file.require_group(group_name)
             for name, values in fields.items():
+                if case.bfloat16:
+                    write_bfloat16(group, name, values)
+                    continue
                 little_endian = values.dtype.newbyteorder("<")
                 group.create_dataset(name, data=values, dtype=little_endian, track_times=False)
 
@@ -78,6 +99,9 @@ def content(source):
     with h5py.File(source, "r") as file:
 
         def visit(name, node):
+            if isinstance(node, h5py.Dataset) and node.dtype.kind == "f":
+                kind = node.id.get_type()
+                found[name + " as stored"] = (kind.get_size(), kind.get_fields(), kind.get_ebias(), kind.get_order())
             if isinstance(node, h5py.Dataset) and name.startswith("expected/") and node.dtype.kind == "f":
                 found[name] = Rounded(np.asarray(node))
             elif isinstance(node, h5py.Dataset):

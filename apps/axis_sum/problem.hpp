@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <tessera/collective/accumulator.hpp>
+#include <tessera/core/balanced.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/matrix_problem.hpp>
 #include <tessera/core/spaces.hpp>
@@ -30,6 +31,8 @@ struct AxisSum : MatrixProblem<Parameters> {
   static constexpr AppInfo info{.name = "axis_sum",
                                 .summary = "out[r] = sum_c a[r, c] (--axis 1), out[c] = sum_r a[r, c] (--axis 0)"};
 
+  static constexpr bool short_floats = true;
+
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
@@ -43,7 +46,8 @@ struct AxisSum : MatrixProblem<Parameters> {
     static auto fields(auto& self) { return std::tie(self.out); }
   };
 
-  /// Exact: positive whole numbers, dense in short sums and sparse in long ones.
+  /// Exact: positive whole numbers, dense in short sums and sparse in long ones. The sum of 16-bit floats is a small number
+  /// (core/balanced.hpp).
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters) {
     if (draw.data != DataKind::exact) return drawn<T>(draw);
@@ -51,8 +55,15 @@ struct AxisSum : MatrixProblem<Parameters> {
     std::size_t const row = draw.index / cols;
     std::size_t const col = draw.index % cols;
     bool const along_rows = parameters.axis == 1;
+    std::size_t const line = along_rows ? row : col;
+    std::size_t const position = along_rows ? col : row;
     Sparsity const sparsity = Sparsity::of(draw.terms);
-    return static_cast<T>(sparsity.value(draw.seed, draw.field, along_rows ? row : col, along_rows ? col : row));
+    if constexpr (ShortFloat<T>) {
+      BalancedTerm const term = balanced_term(draw.terms, position);
+      if (term.remainder) return T(balance_remainder(draw.seed, line));
+      return T(term.sign * static_cast<int>(sparsity.value(draw.seed, draw.field, line, term.of)));
+    }
+    return static_cast<T>(sparsity.value(draw.seed, draw.field, line, position));
   }
 
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const& parameters) {

@@ -9,7 +9,8 @@
 /// Algorithms, 4.2). So the scale is that sum; k is the variant's. Nothing is lost to underflow: a sum of two numbers
 /// that comes out below the normal range is exact. Where the sum of magnitudes exceeds the dtype's range, a partial sum
 /// may overflow in one order and not in another: nothing can be asked (scale infinity). The products with ones that a
-/// library makes are exact, and NaN and infinities go through them unchanged.
+/// library makes are exact, and NaN and infinities go through them unchanged. Of half and bfloat16 all that is float's, and a sum
+/// is rounded to the dtype once, when it is stored.
 
 #include <algorithm>
 #include <cmath>
@@ -79,12 +80,16 @@ std::vector<ExpectedField> expected(Sums const& sums) {
       out.value[i] = static_cast<double>(static_cast<std::int32_t>(sum.wrapped));
     } else {
       most = std::max(most, sum.magnitude);
-      bool const may_overflow = !(sum.magnitude <= static_cast<double>(std::numeric_limits<T>::max()));
+      bool const may_overflow = !(sum.magnitude <= static_cast<double>(std::numeric_limits<Arithmetic<T>>::max()));
       out.value[i] = sum.value.value();
       out.scale[i] = may_overflow ? std::numeric_limits<double>::infinity() : sum.magnitude;
     }
   }
-  if (!std::is_integral_v<T> && sums.grid.holds<T>(most)) out.scale.clear();
+  if (!std::is_integral_v<T> && sums.grid.holds<Arithmetic<T>>(most)) {
+    out.scale.clear();
+    out.rounded_sums =
+        ShortFloat<T> && std::ranges::any_of(out.value, [&](double sum) { return !sums.grid.holds<T>(std::abs(sum)); });
+  }
   return list_of(std::move(out));
 }
 
@@ -112,11 +117,17 @@ std::vector<ExpectedField> AxisSum::reference_of_part(Input<T, Kokkos::HostSpace
 template std::vector<ExpectedField> AxisSum::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> AxisSum::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> AxisSum::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> AxisSum::reference(Input<Half, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> AxisSum::reference(Input<BFloat16, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> AxisSum::reference_of_part(Input<float, Kokkos::HostSpace> const&,
                                                                std::vector<ranks::Block> const&, ranks::Part const&);
 template std::vector<ExpectedField> AxisSum::reference_of_part(Input<double, Kokkos::HostSpace> const&,
                                                                std::vector<ranks::Block> const&, ranks::Part const&);
 template std::vector<ExpectedField> AxisSum::reference_of_part(Input<std::int32_t, Kokkos::HostSpace> const&,
+                                                               std::vector<ranks::Block> const&, ranks::Part const&);
+template std::vector<ExpectedField> AxisSum::reference_of_part(Input<Half, Kokkos::HostSpace> const&,
+                                                               std::vector<ranks::Block> const&, ranks::Part const&);
+template std::vector<ExpectedField> AxisSum::reference_of_part(Input<BFloat16, Kokkos::HostSpace> const&,
                                                                std::vector<ranks::Block> const&, ranks::Part const&);
 
 }  // namespace tessera::axis_sum

@@ -20,6 +20,7 @@ namespace tessera::bias_add {
 
 struct BiasAdd {
   static constexpr AppInfo info{.name = "bias_add", .summary = "y[row, col] = x[row, col] + bias[col]"};
+  static constexpr bool short_floats = true;
 
   struct Parameters {
     std::int64_t rows = 0;  ///< of generated input; 0: about square

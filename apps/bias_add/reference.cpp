@@ -33,5 +33,7 @@ std::vector<ExpectedField> BiasAdd::reference(Input<T, Kokkos::HostSpace> const&
 template std::vector<ExpectedField> BiasAdd::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> BiasAdd::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> BiasAdd::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> BiasAdd::reference(Input<Half, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> BiasAdd::reference(Input<BFloat16, Kokkos::HostSpace> const&);
 
 }  // namespace tessera::bias_add

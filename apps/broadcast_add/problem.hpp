@@ -20,6 +20,7 @@ namespace tessera::broadcast_add {
 
 struct BroadcastAdd {
   static constexpr AppInfo info{.name = "broadcast_add", .summary = "out[row, col] = a[col] + b[row]"};
+  static constexpr bool short_floats = true;
 
   struct Parameters {
     std::int64_t rows = 0;  ///< of the generated output; 0: about square

@@ -36,5 +36,7 @@ std::vector<ExpectedField> BroadcastAdd::reference(Input<T, Kokkos::HostSpace> c
 template std::vector<ExpectedField> BroadcastAdd::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> BroadcastAdd::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> BroadcastAdd::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> BroadcastAdd::reference(Input<Half, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> BroadcastAdd::reference(Input<BFloat16, Kokkos::HostSpace> const&);
 
 }  // namespace tessera::broadcast_add

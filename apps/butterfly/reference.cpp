@@ -56,5 +56,7 @@ std::vector<ExpectedField> Butterfly::reference(Input<T, Kokkos::HostSpace> cons
 template std::vector<ExpectedField> Butterfly::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Butterfly::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Butterfly::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Butterfly::reference(Input<Half, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Butterfly::reference(Input<BFloat16, Kokkos::HostSpace> const&);
 
 }  // namespace tessera::butterfly

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <tessera/collective/accumulator.hpp>
+#include <tessera/core/balanced.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/pair_problem.hpp>
 #include <tessera/core/random.hpp>
@@ -26,16 +27,26 @@ struct Parameters {
 
 struct Dot : PairProblem<Parameters> {
   static constexpr AppInfo info{.name = "dot", .summary = "out = a[0] * b[0] + ... + a[n-1] * b[n-1]"};
+  static constexpr bool short_floats = true;
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
   static constexpr std::array data = data_kinds;
 
   /// Exact: positive whole numbers. In a long sum only one pair of a block has a product: every other block has one
-  /// element of a among zeros beside a dense b, the others the reverse, so that a wrong pairing meets other numbers.
+  /// element of a among zeros beside a dense b, the others the reverse, so that a wrong pairing meets other numbers. Of 16-bit
+  /// floats half of the products are negative, so that the sum is a number of the dtype (core/balanced.hpp).
   template <class T>
-  [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
+  [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters) {
     if (draw.data != DataKind::exact) return drawn<T>(draw);
+    if constexpr (ShortFloat<T>) {
+      BalancedTerm const term = balanced_term(draw.terms, draw.index);
+      if (term.remainder) return T(draw.field == 0 ? balance_remainder(draw.seed, 0) : 1);
+      Draw of_term = draw;
+      of_term.index = term.of;
+      float const value = element<float>(of_term, parameters);
+      return draw.field == 0 ? static_cast<float>(term.sign) * value : value;
+    }
     std::uint64_t const factor = draw.terms > (1 << 14) ? 4 : 16;
     Sparsity const sparsity = Sparsity::of(draw.terms, factor);
     bool const sparse = (draw.index / sparsity.block) % 2 == draw.field;
@@ -90,10 +101,50 @@ using collective::product;
 
 /// The output's memory as one accumulator.
 template <class T, class Memory>
+  requires(sizeof(Accumulator<T>) == sizeof(T))
 [[nodiscard]] Kokkos::View<Accumulator<T>, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>> accumulator_of(
     Array<T, Memory> const& out) {
   return Kokkos::View<Accumulator<T>, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
       reinterpret_cast<Accumulator<T>*>(out.data()));
 }
+
+template <class Sum, class Out>
+struct Store {
+  Sum sum;
+  Out out;
+  KOKKOS_FUNCTION void operator()(int) const { out() = sum(); }
+};
+
+/// One accumulator that becomes the output: the output's memory itself, but of 16-bit floats, whose sum is a float, memory of its
+/// own, with a launch more that stores it.
+template <ExecutionSpace Exec, class T>
+class Total {
+  using Memory = typename Exec::memory_space;
+
+ public:
+  explicit Total(std::string const& label) {
+    if constexpr (ShortFloat<T>) sum_ = Kokkos::View<float, Memory>(label);
+  }
+
+  /// For an output.
+  [[nodiscard]] auto of(Array<T, Memory> const& out) const {
+    if constexpr (ShortFloat<T>) {
+      return sum_;
+    } else {
+      return accumulator_of(out);
+    }
+  }
+
+  /// Enqueues the store.
+  void store(Exec const& exec, Array<T, Memory> const& out) const {
+    if constexpr (ShortFloat<T>) {
+      Kokkos::parallel_for("tessera::dot::store", Kokkos::RangePolicy<Exec, Kokkos::IndexType<int>>(exec, 0, 1),
+                           Store<Kokkos::View<float, Memory>, Array<T, Memory>>{sum_, out});
+    }
+  }
+
+ private:
+  Kokkos::View<float, Memory> sum_;
+};
 
 }  // namespace tessera::dot

@@ -10,7 +10,7 @@
 /// that sum; k is the variant's. A product that underflows loses at most half the smallest denormal: the verifier
 /// allows one a step, and the n - k others are covered by adding n of them to the scale, in units of u. Where the sum
 /// of magnitudes exceeds the dtype's range, a partial result may overflow in one order and not in another: nothing can
-/// be asked (scale infinity).
+/// be asked (scale infinity). Of half and bfloat16 all that is float's, and the sum is rounded to the dtype once, when it is stored.
 
 #include <cmath>
 #include <cstdint>
@@ -62,10 +62,14 @@ struct Sums {
                .value = {static_cast<double>(static_cast<std::int32_t>(wrapped))},
                .scale = {0.0}}};
     } else {
-      if (proof.template holds<T>()) return {{.name = "out", .shape = {}, .value = {sum.value()}, .scale = {}}};
-      double const lost = terms * static_cast<double>(std::numeric_limits<T>::denorm_min());
-      double const scale = magnitude + lost / unit_roundoff(dtype_of<T>);
-      bool const may_overflow = !(magnitude <= static_cast<double>(std::numeric_limits<T>::max()));
+      using A = Arithmetic<T>;
+      if (proof.template holds<A>()) {
+        bool const rounded = proof.template rounds<T>(sum.value());
+        return {{.name = "out", .shape = {}, .value = {sum.value()}, .scale = {}, .rounded_sums = rounded}};
+      }
+      double const lost = terms * static_cast<double>(std::numeric_limits<A>::denorm_min());
+      double const scale = magnitude + lost / unit_roundoff(dtype_of<A>);
+      bool const may_overflow = !(magnitude <= static_cast<double>(std::numeric_limits<A>::max()));
       return {{.name = "out",
                .shape = {},
                .value = {sum.value()},
@@ -106,6 +110,12 @@ template std::vector<ExpectedField> Dot::reference_of_part(Input<float, Kokkos::
 template std::vector<ExpectedField> Dot::reference_of_part(Input<double, Kokkos::HostSpace> const&,
                                                            std::vector<ranks::Block> const&, ranks::Part const&);
 template std::vector<ExpectedField> Dot::reference_of_part(Input<std::int32_t, Kokkos::HostSpace> const&,
+                                                           std::vector<ranks::Block> const&, ranks::Part const&);
+template std::vector<ExpectedField> Dot::reference(Input<Half, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Dot::reference(Input<BFloat16, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Dot::reference_of_part(Input<Half, Kokkos::HostSpace> const&,
+                                                           std::vector<ranks::Block> const&, ranks::Part const&);
+template std::vector<ExpectedField> Dot::reference_of_part(Input<BFloat16, Kokkos::HostSpace> const&,
                                                            std::vector<ranks::Block> const&, ranks::Part const&);
 
 }  // namespace tessera::dot

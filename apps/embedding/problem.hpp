@@ -20,6 +20,7 @@ namespace tessera::embedding {
 struct Embedding {
   static constexpr AppInfo info{.name = "embedding",
                                 .summary = "out[b, s, :] = w[idx[b, s], :], zeros where idx is not in [0, V)"};
+  static constexpr bool short_floats = true;
 
   struct Parameters {
     std::int64_t batch = 0;       ///< B of the generated idx; 0: at most 8, from the size

@@ -90,11 +90,17 @@ std::vector<ExpectedField> Embedding::reference_of_part(Input<T, Kokkos::HostSpa
 template std::vector<ExpectedField> Embedding::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Embedding::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Embedding::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Embedding::reference(Input<Half, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Embedding::reference(Input<BFloat16, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Embedding::reference_of_part(Input<float, Kokkos::HostSpace> const&,
                                                                  std::vector<ranks::Block> const&, ranks::Part const&);
 template std::vector<ExpectedField> Embedding::reference_of_part(Input<double, Kokkos::HostSpace> const&,
                                                                  std::vector<ranks::Block> const&, ranks::Part const&);
 template std::vector<ExpectedField> Embedding::reference_of_part(Input<std::int32_t, Kokkos::HostSpace> const&,
+                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
+template std::vector<ExpectedField> Embedding::reference_of_part(Input<Half, Kokkos::HostSpace> const&,
+                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
+template std::vector<ExpectedField> Embedding::reference_of_part(Input<BFloat16, Kokkos::HostSpace> const&,
                                                                  std::vector<ranks::Block> const&, ranks::Part const&);
 
 }  // namespace tessera::embedding

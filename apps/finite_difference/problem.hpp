@@ -16,6 +16,7 @@ namespace tessera::finite_difference {
 struct FiniteDifference : StencilProblem {
   static constexpr AppInfo info{.name = "finite_difference",
                                 .summary = "out[i] = in[i + 1] - in[i], last of each segment 0"};
+  static constexpr bool short_floats = true;
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;

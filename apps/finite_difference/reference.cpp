@@ -35,5 +35,7 @@ std::vector<ExpectedField> FiniteDifference::reference(Input<T, Kokkos::HostSpac
 template std::vector<ExpectedField> FiniteDifference::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> FiniteDifference::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> FiniteDifference::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> FiniteDifference::reference(Input<Half, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> FiniteDifference::reference(Input<BFloat16, Kokkos::HostSpace> const&);
 
 }  // namespace tessera::finite_difference

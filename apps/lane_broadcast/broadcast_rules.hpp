@@ -16,37 +16,40 @@
 
 namespace tessera::lane_broadcast {
 
-/// Sums of a segment's first 4. Nothing is -0, which changes no other number, +0 among them.
+/// Sums of a segment's first 4. Nothing is -0, which changes no other number, +0 among them. What becomes of 16-bit floats is
+/// computed in float, and rounded when it is stored.
 template <class T>
 struct SumOfFour {
   using Element = T;
-  using Folded = T;
+  using Folded = Arithmetic<T>;
   static constexpr int reach = 4;
 
-  [[nodiscard]] KOKKOS_FUNCTION T nothing() const { return -T(0); }
-  [[nodiscard]] KOKKOS_FUNCTION T lift(T x) const { return x; }
-  [[nodiscard]] KOKKOS_FUNCTION T combine(T a, T b) const { return collective::Sum<T>{}(a, b); }
-  [[nodiscard]] KOKKOS_FUNCTION T alone(T) const { return nothing(); }
+  [[nodiscard]] KOKKOS_FUNCTION Folded nothing() const { return -Folded(0); }
+  [[nodiscard]] KOKKOS_FUNCTION Folded lift(T x) const { return x; }
+  [[nodiscard]] KOKKOS_FUNCTION Folded combine(Folded a, Folded b) const { return collective::Sum<Folded>{}(a, b); }
+  [[nodiscard]] KOKKOS_FUNCTION T alone(T) const { return -T(0); }
 };
 
 template <class T>
 struct BasicRule : SumOfFour<T> {
+  using Folded = typename SumOfFour<T>::Folded;
   static constexpr auto neighbour = collective::Neighbour::none;
 
-  [[nodiscard]] KOKKOS_FUNCTION T settle(T sum) const { return sum; }
-  [[nodiscard]] KOKKOS_FUNCTION T finish(T x, T, T sum, bool) const { return collective::Sum<T>{}(x, sum); }
+  [[nodiscard]] KOKKOS_FUNCTION Folded settle(Folded sum) const { return sum; }
+  [[nodiscard]] KOKKOS_FUNCTION T finish(T x, T, Folded sum, bool) const { return collective::Sum<Folded>{}(x, sum); }
 };
 
 template <class T>
 struct ShuffleRule : SumOfFour<T> {
+  using Folded = typename SumOfFour<T>::Folded;
   static constexpr auto neighbour = collective::Neighbour::next;
 
-  [[nodiscard]] KOKKOS_FUNCTION T settle(T sum) const {
-    if constexpr (std::is_floating_point_v<T>) return sum * T(0.25);
-    return sum / T(4);
+  [[nodiscard]] KOKKOS_FUNCTION Folded settle(Folded sum) const {
+    if constexpr (Floating<T>) return sum * Folded(0.25);
+    return sum / Folded(4);
   }
-  [[nodiscard]] KOKKOS_FUNCTION T finish(T x, T next, T mean, bool) const {
-    return static_cast<T>(collective::product(collective::Sum<T>{}(x, next), mean));
+  [[nodiscard]] KOKKOS_FUNCTION T finish(T x, T next, Folded mean, bool) const {
+    return static_cast<T>(collective::product(collective::Sum<Folded>{}(x, next), mean));
   }
 };
 
@@ -63,15 +66,17 @@ struct ConditionalRule {
   [[nodiscard]] KOKKOS_FUNCTION T alone(T x) const { return x; }
   /// The smallest number not below m/2, which x >= m/2 is the same as: an odd integer's or denormal's half is rounded,
   /// and the other part of it is the neighbour of that. Of NaN and infinities themselves.
-  [[nodiscard]] KOKKOS_FUNCTION T settle(T m) const {
-    T const half = m / T(2);
-    T const rest = m - half;
+  [[nodiscard]] KOKKOS_FUNCTION Arithmetic<T> settle(T m) const {
+    using A = Arithmetic<T>;
+    A const half = m / A(2);
+    A const rest = m - half;
     return rest > half ? rest : half;
   }
-  [[nodiscard]] KOKKOS_FUNCTION T finish(T x, T, T half, bool) const {
+  [[nodiscard]] KOKKOS_FUNCTION T finish(T x, T, Arithmetic<T> half, bool) const {
     // Both, and a selection: of a branch no compiler makes vectors.
+    using A = Arithmetic<T>;
     auto const doubled = static_cast<T>(collective::product(x, T(2)));
-    T const halved = std::is_floating_point_v<T> ? static_cast<T>(x * T(0.5)) : static_cast<T>(x / T(2));
+    T const halved = Floating<T> ? static_cast<T>(x * static_cast<A>(0.5)) : static_cast<T>(x / A(2));
     return x >= half ? doubled : halved;
   }
 };

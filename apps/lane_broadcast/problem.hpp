@@ -34,6 +34,7 @@ struct Parameters {
 struct LaneBroadcast : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "lane_broadcast",
                                 .summary = "out = x + sum of its segment's first 4 (or 2x or x/2; (x + next) * mean)"};
+  static constexpr bool short_floats = true;
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 

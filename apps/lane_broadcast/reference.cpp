@@ -14,7 +14,8 @@
 ///   and the rounded x/2 have one right answer in every bit. A maximum of NaN (any of the first 8 is NaN) compares false.
 ///
 /// Where a sum of magnitudes exceeds the dtype's range, an intermediate may overflow in one order and not in another:
-/// nothing can be asked (scale infinity). The same where an infinity is multiplied by a sum that may be rounded to either
+/// nothing can be asked (scale infinity). Sums and products of half and bfloat16 are float's: so are u, the grid's bits and the
+/// range, and the result is rounded once more (verify/verify.hpp). The same where an infinity is multiplied by a sum that may be rounded to either
 /// sign. int32 wraps modulo 2^32; its divisions truncate.
 
 #include <algorithm>
@@ -93,7 +94,7 @@ void basic(T const* x, std::size_t count, Results const& out) {
     }
   } else {
     HeadSum const s = head_sum(x, count);
-    double const most = static_cast<double>(std::numeric_limits<T>::max());
+    double const most = static_cast<double>(std::numeric_limits<Arithmetic<T>>::max());
     for (std::size_t i = 0; i < count; ++i) {
       double const own = static_cast<double>(x[i]);
       out.value[i] = sum_with(own, s);
@@ -145,9 +146,9 @@ void shuffle(T const* x, std::size_t count, Results const& out) {
     }
   } else {
     HeadSum const s = head_sum(x, count);
-    double const most = static_cast<double>(std::numeric_limits<T>::max());
-    double const smallest = static_cast<double>(std::numeric_limits<T>::denorm_min());
-    double const error = 8 * unit_roundoff(dtype_of<T>) * s.magnitude + 8 * smallest;  // of s, generously
+    double const most = static_cast<double>(std::numeric_limits<Arithmetic<T>>::max());
+    double const smallest = static_cast<double>(std::numeric_limits<Arithmetic<T>>::denorm_min());
+    double const error = 8 * unit_roundoff(dtype_of<Arithmetic<T>>) * s.magnitude + 8 * smallest;  // of s, generously
     bool const may_be_zero = std::isfinite(s.value) && !(std::abs(s.value) > error) && s.magnitude > 0;
     for (std::size_t i = 0; i < count; ++i) {
       double const own = static_cast<double>(x[i]);
@@ -227,9 +228,10 @@ std::vector<ExpectedField> LaneBroadcast::reference(Input<T, Kokkos::HostSpace> 
   verify::Grid quarter;
   quarter.add(0.25);
   // The sum and the pair must be exact as well.
-  bool const exact = op == BroadcastOp::basic ? all.grid.template holds<T>(all.most)
-                                              : all.grid.times(all.grid).times(quarter).template holds<T>(all.most) &&
-                                                    all.grid.template holds<T>(4 * all.largest);
+  bool const exact = op == BroadcastOp::basic
+                         ? all.grid.template holds<Arithmetic<T>>(all.most)
+                         : all.grid.times(all.grid).times(quarter).template holds<Arithmetic<T>>(all.most) &&
+                               all.grid.template holds<Arithmetic<T>>(4 * all.largest);
   if (!exact) {
     out.scale.resize(n);
     if (op == BroadcastOp::shuffle) out.offset.resize(n);
@@ -241,5 +243,7 @@ std::vector<ExpectedField> LaneBroadcast::reference(Input<T, Kokkos::HostSpace> 
 template std::vector<ExpectedField> LaneBroadcast::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> LaneBroadcast::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> LaneBroadcast::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> LaneBroadcast::reference(Input<Half, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> LaneBroadcast::reference(Input<BFloat16, Kokkos::HostSpace> const&);
 
 }  // namespace tessera::lane_broadcast

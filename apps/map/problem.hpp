@@ -26,6 +26,7 @@ struct Parameters {
 
 struct Map : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "map", .summary = "out[i] = a[i] + c"};
+  static constexpr bool short_floats = true;
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;

@@ -33,5 +33,7 @@ std::vector<ExpectedField> Map::reference(Input<T, Kokkos::HostSpace> const& inp
 template std::vector<ExpectedField> Map::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Map::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Map::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Map::reference(Input<Half, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Map::reference(Input<BFloat16, Kokkos::HostSpace> const&);
 
 }  // namespace tessera::map

@@ -24,6 +24,7 @@ struct Parameters {
 
 struct Map2d : MatrixProblem<Parameters> {
   static constexpr AppInfo info{.name = "map_2d", .summary = "out[row, col] = a[row, col] + c"};
+  static constexpr bool short_floats = true;
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 

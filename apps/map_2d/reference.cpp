@@ -38,5 +38,7 @@ std::vector<ExpectedField> Map2d::reference(Input<T, Kokkos::HostSpace> const& i
 template std::vector<ExpectedField> Map2d::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Map2d::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Map2d::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Map2d::reference(Input<Half, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Map2d::reference(Input<BFloat16, Kokkos::HostSpace> const&);
 
 }  // namespace tessera::map_2d

@@ -19,6 +19,7 @@ namespace tessera::map_3d {
 
 struct Map3d {
   static constexpr AppInfo info{.name = "map_3d", .summary = "out[plane, row, col] = a[plane, row, col] + c"};
+  static constexpr bool short_floats = true;
 
   struct Parameters {
     double c = 10;

@@ -36,5 +36,7 @@ std::vector<ExpectedField> Map3d::reference(Input<T, Kokkos::HostSpace> const& i
 template std::vector<ExpectedField> Map3d::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Map3d::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Map3d::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Map3d::reference(Input<Half, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Map3d::reference(Input<BFloat16, Kokkos::HostSpace> const&);
 
 }  // namespace tessera::map_3d

@@ -40,6 +40,7 @@ struct Parameters {
 struct MemoryAccess : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "memory_access",
                                 .summary = "n elements moved by strides, permutations, banks, branches, prefetches"};
+  static constexpr bool short_floats = true;
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 

@@ -162,5 +162,7 @@ std::vector<ExpectedField> MemoryAccess::reference(Input<T, Kokkos::HostSpace> c
 template std::vector<ExpectedField> MemoryAccess::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> MemoryAccess::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> MemoryAccess::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> MemoryAccess::reference(Input<Half, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> MemoryAccess::reference(Input<BFloat16, Kokkos::HostSpace> const&);
 
 }  // namespace tessera::memory_access

@@ -2,6 +2,7 @@
 /// \file
 /// moving_average: out[i] = mean of in[i], in[i + 1], in[i + 2], as far as they are in the segment.
 
+#include <limits>
 #include <vector>
 
 #include <tessera/core/info.hpp>
@@ -15,15 +16,17 @@ namespace tessera::moving_average {
 struct MovingAverage : StencilProblem {
   static constexpr AppInfo info{.name = "moving_average",
                                 .summary = "out[i] = mean of in[i .. i + 2] inside the segment"};
+  static constexpr bool short_floats = true;
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 3;
   static constexpr int exact_reference_doubles = 2;
 
-  /// Exact: whole numbers of 21 bits, of which three have an exact sum.
+  /// Exact: whole numbers of 21 bits, of which three have an exact sum; of 16-bit floats of as many as these have.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
-    return draw.data == DataKind::exact ? whole_value<T>(draw, 21) : drawn<T>(draw);
+    constexpr unsigned bits = ShortFloat<T> ? std::numeric_limits<T>::digits : 21;
+    return draw.data == DataKind::exact ? whole_value<T>(draw, bits) : drawn<T>(draw);
   }
 
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
@@ -54,9 +57,10 @@ template <class T>
 struct ForwardMean {
   static constexpr int reach = 2;
   [[nodiscard]] KOKKOS_FUNCTION T operator()(T const* window, int present) const {
-    T const second = present > 1 ? window[1] : T(0);
-    T const third = present > 2 ? window[2] : T(0);
-    return (window[0] + second + third) * share_of<T>(present);
+    using A = Arithmetic<T>;
+    A const second = present > 1 ? A(window[1]) : A(0);
+    A const third = present > 2 ? A(window[2]) : A(0);
+    return (A(window[0]) + second + third) * share_of<A>(present);
   }
 };
 

@@ -12,6 +12,8 @@
 /// and the error that every variant may make at most 2 u + u^2 of the mean, an offset; none for one or two elements, of
 /// which the share is exact.
 ///
+/// Of half and bfloat16 all that is float's, and the mean is rounded to the dtype once, when it is stored.
+///
 /// No row is of integers, whose mean is not an integer; the reference takes them only since every dtype of a build has
 /// one.
 
@@ -35,8 +37,10 @@ std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> 
   std::size_t const n = input.in.extent(0);
   std::size_t const segment = input.parameters.segment;
   std::size_t const first = input.parameters.first;
-  double const safe = static_cast<double>(std::numeric_limits<T>::max()) * (1 - 4 * unit_roundoff(dtype_of<T>));
-  double const safe_from_underflow = 2 * static_cast<double>(std::numeric_limits<T>::min());
+  using A = Arithmetic<T>;
+  constexpr double unit = unit_roundoff(dtype_of<A>);
+  double const safe = static_cast<double>(std::numeric_limits<A>::max()) * (1 - 4 * unit);
+  double const safe_from_underflow = 2 * static_cast<double>(std::numeric_limits<A>::min());
   ExpectedField out{
       .name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}, .offset = std::vector<double>(n)};
   std::atomic<bool> all_exact = true;
@@ -61,8 +65,7 @@ std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> 
     }
     out.value[i] = mean;
     if (present == 1) return;
-    if (std::is_floating_point_v<T> && proof.holds<T>() && (mean == 0 || std::abs(mean) >= safe_from_underflow)) {
-      double const unit = unit_roundoff(dtype_of<T>);
+    if (Floating<T> && proof.holds<A>() && (mean == 0 || std::abs(mean) >= safe_from_underflow)) {
       out.offset[i] = present == 3 ? (2 + unit) * unit * std::abs(mean) : 0;
       return;
     }
@@ -88,5 +91,7 @@ std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> 
 template std::vector<ExpectedField> MovingAverage::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> MovingAverage::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> MovingAverage::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> MovingAverage::reference(Input<Half, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> MovingAverage::reference(Input<BFloat16, Kokkos::HostSpace> const&);
 
 }  // namespace tessera::moving_average

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include <tessera/core/balanced.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/pair_problem.hpp>
 #include <tessera/core/spaces.hpp>
@@ -30,6 +31,7 @@ struct Roofline : PairProblem<Parameters> {
   static constexpr AppInfo info{.name = "roofline",
                                 .summary = "bandwidth of copy, triad and read; peaks of arithmetic; time of a launch",
                                 .measures_roofs = true};
+  static constexpr bool short_floats = true;
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
@@ -57,11 +59,17 @@ struct Roofline : PairProblem<Parameters> {
   /// Throws UserError if s is no number of the dtype.
   static void check(Parameters const& parameters, DType dtype);
 
-  /// Exact: a positive and sparse, as a long sum wants it, b of 16 bits.
+  /// Exact: a positive and sparse, as a long sum wants it, b of 16 bits. The sum of 16-bit floats is a small number
+  /// (core/balanced.hpp), and b has 5 bits: beside a larger one triad would round a away.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
     if (draw.data != DataKind::exact) return drawn<T>(draw);
-    if (draw.field == 1) return whole_value<T>(draw, 16);
+    if (draw.field == 1) return whole_value<T>(draw, ShortFloat<T> ? 5 : 16);
+    if constexpr (ShortFloat<T>) {
+      BalancedTerm const term = balanced_term(draw.terms, draw.index);
+      if (term.remainder) return T(balance_remainder(draw.seed, 0));
+      return T(term.sign * static_cast<int>(Sparsity::of(draw.terms).value(draw.seed, draw.field, 0, term.of)));
+    }
     return static_cast<T>(Sparsity::of(draw.terms).value(draw.seed, draw.field, 0, draw.index));
   }
   /// Of the sum.

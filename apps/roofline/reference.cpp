@@ -3,7 +3,8 @@
 ///
 /// Error bounds. copied, launched and chains are exact: a chain of multiply-adds by one counts its iterations, and
 /// 255 + iterations stays below 2^24. triad is a product and a sum, each rounded once or both at once: at most
-/// ((1 + u)^2 - 1) * (|a| + |s b|); where s b is a number of the dtype, only the sum is rounded, and in one way (scale 0). sum is a tree of additions, see dot: ((1 + u)^k - 1) * sum |a|, k the variant's; exact in any
+/// ((1 + u)^2 - 1) * (|a| + |s b|); where s b is a number of the dtype, only the sum is rounded, and in one way (scale 0). Of half
+/// and bfloat16 s b is a number of float: the sum is rounded to float, in one way, and that to the dtype. sum is a tree of additions, see dot: ((1 + u)^k - 1) * sum |a|, k the variant's; exact in any
 /// order where verify/grid.hpp proves it (scale 0).
 
 #include <cmath>
@@ -43,7 +44,7 @@ std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const
   ExpectedField launched = field("launched", shapes[4]);
 
   std::size_t const n = input.a.extent(0);
-  double const largest = static_cast<double>(std::numeric_limits<T>::max());
+  double const largest = static_cast<double>(std::numeric_limits<Arithmetic<T>>::max());
   verify::ExactSum total;
   verify::SumProof proof;
   std::int64_t count = 0;
@@ -59,6 +60,9 @@ std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const
       triad.value[i] = a + product;
       double const magnitude = std::abs(a) + std::abs(product);
       bool const rounded_once = verify::is_exact_product(static_cast<T>(input.parameters.s), input.b(i));
+      if (ShortFloat<T> && rounded_once) {
+        triad.value[i] = static_cast<double>(static_cast<float>(a) + static_cast<float>(product));
+      }
       triad.scale[i] = rounded_once || !std::isfinite(a) || !std::isfinite(product) ? 0
                        : magnitude <= largest                                       ? magnitude
                                               : std::numeric_limits<double>::infinity();
@@ -71,8 +75,9 @@ std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const
     sum.value[0] = static_cast<double>(count);
   } else {
     sum.value[0] = total.value();
-    if (proof.holds<T>()) {
+    if (proof.holds<Arithmetic<T>>()) {
       sum.scale.clear();
+      sum.rounded_sums = proof.rounds<T>(sum.value[0]);
     } else if (!(sum.scale[0] <= largest)) {
       sum.scale[0] = std::numeric_limits<double>::infinity();
     }
@@ -87,5 +92,7 @@ std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const
 template std::vector<ExpectedField> Roofline::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Roofline::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Roofline::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Roofline::reference(Input<Half, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Roofline::reference(Input<BFloat16, Kokkos::HostSpace> const&);
 
 }  // namespace tessera::roofline

@@ -22,6 +22,7 @@ struct Parameters {
 
 struct Transpose : MatrixProblem<Parameters> {
   static constexpr AppInfo info{.name = "transpose", .summary = "out[col, row] = a[row, col]"};
+  static constexpr bool short_floats = true;
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 

@@ -71,11 +71,17 @@ std::vector<ExpectedField> Transpose::reference_of_part(Input<T, Kokkos::HostSpa
 template std::vector<ExpectedField> Transpose::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Transpose::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Transpose::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Transpose::reference(Input<Half, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Transpose::reference(Input<BFloat16, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Transpose::reference_of_part(Input<float, Kokkos::HostSpace> const&,
                                                                  std::vector<ranks::Block> const&, ranks::Part const&);
 template std::vector<ExpectedField> Transpose::reference_of_part(Input<double, Kokkos::HostSpace> const&,
                                                                  std::vector<ranks::Block> const&, ranks::Part const&);
 template std::vector<ExpectedField> Transpose::reference_of_part(Input<std::int32_t, Kokkos::HostSpace> const&,
+                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
+template std::vector<ExpectedField> Transpose::reference_of_part(Input<Half, Kokkos::HostSpace> const&,
+                                                                 std::vector<ranks::Block> const&, ranks::Part const&);
+template std::vector<ExpectedField> Transpose::reference_of_part(Input<BFloat16, Kokkos::HostSpace> const&,
                                                                  std::vector<ranks::Block> const&, ranks::Part const&);
 
 }  // namespace tessera::transpose

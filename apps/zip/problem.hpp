@@ -25,6 +25,7 @@ struct Parameters {
 
 struct Zip : PairProblem<Parameters> {
   static constexpr AppInfo info{.name = "zip", .summary = "out[i] = a[i] + b[i]"};
+  static constexpr bool short_floats = true;
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 

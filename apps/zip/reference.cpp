@@ -32,5 +32,7 @@ std::vector<ExpectedField> Zip::reference(Input<T, Kokkos::HostSpace> const& inp
 template std::vector<ExpectedField> Zip::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Zip::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Zip::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Zip::reference(Input<Half, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Zip::reference(Input<BFloat16, Kokkos::HostSpace> const&);
 
 }  // namespace tessera::zip

@@ -7,7 +7,8 @@ import numpy as np
 FLOAT = np.dtype("float32")
 DOUBLE = np.dtype("float64")
 INT32 = np.dtype("int32")
-SUFFIX = {FLOAT: "", DOUBLE: "_double", INT32: "_int32"}
+HALF = np.dtype("float16")
+SUFFIX = {FLOAT: "", DOUBLE: "_double", INT32: "_int32", HALF: "_half"}
 ALL = (FLOAT, DOUBLE, INT32)
 FLOATS = (FLOAT, DOUBLE)
 INT32_MIN = -(2**31)
@@ -21,12 +22,23 @@ class Case:
     input: dict  # field -> array
     expected: dict  # field -> array
     parameters: dict = field(default_factory=dict)  # bool, int, float or str
+    bfloat16: bool = False  # all fields are float32 arrays of numbers of bfloat16, and are stored so
 
 
 def stored(values, dtype):
     """Values as they are in a file: rounded to a floating-point dtype, wrapped modulo 2^32 to int32."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(values).astype(dtype)
+
+
+def bfloat16(values):
+    """The nearest numbers of bfloat16, ties to even, as float32: NumPy has no such type."""
+    values = np.asarray(values, DOUBLE)
+    _, exponent = np.frexp(values)  # values are below 2^exponent
+    unit = np.ldexp(1.0, np.maximum(exponent, -125) - 8)  # of the last of 8 bits
+    with np.errstate(invalid="ignore", over="ignore"):
+        nearest = np.where(np.isfinite(values), np.rint(values / unit) * unit, values)
+        return np.where(np.abs(nearest) >= 2.0**128, np.copysign(np.inf, nearest), nearest).astype(FLOAT)
 
 
 def wide(values):

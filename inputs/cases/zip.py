@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from cases.common import ALL, FLOAT, FLOATS, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, stored, uneven, wide
+from cases.common import (ALL, DOUBLE, FLOAT, FLOATS, HALF, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, bfloat16, stored, uneven,
+                          wide)
 
 
 def zip_case(name, description, a, b, out=None, **parameters):
@@ -13,7 +14,16 @@ def zip_case(name, description, a, b, out=None, **parameters):
     return Case(name + SUFFIX[a.dtype], description, {"a": a, "b": b}, {"out": total}, parameters)
 
 
+def bfloat16_case(name, description, a, b):
+    a, b = bfloat16(a), bfloat16(b)
+    return Case(name + "_bfloat16", description, {"a": a, "b": b}, {"out": bfloat16(wide(a) + wide(b))}, bfloat16=True)
+
+
 def cases():
+    tenths = np.arange(777) / 10, 1 - np.arange(777) / 1000
+    yield zip_case("tenths", "a[i] = i / 10, b[i] = 1 - i / 1000: sums are rounded", stored(tenths[0], HALF),
+                   stored(tenths[1], HALF))
+    yield bfloat16_case("tenths", "a[i] = i / 10, b[i] = 1 - i / 1000: sums are rounded", *tenths)
     for t in ALL:
         a = np.arange(4).astype(t)
         yield zip_case("puzzle_p02", "P2: a = b = 0..3 -> 0 2 4 6", a, a, [0, 2, 4, 6])
@@ -29,7 +39,7 @@ def cases():
                        (2 * i + 1).astype(FLOAT), 4 * i + 1, tile=tile)
     yield zip_case("empty", "no elements", np.empty(0, FLOAT), np.empty(0, FLOAT))
     yield zip_case("single", "one element", np.array([5], FLOAT), np.array([-7], FLOAT), [-2])
-    for t in FLOATS:
+    for t in (*FLOATS, HALF):
         info = np.finfo(t)
         inf = np.inf
         a = [np.nan, 1, inf, inf, -inf, -0.0, -0.0, info.tiny, info.tiny / 4, info.max, info.max, -info.max, 1 + info.eps]

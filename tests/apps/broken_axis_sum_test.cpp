@@ -12,26 +12,20 @@
 namespace tessera::axis_sum {
 namespace {
 
-// The output's memory as accumulators.
-template <class T, class Memory>
-Accumulator<T>* accumulators_of(Array<T*, Memory> const& out) {
-  return reinterpret_cast<Accumulator<T>*>(out.data());
-}
-
 // Adds up `count` elements from `first + begin_of(i)` on, `apart` from each other: a whole row or column, or not.
 template <class T>
 struct SumOfPiece {
   T const* a;
-  Accumulator<T>* out;
+  T* out;
   std::size_t of_next;  // from the first element of an output's piece to that of the next
   std::size_t apart;    // from an element of the piece to the next
   std::size_t count;
   bool adds;  // to what the output holds
 
   KOKKOS_FUNCTION void operator()(std::size_t i) const {
-    Accumulator<T> sum = adds ? out[i] : Accumulator<T>(0);
+    Accumulator<T> sum = adds ? static_cast<Accumulator<T>>(out[i]) : Accumulator<T>(0);
     for (std::size_t k = 0; k < count; ++k) sum += static_cast<Accumulator<T>>(a[i * of_next + k * apart]);
-    out[i] = sum;
+    out[i] = static_cast<T>(sum);
   }
 };
 
@@ -48,7 +42,7 @@ struct MissesTail {
     void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
                     OutputOn<AxisSum, Exec, T> const& out) const {
       std::size_t const cols = in.a.extent(1);
-      sum_pieces<Exec, T>(exec, in.a.extent(0), {in.a.data(), accumulators_of(out.out), cols, 1, cols / 4 * 4, false});
+      sum_pieces<Exec, T>(exec, in.a.extent(0), {in.a.data(), out.out.data(), cols, 1, cols / 4 * 4, false});
     }
   };
 };
@@ -62,9 +56,8 @@ struct LastTeamWins {
                     OutputOn<AxisSum, Exec, T> const& out) const {
       std::size_t const cols = in.a.extent(1);
       std::size_t const half = cols / 2;
-      sum_pieces<Exec, T>(exec, in.a.extent(0), {in.a.data(), accumulators_of(out.out), cols, 1, half, false});
-      sum_pieces<Exec, T>(exec, in.a.extent(0),
-                          {in.a.data() + half, accumulators_of(out.out), cols, 1, cols - half, false});
+      sum_pieces<Exec, T>(exec, in.a.extent(0), {in.a.data(), out.out.data(), cols, 1, half, false});
+      sum_pieces<Exec, T>(exec, in.a.extent(0), {in.a.data() + half, out.out.data(), cols, 1, cols - half, false});
     }
   };
 };
@@ -77,7 +70,7 @@ struct NotZeroed {
     void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
                     OutputOn<AxisSum, Exec, T> const& out) const {
       std::size_t const cols = in.a.extent(1);
-      sum_pieces<Exec, T>(exec, in.a.extent(0), {in.a.data(), accumulators_of(out.out), cols, 1, cols, true});
+      sum_pieces<Exec, T>(exec, in.a.extent(0), {in.a.data(), out.out.data(), cols, 1, cols, true});
     }
   };
 };
@@ -90,7 +83,7 @@ struct SwapsAxes {
     void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
                     OutputOn<AxisSum, Exec, T> const& out) const {
       std::size_t const rows = in.a.extent(0);
-      sum_pieces<Exec, T>(exec, rows, {in.a.data(), accumulators_of(out.out), 1, rows, in.a.extent(1), false});
+      sum_pieces<Exec, T>(exec, rows, {in.a.data(), out.out.data(), 1, rows, in.a.extent(1), false});
     }
   };
 };
@@ -103,7 +96,7 @@ struct FirstChunkOnly {
     void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in,
                     OutputOn<AxisSum, Exec, T> const& out) const {
       std::size_t const cols = in.a.extent(1);
-      sum_pieces<Exec, T>(exec, cols, {in.a.data(), accumulators_of(out.out), 1, cols, in.a.extent(0) / 8 * 8, false});
+      sum_pieces<Exec, T>(exec, cols, {in.a.data(), out.out.data(), 1, cols, in.a.extent(0) / 8 * 8, false});
     }
   };
 };
@@ -118,7 +111,7 @@ struct BrokenTree {
   using Sums = ScratchView<Accumulator<T>*, Exec>;
   TreeMistake mistake;
   T const* a;
-  Accumulator<T>* out;
+  T* out;
   std::size_t cols;
 
   KOKKOS_FUNCTION void operator()(typename Policy::member_type const& team) const {
@@ -139,7 +132,7 @@ struct BrokenTree {
       }
     }
     team.team_barrier();
-    if (team.team_rank() == 0) out[team.league_rank()] = sums(0);
+    if (team.team_rank() == 0) out[team.league_rank()] = static_cast<T>(sums(0));
     leave_scratch(team);
   }
 };
@@ -156,7 +149,7 @@ struct BrokenTrees {
       typename Tree::Policy const policy(exec, league_of(in.a.extent(0)), exec.concurrency() > 1 ? 2 : 1);
       Kokkos::parallel_for("tessera::tests::broken_axis_sum",
                            with_scratch(policy, Tree::Sums::shmem_size(Tree::shares)),
-                           Tree{mistake, in.a.data(), accumulators_of(out.out), in.a.extent(1)});
+                           Tree{mistake, in.a.data(), out.out.data(), in.a.extent(1)});
     }
   };
 };
@@ -187,6 +180,7 @@ struct Tuned {
   static constexpr VariantInfo info{
       .name = "tuned", .summary = "a kernel that another space would choose", .deterministic = !atomic};
   template <ExecutionSpace Exec, class T>
+    requires(!(atomic && ShortFloat<T>))
   struct Plan {
     static constexpr bool atomic_sums = atomic;
     Kernel<Exec, T> sum;

@@ -1,6 +1,5 @@
 // Wrong moving averages, each by one of the traps of stencils.
 
-#include <concepts>
 #include <cstddef>
 
 #include "broken_stencil.hpp"
@@ -13,10 +12,10 @@ namespace {
 // Mean of `count` elements from in[i] on, as if there were `of`.
 template <class T>
 KOKKOS_INLINE_FUNCTION T mean(T const* in, std::size_t i, std::size_t count, int of) {
-  T sum = in[i];
+  Arithmetic<T> sum = in[i];
   if (count > 1) sum += in[i + 1];
   if (count > 2) sum += in[i + 2];
-  return sum * share_of<T>(of);
+  return sum * share_of<Arithmetic<T>>(of);
 }
 
 // Elements from i to the next multiple of `length` or to n, at most 3.
@@ -27,7 +26,7 @@ KOKKOS_INLINE_FUNCTION int present(std::size_t i, std::size_t n, std::size_t len
 
 struct CrossesSegments {
   static constexpr VariantInfo info{.name = "crosses_segments", .summary = "takes the next segment's elements"};
-  template <std::floating_point T>
+  template <Floating T>
   KOKKOS_FUNCTION static T at(T const* in, std::size_t i, std::size_t n, std::size_t) {
     return mean(in, i, present(i, n, 0), present(i, n, 0));
   }
@@ -35,7 +34,7 @@ struct CrossesSegments {
 
 struct AlwaysThirds {
   static constexpr VariantInfo info{.name = "always_thirds", .summary = "divides by 3 where there are fewer"};
-  template <std::floating_point T>
+  template <Floating T>
   KOKKOS_FUNCTION static T at(T const* in, std::size_t i, std::size_t n, std::size_t segment) {
     return mean(in, i, present(i, n, segment), 3);
   }
@@ -43,7 +42,7 @@ struct AlwaysThirds {
 
 struct HaloOfOne {
   static constexpr VariantInfo info{.name = "halo_of_one", .summary = "tiles of 8 that see one element behind them"};
-  template <std::floating_point T>
+  template <Floating T>
   KOKKOS_FUNCTION static T at(T const* in, std::size_t i, std::size_t n, std::size_t segment) {
     int const there = present(i, n, segment);
     return mean(in, i, i % 8 == 7 && there > 2 ? 2 : there, there);
@@ -52,7 +51,7 @@ struct HaloOfOne {
 
 struct LanesBeyondEnd {
   static constexpr VariantInfo info{.name = "lanes_beyond_end", .summary = "zeros past the end count as elements"};
-  template <std::floating_point T>
+  template <Floating T>
   KOKKOS_FUNCTION static T at(T const* in, std::size_t i, std::size_t n, std::size_t) {
     return mean(in, i, present(i, n, 0), 3);
   }
@@ -60,7 +59,7 @@ struct LanesBeyondEnd {
 
 struct SegmentsFromTile {
   static constexpr VariantInfo info{.name = "segments_from_tile", .summary = "counts segments from its tile of 8 on"};
-  template <std::floating_point T>
+  template <Floating T>
   KOKKOS_FUNCTION static T at(T const* in, std::size_t i, std::size_t n, std::size_t segment) {
     int const there = Kokkos::min(present(i % 8, n, segment), present(i, n, 0));
     return mean(in, i, there, there);

@@ -21,26 +21,29 @@ T element(Pattern pattern, std::uint64_t stream, std::size_t i, std::size_t size
     case Pattern::zeros: return T(0);
     case Pattern::ones: return T(1);
     case Pattern::alternating: return i % 2 == 0 ? T(1) : T(-1);
-    case Pattern::negative_zero: return static_cast<T>(std::is_floating_point_v<T> ? -0.0 : 0.0);
+    case Pattern::negative_zero: return static_cast<T>(Floating<T> ? -0.0 : 0.0);
     case Pattern::huge_range:
       if constexpr (std::is_integral_v<T>) {
         return static_cast<T>(static_cast<std::uint32_t>(bits));
       } else {
-        // Magnitudes from 2^-50 to 2^50: neither sums of 2^20 of them nor of their products overflow in float.
-        return random_value<T>(7, stream, i) * static_cast<T>(std::uint64_t{1} << (bits % 51)) /
-               static_cast<T>(std::uint64_t{1} << ((bits >> 8) % 51));
+        // Magnitudes from 2^-50 to 2^50: neither sums of 2^20 of them nor of their products overflow in float. Of Half from
+        // denormals to its end: results that are infinite are among them.
+        using A = Arithmetic<T>;
+        constexpr unsigned magnitudes = std::is_same_v<T, Half> ? 17 : 51;
+        return random_value<T>(7, stream, i) * static_cast<A>(std::uint64_t{1} << (bits % magnitudes)) /
+               static_cast<A>(std::uint64_t{1} << ((bits >> 8) % magnitudes));
       }
     case Pattern::denormals:
       if constexpr (std::is_integral_v<T>) {
         return static_cast<T>(bits % 3);
       } else {
-        return Limits::denorm_min() * static_cast<T>(static_cast<int>(bits % 1001) - 500);
+        return Limits::denorm_min() * static_cast<Arithmetic<T>>(static_cast<int>(bits % 1001) - 500);
       }
     case Pattern::nan_inside:
-      if (std::is_floating_point_v<T> && i == size / 2) return Limits::quiet_NaN();
+      if (Floating<T> && i == size / 2) return Limits::quiet_NaN();
       return random_value<T>(7, stream, i);
     case Pattern::infinities:
-      if (std::is_floating_point_v<T> && (i == size / 3 || i == size / 2)) {
+      if (Floating<T> && (i == size / 3 || i == size / 2)) {
         return i == size / 2 ? -Limits::infinity() : Limits::infinity();
       }
       return random_value<T>(7, stream, i);
@@ -89,6 +92,8 @@ void PatternSource::read(FieldSpec const& spec, void* destination) const {
     case DType::float64: return fill<double>(pattern_, stream, size, destination);
     case DType::int32: return fill<std::int32_t>(pattern_, stream, size, destination);
     case DType::int64: return fill<std::int64_t>(pattern_, stream, size, destination);
+    case DType::float16: return fill<Half>(pattern_, stream, size, destination);
+    case DType::bfloat16: return fill<BFloat16>(pattern_, stream, size, destination);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "all_apps.hpp"
+#include "harness.hpp"
 
 #include <tessera/cli/options.hpp>
 #include <tessera/cli/sweeps.hpp>
@@ -67,8 +68,11 @@ TEST(Inventory, EveryVariantHasRowsOnEverySpace) {
         bool const found = std::any_of(app.rows.begin(), app.rows.end(), [&](Row const& row) {
           return row.info.name == info.name && row.space == space;
         });
-        // Library variants may be declared for floating dtypes only, and this build may have none.
-        if (info.level != Level::library) {
+        // Library variants may be declared for floating dtypes only, and this build may have none; some others have no rows in
+        // floats of 16 bits.
+        bool const only_short_floats =
+            std::ranges::all_of(testing::dtypes_of_this_build(), [](DType dtype) { return size_of(dtype) == 2; });
+        if (info.level != Level::library && !only_short_floats) {
           EXPECT_TRUE(found) << app.info.name << "/" << info.name << " on " << space;
         }
       }

@@ -359,6 +359,10 @@ TEST_F(Parsing, unknown_names_get_the_nearest) {
       has(fails({"--space", "openmpi"}), "unknown space `openmpi` (this build has cuda, openmp); did you mean"));
   EXPECT_TRUE(
       has(fails({"--dtype", "float32"}), "unknown dtype `float32` (this build has float, double, int32); did you"));
+  // One that there is, in another build.
+  EXPECT_EQ(fails({"--dtype", "float,half"}),
+            "dtype `half` is not in this build (it has float, double, int32); choose one of these, or build with it: "
+            "-D TESSERA_DTYPES=\"float;double;int32;half\"");
   EXPECT_TRUE(has(fails({"--op", "maxx"}), "bad value `maxx` for --op (it may be sum, max, min); did you mean `max`?"));
   EXPECT_TRUE(has(fails({"case.h5"}), "did you mean `--input case.h5`?"));
   EXPECT_TRUE(has(fails({"go"}), "unexpected argument `go`"));

@@ -194,8 +194,7 @@ auto with_type(DType dtype, Body const& body) {
   switch (dtype) {
     case DType::float32: return body(float{});
     case DType::float64: return body(double{});
-    case DType::int32:
-    case DType::int64: break;
+    default: break;
   }
   return body(std::int32_t{});
 }

@@ -196,8 +196,13 @@ TYPED_TEST(ShortFloats, LimitsAreThoseOfTheFormat) {
   EXPECT_EQ(Limits::max_exponent, of_it.infinite);
   EXPECT_EQ(static_cast<double>(Limits::lowest()), -static_cast<double>(Limits::max()));
   EXPECT_EQ(static_cast<double>(Limits::epsilon()), std::ldexp(1.0, -of_it.mantissa));
+  EXPECT_EQ(static_cast<double>(Limits::epsilon()) / 2, unit_roundoff(dtype_of<TypeParam>));
   EXPECT_EQ(static_cast<double>(Limits::round_error()), 0.5);
   EXPECT_TRUE(std::isinf(Limits::infinity()) && std::isnan(Limits::quiet_NaN()));
+  EXPECT_TRUE(std::isnan(poison_value<TypeParam>));
+  EXPECT_EQ(size_of(dtype_of<TypeParam>), sizeof(TypeParam));
+  EXPECT_EQ(dtype_from_name(name_of(dtype_of<TypeParam>)), dtype_of<TypeParam>);
+  EXPECT_EQ(arithmetic_of(dtype_of<TypeParam>), DType::float32);
 }
 
 // In constant expressions.
@@ -207,6 +212,24 @@ static_assert(BFloat16(0.1).bits() == 0x3dcd && -BFloat16(1.0F) == -1.0F && BFlo
               Half(2049) == 2048.0F);
 static_assert(Floating<Half> && Floating<double> && !Floating<int> && !std::floating_point<Half>);
 static_assert(std::same_as<Arithmetic<BFloat16>, float> && std::same_as<Arithmetic<double>, double>);
+
+// Generated elements are numbers of the dtype with all its bits, and as far from each other as they can be.
+TYPED_TEST(ShortFloats, GeneratedElementsAreSpread) {
+  std::vector<bool> seen(1 << 16);
+  double least = 1;
+  double most = -1;
+  for (std::uint64_t i = 0; i < 100'000; ++i) {
+    auto const x = random_value<TypeParam>(1, 0, i);
+    seen[x.bits()] = true;
+    least = std::min(least, static_cast<double>(x));
+    most = std::max(most, static_cast<double>(x));
+    ASSERT_TRUE(std::isfinite(adversarial_value<TypeParam>(1, 0, i)));
+  }
+  double const step = unit_roundoff(dtype_of<TypeParam>) * 2;
+  EXPECT_EQ(least, -1);
+  EXPECT_EQ(most, 1 - step);
+  EXPECT_EQ(std::ranges::count(seen, true), static_cast<std::ptrdiff_t>(2 / step));
+}
 
 }  // namespace
 }  // namespace tessera

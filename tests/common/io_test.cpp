@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -23,6 +24,7 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace {
@@ -299,6 +301,102 @@ TEST_F(Io, DatasetsThatTheAppDoesNotReadAreLeftAlone) {
   EXPECT_EQ(CaseFile(path).run_dtype(make_app()), DType::float32);
 }
 
+// As h5py makes its float16.
+hid_t short_float(std::size_t exponent, std::size_t mantissa, std::size_t bias) {
+  hid_t const type = H5Tcopy(H5T_IEEE_F32LE);
+  H5Tset_fields(type, 15, mantissa, exponent, 0, mantissa);
+  H5Tset_size(type, 2);
+  H5Tset_ebias(type, bias);
+  return type;
+}
+
+// Every pattern of bits, written as others write them, and by Tessera, in either byte order.
+template <class T>
+class IoShortFloat : public Io {
+ protected:
+  static constexpr bool half = std::is_same_v<T, tessera::Half>;
+  static constexpr std::size_t patterns = std::size_t{1} << 16;
+
+  [[nodiscard]] static hid_t type_of_others() { return half ? short_float(5, 10, 15) : short_float(8, 7, 127); }
+  [[nodiscard]] static std::vector<T> all() {
+    std::vector<T> values;
+    for (std::size_t i = 0; i < patterns; ++i) values.push_back(T::from_bits(static_cast<std::uint16_t>(i)));
+    return values;
+  }
+  static void expect_all(std::vector<T> const& values) {
+    ASSERT_EQ(values.size(), patterns);
+    for (std::size_t i = 0; i < patterns; ++i) ASSERT_EQ(values[i].bits(), i);
+  }
+};
+using ShortFloats = testing::Types<tessera::Half, tessera::BFloat16>;
+TYPED_TEST_SUITE(IoShortFloat, ShortFloats);
+
+TYPED_TEST(IoShortFloat, ReadsWhatOthersWrite) {
+  constexpr DType dtype = tessera::dtype_of<TypeParam>;
+  std::string const path = this->write_case({make_field<float>("unused", {1}, {0})});
+  auto const values = this->all();
+  hid_t const type = this->type_of_others();
+  hid_t const swapped = H5Tcopy(type);
+  H5Tset_order(swapped, H5T_ORDER_BE);
+  this->add_dataset(path, "a", type, type, values.data(), {values.size()});
+  this->add_dataset(path, "b", swapped, type, values.data(), {values.size()});
+  std::vector<std::string> names{"a", "b"};
+#if H5_VERSION_GE(2, 0, 0)
+  hid_t const own = this->half ? H5T_IEEE_F16LE : H5T_FLOAT_BFLOAT16LE;
+  hid_t const own_swapped = this->half ? H5T_IEEE_F16BE : H5T_FLOAT_BFLOAT16BE;
+  this->add_dataset(path, "own", own, type, values.data(), {values.size()});
+  this->add_dataset(path, "own_be", own_swapped, type, values.data(), {values.size()});
+  names.insert(names.end(), {"own", "own_be"});
+#endif
+  CaseFile const file(path);
+  EXPECT_EQ(file.run_dtype(make_app()), dtype);
+  for (std::string const& name : names) {
+    std::vector<TypeParam> read(values.size());
+    file.read({name, 1, dtype}, read.data());
+    SCOPED_TRACE(name);
+    this->expect_all(read);
+  }
+  DType const other = this->half ? DType::bfloat16 : DType::float16;
+  expect_says(user_error_of([&] { (void)file.shape({"a", 1, other}); }),
+              {path, "/input/a", "holds " + std::string(name_of(dtype)), "needs " + std::string(name_of(other))});
+  expect_says(user_error_of([&] { (void)file.shape({"unused", 1, dtype}); }),
+              {path, "holds float", "store it as " + std::string(name_of(dtype))});
+  H5Tclose(swapped);
+  H5Tclose(type);
+}
+
+TYPED_TEST(IoShortFloat, WritesWhatOthersRead) {
+  constexpr DType dtype = tessera::dtype_of<TypeParam>;
+  auto const values = this->all();
+  {
+    hdf5::File file(this->at("short.h5"), hdf5::File::Mode::create);
+    hdf5::Dataset dataset = file.root().create_dataset("a", dtype, {values.size()});
+    dataset.write(values.data(), dtype, 1000);
+    EXPECT_EQ(dataset.type().dtype, dtype);
+    EXPECT_EQ(dataset.type().name, name_of(dtype));
+    EXPECT_THROW(dataset.write(values.data(), DType::int32), hdf5::Error);
+    std::vector<TypeParam> read(values.size());
+    dataset.read(read.data(), dtype);
+    this->expect_all(read);
+  }
+  hid_t const file = H5Fopen(this->at("short.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  hid_t const dataset = H5Dopen2(file, "a", H5P_DEFAULT);
+  hid_t const stored = H5Dget_type(dataset);
+  hid_t const type = this->type_of_others();
+  EXPECT_GT(H5Tequal(stored, type), 0);
+  // HDF5's own conversion agrees on what they are.
+  std::vector<float> floats(values.size());
+  EXPECT_GE(H5Dread(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, floats.data()), 0);
+  for (std::size_t i = 0; i < floats.size(); ++i) {
+    if (!std::isfinite(static_cast<float>(values[i]))) continue;
+    ASSERT_EQ(floats[i], static_cast<float>(values[i])) << i;
+  }
+  H5Tclose(type);
+  H5Tclose(stored);
+  H5Dclose(dataset);
+  H5Fclose(file);
+}
+
 // --------------------------------------------------------------------------------------------------- hyperslabs
 
 TEST_F(Io, SlabsCoverAShapeOnceAndInOrder) {
@@ -375,12 +473,12 @@ TEST_F(Io, ElementTypesHaveReadableNames) {
   hid_t const text = H5Tcopy(H5T_C_S1);
   EXPECT_EQ(name_of_type("text", text), "string");
   H5Tclose(text);
-  hid_t const half = H5Tcopy(H5T_IEEE_F32LE);
-  H5Tset_fields(half, 15, 10, 5, 0, 10);
-  H5Tset_size(half, 2);
-  H5Tset_ebias(half, 15);
-  EXPECT_EQ(name_of_type("half", half), "float16");
-  H5Tclose(half);
+  for (auto const& [name, exponent, mantissa, bias] :
+       {std::tuple{"other_bias", 5U, 10U, 16U}, std::tuple{"other_fields", 6U, 9U, 31U}}) {
+    hid_t const other = short_float(exponent, mantissa, bias);
+    EXPECT_EQ(name_of_type(name, other), "non-IEEE float16");
+    H5Tclose(other);
+  }
   hid_t const complex = H5Tcreate(H5T_COMPOUND, 8);
   H5Tinsert(complex, "r", 0, H5T_IEEE_F32LE);
   H5Tinsert(complex, "i", 4, H5T_IEEE_F32LE);
@@ -566,7 +664,8 @@ TEST_F(Io, WrongDtype) {
   App app = make_app();
   app.input_fields = [](DType dtype) { return std::vector<FieldSpec>{{"wide", 1, dtype}}; };
   expect_says(user_error_of([&] { (void)CaseFile(path).run_dtype(app); }),
-              {path, "wide is int64", "dot reads wide as float, wide as double, or wide as int32"});
+              {path, "wide is int64",
+               "dot reads wide as float, wide as double, wide as int32, wide as half, or wide as bfloat16"});
   expect_says(user_error_of([&] { (void)CaseFile(path).shape({"a", 1, DType::float64}); }),
               {path, "/input/a", "holds float", "double"});
 }

@@ -11,6 +11,7 @@
 
 #include <tessera/collective/divider.hpp>
 #include <tessera/collective/streaming_store.hpp>
+#include <tessera/core/half.hpp>
 #include <tessera/kernels/for_each_pack.hpp>
 #include <tessera/kernels/row_tiles.hpp>
 
@@ -134,6 +135,43 @@ TEST(RowTiles, FallIntoPieces) {
                        MarkPieces{kernels::row_tiles(2, 5, 32), 3, marks.data()});
   Host().fence();
   EXPECT_EQ(marks, (std::vector<int>{3, 0, 0, 2, 0, 3, 0, 0, 2, 0}));
+}
+
+// Of kernels by the device's instructions, of hosts by the compiler's or by integers: the same number of every pattern, and of
+// floats around and between them. half_test.cpp compares the host's with plain arithmetic.
+template <class T>
+void conversions_in_kernels_are_the_hosts() {
+  using Exec = Kokkos::DefaultExecutionSpace;
+  constexpr std::size_t patterns = std::size_t{1} << 16;
+  constexpr std::size_t floats = std::size_t{1} << 22;
+  Kokkos::View<float*, Exec> const as_floats("floats", patterns);
+  Kokkos::View<std::uint16_t*, Exec> const as_bits("bits", floats);
+  Kokkos::parallel_for(
+      "tessera::test::to_float", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(0, patterns),
+      KOKKOS_LAMBDA(std::size_t i) { as_floats(i) = T::from_bits(static_cast<std::uint16_t>(i)); });
+  // Every 1024th float: all exponents, and ties of Half and BFloat16 with both of their neighbours.
+  auto const float_at = KOKKOS_LAMBDA(std::size_t i) {
+    auto const bits = static_cast<std::uint32_t>(i << 10);
+    return Kokkos::bit_cast<float>(i % 4 == 0 ? bits : i % 4 == 1 ? bits - 1023 : bits - 1025);
+  };
+  Kokkos::parallel_for(
+      "tessera::test::from_float", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(0, floats),
+      KOKKOS_LAMBDA(std::size_t i) { as_bits(i) = T(float_at(i)).bits(); });
+  auto const host_floats = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), as_floats);
+  auto const host_bits = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), as_bits);
+  for (std::size_t i = 0; i < patterns; ++i) {
+    float const wanted = T::from_bits(static_cast<std::uint16_t>(i));
+    ASSERT_TRUE(wanted != wanted ? host_floats(i) != host_floats(i) : host_floats(i) == wanted) << i;
+  }
+  for (std::size_t i = 0; i < floats; ++i) {
+    T const found = T::from_bits(host_bits(i));
+    T const wanted(float_at(i));
+    ASSERT_TRUE(wanted != wanted ? found != found : found.bits() == wanted.bits()) << float_at(i);
+  }
+}
+TEST(ShortFloats, ConversionsInKernelsAreTheHosts) {
+  conversions_in_kernels_are_the_hosts<Half>();
+  conversions_in_kernels_are_the_hosts<BFloat16>();
 }
 
 }  // namespace tessera::test

@@ -879,4 +879,111 @@ TEST(Underflow, of_atomics_that_flush_is_a_normal_number_a_step) {
   EXPECT_FALSE(verify(reference(0x1p-130, 0), field<float>({0.0F}), {3, false, false}).passed);
 }
 
+// ---------------------------------------------------------------------------------------------- floats of 16 bits
+
+template <class T>
+class VerifyShortFloat : public testing::Test {
+ protected:
+  double const u = tessera::unit_roundoff(tessera::dtype_of<T>);
+  double const largest = static_cast<double>(std::numeric_limits<T>::max());
+  static T at(double value) { return T(value); }
+};
+using ShortFloats = testing::Types<tessera::Half, tessera::BFloat16>;
+TYPED_TEST_SUITE(VerifyShortFloat, ShortFloats);
+
+TYPED_TEST(VerifyShortFloat, OneOperationHasOneResult) {
+  for (double const sign : {1.0, -1.0}) {
+    for (double const part : {0.0, 0.9, 1.0, 1.1, 2.0, 3.0}) {
+      double const value = sign * (1 + part * this->u);
+      double const right = sign * (part <= 1 ? 1 : part < 3 ? 1 + 2 * this->u : 1 + 4 * this->u);
+      EXPECT_TRUE(passes<TypeParam>(value, 0, this->at(right), 1)) << part;
+      EXPECT_FALSE(passes<TypeParam>(value, 0, this->at(right + 2 * this->u), 1)) << part;
+      EXPECT_FALSE(passes<TypeParam>(value, 0, this->at(right - 2 * this->u), 1)) << part;
+    }
+  }
+  // A float between would round it to the tie, and that to even.
+  EXPECT_TRUE(passes<TypeParam>(1 + this->u + 0x1p-50, 0, this->at(1 + 2 * this->u), 1));
+  EXPECT_FALSE(passes<TypeParam>(1 + this->u + 0x1p-50, 0, this->at(1), 1));
+}
+
+// A chain of 4096 steps in float is less than half an ulp of the result: only its own rounding is allowed beside. In the dtype's
+// ulps the same chain would be allowed to be anything.
+TYPED_TEST(VerifyShortFloat, SumsAreRoundedInFloatAndOnceMore) {
+  double const steps = 4096;
+  double const bound = std::expm1(steps * 0x1p-24) + steps * 0x1p-149;
+  for (double const sign : {1.0, -1.0}) {
+    double const value = sign * 1.5;
+    EXPECT_TRUE(passes<TypeParam>(value, 1, this->at(value), steps));
+    EXPECT_FALSE(passes<TypeParam>(value, 1, this->at(value + 2 * this->u), steps));
+    EXPECT_FALSE(passes<TypeParam>(value, 1, this->at(value - 2 * this->u), steps));
+    // Where the sum may have come out on either side of the tie, both are right.
+    double const near = sign * (1.5 + this->u - bound / 2);
+    EXPECT_TRUE(passes<TypeParam>(near, 1, this->at(sign * 1.5), steps));
+    EXPECT_TRUE(passes<TypeParam>(near, 1, this->at(sign * (1.5 + 2 * this->u)), steps));
+    EXPECT_FALSE(passes<TypeParam>(near, 1, this->at(sign * (1.5 - 2 * this->u)), steps));
+    EXPECT_FALSE(passes<TypeParam>(near, 1, this->at(sign * (1.5 + 4 * this->u)), steps));
+    double const far = sign * (1.5 + this->u - 2 * bound);
+    EXPECT_FALSE(passes<TypeParam>(far, 1, this->at(sign * (1.5 + 2 * this->u)), steps));
+  }
+  EXPECT_FALSE(passes<TypeParam>(1, 1, this->at(0.5), 1e6));
+  EXPECT_FALSE(passes<TypeParam>(1, 1, std::numeric_limits<TypeParam>::quiet_NaN(), 1e6));
+}
+
+// Below a power of two ulps are half as large as above it, where the sum may have come out.
+TYPED_TEST(VerifyShortFloat, ASumMayBeRoundedInTheNextBinade) {
+  double const steps = std::log1p(2 * this->u + 0x1p-19) / 0x1p-24;
+  EXPECT_TRUE(passes<TypeParam>(2 - 0x1p-20, 1, this->at(2 + 4 * this->u), steps));
+  EXPECT_FALSE(passes<TypeParam>(2 - 0x1p-20, 1, this->at(2 + 8 * this->u), steps));
+}
+
+TYPED_TEST(VerifyShortFloat, OverflowIsRightFromHalfAnUlpAboveTheLargest) {
+  auto const inf = std::numeric_limits<TypeParam>::infinity();
+  auto const most = std::numeric_limits<TypeParam>::max();
+  double const edge = this->largest * (1 + this->u / (2 - 2 * this->u));
+  for (double const scale : {0.0, this->largest}) {
+    EXPECT_TRUE(passes<TypeParam>(edge * (1 - 1e-9), 0, most, 1));
+    EXPECT_FALSE(passes<TypeParam>(edge * (1 - 1e-6), scale, inf, 1));
+    EXPECT_TRUE(passes<TypeParam>(edge, scale, inf, 1));
+    EXPECT_FALSE(passes<TypeParam>(edge * (1 + 1e-6), scale, most, 1));
+    EXPECT_FALSE(passes<TypeParam>(edge, scale, -inf, 1));
+  }
+  EXPECT_TRUE(passes<TypeParam>(edge * (1 - 1e-6), this->largest, inf, 64));  // the sum may have been above
+  EXPECT_TRUE(passes<TypeParam>(edge * (1 - 1e-6), this->largest, most, 64));
+}
+
+TYPED_TEST(VerifyShortFloat, BelowTheNormalRangeTheLastBitIsTheSmallest) {
+  auto const tiny = static_cast<double>(std::numeric_limits<TypeParam>::denorm_min());
+  for (double const scale : {0.0, tiny}) {
+    EXPECT_TRUE(passes<TypeParam>(2.4 * tiny, scale, this->at(2 * tiny), 1));
+    EXPECT_FALSE(passes<TypeParam>(2.4 * tiny, scale, this->at(3.6 * tiny), 1));
+    EXPECT_FALSE(passes<TypeParam>(2.4 * tiny, scale, this->at(tiny), 1));
+  }
+}
+
+TYPED_TEST(VerifyShortFloat, ExactSumsThatAreRoundedSeeHalfAnUlp) {
+  ExpectedField expected = reference({1, -1.5});
+  HostField const right = field<TypeParam>({this->at(1), this->at(-1.5)});
+  EXPECT_EQ(verify(expected, right, 1000).sensitivity, 0);
+  expected.rounded_sums = true;
+  Verdict const verdict = verify(expected, right, 1000);
+  EXPECT_TRUE(verdict.passed);
+  EXPECT_NEAR(verdict.sensitivity, this->u, this->u / 2);
+  EXPECT_NEAR(verdict.sharpest, this->u, this->u / 2);
+  EXPECT_FALSE(verify(expected, field<TypeParam>({this->at(1), this->at(-1.5 + 2 * this->u)}), 1000).passed);
+  EXPECT_TRUE(tessera::gather(expected, tessera::sample_of(2, 1, 1)).rounded_sums);
+}
+
+TYPED_TEST(VerifyShortFloat, FromAFileAndUnwritten) {
+  EXPECT_TRUE(passes_against_file<TypeParam>(this->at(1.5), 0, this->at(1.5), 1));
+  EXPECT_FALSE(passes_against_file<TypeParam>(this->at(1.5), 0, this->at(1.5 + 2 * this->u), 1));
+  // The file's value and the result may have been rounded either way.
+  EXPECT_TRUE(passes_against_file<TypeParam>(this->at(1.5), 1, this->at(1.5 + 2 * this->u), 1));
+  EXPECT_FALSE(passes_against_file<TypeParam>(this->at(1.5), 1, this->at(1.5 + 4 * this->u), 1));
+  TypeParam const poison = tessera::poison_value<TypeParam>;
+  ExpectedField const expected = reference({1, 2, 3});
+  EXPECT_TRUE(verify(expected, field<TypeParam>({this->at(1), poison, poison}), exact, 1).passed);
+  EXPECT_FALSE(verify(expected, field<TypeParam>({this->at(1), poison, this->at(3)}), exact, 1).passed);
+  EXPECT_FALSE(verify(expected, field<TypeParam>({this->at(1), this->at(2), poison}), exact).passed);
+}
+
 }  // namespace

@@ -22,6 +22,7 @@ struct ColumnsAtomic {
   static constexpr bool in_chunks = true;
 
   template <ExecutionSpace Exec, class T>
+    requires(!ShortFloat<T>)  // each sum that is added would be rounded
   class Plan : public KernelPlan<ColumnsAtomic, 0, Exec, T, kernels::SumColumns<Exec, T, Tuning<Exec, T>>> {
    public:
     static constexpr bool atomic_sums = true;

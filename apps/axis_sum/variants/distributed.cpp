@@ -20,6 +20,7 @@ struct Distributed {
                                     .summary = "each rank sums its rows; sums of columns are added up over the ranks"};
 
   template <ExecutionSpace Exec, class T>
+    requires(!ShortFloat<T>)  // a rank's sum would be rounded before it is added
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<AxisSum, Exec, T> const& input, ranks::Part const& part)

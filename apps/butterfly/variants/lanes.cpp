@@ -20,7 +20,7 @@ namespace {
 template <class Exec, class T>
 struct LaneSwapTuning : kernels::SegmentTuning<Exec, T> {
   static constexpr int pack = 1;
-  static constexpr int rows = kernels::SegmentTuning<Exec, T>::rows * collective::pack_width<T>;
+  static constexpr int rows = kernels::SegmentTuning<Exec, T>::rows * kernels::SegmentTuning<Exec, T>::pack;
   template <int RowCount>
   using Bounds = Kokkos::LaunchBounds<512, (RowCount <= rows ? 2 : 1)>;
 };

@@ -15,6 +15,7 @@ struct Distributed {
                                     .summary = "each rank sums its blocks, then the ranks' sums are added"};
 
   template <ExecutionSpace Exec, class T>
+    requires(!ShortFloat<T>)  // a rank's sum would be rounded before it is added
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Dot, Exec, T> const& input, ranks::Part const& part)

@@ -22,9 +22,12 @@ struct RangeReduce {
       Kokkos::parallel_reduce(
           "tessera::dot::range_reduce::sum",
           Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, a.extent(0)),
-          KOKKOS_LAMBDA(std::size_t i, Accumulator<T>& sum) { sum += product(a(i), b(i)); },
-          accumulator_of(output.out));
+          KOKKOS_LAMBDA(std::size_t i, Accumulator<T>& sum) { sum += product(a(i), b(i)); }, total_.of(output.out));
+      total_.store(exec, output.out);
     }
+
+   private:
+    Total<Exec, T> total_{"tessera::dot::range_reduce::total"};
   };
 };
 

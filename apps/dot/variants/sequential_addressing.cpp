@@ -36,7 +36,7 @@ struct SequentialAddressing {
     void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
       auto const a = input.a;
       auto const b = input.b;
-      auto const out = accumulator_of(output.out);
+      auto const out = total_.of(output.out);
       auto const chunks = chunks_;
       Kokkos::deep_copy(exec, out, Sum(0));
       Policy policy(exec, chunks.count, threads_);
@@ -55,6 +55,7 @@ struct SequentialAddressing {
             if (team.team_rank() == 0) Kokkos::atomic_add(&out(), sums(0));
             leave_scratch(team);
           });
+      total_.store(exec, output.out);
     }
 
     /// A product, a thread's share, the tree, and at worst one team after the other.
@@ -66,6 +67,7 @@ struct SequentialAddressing {
    private:
     int threads_;
     kernels::Chunks chunks_;
+    Total<Exec, T> total_{"tessera::dot::sequential_addressing::total"};
   };
 };
 

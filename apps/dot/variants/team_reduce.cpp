@@ -39,12 +39,14 @@ struct TeamReduce {
                 [&](std::size_t i, Sum& partial) { partial += product(a(i), b(i)); }, of_team);
             if (team.team_rank() == 0) sum += of_team;
           },
-          accumulator_of(output.out));
+          total_.of(output.out));
+      total_.store(exec, output.out);
     }
 
    private:
     int threads_;
     kernels::Chunks chunks_;
+    Total<Exec, T> total_{"tessera::dot::team_reduce::total"};
   };
 };
 

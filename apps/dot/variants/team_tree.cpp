@@ -37,7 +37,7 @@ struct TeamTree {
     void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
       auto const a = input.a;
       auto const b = input.b;
-      auto const out = accumulator_of(output.out);
+      auto const out = total_.of(output.out);
       auto const chunks = chunks_;
       Kokkos::deep_copy(exec, out, Sum(0));
       Policy policy(exec, chunks.count, threads_);
@@ -56,6 +56,7 @@ struct TeamTree {
             if (team.team_rank() == 0) Kokkos::atomic_add(&out(), sums(0));
             leave_scratch(team);
           });
+      total_.store(exec, output.out);
     }
 
     /// A product, a thread's share, the tree, and at worst one team after the other.
@@ -67,6 +68,7 @@ struct TeamTree {
    private:
     int threads_;
     kernels::Chunks chunks_;
+    Total<Exec, T> total_{"tessera::dot::team_tree::total"};
   };
 };
 

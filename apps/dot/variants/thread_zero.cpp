@@ -35,7 +35,7 @@ struct ThreadZero {
     void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) const {
       auto const a = input.a;
       auto const b = input.b;
-      auto const out = accumulator_of(output.out);
+      auto const out = total_.of(output.out);
       auto const chunks = chunks_;
       auto const tile = tile_of(threads_);
       Kokkos::deep_copy(exec, out, Sum(0));
@@ -57,6 +57,7 @@ struct ThreadZero {
             }
             if (team.team_rank() == 0) Kokkos::atomic_add(&out(), sum);
           });
+      total_.store(exec, output.out);
     }
 
     /// A product, the team's chunk one after the other, and at worst one team after the other.
@@ -70,6 +71,7 @@ struct ThreadZero {
 
     int threads_;
     kernels::Chunks chunks_;
+    Total<Exec, T> total_{"tessera::dot::thread_zero::total"};
   };
 };
 

@@ -37,7 +37,7 @@ struct TwoStage {
       auto const a = input.a;
       auto const b = input.b;
       auto const partial = partial_;
-      auto const out = accumulator_of(output.out);
+      auto const out = output.out;
       auto const chunks = chunks_;
       Kokkos::parallel_for(
           "tessera::dot::two_stage::chunks", policy(exec, chunks.count), KOKKOS_LAMBDA(Member const& team) {
@@ -49,7 +49,7 @@ struct TwoStage {
       Kokkos::parallel_for(
           "tessera::dot::two_stage::total", policy(exec, 1), KOKKOS_LAMBDA(Member const& team) {
             Sum const sum = team_sum(team, chunks.count, [&](std::int64_t i) { return partial(i); });
-            if (team.team_rank() == 0) out() = sum;
+            if (team.team_rank() == 0) out() = static_cast<T>(sum);
           });
     }
 

@@ -59,7 +59,8 @@ struct VectorReduce {
       Kokkos::parallel_reduce(
           "tessera::dot::vector_reduce::total",
           Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, sums.extent(0)),
-          KOKKOS_LAMBDA(std::size_t s, Sum& sum) { sum += sums(s); }, accumulator_of(output.out));
+          KOKKOS_LAMBDA(std::size_t s, Sum& sum) { sum += sums(s); }, total_.of(output.out));
+      total_.store(exec, output.out);
     }
 
     /// A product, the lanes, and the sums in whatever order Kokkos adds them.
@@ -77,6 +78,7 @@ struct VectorReduce {
     int lanes_;
     int threads_;
     Kokkos::View<Sum*, typename Exec::memory_space> sums_;
+    Total<Exec, T> total_{"tessera::dot::vector_reduce::total"};
   };
 };
 

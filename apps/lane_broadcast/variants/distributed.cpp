@@ -33,7 +33,8 @@ struct OfGivenHead : collective::FoldsNothing<typename Rule::Element> {
 
   [[nodiscard]] KOKKOS_FUNCTION auto settle(typename OfGivenHead::Folded) const { return rule.settle(*head); }
   [[nodiscard]] KOKKOS_FUNCTION Element alone(Element x) const { return rule.alone(x); }
-  [[nodiscard]] KOKKOS_FUNCTION Element finish(Element x, Element next, Element settled, bool odd) const {
+  [[nodiscard]] KOKKOS_FUNCTION Element finish(Element x, Element next, Arithmetic<typename Rule::Folded> settled,
+                                               bool odd) const {
     return rule.finish(x, next, settled, odd);
   }
 };

@@ -31,20 +31,21 @@ struct Plain {
           Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, n), KOKKOS_LAMBDA(std::size_t i) {
             std::size_t const begin = i - i % length;
             std::size_t const end = Kokkos::min(begin + length, n);
+            using A = Arithmetic<T>;
             T const x = in(i);
-            T sum = in(begin);
+            A sum = in(begin);
             T max = in(begin);
             for (std::size_t j = begin + 1; j < Kokkos::min(begin + 4, end); ++j)
-              sum = collective::Sum<T>{}(sum, in(j));
+              sum = collective::Sum<A>{}(sum, in(j));
             for (std::size_t j = begin + 1; j < Kokkos::min(begin + 8, end); ++j)
               max = collective::Max<T>{}(max, in(j));
             if (op == BroadcastOp::basic) {
-              out(i) = collective::Sum<T>{}(x, sum);
+              out(i) = collective::Sum<A>{}(x, sum);
             } else if (op == BroadcastOp::shuffle) {
-              T const pair = i + 1 < end ? collective::Sum<T>{}(x, in(i + 1)) : x;
-              out(i) = static_cast<T>(collective::product(pair, static_cast<T>(sum / T(4))));
+              A const pair = i + 1 < end ? collective::Sum<A>{}(x, in(i + 1)) : A(x);
+              out(i) = static_cast<T>(collective::product(pair, static_cast<A>(sum / A(4))));
             } else {
-              out(i) = is_half_at_least(x, max) ? static_cast<T>(collective::product(x, T(2))) : x / T(2);
+              out(i) = is_half_at_least(x, max) ? static_cast<T>(collective::product(x, T(2))) : T(x / T(2));
             }
           });
     }

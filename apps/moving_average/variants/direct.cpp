@@ -15,7 +15,7 @@ struct Direct {
       .name = "direct", .level = Level::range, .summary = "Kokkos::parallel_for over elements, the baseline"};
 
   template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+    requires Floating<T>
   class Plan {
    public:
     Plan(Exec const&, InputOn<MovingAverage, Exec, T> const& input)
@@ -31,10 +31,10 @@ struct Direct {
           Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, in.extent(0)),
           KOKKOS_LAMBDA(std::size_t i) {
             std::size_t const left = segments.left(i);
-            T sum = in(i);
+            Arithmetic<T> sum = in(i);
             if (left > 1) sum += in(i + 1);
             if (left > 2) sum += in(i + 2);
-            out(i) = sum * share_of<T>(left > 2 ? 3 : static_cast<int>(left));
+            out(i) = sum * share_of<Arithmetic<T>>(left > 2 ? 3 : static_cast<int>(left));
           });
     }
 

@@ -24,7 +24,7 @@ struct Distributed {
                                     kernels::ScratchStencil<Exec, T, ForwardMean<T>>>;
 
   template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+    requires Floating<T>
   class Plan : public ranks::StencilPlanOnRanks<MovingAverage, Distributed, Exec, T, Kernel<Exec, T>> {
     using Base = typename Plan::StencilPlanOnRanks;
 

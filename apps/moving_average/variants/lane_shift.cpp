@@ -16,7 +16,7 @@ struct LaneShift {
   static constexpr char const* label = "tessera::moving_average::lane_shift::mean";
 
   template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+    requires Floating<T>
   using Plan = SegmentPlan<MovingAverage, LaneShift, Exec, T, kernels::LaneStencil<Exec, T, ForwardMean<T>>>;
 };
 

@@ -15,7 +15,7 @@ struct Scratch {
   static constexpr char const* label = "tessera::moving_average::scratch::mean";
 
   template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+    requires Floating<T>
   using Plan = SegmentPlan<MovingAverage, Scratch, Exec, T, kernels::ScratchStencil<Exec, T, ForwardMean<T>>>;
 };
 

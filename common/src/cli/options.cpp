@@ -78,6 +78,17 @@ Selection selection(std::string const& kind, std::string const& text, std::vecto
   return result;
 }
 
+// A dtype that Tessera has and this build has not: says how to get it.
+void needs_built_dtypes(std::string const& text) {
+  std::vector<std::string> const here = enabled_dtypes();
+  for (std::string const& name : split_at_commas(text)) {
+    if (!dtype_from_name(name) || std::ranges::find(here, name) != here.end()) continue;
+    throw UserError("dtype `" + name + "` is not in this build (it has " + join(here) +
+                    "); choose one of these, or build with it: -D TESSERA_DTYPES=\"" + join(here, ";") + ";" + name +
+                    "\"");
+  }
+}
+
 std::vector<std::string> variant_names(Command const& command) {
   std::vector<std::string> names;
   for (App const* app : command.apps) {
@@ -462,7 +473,10 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
   if (given.contains("--level")) options.levels = selection("level", text("--level"), level_names(), "there are");
   std::string const here = "this build has";
   if (given.contains("--space")) options.spaces = selection("space", text("--space"), enabled_spaces(), here);
-  if (given.contains("--dtype")) options.dtypes = selection("dtype", text("--dtype"), enabled_dtypes(), here);
+  if (given.contains("--dtype")) {
+    needs_built_dtypes(text("--dtype"));
+    options.dtypes = selection("dtype", text("--dtype"), enabled_dtypes(), here);
+  }
 
   if (given.contains("--warmup")) options.sampling.warmup = count_value("--warmup", text("--warmup"), 0);
   if (given.contains("--samples")) options.sampling.samples = count_value("--samples", text("--samples"), 1);
@@ -525,6 +539,10 @@ void check_selection(App const& app, Options const& options, std::vector<DType> 
   };
   for (std::string const& dtype : options.dtypes.names) {
     auto const value = dtype_from_name(dtype);
+    if (value && size_of(*value) == 2 && !app.has_short_floats) {
+      throw UserError("nothing to run for dtype " + dtype + " (" + name +
+                      " has no rows in 16-bit floats, in any build); choose among " + where_compiled(app, ""));
+    }
     if (!value || !has_row(app, options, *value, "", "")) fail("dtype " + dtype, "");
   }
   auto const any = [&](std::string_view variant, std::string_view space) {

@@ -46,6 +46,8 @@ HostField rounded(ExpectedField const& expected, DType dtype) {
     case DType::float64: field.data = rounded<double>(expected.value); break;
     case DType::int32: field.data = rounded<std::int32_t>(expected.value); break;
     case DType::int64: field.data = rounded<std::int64_t>(expected.value); break;
+    case DType::float16: field.data = rounded<Half>(expected.value); break;
+    case DType::bfloat16: field.data = rounded<BFloat16>(expected.value); break;
   }
   return field;
 }

@@ -153,7 +153,7 @@ std::string roofs_text(SpaceReport const& space) {
   Roofs const& roofs = space.roofs;
   std::string text = "100% copy on " + space.name + " is " + format_number(roofs.copy_bytes_per_second / 1e9) + " GB/s";
   text += " (" + space.device + ")";
-  for (DType const dtype : run_dtypes) {
+  for (DType const dtype : arithmetic_dtypes) {
     if (std::isfinite(roofs.peak(dtype))) {
       text += ", " + std::string(name_of(dtype)) + " peak " + format_number(roofs.peak(dtype) / 1e9) + " GFLOP/s";
     }

@@ -54,12 +54,42 @@ Result checked(Result result, std::string const& what) {
 
 Handle opened(hid_t id, std::string const& what) { return Handle(checked(id, what)); }
 
+/// Where the parts of a 16-bit float lie, as H5Tget_fields says it, and its exponent's bias.
+struct ShortFields {
+  std::size_t sign, exponent, exponent_bits, mantissa, mantissa_bits, bias;
+  friend bool operator==(ShortFields const&, ShortFields const&) = default;
+};
+constexpr ShortFields half_fields{15, 10, 5, 0, 10, 15};
+constexpr ShortFields bfloat16_fields{15, 7, 8, 0, 7, 127};
+
+/// Such a type in that byte order. HDF5 before 2.0 has none of its own; this is how h5py makes its float16. It lives as long
+/// as the library.
+hid_t make_short_float(ShortFields const& fields, H5T_order_t order) {
+  std::string const what = "no type for 16-bit floats";
+  hid_t const type = checked(H5Tcopy(H5T_IEEE_F32LE), what);
+  checked(
+      H5Tset_fields(type, fields.sign, fields.exponent, fields.exponent_bits, fields.mantissa, fields.mantissa_bits),
+      what);
+  checked(H5Tset_size(type, 2), what);
+  checked(H5Tset_ebias(type, fields.bias), what);
+  checked(H5Tset_order(type, order), what);
+  return type;
+}
+
 hid_t native_type(DType dtype) {
   switch (dtype) {
     case DType::float32: return H5T_NATIVE_FLOAT;
     case DType::float64: return H5T_NATIVE_DOUBLE;
     case DType::int32: return H5T_NATIVE_INT32;
     case DType::int64: return H5T_NATIVE_INT64;
+    case DType::float16: {
+      static hid_t const half = make_short_float(half_fields, H5Tget_order(H5T_NATIVE_FLOAT));
+      return half;
+    }
+    case DType::bfloat16: {
+      static hid_t const bfloat16 = make_short_float(bfloat16_fields, H5Tget_order(H5T_NATIVE_FLOAT));
+      return bfloat16;
+    }
   }
   throw Error("unknown dtype");
 }
@@ -71,11 +101,33 @@ hid_t file_type(DType dtype) {
     case DType::float64: return H5T_IEEE_F64LE;
     case DType::int32: return H5T_STD_I32LE;
     case DType::int64: return H5T_STD_I64LE;
+    case DType::float16: {
+      static hid_t const half = make_short_float(half_fields, H5T_ORDER_LE);
+      return half;
+    }
+    case DType::bfloat16: {
+      static hid_t const bfloat16 = make_short_float(bfloat16_fields, H5T_ORDER_LE);
+      return bfloat16;
+    }
   }
   throw Error("unknown dtype");
 }
 
 bool equal(hid_t a, hid_t b) { return H5Tequal(a, b) > 0; }
+
+/// The fields of a float of 16 bits whose leading bit is implied, in either byte order; else nothing. By these HDF5's own
+/// types are known, too, in versions that have them.
+std::optional<ShortFields> short_fields(hid_t type) {
+  if (H5Tget_class(type) != H5T_FLOAT || H5Tget_size(type) != 2 || H5Tget_norm(type) != H5T_NORM_IMPLIED) return {};
+  H5T_order_t const order = H5Tget_order(type);
+  if (order != H5T_ORDER_LE && order != H5T_ORDER_BE) return {};
+  ShortFields found{};
+  checked(
+      H5Tget_fields(type, &found.sign, &found.exponent, &found.exponent_bits, &found.mantissa, &found.mantissa_bits),
+      "no fields of a float");
+  found.bias = H5Tget_ebias(type);
+  return found;
+}
 
 /// The enum that h5py, PyTables and netCDF use for booleans.
 Handle bool_type() {
@@ -104,13 +156,17 @@ ElementType describe(hid_t type) {
   if (equal(type, H5T_IEEE_F64LE) || equal(type, H5T_IEEE_F64BE)) return {DType::float64, "double"};
   if (equal(type, H5T_STD_I32LE) || equal(type, H5T_STD_I32BE)) return {DType::int32, "int32"};
   if (equal(type, H5T_STD_I64LE) || equal(type, H5T_STD_I64BE)) return {DType::int64, "int64"};
+  std::optional<ShortFields> const fields = short_fields(type);
+  if (fields == half_fields) return {DType::float16, "half"};
+  if (fields == bfloat16_fields) return {DType::bfloat16, "bfloat16"};
   std::string const bits = std::to_string(8 * H5Tget_size(type));
   switch (H5Tget_class(type)) {
     case H5T_INTEGER: {
       std::string const name = (H5Tget_sign(type) == H5T_SGN_NONE ? "uint" : "int") + bits;
       return {std::nullopt, name == "int32" ? "int32 of fewer bits" : name};
     }
-    case H5T_FLOAT: return {std::nullopt, (bits == "32" || bits == "64" ? "non-IEEE float" : "float") + bits};
+    case H5T_FLOAT:
+      return {std::nullopt, (bits == "16" || bits == "32" || bits == "64" ? "non-IEEE float" : "float") + bits};
     case H5T_STRING: return {std::nullopt, "string"};
     case H5T_ENUM: return {std::nullopt, is_bool(type) ? "bool" : "enum"};
     case H5T_COMPOUND: return {std::nullopt, "compound"};

@@ -151,7 +151,8 @@ Roofs measure_roofs(std::string const& space, std::size_t bytes, int samples) {
     Exec const exec;
     measure_bandwidths(exec, bytes, samples, roofs);
     for_each_type(EnabledDTypes{}, [&]<class T>() {
-      roofs.peak_operations_per_second.at(static_cast<std::size_t>(dtype_of<T>)) = peak<Exec, T>(exec, samples);
+      double& known = roofs.peak_operations_per_second.at(static_cast<std::size_t>(arithmetic_of(dtype_of<T>)));
+      if (!(known > 0)) known = peak<Exec, Arithmetic<T>>(exec, samples);
     });
     measure_matrix_units(exec, samples, roofs);
     measure_launches(exec, roofs);

@@ -12,7 +12,7 @@ Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nul
 Json space_json(SpaceReport const& space) {
   Roofs const& roofs = space.roofs;
   Json peaks = Json::object();
-  for (DType const dtype : run_dtypes) peaks[std::string(name_of(dtype))] = number(roofs.peak(dtype));
+  for (DType const dtype : arithmetic_dtypes) peaks[std::string(name_of(dtype))] = number(roofs.peak(dtype));
   Json matrix_peaks = Json::object();
   for (Unit const unit : matrix_units) {
     matrix_peaks[std::string(name_of(unit))] = number(roofs.matrix_peak(unit));

@@ -37,7 +37,7 @@ SpaceReport space_of(std::string const& path, std::string const& name, Json cons
   roofs.launch_and_fence_seconds = roof(path, json, "launch_and_fence_seconds");
   roofs.working_set_bytes = roof(path, json, "working_set_bytes");
   if (!json.contains("peak_operations_per_second")) refuse(path, name + " has no peak_operations_per_second");
-  for (DType const dtype : run_dtypes) {
+  for (DType const dtype : arithmetic_dtypes) {
     roofs.peak_operations_per_second.at(static_cast<std::size_t>(dtype)) =
         roof(path, json["peak_operations_per_second"], std::string(name_of(dtype)));
   }

@@ -49,7 +49,7 @@ Machine machine_of(Json const& space, std::string const& name, Json const& rows,
   roofs.copy_bytes_per_second = number_at(space, "copy_bytes_per_second") / ranks;
   roofs.launch_seconds = number_at(space, "launch_seconds");
   roofs.launch_and_fence_seconds = number_at(space, "launch_and_fence_seconds");
-  for (DType const dtype : run_dtypes) {
+  for (DType const dtype : arithmetic_dtypes) {
     roofs.peak_operations_per_second.at(static_cast<std::size_t>(dtype)) =
         number_at(space.at("peak_operations_per_second"), std::string(name_of(dtype)).c_str()) / ranks;
   }

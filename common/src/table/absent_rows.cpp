@@ -6,12 +6,13 @@
 
 namespace tessera {
 
-VariantRows absent_rows(VariantInfo const& info, bool integers, std::unique_ptr<RowRun> (*start)(Case&)) {
+VariantRows absent_rows(VariantInfo const& info, bool integers, bool short_floats,
+                        std::unique_ptr<RowRun> (*start)(Case&)) {
   VariantRows result{.info = info, .rows = {}};
   for (std::string const& space : enabled_spaces()) {
     if (!is_chosen_space(space)) continue;
     for_each_type(EnabledDTypes{}, [&]<class T>() {
-      if (std::is_integral_v<T> && !integers) return;
+      if ((std::is_integral_v<T> && !integers) || (ShortFloat<T> && !short_floats)) return;
       result.rows.push_back({.info = info, .space = space, .dtype = dtype_of<T>, .start = start});
     });
   }

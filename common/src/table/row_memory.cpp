@@ -91,9 +91,10 @@ void copy_across(To const& to, From const& from) {
 }
 
 // Counts the words that differ. The bits are compared, so that -0 differs from +0 and NaN equals the same NaN.
+template <class Word>
 struct Differing {
-  std::uint32_t const* one;
-  std::uint32_t const* other;
+  Word const* one;
+  Word const* other;
 
   KOKKOS_FUNCTION void operator()(std::size_t i, std::size_t& count) const { count += one[i] == other[i] ? 0 : 1; }
 };
@@ -107,6 +108,16 @@ bool same_on_host(void const* one, void const* other, std::size_t bytes) {
     }
   });
   return same;
+}
+
+// Of `bytes` bytes on a device.
+template <class Exec, class Word>
+bool same_words(void const* one, void const* other, std::size_t bytes) {
+  std::size_t differing = 1;
+  Differing<Word> const words{static_cast<Word const*>(one), static_cast<Word const*>(other)};
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>;
+  Kokkos::parallel_reduce("tessera::same_bits", Policy(0, bytes / sizeof(Word)), words, differing);
+  return differing == 0;
 }
 
 // The guards' pattern before and after, one value between.
@@ -169,6 +180,8 @@ std::uint64_t poison_bits(DType dtype) {
     case DType::float64: return std::bit_cast<std::uint64_t>(poison_value<double>);
     case DType::int32: return std::bit_cast<std::uint32_t>(poison_value<std::int32_t>);
     case DType::int64: return std::bit_cast<std::uint64_t>(poison_value<std::int64_t>);
+    case DType::float16: return poison_value<Half>.bits();
+    case DType::bfloat16: return poison_value<BFloat16>.bits();
   }
   return 0;
 }
@@ -305,6 +318,8 @@ void GuardedFields::poison() {
       DType const dtype = specs_[i].dtype;
       if (size_of(dtype) == 8) {
         poison_block<Exec>(blocks_[i].get(), bytes(i), poison_bits(dtype));
+      } else if (size_of(dtype) == 2) {
+        poison_block<Exec>(blocks_[i].get(), bytes(i), static_cast<std::uint16_t>(poison_bits(dtype)));
       } else {
         poison_block<Exec>(blocks_[i].get(), bytes(i), static_cast<std::uint32_t>(poison_bits(dtype)));
       }
@@ -382,12 +397,10 @@ bool GuardedFields::same_bits(Blocks const& kept) const {
       if constexpr (on_host<typename Exec::memory_space>) {
         same = same_on_host(data(i), kept[i].get(), bytes(i));
       } else {
-        std::size_t differing = 1;
-        Differing const words{static_cast<std::uint32_t const*>(data(i)),
-                              reinterpret_cast<std::uint32_t const*>(kept[i].get())};
-        using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>;
-        Kokkos::parallel_reduce("tessera::same_bits", Policy(0, bytes(i) / sizeof(std::uint32_t)), words, differing);
-        same = differing == 0;
+        // An odd number of 16-bit floats is no number of 4-byte words.
+        same = bytes(i) % sizeof(std::uint32_t) == 0
+                   ? same_words<Exec, std::uint32_t>(data(i), kept[i].get(), bytes(i))
+                   : same_words<Exec, std::uint16_t>(data(i), kept[i].get(), bytes(i));
       }
     });
     if (!same) return false;

@@ -68,6 +68,7 @@ ExpectedField gather(ExpectedField const& field, std::vector<Stretch> const& str
                        .bfloat16_scale = gathered(field.bfloat16_scale, stretches),
                        .bfloat16_offset = gathered(field.bfloat16_offset, stretches),
                        .terms = field.terms,
+                       .rounded_sums = field.rounded_sums,
                        .each_sees_all = field.each_sees_all,
                        .exact = field.exact};
   if (field.narrow != nullptr) {

@@ -26,7 +26,7 @@ template <class T>
 double half_ulp(double value) {
   // For double half the smallest denormal is no number: it would be rounded to 0 (which some compilers refuse to do).
   double smallest = 0;
-  if constexpr (std::is_same_v<T, float>) smallest = 0.5 * static_cast<double>(std::numeric_limits<T>::denorm_min());
+  if constexpr (!std::is_same_v<T, double>) smallest = 0.5 * static_cast<double>(std::numeric_limits<T>::denorm_min());
   constexpr double largest =
       std::bit_cast<double>(std::uint64_t{std::numeric_limits<T>::max_exponent - 1 + 1023} << 52);
   // The power of two at or below |value|; beyond T's range ulps grow no further.
@@ -40,6 +40,7 @@ struct Tolerance {
   double underflow = 0;  ///< absolute: steps * denorm_min, and what is too small for reduced precision
   double flushed = 0;    ///< the same of a row whose atomics flush denormals, where it is exact
   double half_ulps = 1;  ///< of the expected value
+  bool rounded_sums = false;
 };
 
 struct Error {
@@ -69,14 +70,16 @@ Error error_of(double expected, double scale, double offset, double actual, Tole
       // Magnitudes from `overflow` on round to infinity in T. For double that limit is no double: only a bound that has
       // overflowed itself reaches it.
       double overflow = infinity;
-      if constexpr (std::is_same_v<T, float>) {
+      if constexpr (!std::is_same_v<T, double>) {
         constexpr auto largest = static_cast<double>(std::numeric_limits<T>::max());
         overflow = largest + half_ulp<T>(largest);
       }
       bool const may_overflow = std::abs(expected) + bound >= overflow;
       return {may_overflow && std::signbit(expected) == std::signbit(actual) ? 0 : infinity, bound};
     }
-    return {std::abs(actual - expected), bound + tolerance.half_ulps * half_ulp<T>(expected)};
+    // A sum in float is rounded where it came out, which may be in the next binade.
+    double const rounded_at = ShortFloat<T> ? std::abs(expected) + bound : expected;
+    return {std::abs(actual - expected), bound + tolerance.half_ulps * half_ulp<T>(rounded_at)};
   }
 }
 
@@ -153,9 +156,13 @@ Tally compare(Value const* expected, double const* scale, double const* offset, 
       tally.term_squares += of_terms * of_terms;
       tally.largest = std::max(tally.largest, magnitude);
       ++tally.finite;
-      tally.largest_bound = std::max(tally.largest_bound, error.bound);
-      if (error.bound == 0) tally.sharpest = 0;
-      if (error.bound < tally.sharpest * magnitude) tally.sharpest = error.bound / magnitude;
+      double seen = error.bound;  // what is less than that, is not
+      if constexpr (ShortFloat<T>) {
+        if (seen == 0 && tolerance.rounded_sums) seen = half_ulp<T>(wanted);
+      }
+      tally.largest_bound = std::max(tally.largest_bound, seen);
+      if (seen == 0) tally.sharpest = 0;
+      if (seen < tally.sharpest * magnitude) tally.sharpest = seen / magnitude;
     }
   }
   return tally;
@@ -217,7 +224,8 @@ std::string format_index(std::size_t index, Shape const& shape) {
 
 std::string describe(Verdict const& verdict, HostField const& actual, std::string const& source) {
   int digits = 10;  // every int32
-  if (actual.dtype == DType::float32) digits = std::numeric_limits<float>::max_digits10;
+  // The reference's values have more digits than a dtype of 16 bits.
+  if (unit_roundoff(arithmetic_of(actual.dtype)) == 0x1p-24) digits = std::numeric_limits<float>::max_digits10;
   if (actual.dtype == DType::int64) digits = 19;
   if (actual.dtype == DType::float64) digits = std::numeric_limits<double>::max_digits10;
   return actual.name + ": " + std::to_string(verdict.wrong) + " of " + std::to_string(verdict.count) +
@@ -250,10 +258,10 @@ template <class T, class Value>
 Verdict compare_fields(Value const* expected, ExpectedField const& reference, HostField const& actual,
                        Chain const& chain, double half_ulps, std::string const& source, std::size_t written) {
   std::size_t const count = std::min(actual.count(), written);
-  Tolerance tolerance{.half_ulps = half_ulps};
-  if constexpr (std::is_floating_point_v<T>) {
-    using Limits = std::numeric_limits<T>;
-    double const growth = growth_of(chain.rounding_steps, unit_roundoff(dtype_of<T>), chain.statistical);
+  Tolerance tolerance{.half_ulps = half_ulps, .rounded_sums = reference.rounded_sums};
+  if constexpr (Floating<T>) {
+    using Limits = std::numeric_limits<Arithmetic<T>>;
+    double const growth = growth_of(chain.rounding_steps, unit_roundoff(dtype_of<Arithmetic<T>>), chain.statistical);
     tolerance.growth = growth + chain.reduced.relative + growth * chain.reduced.relative;
     tolerance.underflow =
         chain.rounding_steps * static_cast<double>(chain.flushes_denormals ? Limits::min() : Limits::denorm_min());
@@ -274,7 +282,8 @@ Verdict compare_fields(Value const* expected, ExpectedField const& reference, Ho
 /// NaN that the row computed is no poison.
 template <class T>
 Verdict with_rest_untouched(Verdict verdict, HostField const& actual, std::size_t written) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
   auto const* const data = static_cast<T const*>(actual.data.get());
   auto const poison = std::bit_cast<Bits>(poison_value<T>);
   if (!verdict.passed || written >= actual.count()) return verdict;
@@ -327,6 +336,8 @@ Verdict with_type(DType dtype, Function const& function) {
     case DType::float64: return function(double{});
     case DType::int32: return function(std::int32_t{});
     case DType::int64: return function(std::int64_t{});
+    case DType::float16: return function(Half{});
+    case DType::bfloat16: return function(BFloat16{});
   }
   return failed("unknown dtype");
 }

@@ -7,6 +7,8 @@
 #include <concepts>
 #include <type_traits>
 
+#include <tessera/core/half.hpp>
+
 namespace tessera::collective {
 
 namespace detail {
@@ -14,15 +16,24 @@ template <class T>
 struct AccumulatorOf {
   using type = T;
 };
+template <ShortFloat T>
+struct AccumulatorOf<T> {
+  using type = float;
+};
 template <std::integral T>
 struct AccumulatorOf<T> {
   using type = std::make_unsigned_t<T>;
 };
 }  // namespace detail
 
-/// T itself, but unsigned for integers, which then wrap modulo 2^n without undefined behaviour.
+/// T itself, but unsigned for integers, which then wrap modulo 2^n without undefined behaviour, and float for floats of 16
+/// bits.
 template <class T>
 using Accumulator = typename detail::AccumulatorOf<T>::type;
+
+/// What a sum is stored as: the accumulator, but of floats of 16 bits, whose sums are rounded then, T.
+template <class T>
+using StoredSum = std::conditional_t<ShortFloat<T>, T, Accumulator<T>>;
 
 /// a * b in the accumulator's type.
 template <class T>

@@ -9,6 +9,8 @@
 #include <limits>
 #include <type_traits>
 
+#include <tessera/core/half.hpp>
+
 namespace tessera::collective {
 
 /// What every collective asks of its operator: `op(earlier, later)`, associative, and `op.identity()` with
@@ -38,11 +40,9 @@ struct Sum {
 namespace detail {
 // Constants, since nvcc warns of the functions of the standard library that are called in device code.
 template <class T>
-inline constexpr T least =
-    std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+inline constexpr T least = Floating<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
 template <class T>
-inline constexpr T greatest =
-    std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+inline constexpr T greatest = Floating<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
 }  // namespace detail
 
 /// The larger; a NaN on either side gives NaN, as numpy.maximum does.

@@ -18,9 +18,14 @@ inline void check_constant(std::string const& name, double value, DType dtype) {
     throw UserError(name + " = " + std::to_string(value) +
                     " does not fit (the run's dtype is int32); use an integer of 32 bits");
   }
-  if (dtype == DType::float32 && std::abs(value) > static_cast<double>(std::numeric_limits<float>::max())) {
-    throw UserError(name + " = " + std::to_string(value) +
-                    " does not fit (the run's dtype is float); use a smaller one, or double");
+  double const most = dtype == DType::float32    ? static_cast<double>(std::numeric_limits<float>::max())
+                      : dtype == DType::float16  ? static_cast<double>(std::numeric_limits<Half>::max())
+                      : dtype == DType::bfloat16 ? static_cast<double>(std::numeric_limits<BFloat16>::max())
+                                                 : std::numeric_limits<double>::infinity();
+  if (std::abs(value) > most) {
+    throw UserError(name + " = " + std::to_string(value) + " does not fit (the run's dtype is " +
+                    std::string(name_of(dtype)) + "); use a smaller one, or " +
+                    (dtype == DType::float16 ? "another dtype" : "double"));
   }
 }
 

@@ -42,6 +42,7 @@ concept Fields = requires(F& fields) {
 /// - `element<T>(draw, parameters)`: the generated value of an element. It is a pure function of the Draw
 ///   (core/random.hpp), so that any rank and any thread can make its part.
 /// - `data`, optional: an array of the DataKinds that `element` knows, the default first. Without it: random alone.
+/// - `short_floats`, optional: true if it has rows in Half and BFloat16 (core/half.hpp), where this build has these dtypes.
 /// - `check(parameters, dtype)`, optional: throws UserError where a parameter does not suit the dtype (a constant of
 ///   2.5 for int32). Called before any data are made.
 /// - `terms(shapes, parameters)`, optional: terms in an output's longest sum; without it rounding_steps stands for
@@ -84,6 +85,13 @@ concept ProblemFor =
       { P::rounding_steps(shapes, parameters) } -> std::same_as<double>;
       { P::template reference<T>(input) } -> std::same_as<std::vector<ExpectedField>>;
     };
+
+/// True if the Problem has rows in Half and BFloat16.
+template <class P>
+inline constexpr bool has_short_floats = false;
+template <class P>
+  requires requires { P::short_floats; }
+inline constexpr bool has_short_floats<P> = P::short_floats;
 
 /// True if the Problem says how its fields lie on several ranks.
 template <class P>

@@ -37,12 +37,16 @@ struct Draw {
   return mix(mix(seed + 0x9E3779B97F4A7C15ULL * (stream + 1)) + 0x9E3779B97F4A7C15ULL * (index + 1));
 }
 
-/// Uniform in [-1, 1) for floating types (24 random bits, so that float and double see the same numbers), uniform in
-/// [-100, 100] for integers.
+/// Uniform in [-1, 1) for floating types (24 random bits, so that float and double see the same numbers; as many as there are
+/// significant ones of those of 16 bits, so that nothing is rounded), uniform in [-100, 100] for integers.
 template <class T>
 [[nodiscard]] constexpr T random_value(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   std::uint64_t const bits = random_bits(seed, stream, index);
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (ShortFloat<T>) {
+    constexpr int digits = std::numeric_limits<T>::digits;
+    return static_cast<float>(static_cast<std::int32_t>(bits >> (64 - digits)) - (1 << (digits - 1))) /
+           static_cast<float>(1 << (digits - 1));
+  } else if constexpr (std::is_floating_point_v<T>) {
     return static_cast<T>(static_cast<std::int32_t>(bits >> 40) - (1 << 23)) / static_cast<T>(1 << 23);
   } else {
     return static_cast<T>(static_cast<std::int32_t>((bits >> 32) % 201) - 100);
@@ -50,27 +54,30 @@ template <class T>
 }
 
 /// A number that a kernel may treat wrongly: zeros of both signs, denormals, magnitudes from 2^-40 to
-/// 2^40, neighbours that cancel but for their last bits; of integers 0, 1 and -1, the ends of the range and anything.
-/// Sums of 2^32 of them, and of products of two of them, stay in the range of float.
+/// 2^40 (of Half from 2^-14 to 2^14), neighbours that cancel but for their last bits; of integers 0, 1 and -1, the ends of the
+/// range and anything. Sums of 2^32 of them, and of products of two of them, stay in the range of float.
 template <class T>
 [[nodiscard]] constexpr T adversarial_value(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   std::uint64_t const bits = random_bits(seed, stream, index);
   auto const kind = static_cast<unsigned>(bits % 8);
   bool const negative = (bits >> 3) % 2 != 0;
-  if constexpr (std::is_floating_point_v<T>) {
-    T const uniform = random_value<T>(seed, stream, index);
+  if constexpr (Floating<T>) {
+    using A = Arithmetic<T>;
+    constexpr unsigned magnitudes = std::is_same_v<T, Half> ? 15 : 41;
+    constexpr int neighbours = std::is_same_v<T, Half> ? 10 : 20;  // a power of two: neighbours' magnitude
+    A const uniform = random_value<T>(seed, stream, index);
     switch (kind) {
       case 0: return negative ? -T(0) : T(0);
-      case 1: return std::numeric_limits<T>::denorm_min() * static_cast<T>(static_cast<int>((bits >> 4) % 1001) - 500);
+      case 1: return std::numeric_limits<T>::denorm_min() * static_cast<A>(static_cast<int>((bits >> 4) % 1001) - 500);
       case 2: return negative ? T(-1) : T(1);
       case 3:
       case 4: {  // the neighbour before has the other sign
-        T const own = random_value<T>(seed, stream, index / 2) * static_cast<T>(1 << 20);
+        A const own = random_value<T>(seed, stream, index / 2) * static_cast<A>(1 << neighbours);
         return index % 2 == 0 ? own : -own + uniform;
       }
       default:
-        return uniform * static_cast<T>(std::uint64_t{1} << ((bits >> 4) % 41)) /
-               static_cast<T>(std::uint64_t{1} << ((bits >> 10) % 41));
+        return uniform * static_cast<A>(std::uint64_t{1} << ((bits >> 4) % magnitudes)) /
+               static_cast<A>(std::uint64_t{1} << ((bits >> 10) % magnitudes));
     }
   } else {
     switch (kind) {

@@ -16,27 +16,35 @@
 #include <utility>
 #include <vector>
 
+#include <tessera/core/half.hpp>
+
 namespace tessera {
 
 /// Element types of fields. The names are those of the command line and of the reports.
-enum class DType : std::uint8_t { float32, float64, int32, int64 };
+enum class DType : std::uint8_t { float32, float64, int32, int64, float16, bfloat16 };
 
 /// The dtypes that a run may have. int64 is for counts alone, which an output has beside fields of the run's dtype.
-inline constexpr std::array run_dtypes{DType::float32, DType::float64, DType::int32};
+inline constexpr std::array run_dtypes{DType::float32, DType::float64, DType::int32, DType::float16, DType::bfloat16};
 
-/// "float", "double", "int32" or "int64".
+/// The dtypes that operations are made in: each has a peak of its own.
+inline constexpr std::array arithmetic_dtypes{DType::float32, DType::float64, DType::int32};
+
+/// "float", "double", "int32", "int64", "half" or "bfloat16".
 [[nodiscard]] constexpr std::string_view name_of(DType dtype) {
   switch (dtype) {
     case DType::float32: return "float";
     case DType::float64: return "double";
     case DType::int32: return "int32";
     case DType::int64: return "int64";
+    case DType::float16: return "half";
+    case DType::bfloat16: return "bfloat16";
   }
   return "unknown";
 }
 
 /// Bytes of one element.
 [[nodiscard]] constexpr std::size_t size_of(DType dtype) {
+  if (dtype == DType::float16 || dtype == DType::bfloat16) return 2;
   return dtype == DType::float64 || dtype == DType::int64 ? 8 : 4;
 }
 
@@ -66,8 +74,19 @@ template <>
 struct DTypeOf<std::int64_t> {
   static constexpr DType value = DType::int64;
 };
+template <>
+struct DTypeOf<Half> {
+  static constexpr DType value = DType::float16;
+};
+template <>
+struct DTypeOf<BFloat16> {
+  static constexpr DType value = DType::bfloat16;
+};
 template <class T>
 inline constexpr DType dtype_of = DTypeOf<T>::value;
+
+/// The dtype that operations and sums are made in: float of the floats of 16 bits (core/half.hpp), else the dtype itself.
+[[nodiscard]] constexpr DType arithmetic_of(DType dtype) { return size_of(dtype) == 2 ? DType::float32 : dtype; }
 
 /// What an output element holds before a row writes it: NaN, or the most negative integer.
 template <class T>
@@ -79,6 +98,8 @@ inline constexpr T poison_value =
   switch (dtype) {
     case DType::float32: return 0x1p-24;
     case DType::float64: return 0x1p-53;
+    case DType::float16: return 0x1p-11;
+    case DType::bfloat16: return 0x1p-8;
     case DType::int32:
     case DType::int64: return 0.0;
   }
@@ -117,7 +138,8 @@ struct HostField {
 /// What the reference says of one output field: for each element the value in a wide type and the scale of its error.
 ///
 /// The error a variant may make at element i is `steps * unit_roundoff * scale[i] + offset[i]` (plus the smallest
-/// denormal a step), where `steps` is the longest chain of roundings in that variant.
+/// denormal a step), where `steps` is the longest chain of roundings in that variant, and the unit roundoff that of the
+/// dtype that sums are made in: of half and bfloat16 that is float, and the result is rounded to the dtype once more.
 /// - A `scale` above 0 is the sum of the magnitudes that enter the element.
 /// - A `scale` of 0 asks for equality with the value rounded to the dtype: for a single operation, and where the
 ///   reference has proved that no variant rounds more than once (see verify/grid.hpp). An empty `scale` asks for it
@@ -141,6 +163,9 @@ struct ExpectedField {
   std::shared_ptr<float const[]> narrow = {};
   /// Terms in an element's longest sum; 0: as the Problem says.
   double terms = 0;
+  /// Of scale 0: the values are exact sums that may have more bits than the dtype has. Of 16-bit floats; the sums of others are
+  /// made in the dtype.
+  bool rounded_sums = false;
   /// Every element depends on all terms of the sums: one that is checked closely is enough.
   bool each_sees_all = false;
   /// A row that computes in the dtype rounds nothing, and must be equal: `scale` is for rows that round the data.

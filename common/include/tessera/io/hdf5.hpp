@@ -51,7 +51,7 @@ class Handle {
 /// Element type of a dataset or an attribute.
 struct ElementType {
   std::optional<DType>
-      dtype;         ///< IEEE binary32/64 or signed 32- or 64-bit integer, either byte order; nothing otherwise
+      dtype;  ///< IEEE binary16/32/64, bfloat16, or signed 32- or 64-bit integer, either byte order; nothing otherwise
   std::string name;  ///< for messages: "float", "int64", "uint8", "bool", "string", "compound", ...
 };
 

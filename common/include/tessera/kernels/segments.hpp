@@ -47,9 +47,10 @@ namespace tessera::kernels {
 template <ExecutionSpace Exec, class T>
 struct SegmentTuning : PartsTuning<Exec> {
   // SegmentLanes.
-  static constexpr int lanes = 32;                        ///< of a thread
-  static constexpr int rows = 4;                          ///< packs of a lane in flight: they keep the memory busy
-  static constexpr int pack = collective::pack_width<T>;  ///< elements of a pack: 16 bytes
+  static constexpr int lanes = 32;  ///< of a thread
+  static constexpr int rows = 4;    ///< packs of a lane in flight: they keep the memory busy
+  /// Elements of a pack: 16 bytes, of 16-bit floats 8 bytes. A segment of 4, or a fold of 4, is no smaller than that.
+  static constexpr int pack = collective::pack_width<T> < 4 ? collective::pack_width<T> : 4;
   /// Masks of parts that are not whole would take twice these registers, and leave the memory half as many lanes that
   /// wait for it.
   template <int RowCount>

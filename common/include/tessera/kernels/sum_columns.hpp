@@ -48,14 +48,15 @@ struct ColumnSumTuning {
 
 namespace detail {
 
-/// Sums over the rows of each chunk of rows, of N columns a lane: to target[chunk, cols], or added to target[cols].
+/// Sums over the rows of each chunk of rows, of N columns a lane: to target[chunk, cols], or added to target[cols]. What the
+/// target holds is the sums' type, or one that they are rounded to.
 ///
 /// By lanes: for GPUs (on hosts it is right, but walks through memory as caches do not like it). The lanes of a team
 /// stand in a rectangle: `across` of them side by side, each on a pack of columns, and `down` of them below each other.
 /// Each walks down its rows of the team's chunk in steps of `down`, with several rows under way, so that a team reads
 /// whole pieces of several rows at a time however wide the matrix is. At the end the lanes below each other meet in
 /// scratch.
-template <ExecutionSpace Exec, class T, class Tuning, int N>
+template <ExecutionSpace Exec, class T, class Tuning, int N, class Target = collective::Accumulator<T>>
 struct LaneColumns {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
@@ -66,7 +67,7 @@ struct LaneColumns {
   static constexpr int in_flight = N == 1 ? 16 : 8;  // rows that a lane has under way
 
   T const* a;
-  Sum* target;
+  Target* target;
   std::size_t cols;
   int across;
   int down;
@@ -91,6 +92,12 @@ struct LaneColumns {
     kernel.chunks = kernels::split(rows, static_cast<std::size_t>(kernel.down) * in_flight,
                                    split ? std::max<std::size_t>(1, fill / kernel.tiles) : 1);
     return kernel;
+  }
+
+  /// The same with a target of another type.
+  template <class Other>
+  [[nodiscard]] auto to(Other* other) const {
+    return LaneColumns<Exec, T, Tuning, N, Other>{a, other, cols, across, down, tiles, chunks, atomic};
   }
 
   void enqueue(Exec const& exec, std::string const& label, int lanes) const {
@@ -170,33 +177,39 @@ struct LaneColumns {
     }
   }
 
-  KOKKOS_FUNCTION void store(Sum* to, Sums const& sum) const {
-    if (atomic) {
-      for (int e = 0; e < N; ++e) Kokkos::atomic_add(to + e, sum[e]);
-    } else if (collective::is_aligned_for_packs<N>(to)) {
-      *reinterpret_cast<Sums*>(to) = sum;
+  KOKKOS_FUNCTION void store(Target* to, Sums const& sum) const {
+    if constexpr (std::is_same_v<Target, Sum>) {
+      if (atomic) {
+        for (int e = 0; e < N; ++e) Kokkos::atomic_add(to + e, sum[e]);
+        return;
+      }
+    }
+    if (collective::is_aligned_for_packs<N>(to)) {
+      collective::Pack<Target, N> stored;
+      for (int e = 0; e < N; ++e) stored[e] = sum[e];
+      collective::pack_at<N>(to) = stored;
     } else {
       for (int e = 0; e < N; ++e) to[e] = sum[e];
     }
   }
 };
 
-/// Sums over the rows of each chunk of rows: to target[chunk, cols], or added to target[cols].
+/// Sums over the rows of each chunk of rows: to target[chunk, cols], or added to target[cols], as LaneColumns does.
 ///
 /// By tiles: for hosts, with the interface of LaneColumns. A team keeps the sums of a tile of columns in scratch, which
 /// stays in the first-level cache, and streams the rows of its chunk through it, several at a time. Of a matrix narrower
 /// than the tile it takes several rows as one long one: their elements follow each other in memory, and so do their sums.
-template <ExecutionSpace Exec, class T, class Tuning>
+template <ExecutionSpace Exec, class T, class Tuning, class Target = collective::Accumulator<T>>
 struct TileColumns {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
   using Sum = collective::Accumulator<T>;
   using SumsView = ScratchView<Sum*, Exec>;
-  static constexpr int tile = Tuning::tile_bytes / static_cast<int>(sizeof(T));  // elements
-  static constexpr int at_once = 4;                                              // rows that are added together
+  static constexpr int tile = Tuning::tile_bytes / static_cast<int>(sizeof(Sum));  // sums
+  static constexpr int at_once = 4;                                                // rows that are added together
 
   T const* a;
-  Sum* target;
+  Target* target;
   std::size_t cols;
   int width;          // columns of a tile
   int down;           // rows that lie in the tile behind each other, a power of two
@@ -218,6 +231,12 @@ struct TileColumns {
     kernel.chunks =
         kernels::split(rows, static_cast<std::size_t>(kernel.down) * at_once, split ? tiles_of(fill, kernel.tiles) : 1);
     return kernel;
+  }
+
+  /// The same with a target of another type.
+  template <class Other>
+  [[nodiscard]] auto to(Other* other) const {
+    return TileColumns<Exec, T, Tuning, Other>{a, other, cols, width, down, tiles, chunks, atomic};
   }
 
   void enqueue(Exec const& exec, std::string const& label, int threads) const {
@@ -255,14 +274,16 @@ struct TileColumns {
       for (int i = piece_begin(team, half * count, team.team_rank()); i < last; ++i) sums[i] += sums[i + half * count];
     }
     team.team_barrier();
-    Sum* const to = target + (atomic ? 0 : chunk * cols) + col;
+    Target* const to = target + (atomic ? 0 : chunk * cols) + col;
     int const last = piece_begin(team, count, team.team_rank() + 1);
     for (int i = piece_begin(team, count, team.team_rank()); i < last; ++i) {
-      if (atomic) {
-        Kokkos::atomic_add(to + i, sums[i]);
-      } else {
-        to[i] = sums[i];
+      if constexpr (std::is_same_v<Target, Sum>) {
+        if (atomic) {
+          Kokkos::atomic_add(to + i, sums[i]);
+          continue;
+        }
       }
+      to[i] = sums[i];
     }
     leave_scratch(team);
   }
@@ -307,6 +328,8 @@ template <ExecutionSpace Exec, class T, class Tuning = ColumnSumTuning<Exec, T>>
 class SumColumns {
   static constexpr int pack = Tuning::pack;
   using Sum = collective::Accumulator<T>;
+  using Stored = collective::StoredSum<T>;
+  static_assert(!Tuning::atomic || std::is_same_v<Stored, Sum>, "Tessera: there are no atomic sums in 16 bits");
   template <class Element, int N>
   using Kernel = std::conditional_t<Tuning::tiles, detail::TileColumns<Exec, Element, Tuning>,
                                     detail::LaneColumns<Exec, Element, Tuning, N>>;
@@ -364,19 +387,20 @@ class SumColumns {
 
   template <class Any, class Out>
   void enqueue(Exec const& exec, Any stages, T const* a, Out const& out) const {
-    Sum* const sums = reinterpret_cast<Sum*>(out.data());
+    auto* const sums = reinterpret_cast<Stored*>(out.data());
     bool const once = stages.first.chunks.count == 1;
     stages.first.a = a;
     stages.first.atomic = Tuning::atomic && !once;
-    stages.first.target = once || Tuning::atomic ? sums : partial_.data();
-    if constexpr (Tuning::atomic) {
-      if (!once) Kokkos::deep_copy(exec, out, T(0));
+    if (once || Tuning::atomic) {
+      if constexpr (Tuning::atomic) {
+        if (!once) Kokkos::deep_copy(exec, out, T(0));
+      }
+      stages.first.to(sums).enqueue(exec, label_ + "::chunks", threads_);
+      return;
     }
-    stages.first.enqueue(exec, label_ + "::chunks", threads_);
-    if (once || Tuning::atomic) return;
+    stages.first.to(partial_.data()).enqueue(exec, label_ + "::chunks", threads_);
     stages.second.a = partial_.data();
-    stages.second.target = sums;
-    stages.second.enqueue(exec, label_ + "::total", threads_);
+    stages.second.to(sums).enqueue(exec, label_ + "::total", threads_);
   }
 
   std::string label_;

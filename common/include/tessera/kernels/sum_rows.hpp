@@ -68,16 +68,17 @@ struct LaneRows {
   using Member = typename Policy::member_type;
   using Lanes = lane::On<Exec, W>;
   using Sum = collective::Accumulator<T>;
+  using Stored = collective::StoredSum<T>;
   using Pack = collective::Pack<T, N>;
   using Sums = collective::Pack<Sum, N>;
   static constexpr int vector_length = lane::vector_length<Exec>(W);
 
   T const* a;
-  Sum* out;
+  Stored* out;
   std::size_t cols;
   Chunks chunks;  // of rows
 
-  static void enqueue(std::string const& label, Exec const& exec, std::int64_t team, T const* a, Sum* out,
+  static void enqueue(std::string const& label, Exec const& exec, std::int64_t team, T const* a, Stored* out,
                       std::size_t rows, std::size_t cols) {
     int const threads = team_size(exec, team, vector_length);
     std::size_t const tile = static_cast<std::size_t>(threads) * InFlight;
@@ -161,6 +162,7 @@ struct TeamRows {
   using Member = typename Policy::member_type;
   using Lanes = lane::On<Exec, Tuning::lanes>;
   using Sum = collective::Accumulator<T>;
+  using Stored = collective::StoredSum<T>;
   using Piece = thread::PieceSum<T, Lanes>;
   static constexpr int part = Piece::part;  // elements that a thread takes at a time
   static constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
@@ -169,7 +171,7 @@ struct TeamRows {
   using LastView = ScratchView<bool, Exec>;
 
   T const* a;
-  Sum* out;
+  Stored* out;
   std::size_t rows;
   Chunks chunks;  // of one row
   Sum* partial;
@@ -327,7 +329,7 @@ class SumRows {
   template <Readable<Exec, T, 2> In, Writable<Exec, T, 1> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
     T const* const a = row_major(in, rows_, cols_);
-    Sum* const sums = reinterpret_cast<Sum*>(contiguous(out, rows_));
+    auto* const sums = reinterpret_cast<collective::StoredSum<T>*>(contiguous(out, rows_));
     if (rows_ == 0) return;
     if (by_lanes()) {
       with_lanes(collective::is_aligned_for_packs<pack>(a),

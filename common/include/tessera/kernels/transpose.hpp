@@ -37,8 +37,10 @@ namespace tessera::kernels {
 /// The tile of a team, in blocks of pack x pack elements, and how it is stored. Of a host:
 template <ExecutionSpace Exec, class T>
 struct TransposeTuning {
-  static constexpr int blocks_down = 4;       ///< of a tile, at most: with packs of 16 bytes a cache line of the output
-  static constexpr int blocks_across = 64;    ///< of a tile, at most: rows of the input are long streams, fetched ahead
+  static constexpr int blocks_down = 4;  ///< of a tile, at most: with packs of 16 bytes a cache line of the output
+  /// Of a tile, at most: rows of the input are long streams, fetched ahead. A block of 16-bit elements has twice the bytes of one
+  /// of floats, and a host's scratch is 32 KiB.
+  static constexpr int blocks_across = sizeof(T) == 2 ? 32 : 64;
   static constexpr int blocks_in_flight = 1;  ///< of a lane
   static constexpr int band = 32;             ///< rows of tiles that go together: they write 2 KiB of an output's row
   /// Neighbouring lanes store neighbouring packs. False: a thread stores whole rows, which a compiler makes vectors of.
@@ -49,10 +51,10 @@ struct TransposeTuning {
 template <ExecutionSpace Exec, class T>
   requires is_gpu<Exec>
 struct TransposeTuning<Exec, T> {
-  static constexpr int blocks_down = 32;      ///< 128 x 64 floats: a team writes 512 bytes of each of the output's rows
-  static constexpr int blocks_across = 16;    ///< 32 KiB of scratch, so that several teams share it
-  static constexpr int blocks_in_flight = 2;  ///< more loads at once hide more of memory's latency
-  static constexpr int band = 128;            ///< 64 KiB: what the teams write at one time lies in few pages of memory
+  static constexpr int blocks_down = 32;  ///< 128 x 64 floats: a team writes 512 bytes of each of the output's rows
+  static constexpr int blocks_across = sizeof(T) == 2 ? 8 : 16;  ///< 32 KiB of scratch, so that several teams share it
+  static constexpr int blocks_in_flight = 2;                     ///< more loads at once hide more of memory's latency
+  static constexpr int band = 128;  ///< 64 KiB: what the teams write at one time lies in few pages of memory
   static constexpr bool by_lanes = true;
 };
 

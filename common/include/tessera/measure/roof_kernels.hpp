@@ -66,7 +66,7 @@ template <ExecutionSpace Exec, class T>
 struct ChainKernel {
   using Accumulator = collective::Accumulator<T>;
   static constexpr int registers = 12;
-  static constexpr int lanes = collective::vector_bytes / static_cast<int>(sizeof(T));
+  static constexpr int lanes = collective::vector_bytes / static_cast<int>(sizeof(Accumulator));
   static constexpr int width = registers * lanes;  // chains of a thread
   // The processor's widest vectors, by the extension of GNU compilers: not all of them make vectors of a loop over
   // chains.
@@ -243,9 +243,10 @@ void matrix_chains(Exec const& exec, Out const& out, std::int32_t iterations) {
 /// Enqueues a launch that writes a one: the smallest kernel that leaves a trace.
 template <ExecutionSpace Exec, class Out>
 void mark(Exec const& exec, Out const& out) {
+  using T = typename Out::non_const_value_type;
   Kokkos::parallel_for(
       "tessera::roofline::launch", Kokkos::RangePolicy<Exec, Kokkos::IndexType<int>>(exec, 0, 1),
-      KOKKOS_LAMBDA(int) { out() = 1; });
+      KOKKOS_LAMBDA(int) { out() = T(1); });
 }
 
 }  // namespace tessera::measure

@@ -20,8 +20,8 @@ struct Roofs {
   double copy_bytes_per_second = unknown;   ///< out[i] = a[i]; read plus written
   double triad_bytes_per_second = unknown;  ///< out[i] = a[i] + s * b[i]; read plus written
   double read_bytes_per_second = unknown;   ///< a sum
-  /// Peak of multiply-adds in registers, two operations each; one number a dtype, in the order of run_dtypes.
-  std::array<double, run_dtypes.size()> peak_operations_per_second{unknown, unknown, unknown};
+  /// Peak of multiply-adds in registers, two operations each; one number a dtype, in the order of arithmetic_dtypes.
+  std::array<double, arithmetic_dtypes.size()> peak_operations_per_second{unknown, unknown, unknown};
   /// Peak of matrix units, a multiplication and an addition a product, in the order of matrix_units. CUDA's is that of
   /// mma.sync; warp-group instructions (wgmma, from compute capability 9.0 on) are not used, and have a higher one.
   std::array<double, matrix_units.size()> matrix_peak_operations_per_second{unknown, unknown, unknown};
@@ -30,7 +30,7 @@ struct Roofs {
   double working_set_bytes = 0;               ///< of copy and read
 
   [[nodiscard]] double peak(DType dtype) const {
-    return peak_operations_per_second.at(static_cast<std::size_t>(dtype));
+    return peak_operations_per_second.at(static_cast<std::size_t>(arithmetic_of(dtype)));
   }
   /// Of a row's unit.
   [[nodiscard]] double peak(DType dtype, Unit unit) const {

@@ -138,8 +138,9 @@ struct VariantRows {
 };
 
 /// The rows of a variant that this build has no code for, on every space and dtype that rows are compiled for (`integers`:
-/// also int32). `start` throws the Skip that says why.
-[[nodiscard]] VariantRows absent_rows(VariantInfo const& info, bool integers, std::unique_ptr<RowRun> (*start)(Case&));
+/// also int32; `short_floats`: also half and bfloat16). `start` throws the Skip that says why.
+[[nodiscard]] VariantRows absent_rows(VariantInfo const& info, bool integers, bool short_floats,
+                                      std::unique_ptr<RowRun> (*start)(Case&));
 
 /// Where a case's fields come from: a file (io) or memory (tests).
 class FieldSource {
@@ -193,6 +194,7 @@ struct App {
   std::vector<Shape> (*input_shapes)(std::size_t size, ParameterMap const&) = nullptr;
   Footprint (*footprint_of_size)(DType, std::size_t size, ParameterMap const&) = nullptr;
   Footprint (*footprint_of_source)(DType, FieldSource const&, ParameterMap const&) = nullptr;
+  bool has_short_floats = false;                 ///< rows in half and bfloat16, in a build with these dtypes
   bool distributed = false;                      ///< has variants of level `ranks`: its fields are split over ranks
   bool refers_to_parts = false;                  ///< on several ranks none needs the whole input for its reference
   std::vector<DataKind> data{DataKind::random};  ///< kinds of data that it generates, the default first

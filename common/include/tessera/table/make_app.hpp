@@ -360,17 +360,29 @@ template <class Problem, class T>
   return own_case<Problem, T>(shapes, parameters, map, filled_from(source, specs, shapes));
 }
 
+/// Calls `body.template operator()<T>()` for each enabled dtype that the Problem has.
+template <class Problem, class Body>
+void for_each_dtype(Body&& body) {
+  for_each_type(EnabledDTypes{}, [&]<class T>() {
+    if constexpr (!ShortFloat<T> || has_short_floats<Problem>) body.template operator()<T>();
+  });
+}
+
 /// Calls `body.template operator()<T>()` for the enabled dtype; throws UserError if this build has no such dtype.
-template <class Body>
+template <class Problem, class Body>
 auto with_dtype(DType dtype, Body&& body) {
   using Result = decltype(body.template operator()<float>());
   Result result{};
   bool found = false;
-  for_each_type(EnabledDTypes{}, [&]<class T>() {
+  for_each_dtype<Problem>([&]<class T>() {
     if (dtype_of<T> != dtype) return;
     found = true;
     result = body.template operator()<T>();
   });
+  if (!found && size_of(dtype) == 2 && !has_short_floats<Problem>) {
+    throw UserError("dtype '" + std::string(name_of(dtype)) + "' is none of " + std::string(Problem::info.name) +
+                    "'s (it has no 16-bit floats); use another");
+  }
   if (!found) {
     throw UserError("dtype '" + std::string(name_of(dtype)) +
                     "' is not in this build (TESSERA_DTYPES left it out); use another, or build with it");
@@ -388,7 +400,7 @@ template <class Problem, class Variant>
   static_assert(Described<Variant>, "Tessera: a variant needs `static constexpr VariantInfo info{.name = ..., ...}`");
   VariantRows result{.info = Variant::info, .rows = {}};
   for_each_type(EnabledSpaces{}, [&]<class Exec>() {
-    for_each_type(EnabledDTypes{}, [&]<class T>() {
+    detail::for_each_dtype<Problem>([&]<class T>() {
       static_assert(ProblemFor<Problem, T>, "Tessera: the Problem lacks a member (see tessera/core/problem.hpp)");
       if constexpr (is_chosen_space(space_name<Exec>()) && DeclaredFor<Variant, Exec, T>) {
         static_assert(Plannable<Variant, Problem, Exec, T> || PlannableOnRanks<Variant, Problem, Exec, T>,
@@ -420,11 +432,11 @@ template <class Problem>
     app.rows.insert(app.rows.end(), variant.rows.begin(), variant.rows.end());
   }
   app.input_fields = [](DType dtype) {
-    return detail::with_dtype(
+    return detail::with_dtype<Problem>(
         dtype, []<class T>() { return describe<typename Problem::template Input<T, Kokkos::HostSpace>>(); });
   };
   app.output_fields = [](DType dtype) {
-    return detail::with_dtype(
+    return detail::with_dtype<Problem>(
         dtype, []<class T>() { return describe<typename Problem::template Output<T, Kokkos::HostSpace>>(); });
   };
   app.check_parameters = [](ParameterMap const& map) { (void)detail::typed_parameters<Problem>(map); };
@@ -432,25 +444,27 @@ template <class Problem>
     return Problem::input_shapes(size, detail::typed_parameters<Problem>(map));
   };
   app.footprint_of_size = [](DType dtype, std::size_t size, ParameterMap const& map) {
-    return detail::with_dtype(dtype, [&]<class T>() {
+    return detail::with_dtype<Problem>(dtype, [&]<class T>() {
       auto const parameters = detail::checked_parameters<Problem, T>(map);
       return detail::footprint<Problem, T>(Problem::input_shapes(size, parameters), parameters);
     });
   };
   app.footprint_of_source = [](DType dtype, FieldSource const& source, ParameterMap const& map) {
-    return detail::with_dtype(dtype, [&]<class T>() {
+    return detail::with_dtype<Problem>(dtype, [&]<class T>() {
       return detail::footprint<Problem, T>(detail::shapes_from<Problem, T>(source),
                                            detail::checked_parameters<Problem, T>(map));
     });
   };
+  app.has_short_floats = has_short_floats<Problem>;
   app.distributed = Distributed<Problem>;
   app.refers_to_parts = detail::RefersToParts<Problem> || detail::RowsApart<Problem>;
   app.data = data_kinds_of<Problem>();
   app.generate_data = [](DType dtype, std::size_t size, std::uint64_t seed, DataKind data, ParameterMap const& map) {
-    return detail::with_dtype(dtype, [&]<class T>() { return detail::generate<Problem, T>(size, seed, data, map); });
+    return detail::with_dtype<Problem>(dtype,
+                                       [&]<class T>() { return detail::generate<Problem, T>(size, seed, data, map); });
   };
   app.read = [](DType dtype, FieldSource const& source, ParameterMap const& map) {
-    return detail::with_dtype(dtype, [&]<class T>() { return detail::read<Problem, T>(source, map); });
+    return detail::with_dtype<Problem>(dtype, [&]<class T>() { return detail::read<Problem, T>(source, map); });
   };
   return app;
 }

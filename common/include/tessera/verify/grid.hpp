@@ -23,6 +23,8 @@
 #include <limits>
 #include <type_traits>
 
+#include <tessera/core/half.hpp>
+
 namespace tessera::verify {
 
 /// The largest power of two of which every number is a multiple that was added.
@@ -99,7 +101,8 @@ template <class T, class Array, class Other>
   return grid_of(a.data(), a.size()).times(grid_of(b.data(), b.size())).template holds<T>(most);
 }
 
-/// True if a * b is a number of T: then adding something to it rounds once, fused or not.
+/// True if a * b is a number of the type that T's operations are made in: then adding something to it rounds once there, fused
+/// or not.
 template <class T>
 [[nodiscard]] bool is_exact_product(T a, T b) {
   double const product = static_cast<double>(a) * static_cast<double>(b);
@@ -107,7 +110,7 @@ template <class T>
     // The part that a smaller product loses may be below the smallest number: the test would not see it.
     return a == 0 || b == 0 || (std::abs(product) >= 0x1p-960 && std::fma(a, b, -product) == 0);
   } else {
-    return static_cast<double>(static_cast<T>(product)) == product;
+    return static_cast<double>(static_cast<Arithmetic<T>>(product)) == product;
   }
 }
 
@@ -140,6 +143,12 @@ class SumProof {
   template <class T>
   [[nodiscard]] bool holds() const {
     return exact_products_ && grid_.holds<T>(magnitude_);
+  }
+  /// True if `sum`, of all or some terms, is exact in the type that T's sums are made in, but one that differs from it by a term
+  /// may be rounded to the same number of T: ExpectedField::rounded_sums.
+  template <class T>
+  [[nodiscard]] bool rounds(double sum) const {
+    return ShortFloat<T> && !grid_.holds<T>(std::abs(sum));
   }
   [[nodiscard]] double magnitude() const { return magnitude_; }
 

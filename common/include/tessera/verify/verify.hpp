@@ -2,7 +2,7 @@
 /// \file
 /// Compares a variant's output with the reference, element by element, against the bound that error analysis gives.
 ///
-/// With u = unit_roundoff(dtype), an element with reference value v, scale s and offset o passes when
+/// With u = unit_roundoff(arithmetic_of(dtype)), an element with reference value v, scale s and offset o passes when
 ///
 ///     !(|actual - v| <= expm1(steps * u) * s + o + steps * denorm_min + ulp(v) / 2)   is false.
 ///
@@ -11,6 +11,10 @@
 /// - o: the part of the error that no order of operations changes.
 /// - steps * denorm_min: what results below the normal range lose instead, at most denorm_min a step.
 /// - ulp(v) / 2: v is wider than the dtype and may lie between two of its numbers.
+///
+/// Results in half and bfloat16 are sums in float that are rounded once, when they are stored: u and denorm_min are float's, and
+/// the last term is that one rounding, in ulps of the dtype and at the largest magnitude that the bound allows. With the dtype's
+/// own u a chain of 256 steps would be off by as much as the result is, and a check that nothing can fail.
 ///
 /// For random data (`statistical`) the bound takes the smaller of `steps * u` and
 ///
@@ -32,7 +36,8 @@
 /// (`flushes_denormals`), also where it is exact but so small that its sums may be denormal; nothing else grows.
 ///
 /// - Exact comparison (integers; or no offset, and scale empty or 0 or no rounding_steps): `actual` must equal v
-///   rounded to the dtype; +0 equals -0.
+///   rounded to the dtype, once; +0 equals -0. Where a sum of several terms is rounded so (`ExpectedField::rounded_sums`), what is
+///   less than half an ulp cannot be seen: the verdict's sensitivity says so.
 /// - NaN needs NaN, an infinity needs the same infinity.
 /// - Where v is so large that rounding may overflow within the bound, infinity is right as well as a finite value
 ///   within the bound.

@@ -1,0 +1,41 @@
+#pragma once
+/// \file
+/// Generated terms whose sum is a small number however many there are, for results of 16 bits. All positive, their sum would be
+/// rounded when it is stored, and with it what a lost term leaves missing.
+
+#include <cstdint>
+
+#include <tessera/core/random.hpp>
+
+namespace tessera {
+
+/// A term of such a sum: the positive value of term `of` times `sign`, which is 1, -1 or 0; or the remainder.
+struct BalancedTerm {
+  std::uint64_t of;
+  int sign;
+  bool remainder;
+};
+
+/// Term i of n. The second half of them are the first half's once more, negative, and in another order: those from a third of it
+/// on come first. The last term, the remainder, is the sum; of an even n a zero stands beside it.
+///
+/// A lost or doubled run of terms on one side of the middle is never made good by another, since all there have one sign, and one
+/// across the middle meets other terms. The sum is a whole number of few bits, so that it and whatever is near it are numbers of
+/// the dtype; partial sums, in any order, are those of a sum of positive terms at most.
+///
+/// Example, n = 7, terms 5 1 2: 5 1 2 | -1 -2 -5 | r -> r; n = 8: 5 1 2 | -1 -2 -5 | 0 r.
+[[nodiscard]] constexpr BalancedTerm balanced_term(std::uint64_t n, std::uint64_t i) {
+  std::uint64_t const half = (n - 1) / 2;
+  if (i + 1 == n) return {i, 1, true};
+  if (i < half) return {i, 1, false};
+  if (i == 2 * half) return {i, 0, false};
+  std::uint64_t const from = i - half + half / 3;
+  return {from < half ? from : from - half, -1, false};
+}
+
+/// What the remainder is: 1 to 64, in 7 bits of bfloat16's 8, so that twice the sum is a number as well.
+[[nodiscard]] constexpr std::uint64_t balance_remainder(std::uint64_t seed, std::uint64_t line) {
+  return 1 + random_bits(seed + 2, 0, line) % 64;
+}
+
+}  // namespace tessera
