@@ -75,6 +75,9 @@ struct LayernormLinear : LinearLayerProblem {
     return 2 * static_cast<double>(input[0][1]) + 11;
   }
 
+  /// The most roundings that lead to an ln which a variant rounds to bfloat16: which of two numbers it becomes depends on them.
+  [[nodiscard]] static double steps_to_ln(std::size_t hidden) { return 64 + static_cast<double>(hidden) / 8; }
+
   /// On several ranks: rows.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) {
     return {Split::rows, Split::whole, Split::whole, Split::whole, Split::whole};

@@ -14,9 +14,11 @@
 /// magnitudes pass the dtype's range, whose row is not known, or that has an infinite gamma or w times a number whose
 /// sign is not known.
 ///
-/// Factors of bfloat16 (float only): rounding them to nearest is off by 2^-8 of each, and of a product by 2^-7 + 2^-16 of it. Their
-/// sum is at most that times the norms of a row of ln and of a row of w (Cauchy, Schwarz): for most rows little more than the sum of
-/// |w| |ln|, which would have to be made besides, and a third of the scale, in which L enters.
+/// Factors of bfloat16 (float only). A row that rounds ln and w to bfloat16, to nearest, makes the error that this rounding makes, and
+/// that is known: its sum is made here as well. Only where the ln that the row computed may be on the other side of a tie (an ln is
+/// off by at most ((1 + u)^t - 1) L, t = steps_to_ln) the other number is possible, and the difference counts. What a matrix unit cuts
+/// off of a sum of 16 products and the sum so far is at most 40 u of the magnitudes (kernels/tensor_gemm.hpp), and the sum of these no
+/// more than the product of both norms (Cauchy, Schwarz).
 
 #include <algorithm>
 #include <cmath>
@@ -28,6 +30,7 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/half.hpp>
 #include <tessera/verify/normalised_rows.hpp>
 #include <tessera/verify/product_sums.hpp>
 
@@ -35,13 +38,40 @@ namespace tessera::layernorm_linear {
 
 namespace {
 
+// Factors rounded to bfloat16. Their scale is what another rounding of them would change: of w nothing, and its scale is its
+// magnitude, so that the scale of a product is what it may change in all.
+struct RoundedFactor {
+  verify::Factor factor;
+  std::vector<double> squares;  // sums of rows of ln, or of w
+
+  RoundedFactor(std::size_t count, std::size_t lines) : squares(lines) { factor.resize(count, false); }
+
+  // An element of ln that is off by `error` at most.
+  void set_ln(std::size_t i, std::size_t line, double value, double error) {
+    auto const rounded = static_cast<double>(BFloat16(value));
+    double const below = rounded - static_cast<double>(BFloat16(value - error));
+    double const above = static_cast<double>(BFloat16(value + error)) - rounded;
+    double const other = std::max(below, above);
+    set(i, line, rounded, std::isfinite(other) ? other : 0);
+  }
+  void set_w(std::size_t i, std::size_t line, double value) {
+    auto const rounded = static_cast<double>(BFloat16(value));
+    set(i, line, rounded, verify::magnitude_of(rounded));
+  }
+
+ private:
+  void set(std::size_t i, std::size_t line, double rounded, double scale) {
+    factor.set(i, rounded, scale);
+    squares[line] += rounded * rounded;
+  }
+};
+
 template <class T>
 std::vector<ExpectedField> floating_reference(LayernormLinear::Input<T, Kokkos::HostSpace> const& input) {
   using verify::magnitude_of;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr bool twice = std::is_same_v<T, double>;
   constexpr bool has_bfloat16 = std::is_same_v<T, float>;
-  constexpr double of_bfloat16 = 0x1p-7 + 0x1p-16;
   constexpr auto largest = static_cast<double>(std::numeric_limits<T>::max());
   std::size_t const rows = input.rows();
   std::size_t const hidden = input.hidden();
@@ -51,19 +81,20 @@ std::vector<ExpectedField> floating_reference(LayernormLinear::Input<T, Kokkos::
   double const longest =
       LayernormLinear::rounding_steps({{rows, hidden}, {}, {}, {outputs, hidden}, {}}, input.parameters);
   double const growth = std::expm1(longest * unit);
+  double const growth_of_ln = std::expm1(LayernormLinear::steps_to_ln(hidden) * unit);
+  double const of_units = 40 * unit * static_cast<double>((hidden + 15) / 16);
 
   verify::Factor w;  // [hidden, outputs]
   w.resize(hidden * outputs, false);
+  RoundedFactor rounded_w(has_bfloat16 ? hidden * outputs : 0, outputs);
   std::vector<std::pair<std::size_t, std::size_t>> infinite_w;  // (o, h)
-  std::vector<double> norm_of_w(outputs);
   for (std::size_t o = 0; o < outputs; ++o) {
     for (std::size_t h = 0; h < hidden; ++h) {
       auto const value = static_cast<double>(input.w(o, h));
       w.set(h * outputs + o, value, magnitude_of(value));
       if (std::isinf(value)) infinite_w.emplace_back(o, h);
-      norm_of_w[o] += value * value;
+      if constexpr (has_bfloat16) rounded_w.set_w(h * outputs + o, o, value);
     }
-    norm_of_w[o] = std::sqrt(norm_of_w[o]);
   }
 
   ExpectedField y{.name = "y",
@@ -78,7 +109,7 @@ std::vector<ExpectedField> floating_reference(LayernormLinear::Input<T, Kokkos::
     verify::Factor ln;
     ln.resize(count * hidden, twice);
     std::vector<char> known(count * outputs, 1);
-    std::vector<double> norm_of_ln(count);
+    RoundedFactor rounded_ln(has_bfloat16 ? count * hidden : 0, count);
     for (std::size_t r = 0; r < count; ++r) {
       row.take(&input.x(first + r, 0));
       bool known_row = row.known;
@@ -92,13 +123,14 @@ std::vector<ExpectedField> floating_reference(LayernormLinear::Input<T, Kokkos::
                              magnitude_of(static_cast<double>(beta)) + denormal;
         auto const magnitude = magnitude_of(static_cast<double>(value));
         ln.set(r * hidden + h, value, error + magnitude);
-        norm_of_ln[r] += static_cast<double>(value * value);
+        if constexpr (has_bfloat16) {
+          rounded_ln.set_ln(r * hidden + h, r, static_cast<double>(value), growth_of_ln * error);
+        }
         if (std::isinf(gamma) && !row.sign_is_known(h)) known_row = false;
         // Past the range of the dtype it is an infinity in some variants, and its product with w another thing.
         if (std::isfinite(value) && !(magnitude + growth * error <= largest)) known_row = false;
         if (!sign_is_known.empty()) sign_is_known[h] = !std::isfinite(value) || magnitude > growth * error;
       }
-      norm_of_ln[r] = std::sqrt(norm_of_ln[r]);
       if (!known_row) std::fill_n(known.begin() + static_cast<std::ptrdiff_t>(r * outputs), outputs, 0);
       for (auto const& [o, h] : infinite_w) {
         if (!sign_is_known[h]) known[r * outputs + o] = 0;
@@ -112,10 +144,16 @@ std::vector<ExpectedField> floating_reference(LayernormLinear::Input<T, Kokkos::
       y.value[first * outputs + i] = sums.value(i) + bias;
       y.scale[first * outputs + i] =
           known[i] && scale <= largest ? scale + static_cast<double>(hidden) * denormal : infinity;
-      if constexpr (has_bfloat16) {
-        double const norms = norm_of_ln[i / outputs] * norm_of_w[i % outputs];
-        // Where they are not finite the value is not, and is right in one way only; or the scale says that nothing is known.
-        y.bfloat16_offset[first * outputs + i] = std::isfinite(norms) ? of_bfloat16 * norms : 0;
+    }
+    if constexpr (has_bfloat16) {
+      verify::ProductSums rounded(count, outputs, false);
+      rounded.add(rounded_ln.factor, rounded_w.factor, hidden);
+      for (std::size_t i = 0; i < count * outputs; ++i) {
+        double const shift = rounded.value(i) - sums.value(i);
+        double const norms = std::sqrt(rounded_ln.squares[i / outputs] * rounded_w.squares[i % outputs]);
+        // Not finite: nor is the value, which is right in one way only.
+        y.bfloat16_offset[first * outputs + i] =
+            std::isfinite(shift) ? std::abs(shift) + rounded.scale(i) + of_units * norms : 0;
       }
     }
   }

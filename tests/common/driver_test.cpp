@@ -584,7 +584,7 @@ TEST_F(Driver, the_roof_of_a_row_is_that_of_its_unit) {
   EXPECT_DOUBLE_EQ(share_over_rate(), 1 / 6.5e14);
   EXPECT_EQ(row(0)["unit"], "bfloat16");
   EXPECT_TRUE(has(result.out, ", of matrix units (mma.sync) tf32 400, half 700, bfloat16 650 TFLOP/s\n")) << result.out;
-  EXPECT_TRUE(has(result.out, "roof: bfloat16 units\n")) << result.out;
+  EXPECT_TRUE(has(result.out, "roof: bfloat16 units")) << result.out;
 
   machine().roofs = {};
   Names const saved{"--size", "100", "--json", path("r.json"), "--machine", path("m.json")};
@@ -593,7 +593,7 @@ TEST_F(Driver, the_roof_of_a_row_is_that_of_its_unit) {
   EXPECT_DOUBLE_EQ(share_over_rate(), 3 / 4e14);
   EXPECT_EQ(row(0)["unit"], "tf32");
   EXPECT_EQ(row(0)["unit_products"], 3);
-  EXPECT_TRUE(has(result.out, "roof: tf32 units / 3\n")) << result.out;
+  EXPECT_TRUE(has(result.out, "roof: tf32 units / 3")) << result.out;
   EXPECT_TRUE(has(result.out, "(mma.sync) tf32 400, half 700, bfloat16 650 TFLOP/s, from ")) << result.out;
 
   // Numbers on the command line are those of multiply-adds.
