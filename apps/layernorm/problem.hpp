@@ -21,6 +21,7 @@ namespace tessera::layernorm {
 struct Layernorm {
   static constexpr AppInfo info{.name = "layernorm",
                                 .summary = "y[r, h] = gamma[h] * (x[r, h] - mean_r) / sqrt(var_r + eps) + beta[h]"};
+  static constexpr bool short_floats = true;
 
   struct Parameters {
     std::int64_t rows = 0;    ///< of the generated x; 0: from the size

@@ -8,7 +8,7 @@
 ///
 /// A product that underflows loses a denormal: added to L, in units of u. Nothing can be asked of an element (scale
 /// infinity) that may pass the dtype's range, whose row is not known, or that has an infinite gamma times a number whose
-/// sign is not known.
+/// sign is not known. Of half and bfloat16 all that is float's, and y is rounded to the dtype once, when it is stored.
 
 #include <algorithm>
 #include <cmath>
@@ -33,11 +33,12 @@ template <class T>
 std::vector<ExpectedField> floating_reference(Layernorm::Input<T, Kokkos::HostSpace> const& input) {
   using verify::magnitude_of;
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  constexpr auto largest = static_cast<double>(std::numeric_limits<T>::max());
+  using A = Arithmetic<T>;
+  constexpr auto largest = static_cast<double>(std::numeric_limits<A>::max());
   std::size_t const rows = input.x.extent(0);
   std::size_t const hidden = input.x.extent(1);
-  double const unit = unit_roundoff(dtype_of<T>);
-  double const denormal = static_cast<double>(std::numeric_limits<T>::denorm_min()) / unit;
+  double const unit = unit_roundoff(dtype_of<A>);
+  double const denormal = static_cast<double>(std::numeric_limits<A>::denorm_min()) / unit;
   double const longest = Layernorm::rounding_steps({{rows, hidden}, {hidden}, {hidden}}, input.parameters);
   double const growth = std::expm1(longest * unit);
 
@@ -48,7 +49,7 @@ std::vector<ExpectedField> floating_reference(Layernorm::Input<T, Kokkos::HostSp
   // Rows have nothing to do with each other: some at a time are a serial loop, several of these run side by side.
   std::size_t const together = blocks_in(1 << 16, std::max<std::size_t>(1, hidden));
   auto const some_rows = [&](std::size_t, std::size_t begin, std::size_t end) {
-    verify::NormalisedRowOracle row(hidden, input.parameters.eps, longest, T{});
+    verify::NormalisedRowOracle row(hidden, input.parameters.eps, longest, A{});
     for (std::size_t r = begin; r < end; ++r) {
       row.take(&input.x(r, 0));
       for (std::size_t h = 0; h < hidden; ++h) {
@@ -74,7 +75,7 @@ std::vector<ExpectedField> floating_reference(Layernorm::Input<T, Kokkos::HostSp
 
 template <class T>
 std::vector<ExpectedField> Layernorm::reference(Input<T, Kokkos::HostSpace> const& input) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (Floating<T>) {
     return floating_reference(input);
   } else {
     return {};  // refused by check()
@@ -84,5 +85,7 @@ std::vector<ExpectedField> Layernorm::reference(Input<T, Kokkos::HostSpace> cons
 template std::vector<ExpectedField> Layernorm::reference(Input<float, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Layernorm::reference(Input<double, Kokkos::HostSpace> const&);
 template std::vector<ExpectedField> Layernorm::reference(Input<std::int32_t, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Layernorm::reference(Input<Half, Kokkos::HostSpace> const&);
+template std::vector<ExpectedField> Layernorm::reference(Input<BFloat16, Kokkos::HostSpace> const&);
 
 }  // namespace tessera::layernorm

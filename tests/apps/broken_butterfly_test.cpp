@@ -36,6 +36,7 @@ template <class Exec, class T>
 struct BrokenKernel {
   using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
   using Lanes = lane::On<Exec, 32>;
+  using A = Arithmetic<T>;
 
   Mistake mistake;
   ButterflyOp op;
@@ -45,7 +46,7 @@ struct BrokenKernel {
   std::size_t n;
 
   // sign * larger of sign * a, sign * b
-  [[nodiscard]] KOKKOS_FUNCTION T extreme(T sign, T a, T b) const {
+  [[nodiscard]] KOKKOS_FUNCTION A extreme(A sign, A a, A b) const {
     if (mistake != Mistake::ignores_nan && a != a) return a;
     if (mistake != Mistake::ignores_nan && b != b) return b;
     return sign * b > sign * a ? b : a;
@@ -55,9 +56,9 @@ struct BrokenKernel {
     Lanes const lanes;
     std::size_t const begin = static_cast<std::size_t>(team.league_rank()) * static_cast<std::size_t>(length);
     int const count = n - begin < static_cast<std::size_t>(length) ? static_cast<int>(n - begin) : length;
-    auto x = lanes.template fill<T>(T(0));
+    auto x = lanes.template fill<A>(A(0));
     lanes.each(
-        [&](int lane, T& own) {
+        [&](int lane, A& own) {
           if (lane < count) own = in[begin + static_cast<std::size_t>(lane)];
         },
         x);
@@ -65,10 +66,10 @@ struct BrokenKernel {
     auto max = x;
     auto min = x;
     lanes.each(
-        [&](int lane, T& high, T& low) {
+        [&](int lane, A& high, A& low) {
           if (lane < count || mistake == Mistake::zero_past_end) return;
           high = -INFINITY;
-          low = mistake == Mistake::keeps_first ? T(-INFINITY) : T(INFINITY);
+          low = mistake == Mistake::keeps_first ? A(-INFINITY) : A(INFINITY);
         },
         max, min);
     for (int mask = mistake == Mistake::no_smallest_mask ? 2 : 1; mask < (mistake == Mistake::one_step_short ? 16 : 32);
@@ -76,18 +77,18 @@ struct BrokenKernel {
       auto const other_max = lanes.exchange(max, mask);
       auto const other_min = lanes.exchange(min, mask);
       lanes.each(
-          [&](int, T& high, T& low, T const& a, T const& b) {
-            high = extreme(T(1), high, a);
-            low = extreme(T(-1), low, b);
+          [&](int, A& high, A& low, A const& a, A const& b) {
+            high = extreme(A(1), high, a);
+            low = extreme(A(-1), low, b);
           },
           max, min, other_max, other_min);
     }
     lanes.each(
-        [&](int lane, T const& own, T const& partner, T const& high, T const& low) {
+        [&](int lane, A const& own, A const& partner, A const& high, A const& low) {
           if (lane >= (mistake == Mistake::tail_unmasked ? length : count)) return;
           std::size_t const at = begin + static_cast<std::size_t>(lane);
           bool const odd = ((mistake == Mistake::parity_of_lane ? at : static_cast<std::size_t>(lane)) & 1) != 0;
-          T result = high;
+          A result = high;
           if (op == ButterflyOp::minmax_parity && odd) result = low;
           if (op == ButterflyOp::pair_swap) {
             result = (lane ^ 1) < count || mistake == Mistake::swaps_past_end ? partner : own;
@@ -102,7 +103,7 @@ template <Mistake what>
 struct Broken {
   static constexpr VariantInfo info{.name = "broken", .level = Level::lane, .summary = "wrong on purpose"};
   template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+    requires Floating<T>
   struct Plan {
     Plan(Exec const&, InputOn<Butterfly, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<Butterfly, Exec, T> const& in,

@@ -34,7 +34,7 @@ struct WrongElement {
     if (mistake == Mistake::upper_only && index < 0) is_there = true;
     if (mistake == Mistake::clamps) is_there = true;
     if (index < 0 || index >= rows) index = inside;
-    out(position, col) = is_there && rows > 0 ? w(index, col) : 0;
+    out(position, col) = is_there && rows > 0 ? w(index, col) : typename Table::non_const_value_type(0);
   }
 };
 

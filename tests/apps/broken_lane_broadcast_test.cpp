@@ -35,7 +35,8 @@ template <class Exec, class T>
 struct BrokenKernel {
   using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
   using Lanes = lane::On<Exec, 32>;
-  using Value = typename Lanes::template Value<T>;
+  using A = Arithmetic<T>;
+  using Value = typename Lanes::template Value<A>;
 
   Mistake mistake;
   BroadcastOp op;
@@ -50,34 +51,34 @@ struct BrokenKernel {
     int const count = n - begin < static_cast<std::size_t>(length) ? static_cast<int>(n - begin) : length;
     int const head = op == BroadcastOp::conditional ? 8 : 4;
     bool const is_max = op == BroadcastOp::conditional;
-    T const nothing = is_max ? -INFINITY : T(0);
-    auto x = lanes.template fill<T>(T(0));
-    auto folded = lanes.template fill<T>(nothing);
+    A const nothing = is_max ? -INFINITY : A(0);
+    auto x = lanes.template fill<A>(A(0));
+    auto folded = lanes.template fill<A>(nothing);
     lanes.each(
-        [&](int lane, T& own, T& fold) {
+        [&](int lane, A& own, A& fold) {
           bool const there = lane < count;
-          own = there ? in[begin + static_cast<std::size_t>(lane)] : T(7);  // whatever is there
+          own = there ? A(in[begin + static_cast<std::size_t>(lane)]) : A(7);  // whatever is there
           if ((there || mistake == Mistake::short_unmasked) && lane < head) fold = own;
         },
         x, folded);
     for (int mask = 1; mask < head; mask *= 2) {
       auto const other = lanes.exchange(folded, mask);
-      lanes.each([&](int, T& own, T const& o) { own = is_max ? (own > o ? own : o) : own + o; }, folded, other);
+      lanes.each([&](int, A& own, A const& o) { own = is_max ? (own > o ? own : o) : own + o; }, folded, other);
     }
-    T const s = lanes.template read<T>(folded, mistake == Mistake::wrong_lane ? head : 0);
+    A const s = lanes.template read<A>(folded, mistake == Mistake::wrong_lane ? head : 0);
     auto const next = lanes.shift_down(x, 1);
     lanes.each(
-        [&](int lane, T const& own, T const& after, T const& mine) {
+        [&](int lane, A const& own, A const& after, A const& mine) {
           if (lane >= (mistake == Mistake::tail_unmasked ? length : count)) return;
-          T const sum = mistake == Mistake::own_sum ? mine : s;
-          T const divisor = mistake == Mistake::always_four && count < 4 ? static_cast<T>(count) : T(4);
+          A const sum = mistake == Mistake::own_sum ? mine : s;
+          A const divisor = mistake == Mistake::always_four && count < 4 ? static_cast<A>(count) : A(4);
           bool const last = lane + 1 == count && mistake != Mistake::next_past_segment;
-          T result = own + sum;
+          A result = own + sum;
           if (op == BroadcastOp::conditional) {
             bool const large = mistake == Mistake::other_comparison ? own > sum / 2 : own >= sum / 2;
             result = large ? 2 * own : own / 2;
           }
-          if (op == BroadcastOp::shuffle) result = (own + (last ? T(0) : after)) * (sum / divisor);
+          if (op == BroadcastOp::shuffle) result = (own + (last ? A(0) : after)) * (sum / divisor);
           out[begin + static_cast<std::size_t>(lane)] = result;
         },
         x, next, folded);
@@ -88,7 +89,7 @@ template <Mistake what>
 struct Broken {
   static constexpr VariantInfo info{.name = "broken", .level = Level::lane, .summary = "wrong on purpose"};
   template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+    requires Floating<T>
   struct Plan {
     Plan(Exec const&, InputOn<LaneBroadcast, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<LaneBroadcast, Exec, T> const& in,

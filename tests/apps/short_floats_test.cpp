@@ -39,10 +39,13 @@ class Spoilt {
   explicit Spoilt(Case& problem_case) : case_(problem_case) {
     for (HostField const& field : problem_case.input()) {
       if (field.dtype != problem_case.dtype()) continue;
-      // The case owns the memory; that it gives it as const is for rows.
-      data_ = static_cast<std::uint16_t*>(const_cast<void*>(field.data.get()));
-      kept_.assign(data_, data_ + field.count());
-      break;
+      if (data_ == nullptr) {
+        // The case owns the memory; that it gives it as const is for rows.
+        data_ = static_cast<std::uint16_t*>(const_cast<void*>(field.data.get()));
+        kept_.assign(data_, data_ + field.count());
+      } else if (field.count() == kept_.size()) {
+        partners_.push_back(static_cast<std::uint16_t const*>(field.data.get()));
+      }
     }
   }
   ~Spoilt() { restore(); }
@@ -56,9 +59,10 @@ class Spoilt {
   [[nodiscard]] std::size_t size() const { return kept_.size(); }
   std::uint16_t& operator[](std::size_t i) { return data_[i]; }
 
-  /// The first element from i on that is not 0.
+  /// The first element from i on that is not 0, nor is its partner in another field: where two are multiplied, both count.
   [[nodiscard]] std::size_t counting(std::size_t i) const {
-    while (i + 1 < kept_.size() && (kept_[i] & 0x7fff) == 0) ++i;
+    auto const is_zero = [&](std::uint16_t const* field) { return (field[i] & 0x7fff) == 0; };
+    while (i + 1 < kept_.size() && (is_zero(kept_.data()) || std::ranges::any_of(partners_, is_zero))) ++i;
     return i;
   }
   /// The first from i on with another value than its neighbour behind.
@@ -71,6 +75,7 @@ class Spoilt {
   Case& case_;
   std::uint16_t* data_ = nullptr;
   std::vector<std::uint16_t> kept_;
+  std::vector<std::uint16_t const*> partners_;
 };
 
 /// "passes", "weak" or "FAILED", of all fields that the row writes.

@@ -18,7 +18,7 @@ struct Distributed {
                                     .summary = "each rank its rows, gamma and beta on all, no communication"};
 
   template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+    requires Floating<T>
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Layernorm, Exec, T> const& input, ranks::Part const&)

@@ -16,7 +16,7 @@ struct LanesPerRow {
       .name = "lanes_per_row", .level = Level::lane, .summary = "a few lanes a row, held in registers"};
 
   template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+    requires Floating<T>
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Layernorm, Exec, T> const& input)

@@ -18,7 +18,7 @@ struct TeamPerRow {
       .name = "team_per_row", .level = Level::team, .summary = "a team a row, nested reductions, the baseline"};
 
   template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+    requires Floating<T>
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Layernorm, Exec, T> const& input)
@@ -33,27 +33,28 @@ struct TeamPerRow {
       auto const gamma = input.gamma;
       auto const beta = input.beta;
       auto const y = output.y;
-      auto const eps = static_cast<T>(input.parameters.eps);
+      using A = Arithmetic<T>;
+      auto const eps = static_cast<A>(input.parameters.eps);
       if (rows_ == 0) return;
       Kokkos::parallel_for(
           "tessera::layernorm::team_per_row::rows", Policy(exec, rows_, threads_, lanes),
           KOKKOS_LAMBDA(typename Policy::member_type const& team) {
             auto const r = team.league_rank();
             auto const row = Kokkos::TeamVectorRange(team, x.extent(1));
-            auto const count = static_cast<T>(x.extent(1));
-            T const first = x(r, 0);  // distances from it are exact where the mean is large and the variance small
-            T sum = 0;
-            Kokkos::parallel_reduce(row, [&](std::size_t h, T& part) { part += x(r, h) - first; }, sum);
-            T const mean = sum / count;
-            T squares = 0;
+            auto const count = static_cast<A>(x.extent(1));
+            A const first = x(r, 0);  // distances from it are exact where the mean is large and the variance small
+            A sum = 0;
+            Kokkos::parallel_reduce(row, [&](std::size_t h, A& part) { part += x(r, h) - first; }, sum);
+            A const mean = sum / count;
+            A squares = 0;
             Kokkos::parallel_reduce(
                 row,
-                [&](std::size_t h, T& part) {
-                  T const deviation = (x(r, h) - first) - mean;
+                [&](std::size_t h, A& part) {
+                  A const deviation = (x(r, h) - first) - mean;
                   part += deviation * deviation;
                 },
                 squares);
-            T const inv_std = T(1) / Kokkos::sqrt(squares / count + eps);
+            A const inv_std = A(1) / Kokkos::sqrt(squares / count + eps);
             Kokkos::parallel_for(
                 row, [&](std::size_t h) { y(r, h) = gamma(h) * (((x(r, h) - first) - mean) * inv_std) + beta(h); });
           });

@@ -25,7 +25,7 @@ struct Welford {
                                     .summary = "32 lanes a row, mean and variance in one sweep (Welford, Chan)"};
 
   template <ExecutionSpace Exec, class T>
-    requires std::is_floating_point_v<T>
+    requires Floating<T>
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Layernorm, Exec, T> const& input)
@@ -40,7 +40,8 @@ struct Welford {
       auto const gamma = input.gamma;
       auto const beta = input.beta;
       auto const y = output.y;
-      auto const eps = static_cast<T>(input.parameters.eps);
+      using A = Arithmetic<T>;
+      auto const eps = static_cast<A>(input.parameters.eps);
       if (league_ == 0) return;
       Kokkos::parallel_for(
           "tessera::layernorm::welford::rows", Policy(exec, league_, threads_, vector_length),
@@ -50,20 +51,20 @@ struct Welford {
             if (r >= x.extent(0)) return;
             Lanes const lanes;
             std::size_t const hidden = x.extent(1);
-            T const first = x(r, 0);  // distances from it are exact where the mean is large and the variance small
-            auto parts = lanes.template fill<Moments<T>>(Moments<T>{});
+            A const first = x(r, 0);  // distances from it are exact where the mean is large and the variance small
+            auto parts = lanes.template fill<Moments<A>>(Moments<A>{});
             for (std::size_t h = 0; h < hidden; h += Lanes::width) {
               lanes.each(
-                  [&](int lane, Moments<T>& part) {
+                  [&](int lane, Moments<A>& part) {
                     if (h + lane < hidden) part.add(x(r, h + lane) - first, h / Lanes::width + 1);
                   },
                   parts);
             }
-            Moments<T> const row = thread::reduce<Moments<T>>(lanes, parts, MergeMoments{});
-            T const inv_std = T(1) / Kokkos::sqrt(row.squares / static_cast<T>(hidden) + eps);
+            Moments<A> const row = thread::reduce<Moments<A>>(lanes, parts, MergeMoments{});
+            A const inv_std = A(1) / Kokkos::sqrt(row.squares / static_cast<A>(hidden) + eps);
             for (std::size_t h = 0; h < hidden; h += Lanes::width) {
               lanes.each(
-                  [&](int lane, Moments<T> const&) {
+                  [&](int lane, Moments<A> const&) {
                     std::size_t const at = h + lane;
                     if (at < hidden) y(r, at) = gamma(at) * (((x(r, at) - first) - row.mean) * inv_std) + beta(at);
                   },
@@ -78,7 +79,7 @@ struct Welford {
     /// element, three in a merge, which have as many roundings as merges went before.
     [[nodiscard]] double rounding_steps() const {
       double const merges = std::ceil(std::log2(static_cast<double>(std::min<std::size_t>(hidden_, Lanes::width))));
-      int const counts = hidden_ > (std::size_t{1} << std::numeric_limits<T>::digits) ? 1 : 0;
+      int const counts = hidden_ > (std::size_t{1} << std::numeric_limits<Arithmetic<T>>::digits) ? 1 : 0;
       return (5 + counts) * static_cast<double>(tiles_of(hidden_, std::size_t{Lanes::width})) +
              (6 + 3 * counts * (1 + merges)) * merges + 10;
     }

@@ -115,12 +115,12 @@ struct LinearLayer {
   [[nodiscard]] Shape y_shape() const { return {static_cast<std::size_t>(rows), static_cast<std::size_t>(outputs)}; }
 };
 
-/// Throws UserError for integers, and for an eps that is no normal number of the dtype.
+/// Throws UserError for integers, and for an eps that is no normal number of the type that its operations are made in.
 inline void needs_dtype(LinearLayer const& layer, DType dtype) {
   if (dtype == DType::int32) {
     throw UserError("dtype int32 (a normalised row is no row of integers); choose float or double");
   }
-  if (dtype == DType::float32 && layer.eps < static_cast<double>(std::numeric_limits<float>::min())) {
+  if (arithmetic_of(dtype) == DType::float32 && layer.eps < static_cast<double>(std::numeric_limits<float>::min())) {
     throw UserError(
         "--eps " + LinearLayer::short_text(layer.eps) +
         " is below a float's normal range (it keeps the inverse of a deviation of zero finite); give a larger number, "

@@ -7,7 +7,8 @@
 /// Everything is done to the row's distances from its first element: where a mean is large and the variance small these
 /// are exact, and a mean of them is small; a mean of x itself would be rounded by more than the row varies. The
 /// variance is a second sweep's, never E[x^2] - E[x]^2. A row that fits into the registers of its lanes or of its team is
-/// read from memory once, a longer one three times. Source: T. F. Chan, G. H. Golub, R. J. LeVeque, Algorithms for computing the sample
+/// read from memory once, a longer one three times. Floats of 16 bits are what memory holds: all is done in float, and ln rounded once.
+/// Source: T. F. Chan, G. H. Golub, R. J. LeVeque, Algorithms for computing the sample
 /// variance (1983), 2.
 ///
 /// Example: x = [1 3], gamma = [1 2], beta = [0 5], eps -> 0: mean 2, inv_std 1, ln = [-1 7].
@@ -32,6 +33,7 @@
 #include <tessera/collective/team/fold_threads.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/rows.hpp>
+#include <tessera/core/half.hpp>
 #include <tessera/core/hidden.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
@@ -202,6 +204,7 @@ template <class Exec, class T, int W, int N, int Packs>
 class LanesOfRow {
  public:
   using Lanes = lane::On<Exec, W>;
+  using A = Arithmetic<T>;
   using Held = thread::Rows<T, Packs, N>;
   using HeldByLanes = typename Lanes::template Value<Held>;
   static constexpr int vector_length = lane::vector_length<Exec>(W);
@@ -216,35 +219,35 @@ class LanesOfRow {
 
   /// The statistics of a row of x. `held` is the row's last part afterwards: the whole row, if it has one part.
   template <class Who = OneThread>
-  [[nodiscard]] KOKKOS_FUNCTION static NormalisedRow<T> statistics_of(Lanes const& lanes, T const* row,
-                                                                      std::size_t cols, T eps, HeldByLanes& held,
+  [[nodiscard]] KOKKOS_FUNCTION static NormalisedRow<A> statistics_of(Lanes const& lanes, T const* row,
+                                                                      std::size_t cols, A eps, HeldByLanes& held,
                                                                       Who const& who = {}) {
-    NormalisedRow<T> result{.shift = row[0]};
+    NormalisedRow<A> result{.shift = row[0]};
     int const at_once = part * who.threads;
-    auto sums = lanes.template fill<collective::Pack<T, N>>(collective::Pack<T, N>{});
+    auto sums = lanes.template fill<collective::Pack<A, N>>(collective::Pack<A, N>{});
     for (std::size_t first = 0; first < cols; first += at_once) {
       int const count = thread::count_before(first, cols, at_once);
       load(lanes, row + first, count, held, who);
-      add_each(lanes, count, held, sums, who, [=](T value) { return value - result.shift; });
+      add_each(lanes, count, held, sums, who, [=](A value) { return value - result.shift; });
     }
-    result.mean = who.fold(lanes, total(lanes, sums), 0) / static_cast<T>(cols);
-    sums = lanes.template fill<collective::Pack<T, N>>(collective::Pack<T, N>{});
+    result.mean = who.fold(lanes, total(lanes, sums), 0) / static_cast<A>(cols);
+    sums = lanes.template fill<collective::Pack<A, N>>(collective::Pack<A, N>{});
     for (std::size_t first = 0; first < cols; first += at_once) {
       int const count = thread::count_before(first, cols, at_once);
       if (cols > static_cast<std::size_t>(at_once)) load(lanes, row + first, count, held, who);
-      add_each(lanes, count, held, sums, who, [=](T value) {
-        T const distance = (value - result.shift) - result.mean;
+      add_each(lanes, count, held, sums, who, [=](A value) {
+        A const distance = (value - result.shift) - result.mean;
         return distance * distance;
       });
     }
-    result.inv_std = T(1) / Kokkos::sqrt(who.fold(lanes, total(lanes, sums), 1) / static_cast<T>(cols) + eps);
+    result.inv_std = A(1) / Kokkos::sqrt(who.fold(lanes, total(lanes, sums), 1) / static_cast<A>(cols) + eps);
     return result;
   }
 
   /// ln of a row of x, whose last part is `held`, and statistics `normalised`.
   template <class Who = OneThread>
   KOKKOS_FUNCTION static void normalise(Lanes const& lanes, T const* row, std::size_t cols,
-                                        NormalisedRow<T> const& normalised, T const* gamma, T const* beta, T* ln,
+                                        NormalisedRow<A> const& normalised, T const* gamma, T const* beta, T* ln,
                                         HeldByLanes& held, Who const& who = {}) {
     int const at_once = part * who.threads;
     for (std::size_t first = 0; first < cols; first += at_once) {
@@ -283,16 +286,16 @@ class LanesOfRow {
   }
 
   /// The sum of all lanes' packs, for all lanes of the thread.
-  [[nodiscard]] KOKKOS_FUNCTION static T total(Lanes const& lanes,
-                                               typename Lanes::template Value<collective::Pack<T, N>> const& sums) {
-    auto of_lane = lanes.template fill<T>(T(0));
+  [[nodiscard]] KOKKOS_FUNCTION static A total(Lanes const& lanes,
+                                               typename Lanes::template Value<collective::Pack<A, N>> const& sums) {
+    auto of_lane = lanes.template fill<A>(A(0));
     lanes.each(
-        [&](int, T& sum, collective::Pack<T, N> const& own) {
+        [&](int, A& sum, collective::Pack<A, N> const& own) {
           sum = own[0];
           for (int e = 1; e < N; ++e) sum += own[e];
         },
         of_lane, sums);
-    return thread::reduce<T>(lanes, of_lane, collective::Sum<T>{});
+    return thread::reduce<A>(lanes, of_lane, collective::Sum<A>{});
   }
 
  private:
@@ -306,7 +309,7 @@ class LanesOfRow {
   KOKKOS_FUNCTION static void add_each(Lanes const& lanes, int count, HeldByLanes const& held, Sums& sums,
                                        Who const& who, Term const& term) {
     lanes.each(
-        [&](int lane, Held const& own, collective::Pack<T, N>& sum) {
+        [&](int lane, Held const& own, collective::Pack<A, N>& sum) {
           auto const here = who.for_sweep();
           for (int p = 0; p < Packs; ++p) {
             if (place(p, lane, here) >= count) continue;
@@ -324,8 +327,8 @@ template <class T>
 struct LayerNormRows {
   T const* x;
   std::size_t cols;
-  T eps;
-  RowStatistics<T> statistics;  // null: not stored
+  Arithmetic<T> eps;
+  RowStatistics<Arithmetic<T>> statistics;  // null: not stored
   T const* gamma;
   T const* beta;
   T* ln;  // null: not stored
@@ -334,7 +337,7 @@ struct LayerNormRows {
   template <class Row, class Who>
   KOKKOS_FUNCTION void take(typename Row::Lanes const& lanes, std::size_t row, Who const& who) const {
     auto held = lanes.template fill<typename Row::Held>(typename Row::Held{});
-    NormalisedRow<T> const normalised = Row::statistics_of(lanes, x + row * cols, cols, eps, held, who);
+    NormalisedRow<Arithmetic<T>> const normalised = Row::statistics_of(lanes, x + row * cols, cols, eps, held, who);
     if (statistics.mean != nullptr) {
       lanes.each(
           [&](int lane, typename Row::Held const&) {
@@ -376,7 +379,8 @@ struct TeamLayerNorm {
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<most, 1024 / most>>;
   using Member = typename Policy::member_type;
   using Row = LanesOfRow<Exec, T, W, N, Packs>;
-  using Scratch = ScratchView<T*, Exec>;
+  using Sum = Arithmetic<T>;
+  using Scratch = ScratchView<Sum*, Exec>;
 
   LayerNormRows<T> of;
   std::size_t rows;
@@ -400,7 +404,7 @@ struct TeamLayerNorm {
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     typename Row::Lanes const lanes;
     Scratch const scratch(team.team_scratch(0), 2 * team.team_size());
-    WholeTeam<Member, T> const who{.team = team, .scratch = scratch.data()};
+    WholeTeam<Member, Sum> const who{.team = team, .scratch = scratch.data()};
     for (std::size_t row = team.league_rank(); row < rows; row += team.league_size()) {
       of.template take<Row>(lanes, row, who);
     }
@@ -424,7 +428,7 @@ class LayerNorm {
   /// Throws std::invalid_argument if cols is 0: a row without elements has no mean.
   LayerNorm(Exec const& exec, std::size_t rows, std::size_t cols, double eps, std::int64_t team = 0,
             std::string label = "tessera::layer_norm")
-      : label_(std::move(label)), rows_(rows), cols_(cols), eps_(static_cast<T>(eps)), team_(team) {
+      : label_(std::move(label)), rows_(rows), cols_(cols), eps_(static_cast<Arithmetic<T>>(eps)), team_(team) {
     if (cols == 0) throw std::invalid_argument("rows of no elements (they have no mean)");
     for (bool const aligned : {false, true}) {
       bool const by_team = Tuning::with_team(cols, aligned, [&]<int W, int N, int Packs, int most>() {
@@ -450,8 +454,8 @@ class LayerNorm {
   }
 
   /// Enqueues the statistics of the rows of x, to mean [rows], of the distances from a row's first element, and inv_std
-  /// [rows].
-  template <Readable<Exec, T, 2> X, Writable<Exec, T, 1> Mean, Writable<Exec, T, 1> InvStd>
+  /// [rows]: floats, if T is a float of 16 bits.
+  template <Readable<Exec, T, 2> X, Writable<Exec, Arithmetic<T>, 1> Mean, Writable<Exec, Arithmetic<T>, 1> InvStd>
   void statistics(Exec const& exec, X const& x, Mean const& mean, InvStd const& inv_std) const {
     enqueue(exec, row_major(x, rows_, cols_), nullptr, nullptr, {contiguous(mean, rows_), contiguous(inv_std, rows_)},
             nullptr);
@@ -473,8 +477,8 @@ class LayerNorm {
   [[nodiscard]] double rounding_steps() const { return sum_steps_ + 8; }
 
  private:
-  void enqueue(Exec const& exec, T const* x, T const* gamma, T const* beta, RowStatistics<T> const& statistics,
-               T* ln) const {
+  void enqueue(Exec const& exec, T const* x, T const* gamma, T const* beta,
+               RowStatistics<Arithmetic<T>> const& statistics, T* ln) const {
     if (rows_ == 0) return;
     constexpr int pack = collective::pack_width<T>;
     bool const aligned = collective::is_aligned_for_packs<pack>(x) && collective::is_aligned_for_packs<pack>(gamma) &&
@@ -498,7 +502,7 @@ class LayerNorm {
   std::string label_;
   std::size_t rows_;
   std::size_t cols_;
-  T eps_;
+  Arithmetic<T> eps_;
   std::int64_t team_;
   double sum_steps_ = 0;
 };

@@ -32,6 +32,7 @@ namespace tessera::verify {
 class NormalisedRowOracle {
  public:
   /// \param longest the longest chain of roundings of any variant
+  /// \param dtype a value of the type that rows are summed in
   template <class T>
   NormalisedRowOracle(std::size_t cols, double eps, double longest, T /*dtype*/)
       : xhat(cols),
@@ -68,7 +69,7 @@ class NormalisedRowOracle {
       long double const d = static_cast<long double>(x[h]) - first;
       sum += d;
       magnitudes += std::abs(static_cast<double>(d));
-      finite = finite && std::isfinite(x[h]);
+      finite = finite && std::isfinite(static_cast<double>(x[h]));
     }
     long double const mean = sum / count;
     double const mean_magnitude = magnitudes / static_cast<double>(cols);
