@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <stdexcept>
 
+#include "magnitudes.hpp"
 #include "problem.hpp"
 
 #include <tessera/core/half.hpp>
@@ -19,27 +20,6 @@
 #include <tessera/kernels/tensor_gemm.hpp>
 
 namespace tessera::layernorm_linear {
-
-/// The largest finite magnitude. Infinities and NaN stay what they are when they are rounded.
-template <class Field>
-struct LargestMagnitude {
-  Field field;
-
-  KOKKOS_FUNCTION void operator()(std::size_t i, float& largest) const {
-    float const value = field.data()[i];
-    float const magnitude = value < 0 ? -value : value;
-    if (magnitude > largest && magnitude < Kokkos::Experimental::infinity_v<float>) largest = magnitude;
-  }
-};
-/// Waits for it. 0 if there is none.
-template <ExecutionSpace Exec, class Field>
-[[nodiscard]] float largest_magnitude(Exec const& exec, Field const& field) {
-  float largest = 0;
-  Kokkos::parallel_reduce("tessera::layernorm_linear::fused_tensor::largest",
-                          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, field.size()),
-                          LargestMagnitude<Field>{field}, Kokkos::Max<float>(largest));
-  return field.size() == 0 ? 0 : largest;
-}
 
 /// On hosts with emulated matrix units, for tests: the variant skips them. Throws Skip for elements that may round to infinity, and
 /// on GPUs without matrix units.
@@ -56,11 +36,7 @@ class TensorLayer {
         inv_std_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::fused_tensor::inv_std"),
                  input.rows()),
         hidden_(input.hidden()) {
-    float const w = largest_magnitude(exec, input.w);
-    if (w > most || largest_magnitude(exec, input.gamma) > most || largest_magnitude(exec, input.beta) > most) {
-      throw Skip("elements of w, gamma and beta up to 2^100 (larger ones may round to infinity)");
-    }
-    largest_of_w_ = static_cast<double>(w);
+    largest_of_w_ = static_cast<double>(largest_factor(exec, input));
     if (layer_norm_.rounding_steps() + 2 > LayernormLinear::steps_to_ln(hidden_)) {
       throw std::logic_error("fused_tensor: a row's sum has more roundings than the reference knows of");
     }
@@ -84,8 +60,6 @@ class TensorLayer {
 
  private:
   using Form = kernels::ProductForm<false, true, kernels::NormaliseOnLoad<float>, kernels::SumAndBias<float>>;
-
-  static constexpr float most = 0x1p100F;
 
   kernels::LayerNorm<Exec, float> layer_norm_;
   kernels::TensorGemm<Exec, BFloat16, Form> product_;

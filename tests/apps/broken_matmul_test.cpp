@@ -18,9 +18,10 @@
 #include "guarded_array.hpp"
 
 #include "../../apps/matmul/async_product.hpp"
+#include "../../apps/matmul/half_product.hpp"
 #include "../../apps/matmul/overlapped_product.hpp"
 #include "../../apps/matmul/problem.hpp"
-#include "../../apps/matmul/tensor_product.hpp"
+#include "../../apps/matmul/tf32_plan.hpp"
 
 #include <tessera/collective/async_copy.hpp>
 #include <tessera/collective/lane/lanes.hpp>
@@ -366,10 +367,10 @@ TEST(BrokenMatmul, AsyncIgnoresTheMask) {
 }
 
 // The kernel on matrix units, with emulated lanes: a tile of 32 x 64 by four threads.
-using TensorTile = TensorShape<2, 2, 1, 4, 3, 1>;
+using TensorTile = kernels::Tf32Tile<2, 2, 1, 4, 3, 1>;
 template <int Terms, int Width, class Copies = Late>
-using Tensor = TensorProduct<test::AdversarialSpace, lane::Emulated<collective::AnyMatrixUnit::lanes>, TensorTile,
-                             Terms, Width, Copies>;
+using Tensor = kernels::detail::Tf32Product<test::AdversarialSpace, lane::Emulated<collective::AnyMatrixUnit::lanes>,
+                                            TensorTile, Terms, Width, Copies, kernels::SumAlone>;
 
 // Elements of c that are off by more than `relative` of the sum of their terms' magnitudes, over all orders of the threads.
 // The matrices stand just before memory that cannot be read; element(i) is an element's value.
@@ -382,7 +383,6 @@ std::size_t far_elements(std::size_t m, std::size_t n, std::size_t k, double rel
   float* const b = of_b.last(k * n);
   for (std::size_t i = 0; i < m * k; ++i) a[i] = element(i * 7 + 3);
   for (std::size_t i = 0; i < k * n; ++i) b[i] = element(i * 5 + 1);
-  using Const = Array<float const**, Kokkos::HostSpace>;
   test::AdversarialTeam team(TensorTile::threads);
   std::vector<char> scratch(Kernel::scratch_bytes() + 64);
   std::size_t far = 0;
@@ -391,7 +391,7 @@ std::size_t far_elements(std::size_t m, std::size_t n, std::size_t k, double rel
     std::fill(c, c + m * n, -77.0F);
     collective::MatrixTiles const tiles{
         .rows = m, .cols = n, .tile_rows = TensorTile::rows, .tile_cols = TensorTile::cols, .band = 2};
-    Kernel const kernel{Const(a, m, k), Const(b, k, n), Array<float**, Kokkos::HostSpace>(c, m, n), tiles};
+    Kernel const kernel{a, b, c, k, tiles, {}};
     std::fill(scratch.begin(), scratch.end(), static_cast<char>(-1));  // NaN
     std::optional<std::string> const error = team.run(order, 1, [&](test::AdversarialTeam::Member const& member) {
       for (int rank = 0; rank < tiles.league_size(); ++rank) {
@@ -444,6 +444,40 @@ TEST(TensorProducts, OfAnyExtents) {
   for (auto const& [m, n, k] : {std::array<std::size_t, 3>{1, 1, 1}, {33, 35, 19}, {31, 3, 17}}) {
     EXPECT_EQ((far_elements<Tensor<1, 1>>(m, n, k, 0, whole)), 0u) << m << " x " << n << " x " << k;
     EXPECT_EQ((far_elements<Tensor<2, 1, Early>>(m, n, k, of_two_terms(k), odd)), 0u) << m << " x " << n << " x " << k;
+  }
+}
+// The Plans of all four, on emulated units and, where there are such, on units.
+template <template <class> class PlanOn>
+struct OnUnits {
+  static constexpr VariantInfo info{.name = "on_units", .summary = "a product on matrix units"};
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  class Plan : public PlanOn<Exec> {
+   public:
+    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
+        : PlanOn<Exec>(exec, input, "tessera::tests::on_units") {}
+  };
+};
+template <class Exec>
+using Tf32 = Tf32Plan<Exec, 1>;
+template <class Exec>
+using TwoTf32 = Tf32Plan<Exec, 2>;
+template <class Exec>
+using OfHalf = HalfPlan<Exec, Half>;
+template <class Exec>
+using OfBFloat16 = HalfPlan<Exec, BFloat16>;
+
+TEST(TensorProducts, OfPlans) {
+  App const plans = make_app<Matmul>({rows<Matmul, OnUnits<Tf32>>(), rows<Matmul, OnUnits<TwoTf32>>(),
+                                      rows<Matmul, OnUnits<OfHalf>>(), rows<Matmul, OnUnits<OfBFloat16>>()});
+  for (DataKind const data : {DataKind::exact, DataKind::random}) {
+    for (std::size_t const size : {1, 1000, 1 << 15, 40'000}) {
+      auto const problem_case = plans.generate_data(DType::float32, size, 42, data, testing::with_defaults(plans, {}));
+      auto const expected = problem_case->reference();
+      for (Row const& row : plans.rows) {
+        if (row.dtype == DType::float32) EXPECT_EQ(testing::run_row(row, *problem_case, expected, 2), "") << size;
+      }
+    }
   }
 }
 // Their roof is the peak of the units for their factors, over the products that one of c takes.

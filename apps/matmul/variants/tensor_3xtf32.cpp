@@ -1,9 +1,9 @@
 /// \file
 /// On matrix units (tensor cores), each factor as the sum of two tf32, so that three products have float's accuracy: the
-/// bound of its error is smaller than that of a chain of k multiply-adds in float. The kernel is tensor_product.hpp.
+/// bound of its error is smaller than that of a chain of k multiply-adds in float. The kernel is kernels/tf32_gemm.hpp.
 
 #include "../problem.hpp"
-#include "../tensor_product.hpp"
+#include "../tf32_plan.hpp"
 
 #include <concepts>
 
@@ -21,10 +21,10 @@ struct Tensor3xtf32 {
 
   template <ExecutionSpace Exec, class T>
     requires std::same_as<T, float>
-  class Plan : public TensorPlan<Exec, 2> {
+  class Plan : public Tf32Plan<Exec, 2> {
    public:
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : TensorPlan<Exec, 2>(exec, input, "tessera::matmul::tensor_3xtf32::product") {}
+        : Tf32Plan<Exec, 2>(collective::require_matrix_units(exec), input, "tessera::matmul::tensor_3xtf32::product") {}
   };
 };
 

@@ -1,9 +1,9 @@
 /// \file
 /// On matrix units (tensor cores), factors rounded to tf32: 11 significant bits. The fastest product of floats, and the least
-/// exact: a result may be off by 2^-10 of the sum of its terms' magnitudes. The kernel is tensor_product.hpp.
+/// exact: a result may be off by 2^-10 of the sum of its terms' magnitudes. The kernel is kernels/tf32_gemm.hpp.
 
 #include "../problem.hpp"
-#include "../tensor_product.hpp"
+#include "../tf32_plan.hpp"
 
 #include <concepts>
 
@@ -19,10 +19,10 @@ struct TensorTf32 {
 
   template <ExecutionSpace Exec, class T>
     requires std::same_as<T, float>
-  class Plan : public TensorPlan<Exec, 1> {
+  class Plan : public Tf32Plan<Exec, 1> {
    public:
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : TensorPlan<Exec, 1>(exec, input, "tessera::matmul::tensor_tf32::product") {}
+        : Tf32Plan<Exec, 1>(collective::require_matrix_units(exec), input, "tessera::matmul::tensor_tf32::product") {}
   };
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// The kernel of tensor_tf32 and tensor_3xtf32: c = a b on matrix units (collective/lane/matrix_unit.hpp), factors in scratch that
-/// is filled by asynchronous copies (collective/async_copy.hpp) two slices of k ahead.
+/// The product of two matrices of floats, c = a b, on matrix units (tensor cores) with factors of tf32: rounded to 11 bits, or,
+/// with two terms a factor, as exact as float. Factors in scratch that is filled by asynchronous copies two slices of k ahead.
 ///
 /// A team makes a tile of c, each of its threads (a warp) a part of that as sums in the registers of its lanes:
 ///
@@ -21,6 +21,12 @@
 /// and low what high leaves over, cut off behind 11 of its at most 12 bits. a b is then high high + (high low + low high); low low
 /// is below what is lost in any case. These go to a sum of their own, small ones first, which starts at 0 for every 16 of k and is
 /// then added in float: a matrix unit cuts off what it cannot hold, an addition in float rounds to nearest.
+/// Two terms make three products of the unit: still faster than multiply-adds in float on a GPU.
+///
+/// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22]: small whole numbers are exact.
+///
+/// Use:  Tf32Gemm<Exec, 2> gemm(exec, m, n, k);  gemm(exec, a, b, c);
+///
 /// Source of both: H. Ootomo, R. Yokota, Recovering single precision accuracy from Tensor Cores while surpassing the FP32
 /// theoretical peak performance, International Journal of High Performance Computing Applications 36, 2022.
 
@@ -28,26 +34,27 @@
 
 #include <cstddef>
 #include <string>
+#include <type_traits>
 #include <utility>
-
-#include "factor_facts.hpp"
-#include "problem.hpp"
 
 #include <tessera/collective/async_copy.hpp>
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/lane/matrix_unit.hpp>
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/pack.hpp>
-#include <tessera/core/problem.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
+#include <tessera/core/types.hpp>
 #include <tessera/core/unroll.hpp>
+#include <tessera/kernels/product_form.hpp>
+#include <tessera/kernels/views.hpp>
 
-namespace tessera::matmul {
+namespace tessera::kernels {
 
 /// How a team cuts its tile of c: `down` x `across` threads, each with `strips` x `panels` products of a matrix unit.
 template <int Down, int Across, int Strips, int Panels, int Stages, int MostTeams>
-struct TensorShape {
+struct Tf32Tile {
   using Unit = collective::MatrixUnit<collective::Tf32>;
   static constexpr int down = Down;
   static constexpr int across = Across;
@@ -67,39 +74,53 @@ struct TensorShape {
   static_assert(Stages >= 2 && Panels % 4 == 0, "Tessera: a lane has four neighbouring columns, of four products");
 };
 
+/// The tile of c. On hosts one thread a team, which emulates the lanes: for tests.
+template <ExecutionSpace Exec>
+struct Tf32GemmTuning {
+  using Tile = Tf32Tile<1, 1, 2, 4, 2, 1>;
+};
+template <ExecutionSpace Exec>
+  requires is_gpu<Exec>
+struct Tf32GemmTuning<Exec> {
+  using Tile = Tf32Tile<2, 1, 4, 8, 3, 4>;
+};
+
+namespace detail {
+
 /// \tparam Terms of a factor: 1 or 2 numbers of tf32
 /// \tparam Width elements that are copied at once: 4, where rows of a and b begin on 16 bytes and end with four elements,
 ///   or 1
-template <class Exec, class Lanes, class Shape, int Terms, int Width, collective::AsyncCopies Copies>
-struct TensorProduct {
+template <class Exec, class Lanes, class Tile, int Terms, int Width, collective::AsyncCopies Copies, class Store>
+struct Tf32Product {
   static_assert(Terms == 1 || Terms == 2, "Tessera: a factor has one or two terms");
   static_assert(Width == 1 || Width == 4, "Tessera: one element is copied at once, or 16 bytes are");
   using Unit = collective::MatrixUnit<collective::Tf32>;
-  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Shape::lanes, Shape::teams>>;
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Tile::lanes, Tile::teams>>;
   using Member = typename Policy::member_type;
   using Pack = collective::Pack<float, 4>;
   using Scratch = ScratchView<Pack*, Exec>;
   template <class V>
   using Value = typename Lanes::template Value<V>;
-  static constexpr int strips = Shape::strips;
-  static constexpr int panels = Shape::panels;
-  static constexpr int floats_of_a = Shape::rows * Shape::depth;
-  static constexpr int floats_of_stage = floats_of_a + Shape::depth * Shape::pitch_b;
+  static constexpr int strips = Tile::strips;
+  static constexpr int panels = Tile::panels;
+  static constexpr int floats_of_a = Tile::rows * Tile::depth;
+  static constexpr int floats_of_stage = floats_of_a + Tile::depth * Tile::pitch_b;
 
-  Array<float const**, typename Exec::memory_space> a;
-  Array<float const**, typename Exec::memory_space> b;
-  Array<float**, typename Exec::memory_space> c;
+  float const* a;
+  float const* b;
+  float* c;
+  std::size_t inner;  // k
   collective::MatrixTiles tiles;
+  Store store;
 
   [[nodiscard]] static std::size_t scratch_bytes() {
-    return Scratch::shmem_size(Shape::stages * floats_of_stage / 4) + bytes_to_a_line<Exec>;
+    return Scratch::shmem_size(Tile::stages * floats_of_stage / 4) + bytes_to_a_line<Exec>;
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
-    Scratch const scratch(team.team_scratch(0), Shape::stages * floats_of_stage / 4);
+    Scratch const scratch(team.team_scratch(0), Tile::stages * floats_of_stage / 4);
     float* const slices = on_a_line(reinterpret_cast<float*>(scratch.data()));
     auto const place = tiles.place(team.league_rank());
-    std::size_t const inner = a.extent(1);
     Lanes const lanes;
     Copies const copies;
     Value<Source> source = lanes.template fill<Source>(Source{});
@@ -108,21 +129,21 @@ struct TensorProduct {
     for (auto& row : sums) {
       for (Sums& sum : row) sum = lanes.template fill<Unit::C>(Unit::C{});
     }
-    for (int ahead = 0; ahead < Shape::stages - 1; ++ahead) {
-      start(lanes, copies, source, static_cast<std::size_t>(ahead) * Shape::depth, slices + ahead * floats_of_stage);
+    for (int ahead = 0; ahead < Tile::stages - 1; ++ahead) {
+      start(lanes, copies, source, static_cast<std::size_t>(ahead) * Tile::depth, slices + ahead * floats_of_stage);
     }
     int stage = 0;
-    int next = Shape::stages - 1;
-    for (std::size_t k = 0; k < inner; k += Shape::depth) {
-      copies.template wait<Shape::stages - 2>();
+    int next = Tile::stages - 1;
+    for (std::size_t k = 0; k < inner; k += Tile::depth) {
+      copies.template wait<Tile::stages - 2>();
       // Behind it everybody's part of this slice has arrived, and nobody reads the slice before it any more.
       team.team_barrier();
-      start(lanes, copies, source, k + (Shape::stages - 1) * Shape::depth, slices + next * floats_of_stage);
+      start(lanes, copies, source, k + (Tile::stages - 1) * Tile::depth, slices + next * floats_of_stage);
       multiply(team, lanes, slices + stage * floats_of_stage, sums);
-      stage = stage + 1 == Shape::stages ? 0 : stage + 1;
-      next = next + 1 == Shape::stages ? 0 : next + 1;
+      stage = stage + 1 == Tile::stages ? 0 : stage + 1;
+      next = next + 1 == Tile::stages ? 0 : next + 1;
     }
-    store(team, lanes, place, sums);
+    write(team, lanes, place, sums);
     leave_scratch(team);
   }
 
@@ -130,11 +151,11 @@ struct TensorProduct {
   using Sums = Value<Unit::C>;
 
   // Lanes beside each other copy the pieces of a row. From one copy of a lane to its next there are so many rows.
-  static constexpr int pieces_of_a = Shape::depth / Width;
-  static constexpr int pieces_of_b = Shape::cols / Width;
-  static constexpr int step_a = Shape::lanes / pieces_of_a;
-  static constexpr int step_b = Shape::lanes / pieces_of_b;
-  static_assert(Shape::rows % step_a == 0 && step_b > 0 && Shape::depth % step_b == 0);
+  static constexpr int pieces_of_a = Tile::depth / Width;
+  static constexpr int pieces_of_b = Tile::cols / Width;
+  static constexpr int step_a = Tile::lanes / pieces_of_a;
+  static constexpr int step_b = Tile::lanes / pieces_of_b;
+  static_assert(Tile::rows % step_a == 0 && step_b > 0 && Tile::depth % step_b == 0);
 
   // Where row k of a slice of b stands. Of a power of two and less: place_of(k + l) = place_of(k) + place_of(l).
   [[nodiscard]] static KOKKOS_FUNCTION constexpr int place_of(int k) { return k % 4 * 4 + k / 4; }
@@ -155,41 +176,40 @@ struct TensorProduct {
     int const col_of_a = lane % pieces_of_a * Width;
     int const row_of_b = lane / pieces_of_b;
     int const col = lane % pieces_of_b * Width;
-    return {.a = a.data() + (place.row + row) * a.extent(1) + col_of_a,
-            .b = b.data() + row_of_b * b.extent(1) + place.col + col,
+    return {.a = a + (place.row + static_cast<std::size_t>(row)) * inner + static_cast<std::size_t>(col_of_a),
+            .b = b + static_cast<std::size_t>(row_of_b) * tiles.cols + place.col + static_cast<std::size_t>(col),
             .col_of_a = col_of_a,
             .row_of_b = row_of_b,
             .rows_left = place.row_count - row,
             .is_in_matrix = col < place.col_count,
-            .to_a = row * Shape::depth + col_of_a,
-            .to_b = floats_of_a + place_of(row_of_b) * Shape::pitch_b + col};
+            .to_a = row * Tile::depth + col_of_a,
+            .to_b = floats_of_a + place_of(row_of_b) * Tile::pitch_b + col};
   }
 
   // Starts the copies of the slice that begins at k: zeros where it leaves the matrices.
   KOKKOS_FUNCTION void start(Lanes const& lanes, Copies const& copies, Value<Source>& source, std::size_t k,
                              float* slice) const {
-    std::size_t const inner = a.extent(1);
     if (k < inner) {
       constexpr int bytes = Width * static_cast<int>(sizeof(float));
-      int const left = inner - k < Shape::depth ? static_cast<int>(inner - k) : Shape::depth;
+      int const left = inner - k < Tile::depth ? static_cast<int>(inner - k) : Tile::depth;
       lanes.each(
           [&](int, Source const& own) {
             float const* from = own.a + k;
             int const rows = own.col_of_a < left ? own.rows_left : 0;
             TESSERA_UNROLL
-            for (int row = 0; row < Shape::rows; row += step_a, from += step_a * inner) {
-              copies.template copy_async<bytes>(slice + own.to_a + row * Shape::depth, from, row < rows);
+            for (int row = 0; row < Tile::rows; row += step_a, from += step_a * inner) {
+              copies.template copy_async<bytes>(slice + own.to_a + row * Tile::depth, from, row < rows);
             }
           },
           source);
       lanes.each(
           [&](int, Source const& own) {
-            std::size_t const cols = b.extent(1);
+            std::size_t const cols = tiles.cols;
             float const* from = own.b + k * cols;
             int const rows = own.is_in_matrix ? left - own.row_of_b : 0;
             TESSERA_UNROLL
-            for (int row = 0; row < Shape::depth; row += step_b, from += step_b * cols) {
-              copies.template copy_async<bytes>(slice + own.to_b + place_of(row) * Shape::pitch_b, from, row < rows);
+            for (int row = 0; row < Tile::depth; row += step_b, from += step_b * cols) {
+              copies.template copy_async<bytes>(slice + own.to_b + place_of(row) * Tile::pitch_b, from, row < rows);
             }
           },
           source);
@@ -208,8 +228,8 @@ struct TensorProduct {
                                 Sums (&sums)[strips][panels]) const {
     using A = Unit::A;
     using B = Unit::B;
-    float const* const slice_a = slice + team.team_rank() / Shape::across * Shape::thread_rows * Shape::depth;
-    float const* const slice_b = slice + floats_of_a + team.team_rank() % Shape::across * Shape::thread_cols;
+    float const* const slice_a = slice + team.team_rank() / Tile::across * Tile::thread_rows * Tile::depth;
+    float const* const slice_b = slice + floats_of_a + team.team_rank() % Tile::across * Tile::thread_cols;
     Value<B> high_b[2][panels];  // of both products
     Value<B> low_b[2][panels];
     TESSERA_UNROLL
@@ -223,7 +243,7 @@ struct TensorProduct {
         lanes.each(
             [&](int lane, B& high_0, B& high_1, B& high_2, B& high_3, B& low_0, B& low_1, B& low_2, B& low_3) {
               Pack const x =
-                  collective::pack_at<4>(slice_b + (lane % 4 + 4 * e) * Shape::pitch_b + j * Unit::cols + lane / 4 * 4);
+                  collective::pack_at<4>(slice_b + (lane % 4 + 4 * e) * Tile::pitch_b + j * Unit::cols + lane / 4 * 4);
               split(x[0], high_0.at[i], low_0.at[i]);
               split(x[1], high_1.at[i], low_1.at[i]);
               split(x[2], high_2.at[i], low_2.at[i]);
@@ -240,7 +260,7 @@ struct TensorProduct {
           [&](int lane, A& high_0, A& high_1, A& low_0, A& low_1) {
             for (int r = 0; r < 2; ++r) {
               Pack const x =
-                  collective::pack_at<4>(slice_a + (s * Unit::rows + lane / 4 + 8 * r) * Shape::depth + lane % 4 * 4);
+                  collective::pack_at<4>(slice_a + (s * Unit::rows + lane / 4 + 8 * r) * Tile::depth + lane % 4 * 4);
               split(x[0], high_0.at[r], low_0.at[r]);
               split(x[1], high_0.at[2 + r], low_0.at[2 + r]);
               split(x[2], high_1.at[r], low_1.at[r]);
@@ -289,11 +309,11 @@ struct TensorProduct {
   }
 
   // Stores what lies in the matrix c.
-  KOKKOS_FUNCTION void store(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
+  KOKKOS_FUNCTION void write(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
                              Sums (&sums)[strips][panels]) const {
     using C = Unit::C;
-    int const first_row = team.team_rank() / Shape::across * Shape::thread_rows;
-    int const first_col = team.team_rank() % Shape::across * Shape::thread_cols;
+    int const first_row = team.team_rank() / Tile::across * Tile::thread_rows;
+    int const first_col = team.team_rank() % Tile::across * Tile::thread_cols;
     TESSERA_UNROLL
     for (int s = 0; s < strips; ++s) {
       TESSERA_UNROLL
@@ -305,8 +325,16 @@ struct TensorProduct {
                 int const row = first_row + s * Unit::rows + Unit::row_of_c(lane, i);
                 int const col = first_col + j * Unit::cols + 4 * Unit::col_of_c(lane, i);
                 if (row >= place.row_count || col >= place.col_count) continue;
-                float* const to = c.data() + (place.row + row) * c.extent(1) + place.col + col;
-                Pack const values{sum_0.at[i], sum_1.at[i], sum_2.at[i], sum_3.at[i]};
+                std::size_t const first = place.col + static_cast<std::size_t>(col);
+                float* const to = c + (place.row + static_cast<std::size_t>(row)) * tiles.cols + first;
+                Pack values{sum_0.at[i], sum_1.at[i], sum_2.at[i], sum_3.at[i]};
+                for (int e = 0; e < 4; ++e) {
+                  if (col + e >= place.col_count) continue;
+                  if constexpr (Store::changes) {
+                    values[e] = Store::finished(values[e], store.of_column(first + static_cast<std::size_t>(e)));
+                  }
+                  if constexpr (Store::adds) values[e] += to[e];
+                }
                 if constexpr (Width == 4) {  // rows of c end with four elements
                   collective::pack_at<4>(to) = values;
                 } else {
@@ -322,91 +350,74 @@ struct TensorProduct {
   }
 };
 
-/// What tf32 represents. Two terms represent twice as many bits, but of two such factors the product of both low terms is missing.
-struct Tf32Rule {
-  [[nodiscard]] KOKKOS_FUNCTION static Fit fit(float value, float magnitude) {
-    using Unit = collective::MatrixUnit<collective::Tf32>;
-    if (!(magnitude == 0 || (magnitude >= Unit::smallest && magnitude <= Unit::largest))) return Fit::outside;
-    return collective::to_tf32(value) == value ? Fit::exactly : Fit::rounded;
-  }
-};
+}  // namespace detail
 
-/// The Plan of both variants. Throws Skip where there are no matrix units, and for matrices with elements that they do not
-/// represent.
-template <ExecutionSpace Exec, int Terms, class Shape = TensorShape<2, 1, 4, 8, 3, 4>>
-class TensorPlan {
+/// c = a b for a [m, k], b [k, n] and c [m, n] of floats, changed as they are stored as `Store` says (kernels/product_form.hpp).
+///
+/// Calls only enqueue, one launch, none if c is empty; calls of one object may run at the same time. If k is 0, c becomes zeros
+/// (changed). Elements are 0 or of 2^-50 to 2^126: beyond, tf32 may round to infinity, and products of terms may underflow.
+///
+/// \tparam Terms of a factor: 1 (11 bits) or 2 (float's accuracy)
+template <ExecutionSpace Exec, int Terms, class Store = SumAlone, class Tuning = Tf32GemmTuning<Exec>>
+class Tf32Gemm {
  public:
-  TensorPlan(Exec const& exec, InputOn<Matmul, Exec, float> const& input, std::string label)
-      : label_(std::move(label)), inner_(input.a.extent(1)) {
-    collective::require_matrix_units(exec);
-    constexpr int lanes = Shape::lanes;
-    if (input.parameters.team != 0 && input.parameters.team != lanes) {
-      throw Skip("a team of " + std::to_string(input.parameters.team) + " threads (a tile is cut for " +
-                 std::to_string(lanes) + ")");
-    }
-    FactorFacts const a = facts_of<Tf32Rule>(exec, input.a);
-    FactorFacts const b = facts_of<Tf32Rule>(exec, input.b);
-    rounds_data_ = a.rounded + b.rounded > 0;
-    if (a.outside + b.outside > 0) {
-      throw Skip(
-          "elements of 2^-50 to 2^126, or 0 (the unit's products may underflow below, and tf32 may round to infinity above)");
-    }
-    tiles_ = {.rows = input.a.extent(0),
-              .cols = input.b.extent(1),
-              .tile_rows = Shape::rows,
-              .tile_cols = Shape::cols,
-              .band = 8};
-    league_ = tiles_.league_size();
+  using Tile = typename Tuning::Tile;
+
+  /// Throws Skip if the device has no matrix units. On hosts the units are emulated.
+  Tf32Gemm(Exec const& exec, std::size_t m, std::size_t n, std::size_t k, std::string label = "tessera::tf32_gemm")
+      : label_(std::move(label)),
+        inner_(k),
+        tiles_{.rows = m, .cols = n, .tile_rows = Tile::rows, .tile_cols = Tile::cols, .band = 8},
+        league_(tiles_.league_size()) {
+    if constexpr (is_gpu<Exec>) collective::require_matrix_units(exec);
   }
 
-  void operator()(Exec const& exec, InputOn<Matmul, Exec, float> const& input,
-                  OutputOn<Matmul, Exec, float> const& output) const {
+  /// Enqueues. All are matrices by rows; c overlaps neither a nor b. Throws std::invalid_argument if an extent or a stride
+  /// is another.
+  template <Readable<Exec, float, 2> A, Readable<Exec, float, 2> B, Writable<Exec, float, 2> C>
+  void operator()(Exec const& exec, A const& a, B const& b, C const& c, Store const& store = {}) const {
+    float* const to = row_major(c, tiles_.rows, tiles_.cols);
+    float const* const left = row_major(a, tiles_.rows, inner_);
+    float const* const right = row_major(b, inner_, tiles_.cols);
     if (league_ == 0) return;
-    bool const by_packs = inner_ % 4 == 0 && tiles_.cols % 4 == 0 &&
-                          collective::is_aligned_for_packs<4>(input.a.data(), input.b.data(), output.c.data());
-    by_packs ? enqueue<4>(exec, input, output) : enqueue<1>(exec, input, output);
+    bool const by_packs =
+        inner_ % 4 == 0 && tiles_.cols % 4 == 0 && collective::is_aligned_for_packs<4>(left, right, to);
+    by_packs ? enqueue<4>(exec, left, right, to, store) : enqueue<1>(exec, left, right, to, store);
   }
 
   /// Additions in float: of one term a matrix unit makes all sums, and they are no independent roundings.
   [[nodiscard]] double rounding_steps() const { return Terms == 1 ? 1 : slices(); }
-  /// Relative to a sum of magnitudes. Nine numbers that are aligned to the largest of them lose less than 2^-23 of it each,
-  /// and their sum once more: 20 u of it.
+  /// What else a result is off by, relative to its sum of magnitudes. Nine numbers that are aligned to the largest of them lose less
+  /// than 2^-23 of it each, and their sum once more: 20 u of it.
   ///
   /// One term: that for every product of the unit, two a slice; factors are off by 2^-11 each.
   ///
   /// Two terms: high is off by at most 2^-11 of a factor, low cut off by 2 u of it: 4 u for both factors, and low low, 2^-22, is
   /// 4 u. Of a slice's sum the two products of high parts lose 20 u each, and the four of a high and a low part as much of
   /// numbers that are 2^-10 of them, 0.1 u; that these are in the sum makes the former 0.1 u larger. 49 u are more than all that.
-  [[nodiscard]] ReducedPrecision reduced_precision() const {
+  [[nodiscard]] double error() const {
     double const u = unit_roundoff(DType::float32);
-    return {.relative = Terms == 1 ? 0x1p-10 + 0x1p-22 + 20 * u * 2 * slices() : 49 * u,
-            .absolute = 0,
-            .rounds_data = rounds_data_};
+    return Terms == 1 ? 0x1p-10 + 0x1p-22 + 20 * u * 2 * slices() : 49 * u;
   }
 
   // Public because a device kernel may not be launched from a private function.
   template <int Width>
-  void enqueue([[maybe_unused]] Exec const& exec, [[maybe_unused]] InputOn<Matmul, Exec, float> const& input,
-               [[maybe_unused]] OutputOn<Matmul, Exec, float> const& output) const {
-    if constexpr (is_gpu<Exec>) {
-      using Kernel =
-          TensorProduct<Exec, lane::On<Exec, Unit::lanes>, Shape, Terms, Width, collective::HardwareCopiesPastL1>;
-      typename Kernel::Policy const policy(exec, league_, Shape::threads, Unit::lanes);
-      Kokkos::parallel_for(label_, with_scratch(policy, Kernel::scratch_bytes()),
-                           Kernel{input.a, input.b, output.c, tiles_});
-    }
+  void enqueue(Exec const& exec, float const* a, float const* b, float* c, Store const& store) const {
+    constexpr int lanes = collective::AnyMatrixUnit::lanes;
+    using Copies = std::conditional_t<is_gpu<Exec>, collective::HardwareCopiesPastL1,
+                                      collective::HardwareCopies>;  // a host's: at once
+    using Kernel = detail::Tf32Product<Exec, lane::On<Exec, lanes>, Tile, Terms, Width, Copies, Store>;
+    typename Kernel::Policy const policy(exec, league_, Tile::threads, lane::vector_length<Exec>(lanes));
+    Kokkos::parallel_for(label_, with_scratch(policy, Kernel::scratch_bytes()), Kernel{a, b, c, inner_, tiles_, store});
   }
 
  private:
-  using Unit = collective::MatrixUnit<collective::Tf32>;
-
-  [[nodiscard]] double slices() const { return static_cast<double>((inner_ + Shape::depth - 1) / Shape::depth); }
+  [[nodiscard]] double slices() const { return static_cast<double>(tiles_of(inner_, Tile::depth)); }
 
   std::string label_;
   std::size_t inner_;
   collective::MatrixTiles tiles_;
-  int league_ = 0;
-  bool rounds_data_ = false;
+  int league_;
 };
 
-}  // namespace tessera::matmul
+}  // namespace tessera::kernels

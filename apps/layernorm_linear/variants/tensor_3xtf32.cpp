@@ -1,0 +1,33 @@
+/// \file
+/// On matrix units (tensor cores), each factor as the sum of two tf32, so that three products have float's accuracy. The launches
+/// are in tf32_layer.hpp.
+
+#include "../problem.hpp"
+#include "../tf32_layer.hpp"
+
+#include <concepts>
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::layernorm_linear {
+
+struct Tensor3xtf32 {
+  static constexpr VariantInfo info{
+      .name = "tensor_3xtf32",
+      .level = Level::lane,
+      .summary = "layernorm, transpose, then a product on matrix units of float's accuracy, with the bias",
+      .unit = Unit::tf32,
+      .unit_products = 3};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  class Plan : public Tf32Layer<Exec> {
+   public:
+    Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
+        : Tf32Layer<Exec>(collective::require_matrix_units(exec), input) {}
+  };
+};
+
+VariantRows tensor_3xtf32() { return rows<LayernormLinear, Tensor3xtf32>(); }
+
+}  // namespace tessera::layernorm_linear

@@ -1,0 +1,68 @@
+#pragma once
+/// \file
+/// The Plan of tensor_tf32 and tensor_3xtf32: Tf32Gemm (kernels/tf32_gemm.hpp), and what it can take.
+
+#include <Kokkos_Core.hpp>
+
+#include <string>
+#include <utility>
+
+#include "factor_facts.hpp"
+#include "problem.hpp"
+
+#include <tessera/collective/lane/matrix_unit.hpp>
+#include <tessera/core/problem.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/kernels/tf32_gemm.hpp>
+
+namespace tessera::matmul {
+
+/// What tf32 represents. Two terms represent twice as many bits, but of two such factors the product of both low terms is missing.
+struct Tf32Rule {
+  [[nodiscard]] KOKKOS_FUNCTION static Fit fit(float value, float magnitude) {
+    using Unit = collective::MatrixUnit<collective::Tf32>;
+    if (!(magnitude == 0 || (magnitude >= Unit::smallest && magnitude <= Unit::largest))) return Fit::outside;
+    return collective::to_tf32(value) == value ? Fit::exactly : Fit::rounded;
+  }
+};
+
+/// On hosts with emulated matrix units, for tests: variants skip them. Throws Skip for matrices with elements that the terms do not
+/// represent, and on GPUs without matrix units.
+template <ExecutionSpace Exec, int Terms>
+class Tf32Plan {
+ public:
+  Tf32Plan(Exec const& exec, InputOn<Matmul, Exec, float> const& input, std::string label)
+      : gemm_(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), std::move(label)) {
+    constexpr int lanes = Gemm::Tile::lanes;
+    if (input.parameters.team != 0 && input.parameters.team != lanes) {
+      throw Skip("a team of " + std::to_string(input.parameters.team) + " threads (a tile is cut for " +
+                 std::to_string(lanes) + ")");
+    }
+    FactorFacts const a = facts_of<Tf32Rule>(exec, input.a);
+    FactorFacts const b = facts_of<Tf32Rule>(exec, input.b);
+    rounds_data_ = a.rounded + b.rounded > 0;
+    if (a.outside + b.outside > 0) {
+      throw Skip(
+          "elements of 2^-50 to 2^126, or 0 (the unit's products may underflow below, and tf32 may round to infinity above)");
+    }
+  }
+
+  void operator()(Exec const& exec, InputOn<Matmul, Exec, float> const& input,
+                  OutputOn<Matmul, Exec, float> const& output) const {
+    gemm_(exec, input.a, input.b, output.c);
+  }
+
+  [[nodiscard]] double rounding_steps() const { return gemm_.rounding_steps(); }
+  [[nodiscard]] ReducedPrecision reduced_precision() const {
+    return {.relative = gemm_.error(), .rounds_data = rounds_data_};
+  }
+
+ private:
+  using Gemm = kernels::Tf32Gemm<Exec, Terms>;
+
+  Gemm gemm_;
+  bool rounds_data_ = false;
+};
+
+}  // namespace tessera::matmul
