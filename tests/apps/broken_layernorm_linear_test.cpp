@@ -12,6 +12,7 @@
 #include "../../apps/layernorm_linear/normalise_inside.hpp"
 #include "../../apps/layernorm_linear/problem.hpp"
 #include "../../apps/layernorm_linear/tensor_layer.hpp"
+#include "../../apps/layernorm_linear/tf32_layer.hpp"
 
 #include <tessera/kernels/gemm.hpp>
 #include <tessera/kernels/layer_norm.hpp>
@@ -169,16 +170,18 @@ TEST(BrokenLayernormLinear, RoundsFactorsWithoutSaying) {
   testing::expect_caught<LayernormLinear, Broken<RoundedFactors>>(7 * 13 * 5, odd, "y");
 }
 
-// The launches of fused_tensor, on emulated matrix units.
-struct OnEmulatedUnits {
-  static constexpr VariantInfo info{.name = "emulated", .summary = "fused_tensor on emulated matrix units"};
+// The launches of fused_tensor and tensor_3xtf32, on hosts on emulated matrix units.
+template <template <class> class PlanOn>
+struct OnUnits {
+  static constexpr VariantInfo info{.name = "on_units", .summary = "a layer on matrix units"};
   template <ExecutionSpace Exec, class T>
     requires std::same_as<T, float>
-  using Plan = TensorLayer<Exec>;
+  using Plan = PlanOn<Exec>;
 };
 std::string outcome_on_units(std::size_t size, ParameterMap const& given) {
-  App const app = make_app<LayernormLinear>(
-      {rows<LayernormLinear, OnEmulatedUnits>(), rows<LayernormLinear, Broken<RoundedFactors, true>>()});
+  App const app = make_app<LayernormLinear>({rows<LayernormLinear, OnUnits<TensorLayer>>(),
+                                             rows<LayernormLinear, OnUnits<Tf32Layer>>(),
+                                             rows<LayernormLinear, Broken<RoundedFactors, true>>()});
   std::string outcomes;
   auto const problem_case = app.generate(DType::float32, size, 42, testing::with_defaults(app, given));
   auto const expected = problem_case->reference();

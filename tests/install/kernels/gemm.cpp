@@ -9,6 +9,7 @@
 #include <tessera/core/half.hpp>
 #include <tessera/kernels/gemm.hpp>
 #include <tessera/kernels/tensor_gemm.hpp>
+#include <tessera/kernels/tf32_gemm.hpp>
 
 using Exec = Kokkos::DefaultExecutionSpace;
 template <class T>
@@ -74,7 +75,11 @@ int check_on_units(Exec const& exec, int m, int n, int k) {
   tessera::kernels::TensorGemm<Exec, Factor> const gemm(exec, m, n, k);
   gemm(exec, a, b, c);
   exec.fence();
-  return differs_anywhere("tensor_gemm", c, k);
+  int const wrong = differs_anywhere("tensor_gemm", c, k);
+  tessera::kernels::Tf32Gemm<Exec, 2> const of_tf32(exec, m, n, k);
+  of_tf32(exec, a, b, c);
+  exec.fence();
+  return wrong + differs_anywhere("tf32_gemm", c, k);
 }
 
 int check(Exec const& exec) {
