@@ -10,10 +10,10 @@
 
 #include <gtest/gtest.h>
 
-#include <tessera/kernels/stencil.hpp>
-
 #include "adversarial_league.hpp"
 #include "guarded_array.hpp"
+
+#include <tessera/kernels/stencil.hpp>
 
 namespace tessera::test {
 namespace {
