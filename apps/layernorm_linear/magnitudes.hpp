@@ -14,7 +14,7 @@
 
 namespace tessera::layernorm_linear {
 
-/// The largest finite magnitude. Infinities and NaN stay what they are when they are rounded.
+/// The largest magnitude; NaN is none.
 template <class Field>
 struct LargestMagnitude {
   Field field;
@@ -22,7 +22,7 @@ struct LargestMagnitude {
   KOKKOS_FUNCTION void operator()(std::size_t i, float& largest) const {
     float const value = field.data()[i];
     float const magnitude = value < 0 ? -value : value;
-    if (magnitude > largest && magnitude < Kokkos::Experimental::infinity_v<float>) largest = magnitude;
+    if (magnitude > largest) largest = magnitude;
   }
 };
 /// Waits for it. 0 if there is none.
@@ -35,13 +35,14 @@ template <ExecutionSpace Exec, class Field>
   return field.size() == 0 ? 0 : largest;
 }
 
-/// The largest of w, if neither w nor an ln rounds to infinity; else throws Skip. Waits.
+/// The largest magnitude of w, if neither w nor an ln is infinite or rounds to infinity; else throws Skip: of an infinity the second
+/// term of a factor would be no number. Waits.
 template <ExecutionSpace Exec>
 [[nodiscard]] float largest_factor(Exec const& exec, InputOn<LayernormLinear, Exec, float> const& input) {
   constexpr float most = 0x1p100F;
   float const w = largest_magnitude(exec, input.w);
   if (w > most || largest_magnitude(exec, input.gamma) > most || largest_magnitude(exec, input.beta) > most) {
-    throw Skip("elements of w, gamma and beta up to 2^100 (larger ones may round to infinity)");
+    throw Skip("elements of w, gamma and beta up to 2^100 (factors may round to infinity beyond)");
   }
   return w;
 }

@@ -200,6 +200,28 @@ TEST(LayernormLinear, OnMatrixUnits) {
   }
 }
 
+// Not finite, very small, very large: right, or skipped.
+TEST(LayernormLinear, PatternsOnMatrixUnits) {
+  App const app = make_app<LayernormLinear>(
+      {rows<LayernormLinear, OnUnits<TensorLayer>>(), rows<LayernormLinear, OnUnits<Tf32Layer>>()});
+  using testing::Pattern;
+  for (Pattern const pattern :
+       {Pattern::zeros, Pattern::ones, Pattern::alternating, Pattern::huge_range, Pattern::denormals,
+        Pattern::negative_zero, Pattern::random, Pattern::nan_inside, Pattern::infinities}) {
+    testing::PatternSource const source(app, pattern, {{9, 33}, {33}, {33}, {70, 33}, {70}});
+    auto const problem_case = app.read(DType::float32, source, testing::with_defaults(app, {}));
+    auto const expected = problem_case->reference();
+    for (Row const& row : app.rows) {
+      if (row.dtype != DType::float32) continue;
+      std::string const outcome = testing::run_row(row, *problem_case, expected, 2);
+      if (!outcome.starts_with("skipped: elements of w")) EXPECT_EQ(outcome, "") << testing::name_of(pattern);
+      // What is refused is only what has to be.
+      bool const is_tame = pattern == Pattern::ones || pattern == Pattern::random || pattern == Pattern::denormals;
+      if (is_tame) EXPECT_EQ(outcome, "") << testing::name_of(pattern);
+    }
+  }
+}
+
 // x = 1000 + 0.01 i: what E[x^2] - E[x]^2 and a mean of x itself lose; ones and zeros elsewhere.
 class LargeMean final : public FieldSource {
  public:

@@ -370,7 +370,7 @@ TYPED_TEST(IoShortFloat, WritesWhatOthersRead) {
   auto const values = this->all();
   {
     hdf5::File file(this->at("short.h5"), hdf5::File::Mode::create);
-    hdf5::Dataset dataset = file.root().create_dataset("a", dtype, {values.size()});
+    hdf5::Dataset dataset = file.root().create_dataset("a", dtype, Shape{values.size()});
     dataset.write(values.data(), dtype, 1000);
     EXPECT_EQ(dataset.type().dtype, dtype);
     EXPECT_EQ(dataset.type().name, name_of(dtype));
