@@ -28,7 +28,8 @@ class MatrixPlan {
   void operator()(Exec const& exec, InputOn<Roofline, Exec, float> const& input,
                   OutputOn<Roofline, Exec, float> const& output) const {
     (void)input;
-    if constexpr (is_gpu<Exec>) measure::matrix_chains<Factor>(exec, output.chains, iterations_);
+    if constexpr (is_gpu<Exec> && collective::can_have_matrix_units<Exec>)
+      measure::matrix_chains<Factor>(exec, output.chains, iterations_);
   }
 
   [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "chains"}}; }

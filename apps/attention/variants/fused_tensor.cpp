@@ -58,7 +58,7 @@ struct FusedTensor {
     template <class Shape>
     void enqueue([[maybe_unused]] Exec const& exec, [[maybe_unused]] InputOn<Attention, Exec, T> const& input,
                  [[maybe_unused]] OutputOn<Attention, Exec, T> const& output) const {
-      if constexpr (is_gpu<Exec>) {
+      if constexpr (is_gpu<Exec> && collective::can_have_matrix_units<Exec>) {
         using Kernel =
             TensorAttention<Exec, lane::On<Exec, Shape::Unit::lanes>, Shape, collective::HardwareCopiesPastL1>;
         auto const [sign, factor] = ScoreFactor::of(input.parameters.scale);

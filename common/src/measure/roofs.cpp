@@ -123,7 +123,7 @@ double matrix_peak(Exec const& exec, int samples) {
 
 template <class Exec>
 void measure_matrix_units(Exec const& exec, int samples, Roofs& roofs) {
-  if constexpr (is_gpu<Exec>) {
+  if constexpr (is_gpu<Exec> && collective::can_have_matrix_units<Exec>) {
     if (!collective::has_matrix_units(exec)) return;
     for_each_type(TypeList<collective::Tf32, Half, BFloat16>{}, [&]<class Factor>() {
       roofs.matrix_peak(measure::unit_of<Factor>) = matrix_peak<Exec, Factor>(exec, samples);

@@ -455,22 +455,27 @@ class TensorGemm {
   /// Enqueues. All are matrices by rows; c overlaps neither a nor b. Throws std::invalid_argument if an extent or a stride
   /// is another.
   template <Readable<Exec, float, 2> A, Readable<Exec, float, 2> B, Writable<Exec, float, 2> C>
-  void operator()(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) const {
+  void operator()([[maybe_unused]] Exec const& exec, A const& a, B const& b, C const& c,
+                  [[maybe_unused]] Form const& form = {}) const {
     float* const to = row_major(c, m_, n_);
     float const* const left = Form::a_transposed ? row_major(a, k_, m_) : row_major(a, m_, k_);
     float const* const right = Form::b_transposed ? row_major(b, n_, k_) : row_major(b, k_, n_);
     if (league_ == 0) return;
-    if (slices_ > 0) pack(exec, left, right, form);
+    if constexpr (collective::can_have_matrix_units<Exec>) multiply(exec, left, right, to, form);
+  }
+
+  // Public because a device kernel may not be launched from a private function.
+  void multiply(Exec const& exec, float const* a, float const* b, float* c, Form const& form) const {
+    if (slices_ > 0) pack(exec, a, b, form);
     with_tile([&]<class Tile>(Tile) {
       using Product = detail::PackedProduct<Exec, lane::On<Exec, width>, Factor, Tile, Copies, typename Form::Store>;
-      bool const by_packs = n_ % 4 == 0 && collective::is_aligned_for_packs<4>(to);
-      Product const product{a_.data(), b_.data(), to, down_, across_, stages_, tiles_, form.store, by_packs};
+      bool const by_packs = n_ % 4 == 0 && collective::is_aligned_for_packs<4>(c);
+      Product const product{a_.data(), b_.data(), c, down_, across_, stages_, tiles_, form.store, by_packs};
       typename Product::Policy const policy(exec, league_, Tile::threads, lane::vector_length<Exec>(width));
       Kokkos::parallel_for(label_, with_scratch(policy, Product::scratch_bytes()), product);
     });
   }
 
-  // Public because a device kernel may not be launched from a private function.
   void pack(Exec const& exec, float const* a, float const* b, Form const& form) const {
     using PackLeft = detail::PackLeft<Factor, Form>;
     using PackRight = detail::PackRight<Factor, Form>;

@@ -375,14 +375,17 @@ class Tf32Gemm {
   /// Enqueues. All are matrices by rows; c overlaps neither a nor b. Throws std::invalid_argument if an extent or a stride
   /// is another.
   template <Readable<Exec, float, 2> A, Readable<Exec, float, 2> B, Writable<Exec, float, 2> C>
-  void operator()(Exec const& exec, A const& a, B const& b, C const& c, Store const& store = {}) const {
+  void operator()([[maybe_unused]] Exec const& exec, A const& a, B const& b, C const& c,
+                  [[maybe_unused]] Store const& store = {}) const {
     float* const to = row_major(c, tiles_.rows, tiles_.cols);
     float const* const left = row_major(a, tiles_.rows, inner_);
     float const* const right = row_major(b, inner_, tiles_.cols);
     if (league_ == 0) return;
-    bool const by_packs =
+    [[maybe_unused]] bool const by_packs =
         inner_ % 4 == 0 && tiles_.cols % 4 == 0 && collective::is_aligned_for_packs<4>(left, right, to);
-    by_packs ? enqueue<4>(exec, left, right, to, store) : enqueue<1>(exec, left, right, to, store);
+    if constexpr (collective::can_have_matrix_units<Exec>) {
+      by_packs ? enqueue<4>(exec, left, right, to, store) : enqueue<1>(exec, left, right, to, store);
+    }
   }
 
   /// Additions in float: of one term a matrix unit makes all sums, and they are no independent roundings.

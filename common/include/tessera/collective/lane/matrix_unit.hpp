@@ -243,6 +243,14 @@ KOKKOS_INLINE_FUNCTION void multiply(MatrixUnit<Factor> unit, lane::Emulated<Any
   multiply_add(unit, lanes, c, a, b);
 }
 
+/// Whether there is code for kernels with matrix units in the space: CUDA's, or the emulation on hosts.
+template <ExecutionSpace Exec>
+inline constexpr bool can_have_matrix_units =
+#if defined(KOKKOS_ENABLE_CUDA)
+    std::same_as<Exec, Kokkos::Cuda> ||
+#endif
+    !is_gpu<Exec>;
+
 /// Whether the device has matrix units that multiply_add asks.
 template <ExecutionSpace Exec>
 [[nodiscard]] bool has_matrix_units([[maybe_unused]] Exec const& exec) {
