@@ -24,6 +24,12 @@ struct TensorBf16 {
    public:
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
         : HalfPlan<Exec, BFloat16>(collective::require_matrix_units(exec), input, "tessera::matmul::tensor_bf16") {}
+
+    // Hosts have emulated units alone: there is nothing to compile for them.
+    void operator()([[maybe_unused]] Exec const& exec, [[maybe_unused]] InputOn<Matmul, Exec, T> const& input,
+                    [[maybe_unused]] OutputOn<Matmul, Exec, T> const& output) const {
+      if constexpr (is_gpu<Exec>) HalfPlan<Exec, BFloat16>::operator()(exec, input, output);
+    }
   };
 };
 

@@ -23,6 +23,12 @@ struct TensorTf32 {
    public:
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
         : Tf32Plan<Exec, 1>(collective::require_matrix_units(exec), input, "tessera::matmul::tensor_tf32::product") {}
+
+    // Hosts have emulated units alone: there is nothing to compile for them.
+    void operator()([[maybe_unused]] Exec const& exec, [[maybe_unused]] InputOn<Matmul, Exec, T> const& input,
+                    [[maybe_unused]] OutputOn<Matmul, Exec, T> const& output) const {
+      if constexpr (is_gpu<Exec>) Tf32Plan<Exec, 1>::operator()(exec, input, output);
+    }
   };
 };
 
