@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="d2446e7e5b8906d0e13b93caf8a88f27af2767790ad170cb85bc913b3fc1b756")
+    version("0.2.0", sha256="ee1e49223ac443541b7847f8a31670e6bb94d0ef2af6ddc6f3ef7476afced770")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
