@@ -442,13 +442,11 @@ class BrokenTensorAttention : public TensorAttention {};
 // Around the edges of tiles, of queries as of keys.
 template <class Shape, class Copies = Late>
 void expect_right_on_units(std::int64_t dim) {
-  for (std::int64_t const queries : {1, 15, 16, 17, 63, 65}) {
-    for (std::size_t const keys : {1, 31, 64, 65, 128, 130}) {
-      for (double const scale : {1.0, -0.3}) {
-        for (DataKind const data : {DataKind::exact, DataKind::random}) {
-          std::string const outcome = outcome_of<OnEmulatedUnits<Shape, Copies>>(queries, keys, dim, scale, data, 1);
-          EXPECT_EQ(outcome, "") << queries << " queries, " << keys << " keys of " << dim << ", scale " << scale;
-        }
+  for (std::int64_t const queries : {1, 16, 17, 65}) {
+    for (std::size_t const keys : {1, 64, 65, 130}) {
+      for (auto const& [data, scale] : {std::pair{DataKind::exact, 1.0}, {DataKind::random, -0.3}}) {
+        std::string const outcome = outcome_of<OnEmulatedUnits<Shape, Copies>>(queries, keys, dim, scale, data, 1);
+        EXPECT_EQ(outcome, "") << queries << " queries, " << keys << " keys of " << dim << ", scale " << scale;
       }
     }
   }
