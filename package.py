@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="ee1e49223ac443541b7847f8a31670e6bb94d0ef2af6ddc6f3ef7476afced770")
+    version("0.2.0", sha256="67c81058b1fd93e329e7c693e54f5799d7001034ff530fffd29414197057bb4a")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
