@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// The Plan of tensor_fp16 and tensor_bf16: TensorGemm (kernels/tensor_gemm.hpp), and how exact it is.
+/// The Plan of tensor_fp16, tensor_bf16, warpgroup_fp16 and warpgroup_bf16: a product of factors of 16 bits (kernels/tensor_gemm.hpp,
+/// kernels/warpgroup_gemm.hpp), and how exact it is.
 
 #include <Kokkos_Core.hpp>
 
@@ -46,15 +47,16 @@ struct FactorRule<BFloat16> {
 };
 
 /// On hosts with emulated matrix units, for tests: variants skip them. Throws Skip for matrices with elements that the factors do not
-/// represent, and on GPUs without matrix units.
-template <ExecutionSpace Exec, class Factor>
+/// represent, and on GPUs without matrix units. `Product`: a kernel object of floats, `lanes` in a team.
+template <ExecutionSpace Exec, class Factor, class Product = kernels::TensorGemm<Exec, Factor>,
+          int lanes = kernels::TensorGemmTuning<Exec>::Large::lanes>
 class HalfPlan {
  public:
   HalfPlan(Exec const& exec, InputOn<Matmul, Exec, float> const& input, std::string label)
       : gemm_(exec, input.a.extent(0), input.b.extent(1), input.a.extent(1), std::move(label)) {
     if (input.parameters.team != 0) {
       throw Skip("a team of " + std::to_string(input.parameters.team) + " threads (a tile is cut for " +
-                 std::to_string(kernels::TensorGemmTuning<Exec>::Large::lanes) + ")");
+                 std::to_string(lanes) + ")");
     }
     FactorFacts const a = facts_of<Rule>(exec, input.a);
     FactorFacts const b = facts_of<Rule>(exec, input.b);
@@ -88,7 +90,7 @@ class HalfPlan {
  private:
   using Rule = FactorRule<Factor>;
 
-  kernels::TensorGemm<Exec, Factor> gemm_;
+  Product gemm_;
   ReducedPrecision precision_;
 };
 

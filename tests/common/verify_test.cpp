@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -940,7 +941,8 @@ TYPED_TEST(VerifyShortFloat, OverflowIsRightFromHalfAnUlpAboveTheLargest) {
   auto const inf = std::numeric_limits<TypeParam>::infinity();
   auto const most = std::numeric_limits<TypeParam>::max();
   double const edge = this->largest * (1 + this->u / (2 - 2 * this->u));
-  for (double const scale : {0.0, this->largest}) {
+  std::array<double, 2> const scales{0.0, this->largest};  // named: nvcc's front end loses a list in a template
+  for (double const scale : scales) {
     EXPECT_TRUE(passes<TypeParam>(edge * (1 - 1e-9), 0, most, 1));
     EXPECT_FALSE(passes<TypeParam>(edge * (1 - 1e-6), scale, inf, 1));
     EXPECT_TRUE(passes<TypeParam>(edge, scale, inf, 1));

@@ -203,6 +203,29 @@ struct PackFactors {
   KOKKOS_FUNCTION void operator()(std::size_t i) const { i < calls_of_left ? left(i) : right(i - calls_of_left); }
 };
 
+/// Stores up to four sums of a row of c, neighbours from column `col` on, as the form says. `by_packs`: rows end with four elements,
+/// and these are aligned for one access.
+template <class Store>
+KOKKOS_INLINE_FUNCTION void store_four(float* to, std::size_t col, int count, collective::Pack<float, 4> four,
+                                       Store const& store, bool by_packs) {
+  TESSERA_UNROLL
+  for (int e = 0; e < 4; ++e) {
+    if (e >= count) continue;
+    if constexpr (Store::changes) {
+      four[e] = Store::finished(four[e], store.of_column(col + static_cast<std::size_t>(e)));
+    }
+    if constexpr (Store::adds) four[e] += to[e];
+  }
+  if (by_packs) {
+    collective::pack_at<4>(to) = four;
+  } else {
+    TESSERA_UNROLL
+    for (int e = 0; e < 4; ++e) {
+      if (e < count) to[e] = four[e];
+    }
+  }
+}
+
 /// The product of packed factors.
 template <class Exec, class Lanes, class Factor, class Tile, collective::AsyncCopies Copies, class Store>
 struct PackedProduct {
@@ -373,25 +396,10 @@ struct PackedProduct {
                 if (row >= place.row_count || col >= place.col_count) continue;
                 std::size_t const at = (place.row + static_cast<std::size_t>(row)) * tiles.cols + place.col +
                                        static_cast<std::size_t>(col);
-                collective::Pack<float, 4> four{first.at[2 * half], second.at[2 * half], first.at[2 * half + 1],
-                                                second.at[2 * half + 1]};
                 int const count = place.col_count - col < 4 ? place.col_count - col : 4;
-                TESSERA_UNROLL
-                for (int e = 0; e < 4; ++e) {
-                  if (e >= count) continue;
-                  if constexpr (Store::changes) {
-                    four[e] = Store::finished(four[e], store.of_column(place.col + static_cast<std::size_t>(col + e)));
-                  }
-                  if constexpr (Store::adds) four[e] += c[at + static_cast<std::size_t>(e)];
-                }
-                if (by_packs) {
-                  collective::pack_at<4>(c + at) = four;  // rows of c end with four elements
-                } else {
-                  TESSERA_UNROLL
-                  for (int e = 0; e < 4; ++e) {
-                    if (e < count) c[at + static_cast<std::size_t>(e)] = four[e];
-                  }
-                }
+                store_four(c + at, place.col + static_cast<std::size_t>(col), count,
+                           {first.at[2 * half], second.at[2 * half], first.at[2 * half + 1], second.at[2 * half + 1]},
+                           store, by_packs);
               }
             },
             sums[s][2 * p], sums[s][2 * p + 1]);

@@ -1,0 +1,34 @@
+/// \file
+/// By warpgroups: matrix units that read their factors from scratch, on GPUs of compute capability 9.0. Factors are rounded to
+/// Half: 11 significant bits, up to 65504. Sums are float's. The kernel is kernels/warpgroup_gemm.hpp, how exact it is says half_product.hpp.
+/// CMake compiles this file for 9.0a.
+
+#include "../problem.hpp"
+#include "../warpgroup_plan.hpp"
+
+#include <concepts>
+
+#include <tessera/core/half.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::matmul {
+
+struct WarpgroupFp16 {
+  static constexpr VariantInfo info{
+      .name = "warpgroup_fp16",
+      .level = Level::team,
+      .summary = "matrix units that read scratch, factors rounded to half (11 bits), sums in float",
+      .unit = Unit::half};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  class Plan : public WarpgroupPlan<Exec, Half> {
+   public:
+    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
+        : WarpgroupPlan<Exec, Half>(exec, input, "tessera::matmul::warpgroup_fp16") {}
+  };
+};
+
+VariantRows warpgroup_fp16() { return rows<Matmul, WarpgroupFp16>(); }
+
+}  // namespace tessera::matmul

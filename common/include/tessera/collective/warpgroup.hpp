@@ -1,0 +1,260 @@
+#pragma once
+/// \file
+/// Products of matrices by four threads of 32 lanes together (a warpgroup) on a GPU's matrix units, with factors that the units read from
+/// scratch by themselves: c += a b, a [64, 16], b [16, 128], c [64, 128]. Sums are floats, factors Half or BFloat16.
+///
+/// One instruction does what 128 of MatrixUnit's do (collective/lane/matrix_unit.hpp), and no register holds a factor: only so
+/// do the units of compute capability 9.0 reach all of their rate.
+///
+/// In scratch 16 of k of some rows of a (columns of b) are a panel: packs of 8 neighbours of k, 16 bytes,
+///
+///     panel    [2][rows] packs: k = 0 .. 7 of each row, then k = 8 .. 15 of each
+///
+/// Thread w of the four has rows 16 w .. 16 w + 15 of c. With g = lane / 4 and t = lane % 4 a lane's sums are
+///
+///     at[4 j + 2 h + e]    c(16 w + g + 8 h, 8 j + 2 t + e)      j < 16, h < 2, e < 2
+///
+/// Products are asynchronous, as copies into scratch are (collective/async_copy.hpp): they read scratch, and write sums, at any time
+/// between multiply_add() and wait(). Models of one concept:
+/// - Warpgroup<Factor>: CUDA's wgmma, device code for compute capability 9.0a.
+/// - EmulatedWarpgroup<Factor, Arrival>: a host's, for tests; all products at the earliest, or all at the latest moment.
+///
+/// A lane (emulated lanes: a thread) has an object of its own:
+///   see_copies()            what this lane's arrived copies wrote to scratch, products will see; a barrier of the team comes next
+///   begin()                 before the first product of a group: the sums are up to date
+///   multiply_add(c, a, b)   starts c += a b; a and b are the panels, a from the first of its 64 rows on
+///   commit()                all products since the last commit are a group
+///   wait<N>()               all groups but the last N are done, for the thread that waits
+///
+/// Who calls: all lanes of four threads of a team that are neighbours, together, and with panels that are the same for all. Scratch:
+/// the panels'. Barriers: none; what a product reads may be overwritten after wait() and then a barrier of the team.
+///
+/// Example: where every element of a and b is 1, multiply_add adds 16 to each element of c.
+///
+/// Source: NVIDIA, PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions", without swizzling.
+
+#include <Kokkos_Core.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <tessera/collective/async_copy.hpp>
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/lane/matrix_unit.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/core/half.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera::collective {
+
+/// Eight factors of 16 bits, two a word.
+using FactorPack = Pack<std::uint32_t, 4>;
+
+/// 16 of k of `rows` rows of a, or columns of b, in scratch; `packs` may point to one of them that is a multiple of 8.
+struct FactorPanel {
+  FactorPack const* packs;
+  int rows;
+
+  [[nodiscard]] KOKKOS_FUNCTION FactorPanel from(int row) const { return {packs + row, rows}; }
+  [[nodiscard]] KOKKOS_FUNCTION std::uint16_t bits(int row, int k) const {
+    return static_cast<std::uint16_t>(packs[k / 8 * rows + row][k % 8 / 2] >> 16 * (k % 2));
+  }
+};
+
+/// What a lane holds of c.
+struct WarpgroupSums {
+  float at[64];
+};
+
+/// Shapes, and where a lane's i-th element of c stands.
+struct AnyWarpgroup {
+  static constexpr int threads = 4;
+  static constexpr int lanes = 32;
+  static constexpr int rows = 64;
+  static constexpr int cols = 128;
+  static constexpr int depth = 16;
+
+  [[nodiscard]] KOKKOS_FUNCTION static int row_of_c(int thread, int lane, int i) {
+    return 16 * thread + lane / 4 + 8 * (i / 2 % 2);
+  }
+  [[nodiscard]] KOKKOS_FUNCTION static int col_of_c(int lane, int i) { return 8 * (i / 4) + 2 * (lane % 4) + i % 2; }
+};
+
+/// The hardware's.
+template <class Factor>
+class Warpgroup : public AnyWarpgroup {
+ public:
+  static_assert(std::same_as<Factor, Half> || std::same_as<Factor, BFloat16>,
+                "Tessera: no matrix unit has such factors");
+
+  KOKKOS_FUNCTION explicit Warpgroup(int /*thread*/) {}
+
+  KOKKOS_FUNCTION void see_copies() const {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+#endif
+  }
+  KOKKOS_FUNCTION void begin() const {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    asm volatile("wgmma.fence.sync.aligned;" : : : "memory");
+#endif
+  }
+  KOKKOS_FUNCTION void commit() const {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    asm volatile("wgmma.commit_group.sync.aligned;" : : : "memory");
+#endif
+  }
+  template <int N>
+  KOKKOS_FUNCTION void wait() const {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    asm volatile("wgmma.wait_group.sync.aligned %0;" : : "n"(N) : "memory");
+#endif
+  }
+
+// Eight sums from the n-th on, as operands.
+#define TESSERA_EIGHT(n)                                                                             \
+  "+f"(c.at[n]), "+f"(c.at[(n) + 1]), "+f"(c.at[(n) + 2]), "+f"(c.at[(n) + 3]), "+f"(c.at[(n) + 4]), \
+      "+f"(c.at[(n) + 5]), "+f"(c.at[(n) + 6]), "+f"(c.at[(n) + 7])
+// The last five operands: products are added; neither factor is negated; both lie with k as the faster index.
+#define TESSERA_WGMMA(TYPE)                                                                                        \
+  asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32." TYPE "." TYPE                                        \
+               " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, " \
+               "%21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, "   \
+               "%40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, "   \
+               "%59, %60, %61, %62, %63}, %64, %65, 1, 1, 1, 0, 0;"                                                \
+               : TESSERA_EIGHT(0), TESSERA_EIGHT(8), TESSERA_EIGHT(16), TESSERA_EIGHT(24), TESSERA_EIGHT(32),      \
+                 TESSERA_EIGHT(40), TESSERA_EIGHT(48), TESSERA_EIGHT(56)                                           \
+               : "l"(described(a)), "l"(described(b)))
+  KOKKOS_FUNCTION void multiply_add(WarpgroupSums& c, FactorPanel const& a, FactorPanel const& b) const {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    if constexpr (std::same_as<Factor, Half>) {
+      TESSERA_WGMMA("f16");
+    } else {
+      TESSERA_WGMMA("bf16");
+    }
+#else
+    (void)c, (void)a, (void)b;
+#endif
+  }
+#undef TESSERA_WGMMA
+#undef TESSERA_EIGHT
+
+ private:
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  // The instruction's word for a panel, all in units of 16 bytes: where it begins; from there to the next 8 of k; to the next 8 rows.
+  static __device__ std::uint64_t described(FactorPanel const& panel) {
+    auto const at = static_cast<std::uint64_t>(__cvta_generic_to_shared(panel.packs));
+    return at >> 4 | static_cast<std::uint64_t>(panel.rows) << 16 | std::uint64_t{8} << 32;
+  }
+#endif
+};
+
+/// A host thread's, with all the lanes that it emulates. On a device it does nothing.
+template <class Factor, Arrival arrival>
+class EmulatedWarpgroup : public AnyWarpgroup {
+ public:
+  using Sums = lane::Values<WarpgroupSums, lanes>;
+
+  KOKKOS_FUNCTION explicit EmulatedWarpgroup(int thread) : thread_(thread) { KOKKOS_IF_ON_HOST((queue_ = new Queue;)) }
+  KOKKOS_FUNCTION ~EmulatedWarpgroup() { KOKKOS_IF_ON_HOST((delete queue_;)) }
+  EmulatedWarpgroup(EmulatedWarpgroup const&) = delete;
+  EmulatedWarpgroup& operator=(EmulatedWarpgroup const&) = delete;
+
+  KOKKOS_FUNCTION void see_copies() const {}
+  KOKKOS_FUNCTION void begin() const {}
+  KOKKOS_FUNCTION void multiply_add(Sums& c, FactorPanel const& a, FactorPanel const& b) const {
+    KOKKOS_IF_ON_HOST((queue_->products.push_back({&c, a, b}); if (arrival == Arrival::at_once) carry_out(1);))
+  }
+  KOKKOS_FUNCTION void commit() const { KOKKOS_IF_ON_HOST((queue_->groups.push_back(queue_->products.size());)) }
+  template <int N>
+  KOKKOS_FUNCTION void wait() const {
+    KOKKOS_IF_ON_HOST((let_finish(N);))
+  }
+
+ private:
+  struct Product {
+    Sums* c;
+    FactorPanel a;
+    FactorPanel b;
+  };
+  struct Queue {
+    std::vector<Product> products;
+    std::vector<std::size_t> groups;  // their ends
+  };
+
+  void let_finish(std::size_t all_but) const {
+    if (queue_->groups.size() <= all_but) return;
+    std::size_t const groups = queue_->groups.size() - all_but;
+    std::size_t const done = queue_->groups[groups - 1];
+    carry_out(done);
+    queue_->groups.erase(queue_->groups.begin(), queue_->groups.begin() + static_cast<std::ptrdiff_t>(groups));
+    for (std::size_t& end : queue_->groups) end = end > done ? end - done : 0;
+  }
+  // The first so many.
+  void carry_out(std::size_t count) const {
+    auto& products = queue_->products;
+    count = count < products.size() ? count : products.size();
+    for (std::size_t p = 0; p < count; ++p) {
+      Product const& one = products[p];
+      for (int lane = 0; lane < lanes; ++lane) {
+        for (int i = 0; i < 64; ++i) {
+          int const row = row_of_c(thread_, lane, i);
+          int const col = col_of_c(lane, i);
+          auto sum = static_cast<double>(one.c->at[lane].at[i]);
+          for (int k = 0; k < depth; ++k) {
+            sum += static_cast<double>(static_cast<float>(Kokkos::bit_cast<Factor>(one.a.bits(row, k)))) *
+                   static_cast<double>(static_cast<float>(Kokkos::bit_cast<Factor>(one.b.bits(col, k))));
+          }
+          one.c->at[lane].at[i] = static_cast<float>(sum);
+        }
+      }
+    }
+    products.erase(products.begin(), products.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+
+  int thread_;
+  Queue* queue_ = nullptr;
+};
+
+namespace detail {
+template <class Kernel>
+struct AskForWarpgroups {
+  KOKKOS_FUNCTION void operator()(int, int& has) const {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    has = 1;
+#else
+    has = 0;
+#endif
+  }
+};
+}  // namespace detail
+
+/// Whether the code that the device runs has Warpgroup's instructions: it was compiled for compute capability 9.0a, and the device is one.
+/// It launches a kernel and waits. `Kernel` is a type of the caller's: two files may be compiled for different devices.
+template <class Kernel, ExecutionSpace Exec>
+[[nodiscard]] bool has_warpgroups([[maybe_unused]] Exec const& exec) {
+  int has = 0;
+#if defined(KOKKOS_ENABLE_CUDA)
+  if constexpr (std::same_as<Exec, Kokkos::Cuda>) {
+    if (exec.cuda_device_prop().major != 9) return false;
+    Kokkos::parallel_reduce("tessera::ask_for_warpgroups", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+                            detail::AskForWarpgroups<Kernel>{}, has);
+  }
+#endif
+  return has != 0;
+}
+/// The same instance, if it has; else throws Skip.
+template <class Kernel, ExecutionSpace Exec>
+Exec const& require_warpgroups(Exec const& exec) {
+  if (!has_warpgroups<Kernel>(exec)) {
+    throw Skip("warpgroups (CUDA has them, for compute capability 9.0 in a build for 9.0a; " +
+               std::string(space_name<Exec>()) + " here does not)");
+  }
+  return exec;
+}
+
+}  // namespace tessera::collective

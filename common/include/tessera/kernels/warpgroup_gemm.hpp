@@ -1,0 +1,339 @@
+#pragma once
+/// \file
+/// The product of two matrices of floats, c = a b, by warpgroups: what TensorGemm (kernels/tensor_gemm.hpp) computes, to the same bound,
+/// on a GPU of compute capability 9.0 by its own instructions. These take factors from scratch, not from registers, and 64 x 128
+/// sums at a time.
+///
+/// Two launches. The first rounds a and b and writes them to a workspace, as panels of 16 of k (collective/warpgroup.hpp):
+///
+///     packed a   [k / 16][2][m] packs of 8 neighbours of k          packed b   [k / 16][2][n], columns in another order
+///
+/// The second makes c. A team is one warpgroup, its tile 128 x 128: two products of 64 x 128 for each 16 of k.
+///
+///     stage      256 packs of a, 256 of b: 8 KiB; five of them fit into the scratch that Kokkos gives
+///
+/// Copies run three stages ahead. A stage's products are waited for when the next one's are under way, so that the units always
+/// have some to do; the barrier behind which a stage is copied over is that of the next one. Three teams share a multiprocessor.
+///
+/// A lane's sums are neighbours by two. So the even columns of 16 are the first eight of b's panel, and the odd ones the last eight: two
+/// sums of one and two of the other are four neighbours of c.
+///
+/// Traffic, with tiles of M x N: 6 (m k + k n) bytes to pack, 2 m n k (1 / M + 1 / N) mostly from the cache, 4 m n written.
+///
+/// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22]: small whole numbers are exact.
+///
+/// Use:  WarpgroupGemm<Kokkos::Cuda, BFloat16> gemm(exec, m, n, k);  gemm(exec, a, b, c);
+/// in a file that nvcc compiles for compute capability 9.0a (`-arch=sm_90a`): Kokkos' own flags ask for 9.0. In other code the
+/// constructor throws Skip.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <tessera/collective/async_copy.hpp>
+#include <tessera/collective/divider.hpp>
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/lane/matrix_unit.hpp>
+#include <tessera/collective/matrix_tiles.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/warpgroup.hpp>
+#include <tessera/core/scratch.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
+#include <tessera/core/unroll.hpp>
+#include <tessera/kernels/product_form.hpp>
+#include <tessera/kernels/tensor_gemm.hpp>  // store_four, PackFactors, what rounding costs
+#include <tessera/kernels/views.hpp>
+
+namespace tessera::kernels {
+
+/// A team's tile of c: `Strips` products below each other. `MostTeams`: on a multiprocessor, for which registers must suffice.
+///
+/// On an H200, 4096^3, the product alone: 2 strips and 5 stages 519 TFLOP/s, 4 stages 457; a tile of 64 x 256 426, one of 128 x 192 454.
+/// With 64 KiB of scratch, which Kokkos does not give, 4 stages of 32 of k make 548.
+template <int Strips = 2, int Stages = 5, int MostTeams = 3>
+struct WarpgroupTile {
+  static constexpr int strips = Strips;
+  static constexpr int stages = Stages;
+  static constexpr int teams = MostTeams;
+  static constexpr int threads = collective::AnyWarpgroup::threads;
+  static constexpr int lanes = threads * collective::AnyWarpgroup::lanes;
+  static constexpr int rows = Strips * collective::AnyWarpgroup::rows;
+  static constexpr int cols = collective::AnyWarpgroup::cols;
+  static constexpr int depth = collective::AnyWarpgroup::depth;  ///< of a stage
+  static_assert(Stages >= 3, "Tessera: one stage is multiplied, the one before may still be, others are on their way");
+};
+
+namespace detail {
+
+/// Rounds a matrix of `rows` x `k`, or the transpose of one, and writes its panels; zeros where they are larger. A call for each pack.
+/// `Paired`: rows (b's columns) in the order in which two sums of a lane are neighbours.
+template <class Factor, bool Transposed, bool Paired, class Load>
+struct PackPanels {
+  using Unit = collective::MatrixUnit<Factor>;
+  using Four = collective::Pack<float, 4>;
+
+  float const* from;
+  std::size_t rows;
+  std::size_t k;
+  std::size_t padded;           // rows of the panels, a multiple of 16
+  std::size_t slices;           // of 16 of k
+  collective::Divider divider;  // by `padded`, where the matrix is transposed; else by `slices`
+  bool is_aligned;              // rows can be read by four elements
+  Load load;
+  collective::FactorPack* packed;
+
+  /// Neighbouring calls read neighbours of the matrix.
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    if constexpr (Transposed) {
+      std::size_t const eighth = divider(i);
+      pack(i - eighth * padded, eighth);
+    } else {
+      std::size_t const block = i / 32;  // of 16 x 16 elements
+      std::size_t const block_row = divider(block);
+      pack(block_row * 16 + i % 32 / 2, (block - block_row * slices) * 2 + i % 2);
+    }
+  }
+
+ private:
+  KOKKOS_FUNCTION void pack(std::size_t row, std::size_t eighth) const {
+    Four const low = four_of(row, eighth * 8);
+    Four const high = four_of(row, eighth * 8 + 4);
+    std::size_t const place = Paired ? row / 16 * 16 + row % 2 * 8 + row % 16 / 2 : row;
+    packed[eighth * padded + place] = {Unit::word(low[0], low[1]), Unit::word(low[2], low[3]),
+                                       Unit::word(high[0], high[1]), Unit::word(high[2], high[3])};
+  }
+  // The elements from (row, first) on; zeros outside of the matrix.
+  [[nodiscard]] KOKKOS_FUNCTION Four four_of(std::size_t row, std::size_t first) const {
+    Four four{};
+    if (row >= rows || first >= k) return four;
+    if (!Transposed && is_aligned && first + 4 <= k) {
+      four = collective::pack_at<4>(from + row * k + first);
+      if constexpr (Load::changes) load.change(load.row(row), first, four);
+      return four;
+    }
+    TESSERA_UNROLL
+    for (std::size_t e = 0; e < 4; ++e) {
+      if (first + e >= k) continue;
+      collective::Pack<float, 1> one{Transposed ? from[(first + e) * rows + row] : from[row * k + first + e]};
+      if constexpr (Load::changes) load.change(load.row(row), first + e, one);
+      four[static_cast<int>(e)] = one[0];
+    }
+    return four;
+  }
+};
+
+/// The product of packed panels.
+template <class Exec, class Lanes, class Tile, class Products, collective::AsyncCopies Copies, class Store>
+struct WarpgroupProduct {
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Tile::lanes, Tile::teams>>;
+  using Member = typename Policy::member_type;
+  using FactorPack = collective::FactorPack;
+  using FactorPanel = collective::FactorPanel;
+  using Scratch = ScratchView<FactorPack*, Exec>;
+  using Sums = collective::WarpgroupSums;
+  template <class V>
+  using Value = typename Lanes::template Value<V>;
+  static constexpr int strips = Tile::strips;
+  static constexpr int packs_of_a = 2 * Tile::rows;  // of a stage
+  static constexpr int packs_of_stage = packs_of_a + 2 * Tile::cols;
+
+  FactorPack const* a;
+  FactorPack const* b;
+  float* c;
+  std::size_t down;    // rows of a's panels
+  std::size_t across;  // columns of b's
+  int stages;          // of k
+  collective::MatrixTiles tiles;
+  Store store;
+  bool by_packs;  // c can be written by four elements
+
+  [[nodiscard]] static std::size_t scratch_bytes() {
+    return Scratch::shmem_size(Tile::stages * packs_of_stage) + bytes_to_a_line<Exec>;
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Scratch const scratch(team.team_scratch(0), Tile::stages * packs_of_stage);
+    FactorPack* const slots = on_a_line(scratch.data());
+    auto const place = tiles.place(static_cast<std::size_t>(team.league_rank()));
+    Lanes const lanes;
+    Copies const copies;
+    Products const products(team.team_rank());
+    Value<Sums> sums[strips];
+    for (auto& own : sums) own = lanes.template fill<Sums>(Sums{});
+    for (int ahead = 0; ahead < Tile::stages - 2; ++ahead)
+      start(team, lanes, copies, place, ahead, slots + ahead * packs_of_stage);
+    int slot = 0;
+    int next = Tile::stages - 2;
+    for (int stage = 0; stage < stages; ++stage) {
+      copies.template wait<Tile::stages - 3>();
+      products.see_copies();
+      // Behind it everybody's part of this stage has arrived, and the products of the stage before the last one are done.
+      team.team_barrier();
+      start(team, lanes, copies, place, stage + Tile::stages - 2, slots + next * packs_of_stage);
+      FactorPanel const rows{slots + slot * packs_of_stage, Tile::rows};
+      FactorPanel const cols{slots + slot * packs_of_stage + packs_of_a, Tile::cols};
+      products.begin();
+      TESSERA_UNROLL
+      for (int s = 0; s < strips; ++s) products.multiply_add(sums[s], rows.from(s * Products::rows), cols);
+      products.commit();
+      products.template wait<1>();
+      slot = slot + 1 == Tile::stages ? 0 : slot + 1;
+      next = next + 1 == Tile::stages ? 0 : next + 1;
+    }
+    products.template wait<0>();
+    write(team, lanes, place, sums);
+    leave_scratch(team);
+  }
+
+ private:
+  // Starts the copies of a stage, if there is one.
+  KOKKOS_FUNCTION void start(Member const& team, Lanes const& lanes, Copies const& copies,
+                             collective::MatrixTiles::Place const& place, int stage, FactorPack* to) const {
+    if (stage < stages) {
+      std::size_t const eighth = 2 * static_cast<std::size_t>(stage);
+      lanes.each([&](int lane) {
+        int const first = team.team_rank() * Products::lanes + lane;
+        copy<Tile::rows>(copies, a + eighth * down + place.row, down, first, to);
+        copy<Tile::cols>(copies, b + eighth * across + place.col, across, first, to + packs_of_a);
+      });
+    }
+    copies.commit();
+  }
+  // A lane's share of a panel of so many rows.
+  template <int rows>
+  KOKKOS_FUNCTION static void copy(Copies const& copies, FactorPack const* from, std::size_t padded, int first,
+                                   FactorPack* to) {
+    static_assert(rows % Tile::lanes == 0 || Tile::lanes % rows == 0);
+    TESSERA_UNROLL
+    for (int i = 0; i < 2 * rows; i += Tile::lanes) {
+      int const pack = i + first;
+      copies.template copy_async<16>(to + pack, from + static_cast<std::size_t>(pack / rows) * padded + pack % rows,
+                                     true);
+    }
+  }
+
+  // Stores what lies in the matrix c.
+  KOKKOS_FUNCTION void write(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
+                             Value<Sums> (&sums)[strips]) const {
+    TESSERA_UNROLL
+    for (int s = 0; s < strips; ++s) {
+      lanes.each(
+          [&](int lane, Sums const& own) {
+            TESSERA_UNROLL
+            for (int i = 0; i < 64;
+                 i += 8) {  // 16 columns of two rows: of the first eight in b's order, then of the others
+              int const col = i / 8 * 16 + lane % 4 * 4;
+              TESSERA_UNROLL
+              for (int half = 0; half < 4; half += 2) {
+                int const row = s * Products::rows + Products::row_of_c(team.team_rank(), lane, half);
+                if (row >= place.row_count || col >= place.col_count) continue;
+                std::size_t const first = place.col + static_cast<std::size_t>(col);
+                float const* const even = own.at + i + half;
+                float const* const odd = even + 4;
+                store_four(c + (place.row + static_cast<std::size_t>(row)) * tiles.cols + first, first,
+                           place.col_count - col < 4 ? place.col_count - col : 4, {even[0], odd[0], even[1], odd[1]},
+                           store, by_packs);
+              }
+            }
+          },
+          sums[s]);
+    }
+  }
+};
+
+}  // namespace detail
+
+/// c = a b for a [m, k], b [k, n] and c [m, n] of floats, factors rounded to `Factor`: Half or BFloat16; with a form that says so a is
+/// given as [k, m] or b as [n, k]. How exact: error_of_factors and error_of_unit_sums (kernels/tensor_gemm.hpp).
+///
+/// Constructed once: allocates the workspace, 2 (m k + k n) bytes and what fills the tiles at the edges; it launches a small kernel and
+/// waits. Calls only enqueue, two launches, none if c is empty. Calls of one object must not run at the same time, since they share
+/// the workspace. If k is 0, c becomes zeros (changed as the form says). A factor's range is as in TensorGemm.
+template <ExecutionSpace Exec, class Factor, class Form = PlainProduct, class Tile = WarpgroupTile<>>
+class WarpgroupGemm {
+ public:
+  /// Throws Skip if the device, or the code that was compiled for it, has no warpgroups.
+  WarpgroupGemm(Exec const& exec, std::size_t m, std::size_t n, std::size_t k,
+                std::string label = "tessera::warpgroup_gemm")
+      : label_(std::move(label)), m_(m), n_(n), k_(k), slices_(tiles_of(k, Tile::depth)) {
+    collective::require_warpgroups<WarpgroupGemm>(exec);
+    tiles_ = {.rows = m, .cols = n, .tile_rows = Tile::rows, .tile_cols = Tile::cols, .band = 8};
+    league_ = tiles_.league_size();
+    if (league_ == 0) return;
+    down_ = tiles_.down() * Tile::rows;
+    across_ = tiles_.across() * Tile::cols;
+    auto const packs = [&](char const* name, std::size_t padded) {
+      return Workspace(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label_ + name), padded * slices_ * 2);
+    };
+    a_ = packs("::a", down_);
+    b_ = packs("::b", across_);
+  }
+
+  /// Enqueues. All are matrices by rows; c overlaps neither a nor b. Throws std::invalid_argument if an extent or a stride
+  /// is another.
+  template <Readable<Exec, float, 2> A, Readable<Exec, float, 2> B, Writable<Exec, float, 2> C>
+  void operator()([[maybe_unused]] Exec const& exec, A const& a, B const& b, C const& c,
+                  [[maybe_unused]] Form const& form = {}) const {
+    float* const to = row_major(c, m_, n_);
+    float const* const left = Form::a_transposed ? row_major(a, k_, m_) : row_major(a, m_, k_);
+    float const* const right = Form::b_transposed ? row_major(b, n_, k_) : row_major(b, k_, n_);
+    if (league_ == 0) return;
+    if constexpr (is_gpu<Exec> && collective::can_have_matrix_units<Exec>) multiply(exec, left, right, to, form);
+  }
+
+  // Public because a device kernel may not be launched from a private function.
+  void multiply(Exec const& exec, float const* a, float const* b, float* c, Form const& form) const {
+    using Product =
+        detail::WarpgroupProduct<Exec, lane::On<Exec, collective::AnyWarpgroup::lanes>, Tile,
+                                 collective::Warpgroup<Factor>, collective::HardwareCopiesPastL1, typename Form::Store>;
+    if (slices_ > 0) pack(exec, a, b, form);
+    bool const by_packs = n_ % 4 == 0 && collective::is_aligned_for_packs<4>(c);
+    Product const product{a_.data(), b_.data(),  c,       down_, across_, static_cast<int>(slices_),
+                          tiles_,    form.store, by_packs};
+    typename Product::Policy const policy(exec, league_, Tile::threads,
+                                          lane::vector_length<Exec>(collective::AnyWarpgroup::lanes));
+    Kokkos::parallel_for(label_, with_scratch(policy, Product::scratch_bytes()), product);
+  }
+
+  void pack(Exec const& exec, float const* a, float const* b, Form const& form) const {
+    using Left = detail::PackPanels<Factor, Form::a_transposed, false, typename Form::Load>;
+    using Right = detail::PackPanels<Factor, !Form::b_transposed, true, AsStored>;
+    auto const aligned = [&](float const* data) { return k_ % 4 == 0 && collective::is_aligned_for_packs<4>(data); };
+    Left const left{a,
+                    m_,
+                    k_,
+                    down_,
+                    slices_,
+                    collective::Divider(Form::a_transposed ? down_ : slices_),
+                    aligned(a) && form.load.template is_aligned<4>(),
+                    form.load,
+                    a_.data()};
+    Right const right{b,          n_,      k_,
+                      across_,    slices_, collective::Divider(Form::b_transposed ? slices_ : across_),
+                      aligned(b), {},      b_.data()};
+    Kokkos::parallel_for(label_ + "::pack",
+                         Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, a_.size() + b_.size()),
+                         detail::PackFactors<Left, Right>{left, right, a_.size()});
+  }
+
+ private:
+  using Workspace = Kokkos::View<collective::FactorPack*, typename Exec::memory_space>;
+
+  std::string label_;
+  std::size_t m_;
+  std::size_t n_;
+  std::size_t k_;
+  std::size_t slices_;  // of 16 of k
+  collective::MatrixTiles tiles_;
+  std::size_t down_ = 0;    // rows of a's panels: with those that fill the last tiles
+  std::size_t across_ = 0;  // columns of b's
+  int league_ = 0;
+  Workspace a_;
+  Workspace b_;
+};
+
+}  // namespace tessera::kernels
