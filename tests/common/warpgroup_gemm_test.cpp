@@ -228,9 +228,9 @@ TEST(BrokenWarpgroupProduct, WaitsTooLittle) {
   product.renew();
   EXPECT_GT((wrong_elements<Half, Two, Form, Late<Half>, CopiesWaitTooLittle>(e, product, Order::ascending)), 0u);
   product.renew();
-  EXPECT_GT((wrong_elements<Half, One, Form, ProductsWaitTooLittle, LateCopies>(e, product, Order::ascending)), 0u);
+  EXPECT_GT((wrong_elements<Half, One, Form, ProductsWaitTooLittle, EarlyCopies>(e, product, Order::ascending)), 0u);
   product.renew();
-  EXPECT_GT((wrong_elements<Half, Two, Form, ProductsWaitTooLittle, LateCopies>(e, product, Order::ascending)), 0u);
+  EXPECT_GT((wrong_elements<Half, Two, Form, ProductsWaitTooLittle, EarlyCopies>(e, product, Order::ascending)), 0u);
   product.renew();
   EXPECT_GT((wrong_elements<Half, Two, Form, LeavesTheLastProduct, LateCopies>(e, product, Order::ascending)), 0u);
 }
