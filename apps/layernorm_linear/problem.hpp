@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -74,6 +75,9 @@ struct LayernormLinear : LinearLayerProblem {
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     return 2 * static_cast<double>(input[0][1]) + 11;
   }
+
+  /// All sums are over a row: its mean, its variance, an output.
+  [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) { return input[0][1]; }
 
   /// The most roundings that lead to an ln which a variant rounds to bfloat16: which of two numbers it becomes depends on them.
   [[nodiscard]] static double steps_to_ln(std::size_t hidden) { return 64 + static_cast<double>(hidden) / 8; }

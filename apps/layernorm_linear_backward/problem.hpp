@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -90,6 +91,11 @@ struct LayernormLinearBackward : LinearLayerProblem {
   /// The gradients of the parameters are on all ranks.
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) {
     return {Split::rows, Split::whole, Split::whole, Split::whole, Split::whole};
+  }
+
+  /// The longest sum: over a row, over the outputs or over the rows.
+  [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) {
+    return std::max({input[0][0], input[0][1], input[3][0]});
   }
 
   /// The worst order: see chain().

@@ -353,6 +353,11 @@ struct InsideByOneLane {
   };
 };
 
+// With many rows, which no sum is over, a check of a row's sum is not weak.
+TEST(LayernormLinear, ItsSumsAreOverARow) {
+  EXPECT_EQ(LayernormLinear::terms({{16384, 1024}, {1024}, {1024}, {4096, 1024}, {4096}}, {}), 1024u);
+}
+
 TEST(LayernormLinear, StatisticsInsideTheProduct) {
   run_on_every_space(make_app<LayernormLinear>({rows<LayernormLinear, InsideByOneLane<true>>()}),
                      {4, 8, 12, 32, 36, 128, 256, 260, 1028});

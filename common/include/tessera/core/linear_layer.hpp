@@ -172,11 +172,6 @@ struct LinearLayerProblem {
     if (draw.field == 1) return T(1) + value / T(2);
     return value;
   }
-
-  /// The longest sum: over a row, over the outputs or over the rows.
-  [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) {
-    return std::max({input[0][0], input[0][1], input[3][0]});
-  }
 };
 
 }  // namespace tessera
