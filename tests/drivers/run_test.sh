@@ -36,6 +36,16 @@ expect 2 'did you mean `test`' tset
 expect 2 'demo takes no arguments' demo now
 expect 2 'unknown mini-app' test no_such_app
 expect 2 'unknown mini-app' build dto
+expect 2 'install takes one argument' install
+expect 2 'install takes one argument' install one two
+expect 2 'is in the checkout' install "$checkout"
+expect 2 'is in the checkout' install "$checkout/common"
+touch occupied
+expect 2 'cannot be made or written' install occupied/below
+if [[ ${TESSERA_DEPS:-} == debian && -d $("$checkout/cmake/debian/root" path mpi) ]]; then
+  TESSERA_MPI=on expect 2 'starts only there' install elsewhere
+  if [[ -e elsewhere ]]; then fail "an installation that is refused left something"; fi
+fi
 TESSERA_DEPS=conan expect 2 "TESSERA_DEPS is 'conan'" build
 if ! nvidia-smi -L >/dev/null 2>&1 && ! command -v rocminfo >/dev/null; then expect 2 'no GPU was found' gpu; fi
 
@@ -62,6 +72,29 @@ for seconds in 1 4; do
 done
 expect 0 'programs are in' build map
 expect 0 'failed=0' map --size 1000 --samples 1 --min-time 0
+
+# An installation: where one stands, with a space in its name. It starts there, elsewhere, and by its own name for itself; what
+# was in the directory stays.
+mkdir 'an install'
+chmod 2711 'an install'
+echo mine >'an install/file'
+expect 2 'is where it is built' install build/below
+expect 0 'start it: ' install 'an install'
+[[ $(stat -c %a 'an install') == 2711 && $(<'an install/file') == mine ]] || fail "an installation changed what was there"
+[[ $(stat -c %a 'an install/bin/tessera' 'an install/share/tessera/inputs/map/uneven.h5') == $'755\n644' ]] ||
+  fail "an installation's files have other modes"
+mv 'an install' moved
+ln -s moved/bin/tessera link
+started() { # TEXT CMD...
+  local code=0
+  env OMP_PROC_BIND=false "${@:2}" >out 2>err </dev/null || code=$?
+  if ((code)) || ! grep -qF -- "$1" out; then fail "${*:2}: exit code $code, or does not say '$1'"; fi
+}
+started 'out[i] = a[i] + c' ./link list
+started 'failed=0' moved/bin/tessera run map --inputs moved/share/tessera/inputs --samples 1 --min-time 0
+started 'failed=0' moved/libexec/tessera/map --size 1000 --samples 1 --min-time 0
+started 'done=1 before=0 failed=0' moved/bin/tessera study --preset sizes --apps map --sizes 2^10 --variants range \
+  --options '--samples 3 --min-time 0 --roof 1e12,1e11' --repeats 1 --machine report.json --run
 
 if ((failures)); then echo "run: $failures promises broken"; exit 1; fi
 echo 'run: ok'

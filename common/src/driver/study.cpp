@@ -443,11 +443,12 @@ class Runner {
     return std::to_string(n) + " " + (n == 1 ? one : many);
   }
 
-  // This program's file: where a launcher starts it, the folder may be another.
+  // This program's file: where a launcher starts it, the folder may be another. The scripts of `./run install` start the
+  // loader, ld-linux-x86-64.so.2 or alike, and say what they are themselves.
   static std::string own_program(std::string const& typed) {
     std::error_code error;
     fs::path const path = fs::read_symlink("/proc/self/exe", error);
-    return error ? typed : path.string();
+    return error || path.filename().string().starts_with("ld-") ? typed : path.string();
   }
 
   [[nodiscard]] std::string report_of(Step const& step) const {

@@ -1,0 +1,24 @@
+/// \file
+/// bias_add's parameters.
+
+#include <variant>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/core/parameters.hpp>
+
+namespace tessera::bias_add {
+
+std::vector<ParameterSpec> BiasAdd::parameters() {
+  return {
+      rows_parameter(),
+      team_parameter(),
+  };
+}
+
+BiasAdd::Parameters BiasAdd::Parameters::from(ParameterMap const& map) {
+  return {.rows = std::get<std::int64_t>(map.at("rows")), .team = std::get<std::int64_t>(map.at("team"))};
+}
+
+}  // namespace tessera::bias_add

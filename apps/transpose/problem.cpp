@@ -1,0 +1,24 @@
+/// \file
+/// transpose's parameters.
+
+#include <variant>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/core/parameters.hpp>
+
+namespace tessera::transpose {
+
+std::vector<ParameterSpec> Transpose::parameters() {
+  return {
+      rows_parameter(),
+      team_parameter(),
+  };
+}
+
+Parameters Parameters::from(ParameterMap const& map) {
+  return {.rows = std::get<std::int64_t>(map.at("rows")), .team = std::get<std::int64_t>(map.at("team"))};
+}
+
+}  // namespace tessera::transpose
