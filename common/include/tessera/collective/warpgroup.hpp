@@ -223,7 +223,7 @@ class EmulatedWarpgroup : public AnyWarpgroup {
 namespace detail {
 template <class Kernel>
 struct AskForWarpgroups {
-  KOKKOS_FUNCTION void operator()(int, int& has) const {
+  KOKKOS_FUNCTION void operator()(std::size_t, int& has) const {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     has = 1;
 #else
@@ -241,7 +241,8 @@ template <class Kernel, ExecutionSpace Exec>
 #if defined(KOKKOS_ENABLE_CUDA)
   if constexpr (std::same_as<Exec, Kokkos::Cuda>) {
     if (exec.cuda_device_prop().major != 9) return false;
-    Kokkos::parallel_reduce("tessera::ask_for_warpgroups", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+    Kokkos::parallel_reduce("tessera::ask_for_warpgroups",
+                            Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, 1),
                             detail::AskForWarpgroups<Kernel>{}, has);
   }
 #endif

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""The whole comparison with libraries, in one run: every report that the table in apps/README.md is made of.
+
+    tests/compare/measure.py build/cuda-hopper90/bin/tessera_peers DIRECTORY [--space cuda] [--only NAME,...] [--quick]
+
+Each case is a program of its own, one after the other; PyTorch follows on the same GPU, where `import torch` works. A report that
+is in DIRECTORY already is not measured again: an interrupted run goes on where it was, on the same machine and build (ratios.py
+refuses others). Mini-apps that the program was not built with are left out. Ends with the table, in DIRECTORY/ratios.md.
+On an H200 with 16 processors it takes six minutes, most of them the reference's.
+
+--quick takes small sizes: to see that all of it runs, for no figure. Exit code: 0 all well, 1 something failed, 2 a mistake.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+FACTORS = "tensor_3xtf32,tensor_tf32,tensor_fp16,tensor_bf16,warpgroup_fp16,warpgroup_bf16"
+SAMPLED = ["--verify", "sample:2000"]  # of products: in full they take their reference minutes
+SMALL = "2^10,2^12,2^14,2^16,2^18,2^20"
+# name of the report: mini-apps, sizes, options, whether PyTorch is asked
+CASES = {
+    "layernorm_linear-16384x1024x4096": (
+        ["layernorm_linear"], "2^36", ["--hidden", "1024", "--outputs", "4096", *SAMPLED], True),
+    "layernorm_linear_backward-16384x1024x4096": (
+        ["layernorm_linear_backward"], "2^36", ["--hidden", "1024", "--outputs", "4096", *SAMPLED], True),
+    "matmul": (["matmul"], "2^30,2^33,2^36,2^39", ["--variant", "register_tile,cublas," + FACTORS, *SAMPLED], True),
+    "attention-16384x16384": (["attention"], "2^20", ["--queries", "16384", "--verify", "sample:200"], True),
+    "axis_sum-axis0": (["axis_sum"], "2^28", ["--axis", "0"], True),
+    "conv2d-7x7": (["conv2d"], "2^28", ["--kernel-rows", "7", "--kernel-cols", "7"], True),
+    "layernorm-rows": (["layernorm"], "2^28", ["--hidden", "4096"], True),
+    "softmax-cols": (["softmax"], "2^28", ["--axis", "cols"], True),
+    "softmax-rows": (["softmax"], "2^28", ["--axis", "rows"], True),
+    **{
+        f"histogram-{bins}-{distribution}": (
+            ["histogram"], "2^28", ["--bins", bins, "--distribution", distribution], False)
+        for distribution in ("uniform", "zipf") for bins in ("1", "16", "256", "4096", "65536")
+    },
+    "sizes": (["prefix_sum", "partition", "histogram", "dot", "map", "transpose"], "2^24,2^26,2^30", [], False),
+    # A launch takes as long as all of such a case: beside the launch time that roofline measures.
+    "small": (["roofline", "prefix_sum", "partition", "histogram", "dot", "map", "zip", "axis_sum"], SMALL, [], False),
+    "matmul-ladder": (
+        ["matmul"], "2^28,2^30,2^33", ["--variant", "naive,tiled,tiled_overlap,tiled_async,register_tile"], False),
+    "all-2p28": (["all"], "2^28", [], True),
+}  # fmt: skip
+
+
+def available(program):
+    """The mini-apps that the program has. Raises SystemExit if it cannot be asked."""
+    try:
+        listed = subprocess.run([program, "list"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"measure.py: {program} does not start ({error}); build the target tessera_peers", file=sys.stderr)
+        raise SystemExit(2) from error
+    return {line.split()[0] for line in listed.splitlines() if line.strip()}
+
+
+def command_of(name, options, apps, report):
+    """The command of a case, or None if the program has none of its mini-apps."""
+    wanted, sizes, extra, _ = CASES[name]
+    chosen = wanted if wanted == ["all"] else [app for app in wanted if app in apps]
+    if not chosen:
+        return None
+    if options.quick:
+        sizes = ",".join(f"2^{10 + i}" for i, _ in enumerate(sizes.split(",")))
+        extra = [*extra, "--samples", "1", "--min-time", "0", "--warmup", "0"]
+        extra = ["16" if option in ("1024", "4096", "16384", "65536") else option for option in extra]
+    return [options.program, "run", ",".join(chosen), "--size", sizes, *extra, "--space", options.space, "--json", report]
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("directory")
+    parser.add_argument("--space", default="cuda")
+    parser.add_argument("--only", default=",".join(CASES), help="names of reports, without -peers.json")
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.only.split(",") if name not in CASES]
+    if unknown:
+        print(f"measure.py: there is no case '{unknown[0]}'; choose from {', '.join(CASES)}", file=sys.stderr)
+        return 2
+    apps = available(options.program)
+    os.makedirs(options.directory, exist_ok=True)
+    torch = subprocess.run([sys.executable, "-c", "import torch"], capture_output=True, check=False).returncode == 0
+    reports, code, began = [], 0, time.monotonic()
+    for name in options.only.split(","):
+        report = os.path.join(options.directory, f"{name}-peers.json")
+        steps = [(report, command_of(name, options, apps, report))]
+        if torch and CASES[name][3]:
+            other = os.path.join(options.directory, f"{name}-pytorch.json")
+            script = [sys.executable, os.path.join(HERE, "pytorch.py"), report, "--json", other]
+            steps.append((other, [*script, "--device", "cuda" if options.space == "cuda" else "cpu"]))
+        if steps[0][1] is None:
+            print(f"{name}: left out (this program has no such mini-app)")
+            continue
+        for path, command in steps:
+            if not os.path.exists(path):
+                log = os.path.splitext(path)[0] + ".log"
+                with open(log, "w", encoding="utf-8") as file:
+                    failed = subprocess.run(command, stdout=file, stderr=file, check=False).returncode
+                with open(log, encoding="utf-8") as file:
+                    last = (file.read().strip().splitlines() or ["(no output)"])[-1]
+                print(f"[{time.monotonic() - began:4.0f} s] {os.path.basename(path)}: {last}", flush=True)
+                if failed:
+                    code = 1
+            if os.path.exists(path):
+                reports.append(path)
+            else:
+                break  # PyTorch takes its cases from the first
+    table = subprocess.run([sys.executable, os.path.join(HERE, "ratios.py"), *reports], capture_output=True, text=True, check=False)
+    sys.stderr.write(table.stderr)
+    with open(os.path.join(options.directory, "ratios.md"), "w", encoding="utf-8") as file:
+        file.write(table.stdout)
+    print(f"{len(reports)} reports and ratios.md in {options.directory}")
+    return code or (1 if table.returncode else 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

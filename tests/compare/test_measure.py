@@ -1,0 +1,102 @@
+"""measure.py with a program that only pretends to measure: what is run, what is left out, what is not run again."""
+
+import contextlib
+import io
+import json
+import os
+import stat
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.join(HERE, "..", "plot"))
+sys.dont_write_bytecode = True
+
+import made_reports  # noqa: E402  (tests/plot)
+import measure  # noqa: E402
+
+# Notes its arguments, and writes the report that was made before; fails for softmax.
+PROGRAM = """#!{python}
+import shutil, sys
+if sys.argv[1] == "list":
+    print("dot   10 variants\\nsoftmax   2 variants")
+    sys.exit(0)
+with open("{folder}/calls", "a") as calls:
+    print(*sys.argv[1:], file=calls)
+if "softmax" in sys.argv[2]:
+    print("it broke")
+    sys.exit(1)
+shutil.copy("{folder}/made.json", sys.argv[sys.argv.index("--json") + 1])
+print("TESSERA rows=2")
+"""
+
+
+class Measure(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = temporary.name
+        rows = [
+            {"app": "dot", "variant": "lane_reduce", "seconds": 1e-3},
+            {"app": "dot", "variant": "cub", "level": "library", "seconds": 2e-3},
+        ]
+        with open(os.path.join(self.folder, "made.json"), "w", encoding="utf-8") as file:
+            json.dump(made_reports.report(rows), file)
+        self.program = os.path.join(self.folder, "tessera_peers")
+        with open(self.program, "w", encoding="utf-8") as file:
+            file.write(PROGRAM.format(python=sys.executable, folder=self.folder))
+        os.chmod(self.program, stat.S_IRWXU)
+        self.out = os.path.join(self.folder, "out")
+
+    def run_it(self, *options):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+            try:
+                code = measure.main([self.program, self.out, *options])
+            except SystemExit as error:
+                code = error.code
+        return code, output.getvalue()
+
+    def calls(self):
+        with open(os.path.join(self.folder, "calls"), encoding="utf-8") as file:
+            return file.read().splitlines()
+
+    def test_runs_what_the_program_has_and_writes_the_table(self):
+        code, output = self.run_it("--only", "sizes,matmul", "--space", "openmp")
+        self.assertEqual(code, 0, output)
+        self.assertIn("matmul: left out", output)
+        self.assertEqual(len(self.calls()), 1)
+        self.assertTrue(self.calls()[0].startswith("run dot --size 2^24,2^26,2^30 --space openmp --json"), self.calls())
+        with open(os.path.join(self.out, "ratios.md"), encoding="utf-8") as file:
+            self.assertIn("| `lane_reduce` |", file.read())
+
+    def test_does_not_measure_again_what_is_there(self):
+        self.run_it("--only", "sizes")
+        code, output = self.run_it("--only", "sizes,small")
+        self.assertEqual(code, 0, output)
+        self.assertEqual(len(self.calls()), 2, "the second call runs the second case alone")
+
+    def test_what_fails_is_said_and_the_others_go_on(self):
+        code, output = self.run_it("--only", "softmax-rows,sizes")
+        self.assertEqual(code, 1)
+        self.assertIn("softmax-rows-peers.json: it broke", output)
+        self.assertEqual(len(self.calls()), 2)
+
+    def test_quick_takes_small_sizes(self):
+        self.run_it("--only", "small", "--quick")
+        self.assertIn("--size 2^10,2^11,2^12,2^13,2^14,2^15 --samples 1", self.calls()[0])
+
+    def test_mistakes_of_the_user(self):
+        code, output = self.run_it("--only", "sizess")
+        self.assertEqual((code, output.count("\n")), (2, 1))
+        self.assertIn("there is no case 'sizess'", output)
+        self.program = os.path.join(self.folder, "nothing")
+        code, output = self.run_it()
+        self.assertEqual((code, output.count("\n")), (2, 1))
+        self.assertIn("build the target tessera_peers", output)
+
+
+if __name__ == "__main__":
+    unittest.main()
