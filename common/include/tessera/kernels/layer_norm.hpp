@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include <tessera/collective/lane/lanes.hpp>
@@ -54,7 +55,8 @@ struct LayerNormTuning {
   static void with_lanes(std::size_t cols, bool /*aligned*/, Body const& body) {
     // Lanes are vector registers; the first cache holds the row for the second sweep.
     if (cols < 16) return body.template operator()<8, 1, 1>();
-    body.template operator()<32, 1, 1>();
+    if (cols < 512) return body.template operator()<32, 1, 1>();
+    body.template operator()<64, 1, 1>();
   }
   /// Calls body.operator()<W, N, Packs, most>() where a team takes a row of this length: threads of W lanes, up to `most`
   /// lanes in all, each of which holds `Packs` packs of N. Returns false, calling nothing, where lanes of one thread do.
@@ -223,56 +225,82 @@ class LanesOfRow {
                                                                       std::size_t cols, A eps, HeldByLanes& held,
                                                                       Who const& who = {}) {
     NormalisedRow<A> result{.shift = row[0]};
-    int const at_once = part * who.threads;
     auto sums = lanes.template fill<collective::Pack<A, N>>(collective::Pack<A, N>{});
-    for (std::size_t first = 0; first < cols; first += at_once) {
-      int const count = thread::count_before(first, cols, at_once);
+    each_part(cols, who, [&](std::size_t first, auto count) {
       load(lanes, row + first, count, held, who);
       add_each(lanes, count, held, sums, who, [=](A value) { return value - result.shift; });
-    }
+    });
     result.mean = who.fold(lanes, total(lanes, sums), 0) / static_cast<A>(cols);
     sums = lanes.template fill<collective::Pack<A, N>>(collective::Pack<A, N>{});
-    for (std::size_t first = 0; first < cols; first += at_once) {
-      int const count = thread::count_before(first, cols, at_once);
-      if (cols > static_cast<std::size_t>(at_once)) load(lanes, row + first, count, held, who);
+    bool const is_held = cols <= static_cast<std::size_t>(part * who.threads);
+    each_part(cols, who, [&](std::size_t first, auto count) {
+      if (!is_held) load(lanes, row + first, count, held, who);
       add_each(lanes, count, held, sums, who, [=](A value) {
         A const distance = (value - result.shift) - result.mean;
         return distance * distance;
       });
-    }
+    });
     result.inv_std = A(1) / Kokkos::sqrt(who.fold(lanes, total(lanes, sums), 1) / static_cast<A>(cols) + eps);
     return result;
   }
 
-  /// ln of a row of x, whose last part is `held`, and statistics `normalised`.
+  /// ln of a row of x, whose last part is `held`, and statistics `normalised`. `held` is undefined afterwards.
   template <class Who = OneThread>
   KOKKOS_FUNCTION static void normalise(Lanes const& lanes, T const* row, std::size_t cols,
                                         NormalisedRow<A> const& normalised, T const* gamma, T const* beta, T* ln,
                                         HeldByLanes& held, Who const& who = {}) {
+    bool const is_held = cols <= static_cast<std::size_t>(part * who.threads);
+    each_part(cols, who, [&](std::size_t first, auto count) {
+      if (!is_held) load(lanes, row + first, count, held, who);
+      auto const each_pack = [&](auto const& body) {
+        lanes.each(
+            [&](int lane, Held& own) {
+              auto const here = who.for_sweep();
+              for (int p = 0; p < Packs; ++p) {
+                int const i = place(p, lane, here);
+                if (i < count) body(i, own.at[p]);
+              }
+            },
+            held);
+      };
+      T const* const scales = gamma + first;
+      T const* const offsets = beta + first;
+      if constexpr (is_gpu<Exec>) {
+        each_pack([&](int i, collective::Pack<T, N> const& own) {
+          auto const scale = collective::pack_at<N>(scales + i);
+          auto const offset = collective::pack_at<N>(offsets + i);
+          collective::Pack<T, N> values;
+          for (int e = 0; e < N; ++e) values[e] = scale[e] * normalised(own[e]) + offset[e];
+          collective::pack_at<N>(ln + first + i) = values;
+        });
+      } else {
+        // In two loops, since a compiler cannot know that ln is neither gamma nor beta; and by elements, since it makes no vectors of
+        // structs that are copied.
+        each_pack([&](int i, collective::Pack<T, N>& own) {
+          for (int e = 0; e < N; ++e) own[e] = scales[i + e] * normalised(own[e]) + offsets[i + e];
+        });
+        each_pack([&](int i, collective::Pack<T, N> const& own) {
+          for (int e = 0; e < N; ++e) ln[first + i + e] = own[e];
+        });
+      }
+    });
+  }
+
+  /// Calls body(first, count) for each part of a row, one after the other: where it begins, and how many elements it has. A host's
+  /// whole parts have a count that the compiler knows: vectors without masks.
+  template <class Who, class Body>
+  KOKKOS_FUNCTION static void each_part(std::size_t cols, Who const& who, Body const& body) {
     int const at_once = part * who.threads;
-    for (std::size_t first = 0; first < cols; first += at_once) {
-      int const count = thread::count_before(first, cols, at_once);
-      if (cols > static_cast<std::size_t>(at_once)) load(lanes, row + first, count, held, who);
-      lanes.each(
-          [&](int lane, Held const& own) {
-            auto const here = who.for_sweep();
-            for (int p = 0; p < Packs; ++p) {
-              int const i = place(p, lane, here);
-              if (i >= count) continue;
-              auto const scale = collective::pack_at<N>(gamma + first + i);
-              auto const offset = collective::pack_at<N>(beta + first + i);
-              collective::Pack<T, N> values;
-              for (int e = 0; e < N; ++e) values[e] = scale[e] * normalised(own.at[p][e]) + offset[e];
-              collective::pack_at<N>(ln + first + i) = values;
-            }
-          },
-          held);
+    std::size_t first = 0;
+    if constexpr (!is_gpu<Exec> && std::is_same_v<Who, OneThread>) {
+      for (; first + part <= cols; first += part) body(first, std::integral_constant<int, part>{});
     }
+    for (; first < cols; first += at_once) body(first, thread::count_before(first, cols, at_once));
   }
 
   /// The first `count` elements of a part; what lies past them becomes zero.
-  template <class Who = OneThread>
-  KOKKOS_FUNCTION static void load(Lanes const& lanes, T const* from, int count, HeldByLanes& held,
+  template <class Count, class Who = OneThread>
+  KOKKOS_FUNCTION static void load(Lanes const& lanes, T const* from, Count count, HeldByLanes& held,
                                    Who const& who = {}) {
     lanes.each(
         [&](int lane, Held& own) {
@@ -305,8 +333,8 @@ class LanesOfRow {
     return thread::row_offset<W, N>(pack * who.threads + who.rank, lane, 0);
   }
 
-  template <class Sums, class Who, class Term>
-  KOKKOS_FUNCTION static void add_each(Lanes const& lanes, int count, HeldByLanes const& held, Sums& sums,
+  template <class Count, class Sums, class Who, class Term>
+  KOKKOS_FUNCTION static void add_each(Lanes const& lanes, Count count, HeldByLanes const& held, Sums& sums,
                                        Who const& who, Term const& term) {
     lanes.each(
         [&](int lane, Held const& own, collective::Pack<A, N>& sum) {
