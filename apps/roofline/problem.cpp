@@ -9,7 +9,6 @@
 
 #include "problem.hpp"
 
-
 namespace tessera::roofline {
 
 std::vector<ParameterSpec> Roofline::parameters() {
