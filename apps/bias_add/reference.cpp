@@ -4,10 +4,11 @@
 /// Error bound: none. The sum of two floats in double, rounded to float, is their float sum; that of doubles is itself.
 
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 
 #include "problem.hpp"
+
+#include <tessera/verify/wide.hpp>
 
 namespace tessera::bias_add {
 
@@ -19,12 +20,7 @@ std::vector<ExpectedField> BiasAdd::reference(Input<T, Kokkos::HostSpace> const&
   y.value.reserve(rows * cols);
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t col = 0; col < cols; ++col) {
-      if constexpr (std::is_integral_v<T>) {
-        std::int64_t const sum = std::int64_t{input.x(row, col)} + std::int64_t{input.bias(col)};
-        y.value.push_back(static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(sum))));
-      } else {
-        y.value.push_back(static_cast<double>(input.x(row, col)) + static_cast<double>(input.bias(col)));
-      }
+      y.value.push_back(verify::stored(verify::wide(input.x(row, col)) + verify::wide(input.bias(col))));
     }
   }
   return list_of(std::move(y));

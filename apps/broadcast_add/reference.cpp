@@ -6,10 +6,11 @@
 /// doubles it is the sum itself.
 
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 
 #include "problem.hpp"
+
+#include <tessera/verify/wide.hpp>
 
 namespace tessera::broadcast_add {
 
@@ -21,13 +22,7 @@ std::vector<ExpectedField> BroadcastAdd::reference(Input<T, Kokkos::HostSpace> c
   out.value.reserve(rows * cols);
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t col = 0; col < cols; ++col) {
-      if constexpr (std::is_integral_v<T>) {
-        std::int64_t const sum = std::int64_t{input.a(col)} + std::int64_t{input.b(row)};
-        out.value.push_back(static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(sum))));
-      } else {
-        double const sum = static_cast<double>(input.a(col)) + static_cast<double>(input.b(row));
-        out.value.push_back(sum);
-      }
+      out.value.push_back(verify::stored(verify::wide(input.a(col)) + verify::wide(input.b(row))));
     }
   }
   return list_of(std::move(out));

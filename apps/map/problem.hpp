@@ -11,6 +11,7 @@
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/array_problem.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/per_element.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -24,7 +25,8 @@ struct Parameters {
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 };
 
-struct Map : ArrayProblem<Parameters> {
+/// One addition an element.
+struct Map : ArrayProblem<Parameters>, PerElement<2, 1> {
   static constexpr AppInfo info{.name = "map", .summary = "out[i] = a[i] + c"};
   static constexpr bool short_floats = true;
 
@@ -45,14 +47,6 @@ struct Map : ArrayProblem<Parameters> {
 
   /// Throws UserError if c is no number of the dtype: nothing converts silently.
   static void check(Parameters const& parameters, DType dtype);
-
-  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
-    double const n = static_cast<double>(count_of(input[0]));
-    return {.bytes = 2 * n * static_cast<double>(size_of(dtype)), .flops = n};
-  }
-
-  /// One addition.
-  [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 1; }
 
   /// On several ranks.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }

@@ -6,10 +6,11 @@
 /// doubles it is the sum itself. c was rounded to the dtype once: the variants and this loop use the same value.
 
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 
 #include "problem.hpp"
+
+#include <tessera/verify/wide.hpp>
 
 namespace tessera::map {
 
@@ -17,16 +18,8 @@ template <class T>
 std::vector<ExpectedField> Map::reference(Input<T, Kokkos::HostSpace> const& input) {
   std::size_t const n = input.a.extent(0);
   ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}};
-  for (std::size_t i = 0; i < n; ++i) {
-    T const a = input.a(i);
-    if constexpr (std::is_integral_v<T>) {
-      std::int64_t const sum = std::int64_t{a} + static_cast<std::int64_t>(input.parameters.c);
-      out.value[i] = static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(sum)));
-    } else {
-      double const c = static_cast<double>(static_cast<T>(input.parameters.c));
-      out.value[i] = static_cast<double>(a) + c;
-    }
-  }
+  auto const c = verify::wide(static_cast<T>(input.parameters.c));
+  for (std::size_t i = 0; i < n; ++i) out.value[i] = verify::stored(verify::wide(input.a(i)) + c);
   return list_of(std::move(out));
 }
 

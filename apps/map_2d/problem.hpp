@@ -8,6 +8,7 @@
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/matrix_problem.hpp>
+#include <tessera/core/per_element.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -22,7 +23,8 @@ struct Parameters {
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 };
 
-struct Map2d : MatrixProblem<Parameters> {
+/// One addition an element.
+struct Map2d : MatrixProblem<Parameters>, PerElement<2, 1> {
   static constexpr AppInfo info{.name = "map_2d", .summary = "out[row, col] = a[row, col] + c"};
   static constexpr bool short_floats = true;
 
@@ -38,14 +40,6 @@ struct Map2d : MatrixProblem<Parameters> {
 
   /// Throws UserError if c is no number of the dtype: nothing converts silently.
   static void check(Parameters const& parameters, DType dtype);
-
-  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
-    double const n = static_cast<double>(count_of(input[0]));
-    return {.bytes = 2 * n * static_cast<double>(size_of(dtype)), .flops = n};
-  }
-
-  /// One addition.
-  [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 1; }
 
   /// On several ranks.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }

@@ -7,10 +7,11 @@
 /// variants and this loop use the same value.
 
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 
 #include "problem.hpp"
+
+#include <tessera/verify/wide.hpp>
 
 namespace tessera::map_2d {
 
@@ -20,16 +21,10 @@ std::vector<ExpectedField> Map2d::reference(Input<T, Kokkos::HostSpace> const& i
   std::size_t const cols = input.a.extent(1);
   ExpectedField out{.name = "out", .shape = {rows, cols}, .value = {}, .scale = {}};
   out.value.reserve(rows * cols);
+  auto const c = verify::wide(static_cast<T>(input.parameters.c));
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t col = 0; col < cols; ++col) {
-      T const a = input.a(row, col);
-      if constexpr (std::is_integral_v<T>) {
-        std::int64_t const sum = std::int64_t{a} + static_cast<std::int64_t>(input.parameters.c);
-        out.value.push_back(static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(sum))));
-      } else {
-        double const sum = static_cast<double>(a) + static_cast<double>(static_cast<T>(input.parameters.c));
-        out.value.push_back(sum);
-      }
+      out.value.push_back(verify::stored(verify::wide(input.a(row, col)) + c));
     }
   }
   return list_of(std::move(out));

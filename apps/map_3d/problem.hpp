@@ -11,13 +11,15 @@
 
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/info.hpp>
+#include <tessera/core/per_element.hpp>
 #include <tessera/core/random.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera::map_3d {
 
-struct Map3d {
+/// One addition an element.
+struct Map3d : PerElement<2, 1> {
   static constexpr AppInfo info{.name = "map_3d", .summary = "out[plane, row, col] = a[plane, row, col] + c"};
   static constexpr bool short_floats = true;
 
@@ -69,14 +71,6 @@ struct Map3d {
   [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
     return drawn<T>(draw);
   }
-
-  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
-    double const n = static_cast<double>(count_of(input[0]));
-    return {.bytes = 2 * n * static_cast<double>(size_of(dtype)), .flops = n};
-  }
-
-  /// One addition.
-  [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 1; }
 
   /// On several ranks: planes.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }

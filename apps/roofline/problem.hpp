@@ -14,6 +14,7 @@
 #include <tessera/core/balanced.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/pair_problem.hpp>
+#include <tessera/core/per_element.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/measure/roof_kernels.hpp>
@@ -27,7 +28,8 @@ struct Parameters {
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 };
 
-struct Roofline : PairProblem<Parameters> {
+/// Of triad, the only one that moves and computes: a multiplication and an addition an element. Each variant says its own.
+struct Roofline : PairProblem<Parameters>, PerElement<3, 2> {
   static constexpr AppInfo info{.name = "roofline",
                                 .summary = "bandwidth of copy, triad and read; peaks of arithmetic; time of a launch",
                                 .measures_roofs = true};
@@ -76,15 +78,6 @@ struct Roofline : PairProblem<Parameters> {
   [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) {
     return count_of(input[0]);
   }
-
-  /// Of triad, the only one that moves and computes; each variant says its own.
-  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
-    double const n = static_cast<double>(count_of(input[0]));
-    return {.bytes = 3 * n * static_cast<double>(size_of(dtype)), .flops = 2 * n};
-  }
-
-  /// A multiplication and an addition.
-  [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 2; }
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);

@@ -9,7 +9,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -17,6 +16,7 @@
 
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
+#include <tessera/verify/wide.hpp>
 
 namespace tessera::roofline {
 
@@ -28,8 +28,6 @@ ExpectedField field(char const* name, Shape const& shape) {
           .value = std::vector<double>(count_of(shape)),
           .scale = std::vector<double>(count_of(shape))};
 }
-
-double wrapped(std::int64_t value) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(value)); }
 
 }  // namespace
 
@@ -44,7 +42,6 @@ std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const
   ExpectedField launched = field("launched", shapes[4]);
 
   std::size_t const n = input.a.extent(0);
-  double const largest = static_cast<double>(std::numeric_limits<Arithmetic<T>>::max());
   verify::ExactSum total;
   verify::SumProof proof;
   std::int64_t count = 0;
@@ -52,7 +49,7 @@ std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const
     copied.value[i] = static_cast<double>(input.a(i));
     if constexpr (std::is_integral_v<T>) {
       auto const s = static_cast<std::int64_t>(input.parameters.s);
-      triad.value[i] = wrapped(input.a(i) + s * input.b(i));
+      triad.value[i] = verify::stored(input.a(i) + s * input.b(i));
       count = static_cast<std::int32_t>(static_cast<std::uint32_t>(count + input.a(i)));
     } else {
       double const a = static_cast<double>(input.a(i));
@@ -63,9 +60,8 @@ std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const
       if (ShortFloat<T> && rounded_once) {
         triad.value[i] = static_cast<double>(static_cast<float>(a) + static_cast<float>(product));
       }
-      triad.scale[i] = rounded_once || !std::isfinite(a) || !std::isfinite(product) ? 0
-                       : magnitude <= largest                                       ? magnitude
-                                              : std::numeric_limits<double>::infinity();
+      bool const is_exact = rounded_once || !std::isfinite(a) || !std::isfinite(product);
+      triad.scale[i] = is_exact ? 0 : verify::scale_of<Arithmetic<T>>(magnitude);
       total.add(a);
       proof.add(a);
       if (std::isfinite(a)) sum.scale[0] += std::abs(a);
@@ -78,8 +74,8 @@ std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const
     if (proof.holds<Arithmetic<T>>()) {
       sum.scale.clear();
       sum.rounded_sums = proof.rounds<T>(sum.value[0]);
-    } else if (!(sum.scale[0] <= largest)) {
-      sum.scale[0] = std::numeric_limits<double>::infinity();
+    } else {
+      sum.scale[0] = verify::scale_of<Arithmetic<T>>(sum.scale[0]);
     }
   }
   for (std::size_t i = 0; i < chains.value.size(); ++i) {

@@ -7,6 +7,7 @@
 
 #include <tessera/core/info.hpp>
 #include <tessera/core/matrix_problem.hpp>
+#include <tessera/core/per_element.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/ranks/part.hpp>
@@ -20,7 +21,8 @@ struct Parameters {
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 };
 
-struct Transpose : MatrixProblem<Parameters> {
+/// Nothing is computed.
+struct Transpose : MatrixProblem<Parameters>, PerElement<2, 0> {
   static constexpr AppInfo info{.name = "transpose", .summary = "out[col, row] = a[row, col]"};
   static constexpr bool short_floats = true;
 
@@ -33,13 +35,6 @@ struct Transpose : MatrixProblem<Parameters> {
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
     return {{input[0][1], input[0][0]}};
   }
-
-  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
-    return {.bytes = 2 * static_cast<double>(count_of(input[0])) * static_cast<double>(size_of(dtype)), .flops = 0};
-  }
-
-  /// Nothing is computed.
-  [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 0; }
 
   /// On several ranks.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }

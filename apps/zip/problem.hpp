@@ -4,13 +4,12 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
-#include <tuple>
 #include <vector>
 
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/pair_problem.hpp>
+#include <tessera/core/per_element.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/types.hpp>
 
@@ -23,7 +22,8 @@ struct Parameters {
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 };
 
-struct Zip : PairProblem<Parameters> {
+/// One addition an element.
+struct Zip : PairProblem<Parameters>, PerElement<3, 1> {
   static constexpr AppInfo info{.name = "zip", .summary = "out[i] = a[i] + b[i]"};
   static constexpr bool short_floats = true;
 
@@ -31,28 +31,6 @@ struct Zip : PairProblem<Parameters> {
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;
-
-  /// out [n].
-  template <class T, class Memory>
-  struct Output {
-    Array<T*, Memory> out;
-
-    static constexpr std::array<std::string_view, 1> names{"out"};
-    static auto fields(auto& self) { return std::tie(self.out); }
-  };
-
-  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
-    needs_equal_lengths(input, "zip adds them element by element");
-    return {input[0]};
-  }
-
-  [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
-    double const n = static_cast<double>(count_of(input[0]));
-    return {.bytes = 3 * n * static_cast<double>(size_of(dtype)), .flops = n};
-  }
-
-  /// One addition.
-  [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 1; }
 
   /// On several ranks.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows, Split::rows}; }

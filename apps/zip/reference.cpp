@@ -6,10 +6,11 @@
 /// doubles it is the sum itself.
 
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 
 #include "problem.hpp"
+
+#include <tessera/verify/wide.hpp>
 
 namespace tessera::zip {
 
@@ -18,13 +19,7 @@ std::vector<ExpectedField> Zip::reference(Input<T, Kokkos::HostSpace> const& inp
   std::size_t const n = input.a.extent(0);
   ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}};
   for (std::size_t i = 0; i < n; ++i) {
-    if constexpr (std::is_integral_v<T>) {
-      std::int64_t const sum = std::int64_t{input.a(i)} + std::int64_t{input.b(i)};
-      out.value[i] = static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(sum)));
-    } else {
-      double const sum = static_cast<double>(input.a(i)) + static_cast<double>(input.b(i));
-      out.value[i] = sum;
-    }
+    out.value[i] = verify::stored(verify::wide(input.a(i)) + verify::wide(input.b(i)));
   }
   return list_of(std::move(out));
 }

@@ -4,10 +4,12 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include <tessera/core/random.hpp>
 #include <tessera/verify/grid.hpp>
+#include <tessera/verify/wide.hpp>
 
 namespace tessera::verify {
 namespace {
@@ -178,6 +180,25 @@ TEST(ScanProof, HoldsForAWalkOfSmallSteps) {
     proof.add(step, prefix);
   }
   EXPECT_TRUE(proof.holds<float>());
+}
+
+// A formula in the wider types, and back: integers wrap, floats do not lose what a float has no bits for.
+TEST(Wide, IsStoredAsTheDtypeHasIt) {
+  std::int32_t const largest = std::numeric_limits<std::int32_t>::max();
+  EXPECT_EQ(stored(wide(largest)), 2147483647.0);
+  EXPECT_EQ(stored(wide(largest) + 1), -2147483648.0);
+  EXPECT_EQ(stored(wide(largest) * wide(largest)), 1.0);
+  EXPECT_EQ(stored(wide(0x1p24F) + wide(1.0F)), 0x1p24 + 1);
+  EXPECT_EQ(stored(wide(std::numeric_limits<float>::max()) * 2), 0x1p129 - 0x1p105);
+}
+
+TEST(Wide, ScaleIsInfiniteBeyondTheDtype) {
+  double const infinity = std::numeric_limits<double>::infinity();
+  auto const largest = static_cast<double>(std::numeric_limits<float>::max());
+  EXPECT_EQ(scale_of<float>(largest), largest);
+  EXPECT_EQ(scale_of<float>(1.0001 * largest), infinity);
+  EXPECT_EQ(scale_of<double>(1.0001 * largest), 1.0001 * largest);
+  EXPECT_EQ(scale_of<double>(infinity), infinity);
 }
 
 // Values that somebody might divide by, add up or square: none is infinite, and neither are 2^32 of them.

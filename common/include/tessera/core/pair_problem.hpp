@@ -16,7 +16,7 @@
 
 namespace tessera {
 
-/// Base of such a Problem; output and output_shapes are the Problem's own.
+/// Base of such a Problem. One whose output is no array as long declares an Output and output_shapes of its own.
 template <class ProblemParameters>
 struct PairProblem {
   using Parameters = ProblemParameters;
@@ -32,7 +32,20 @@ struct PairProblem {
     static auto fields(auto& self) { return std::tie(self.a, self.b); }
   };
 
+  /// out [n].
+  template <class T, class Memory>
+  struct Output {
+    Array<T*, Memory> out;
+
+    static constexpr std::array<std::string_view, 1> names{"out"};
+    static auto fields(auto& self) { return std::tie(self.out); }
+  };
+
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const&) { return {{size}, {size}}; }
+  [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
+    needs_equal_lengths(input, "each element of a goes with one of b");
+    return {input[0]};
+  }
 
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const&) {

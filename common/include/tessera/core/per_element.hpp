@@ -1,0 +1,26 @@
+#pragma once
+/// \file
+/// The least work of formulas that take an element of each array: out[i] = f(a[i], b[i], ...).
+
+#include <vector>
+
+#include <tessera/core/info.hpp>
+#include <tessera/core/types.hpp>
+
+namespace tessera {
+
+/// Base of a Problem whose arrays, inputs and outputs together, are so many of one size, and whose formula has so many
+/// operations, each of which rounds. Every array is moved once.
+///
+/// Example: out[i] = a[i] + b[i] is PerElement<3, 1>.
+template <int Arrays, int Operations>
+struct PerElement {
+  [[nodiscard]] static Work work(std::vector<Shape> const& input, auto const&, DType dtype) {
+    double const n = static_cast<double>(count_of(input[0]));
+    return {.bytes = Arrays * n * static_cast<double>(size_of(dtype)), .flops = Operations * n};
+  }
+
+  [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, auto const&) { return Operations; }
+};
+
+}  // namespace tessera

@@ -1,7 +1,0 @@
-#include "app_cases.hpp"
-
-namespace tessera::testing {
-
-AppCases app_cases() { return {}; }
-
-}  // namespace tessera::testing
