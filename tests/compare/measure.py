@@ -28,7 +28,7 @@ CASES = {
         ["layernorm_linear"], "2^36", ["--hidden", "1024", "--outputs", "4096", *SAMPLED], True),
     "layernorm_linear_backward-16384x1024x4096": (
         ["layernorm_linear_backward"], "2^36", ["--hidden", "1024", "--outputs", "4096", *SAMPLED], True),
-    "matmul": (["matmul"], "2^30,2^33,2^36,2^39", ["--variant", "register_tile,cublas," + FACTORS, *SAMPLED], True),
+    "matmul": (["matmul"], "2^30,2^33,2^36,2^39", ["--variant", "register_tile,{blas}," + FACTORS, *SAMPLED], True),
     "attention-16384x16384": (["attention"], "2^20", ["--queries", "16384", "--verify", "sample:200"], True),
     "axis_sum-axis0": (["axis_sum"], "2^28", ["--axis", "0"], True),
     "conv2d-7x7": (["conv2d"], "2^28", ["--kernel-rows", "7", "--kernel-cols", "7"], True),
@@ -69,6 +69,8 @@ def command_of(name, options, apps, report):
         sizes = ",".join(f"2^{10 + i}" for i, _ in enumerate(sizes.split(",")))
         extra = [*extra, "--samples", "1", "--min-time", "0", "--warmup", "0"]
         extra = ["16" if option in ("1024", "4096", "16384", "65536") else option for option in extra]
+    blas = "cublas" if options.space == "cuda" else "cblas"
+    extra = [option.replace("{blas}", blas) for option in extra]
     return [options.program, "run", ",".join(chosen), "--size", sizes, *extra, "--space", options.space, "--json", report]
 
 
@@ -112,6 +114,9 @@ def main(arguments):
                 reports.append(path)
             else:
                 break  # PyTorch takes its cases from the first
+    if not reports:
+        print("measure.py: there is no report", file=sys.stderr)
+        return code or 2
     table = subprocess.run([sys.executable, os.path.join(HERE, "ratios.py"), *reports], capture_output=True, text=True, check=False)
     sys.stderr.write(table.stderr)
     with open(os.path.join(options.directory, "ratios.md"), "w", encoding="utf-8") as file:

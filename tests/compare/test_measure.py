@@ -88,6 +88,11 @@ class Measure(unittest.TestCase):
         self.run_it("--only", "small", "--quick")
         self.assertIn("--size 2^10,2^11,2^12,2^13,2^14,2^15 --samples 1", self.calls()[0])
 
+    def test_without_any_report(self):
+        code, output = self.run_it("--only", "matmul")
+        self.assertEqual(code, 2)
+        self.assertIn("there is no report", output)
+
     def test_mistakes_of_the_user(self):
         code, output = self.run_it("--only", "sizess")
         self.assertEqual((code, output.count("\n")), (2, 1))
