@@ -299,32 +299,42 @@ TEST(Transpose, ElementsInAnyOrder) {
   }
 }
 
-// Memory of somebody else, which begins between two packs: on one side, or on both.
+// The kernel by itself, in memory that begins so many elements behind a whole pack.
 template <class Exec>
-void expect_right_off_packs() {
+void expect_right(std::size_t rows, std::size_t cols, std::size_t in_from, std::size_t out_from) {
   Exec const exec;
-  constexpr std::size_t rows = 68;
-  constexpr std::size_t cols = 132;
   using Flat = Kokkos::View<float*, typename Exec::memory_space>;
+  Flat const of_in("in", rows * cols + 4);
+  Flat const of_out("out", rows * cols + 4);
+  auto const in = Kokkos::create_mirror_view(of_in);
+  for (std::size_t i = 0; i < in.extent(0); ++i) in(i) = static_cast<float>(i);
+  Kokkos::deep_copy(of_in, in);
+  using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+  using Matrix = Kokkos::View<float**, Kokkos::LayoutRight, typename Exec::memory_space, Unmanaged>;
+  kernels::transpose(exec, Matrix(of_in.data() + in_from, rows, cols), Matrix(of_out.data() + out_from, cols, rows));
+  auto const out = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, of_out);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < rows * cols; ++i) {
+    wrong += out(out_from + i % cols * rows + i / cols) != static_cast<float>(in_from + i) ? 1 : 0;
+  }
+  EXPECT_EQ(wrong, 0u) << rows << " x " << cols << " from " << in_from << " to " << out_from;
+}
+
+// Memory of somebody else, which begins between two packs: on one side, or on both.
+TEST(Transpose, OffPacks) {
   for (auto const& [in_from, out_from] : {std::array<std::size_t, 2>{1, 0}, {0, 1}, {3, 2}}) {
-    Flat const of_in("in", rows * cols + 4);
-    Flat const of_out("out", rows * cols + 4);
-    auto const in = Kokkos::create_mirror_view(of_in);
-    for (std::size_t i = 0; i < in.extent(0); ++i) in(i) = static_cast<float>(i);
-    Kokkos::deep_copy(of_in, in);
-    using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
-    using Matrix = Kokkos::View<float**, Kokkos::LayoutRight, typename Exec::memory_space, Unmanaged>;
-    kernels::transpose(exec, Matrix(of_in.data() + in_from, rows, cols), Matrix(of_out.data() + out_from, cols, rows));
-    auto const out = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, of_out);
-    std::size_t wrong = 0;
-    for (std::size_t i = 0; i < rows * cols; ++i) {
-      wrong += out(out_from + i % cols * rows + i / cols) != static_cast<float>(in_from + i) ? 1 : 0;
-    }
-    EXPECT_EQ(wrong, 0u) << in_from << ", " << out_from;
+    expect_right<Kokkos::DefaultExecutionSpace>(68, 132, in_from, out_from);
   }
 }
 
-TEST(Transpose, OffPacks) { expect_right_off_packs<Kokkos::DefaultExecutionSpace>(); }
+// Rows that lie a power of two apart, of which hosts turn whole cache lines at once; the next sizes for comparison.
+TEST(Transpose, RowsThatShareAPlaceInTheCache) {
+  for (std::size_t const rows : {16, 64, 68, 33}) {
+    for (std::size_t const cols : {1024, 3072, 1028, 1040}) {
+      expect_right<Kokkos::DefaultExecutionSpace>(rows, cols, 0, 0);
+    }
+  }
+}
 
 }  // namespace
 }  // namespace tessera::transpose

@@ -192,22 +192,43 @@ struct TransposeKernel {
     }
   }
 
-  // Tuning::blocks_down blocks down: a column of them is turned in registers, and leaves as whole cache lines of the output.
+  // Tuning::blocks_down blocks down: a column of them is turned in registers, and leaves as whole cache lines of the output. Where rows
+  // share their place in the first cache, a line of the input is read at once: by parts it would be gone before its next part.
   KOKKOS_FUNCTION void turn_lines(Member const& team, collective::MatrixTiles::Place const& place, T const* from,
                                   T* to) const {
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, place.col_count / pack), [&](int across) {
-      T const* const corner = from + across * pack;
-      Pack turned[pack][Tuning::blocks_down];
-      for (int down = 0; down < Tuning::blocks_down; ++down) {
-        Pack loaded[pack];
-        for (int k = 0; k < pack; ++k) loaded[k] = collective::pack_at<pack>(corner + (down * pack + k) * tiles.cols);
+    constexpr int line = Tuning::blocks_down;  // its packs
+    int const packs = place.col_count / pack;
+    bool const by_lines = tiles.cols * sizeof(T) % 4096 == 0;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, (packs + line - 1) / line), [&](int number) {
+      int const first = number * line;
+      if (by_lines && packs - first >= line) {
+        turn_packs<line>(from + first * pack, to + first * pack * tiles.rows);
+      } else {
+        int const end = packs - first < line ? packs : first + line;
+        for (int p = first; p < end; ++p) turn_packs<1>(from + p * pack, to + p * pack * tiles.rows);
+      }
+    });
+    if (streaming) collective::streaming_fence();
+  }
+
+  // So many packs of each of blocks_down * pack rows.
+  template <int packs>
+  KOKKOS_FUNCTION void turn_packs(T const* from, T* to) const {
+    constexpr int line = Tuning::blocks_down;
+    Pack loaded[line * pack][packs];
+    for (int row = 0; row < line * pack; ++row) {
+      for (int p = 0; p < packs; ++p) loaded[row][p] = collective::pack_at<pack>(from + row * tiles.cols + p * pack);
+    }
+    for (int p = 0; p < packs; ++p) {
+      Pack turned[pack][line];
+      for (int down = 0; down < line; ++down) {
         for (int e = 0; e < pack; ++e) {
-          for (int k = 0; k < pack; ++k) turned[e][down][k] = loaded[k][e];
+          for (int k = 0; k < pack; ++k) turned[e][down][k] = loaded[down * pack + k][p][e];
         }
       }
       for (int e = 0; e < pack; ++e) {
-        T* const to_row = to + (across * pack + e) * tiles.rows;
-        for (int down = 0; down < Tuning::blocks_down; ++down) {
+        T* const to_row = to + (p * pack + e) * tiles.rows;
+        for (int down = 0; down < line; ++down) {
           if (streaming) {
             collective::streaming_store(to_row + down * pack, turned[e][down]);
           } else {
@@ -215,8 +236,7 @@ struct TransposeKernel {
           }
         }
       }
-    });
-    if (streaming) collective::streaming_fence();
+    }
   }
 
   // One row of the output after the other.
