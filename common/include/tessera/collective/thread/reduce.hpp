@@ -30,8 +30,8 @@ template <class T, lane::Lanes L, class Op>
   } else {
     for (int mask = 1; mask < L::width; mask *= 2) {
       auto const partner = lanes.exchange(value, mask);
-      lanes.each([&](int lane, T& own, T const& other) { own = (lane & mask) ? op(other, own) : op(own, other); }, value,
-                 partner);
+      lanes.each([&](int lane, T& own, T const& other) { own = (lane & mask) ? op(other, own) : op(own, other); },
+                 value, partner);
     }
   }
   return lanes.template read<T>(value, 0);
