@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="67c81058b1fd93e329e7c693e54f5799d7001034ff530fffd29414197057bb4a")
+    version("0.2.0", sha256="bf4bbe6c180d6b21db52663cf4ef159c8e98f63334b798d402b6b4c73e378b5e")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
