@@ -90,41 +90,13 @@ function(tessera_write_absent_variants)
   target_link_libraries(tessera_absent_variants PRIVATE tessera_flags PUBLIC tessera::driver)
 endfunction()
 
-# tessera_write_app(name variant...): in the build directory, table.cpp with tessera::<name>::app() and main.cpp. The Problem is
-# named as the mini-app: map_2d has Map2d.
-function(tessera_write_app TESSERA_APP)
-  set(TESSERA_PROBLEM "")
-  string(REPLACE "_" ";" words ${TESSERA_APP})
-  foreach(word IN LISTS words)
-    string(SUBSTRING ${word} 0 1 first)
-    string(SUBSTRING ${word} 1 -1 rest)
-    string(TOUPPER ${first} first)
-    string(APPEND TESSERA_PROBLEM ${first}${rest})
-  endforeach()
-  set(TESSERA_DECLARATIONS "")
-  set(TESSERA_CALLS "")
-  foreach(variant IN LISTS ARGN)
-    string(APPEND TESSERA_DECLARATIONS "VariantRows ${variant}();\n")
-    string(APPEND TESSERA_CALLS "      ${variant}(),\n")
-  endforeach()
-  configure_file(${PROJECT_SOURCE_DIR}/cmake/AppTable.cpp.in table.cpp @ONLY)
-  configure_file(${PROJECT_SOURCE_DIR}/cmake/AppMain.cpp.in main.cpp @ONLY)
-endfunction()
-
 # tessera_add_app(name VARIANTS v1 v2 ...): the library tessera::app_<name> with the mini-app's table, and its program.
-# One source file a variant, named as it; --list shows them in this order. TESSERA_UNITY joins the files.
+# One source file a variant; TESSERA_UNITY joins them.
 function(tessera_add_app name)
   cmake_parse_arguments(PARSE_ARGV 1 app "" "" "VARIANTS")
   if(app_UNPARSED_ARGUMENTS OR NOT app_VARIANTS)
     message(FATAL_ERROR "tessera_add_app(${name}): VARIANTS v1 v2 ... is needed, and nothing else is known")
   endif()
-  foreach(variant IN LISTS app_VARIANTS)
-    if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/variants/${variant}.cpp)
-      message(FATAL_ERROR "tessera_add_app(${name}): VARIANTS names '${variant}' (there is no apps/${name}/variants/${variant}.cpp); "
-                          "write it, or take the name out")
-    endif()
-  endforeach()
-  tessera_write_app(${name} ${app_VARIANTS})
   list(TRANSFORM app_VARIANTS REPLACE "(.+)" "variants/\\1.cpp" OUTPUT_VARIABLE sources)
   set(with_library "")
   if("kernels" IN_LIST app_VARIANTS)
@@ -157,25 +129,22 @@ function(tessera_add_app name)
     set_target_properties(tessera_app_${name}_sm_90a PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
     list(APPEND sources $<TARGET_OBJECTS:tessera_app_${name}_sm_90a>)
   endif()
-  # What the Problem declares and is no template, if it has such: parameters, shapes.
-  file(GLOB problem CONFIGURE_DEPENDS problem.cpp)
-  add_library(tessera_app_${name} STATIC reference.cpp ${problem} ${sources} ${CMAKE_CURRENT_BINARY_DIR}/table.cpp)
+  add_library(tessera_app_${name} STATIC reference.cpp variants.cpp ${sources})
   add_library(tessera::app_${name} ALIAS tessera_app_${name})
   target_include_directories(tessera_app_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(tessera_app_${name} PUBLIC tessera::driver tessera_absent_variants
                         PRIVATE tessera::core tessera_flags ${with_library})
   if(TESSERA_UNITY)
     # One unit: what variants share is compiled once. Other mini-apps are the work of other cores. What not all builds have
-    # stays outside of it: so the unit is the same in all of them, and ccache has it from the build before. table.cpp lies in the
-    # build directory: from CMake 4.0 on the unit names no directory.
-    set_target_properties(tessera_app_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0 UNITY_BUILD_RELOCATABLE ON)
+    # stays outside of it: so the unit is the same in all of them, and ccache has it from the build before.
+    set_target_properties(tessera_app_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
     set_source_files_properties(variants/kernels.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   if(TARGET tessera_precompiled)
     target_precompile_headers(tessera_app_${name} REUSE_FROM tessera_precompiled)
   endif()
 
-  add_executable(${name} ${CMAKE_CURRENT_BINARY_DIR}/main.cpp)
+  add_executable(${name} main.cpp)
   target_link_libraries(${name} PRIVATE tessera_app_${name} tessera_flags)
   # Not on the PATH: zip, dot, map and others are names of other people's programs. `tessera run <name>` is the way.
   install(TARGETS ${name} RUNTIME DESTINATION ${TESSERA_INSTALL_PROGRAMS})

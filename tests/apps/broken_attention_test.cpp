@@ -28,7 +28,7 @@
 
 namespace tessera::attention {
 
-App app();
+App app();  // apps/attention/variants.cpp
 
 namespace {
 

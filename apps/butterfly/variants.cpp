@@ -1,0 +1,50 @@
+/// \file
+/// The table of butterfly's variants, in the order that --list shows, and its parameters.
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/core/parameters.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::butterfly {
+
+VariantRows plain();
+VariantRows direct();
+VariantRows scratch();
+VariantRows lanes();
+VariantRows pack_swap();
+VariantRows reduce_broadcast();
+VariantRows distributed();
+
+App app() {
+  return make_app<Butterfly>({plain(), direct(), scratch(), lanes(), pack_swap(), reduce_broadcast(), distributed()});
+}
+
+std::vector<ParameterSpec> Butterfly::parameters() {
+  return {
+      {.name = "op",
+       .help = "pair_swap: in[i xor 1]; max: the segment's maximum; minmax_parity: its maximum at even positions, its "
+               "minimum at odd ones",
+       .default_value = std::string("max"),
+       .choices = {"pair_swap", "max", "minmax_parity"}},
+      held_segment_parameter(),
+      team_parameter(),
+  };
+}
+
+Parameters Parameters::from(ParameterMap const& map) {
+  std::string const& op = std::get<std::string>(map.at("op"));
+  return {
+      .op = op == "pair_swap" ? ButterflyOp::pair_swap
+            : op == "max"     ? ButterflyOp::max
+                              : ButterflyOp::minmax_parity,
+      .segment = std::get<std::int64_t>(map.at("segment")),
+      .team = std::get<std::int64_t>(map.at("team")),
+  };
+}
+
+}  // namespace tessera::butterfly

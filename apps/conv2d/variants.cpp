@@ -1,0 +1,82 @@
+/// \file
+/// The table of conv2d's variants, in the order that --list shows, its parameters, and what its shapes say.
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/core/parameters.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::conv2d {
+
+VariantRows direct();
+VariantRows blocked();
+VariantRows scratch_tile();
+VariantRows register_tile();
+VariantRows distributed();
+
+App app() { return make_app<Conv2d>({direct(), blocked(), scratch_tile(), register_tile(), distributed()}); }
+
+namespace {
+
+ParameterSpec kernel_extent(std::string name, std::string help) {
+  return {.name = std::move(name),
+          .help = std::move(help),
+          .default_value = std::int64_t{3},
+          .choices = {},
+          .minimum = 1,
+          .maximum = 1 << 20,
+          .shapes_generated = true};
+}
+
+/// Pairs of an element and a tap, along one direction, that do not lie beyond the edge:
+/// n + (n - 1) + ... with min(n, taps) terms.
+double pairs(std::size_t n, std::size_t taps) {
+  auto const terms = static_cast<double>(std::min(n, taps));
+  return terms * static_cast<double>(n) - terms * (terms - 1) / 2;
+}
+
+}  // namespace
+
+std::vector<ParameterSpec> Conv2d::parameters() {
+  return {
+      rows_parameter(),
+      kernel_extent("kernel-rows", "rows of the generated k"),
+      kernel_extent("kernel-cols", "columns of the generated k"),
+      team_parameter(),
+  };
+}
+
+Conv2d::Parameters Conv2d::Parameters::from(ParameterMap const& map) {
+  auto const number = [&](char const* name) { return std::get<std::int64_t>(map.at(name)); };
+  return {.rows = number("rows"),
+          .kernel_rows = number("kernel-rows"),
+          .kernel_cols = number("kernel-cols"),
+          .team = number("team")};
+}
+
+std::vector<Shape> Conv2d::output_shapes(std::vector<Shape> const& input, Parameters const&) {
+  if (count_of(input[1]) == 0) {
+    throw UserError("k " + to_string(input[1]) + " has no elements (in is " + to_string(input[0]) +
+                    ", and out would be a sum of nothing); give k at least one row and one column");
+  }
+  return {input[0]};
+}
+
+Work Conv2d::work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
+  auto const elements = static_cast<double>(2 * count_of(input[0]) + count_of(input[1]));
+  return {.bytes = elements * static_cast<double>(size_of(dtype)),
+          .flops = 2 * pairs(input[0][0], input[1][0]) * pairs(input[0][1], input[1][1])};
+}
+
+double Conv2d::rounding_steps(std::vector<Shape> const& input, Parameters const&) {
+  return static_cast<double>(std::min(input[0][0], input[1][0])) *
+         static_cast<double>(std::min(input[0][1], input[1][1]));
+}
+
+}  // namespace tessera::conv2d

@@ -1,0 +1,20 @@
+/// \file
+/// The table of layernorm_linear_backward's variants, in the order that --list shows.
+
+#include "problem.hpp"
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::layernorm_linear_backward {
+
+VariantRows unfused();
+VariantRows fused_atomic();
+VariantRows atomic_columns();
+VariantRows two_stage();
+VariantRows distributed();
+
+App app() {
+  return make_app<LayernormLinearBackward>({unfused(), fused_atomic(), atomic_columns(), two_stage(), distributed()});
+}
+
+}  // namespace tessera::layernorm_linear_backward

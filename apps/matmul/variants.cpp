@@ -1,0 +1,155 @@
+/// \file
+/// The table of matmul's variants, in the order that --list shows, its parameters, and the shapes that a size stands
+/// for.
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/core/parameters.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::matmul {
+
+VariantRows naive();
+VariantRows scratch();
+VariantRows tiled();
+VariantRows tiled_overlap();
+VariantRows tiled_async();
+VariantRows register_tile();
+VariantRows tensor_tf32();
+VariantRows tensor_3xtf32();
+VariantRows tensor_fp16();
+VariantRows tensor_bf16();
+VariantRows warpgroup_fp16();
+VariantRows warpgroup_bf16();
+VariantRows kernels();
+VariantRows distributed();
+
+App app() {
+  return make_app<Matmul>({naive(), scratch(), tiled(), tiled_overlap(), tiled_async(), register_tile(), tensor_tf32(),
+                           tensor_3xtf32(), tensor_fp16(), tensor_bf16(), warpgroup_fp16(), warpgroup_bf16(), kernels(),
+                           distributed()});
+}
+
+namespace {
+
+ParameterSpec extent_parameter(std::string name, std::string help) {
+  return {.name = std::move(name),
+          .help = std::move(help) + "; 0: from --size, the number of multiply-adds m * n * k",
+          .default_value = std::int64_t{0},
+          .choices = {},
+          .minimum = 0,
+          .shapes_generated = true};
+}
+
+/// The largest s with s * s * s <= size (degree 3), s * s <= size (2) or s <= size (1).
+std::size_t root_of(std::size_t size, int degree) {
+  if (size == 0 || degree == 1) return size;
+  // By division: the power itself might not fit into 64 bits.
+  auto const fits = [=](std::size_t s) { return s <= (degree == 2 ? size / s : size / s / s); };
+  double const root = degree == 2 ? std::sqrt(static_cast<double>(size)) : std::cbrt(static_cast<double>(size));
+  auto side = std::max<std::size_t>(1, static_cast<std::size_t>(root));
+  while (!fits(side)) --side;  // the root was rounded
+  while (fits(side + 1)) ++side;
+  return side;
+}
+
+}  // namespace
+
+std::vector<ParameterSpec> Matmul::parameters() {
+  return {
+      extent_parameter("m", "rows of the generated a and c"),
+      extent_parameter("n", "columns of the generated b and c"),
+      extent_parameter("k", "columns of the generated a and rows of b"),
+      {.name = "tile",
+       .help = "edge of the square tiles in scratch of the tiled variants, up to 32; 0: the variant's choice",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 20,
+       .sweep = true},
+      team_parameter(),
+      {.name = "grid-rows",
+       .help = "rows of the grid of ranks of distributed, a divisor of their number; 0: what moves the least",
+       .default_value = std::int64_t{0},
+       .choices = {},
+       .minimum = 0,
+       .maximum = 1 << 20,
+       .of_ranks = true},
+  };
+}
+
+Matmul::Parameters Matmul::Parameters::from(ParameterMap const& map) {
+  auto const number = [&](char const* name) { return std::get<std::int64_t>(map.at(name)); };
+  return {.m = number("m"),
+          .n = number("n"),
+          .k = number("k"),
+          .tile = number("tile"),
+          .team = number("team"),
+          .grid_rows = number("grid-rows")};
+}
+
+std::vector<Shape> Matmul::input_shapes(std::size_t size, Parameters const& parameters) {
+  std::size_t rest = size;
+  int free = 0;
+  for (std::int64_t const given : {parameters.m, parameters.n, parameters.k}) {
+    if (given == 0) {
+      ++free;
+    } else {
+      rest /= static_cast<std::size_t>(given);
+    }
+  }
+  if (size > 0 && rest == 0) rest = 1;
+  std::size_t const side = free > 0 ? root_of(rest, free) : 0;
+  auto const extent = [side](std::int64_t given) { return given > 0 ? static_cast<std::size_t>(given) : side; };
+  std::size_t const m = extent(parameters.m);
+  std::size_t const n = extent(parameters.n);
+  std::size_t const k = extent(parameters.k);
+  return {{m, k}, {k, n}};
+}
+
+ranks::Grid Matmul::grid(std::vector<Shape> const& input, Parameters const& parameters, int ranks) {
+  auto const m = static_cast<double>(input[0][0]);
+  auto const n = static_cast<double>(input[1][1]);
+  if (parameters.grid_rows > 0) {
+    auto const rows = static_cast<int>(parameters.grid_rows);
+    if (ranks % rows != 0) {
+      throw UserError("--grid-rows " + std::to_string(rows) + " on " + std::to_string(ranks) +
+                      " ranks (a grid has as many in each row); choose a divisor of " + std::to_string(ranks) +
+                      ", or 0");
+    }
+    return {.down = rows, .across = ranks / rows};
+  }
+  ranks::Grid best{};
+  double least = 0;
+  bool best_is_full = false;
+  for (int down = 1; down <= ranks; ++down) {
+    if (ranks % down != 0) continue;
+    int const across = ranks / down;
+    // Each rank of a row of the grid gets what the others in it have of a; of a column likewise of b.
+    double const moved = m * (across - 1) + n * (down - 1);
+    bool const is_full = down <= m && across <= n;
+    if (best.down == 0 || (is_full && !best_is_full) || (is_full == best_is_full && moved < least)) {
+      best = {.down = down, .across = across};
+      least = moved;
+      best_is_full = is_full;
+    }
+  }
+  return best;
+}
+
+std::vector<Shape> Matmul::output_shapes(std::vector<Shape> const& input, Parameters const&) {
+  if (input[0][1] != input[1][0]) {
+    throw UserError("a has shape " + to_string(input[0]) + " and b " + to_string(input[1]) +
+                    " (a row of a is multiplied by a column of b); give a as many columns as b has rows");
+  }
+  return {{input[0][0], input[1][1]}};
+}
+
+}  // namespace tessera::matmul

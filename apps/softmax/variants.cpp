@@ -1,0 +1,91 @@
+/// \file
+/// The table of softmax's variants, in the order that --list shows, and its parameters.
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "problem.hpp"
+
+#include <tessera/core/parameters.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::softmax {
+
+VariantRows three_pass();
+VariantRows online();
+VariantRows tree();
+VariantRows tree_pairs();
+VariantRows team_per_row();
+VariantRows lanes_per_row();
+VariantRows buffer_reduction();
+VariantRows columns();
+VariantRows register_columns();
+VariantRows distributed();
+
+App app() {
+  return make_app<Softmax>({three_pass(), online(), tree(), tree_pairs(), team_per_row(), lanes_per_row(),
+                            buffer_reduction(), columns(), register_columns(), distributed()});
+}
+
+std::vector<ParameterSpec> Softmax::parameters() {
+  ParameterSpec rows = rows_parameter();
+  rows.help = "rows of the generated matrix, of --size / rows columns; 0: one with --axis all, else about square";
+  return {
+      {.name = "axis",
+       .help = "what sums up to 1: all elements, each row (rows) or each column (cols)",
+       .default_value = std::string("all"),
+       .choices = {"all", "rows", "cols"}},
+      rows,
+      team_parameter(),
+  };
+}
+
+Softmax::Parameters Softmax::Parameters::from(ParameterMap const& map) {
+  auto const& axis = std::get<std::string>(map.at("axis"));
+  return {.axis = axis == "all"    ? Axis::all
+                  : axis == "rows" ? Axis::rows
+                                   : Axis::cols,
+          .rows = std::get<std::int64_t>(map.at("rows")),
+          .team = std::get<std::int64_t>(map.at("team"))};
+}
+
+double Softmax::rounding_steps(std::vector<Shape> const& input, Parameters const& parameters) {
+  switch (parameters.axis) {
+    case Axis::rows: return static_cast<double>(input[0][1]);
+    case Axis::cols: return static_cast<double>(input[0][0]);
+    case Axis::all: break;
+  }
+  return static_cast<double>(count_of(input[0]));
+}
+
+template <class T>
+T Softmax::element(Draw const& draw, Parameters const& parameters) {
+  if (draw.data == DataKind::random) return T(8) * drawn<T>(draw);
+  if (draw.data == DataKind::adversarial) return drawn<T>(draw);
+  std::size_t const cols = draw.shapes->at(0)[1];
+  std::uint64_t line = 0;
+  std::uint64_t position = draw.index;
+  if (parameters.axis != Axis::all) {
+    line = draw.index / cols;
+    position = draw.index % cols;
+    if (parameters.axis == Axis::cols) std::swap(line, position);
+  }
+  // One of 4, or so many that a float counts them.
+  Sparsity const zeros{std::max<std::uint64_t>(4, std::bit_ceil(draw.terms) >> 23), 1};
+  if (zeros.counts(draw.seed, draw.field, line, position)) return T(0);
+  // 2^-digits of a 1 is absorbed, another 2^-24 leaves room for the errors of their own sum.
+  double const low = std::log(static_cast<double>(draw.terms)) + (std::numeric_limits<T>::digits + 25) * std::log(2.0);
+  return static_cast<T>(-std::ceil(low)) - T(4) * (T(1) + random_value<T>(draw.seed, draw.field, draw.index));
+}
+
+template float Softmax::element(Draw const&, Parameters const&);
+template double Softmax::element(Draw const&, Parameters const&);
+template std::int32_t Softmax::element(Draw const&, Parameters const&);
+
+}  // namespace tessera::softmax
