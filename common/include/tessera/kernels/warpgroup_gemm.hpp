@@ -52,8 +52,9 @@ namespace tessera::kernels {
 
 /// A team's tile of c: `Strips` products below each other. `MostTeams`: on a multiprocessor, for which registers must suffice.
 ///
-/// On an H200, 4096^3, the product alone: 2 strips and 5 stages 519 TFLOP/s, 4 stages 457; a tile of 64 x 256 426, one of 128 x 192 454.
-/// With 64 KiB of scratch, which Kokkos does not give, 4 stages of 32 of k make 548.
+/// In a prototype outside of Kokkos (apps/matmul/NOTES.md), on an H200, 4096^3, the product alone: 2 strips and 5 stages 519 TFLOP/s,
+/// 4 stages 457; a tile of 64 x 256 426, one of 128 x 192 454. With 64 KiB of scratch, which Kokkos does not give, 4 stages of 32 of k
+/// make 548.
 template <int Strips = 2, int Stages = 5, int MostTeams = 3>
 struct WarpgroupTile {
   static constexpr int strips = Strips;
