@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="bf4bbe6c180d6b21db52663cf4ef159c8e98f63334b798d402b6b4c73e378b5e")
+    version("0.2.0", sha256="50283497c46fa617fd259d3f4c0dab0f7d6b3d63bc92d7cad3dd821229d4d692")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
