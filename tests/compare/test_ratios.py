@@ -82,6 +82,14 @@ class Ratios(unittest.TestCase):
         rows = OURS[:1] + [{**OURS[1], "status": "failed"}, OURS[2]]
         self.assertIn("`range`", table_of(report(rows))[0])
 
+    def test_a_weak_row_is_marked_and_never_ahead_of_one_that_passed(self):
+        library = {**OURS[2], "variant": "thrust"}
+        weak = {**OURS[1], "status": "weak"}
+        self.assertIn("| `blocked` (weak) |", table_of(report([weak, library]))[0])
+        self.assertIn("| `range` |", table_of(report([OURS[0], weak, library]))[0])
+        with self.assertRaises(ratios.UserError):  # no figure of a library counts that is weak itself
+            table_of(report([OURS[0], {**library, "status": "weak"}]))
+
 
 class PyTorch(unittest.TestCase):
     def test_says_that_it_is_not_here_or_writes_a_report(self):

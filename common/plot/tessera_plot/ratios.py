@@ -57,8 +57,11 @@ LESS = {
 
 
 def table(paths):
-    """The lines of the table. Rows of one case in several reports are set beside each other: of one device and one build."""
-    rows = [row for report in read_all(paths) for row in report.rows if row.ranks == 1]
+    """The lines of the table. Rows of one case in several reports are set beside each other: of one device and one build. A case
+    whose rows of ours are all weak is there, and says so."""
+    reports = read_all(paths)
+    weak = [row for report in reports for row in report.weak if row.ranks == 1]
+    rows = [row for report in reports for row in report.rows if row.ranks == 1] + weak
     places = {row.place for row in rows}
     if len({(place.device, place.build) for place in places if place.space == rows[0].place.space}) > 1:
         raise UserError(f"{', '.join(paths)} are not of one device and one build (their figures are not comparable); "
@@ -69,13 +72,14 @@ def table(paths):
     lines = ["| mini-app | case | ours | | peer | | ratio |", "|---|---|---|---:|---|---:|---:|"]
     for (space, case), of_case in cases.items():
         ours = [row for row in of_case if row.level != "library" and (case.app, row.variant) not in LESS]
-        peers = [row for row in of_case if row.level == "library"]
+        peers = [row for row in of_case if row.level == "library" and row not in weak]
         if not ours or not peers:
             continue
-        best = min(ours, key=lambda row: row.seconds)
+        best = min([row for row in ours if row not in weak] or ours, key=lambda row: row.seconds)
+        name = f"`{best.variant}` (weak)" if best in weak else f"`{best.variant}`"
         for peer in sorted(peers, key=lambda row: row.variant):
             lines.append(
-                f"| {case.app} | {case_text(case)} | `{best.variant}` | "
+                f"| {case.app} | {case_text(case)} | {name} | "
                 f"{rate(best, best.seconds)} | {peer.variant} | {rate(best, peer.seconds)} | {peer.seconds / best.seconds:.2f} |"
             )
     if len(lines) == 2:

@@ -104,6 +104,7 @@ class Report:
     finished: bool
     cases: list  # of Case
     rows: list  # of Row: those that passed
+    weak: list  # of Row: those that no check contradicts, and that it could hardly have (status weak); left out, too
     left_out: dict  # status: number of rows
 
 
@@ -180,19 +181,23 @@ def _report(path, document):
         finished=system.get("finished") is not None,
         cases=[],
         rows=[],
+        weak=[],
         left_out={},
     )
     for row in document["rows"]:
-        if row["status"] != "passed" or _number(row["seconds"]) is None:
+        timed = _number(row["seconds"]) is not None
+        rows = {"passed": report.rows, "weak": report.weak}.get(row["status"]) if timed else None
+        if rows is not report.rows:
             status = row["status"] if row["status"] != "passed" else "not timed"
             report.left_out[status] = report.left_out.get(status, 0) + 1
+        if rows is None:
             continue
         case = _case(inputs[row["case"]], bool(row["cold"]))
-        if case not in report.cases:
+        if rows is report.rows and case not in report.cases:
             report.cases.append(case)
         space = system["spaces"][row["space"]]
         seconds = float(row["seconds"])
-        report.rows.append(
+        rows.append(
             Row(
                 place=places[row["space"]],
                 case=case,
