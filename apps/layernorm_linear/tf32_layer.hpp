@@ -42,7 +42,7 @@ class Tf32Layer {
     if (output.y.size() == 0) return;
     layer_norm_(exec, input.x, input.gamma, input.beta, ln_);
     transpose_(exec, input.w, w_transposed_);
-    product_(exec, ln_, w_transposed_, output.y, {input.bias.data()});
+    product_(exec, ln_, w_transposed_, output.y, {.load = {}, .store = {input.bias.data()}});
   }
 
   /// A row's sum to ln with its 2, the product, the bias.
@@ -56,9 +56,11 @@ class Tf32Layer {
   }
 
  private:
+  using Form = kernels::ProductForm<false, false, kernels::AsStored, kernels::SumAndBias<float>>;
+
   kernels::LayerNorm<Exec, float> layer_norm_;
   kernels::Transpose<Exec, float> transpose_;
-  kernels::Tf32Gemm<Exec, 2, kernels::SumAndBias<float>> product_;
+  kernels::Tf32Gemm<Exec, 2, Form> product_;
   Array<float**, typename Exec::memory_space> ln_;
   Array<float**, typename Exec::memory_space> w_transposed_;
   double largest_of_w_;

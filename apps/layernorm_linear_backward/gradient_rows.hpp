@@ -286,25 +286,36 @@ class RowGradients {
   Kokkos::View<T*, typename Exec::memory_space> sums_;
 };
 
-/// The sweep between its two products, q = G w and dw = G^T ln, and the matrices that pass between them.
+/// Both products, q = G w and dw = G^T ln, by multiply-adds.
 template <class Exec, class T>
+struct Products {
+  /// \param label of the variant: the products' are label::q and label::dw
+  Products(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input, std::string const& label)
+      : q(exec, input.rows(), input.hidden(), input.outputs(),
+          kernels::Gemm<Exec, T>::team_if_open(input.parameters.team), label + "::q"),
+        dw(exec, input.outputs(), input.hidden(), input.rows(),
+           kernels::Gemm<Exec, T>::team_if_open(input.parameters.team), label + "::dw",
+           kernels::SplitK::where_it_helps) {}
+
+  kernels::Gemm<Exec, T> q;
+  kernels::Gemm<Exec, T, kernels::TransposedA> dw;
+};
+
+/// The sweep between its two products, and the matrices that pass between them.
+/// \tparam P Products, or what has the same members
+template <class Exec, class T, class P = Products<Exec, T>>
 struct ProductsAndRows {
   using Matrix = Array<T**, typename Exec::memory_space>;
 
-  /// \param label of the variant: the products' are label::q and label::dw
+  /// \param label of the variant
   ProductsAndRows(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input, std::string const& label)
       : rows(exec, input),
-        product_q(exec, input.rows(), input.hidden(), input.outputs(),
-                  kernels::Gemm<Exec, T>::team_if_open(input.parameters.team), label + "::q"),
-        product_dw(exec, input.outputs(), input.hidden(), input.rows(),
-                   kernels::Gemm<Exec, T>::team_if_open(input.parameters.team), label + "::dw",
-                   kernels::SplitK::where_it_helps),
+        products(exec, input, label),
         q(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::q"), input.rows(), input.hidden()),
         ln(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::ln"), input.rows(), input.hidden()) {}
 
   RowGradients<Exec, T> rows;
-  kernels::Gemm<Exec, T> product_q;
-  kernels::Gemm<Exec, T, kernels::TransposedA> product_dw;
+  P products;
   Matrix q;
   Matrix ln;
 };

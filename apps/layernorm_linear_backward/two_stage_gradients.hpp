@@ -34,7 +34,8 @@ struct ThreeGradients {
 };
 
 /// Constructed once: allocates q, ln and the chunks' sums. Calls only enqueue; those of one object do not overlap.
-template <ExecutionSpace Exec, class T>
+/// \tparam P the products (gradient_rows.hpp)
+template <ExecutionSpace Exec, class T, class P = Products<Exec, T>>
 class TwoStageGradients {
  public:
   /// \param label of the variant: the launches' are label::q, label::rows, and so on
@@ -52,10 +53,10 @@ class TwoStageGradients {
     };
     double const last = steps(static_cast<std::size_t>(chunks_), 1);
     steps_ = {.row = work_.rows.row_steps(),
-              .q = work_.product_q.rounding_steps(),
+              .q = work_.products.q.rounding_steps(),
               .means = work_.rows.mean_steps(),
               .columns = work_.rows.column_steps() + steps(work_.rows.sum_rows(), chunks_) + last,
-              .dw = work_.product_dw.rounding_steps(),
+              .dw = work_.products.dw.rounding_steps(),
               .dbias = steps(input.rows(), chunks_) + last};
   }
 
@@ -65,7 +66,7 @@ class TwoStageGradients {
     std::size_t const hidden = input.hidden();
     std::size_t const cols = 2 * hidden + input.outputs();
     std::int64_t const team = input.parameters.team;
-    work_.product_q(exec, input.grad_y, input.w, work_.q);
+    work_.products.q(exec, input.grad_y, input.w, work_.q);
     work_.rows(label_ + "::rows", exec,
                {input.x.data(), work_.q.data(), input.gamma.data(), input.beta.data(), output.dx.data(),
                 work_.ln.data(), nullptr, nullptr, nullptr});
@@ -83,14 +84,15 @@ class TwoStageGradients {
   /// Enqueues dw, behind rows_and_columns().
   void weights(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input,
                OutputOn<LayernormLinearBackward, Exec, T> const& output) const {
-    work_.product_dw(exec, input.grad_y, work_.ln, output.dw);
+    work_.products.dw(exec, input.grad_y, work_.ln, output.dw);
   }
 
+  [[nodiscard]] P const& products() const { return work_.products; }
   /// Longest chains of roundings of the parts.
   [[nodiscard]] LayernormLinearBackward::Steps steps() const { return steps_; }
   [[nodiscard]] std::string note() const {
-    return work_.product_dw.parts() > 1 ? "dw in " + std::to_string(work_.product_dw.parts()) + " parts of the rows"
-                                        : "";
+    return work_.products.dw.parts() > 1 ? "dw in " + std::to_string(work_.products.dw.parts()) + " parts of the rows"
+                                         : "";
   }
 
  private:
@@ -104,7 +106,7 @@ class TwoStageGradients {
   }
 
   std::string label_;
-  ProductsAndRows<Exec, T> work_;
+  ProductsAndRows<Exec, T, P> work_;
   int chunks_;
   Kokkos::View<T*, typename Exec::memory_space> parts_;
   LayernormLinearBackward::Steps steps_;

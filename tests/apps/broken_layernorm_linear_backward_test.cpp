@@ -2,6 +2,7 @@
 // well.
 
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -13,6 +14,7 @@
 #include "../../apps/layernorm_linear_backward/column_sums.hpp"
 #include "../../apps/layernorm_linear_backward/gradient_rows.hpp"
 #include "../../apps/layernorm_linear_backward/problem.hpp"
+#include "../../apps/layernorm_linear_backward/tf32_gradients.hpp"
 
 #include <tessera/kernels/gemm.hpp>
 
@@ -228,6 +230,70 @@ TEST(LayernormLinearBackward, ReferenceIsTheGradient) {
       EXPECT_NEAR(gradients[field].value[i], static_cast<double>((above - below) / (2 * step)), 1e-8)
           << gradients[field].name << "[" << i << "]";
     }
+  }
+}
+
+// The launches of tensor_3xtf32, on hosts on emulated matrix units.
+struct OnUnits {
+  static constexpr VariantInfo info{.name = "on_units", .summary = "gradients on matrix units"};
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  using Plan = Tf32Gradients<Exec>;
+};
+std::string outcome_on_units(std::size_t size, ParameterMap const& given) {
+  App const app = make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, OnUnits>()});
+  std::string outcomes;
+  auto const problem_case = app.generate(DType::float32, size, 42, testing::with_defaults(app, given));
+  auto const expected = problem_case->reference();
+  for (Row const& row : app.rows) {
+    if (row.dtype == DType::float32) outcomes += testing::run_row(row, *problem_case, expected, 2);
+  }
+  return outcomes;
+}
+TEST(LayernormLinearBackward, OnMatrixUnits) {
+  ParameterMap const odd{{"rows", std::int64_t{7}}, {"hidden", std::int64_t{13}}, {"outputs", std::int64_t{5}}};
+  EXPECT_EQ(outcome_on_units(7 * 13 * 5, odd), "");
+  for (std::size_t const size : {1, 1000, 1 << 15}) EXPECT_EQ(outcome_on_units(size, {}), "");
+  for (std::int64_t const extent : {1, 17, 64, 130}) {
+    EXPECT_EQ(outcome_on_units(1 << 14, {{"rows", extent}, {"hidden", std::int64_t{40}}}), "") << extent;
+    EXPECT_EQ(outcome_on_units(1 << 14, {{"outputs", extent}, {"hidden", std::int64_t{33}}}), "") << extent;
+    EXPECT_EQ(outcome_on_units(1 << 14, {{"hidden", extent}}), "") << extent;
+  }
+  for (std::int64_t const team : {2, 3}) EXPECT_EQ(outcome_on_units(1 << 12, {{"team", team}}), "") << team;
+}
+
+// No rows, no outputs; and not finite, very small, very large: right, or skipped.
+TEST(LayernormLinearBackward, PatternsOnMatrixUnits) {
+  App const app = make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, OnUnits>()});
+  testing::expect_passes(app, {{0, 33}, {33}, {33}, {70, 33}, {0, 70}});
+  testing::expect_passes(app, {{9, 33}, {33}, {33}, {0, 33}, {9, 0}});
+  using testing::Pattern;
+  for (Pattern const pattern :
+       {Pattern::zeros, Pattern::ones, Pattern::alternating, Pattern::huge_range, Pattern::denormals,
+        Pattern::negative_zero, Pattern::random, Pattern::nan_inside, Pattern::infinities}) {
+    testing::PatternSource const source(app, pattern, {{9, 33}, {33}, {33}, {70, 33}, {9, 70}});
+    auto const problem_case = app.read(DType::float32, source, testing::with_defaults(app, {}));
+    auto const expected = problem_case->reference();
+    for (Row const& row : app.rows) {
+      if (row.dtype != DType::float32) continue;
+      std::string const outcome = testing::run_row(row, *problem_case, expected, 2);
+      // What is refused is only what has to be.
+      bool const has_to_be = pattern == Pattern::huge_range || pattern == Pattern::infinities;
+      bool const is_refused = has_to_be && outcome.starts_with("skipped: elements of w");
+      EXPECT_EQ(is_refused ? "" : outcome, "") << testing::name_of(pattern);
+    }
+  }
+}
+
+// Float's bound: a few roundings more than multiply-adds have, and nothing to speak of for small numbers.
+TEST(LayernormLinearBackward, BoundOnMatrixUnits) {
+  App const app = make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, OnUnits>()});
+  for (Row const& row : app.rows) {
+    if (row.dtype != DType::float32) continue;
+    auto const problem_case = app.generate(DType::float32, 1 << 15, 42, testing::with_defaults(app, {}));
+    auto const run = row.start(*problem_case);
+    EXPECT_LE(run->reduced_precision().relative, 49 * 0x1p-24);
+    EXPECT_LE(run->reduced_precision().absolute, 0x1p-90);
   }
 }
 

@@ -32,11 +32,11 @@ struct AtomicColumns {
       double const of_chunk = Columns(nullptr, input.rows(), 1, chunks_, {nullptr}).rounding_steps(threads);
       steps_ = LayernormLinearBackward::chain(
           {.row = work_.rows.row_steps(),
-           .q = work_.product_q.rounding_steps(),
+           .q = work_.products.q.rounding_steps(),
            .means = work_.rows.mean_steps(),
            // At worst one thread's, one chunk's sum after the other.
            .columns = work_.rows.column_steps() + static_cast<double>(work_.rows.sum_rows()),
-           .dw = work_.product_dw.rounding_steps(),
+           .dw = work_.products.dw.rounding_steps(),
            .dbias = of_chunk + chunks_});
     }
 
@@ -46,13 +46,13 @@ struct AtomicColumns {
       Kokkos::deep_copy(exec, output.dgamma, T(0));
       Kokkos::deep_copy(exec, output.dbeta, T(0));
       Kokkos::deep_copy(exec, output.dbias, T(0));
-      work_.product_q(exec, grad_y, w, work_.q);
+      work_.products.q(exec, grad_y, w, work_.q);
       work_.rows("tessera::layernorm_linear_backward::atomic_columns::rows", exec,
                  {x.data(), work_.q.data(), gamma.data(), beta.data(), output.dx.data(), work_.ln.data(), nullptr,
                   output.dgamma.data(), output.dbeta.data()});
       Columns(grad_y.data(), input.rows(), input.outputs(), chunks_, {output.dbias.data()})
           .enqueue("tessera::layernorm_linear_backward::atomic_columns::bias", exec, parameters.team);
-      work_.product_dw(exec, grad_y, work_.ln, output.dw);
+      work_.products.dw(exec, grad_y, work_.ln, output.dw);
     }
 
     [[nodiscard]] double rounding_steps() const { return steps_; }

@@ -1,4 +1,4 @@
-// Matrix products, on Views of one's own: plain, of a transposed operand, with a bias, with k in parts, and on matrix units.
+// Matrix products, on Views of one's own: plain, of a transposed operand, with a bias, with k in parts, and on matrix units, whose factors end before float's do.
 
 #include "program.hpp"
 
@@ -8,6 +8,7 @@
 
 #include <tessera/core/half.hpp>
 #include <tessera/kernels/gemm.hpp>
+#include <tessera/kernels/largest_magnitude.hpp>
 #include <tessera/kernels/tensor_gemm.hpp>
 #include <tessera/kernels/tf32_gemm.hpp>
 
@@ -75,11 +76,17 @@ int check_on_units(Exec const& exec, int m, int n, int k) {
   tessera::kernels::TensorGemm<Exec, Factor> const gemm(exec, m, n, k);
   gemm(exec, a, b, c);
   exec.fence();
-  int const wrong = differs_anywhere("tensor_gemm", c, k);
+  int wrong = differs_anywhere("tensor_gemm", c, k);
   tessera::kernels::Tf32Gemm<Exec, 2> const of_tf32(exec, m, n, k);
   of_tf32(exec, a, b, c);
   exec.fence();
-  return wrong + differs_anywhere("tf32_gemm", c, k);
+  wrong += differs_anywhere("tf32_gemm", c, k);
+  tessera::kernels::Tf32Gemm<Exec, 2, tessera::kernels::TransposedA> const of_transpose(exec, m, n, k);
+  of_transpose(exec, filled<float>(exec, m, k, true), b, c);
+  exec.fence();
+  wrong += differs_anywhere("tf32_gemm, a transposed", c, k);
+  float const largest = tessera::kernels::largest_magnitude(exec, a);
+  return largest == 5.0F ? wrong : differs("largest_magnitude", 0, largest, 5.0F);
 }
 
 int check(Exec const& exec) {

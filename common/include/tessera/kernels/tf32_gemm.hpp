@@ -17,6 +17,9 @@
 ///     b  row k of the slice stands at place 4 (k % 4) + k / 4: a lane's four rows at t, t + 4, t + 8, t + 12, four columns each
 ///     c  sums of 4 neighbouring columns, 16 bytes of a row
 ///
+/// Nor does the order of rows. Where memory has the transpose of a, its slice is stored as one of b, and a lane has rows 2 g and
+/// 2 g + 1 of 16, not g and g + 8: two neighbours of each of its four k, 8 bytes an access, all banks again.
+///
 /// Factors are rounded to tf32, 11 bits, as they come from scratch. With two terms a factor is x = high + low, both tf32,
 /// and low what high leaves over, cut off behind 11 of its at most 12 bits. a b is then high high + (high low + low high); low low
 /// is below what is lost in any case. These go to a sum of their own, small ones first, which starts at 0 for every 16 of k and is
@@ -26,6 +29,7 @@
 /// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22]: small whole numbers are exact.
 ///
 /// Use:  Tf32Gemm<Exec, 2> gemm(exec, m, n, k);  gemm(exec, a, b, c);
+/// or, of a that is stored as [k, m]:  Tf32Gemm<Exec, 2, TransposedA> gemm(exec, m, n, k);
 ///
 /// Source of both: H. Ootomo, R. Yokota, Recovering single precision accuracy from Tensor Cores while surpassing the FP32
 /// theoretical peak performance, International Journal of High Performance Computing Applications 36, 2022.
@@ -69,7 +73,8 @@ struct Tf32Tile {
   static constexpr int rows = Down * thread_rows;
   static constexpr int cols = Across * thread_cols;
   static constexpr int teams = MostTeams;  ///< on a multiprocessor, for which registers must suffice
-  // 8 more than a multiple of 32: what 8 lanes read at once of four rows lies in all banks.
+  // Of a slice whose rows are k: 8 more than a multiple of 32, so that what lanes read at once of four rows lies in all banks.
+  static constexpr int pitch_a = rows + 8;
   static constexpr int pitch_b = cols + 8;
   static_assert(Stages >= 2 && Panels % 4 == 0, "Tessera: a lane has four neighbouring columns, of four products");
 };
@@ -88,22 +93,27 @@ struct Tf32GemmTuning<Exec> {
 namespace detail {
 
 /// \tparam Terms of a factor: 1 or 2 numbers of tf32
-/// \tparam Width elements that are copied at once: 4, where rows of a and b begin on 16 bytes and end with four elements,
-///   or 1
-template <class Exec, class Lanes, class Tile, int Terms, int Width, collective::AsyncCopies Copies, class Store>
+/// \tparam Width elements that are copied at once: 4, where rows of a and b, as they are stored, begin on 16 bytes and end with
+///   four elements, or 1
+template <class Exec, class Lanes, class Tile, int Terms, int Width, collective::AsyncCopies Copies, class Form>
 struct Tf32Product {
   static_assert(Terms == 1 || Terms == 2, "Tessera: a factor has one or two terms");
+  static_assert(
+      !Form::b_transposed && !Form::Load::changes,
+      "Tessera: this kernel reads b by rows, and elements as they are stored: transpose or change them first");
   static_assert(Width == 1 || Width == 4, "Tessera: one element is copied at once, or 16 bytes are");
   using Unit = collective::MatrixUnit<collective::Tf32>;
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Tile::lanes, Tile::teams>>;
   using Member = typename Policy::member_type;
   using Pack = collective::Pack<float, 4>;
   using Scratch = ScratchView<Pack*, Exec>;
+  using Store = typename Form::Store;
   template <class V>
   using Value = typename Lanes::template Value<V>;
   static constexpr int strips = Tile::strips;
   static constexpr int panels = Tile::panels;
-  static constexpr int floats_of_a = Tile::rows * Tile::depth;
+  static constexpr bool a_transposed = Form::a_transposed;
+  static constexpr int floats_of_a = Tile::depth * (a_transposed ? Tile::pitch_a : Tile::rows);
   static constexpr int floats_of_stage = floats_of_a + Tile::depth * Tile::pitch_b;
 
   float const* a;
@@ -149,72 +159,106 @@ struct Tf32Product {
 
  private:
   using Sums = Value<Unit::C>;
+  static constexpr int bytes = Width * static_cast<int>(sizeof(float));
 
-  // Lanes beside each other copy the pieces of a row. From one copy of a lane to its next there are so many rows.
-  static constexpr int pieces_of_a = Tile::depth / Width;
-  static constexpr int pieces_of_b = Tile::cols / Width;
-  static constexpr int step_a = Tile::lanes / pieces_of_a;
-  static constexpr int step_b = Tile::lanes / pieces_of_b;
-  static_assert(Tile::rows % step_a == 0 && step_b > 0 && Tile::depth % step_b == 0);
-
-  // Where row k of a slice of b stands. Of a power of two and less: place_of(k + l) = place_of(k) + place_of(l).
+  // Where row k of a slice stands whose rows are k. Of a power of two and less: place_of(k + l) = place_of(k) + place_of(l).
   [[nodiscard]] static KOKKOS_FUNCTION constexpr int place_of(int k) { return k % 4 * 4 + k / 4; }
 
-  // What a lane copies of the slice at k = 0, and where to: of the others the same, further on.
+  // How lanes share the copies of `Count` rows of a slice: those beside each other copy the pieces of a row, of which a lane has
+  // `pieces`. From a lane's row to its next there are `step`.
+  template <int Count, int Length>
+  struct Shares {
+    static constexpr int of_row = Length / Width;
+    static constexpr int pieces = of_row > Tile::lanes ? of_row / Tile::lanes : 1;
+    static constexpr int step = of_row > Tile::lanes ? 1 : Tile::lanes / of_row;
+    static constexpr int to_next_piece = Tile::lanes * Width;
+    static_assert(Count % step == 0 && of_row * step == Tile::lanes * pieces);
+
+    [[nodiscard]] KOKKOS_FUNCTION static int row(int lane) { return lane / of_row; }
+    [[nodiscard]] KOKKOS_FUNCTION static int place_in_row(int lane) { return lane % of_row * Width; }
+  };
+  using SharesOfA = std::conditional_t<a_transposed, Shares<Tile::depth, Tile::rows>, Shares<Tile::rows, Tile::depth>>;
+  using SharesOfB = Shares<Tile::depth, Tile::cols>;
+
+  // What a lane copies of a factor's slice at k = 0, and where to: of the others the same, further on.
+  struct Share {
+    float const* from;
+    int k;     // of the slice
+    int left;  // of the rows of a, or of the columns of b, from the lane's first one on
+    int to;
+  };
   struct Source {
-    float const* a;
-    float const* b;
-    int col_of_a;  // of the slice
-    int row_of_b;
-    int rows_left;      // of a, from the lane's first one on
-    bool is_in_matrix;  // its columns of b
-    int to_a;
-    int to_b;
+    Share a;
+    Share b;
   };
   [[nodiscard]] KOKKOS_FUNCTION Source source_of(collective::MatrixTiles::Place const& place, int lane) const {
-    int const row = lane / pieces_of_a;
-    int const col_of_a = lane % pieces_of_a * Width;
-    int const row_of_b = lane / pieces_of_b;
-    int const col = lane % pieces_of_b * Width;
-    return {.a = a + (place.row + static_cast<std::size_t>(row)) * inner + static_cast<std::size_t>(col_of_a),
-            .b = b + static_cast<std::size_t>(row_of_b) * tiles.cols + place.col + static_cast<std::size_t>(col),
-            .col_of_a = col_of_a,
-            .row_of_b = row_of_b,
-            .rows_left = place.row_count - row,
-            .is_in_matrix = col < place.col_count,
-            .to_a = row * Tile::depth + col_of_a,
-            .to_b = floats_of_a + place_of(row_of_b) * Tile::pitch_b + col};
+    Source source;
+    int const row = SharesOfA::row(lane);
+    int const in_row = SharesOfA::place_in_row(lane);
+    if constexpr (a_transposed) {
+      source.a = share_of_k(a, tiles.rows, place.row, place.row_count, row, in_row, Tile::pitch_a);
+    } else {
+      source.a = {.from = a + (place.row + static_cast<std::size_t>(row)) * inner + static_cast<std::size_t>(in_row),
+                  .k = in_row,
+                  .left = place.row_count - row,
+                  .to = row * Tile::depth + in_row};
+    }
+    source.b = share_of_k(b, tiles.cols, place.col, place.col_count, SharesOfB::row(lane),
+                          SharesOfB::place_in_row(lane), Tile::pitch_b);
+    source.b.to += floats_of_a;
+    return source;
+  }
+  // Of a matrix whose rows, `length` elements long, are k: from its column first + in_row on.
+  [[nodiscard]] KOKKOS_FUNCTION static Share share_of_k(float const* matrix, std::size_t length, std::size_t first,
+                                                        int count, int k, int in_row, int pitch) {
+    return {.from = matrix + static_cast<std::size_t>(k) * length + first + static_cast<std::size_t>(in_row),
+            .k = k,
+            .left = count - in_row,
+            .to = place_of(k) * pitch + in_row};
   }
 
   // Starts the copies of the slice that begins at k: zeros where it leaves the matrices.
   KOKKOS_FUNCTION void start(Lanes const& lanes, Copies const& copies, Value<Source>& source, std::size_t k,
                              float* slice) const {
     if (k < inner) {
-      constexpr int bytes = Width * static_cast<int>(sizeof(float));
       int const left = inner - k < Tile::depth ? static_cast<int>(inner - k) : Tile::depth;
       lanes.each(
           [&](int, Source const& own) {
-            float const* from = own.a + k;
-            int const rows = own.col_of_a < left ? own.rows_left : 0;
-            TESSERA_UNROLL
-            for (int row = 0; row < Tile::rows; row += step_a, from += step_a * inner) {
-              copies.template copy_async<bytes>(slice + own.to_a + row * Tile::depth, from, row < rows);
+            if constexpr (a_transposed) {
+              copy_rows_of_k<SharesOfA, Tile::pitch_a>(copies, own.a, tiles.rows, k, left, slice);
+            } else {
+              float const* from = own.a.from + k;
+              int const rows = own.a.k < left ? own.a.left : 0;
+              TESSERA_UNROLL
+              for (int row = 0; row < Tile::rows; row += SharesOfA::step, from += SharesOfA::step * inner) {
+                copies.template copy_async<bytes>(slice + own.a.to + row * Tile::depth, from, row < rows);
+              }
             }
           },
           source);
       lanes.each(
           [&](int, Source const& own) {
-            std::size_t const cols = tiles.cols;
-            float const* from = own.b + k * cols;
-            int const rows = own.is_in_matrix ? left - own.row_of_b : 0;
-            TESSERA_UNROLL
-            for (int row = 0; row < Tile::depth; row += step_b, from += step_b * cols) {
-              copies.template copy_async<bytes>(slice + own.to_b + place_of(row) * Tile::pitch_b, from, row < rows);
-            }
+            copy_rows_of_k<SharesOfB, Tile::pitch_b>(copies, own.b, tiles.cols, k, left, slice);
           },
           source);
     }
     copies.commit();
+  }
+  // A lane's copies of a slice whose rows are k, of which `left` are in the matrix.
+  template <class Shares, int Pitch>
+  KOKKOS_FUNCTION static void copy_rows_of_k(Copies const& copies, Share const& own, std::size_t length, std::size_t k,
+                                             int left, float* slice) {
+    float const* from = own.from + k * length;
+    int const rows = own.left > 0 ? left - own.k : 0;
+    TESSERA_UNROLL
+    for (int row = 0; row < Tile::depth; row += Shares::step, from += Shares::step * length) {
+      TESSERA_UNROLL
+      for (int piece = 0; piece < Shares::pieces; ++piece) {
+        int const on = piece * Shares::to_next_piece;
+        copies.template copy_async<bytes>(slice + own.to + place_of(row) * Pitch + on, from + on,
+                                          row < rows && (piece == 0 || on < own.left));
+      }
+    }
   }
 
   // A factor's terms.
@@ -228,7 +272,8 @@ struct Tf32Product {
                                 Sums (&sums)[strips][panels]) const {
     using A = Unit::A;
     using B = Unit::B;
-    float const* const slice_a = slice + team.team_rank() / Tile::across * Tile::thread_rows * Tile::depth;
+    float const* const slice_a =
+        slice + team.team_rank() / Tile::across * Tile::thread_rows * (a_transposed ? 1 : Tile::depth);
     float const* const slice_b = slice + floats_of_a + team.team_rank() % Tile::across * Tile::thread_cols;
     Value<B> high_b[2][panels];  // of both products
     Value<B> low_b[2][panels];
@@ -258,13 +303,25 @@ struct Tf32Product {
       Value<A> low_a[2];
       lanes.each(
           [&](int lane, A& high_0, A& high_1, A& low_0, A& low_1) {
-            for (int r = 0; r < 2; ++r) {
-              Pack const x =
-                  collective::pack_at<4>(slice_a + (s * Unit::rows + lane / 4 + 8 * r) * Tile::depth + lane % 4 * 4);
-              split(x[0], high_0.at[r], low_0.at[r]);
-              split(x[1], high_0.at[2 + r], low_0.at[2 + r]);
-              split(x[2], high_1.at[r], low_1.at[r]);
-              split(x[3], high_1.at[2 + r], low_1.at[2 + r]);
+            if constexpr (a_transposed) {
+              TESSERA_UNROLL
+              for (int e = 0; e < 4; ++e) {
+                auto const x = collective::pack_at<2>(slice_a + (lane % 4 + 4 * e) * Tile::pitch_a + s * Unit::rows +
+                                                      lane / 4 * 2);
+                for (int r = 0; r < 2; ++r) {
+                  int const i = r + e % 2 * 2;
+                  e < 2 ? split(x[r], high_0.at[i], low_0.at[i]) : split(x[r], high_1.at[i], low_1.at[i]);
+                }
+              }
+            } else {
+              for (int r = 0; r < 2; ++r) {
+                Pack const x =
+                    collective::pack_at<4>(slice_a + (s * Unit::rows + lane / 4 + 8 * r) * Tile::depth + lane % 4 * 4);
+                split(x[0], high_0.at[r], low_0.at[r]);
+                split(x[1], high_0.at[2 + r], low_0.at[2 + r]);
+                split(x[2], high_1.at[r], low_1.at[r]);
+                split(x[3], high_1.at[2 + r], low_1.at[2 + r]);
+              }
             }
           },
           high_a[0], high_a[1], low_a[0], low_a[1]);
@@ -322,7 +379,8 @@ struct Tf32Product {
         lanes.each(
             [&](int lane, C const& sum_0, C const& sum_1, C const& sum_2, C const& sum_3) {
               for (int i = 0; i < 4; ++i) {
-                int const row = first_row + s * Unit::rows + Unit::row_of_c(lane, i);
+                int const row =
+                    first_row + s * Unit::rows + (a_transposed ? lane / 4 * 2 + i / 2 : Unit::row_of_c(lane, i));
                 int const col = first_col + j * Unit::cols + 4 * Unit::col_of_c(lane, i);
                 if (row >= place.row_count || col >= place.col_count) continue;
                 std::size_t const first = place.col + static_cast<std::size_t>(col);
@@ -352,13 +410,14 @@ struct Tf32Product {
 
 }  // namespace detail
 
-/// c = a b for a [m, k], b [k, n] and c [m, n] of floats, changed as they are stored as `Store` says (kernels/product_form.hpp).
+/// c = a b for a [m, k], b [k, n] and c [m, n] of floats; with a form that says so a is given as [k, m], and sums change as they are
+/// stored (kernels/product_form.hpp; not b transposed, nor elements that change as they are loaded).
 ///
 /// Calls only enqueue, one launch, none if c is empty; calls of one object may run at the same time. If k is 0, c becomes zeros
 /// (changed). Elements are 0 or of 2^-50 to 2^126: beyond, tf32 may round to infinity, and products of terms may underflow.
 ///
 /// \tparam Terms of a factor: 1 (11 bits) or 2 (float's accuracy)
-template <ExecutionSpace Exec, int Terms, class Store = SumAlone, class Tuning = Tf32GemmTuning<Exec>>
+template <ExecutionSpace Exec, int Terms, class Form = PlainProduct, class Tuning = Tf32GemmTuning<Exec>>
 class Tf32Gemm {
  public:
   using Tile = typename Tuning::Tile;
@@ -376,15 +435,16 @@ class Tf32Gemm {
   /// is another.
   template <Readable<Exec, float, 2> A, Readable<Exec, float, 2> B, Writable<Exec, float, 2> C>
   void operator()([[maybe_unused]] Exec const& exec, A const& a, B const& b, C const& c,
-                  [[maybe_unused]] Store const& store = {}) const {
+                  [[maybe_unused]] Form const& form = {}) const {
     float* const to = row_major(c, tiles_.rows, tiles_.cols);
-    float const* const left = row_major(a, tiles_.rows, inner_);
+    float const* const left =
+        Form::a_transposed ? row_major(a, inner_, tiles_.rows) : row_major(a, tiles_.rows, inner_);
     float const* const right = row_major(b, inner_, tiles_.cols);
     if (league_ == 0) return;
-    [[maybe_unused]] bool const by_packs =
-        inner_ % 4 == 0 && tiles_.cols % 4 == 0 && collective::is_aligned_for_packs<4>(left, right, to);
+    [[maybe_unused]] bool const by_packs = (Form::a_transposed ? tiles_.rows : inner_) % 4 == 0 &&
+                                           tiles_.cols % 4 == 0 && collective::is_aligned_for_packs<4>(left, right, to);
     if constexpr (collective::can_have_matrix_units<Exec>) {
-      by_packs ? enqueue<4>(exec, left, right, to, store) : enqueue<1>(exec, left, right, to, store);
+      by_packs ? enqueue<4>(exec, left, right, to, form) : enqueue<1>(exec, left, right, to, form);
     }
   }
 
@@ -405,13 +465,14 @@ class Tf32Gemm {
 
   // Public because a device kernel may not be launched from a private function.
   template <int Width>
-  void enqueue(Exec const& exec, float const* a, float const* b, float* c, Store const& store) const {
+  void enqueue(Exec const& exec, float const* a, float const* b, float* c, Form const& form) const {
     constexpr int lanes = collective::AnyMatrixUnit::lanes;
     using Copies = std::conditional_t<is_gpu<Exec>, collective::HardwareCopiesPastL1,
                                       collective::HardwareCopies>;  // a host's: at once
-    using Kernel = detail::Tf32Product<Exec, lane::On<Exec, lanes>, Tile, Terms, Width, Copies, Store>;
+    using Kernel = detail::Tf32Product<Exec, lane::On<Exec, lanes>, Tile, Terms, Width, Copies, Form>;
     typename Kernel::Policy const policy(exec, league_, Tile::threads, lane::vector_length<Exec>(lanes));
-    Kokkos::parallel_for(label_, with_scratch(policy, Kernel::scratch_bytes()), Kernel{a, b, c, inner_, tiles_, store});
+    Kokkos::parallel_for(label_, with_scratch(policy, Kernel::scratch_bytes()),
+                         Kernel{a, b, c, inner_, tiles_, form.store});
   }
 
  private:

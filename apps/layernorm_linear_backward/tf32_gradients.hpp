@@ -1,0 +1,101 @@
+#pragma once
+/// \file
+/// The Plan of tensor_3xtf32: two_stage with both products on matrix units, of float's accuracy (kernels/tf32_gemm.hpp).
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+
+#include "problem.hpp"
+#include "two_stage_gradients.hpp"
+
+#include <tessera/core/problem.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/kernels/largest_magnitude.hpp>
+#include <tessera/kernels/product_form.hpp>
+#include <tessera/kernels/tf32_gemm.hpp>
+
+namespace tessera::layernorm_linear_backward {
+
+/// Both products, q = G w and dw = G^T ln, with factors that are sums of two tf32.
+template <ExecutionSpace Exec>
+struct Tf32Products {
+  /// \param label of the variant: the products' are label::q and label::dw
+  Tf32Products(Exec const& exec, InputOn<LayernormLinearBackward, Exec, float> const& input, std::string const& label)
+      : q(exec, input.rows(), input.hidden(), input.outputs(), label + "::q"),
+        dw(exec, input.outputs(), input.hidden(), input.rows(), label + "::dw") {}
+
+  kernels::Tf32Gemm<Exec, 2> q;
+  kernels::Tf32Gemm<Exec, 2, kernels::TransposedA> dw;
+};
+
+/// On hosts with emulated matrix units, for tests: the variant skips them. Throws Skip for elements that may round to infinity, and
+/// on GPUs without matrix units.
+template <ExecutionSpace Exec>
+class Tf32Gradients {
+ public:
+  Tf32Gradients(Exec const& exec, InputOn<LayernormLinearBackward, Exec, float> const& input)
+      : gradients_(exec, input, "tessera::layernorm_linear_backward::tensor_3xtf32"),
+        lost_(lost_by_underflow(exec, input)) {}
+
+  void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, float> const& input,
+                  OutputOn<LayernormLinearBackward, Exec, float> const& output) const {
+    gradients_.rows_and_columns(exec, input, output);
+    gradients_.weights(exec, input, output);
+  }
+
+  [[nodiscard]] double rounding_steps() const { return LayernormLinearBackward::chain(gradients_.steps()); }
+  /// No chain has both products.
+  [[nodiscard]] ReducedPrecision reduced_precision() const {
+    return {.relative = std::max(gradients_.products().q.error(), gradients_.products().dw.error()), .absolute = lost_};
+  }
+
+ private:
+  // The largest magnitudes, if no factor is infinite or rounds to infinity: of an infinity its second term would be no number.
+  struct Magnitudes {
+    double gamma;
+    double beta;
+    double w;
+    double grad_y;
+  };
+  [[nodiscard]] static Magnitudes magnitudes(Exec const& exec,
+                                             InputOn<LayernormLinearBackward, Exec, float> const& input) {
+    auto const largest_of = [&](auto const& field) {
+      auto const largest = static_cast<double>(kernels::largest_magnitude(exec, field));
+      if (largest > 0x1p100) {
+        throw Skip("elements of w, gamma, beta and grad_y up to 2^100 (factors may round to infinity beyond)");
+      }
+      return largest;
+    };
+    return {.gamma = largest_of(input.gamma),
+            .beta = largest_of(input.beta),
+            .w = largest_of(input.w),
+            .grad_y = largest_of(input.grad_y)};
+  }
+
+  // What gradients may be off by since units may take numbers below the normal range for 0. In a product of a and b: 2^-125 of each
+  // factor, which the other one multiplies, and three products of their terms and the sums of these, 2^-126 each.
+  // What q loses is multiplied by xhat, of which a row's squares add up to at most H, and on its way to dx by gamma and inv_std.
+  // Twice that, since what follows rounds.
+  [[nodiscard]] static double lost_by_underflow(Exec const& exec,
+                                                InputOn<LayernormLinearBackward, Exec, float> const& input) {
+    Magnitudes const of = magnitudes(exec, input);
+    auto const rows = static_cast<double>(input.rows());
+    double const xhat = std::sqrt(static_cast<double>(input.hidden()));
+    auto const lost = [](double terms, double a, double b) { return terms * 0x1p-124 * (a + b + 1); };
+    double const q = lost(static_cast<double>(input.outputs()), of.grad_y, of.w);
+    double const dgamma = rows * xhat * q;
+    double const dx = of.gamma / std::sqrt(input.parameters.eps) * (2 + xhat) * q;
+    double const dw = lost(rows, of.grad_y, of.gamma * xhat + of.beta);
+    return 2 * std::max({dgamma, dx, dw});
+  }
+
+  TwoStageGradients<Exec, float, Tf32Products<Exec>> gradients_;
+  double lost_;
+};
+
+}  // namespace tessera::layernorm_linear_backward

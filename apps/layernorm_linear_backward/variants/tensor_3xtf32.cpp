@@ -1,0 +1,39 @@
+/// \file
+/// On matrix units (tensor cores), each factor as the sum of two tf32, so that three products have float's accuracy. The launches
+/// are in tf32_gradients.hpp.
+
+#include "../problem.hpp"
+#include "../tf32_gradients.hpp"
+
+#include <concepts>
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::layernorm_linear_backward {
+
+struct Tensor3xtf32 {
+  static constexpr VariantInfo info{.name = "tensor_3xtf32",
+                                    .level = Level::lane,
+                                    .summary = "two_stage with products on matrix units of float's accuracy",
+                                    .unit = Unit::tf32,
+                                    .unit_products = 3};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  class Plan : public Tf32Gradients<Exec> {
+   public:
+    Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input)
+        : Tf32Gradients<Exec>(collective::require_matrix_units(exec), input) {}
+
+    // Hosts have emulated units alone: there is nothing to compile for them.
+    void operator()([[maybe_unused]] Exec const& exec,
+                    [[maybe_unused]] InputOn<LayernormLinearBackward, Exec, T> const& input,
+                    [[maybe_unused]] OutputOn<LayernormLinearBackward, Exec, T> const& output) const {
+      if constexpr (is_gpu<Exec>) Tf32Gradients<Exec>::operator()(exec, input, output);
+    }
+  };
+};
+
+VariantRows tensor_3xtf32() { return rows<LayernormLinearBackward, Tensor3xtf32>(); }
+
+}  // namespace tessera::layernorm_linear_backward

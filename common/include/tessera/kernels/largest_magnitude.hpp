@@ -1,0 +1,54 @@
+#pragma once
+/// \file
+/// The largest magnitude in a View, which the host waits for: whether data suit an arithmetic whose numbers end before float's do.
+///
+/// Example: [3, -7, NaN] -> 7.
+///
+/// Use:  float const largest = largest_magnitude(exec, w);
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+#include <tessera/core/spaces.hpp>
+#include <tessera/kernels/views.hpp>
+
+namespace tessera::kernels {
+
+namespace detail {
+
+template <class T>
+struct LargestMagnitude {
+  T const* elements;
+
+  KOKKOS_FUNCTION void operator()(std::size_t i, T& largest) const {
+    T const value = elements[i];
+    T const magnitude = value < T(0) ? -value : value;
+    if (magnitude > largest) largest = magnitude;
+  }
+};
+
+}  // namespace detail
+
+/// The largest magnitude of the elements of a View of floats or doubles, of any rank; NaN is none. 0 if there is none. It enqueues and
+/// waits. Throws std::invalid_argument if there are gaps between elements.
+template <ExecutionSpace Exec, class V>
+  requires std::is_floating_point_v<typename V::non_const_value_type> &&
+           Readable<V, Exec, typename V::non_const_value_type, static_cast<int>(V::rank())>
+[[nodiscard]] typename V::non_const_value_type largest_magnitude(Exec const& exec, V const& view) {
+  using T = typename V::non_const_value_type;
+  if (view.size() == 0) return 0;  // of nothing Kokkos' maximum is the lowest number
+  if (!view.span_is_contiguous()) {
+    detail::refuse(view.label(),
+                   "has gaps between its elements (this kernel reads them one after the other): copy it first");
+  }
+  T largest = 0;
+  Kokkos::parallel_reduce("tessera::largest_magnitude",
+                          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, view.size()),
+                          detail::LargestMagnitude<T>{view.data()}, Kokkos::Max<T>(largest));
+  // Of NaN alone, too.
+  return largest > T(0) ? largest : T(0);
+}
+
+}  // namespace tessera::kernels
