@@ -244,6 +244,11 @@ TEST_F(Driver, a_row_whose_check_sees_nothing_is_weak) {
   EXPECT_EQ(row(1)["status"], "weak");
   EXPECT_GT(row(1)["checked_relative_error"].get<double>(), 1.0);
   EXPECT_TRUE(row(1)["seconds"].is_number());
+  // What would help, and nothing that there is not.
+  EXPECT_TRUE(has(result.out, "try --dtype double or a smaller size")) << result.out;
+  EXPECT_TRUE(
+      has(run({"vague_at_random"}, {"--data", "random"}).out, "try --data exact, --dtype double or a smaller size"));
+  EXPECT_TRUE(has(run({"vague"}, {"--dtype", "double"}).out, "try a smaller size"));
   Result const strict = run({"good", "vague"}, {"--strict"});
   EXPECT_EQ(strict.code, 1);
   EXPECT_EQ(strict.last_line(), result.last_line());

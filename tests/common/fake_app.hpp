@@ -31,6 +31,7 @@ namespace tessera::fake {
 /// first_half      writes the first half of out, and says so: as many elements as the field `half` holds
 /// past_half, short_of_half   say the same, and write one more, one less
 /// vague           right, and claims a chain so long that nothing could be wrong
+/// vague_at_random  so long that even bounds of random data, where errors cancel, see nothing
 /// miscounts       counts by a field that is no count
 ///
 /// The output field `half` is always right; only first_half and its like say that they write it.

@@ -73,10 +73,12 @@ std::string two_digits(double value) {
 //   magnitude.
 // - A sum of no more terms than a tile loses all of them. There the bound is compared with the terms, since the sum may
 //   have cancelled.
-std::string weakness_of(Verdict const& verdict, ExpectedField const& expected, double terms) {
+std::string weakness_of(Verdict const& verdict, ExpectedField const& expected, double terms, Oracle const& oracle,
+                        DType dtype) {
   if (verdict.count == 0) return {};
   if (verdict.unchecked == verdict.count) {
-    return expected.name + " was not checked (sums may leave the dtype's range in some order); try --dtype double";
+    return expected.name + " was not checked (sums may leave the dtype's range in some order); try " +
+           (dtype == DType::float64 ? "smaller elements" : "--dtype double");
   }
   if (expected.terms > 0) terms = expected.terms;
   double const wide = terms <= smallest_tile ? verdict.of_terms : verdict.sensitivity;
@@ -85,8 +87,9 @@ std::string weakness_of(Verdict const& verdict, ExpectedField const& expected, d
   if (noticed <= of_tile) return {};
   return expected.name + " was checked to a relative error of " + two_digits(noticed) + " only, and a lost tile of " +
          std::to_string(static_cast<int>(smallest_tile)) + " of " + std::to_string(static_cast<long long>(terms)) +
-         " terms is " + two_digits(of_tile) +
-         " (bounds grow with the roundings); try --data exact, --dtype double or a smaller size";
+         " terms is " + two_digits(of_tile) + " (bounds grow with the roundings); try " +
+         (oracle.other_is_exact ? "--data exact, " : "") + (dtype == DType::float64 ? "" : "--dtype double or ") +
+         "a smaller size";
 }
 
 // Compares what the row writes with the reference and the file. Notes the worst error; returns what is wrong, or
@@ -116,7 +119,7 @@ std::string find_fault(std::vector<HostField> const& result, Oracle const& oracl
     };
     Verdict const verdict = verify(expected, *actual, chain, *count);
     report.checked_relative_error = std::max(report.checked_relative_error, verdict.sensitivity);
-    if (weakness.empty()) weakness = weakness_of(verdict, expected, terms);
+    if (weakness.empty()) weakness = weakness_of(verdict, expected, terms, oracle, report.dtype);
     report.elements += verdict.count;
     report.unchecked += verdict.unchecked;
     note(verdict, "");

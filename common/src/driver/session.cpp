@@ -523,7 +523,9 @@ class Session {
     prepare(prepared, [&] {
       prepared.problem_case = build(planned, options_);
       Case const& problem_case = *prepared.problem_case;
-      prepared.oracle.random_data = planned.path.empty() && planned.data == DataKind::random;
+      bool const is_drawn = planned.path.empty();
+      prepared.oracle.random_data = is_drawn && planned.data == DataKind::random;
+      prepared.oracle.other_is_exact = is_drawn && planned.data != DataKind::exact && planned.app->has(DataKind::exact);
       prepared.oracle.verify = options_.verify;
       prepared.oracle.from_file = problem_case.own_part(expected_of(planned, problem_case));
       // On several ranks the reference may want the whole input once more.

@@ -33,7 +33,8 @@ struct Oracle {
   std::vector<ExpectedField> reference;
   std::vector<HostField> from_file;  ///< /expected of the file; may lack fields, or be empty
   VerifyOptions verify = {};
-  bool random_data = false;  ///< the case was drawn at random: bounds may be statistical
+  bool random_data = false;     ///< the case was drawn at random: bounds may be statistical
+  bool other_is_exact = false;  ///< it was drawn, and could have been drawn as exact data
 };
 
 /// The output that the case keeps of a space (RowRun::keep), if all of it was compared with a reference that leaves it no
