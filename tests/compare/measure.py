@@ -12,6 +12,7 @@ On an H200 with 16 processors it takes ten minutes, most of them the reference's
 """
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -59,6 +60,15 @@ def available(program):
     return {line.split()[0] for line in listed.splitlines() if line.strip()}
 
 
+def is_whole(path):
+    """Whether a report is there whose run has ended: one that was interrupted is measured again."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)["system"].get("finished") is not None
+    except (OSError, ValueError, KeyError):
+        return False
+
+
 def command_of(name, options, apps, report):
     """The command of a case, or None if the program has none of its mini-apps."""
     wanted, sizes, extra, _ = CASES[name]
@@ -86,28 +96,31 @@ def main(arguments):
     if unknown:
         print(f"measure.py: there is no case '{unknown[0]}'; choose from {', '.join(CASES)}", file=sys.stderr)
         return 2
+    options.program = os.path.abspath(options.program)
     apps = available(options.program)
     os.makedirs(options.directory, exist_ok=True)
     torch = subprocess.run([sys.executable, "-c", "import torch"], capture_output=True, check=False).returncode == 0
     reports, code, began = [], 0, time.monotonic()
     for name in options.only.split(","):
-        report = os.path.join(options.directory, f"{name}-peers.json")
+        report = f"{name}-peers.json"
         steps = [(report, command_of(name, options, apps, report))]
         if torch and CASES[name][3]:
-            other = os.path.join(options.directory, f"{name}-pytorch.json")
+            other = f"{name}-pytorch.json"
             script = [sys.executable, os.path.join(HERE, "pytorch.py"), report, "--json", other]
             steps.append((other, [*script, "--device", "cuda" if options.space == "cuda" else "cpu"]))
         if steps[0][1] is None:
             print(f"{name}: left out (this program has no such mini-app)")
             continue
-        for path, command in steps:
-            if not os.path.exists(path):
+        for file_name, command in steps:
+            path = os.path.join(options.directory, file_name)
+            if not is_whole(path):
                 log = os.path.splitext(path)[0] + ".log"
                 with open(log, "w", encoding="utf-8") as file:
-                    failed = subprocess.run(command, stdout=file, stderr=file, check=False).returncode
+                    # There, so that the commands in the reports say nothing of this machine's directories.
+                    failed = subprocess.run(command, cwd=options.directory, stdout=file, stderr=file, check=False).returncode
                 with open(log, encoding="utf-8") as file:
                     last = (file.read().strip().splitlines() or ["(no output)"])[-1]
-                print(f"[{time.monotonic() - began:4.0f} s] {os.path.basename(path)}: {last}", flush=True)
+                print(f"[{time.monotonic() - began:4.0f} s] {file_name}: {last}", flush=True)
                 if failed:
                     code = 1
             if os.path.exists(path):

@@ -78,6 +78,15 @@ class Measure(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.assertEqual(len(self.calls()), 2, "the second call runs the second case alone")
 
+    def test_measures_again_what_was_interrupted(self):
+        os.makedirs(self.out)
+        with open(os.path.join(self.out, "sizes-peers.json"), "w", encoding="utf-8") as file:
+            json.dump(made_reports.report([], finished=False), file)
+        code, output = self.run_it("--only", "sizes")
+        self.assertEqual(code, 0, output)
+        self.assertEqual(len(self.calls()), 1)
+        self.assertTrue(self.calls()[0].endswith("--json sizes-peers.json"), "a report's command names no directory")
+
     def test_what_fails_is_said_and_the_others_go_on(self):
         code, output = self.run_it("--only", "softmax-rows,sizes")
         self.assertEqual(code, 1)

@@ -31,7 +31,8 @@ class KeptReports(unittest.TestCase):
         self.assertGreater(len(paths), 0)
         for path in paths:
             with self.subTest(os.path.basename(path)):
-                self.assertTrue(reports.read(path).rows)
+                report = reports.read(path)
+                self.assertTrue(report.rows or report.weak)
 
     def test_of_several_ranks(self):
         report = reports.read(os.path.join(self.FOLDER, "nvidia-h200-x2-2026-11-23", "strong-2p20-2.json"))
