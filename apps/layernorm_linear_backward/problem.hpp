@@ -124,6 +124,8 @@ struct LayernormLinearBackward : LinearLayerProblem {
     return std::max({dx, dgamma, dw, steps.dbias});
   }
 
+  /// A value and a scale of an element, and two more for random data.
+  static constexpr int reference_doubles = 4;
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };

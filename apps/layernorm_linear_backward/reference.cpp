@@ -23,6 +23,15 @@
 /// Stability of Numerical Algorithms, 3.1). Where m is above 1 nothing is asked. A product that underflows loses a denormal:
 /// added to Q, C, D and the sums, in units of u. Nothing can be asked of an element whose magnitudes pass the dtype's range,
 /// which depends on a row that is not known, or on an infinity times a number whose sign is not known.
+///
+/// Sums over rows of random data have a second bound (verify/verify.hpp): a row's sign is that of its gradients, which are drawn with
+/// both signs alike, and nothing in a row's arithmetic depends on it. There S is, of what rows lose, the root of the sum of squares:
+///
+///     dbeta   S^2 = sum_r Q^2,  and the sum itself loses   g sum_r (|q| + m Q)
+///     dgamma  S^2 = sum_r C^2                              g sum_r (|q xhat| + m C)
+///     dw      S^4 <= sum_r G^4 sum_r L^4                   g sqrt(sum_r G^2 sum_r (|ln| + m L)^2)
+///
+/// the last by Cauchy and Schwarz, so that they cost sums of columns, not two products more.
 
 #include <algorithm>
 #include <cmath>
@@ -51,8 +60,22 @@ double magnitude_of_wide(long double value) { return magnitude_of(static_cast<do
 struct Column {
   long double value = 0;
   double scale = 0;
+  double own = 0;      // of it what the sum itself may lose: see "random data" above
+  double squares = 0;  // of what its rows may
   bool known = true;
 };
+// What a bound of products over rows needs to know of the columns of a factor.
+struct Powers {
+  double squares = 0;
+  double fourth = 0;
+
+  void add(double of_squares, double of_fourth) {
+    squares += of_squares * of_squares;
+    fourth += of_fourth * of_fourth * of_fourth * of_fourth;
+  }
+};
+// So many rows that the root of a sum of squares is far below the sum.
+constexpr std::size_t many_rows = 65;
 
 ExpectedField field_of(std::string name, Shape const& shape) {
   return {.name = std::move(name),
@@ -80,6 +103,8 @@ class Oracle {
         dbeta_(hidden_),
         dbias_(outputs_),
         dw_(outputs_, hidden_, twice),
+        powers_of_grad_(outputs_),
+        powers_of_ln_(hidden_),
         known_ln_(hidden_, 1),
         sign_known_ln_(hidden_, 1) {}
 
@@ -106,6 +131,7 @@ class Oracle {
           transposed.set(o * count + r, value, magnitude_of(value));
           dbias_[o].value += static_cast<long double>(value);
           dbias_[o].scale += magnitude_of(value);
+          powers_of_grad_[o].add(magnitude_of(value), magnitude_of(value));
           grad_grid_.add(value);
           has_infinite_grad_ = has_infinite_grad_ || std::isinf(value);
         }
@@ -154,6 +180,7 @@ class Oracle {
       double const ln_scale =
           of_gamma * (x_scale + of_xhat) + magnitude_of(static_cast<double>(in_.beta(h))) + denormal_;
       ln.set(r * hidden_ + h, value, ln_scale + magnitude_of_wide(value));
+      powers_of_ln_[h].add(magnitude_of_wide(value) + growth_ * ln_scale, ln_scale);
       bool const known_ln =
           row_.known && (sure_xhat || !std::isinf(gamma)) && fits(static_cast<double>(value), ln_scale);
       if (!known_ln) known_ln_[h] = 0;
@@ -164,12 +191,8 @@ class Oracle {
       double const q_scale = sums.scale(r * hidden_ + h) + static_cast<double>(outputs_) * denormal_;
       double const c = of_q * x_scale + q_scale * (of_xhat + growth_ * x_scale) + denormal_;
       bool const known_q = q_scale <= largest_;
-      dbeta_[h].value += q;
-      dbeta_[h].scale += q_scale + of_q;
-      dbeta_[h].known = dbeta_[h].known && known_q;
-      dgamma_[h].value += q * xhat;
-      dgamma_[h].scale += c + magnitude_of_wide(q * xhat);
-      dgamma_[h].known = dgamma_[h].known && known_q && row_.known && (sure_xhat || !std::isinf(q));
+      add_to(dbeta_[h], q, q_scale, known_q);
+      add_to(dgamma_[h], q * xhat, c, known_q && row_.known && (sure_xhat || !std::isinf(q)));
 
       long double const p = q * gamma;
       double const of_p = magnitude_of_wide(p);
@@ -208,20 +231,37 @@ class Oracle {
     }
   }
 
+  void add_to(Column& column, long double term, double error, bool known) const {
+    column.value += term;
+    column.scale += error + magnitude_of_wide(term);
+    column.own += magnitude_of_wide(term) + growth_ * error;
+    column.squares += error * error;
+    column.known = column.known && known;
+  }
+
+  // Where there are rows enough for it to be less.
+  void set_random_bound(ExpectedField& field, std::size_t i, double own, double spread) const {
+    if (field.random_scale.empty()) return;
+    double const least = static_cast<double>(rows_) * denormal_;
+    field.random_scale[i] = std::min(field.scale[i], own + spread + least);
+    field.random_spread[i] = spread;
+  }
+
   [[nodiscard]] ExpectedField field_of_columns(std::string name, std::vector<Column> const& columns) const {
-    ExpectedField field = field_of(std::move(name), {columns.size()});
+    ExpectedField field = summed_field_of(std::move(name), {columns.size()});
     double const lost = static_cast<double>(rows_) * denormal_;
     for (std::size_t i = 0; i < columns.size(); ++i) {
       Column const& column = columns[i];
       field.value[i] = static_cast<double>(column.value);
       bool const known = column.known && column.scale <= largest_ && growth_ <= 1;
       field.scale[i] = known ? column.scale + (column.scale > 0 ? lost : 0) : infinity;
+      if (known) set_random_bound(field, i, column.own, std::sqrt(column.squares));
     }
     return field;
   }
 
   [[nodiscard]] std::vector<ExpectedField> results() {
-    ExpectedField dw = field_of("dw", {outputs_, hidden_});
+    ExpectedField dw = summed_field_of("dw", {outputs_, hidden_});
     double const lost = static_cast<double>(rows_) * denormal_;
     for (std::size_t i = 0; i < outputs_ * hidden_; ++i) {
       std::size_t const h = i % hidden_;
@@ -229,14 +269,32 @@ class Oracle {
       bool const known = known_ln_[h] && (sign_known_ln_[h] || !has_infinite_grad_) && scale <= largest_;
       dw.value[i] = dw_.value(i);
       dw.scale[i] = known ? scale + lost : infinity;
+      Powers const& of_grad = powers_of_grad_[i / hidden_];
+      Powers const& of_ln = powers_of_ln_[h];
+      if (known) {
+        set_random_bound(dw, i, std::sqrt(of_grad.squares * of_ln.squares),
+                         std::sqrt(std::sqrt(of_grad.fourth * of_ln.fourth)));
+      }
     }
     ExpectedField dbias = field_of_columns("dbias", dbias_);
+    dbias.random_scale.clear();  // its terms are given, not computed
+    dbias.random_spread.clear();
     double most = 0;
     for (Column const& column : dbias_) most = std::max(most, column.scale);
     if (grad_grid_.holds<T>(most)) dbias.scale.clear();
     dx_.terms = static_cast<double>(std::max(hidden_, outputs_));
     return list_of(std::move(dx_), field_of_columns("dgamma", dgamma_), field_of_columns("dbeta", dbeta_),
                    std::move(dw), std::move(dbias));
+  }
+
+  // Of sums over rows. Unchecked for random data, too, until it is said otherwise.
+  [[nodiscard]] ExpectedField summed_field_of(std::string name, Shape const& shape) const {
+    ExpectedField field = field_of(std::move(name), shape);
+    if (rows_ >= many_rows) {
+      field.random_scale.assign(count_of(shape), infinity);
+      field.random_spread.assign(count_of(shape), 0);
+    }
+    return field;
   }
 
   Input const& in_;
@@ -251,8 +309,10 @@ class Oracle {
   std::vector<Column> dbeta_;
   std::vector<Column> dbias_;
   verify::ProductSums dw_;
-  std::vector<char> known_ln_;       // of each column
-  std::vector<char> sign_known_ln_;  // of each column
+  std::vector<Powers> powers_of_grad_;  // of each column
+  std::vector<Powers> powers_of_ln_;    // what is added up as it is, and what it may be off by
+  std::vector<char> known_ln_;          // of each column
+  std::vector<char> sign_known_ln_;     // of each column
   bool has_infinite_grad_ = false;
   verify::Grid grad_grid_;
 };

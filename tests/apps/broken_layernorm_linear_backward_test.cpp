@@ -1,12 +1,14 @@
 // Wrong gradients; the reference against finite differences; and the kernels that GPUs choose, which hosts can run as
 // well.
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "broken_rows.hpp"
@@ -231,6 +233,84 @@ TEST(LayernormLinearBackward, ReferenceIsTheGradient) {
           << gradients[field].name << "[" << i << "]";
     }
   }
+}
+
+// two_stage, and the same without the last tile of rows in dgamma and dbeta, or in dw.
+enum class Lost { nothing, of_columns, of_dw };
+template <Lost lost>
+struct OfManyRows {
+  static constexpr VariantInfo info{.name = "of_many_rows", .summary = "two_stage, without some rows"};
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  struct Plan {
+    using Gradients = TwoStageGradients<Exec, T>;
+    using Matrix = Array<T**, typename Exec::memory_space>;
+    static constexpr std::size_t tile = 256;
+
+    Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input)
+        : gradients(exec, input, "of_many_rows"),
+          grad_y("grad_y", input.rows(), input.outputs()),
+          dx("dx", input.rows(), input.hidden()),
+          dw("dw", input.outputs(), input.hidden()),
+          dbias("dbias", input.outputs()) {}
+    void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input,
+                    OutputOn<LayernormLinearBackward, Exec, T> const& output) const {
+      gradients.rows_and_columns(exec, input, output);
+      gradients.weights(exec, input, output);
+      if constexpr (lost == Lost::nothing) return;
+      Kokkos::deep_copy(exec, grad_y, input.grad_y);
+      std::pair const last_tile{input.rows() - tile, input.rows()};
+      Kokkos::deep_copy(exec, Kokkos::subview(grad_y, last_tile, Kokkos::ALL), T(0));
+      auto without = input;
+      without.grad_y = grad_y;
+      auto rest = output;
+      rest.dx = dx;
+      rest.dbias = dbias;
+      if constexpr (lost == Lost::of_columns) {
+        rest.dw = dw;
+        gradients.rows_and_columns(exec, without, rest);
+      } else {
+        gradients.weights(exec, without, rest);
+      }
+    }
+    [[nodiscard]] double rounding_steps() const { return LayernormLinearBackward::chain(gradients.steps()); }
+
+    Gradients gradients;
+    Matrix grad_y;
+    Matrix dx;
+    Matrix dw;
+    Array<T*, typename Exec::memory_space> dbias;
+  };
+};
+// What the driver says of it, of generated data; and of the same data as a file's, of which nothing is known.
+template <Lost lost>
+RowReport report_of_many_rows(bool is_drawn) {
+  App const app = make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, OfManyRows<lost>>()});
+  auto const row = std::ranges::find_if(
+      app.rows, [](Row const& one) { return one.dtype == DType::float32 && testing::is_wanted(one); });
+  ParameterMap const wide{{"rows", std::int64_t{16384}}, {"hidden", std::int64_t{8}}};
+  auto const problem_case = app.generate(DType::float32, 1 << 26, 42, testing::with_defaults(app, wide));
+  Oracle oracle;
+  oracle.reference = problem_case->reference();
+  oracle.random_data = is_drawn;
+  Verified verified;
+  auto const report = run_row(
+      *row, *problem_case, oracle, {.warmup = 0, .samples = 1, .min_time = 0}, RowReport{}, [] { return false; }, {},
+      verified);
+  return report.value();
+}
+TEST(LayernormLinearBackward, SumsOverManyRowsAreCheckedClosely) {
+  RowReport const right = report_of_many_rows<Lost::nothing>(true);
+  EXPECT_EQ(right.status, Status::passed) << right.reason;
+  EXPECT_EQ(report_of_many_rows<Lost::nothing>(false).status, Status::weak);
+}
+TEST(BrokenLayernormLinearBackward, LosesTheLastTileOfManyRows) {
+  RowReport const columns = report_of_many_rows<Lost::of_columns>(true);
+  EXPECT_EQ(columns.status, Status::failed);
+  EXPECT_NE(columns.reason.find("dgamma"), std::string::npos) << columns.reason;
+  RowReport const dw = report_of_many_rows<Lost::of_dw>(true);
+  EXPECT_EQ(dw.status, Status::failed);
+  EXPECT_NE(dw.reason.find("dw"), std::string::npos) << dw.reason;
 }
 
 // The launches of tensor_3xtf32, on hosts on emulated matrix units.

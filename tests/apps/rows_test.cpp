@@ -28,7 +28,7 @@ void expect_footprint(App const& app, std::vector<ExpectedField> const& referenc
   std::size_t doubles = 0;
   for (ExpectedField const& field : reference) {
     doubles += field.value.size() + field.scale.size() + field.offset.size() + field.bfloat16_scale.size() +
-               field.bfloat16_offset.size();
+               field.bfloat16_offset.size() + field.random_scale.size() + field.random_spread.size();
   }
   EXPECT_LE(static_cast<double>(doubles * sizeof(double)), known) << app.info.name;
 }

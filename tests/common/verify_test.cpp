@@ -217,6 +217,7 @@ TEST(Sample, GathersValuesWithTheirBounds) {
   std::vector<tessera::Stretch> const stretches{{0, 2}, {7, 8}, {198, 200}};
   ExpectedField expected = sequence.expected();
   expected.offset = expected.bfloat16_scale = expected.bfloat16_offset = sequence.values;
+  expected.random_scale = expected.random_spread = sequence.values;
   ExpectedField const part = gather(expected, stretches);
   std::vector<double> const values{1, 2, 8, 199, 200};
   EXPECT_EQ(part.value, values);
@@ -224,6 +225,8 @@ TEST(Sample, GathersValuesWithTheirBounds) {
   EXPECT_EQ(part.offset, values);
   EXPECT_EQ(part.bfloat16_scale, values);
   EXPECT_EQ(part.bfloat16_offset, values);
+  EXPECT_EQ(part.random_scale, values);
+  EXPECT_EQ(part.random_spread, values);
   EXPECT_EQ(part.shape, Shape{5});
   auto result = sequence.right<float>();
   EXPECT_TRUE(verify(part, gather(field(result), stretches), exact).passed);
@@ -803,6 +806,30 @@ TEST(Growth, of_random_data_grows_with_the_root) {
   ExpectedField const expected = reference(1, 1);
   EXPECT_TRUE(verify(expected, field<float>({1.001F}), {1 << 20, false}).passed);
   EXPECT_FALSE(verify(expected, field<float>({1.001F}), {1 << 20, true}).passed);
+}
+
+// A sum of terms with errors of their own: what the sum may lose, and the root of the squares of what the terms may.
+TEST(Growth, of_independent_terms_is_that_of_their_squares) {
+  double const u = 0x1p-24;
+  double const growth = 8 * 128 * u;  // of 128^2 steps
+  ExpectedField expected = reference({0}, {1000});
+  expected.random_scale = {10};
+  expected.random_spread = {1};
+  auto const passes = [&](double error, Chain const& chain) {
+    return verify(expected, field<float>({static_cast<float>(error)}), chain).passed;
+  };
+  EXPECT_TRUE(passes(9.9 * growth, {1 << 14, true}));
+  EXPECT_FALSE(passes(10.1 * growth, {1 << 14, true}));
+  EXPECT_TRUE(passes(900 * 0x1p14 * u, {1 << 14, false}));  // files keep the bound that always holds
+  // A short chain's bound is less than that of random roundings; of the spread it is that.
+  EXPECT_TRUE(passes((10 * 16 + 8 * 4 - 16) * u * 0.99, {16, true}));
+  EXPECT_FALSE(passes((10 * 16 + 8 * 4 - 16) * u * 1.01, {16, true}));
+  // What is no rounding has a random sign in each term alone.
+  tessera::ReducedPrecision const reduced{.relative = 0x1p-10};
+  EXPECT_TRUE(passes(10 * growth + 17 * 0x1p-10 * 0.99, {1 << 14, true, false, reduced}));
+  EXPECT_FALSE(passes(10 * growth + 17 * 0x1p-10 * 1.01, {1 << 14, true, false, reduced}));
+  expected.random_spread = {1, 1};
+  EXPECT_FALSE(passes(0, {1 << 14, true}));
 }
 
 // Factors of fewer bits are no chain of roundings of the dtype: their error is stated, and counts as it is, for random data,

@@ -235,8 +235,9 @@ std::vector<ExpectedField> UntypedCase::cut(std::vector<ExpectedField> fields, s
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (fields[i].shape.empty()) continue;
     std::size_t const of_row = ranks::row_elements(fields[i].shape);
-    for (std::vector<double>* const values : {&fields[i].value, &fields[i].scale, &fields[i].offset,
-                                              &fields[i].bfloat16_scale, &fields[i].bfloat16_offset}) {
+    for (std::vector<double>* const values :
+         {&fields[i].value, &fields[i].scale, &fields[i].offset, &fields[i].bfloat16_scale, &fields[i].bfloat16_offset,
+          &fields[i].random_scale, &fields[i].random_spread}) {
       if (values->empty()) continue;
       auto const begin = values->begin() + static_cast<std::ptrdiff_t>((rows[i].begin - first) * of_row);
       *values = std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(rows[i].size() * of_row));

@@ -67,6 +67,8 @@ ExpectedField gather(ExpectedField const& field, std::vector<Stretch> const& str
                        .offset = gathered(field.offset, stretches),
                        .bfloat16_scale = gathered(field.bfloat16_scale, stretches),
                        .bfloat16_offset = gathered(field.bfloat16_offset, stretches),
+                       .random_scale = gathered(field.random_scale, stretches),
+                       .random_spread = gathered(field.random_spread, stretches),
                        .terms = field.terms,
                        .rounded_sums = field.rounded_sums,
                        .each_sees_all = field.each_sees_all,

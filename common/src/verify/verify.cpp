@@ -20,6 +20,11 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+/// Of independent roundings of mean 0 (see the header).
+double random_growth_of(double steps, double unit) {
+  return std::expm1(8 * std::sqrt(steps) * unit + steps * unit * unit / (1 - unit));
+}
+
 /// Half the distance between `value` and the next number of the floating-point type T. `value` is not NaN. It reads the
 /// exponent's bits, because std::ilogb would take longer than everything else here.
 template <class T>
@@ -248,10 +253,26 @@ std::string mismatch(std::string const& name, Shape const& shape, HostField cons
 struct Bounds {
   std::vector<double> const& scale;
   std::vector<double> const& offset;
+  std::vector<double> const& spread;
 };
 Bounds bounds_for(Chain const& chain, ExpectedField const& reference) {
-  if (!chain.reduced.bfloat16_factors) return {reference.scale, reference.offset};
-  return {reference.bfloat16_scale.empty() ? reference.scale : reference.bfloat16_scale, reference.bfloat16_offset};
+  static std::vector<double> const none;
+  if (chain.reduced.bfloat16_factors) {
+    return {reference.bfloat16_scale.empty() ? reference.scale : reference.bfloat16_scale, reference.bfloat16_offset,
+            none};
+  }
+  if (chain.statistical && !reference.random_scale.empty()) {
+    return {reference.random_scale, reference.offset, reference.random_spread};
+  }
+  return {reference.scale, reference.offset, none};
+}
+
+/// The offsets with what the spread adds to them: see the header.
+std::vector<double> with_spread(Bounds const& bounds, double factor) {
+  std::vector<double> offset = bounds.offset;
+  offset.resize(bounds.spread.size());
+  for (std::size_t i = 0; i < offset.size(); ++i) offset[i] += factor * bounds.spread[i];
+  return offset;
 }
 
 template <class T, class Value>
@@ -269,10 +290,19 @@ Verdict compare_fields(Value const* expected, ExpectedField const& reference, Ho
     tolerance.underflow += chain.reduced.absolute;
   }
   Bounds const bounds = bounds_for(chain, reference);
+  std::vector<double> spread;
+  if constexpr (Floating<T>) {
+    if (!bounds.spread.empty()) {
+      double const growth = growth_of(chain.rounding_steps, unit_roundoff(dtype_of<Arithmetic<T>>), true);
+      double const independent = random_growth_of(chain.rounding_steps, unit_roundoff(dtype_of<Arithmetic<T>>));
+      spread = with_spread(bounds, std::max(independent - growth, 0.0) + 7 * chain.reduced.relative);
+    }
+  }
+  std::vector<double> const& offset = spread.empty() ? bounds.offset : spread;
   bool const exact = bounds.scale.empty() || (reference.exact && !chain.reduced.rounds_data);
-  Tally const tally = compare_all(expected, exact ? nullptr : bounds.scale.data(),
-                                  bounds.offset.empty() ? nullptr : bounds.offset.data(),
-                                  static_cast<T const*>(actual.data.get()), tolerance, count);
+  Tally const tally =
+      compare_all(expected, exact ? nullptr : bounds.scale.data(), offset.empty() ? nullptr : offset.data(),
+                  static_cast<T const*>(actual.data.get()), tolerance, count);
   Verdict verdict = verdict_of(tally, count);
   if (!verdict.passed) verdict.message = describe(verdict, actual, source);
   return verdict;
@@ -316,14 +346,14 @@ Verdict failed(std::string message) {
 
 /// True if the reference says something of so many elements, or nothing at all (exact, no offset).
 bool has_bounds_for(ExpectedField const& reference, std::size_t count, Chain const& chain) {
-  auto const [scale, offset] = bounds_for(chain, reference);
+  auto const [scale, offset, spread] = bounds_for(chain, reference);
   // Of bounds for bfloat16 nothing does not mean exact.
-  return (scale.empty() || scale.size() == count) &&
+  return (scale.empty() || scale.size() == count) && (spread.empty() || spread.size() == scale.size()) &&
          ((offset.empty() && !chain.reduced.bfloat16_factors) || offset.size() == count);
 }
 
 std::string sizes_of_bounds(ExpectedField const& reference, Chain const& chain) {
-  auto const [scale, offset] = bounds_for(chain, reference);
+  auto const [scale, offset, spread] = bounds_for(chain, reference);
   return std::to_string(scale.size()) + " scales and " + std::to_string(offset.size()) + " offsets" +
          (chain.reduced.bfloat16_factors ? " for factors of bfloat16" : "");
 }
@@ -345,9 +375,8 @@ Verdict with_type(DType dtype, Function const& function) {
 }  // namespace
 
 double growth_of(double steps, double unit, bool statistical) {
-  double exponent = steps * unit;
-  if (statistical) exponent = std::min(exponent, 8 * std::sqrt(steps) * unit + steps * unit * unit / (1 - unit));
-  return std::expm1(exponent);
+  double const any = std::expm1(steps * unit);
+  return statistical ? std::min(any, random_growth_of(steps, unit)) : any;
 }
 
 Verdict verify(ExpectedField const& expected, HostField const& actual, Chain const& chain, std::size_t written) {

@@ -162,13 +162,14 @@ struct LinearLayerProblem {
   /// A normalised row has roots and quotients: no data are exact.
   static constexpr std::array data{DataKind::random, DataKind::adversarial};
 
-  /// Rows with a mean of 2, a gamma around 1, a bias or gradients of 8 bits.
+  /// Rows with a mean of 2, a gamma around 1, a bias or gradients of 9 bits, none of them 0.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
     T const value = drawn<T>(draw);
     if (draw.data != DataKind::random) return value;
     if (draw.field == 0) return T(2) + value;
-    if (draw.field == 4) return whole_value<T>(draw, 8) / T(128);  // the last of either: sums over rows are exact
+    // The last of either: sums over rows are exact. The signs of a row are drawn: no number is without its opposite.
+    if (draw.field == 4) return (2 * whole_value<T>(draw, 8) + 1) / T(256);
     if (draw.field == 1) return T(1) + value / T(2);
     return value;
   }

@@ -151,6 +151,8 @@ struct HostField {
 /// - `bfloat16_offset` takes the place of `offset` for a variant that rounds the factors of its products to bfloat16
 ///   (ReducedPrecision::bfloat16_factors): 2^-8 of each, which goes through everything behind the products. Where it is empty, such
 ///   a variant fails. `bfloat16_scale`, if not empty, takes the place of `scale`.
+/// - `random_scale` takes the place of `scale`, where it is not empty, for data that were drawn at random, and `random_spread` adds to it:
+///   sums of terms whose signs are drawn independently, of which each is computed before it is added up (see verify/verify.hpp).
 struct ExpectedField {
   std::string name;
   Shape shape;
@@ -159,6 +161,8 @@ struct ExpectedField {
   std::vector<double> offset = {};
   std::vector<double> bfloat16_scale = {};
   std::vector<double> bfloat16_offset = {};
+  std::vector<double> random_scale = {};
+  std::vector<double> random_spread = {};
   /// What make_narrow() (verify/verify.hpp) puts in the place of `value`.
   std::shared_ptr<float const[]> narrow = {};
   /// Terms in an element's longest sum; 0: as the Problem says.

@@ -25,6 +25,15 @@
 /// probabilistic rounding error analysis, SIAM J. Sci. Comput. 41, 2019, theorem 2.4 with lambda = 8). Data that
 /// somebody gave may be anything, also constant: they keep the bound that always holds.
 ///
+/// Of sums over terms that are computed first, each with an error, and have independent signs (gradients summed over rows, whose signs
+/// are drawn with the gradient's) a reference may say more for random data. Let term r be off by at most g C_r. Its error is turned
+/// round where its sign is: every rounding that is made is symmetric, to nearest, and cutting off alike. So the errors' signs are
+/// independent of each other, and 8 g sqrt(sum C_r^2) holds by Hoeffding's inequality as above: of an error stated as relative
+/// (ReducedPrecision). Of roundings that are independent themselves it is g sqrt(sum C_r^2), by the same inequality over all of them. With
+/// S = sqrt(sum C_r^2), `random_spread`, and `random_scale` = S + what the sum itself may lose, the bound is
+///
+///     growth random_scale + (growth of random data - growth, if more + 7 relative) random_spread.
+///
 /// A row whose arithmetic is not the dtype's (factors of fewer bits, sums that are cut off) states what that costs at most
 /// (ReducedPrecision): relative to s, which is added to the first term, also for random data; and absolute. Where the reference
 /// has proved that nothing is rounded, results must be equal, unless the row says that it rounds these data.
