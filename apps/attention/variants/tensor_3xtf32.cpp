@@ -1,0 +1,38 @@
+/// \file
+/// On matrix units (tensor cores), each factor as the sum of two tf32, so that three products have float's accuracy. The launches
+/// are in tf32_attention.hpp.
+
+#include "../problem.hpp"
+#include "../tf32_attention.hpp"
+
+#include <concepts>
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::attention {
+
+struct Tensor3xtf32 {
+  static constexpr VariantInfo info{.name = "tensor_3xtf32",
+                                    .level = Level::device,
+                                    .summary = "composed with products on matrix units of float's accuracy",
+                                    .unit = Unit::tf32,
+                                    .unit_products = 3};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  class Plan : public Tf32Attention<Exec> {
+   public:
+    Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input)
+        : Tf32Attention<Exec>(collective::require_matrix_units(exec), input) {}
+
+    // Hosts have emulated units alone: there is nothing to compile for them.
+    void operator()([[maybe_unused]] Exec const& exec, [[maybe_unused]] InputOn<Attention, Exec, T> const& input,
+                    [[maybe_unused]] OutputOn<Attention, Exec, T> const& output) const {
+      if constexpr (is_gpu<Exec>) Tf32Attention<Exec>::operator()(exec, input, output);
+    }
+  };
+};
+
+VariantRows tensor_3xtf32() { return rows<Attention, Tensor3xtf32>(); }
+
+}  // namespace tessera::attention
