@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="50283497c46fa617fd259d3f4c0dab0f7d6b3d63bc92d7cad3dd821229d4d692")
+    version("0.2.0", sha256="3a68e6e12ea89dc8d3394577cce185382d519b41b4e689cb62c0834386bcda14")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
