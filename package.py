@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="3a68e6e12ea89dc8d3394577cce185382d519b41b4e689cb62c0834386bcda14")
+    version("0.2.0", sha256="7b8e1f7ac61b33cc2578a26c49dc8db11a0cfe171371274eb7c0856383805418")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
