@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="7b8e1f7ac61b33cc2578a26c49dc8db11a0cfe171371274eb7c0856383805418")
+    version("0.2.0", sha256="c527535abef6fc7e9449840f070b7ac2b559c374ec6e6e8665726d2673d042bc")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
