@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="c527535abef6fc7e9449840f070b7ac2b559c374ec6e6e8665726d2673d042bc")
+    version("0.2.0", sha256="17730b25a831d5ec1761315ec0f5151b24c45077602d6fba318d65f02bd30948")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
