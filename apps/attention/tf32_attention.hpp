@@ -80,10 +80,9 @@ class Tf32Attention {
     return dim;
   }
 
-  // What an element may be off by since units may take numbers below the normal range for 0: in a product of a and b 2^-125 of each
-  // factor, which the other one multiplies, and three products of their terms and their sums, 2^-126 each. A score that is off by
-  // e makes weights that are off by e relative to themselves, and by as much their sum. Twice that, since what follows rounds.
-  [[nodiscard]] static double lost_by_underflow(Exec const& exec, InputOn<Attention, Exec, float> const& input) {
+  // What an element may be off by since products underflow. A score that is off by e makes weights that are off by e relative to
+  // themselves, and by as much their sum. Twice that, since what follows rounds.
+  [[nodiscard]] double lost_by_underflow(Exec const& exec, InputOn<Attention, Exec, float> const& input) const {
     auto const largest_of = [&](auto const& field) {
       auto const largest = static_cast<double>(kernels::largest_magnitude(exec, field));
       if (largest > 0x1p50) throw Skip("elements up to 2^50 (scores might leave float's range)");
@@ -92,11 +91,8 @@ class Tf32Attention {
     double const q = largest_of(input.q);
     double const k = largest_of(input.k);
     double const v = largest_of(input.v);
-    auto const lost = [](std::size_t terms, double a, double b) {
-      return static_cast<double>(terms) * 0x1p-124 * (a + b + 1);
-    };
-    double const of_score = std::abs(input.parameters.scale) * lost(input.q.extent(1), q, k);
-    return 2 * (2 * of_score * 2 * v + lost(input.k.extent(0), 1, v));
+    double const of_score = std::abs(input.parameters.scale) * to_scores_.lost_by_underflow(q, k);
+    return 2 * (2 * of_score * 2 * v + to_output_.lost_by_underflow(1, v));
   }
 
   kernels::Transpose<Exec, float> turn_;

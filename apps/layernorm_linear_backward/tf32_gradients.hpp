@@ -77,20 +77,17 @@ class Tf32Gradients {
             .grad_y = largest_of(input.grad_y)};
   }
 
-  // What gradients may be off by since units may take numbers below the normal range for 0. In a product of a and b: 2^-125 of each
-  // factor, which the other one multiplies, and three products of their terms and the sums of these, 2^-126 each.
-  // What q loses is multiplied by xhat, of which a row's squares add up to at most H, and on its way to dx by gamma and inv_std.
-  // Twice that, since what follows rounds.
-  [[nodiscard]] static double lost_by_underflow(Exec const& exec,
-                                                InputOn<LayernormLinearBackward, Exec, float> const& input) {
+  // What gradients may be off by since products underflow. What q loses is multiplied by xhat, of which a row's squares add up to
+  // at most H, and on its way to dx by gamma and inv_std. Twice that, since what follows rounds.
+  [[nodiscard]] double lost_by_underflow(Exec const& exec,
+                                         InputOn<LayernormLinearBackward, Exec, float> const& input) const {
     Magnitudes const of = magnitudes(exec, input);
     auto const rows = static_cast<double>(input.rows());
     double const xhat = std::sqrt(static_cast<double>(input.hidden()));
-    auto const lost = [](double terms, double a, double b) { return terms * 0x1p-124 * (a + b + 1); };
-    double const q = lost(static_cast<double>(input.outputs()), of.grad_y, of.w);
+    double const q = gradients_.products().q.lost_by_underflow(of.grad_y, of.w);
     double const dgamma = rows * xhat * q;
     double const dx = of.gamma / std::sqrt(input.parameters.eps) * (2 + xhat) * q;
-    double const dw = lost(rows, of.grad_y, of.gamma * xhat + of.beta);
+    double const dw = gradients_.products().dw.lost_by_underflow(of.grad_y, of.gamma * xhat + of.beta);
     return 2 * std::max({dgamma, dx, dw});
   }
 

@@ -8,6 +8,7 @@
 #include <concepts>
 
 #include <tessera/table/make_app.hpp>
+#include <tessera/table/on_matrix_units.hpp>
 
 namespace tessera::attention {
 
@@ -20,17 +21,7 @@ struct Tensor3xtf32 {
 
   template <ExecutionSpace Exec, class T>
     requires std::same_as<T, float>
-  class Plan : public Tf32Attention<Exec> {
-   public:
-    Plan(Exec const& exec, InputOn<Attention, Exec, T> const& input)
-        : Tf32Attention<Exec>(collective::require_matrix_units(exec), input) {}
-
-    // Hosts have emulated units alone: there is nothing to compile for them.
-    void operator()([[maybe_unused]] Exec const& exec, [[maybe_unused]] InputOn<Attention, Exec, T> const& input,
-                    [[maybe_unused]] OutputOn<Attention, Exec, T> const& output) const {
-      if constexpr (is_gpu<Exec>) Tf32Attention<Exec>::operator()(exec, input, output);
-    }
-  };
+  using Plan = OnMatrixUnits<Exec, Tf32Attention<Exec>>;
 };
 
 VariantRows tensor_3xtf32() { return rows<Attention, Tensor3xtf32>(); }

@@ -7,6 +7,7 @@
 #include <concepts>
 
 #include <tessera/table/make_app.hpp>
+#include <tessera/table/on_matrix_units.hpp>
 
 namespace tessera::layernorm_linear {
 
@@ -19,17 +20,7 @@ struct FusedTensor {
 
   template <ExecutionSpace Exec, class T>
     requires std::same_as<T, float>
-  class Plan : public TensorLayer<Exec> {
-   public:
-    Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
-        : TensorLayer<Exec>(collective::require_matrix_units(exec), input) {}
-
-    // Hosts have emulated units alone: there is nothing to compile for them.
-    void operator()([[maybe_unused]] Exec const& exec, [[maybe_unused]] InputOn<LayernormLinear, Exec, T> const& input,
-                    [[maybe_unused]] OutputOn<LayernormLinear, Exec, T> const& output) const {
-      if constexpr (is_gpu<Exec>) TensorLayer<Exec>::operator()(exec, input, output);
-    }
-  };
+  using Plan = OnMatrixUnits<Exec, TensorLayer<Exec>>;
 };
 
 VariantRows fused_tensor() { return rows<LayernormLinear, FusedTensor>(); }

@@ -8,6 +8,7 @@
 #include <concepts>
 
 #include <tessera/table/make_app.hpp>
+#include <tessera/table/on_matrix_units.hpp>
 
 namespace tessera::layernorm_linear {
 
@@ -21,17 +22,7 @@ struct Tensor3xtf32 {
 
   template <ExecutionSpace Exec, class T>
     requires std::same_as<T, float>
-  class Plan : public Tf32Layer<Exec> {
-   public:
-    Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
-        : Tf32Layer<Exec>(collective::require_matrix_units(exec), input) {}
-
-    // Hosts have emulated units alone: there is nothing to compile for them.
-    void operator()([[maybe_unused]] Exec const& exec, [[maybe_unused]] InputOn<LayernormLinear, Exec, T> const& input,
-                    [[maybe_unused]] OutputOn<LayernormLinear, Exec, T> const& output) const {
-      if constexpr (is_gpu<Exec>) Tf32Layer<Exec>::operator()(exec, input, output);
-    }
-  };
+  using Plan = OnMatrixUnits<Exec, Tf32Layer<Exec>>;
 };
 
 VariantRows tensor_3xtf32() { return rows<LayernormLinear, Tensor3xtf32>(); }

@@ -8,6 +8,7 @@
 #include <concepts>
 
 #include <tessera/table/make_app.hpp>
+#include <tessera/table/on_matrix_units.hpp>
 
 namespace tessera::layernorm_linear_backward {
 
@@ -20,18 +21,7 @@ struct Tensor3xtf32 {
 
   template <ExecutionSpace Exec, class T>
     requires std::same_as<T, float>
-  class Plan : public Tf32Gradients<Exec> {
-   public:
-    Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input)
-        : Tf32Gradients<Exec>(collective::require_matrix_units(exec), input) {}
-
-    // Hosts have emulated units alone: there is nothing to compile for them.
-    void operator()([[maybe_unused]] Exec const& exec,
-                    [[maybe_unused]] InputOn<LayernormLinearBackward, Exec, T> const& input,
-                    [[maybe_unused]] OutputOn<LayernormLinearBackward, Exec, T> const& output) const {
-      if constexpr (is_gpu<Exec>) Tf32Gradients<Exec>::operator()(exec, input, output);
-    }
-  };
+  using Plan = OnMatrixUnits<Exec, Tf32Gradients<Exec>>;
 };
 
 VariantRows tensor_3xtf32() { return rows<LayernormLinearBackward, Tensor3xtf32>(); }

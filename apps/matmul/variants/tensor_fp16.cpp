@@ -9,6 +9,7 @@
 
 #include <tessera/core/half.hpp>
 #include <tessera/table/make_app.hpp>
+#include <tessera/table/on_matrix_units.hpp>
 
 namespace tessera::matmul {
 
@@ -20,16 +21,10 @@ struct TensorFp16 {
 
   template <ExecutionSpace Exec, class T>
     requires std::same_as<T, float>
-  class Plan : public HalfPlan<Exec, Half> {
+  class Plan : public OnMatrixUnits<Exec, HalfPlan<Exec, Half>> {
    public:
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : HalfPlan<Exec, Half>(collective::require_matrix_units(exec), input, "tessera::matmul::tensor_fp16") {}
-
-    // Hosts have emulated units alone: there is nothing to compile for them.
-    void operator()([[maybe_unused]] Exec const& exec, [[maybe_unused]] InputOn<Matmul, Exec, T> const& input,
-                    [[maybe_unused]] OutputOn<Matmul, Exec, T> const& output) const {
-      if constexpr (is_gpu<Exec>) HalfPlan<Exec, Half>::operator()(exec, input, output);
-    }
+        : OnMatrixUnits<Exec, HalfPlan<Exec, Half>>(exec, input, "tessera::matmul::tensor_fp16") {}
   };
 };
 

@@ -8,6 +8,7 @@
 #include <concepts>
 
 #include <tessera/table/make_app.hpp>
+#include <tessera/table/on_matrix_units.hpp>
 
 namespace tessera::matmul {
 
@@ -19,16 +20,10 @@ struct TensorTf32 {
 
   template <ExecutionSpace Exec, class T>
     requires std::same_as<T, float>
-  class Plan : public Tf32Plan<Exec, 1> {
+  class Plan : public OnMatrixUnits<Exec, Tf32Plan<Exec, 1>> {
    public:
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
-        : Tf32Plan<Exec, 1>(collective::require_matrix_units(exec), input, "tessera::matmul::tensor_tf32::product") {}
-
-    // Hosts have emulated units alone: there is nothing to compile for them.
-    void operator()([[maybe_unused]] Exec const& exec, [[maybe_unused]] InputOn<Matmul, Exec, T> const& input,
-                    [[maybe_unused]] OutputOn<Matmul, Exec, T> const& output) const {
-      if constexpr (is_gpu<Exec>) Tf32Plan<Exec, 1>::operator()(exec, input, output);
-    }
+        : OnMatrixUnits<Exec, Tf32Plan<Exec, 1>>(exec, input, "tessera::matmul::tensor_tf32::product") {}
   };
 };
 

@@ -1,0 +1,31 @@
+#pragma once
+/// \file
+/// A Plan for matrix units (tensor cores), which skips execution spaces without them.
+
+#include <concepts>
+#include <utility>
+
+#include <tessera/collective/lane/matrix_unit.hpp>
+#include <tessera/core/spaces.hpp>
+
+namespace tessera {
+
+/// The launches of a variant as its Plan. Hosts have emulated units alone: they skip, and nothing is compiled for them. Tests take
+/// `Launches` itself, which runs there.
+template <ExecutionSpace Exec, class Launches>
+class OnMatrixUnits : public Launches {
+ public:
+  /// Throws Skip if the device has no matrix units.
+  template <class Input, class... Rest>
+    requires std::constructible_from<Launches, Exec const&, Input const&, Rest...>
+  OnMatrixUnits(Exec const& exec, Input const& input, Rest&&... rest)
+      : Launches(collective::require_matrix_units(exec), input, std::forward<Rest>(rest)...) {}
+
+  template <class Input, class Output>
+  void operator()([[maybe_unused]] Exec const& exec, [[maybe_unused]] Input const& input,
+                  [[maybe_unused]] Output const& output) const {
+    if constexpr (is_gpu<Exec>) Launches::operator()(exec, input, output);
+  }
+};
+
+}  // namespace tessera
