@@ -2,6 +2,8 @@
 /// \file
 /// Whether a layer's factors may leave the range of those of matrix units.
 
+#include <cmath>
+
 #include "problem.hpp"
 
 #include <tessera/core/problem.hpp>
@@ -11,17 +13,26 @@
 
 namespace tessera::layernorm_linear {
 
-/// The largest magnitude of w, if neither w nor an ln is infinite or rounds to infinity; else throws Skip: of an infinity the second
-/// term of a factor would be no number. Waits.
+/// What no factor of the product is larger than.
+struct LargestFactors {
+  double ln;  ///< a row's (x - mean) * inv_std is at most sqrt(H)
+  double w;
+};
+
+/// The largest factors, if neither a w nor an ln is infinite or rounds to infinity; else throws Skip: of an infinity the second term
+/// of a factor would be no number. Waits.
 template <ExecutionSpace Exec>
-[[nodiscard]] float largest_factor(Exec const& exec, InputOn<LayernormLinear, Exec, float> const& input) {
-  using kernels::largest_magnitude;
-  constexpr float most = 0x1p100F;
-  float const w = largest_magnitude(exec, input.w);
-  if (w > most || largest_magnitude(exec, input.gamma) > most || largest_magnitude(exec, input.beta) > most) {
-    throw Skip("elements of w, gamma and beta up to 2^100 (factors may round to infinity beyond)");
-  }
-  return w;
+[[nodiscard]] LargestFactors largest_factors(Exec const& exec, InputOn<LayernormLinear, Exec, float> const& input) {
+  auto const largest_of = [&](auto const& field) {
+    auto const largest = static_cast<double>(kernels::largest_magnitude(exec, field));
+    if (largest > 0x1p100) {
+      throw Skip("elements of w, gamma and beta up to 2^100 (factors may round to infinity beyond)");
+    }
+    return largest;
+  };
+  double const gamma = largest_of(input.gamma);
+  return {.ln = gamma * std::sqrt(static_cast<double>(input.hidden())) + largest_of(input.beta),
+          .w = largest_of(input.w)};
 }
 
 }  // namespace tessera::layernorm_linear

@@ -35,8 +35,8 @@ class TensorLayer {
               input.rows()),
         inv_std_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::fused_tensor::inv_std"),
                  input.rows()),
-        hidden_(input.hidden()) {
-    largest_of_w_ = static_cast<double>(largest_factor(exec, input));
+        hidden_(input.hidden()),
+        largest_(largest_factors(exec, input)) {
     if (layer_norm_.rounding_steps() + 2 > LayernormLinear::steps_to_ln(hidden_)) {
       throw std::logic_error("fused_tensor: a row's sum has more roundings than the reference knows of");
     }
@@ -53,8 +53,9 @@ class TensorLayer {
   /// A row's sum to ln with its 2, the bias.
   [[nodiscard]] double rounding_steps() const { return layer_norm_.rounding_steps() + 2 + 1; }
   [[nodiscard]] ReducedPrecision reduced_precision() const {
-    // The reference knows the rest. An ln below the normal range is off by 2^-134, and a product there by 2^-126.
-    return {.absolute = 2 * static_cast<double>(hidden_) * (largest_of_w_ * 0x1p-134 + 0x1p-126),
+    // The reference knows the rest. A factor below the normal range is off by 2^-134, which the other one multiplies, and a product
+    // there by 2^-126.
+    return {.absolute = 2 * static_cast<double>(hidden_) * ((largest_.ln + largest_.w) * 0x1p-134 + 0x1p-126),
             .bfloat16_factors = true};
   }
 
@@ -66,7 +67,7 @@ class TensorLayer {
   Kokkos::View<float*, typename Exec::memory_space> mean_;
   Kokkos::View<float*, typename Exec::memory_space> inv_std_;
   std::size_t hidden_;
-  double largest_of_w_ = 0;
+  LargestFactors largest_;
 };
 
 }  // namespace tessera::layernorm_linear

@@ -5,8 +5,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <cstddef>
-
 #include "magnitudes.hpp"
 #include "problem.hpp"
 
@@ -35,7 +33,7 @@ class Tf32Layer {
         w_transposed_(
             Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::tensor_3xtf32::w_transposed"),
             input.hidden(), input.outputs()),
-        largest_of_w_(static_cast<double>(largest_factor(exec, input))) {}
+        largest_(largest_factors(exec, input)) {}
 
   void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, float> const& input,
                   OutputOn<LayernormLinear, Exec, float> const& output) const {
@@ -49,10 +47,8 @@ class Tf32Layer {
   [[nodiscard]] double rounding_steps() const {
     return layer_norm_.rounding_steps() + 2 + product_.rounding_steps() + 1;
   }
-  /// A term, or a product of terms, below the normal range may be lost: 2^-126 of a factor or of the product.
   [[nodiscard]] ReducedPrecision reduced_precision() const {
-    double const lost = 0x1p-124 * (largest_of_w_ + 1);
-    return {.relative = product_.error(), .absolute = static_cast<double>(ln_.extent(1)) * lost};
+    return {.relative = product_.error(), .absolute = product_.lost_by_underflow(largest_.ln, largest_.w)};
   }
 
  private:
@@ -63,7 +59,7 @@ class Tf32Layer {
   kernels::Tf32Gemm<Exec, 2, Form> product_;
   Array<float**, typename Exec::memory_space> ln_;
   Array<float**, typename Exec::memory_space> w_transposed_;
-  double largest_of_w_;
+  LargestFactors largest_;
 };
 
 }  // namespace tessera::layernorm_linear
