@@ -184,6 +184,45 @@ TEST(HistogramKernels, BytesOfLanes) {
   }
 }
 
+// Slices of bins, as a GPU's teams share what scratch does not hold.
+template <class Exec, class T>
+struct SlicesTuning : kernels::HistogramTuning<Exec, T> {
+  static constexpr int most_slices = 24;
+};
+
+struct Slices {
+  static constexpr VariantInfo info{.name = "slices", .summary = "scratch_atomic of many bins as a GPU has it"};
+  template <class Exec, class T>
+  using Kernel = kernels::ScratchHistogram<Exec, T, kernels::EqualBins<T>, SlicesTuning<Exec, T>>;
+  template <ExecutionSpace Exec, class T>
+  using Plan = KernelPlan<Slices, Exec, T>;
+};
+
+TEST(HistogramKernels, SlicesOfBins) {
+  App const app = make_app<Histogram>({rows<Histogram, Slices>()});
+  for (Row const& row : app.rows) {
+    if (!testing::is_wanted(row)) continue;
+    for (char const* const distribution : {"uniform", "zipf", "constant"}) {
+      for (std::int64_t const bins : {8000, 8064, 16127, 16128, 65536}) {
+        for (std::int64_t const team : {0, 2}) {
+          for (std::int64_t const tile : {0, 30000}) {
+            ParameterMap const map{
+                {"bins", bins}, {"team", team}, {"tile", tile}, {"distribution", std::string(distribution)}};
+            auto const problem_case = app.generate(row.dtype, 100003, 3, testing::with_defaults(app, map));
+            std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 2);
+            if (outcome.starts_with("skipped: a team of ")) continue;
+            EXPECT_EQ(outcome, "") << testing::name_of(app, row) << " " << distribution << " bins " << bins << " team "
+                                   << team << " tile " << tile;
+          }
+        }
+      }
+    }
+    auto const too_many =
+        app.generate(row.dtype, 10, 3, testing::with_defaults(app, {{"bins", std::int64_t{1} << 20}}));
+    EXPECT_TRUE(testing::run_row(row, *too_many, too_many->reference(), 1).starts_with("skipped: 1048576 bins"));
+  }
+}
+
 // Small chunks, many for each team of hosts: counts of the one before must not meet those of the next.
 TEST(HistogramKernels, ChunksInTheSameScratch) {
   for (Row const& row : app().rows) {
@@ -224,9 +263,9 @@ struct SmallTuning {
 };
 
 // A kernel's chunks by teams in every order of their threads, one after the other in one scratch. The elements and the scratch
-// end where memory cannot be touched. `copies` of the counters: the kernel's.
+// end where memory cannot be touched. `copies` of the counters and `slices` of bins: the kernel's.
 template <template <ExecutionSpace, class, class, class> class KernelOf, class Counter>
-void expect_right_in_any_order(int threads, int copies, std::int64_t bins, std::size_t n) {
+void expect_right_in_any_order(int threads, int copies, int slices, std::int64_t bins, std::size_t n) {
   using Bins = kernels::EqualBins<float>;
   using Kernel = KernelOf<test::AdversarialSpace, float, Bins, SmallTuning<Counter>>;
   test::GuardedArray<float> of_in(n + 1);
@@ -236,20 +275,22 @@ void expect_right_in_any_order(int threads, int copies, std::int64_t bins, std::
   std::vector<std::int64_t> expected(static_cast<std::size_t>(bins) + 1);
   for (std::size_t i = 0; i < n; ++i) ++expected[static_cast<std::size_t>(rule(in[i]))];
   kernels::Chunks const chunks = kernels::split(n, static_cast<std::size_t>(threads * Kernel::part), 5);
-  std::size_t const bytes = (Kernel::scratch_bytes(static_cast<int>(bins), copies) + 15) / 16 * 16;
+  kernels::detail::HistogramShape const shape{threads, copies, chunks, slices};
+  std::size_t const bytes = (Kernel::scratch_bytes(static_cast<std::int32_t>(bins), shape) + 15) / 16 * 16;
   test::GuardedArray<char> of_scratch(bytes);
   test::AdversarialTeam team(threads);
   for (test::Order const order : test::all_orders) {
     std::vector<std::int64_t> counts(static_cast<std::size_t>(bins) + 1);
-    Kernel const kernel{in, {counts.data(), &counts.back(), static_cast<std::int32_t>(bins)}, rule, chunks, copies};
+    Kernel const kernel{in, {counts.data(), &counts.back(), static_cast<std::int32_t>(bins)}, rule, shape};
     char* const scratch = of_scratch.last(bytes);
     std::optional<std::string> const error = team.run(order, 1, [&](test::AdversarialTeam::Member const& member) {
-      for (int rank = 0; rank < chunks.count; ++rank) {
+      for (int rank = 0; rank < chunks.count * slices; ++rank) {
         kernel(test::LeagueMember(member, rank, scratch, static_cast<int>(bytes)));
       }
     });
     EXPECT_EQ(error.value_or(""), "");
-    EXPECT_EQ(counts, expected) << n << " in " << bins << " bins by " << threads << " threads, " << name_of(order);
+    EXPECT_EQ(counts, expected) << n << " in " << slices << " slices of " << bins << " bins by " << threads
+                                << " threads, " << name_of(order);
   }
 }
 
@@ -258,10 +299,13 @@ TEST(HistogramKernels, InOneScratchInAnyOrder) {
     for (std::int64_t const bins : {1, 4, 5, 20}) {
       for (std::size_t const n : {0, 1, 15, 16, 100, 1003, 12000}) {
         for (int copies = 1; copies <= (threads + 1) / 2; ++copies) {
-          expect_right_in_any_order<kernels::detail::ScratchHistogramKernel, std::uint32_t>(threads, copies, bins, n);
+          for (int slices = 1; slices <= bins / slices + 1; ++slices) {
+            expect_right_in_any_order<kernels::detail::ScratchHistogramKernel, std::uint32_t>(threads, copies, slices,
+                                                                                              bins, n);
+          }
         }
-        expect_right_in_any_order<kernels::detail::LaneHistogramKernel, std::uint8_t>(threads, threads, bins, n);
-        expect_right_in_any_order<kernels::detail::LaneHistogramKernel, std::uint32_t>(threads, threads, bins, n);
+        expect_right_in_any_order<kernels::detail::LaneHistogramKernel, std::uint8_t>(threads, threads, 1, bins, n);
+        expect_right_in_any_order<kernels::detail::LaneHistogramKernel, std::uint32_t>(threads, threads, 1, bins, n);
       }
     }
   }

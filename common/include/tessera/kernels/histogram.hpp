@@ -4,7 +4,8 @@
 /// has the rule). n elements are read once; counts of 64 bits are set to zero by a launch of their own.
 ///
 /// - ScratchHistogram: a team counts its chunk in scratch, with atomics that never leave the multiprocessor, and adds its
-///   counts to the result. Fastest on GPUs; up to about 8000 bins.
+///   counts to the result. Of more bins than scratch holds, up to 24 teams count a slice each of the same chunk (GPUs). Fastest
+///   on GPUs, up to about 240000 bins; on hosts up to about 8000.
 /// - LaneHistogram: every lane counts in scratch for itself, without atomics in the loop, whatever the elements are. Its
 ///   counters are added up to the team's counts, these to the result. Fastest on hosts; up to about 900 bins there.
 ///
@@ -44,9 +45,14 @@ struct HistogramTuning {
   /// On a GPU four 16-byte accesses of a lane under way, on hosts a cache line.
   static constexpr int rows = is_gpu<Exec> ? 4 : 1;
   static constexpr int pack = (is_gpu<Exec> ? 1 : 4) * collective::pack_width<T>;
-  /// Times as many teams as chunks usually are: scratch lets few of a GPU's run at once, and the last ones to start are
-  /// waited for.
-  static constexpr int waves = is_gpu<Exec> ? 2 : 1;
+  /// Chunks, times as many as teams whose lanes fill the machine. Each adds all of its counts to the result, by an atomic in memory
+  /// for every bin: of 256 bins and 2^24 elements 528 teams take 37 us on an H200, 8 times as many 66.
+  static constexpr double scratch_chunks = is_gpu<Exec> ? 0.5 : 1;
+  /// Here scratch lets few of a GPU's teams run at once, and the last ones to start are waited for.
+  static constexpr double lane_chunks = is_gpu<Exec> ? 4 : 1;
+  /// Slices of bins at most: reading everything as often must take less time than an atomic in memory for each element, or on
+  /// hosts a copy of the counts for each thread.
+  static constexpr int most_slices = is_gpu<Exec> ? 24 : 1;
   /// A lane's own counter: 8 bits on GPUs, 32 on hosts, where a thread's few lanes only keep additions to one counter apart.
   using Counter = std::conditional_t<is_gpu<Exec>, std::uint8_t, std::uint32_t>;
   /// Warps of a team with counters of their own: with 256 bins 4 take 34 KB, and 6 such teams share a multiprocessor of an
@@ -101,6 +107,12 @@ KOKKOS_FUNCTION void for_each_element(L const& lanes, T const* part, int count, 
   });
 }
 
+/// Bins that a team counts: `size` from `first` on.
+struct BinSlice {
+  std::int32_t first;
+  std::int32_t size;
+};
+
 /// counts and outside as one array of bins + 1: `outside` follows the last bin, as the rule of the bins says it.
 struct BinCounts {
   std::int64_t* counts;
@@ -115,12 +127,12 @@ struct BinCounts {
   /// Index: the bin.
   KOKKOS_FUNCTION void operator()(std::int32_t bin) const { (*this)[bin] = 0; }
 
-  /// Adds what `of(bin)` says for each bin and for outside. Who calls: all threads and lanes of a team; no barriers.
+  /// Adds what `of(i)` says to the slice's bin number i. Who calls: all threads and lanes of a team; no barriers.
   template <class Member, class Of>
-  KOKKOS_FUNCTION void add(Member const& team, Of const& of) const {
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, size()), [&](std::int32_t bin) {
-      std::uint32_t const more = of(bin);
-      if (more != 0) Kokkos::atomic_add(&(*this)[bin], static_cast<std::int64_t>(more));
+  KOKKOS_FUNCTION void add(Member const& team, BinSlice const& slice, Of const& of) const {
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, slice.size), [&](std::int32_t i) {
+      std::uint32_t const more = of(i);
+      if (more != 0) Kokkos::atomic_add(&(*this)[slice.first + i], static_cast<std::int64_t>(more));
     });
   }
 };
@@ -130,26 +142,29 @@ struct HistogramShape {
   int threads;
   int copies;  ///< of the counters in a team's scratch
   Chunks chunks;
+  int slices;  ///< of bins, each counted by teams of its own
 };
 
-/// The teams' chunks: of the user's `tile`, or enough to fill the machine, but none so small that adding its counts to the
-/// result costs more than counting. A chunk is about 2^30 elements at most: its 32-bit counts cannot overflow.
+/// The teams' chunks: of the user's `tile`, or `chunks` times what fills the machine, but none so small that adding its counts to
+/// the result costs more than counting. A chunk is about 2^30 elements at most: its 32-bit counts cannot overflow.
 ///
 /// \param part elements that a team takes at a time; \param lanes of a team
-template <class Tuning, ExecutionSpace Exec>
+template <ExecutionSpace Exec>
 [[nodiscard]] Chunks histogram_chunks(Exec const& exec, std::size_t n, std::int64_t bins, std::int64_t requested_tile,
-                                      std::size_t part, int lanes) {
+                                      std::size_t part, int lanes, double chunks) {
   if (requested_tile > 0) {
     auto const tile = static_cast<std::size_t>(requested_tile);
     return {.n = n, .size = tile, .count = league_of(std::max<std::size_t>(1, tiles_of(n, tile)))};
   }
-  std::size_t const fill = teams_that_fill(exec, lanes) * Tuning::waves;
+  auto const fill = static_cast<std::size_t>(chunks * exec.concurrency() / lanes);
   std::size_t const worthwhile = std::max<std::size_t>(1, n / (4 * static_cast<std::size_t>(bins)));
   std::size_t const necessary = tiles_of(n, std::size_t{1} << 30);
   return split(n, part, std::max(std::min(fill, worthwhile), necessary));
 }
 
 /// A team counts in scratch, with atomics that never leave the multiprocessor; its threads share `copies` of the counts.
+/// Of more bins than scratch holds it counts a slice, and other teams read the same chunk for the other slices: neighbours in the
+/// league, so that one of them finds in the cache what another has read.
 template <ExecutionSpace Exec, class T, class Bins, class Tuning>
 struct ScratchHistogramKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -164,24 +179,43 @@ struct ScratchHistogramKernel {
   T const* in;
   BinCounts result;
   Bins bins;
-  Chunks chunks;
-  int copies;
+  HistogramShape of;
 
+  /// Bins of a slice. The last is shorter, and not empty where a slice has as many bins as there are slices.
+  [[nodiscard]] KOKKOS_FUNCTION static std::int32_t slice_size(std::int32_t bins, int slices) {
+    return bins / slices + 1;
+  }
   [[nodiscard]] static HistogramShape shape(Exec const& exec, std::size_t n, std::int32_t bins, std::int64_t tile,
                                             std::int64_t team) {
     int const threads = team_size(exec, team, vector_length);
-    // As many bins as fit at all; of copies, what leaves room for other teams. Two threads share one.
-    int const fitting = scratch_tile<Exec>(0, 4 * (static_cast<std::size_t>(bins) + 1), 0);
+    std::int32_t const most = scratch_words(exec);
+    int const slices = (bins + most) / most;
+    if (slices > Tuning::most_slices) {
+      throw Skip(std::to_string(bins) + " bins (a team's scratch holds " + std::to_string(most) +
+                 (Tuning::most_slices > 1
+                      ? ", and at most " + std::to_string(Tuning::most_slices) + " teams share them)"
+                      : ")"));
+    }
+    // Of copies, what leaves room for other teams. Two threads share one.
+    std::int32_t const size = slice_size(bins, slices);
+    int const fitting = static_cast<int>((std::size_t{1} << 14) / sizeof(std::uint32_t)) / size;
     return {threads, std::clamp(fitting, 1, (threads + 1) / 2),
-            histogram_chunks<Tuning>(exec, n, bins, tile, static_cast<std::size_t>(threads) * part,
-                                     threads * vector_length)};
+            histogram_chunks(exec, n, bins, tile, static_cast<std::size_t>(threads) * part, threads * vector_length,
+                             Tuning::scratch_chunks),
+            slices};
   }
-  [[nodiscard]] static std::size_t scratch_bytes(int bins, int copies) {
-    return Words::shmem_size(copies * (bins + 1));
+  /// Counters that a team's scratch holds, less what Kokkos and an array's padding take.
+  [[nodiscard]] static std::int32_t scratch_words(Exec const& exec) {
+    return static_cast<std::int32_t>((static_cast<std::size_t>(Policy(exec, 1, 1).scratch_size_max(0)) - 512) /
+                                     sizeof(std::uint32_t));
+  }
+  [[nodiscard]] static std::size_t scratch_bytes(std::int32_t bins, HistogramShape const& of) {
+    return Words::shmem_size(of.copies * slice_size(bins, of.slices));
   }
   [[nodiscard]] static std::string note(HistogramShape const& of) {
     return std::to_string(of.chunks.count) + (of.chunks.count == 1 ? " chunk, " : " chunks, ") +
-           std::to_string(of.copies) + (of.copies == 1 ? " copy" : " copies");
+           (of.slices > 1 ? std::to_string(of.slices) + " slices"
+                          : std::to_string(of.copies) + (of.copies == 1 ? " copy" : " copies"));
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
@@ -189,25 +223,32 @@ struct ScratchHistogramKernel {
     Bins const bin_of = bins;  // the counts might be written to the kernel's own memory, for all a compiler knows
     // One counter more than bins: what is outside costs no branch. With an even number of bins, copies begin in
     // different banks.
-    int const size = result.size();
-    Words const counts(team.team_scratch(0), copies * size);
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, copies * size), [&](int i) { counts(i) = 0; });
+    int const chunk = team.league_rank() / of.slices;
+    int const whole = slice_size(bins.count, of.slices);
+    std::int32_t const first = team.league_rank() % of.slices * whole;
+    BinSlice const slice{first, Kokkos::min(whole, result.size() - first)};
+    Words const counts(team.team_scratch(0), of.copies * slice.size);
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, of.copies * slice.size), [&](int i) { counts(i) = 0; });
     team.team_barrier();
-    std::uint32_t* const own = counts.data() + team.team_rank() % copies * size;
-    std::size_t const end = chunks.end(team.league_rank());
-    for (std::size_t begin = chunks.begin(team.league_rank()) + static_cast<std::size_t>(team.team_rank()) * part;
-         begin < end; begin += static_cast<std::size_t>(team.team_size()) * part) {
+    std::uint32_t* const own = counts.data() + team.team_rank() % of.copies * slice.size;
+    std::size_t const end = of.chunks.end(chunk);
+    for (std::size_t begin = of.chunks.begin(chunk) + static_cast<std::size_t>(team.team_rank()) * part; begin < end;
+         begin += static_cast<std::size_t>(team.team_size()) * part) {
       for_each_element<rows, pack>(lanes, in + begin, thread::count_before(begin, end, part),
                                    [&]<int N>(int, T const(&x)[N]) {
                                      std::int32_t bin[N];
-                                     for (int k = 0; k < N; ++k) bin[k] = bin_of(x[k]);
-                                     for (int k = 0; k < N; ++k) add_one(team, own + bin[k]);
+                                     for (int k = 0; k < N; ++k) bin[k] = bin_of(x[k]) - slice.first;
+                                     for (int k = 0; k < N; ++k) {
+                                       // Below the slice's first bin it is a large number, too.
+                                       if (static_cast<std::uint32_t>(bin[k]) < static_cast<std::uint32_t>(slice.size))
+                                         add_one(team, own + bin[k]);
+                                     }
                                    });
     }
     team.team_barrier();
-    result.add(team, [&](int bin) {
+    result.add(team, slice, [&](int i) {
       std::uint32_t sum = 0;
-      for (int copy = 0; copy < copies; ++copy) sum += counts(copy * size + bin);
+      for (int copy = 0; copy < of.copies; ++copy) sum += counts(copy * slice.size + i);
       return sum;
     });
     leave_scratch(team);
@@ -321,11 +362,13 @@ struct LaneHistogramKernel {
   T const* in;
   BinCounts result;
   Bins bins;
-  Chunks chunks;
-  int copies;  // of the lanes' counters: one a thread
+  HistogramShape of;
 
-  [[nodiscard]] static std::size_t scratch_bytes(int bins, int threads) {
+  [[nodiscard]] static std::size_t scratch_bytes(std::int32_t bins, int threads) {
     return Words::shmem_size(bins + 1 + threads * Counters::words_for(bins + 1));
+  }
+  [[nodiscard]] static std::size_t scratch_bytes(std::int32_t bins, HistogramShape const& of) {
+    return scratch_bytes(bins, of.threads);
   }
   [[nodiscard]] static std::size_t scratch_there(Exec const& exec) {
     return static_cast<std::size_t>(Policy(exec, 1, 1).scratch_size_max(0));
@@ -346,14 +389,14 @@ struct LaneHistogramKernel {
                  std::to_string(scratch_there(exec)) + ")");
     }
     std::size_t const team_part = static_cast<std::size_t>(threads) * part;
-    Chunks chunks = histogram_chunks<Tuning>(exec, n, bins, tile, team_part, threads * vector_length);
+    Chunks chunks = histogram_chunks(exec, n, bins, tile, team_part, threads * vector_length, Tuning::lane_chunks);
     // A chunk of one part more than the counters hold would be flushed twice.
     std::size_t const period = parts_between_flushes * team_part;
     if (tile == 0 && chunks.size > period) {
       chunks.size -= chunks.size % period;
       chunks.count = league_of(tiles_of(n, chunks.size));
     }
-    return {threads, threads, chunks};
+    return {.threads = threads, .copies = threads, .chunks = chunks, .slices = 1};
   }
   [[nodiscard]] static std::string note(HistogramShape const& of) {
     return std::to_string(of.chunks.count) + (of.chunks.count == 1 ? " chunk of " : " chunks, teams of ") +
@@ -377,8 +420,8 @@ struct LaneHistogramKernel {
     counters.set_to_zero(lanes);
     team.team_barrier();
     std::uint32_t left = parts_between_flushes;
-    std::size_t const end = chunks.end(team.league_rank());
-    for (std::size_t begin = chunks.begin(team.league_rank()) + static_cast<std::size_t>(team.team_rank()) * part;
+    std::size_t const end = of.chunks.end(team.league_rank());
+    for (std::size_t begin = of.chunks.begin(team.league_rank()) + static_cast<std::size_t>(team.team_rank()) * part;
          begin < end; begin += static_cast<std::size_t>(team.team_size()) * part) {
       if (left-- == 0) {
         counters.flush(lanes, add_to_team);
@@ -393,7 +436,7 @@ struct LaneHistogramKernel {
     }
     counters.flush(lanes, add_to_team);
     team.team_barrier();
-    result.add(team, [&](int bin) { return counts[bin]; });
+    result.add(team, BinSlice{0, size}, [&](int bin) { return counts[bin]; });
     leave_scratch(team);
   }
 };
@@ -409,7 +452,10 @@ class HistogramLaunches {
   /// \param label what Kokkos' tools call it
   HistogramLaunches(Exec const& exec, std::size_t n, Bins const& bins, std::int64_t tile = 0, std::int64_t team = 0,
                     std::string const& label = "tessera::histogram")
-      : label_(label), bins_(bins), shape_(Kernel::shape(exec, n, bins.count, tile, team)) {}
+      : label_(label),
+        bins_(bins),
+        shape_(Kernel::shape(exec, n, bins.count, tile, team)),
+        teams_(league_of(static_cast<std::size_t>(shape_.chunks.count) * static_cast<std::size_t>(shape_.slices))) {}
 
   /// Enqueues both. Throws std::invalid_argument if `in` or `counts` has another length or a stride.
   template <Readable<Exec, T, 1> In, Writable<Exec, std::int64_t, 1> Counts, Writable<Exec, std::int64_t, 0> Outside>
@@ -418,10 +464,9 @@ class HistogramLaunches {
     BinCounts const result{contiguous(counts, static_cast<std::size_t>(bins_.count)), outside.data(), bins_.count};
     Kokkos::parallel_for(label_ + "::zero",
                          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int32_t>>(exec, 0, result.size()), result);
-    typename Kernel::Policy policy(exec, shape_.chunks.count, shape_.threads, Kernel::vector_length);
-    auto const bytes = static_cast<int>(Kernel::scratch_bytes(bins_.count, shape_.copies));
-    Kokkos::parallel_for(label_ + "::count", with_scratch(policy, bytes),
-                         Kernel{from, result, bins_, shape_.chunks, shape_.copies});
+    typename Kernel::Policy policy(exec, teams_, shape_.threads, Kernel::vector_length);
+    auto const bytes = static_cast<int>(Kernel::scratch_bytes(bins_.count, shape_));
+    Kokkos::parallel_for(label_ + "::count", with_scratch(policy, bytes), Kernel{from, result, bins_, shape_});
   }
 
   [[nodiscard]] std::string note() const { return Kernel::note(shape_); }
@@ -430,6 +475,7 @@ class HistogramLaunches {
   std::string label_;
   Bins bins_;
   HistogramShape shape_;
+  int teams_;
 };
 
 }  // namespace detail
