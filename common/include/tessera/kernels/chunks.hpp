@@ -35,12 +35,17 @@ struct Chunks {
   return {.n = n, .size = size, .count = static_cast<int>(std::max<std::size_t>(1, tiles_of(n, size)))};
 }
 
-/// Teams of so many lanes that fill the machine: on a GPU twice what runs at once, so that none waits for a straggler
-/// for long; on hosts one a thread, as its caches and memory controller like it best.
+/// Teams of so many lanes that run at once where nothing but lanes limits them; at least one. On hosts one a thread, as its caches
+/// and memory controller like it best.
+template <ExecutionSpace Exec>
+[[nodiscard]] std::size_t teams_at_once(Exec const& exec, int lanes) {
+  return std::max<std::size_t>(1, static_cast<std::size_t>(exec.concurrency()) / static_cast<std::size_t>(lanes));
+}
+
+/// Teams that fill the machine: on a GPU twice what runs at once, so that none waits for a straggler for long.
 template <ExecutionSpace Exec>
 [[nodiscard]] std::size_t teams_that_fill(Exec const& exec, int lanes) {
-  std::size_t const at_once = std::max<std::size_t>(1, static_cast<std::size_t>(exec.concurrency()) / lanes);
-  return is_gpu<Exec> ? 2 * at_once : at_once;
+  return is_gpu<Exec> ? 2 * teams_at_once(exec, lanes) : teams_at_once(exec, lanes);
 }
 
 /// As many chunks as fill the machine. \param tile elements that a team takes at a time; \param lanes of a team

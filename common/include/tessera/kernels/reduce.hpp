@@ -33,12 +33,15 @@
 
 namespace tessera::kernels {
 
-/// What a thread of SinglePassSum has in flight.
+/// What a thread of SinglePassSum has in flight, and how many teams there are.
 template <ExecutionSpace Exec, class T>
 struct SumTuning {
   static constexpr int lanes = lane::natural_width<Exec>;
   static constexpr int rows = 4;                          ///< packs a lane loads before it adds: enough to hide memory
   static constexpr int pack = collective::pack_width<T>;  ///< elements of a pack: 16 bytes, the widest load there is
+  /// Chunks for each team that runs at once if lanes alone limit it. Registers let a quarter of them run on a GPU, so this is two
+  /// waves: with eight, 2 x 2^24 floats take 50 instead of 45 us on an H200.
+  static constexpr double chunks = is_gpu<Exec> ? 0.5 : 1;
 };
 
 /// The term of a plain sum.
@@ -192,7 +195,9 @@ class SinglePassSum {
         term_(term),
         n_(n),
         threads_(team_size(exec, team, vector_length)),
-        chunks_(chunks_of(exec, n, static_cast<std::size_t>(threads_) * Kernel::part, threads_ * vector_length)),
+        chunks_(split(n, static_cast<std::size_t>(threads_) * Kernel::part,
+                      static_cast<std::size_t>(Tuning::chunks *
+                                               static_cast<double>(teams_at_once(exec, threads_ * vector_length))))),
         partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"), chunks_.count),
         finished_(label + "::finished") {}
 
