@@ -19,7 +19,6 @@ namespace tessera::attention {
 
 VariantRows stored_scores();
 VariantRows composed();
-VariantRows tensor_3xtf32();
 VariantRows query_by_query();
 VariantRows any_length();
 VariantRows fixed_length();
@@ -30,9 +29,8 @@ VariantRows kernels();
 VariantRows distributed();
 
 App app() {
-  return make_app<Attention>({stored_scores(), composed(), tensor_3xtf32(), query_by_query(), any_length(),
-                              fixed_length(), fused_online(), fused_tensor(), split_sequence(), kernels(),
-                              distributed()});
+  return make_app<Attention>({stored_scores(), composed(), query_by_query(), any_length(), fixed_length(),
+                              fused_online(), fused_tensor(), split_sequence(), kernels(), distributed()});
 }
 
 std::vector<ParameterSpec> Attention::parameters() {

@@ -21,7 +21,6 @@
 
 #include "../../apps/attention/problem.hpp"
 #include "../../apps/attention/tensor_attention.hpp"
-#include "../../apps/attention/tf32_attention.hpp"
 
 #include <tessera/collective/async_copy.hpp>
 #include <tessera/core/half.hpp>
@@ -320,15 +319,6 @@ TEST(AttentionScores, ThatDoNotFitAreSkippedBeforeTheyAreMade) {
   if (tried == 0) GTEST_SKIP() << "no such row in this build";
 }
 
-// The launches of tensor_3xtf32, on hosts on emulated matrix units; with factors of one term scores lose half of their bits.
-template <int Terms>
-struct On3xtf32Units {
-  static constexpr VariantInfo info{.name = "on_3xtf32_units", .summary = "tensor_3xtf32 on emulated matrix units"};
-  template <ExecutionSpace Exec, class T>
-    requires std::same_as<T, float>
-  using Plan = Tf32Attention<Exec, Terms>;
-};
-
 using collective::Arrival;
 using Late = collective::EmulatedCopies<Arrival::at_wait>;
 using Early = collective::EmulatedCopies<Arrival::at_once>;
@@ -435,57 +425,6 @@ std::string outcome_of(std::int64_t queries, std::size_t keys, std::int64_t dim,
     break;  // the space is only where the data are
   }
   return outcome;
-}
-
-TEST(Attention3xtf32, OfAnyShape) {
-  for (std::int64_t const dim : {53, 54, 60, 64, 70, 130}) {
-    for (std::size_t const keys : {1, 2, 33, 130}) {
-      for (DataKind const data : {DataKind::exact, DataKind::random}) {
-        EXPECT_EQ(outcome_of<On3xtf32Units<2>>(19, keys, dim, data == DataKind::exact ? 1 : -0.3, data), "")
-            << keys << " keys of " << dim;
-      }
-    }
-  }
-  EXPECT_EQ(outcome_of<On3xtf32Units<2>>(65, 1 << 10, 64, 0.125, DataKind::exact), "");
-  EXPECT_EQ(outcome_of<On3xtf32Units<2>>(0, 100, 64, 1, DataKind::exact), "");
-  EXPECT_EQ(outcome_of<On3xtf32Units<2>>(5, 0, 64, 1, DataKind::exact), "");
-  EXPECT_EQ(outcome_of<On3xtf32Units<2>>(5, 100, 52, 1, DataKind::exact).substr(0, 15), "skipped: d = 52");
-}
-TEST(Attention3xtf32, LargeScores) {
-  for (double const scale : {0.0, 3.0, 30.0, -30.0, 1000.0}) {
-    for (DataKind const data : {DataKind::exact, DataKind::random}) {
-      EXPECT_EQ(outcome_of<On3xtf32Units<2>>(33, 300, 64, scale, data, 1), "") << scale;
-    }
-  }
-}
-// Right, or skipped where a score might leave float's range.
-TEST(Attention3xtf32, Patterns) {
-  App const app = make_app<Attention>({rows<Attention, On3xtf32Units<2>>()});
-  using testing::Pattern;
-  for (Row const& row : app.rows) {
-    if (row.space != "serial" && row.space != "openmp") continue;
-    for (Pattern const pattern :
-         {Pattern::zeros, Pattern::ones, Pattern::alternating, Pattern::huge_range, Pattern::denormals,
-          Pattern::negative_zero, Pattern::random, Pattern::nan_inside, Pattern::infinities}) {
-      bool const is_refused = pattern == Pattern::infinities;
-      for (double const scale : {0.0, 0.01, 1.0, -1.0}) {
-        testing::PatternSource const source(app, pattern, {{20, 60}, {77, 60}, {77, 60}});
-        auto const problem_case = app.read(row.dtype, source, testing::with_defaults(app, {{"scale", scale}}));
-        std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 1);
-        EXPECT_EQ(outcome, is_refused ? "skipped: elements up to 2^50 (scores might leave float's range)" : "")
-            << testing::name_of(pattern) << ", scale " << scale;
-      }
-    }
-    break;
-  }
-}
-// Of a few keys: errors of many weights, of either sign, leave a mean of values where it was.
-TEST(BrokenAttention3xtf32, ScoresLoseTheirLowTerms) {
-  for (std::size_t const keys : {2, 3, 5}) {
-    std::string const outcome = outcome_of<On3xtf32Units<1>>(33, keys, 64, 0.125, DataKind::random, 1);
-    EXPECT_NE(outcome.find("out: "), std::string::npos) << keys << " keys: " << (outcome.empty() ? "passed" : outcome);
-    EXPECT_EQ(outcome_of<On3xtf32Units<2>>(33, keys, 64, 0.125, DataKind::random, 1), "");
-  }
 }
 
 // The units are emulated on hosts: a build for GPUs alone has nothing to run here.
