@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="cd7025f88dd4cf9a11485ab218499681228f769cf7be8a1ca52afcb607d0c7c5")
+    version("0.2.0", sha256="61a7bb28a83977153d9b90ee26266097ac0cb36361511a468c8eaeda5ecd8693")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
