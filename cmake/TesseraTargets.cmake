@@ -144,7 +144,8 @@ function(tessera_add_app name)
     target_precompile_headers(tessera_app_${name} REUSE_FROM tessera_precompiled)
   endif()
 
-  add_executable(${name} main.cpp)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/MiniAppMain.cpp.in main.cpp @ONLY)
+  add_executable(${name} ${CMAKE_CURRENT_BINARY_DIR}/main.cpp)
   target_link_libraries(${name} PRIVATE tessera_app_${name} tessera_flags)
   # Not on the PATH: zip, dot, map and others are names of other people's programs. `tessera run <name>` is the way.
   install(TARGETS ${name} RUNTIME DESTINATION ${TESSERA_INSTALL_PROGRAMS})
