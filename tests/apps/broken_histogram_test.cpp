@@ -299,7 +299,7 @@ TEST(HistogramKernels, InOneScratchInAnyOrder) {
     for (std::int64_t const bins : {1, 4, 5, 20}) {
       for (std::size_t const n : {0, 1, 15, 16, 100, 1003, 12000}) {
         for (int copies = 1; copies <= (threads + 1) / 2; ++copies) {
-          for (int slices = 1; slices <= bins / slices + 1; ++slices) {
+          for (int const slices : {1, 2, 3, 4}) {
             expect_right_in_any_order<kernels::detail::ScratchHistogramKernel, std::uint32_t>(threads, copies, slices,
                                                                                               bins, n);
           }

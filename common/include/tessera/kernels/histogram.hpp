@@ -127,7 +127,7 @@ struct BinCounts {
   /// Index: the bin.
   KOKKOS_FUNCTION void operator()(std::int32_t bin) const { (*this)[bin] = 0; }
 
-  /// Adds what `of(i)` says to the slice's bin number i. Who calls: all threads and lanes of a team; no barriers.
+  /// Adds what `of(i)` says to the slice's bin number i, if it is not 0. Who calls: all threads and lanes of a team; no barriers.
   template <class Member, class Of>
   KOKKOS_FUNCTION void add(Member const& team, BinSlice const& slice, Of const& of) const {
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, slice.size), [&](std::int32_t i) {
@@ -181,7 +181,7 @@ struct ScratchHistogramKernel {
   Bins bins;
   HistogramShape of;
 
-  /// Bins of a slice. The last is shorter, and not empty where a slice has as many bins as there are slices.
+  /// Bins of a slice. Of the last some may be beyond the result: nothing is counted in them.
   [[nodiscard]] KOKKOS_FUNCTION static std::int32_t slice_size(std::int32_t bins, int slices) {
     return bins / slices + 1;
   }
@@ -224,9 +224,8 @@ struct ScratchHistogramKernel {
     // One counter more than bins: what is outside costs no branch. With an even number of bins, copies begin in
     // different banks.
     int const chunk = team.league_rank() / of.slices;
-    int const whole = slice_size(bins.count, of.slices);
-    std::int32_t const first = team.league_rank() % of.slices * whole;
-    BinSlice const slice{first, Kokkos::min(whole, result.size() - first)};
+    int const size = slice_size(bins.count, of.slices);
+    BinSlice const slice{team.league_rank() % of.slices * size, size};
     Words const counts(team.team_scratch(0), of.copies * slice.size);
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, of.copies * slice.size), [&](int i) { counts(i) = 0; });
     team.team_barrier();
@@ -234,16 +233,17 @@ struct ScratchHistogramKernel {
     std::size_t const end = of.chunks.end(chunk);
     for (std::size_t begin = of.chunks.begin(chunk) + static_cast<std::size_t>(team.team_rank()) * part; begin < end;
          begin += static_cast<std::size_t>(team.team_size()) * part) {
-      for_each_element<rows, pack>(lanes, in + begin, thread::count_before(begin, end, part),
-                                   [&]<int N>(int, T const(&x)[N]) {
-                                     std::int32_t bin[N];
-                                     for (int k = 0; k < N; ++k) bin[k] = bin_of(x[k]) - slice.first;
-                                     for (int k = 0; k < N; ++k) {
-                                       // Below the slice's first bin it is a large number, too.
-                                       if (static_cast<std::uint32_t>(bin[k]) < static_cast<std::uint32_t>(slice.size))
-                                         add_one(team, own + bin[k]);
-                                     }
-                                   });
+      for_each_element<rows, pack>(
+          lanes, in + begin, thread::count_before(begin, end, part), [&]<int N>(int, T const(&x)[N]) {
+            std::int32_t bin[N];
+            for (int k = 0; k < N; ++k) bin[k] = bin_of(x[k]) - slice.first;
+            for (int k = 0; k < N; ++k) {
+              // Below the slice's first bin it is a large number, too.
+              if (static_cast<std::uint32_t>(bin[k]) < static_cast<std::uint32_t>(slice.size)) {
+                add_one(team, own + bin[k]);
+              }
+            }
+          });
     }
     team.team_barrier();
     result.add(team, slice, [&](int i) {
