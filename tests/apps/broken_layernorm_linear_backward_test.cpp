@@ -6,6 +6,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <map>
+#include <numeric>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -310,6 +313,30 @@ TEST(BrokenLayernormLinearBackward, LosesTheLastTileOfManyRows) {
   expect_of_many_rows<Lost::of_dw>(true, Status::failed, "dw: ");
 }
 
+// What rows' errors add up to grows as the root of their number, in every field that is a sum over computed rows: a part that is left
+// out would fail right results on other machines.
+TEST(LayernormLinearBackward, SpreadOverRows) {
+  App const app = make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, OfManyRows<Lost::nothing>>()});
+  auto const spreads = [&](std::int64_t rows) {
+    ParameterMap const given{{"rows", rows}, {"hidden", std::int64_t{8}}, {"outputs", std::int64_t{32}}};
+    auto const size = static_cast<std::size_t>(rows) * 8 * 32;
+    std::map<std::string, double> of;
+    for (ExpectedField const& field :
+         app.generate(DType::float32, size, 42, testing::with_defaults(app, given))->reference()) {
+      if (field.random_spread.empty()) continue;
+      of[field.name] = std::accumulate(field.random_spread.begin(), field.random_spread.end(), 0.0);
+    }
+    return of;
+  };
+  auto const few = spreads(256);
+  auto const many = spreads(4096);
+  EXPECT_EQ(many.size(), 3U);
+  for (auto const& [name, spread] : many) {
+    EXPECT_GT(few.at(name), 0) << name;
+    EXPECT_NEAR(spread / few.at(name), 4, 0.4) << name;
+  }
+}
+
 // The launches of tensor_3xtf32, on hosts on emulated matrix units.
 struct OnUnits {
   static constexpr VariantInfo info{.name = "on_units", .summary = "gradients on matrix units"};
@@ -359,6 +386,29 @@ TEST(LayernormLinearBackward, PatternsOnMatrixUnits) {
       bool const is_refused = has_to_be && outcome.starts_with("skipped: elements of w");
       EXPECT_EQ(is_refused ? "" : outcome, "") << testing::name_of(pattern);
     }
+  }
+}
+
+// A w that rounds to an infinity as a factor, whose second term would then be no number; all else is small.
+class LargestW final : public FieldSource {
+ public:
+  [[nodiscard]] Shape shape(FieldSpec const& spec) const override {
+    if (spec.name == "w") return {5, 7};
+    if (spec.name == "gamma" || spec.name == "beta") return {7};
+    return {3, spec.name == "x" ? std::size_t{7} : std::size_t{5}};
+  }
+  void read(FieldSpec const& spec, void* destination) const override {
+    float const value = spec.name == "w" ? std::numeric_limits<float>::max() : 0x1p-20F;
+    std::fill_n(static_cast<float*>(destination), count_of(shape(spec)), value);
+  }
+};
+TEST(LayernormLinearBackward, FactorsBeyondTheirRange) {
+  App const app = make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, OnUnits>()});
+  auto const problem_case = app.read(DType::float32, LargestW(), testing::with_defaults(app, {}));
+  for (Row const& row : app.rows) {
+    if (row.dtype != DType::float32) continue;
+    std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 1);
+    EXPECT_TRUE(outcome.starts_with("skipped: elements of w")) << outcome;
   }
 }
 
