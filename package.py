@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="61a7bb28a83977153d9b90ee26266097ac0cb36361511a468c8eaeda5ecd8693")
+    version("0.2.0", sha256="c1aa19714d4acbfa94ece2dffac11ba299c3dc71187b89ebbc60e4bf63a57553")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
