@@ -24,13 +24,15 @@ VariantRows any_length();
 VariantRows fixed_length();
 VariantRows fused_online();
 VariantRows fused_tensor();
+VariantRows fused_bf16x3();
 VariantRows split_sequence();
 VariantRows kernels();
 VariantRows distributed();
 
 App app() {
   return make_app<Attention>({stored_scores(), composed(), query_by_query(), any_length(), fixed_length(),
-                              fused_online(), fused_tensor(), split_sequence(), kernels(), distributed()});
+                              fused_online(), fused_tensor(), fused_bf16x3(), split_sequence(), kernels(),
+                              distributed()});
 }
 
 std::vector<ParameterSpec> Attention::parameters() {

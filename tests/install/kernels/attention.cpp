@@ -4,29 +4,38 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iostream>
 #include <vector>
 
 #include <tessera/kernels/attention.hpp>
 #include <tessera/kernels/merge_attention.hpp>
+#include <tessera/kernels/tensor_attention.hpp>
 
 using Exec = Kokkos::DefaultExecutionSpace;
-using Matrix = Kokkos::View<double**, Kokkos::LayoutRight, Exec>;
+template <class T>
+using MatrixOf = Kokkos::View<T**, Kokkos::LayoutRight, Exec>;
+using Matrix = MatrixOf<double>;
 
-Matrix filled(char const* label, int rows, int cols, int seed) {
-  Matrix const matrix(label, rows, cols);
+template <class T = double>
+MatrixOf<T> filled(char const* label, int rows, int cols, int seed) {
+  MatrixOf<T> const matrix(label, rows, cols);
   auto const host = Kokkos::create_mirror_view(matrix);
   for (int r = 0; r < rows; ++r) {
-    for (int c = 0; c < cols; ++c) host(r, c) = (r * 37 + c * 11 + seed) % 101 * 0.02 - 1;
+    for (int c = 0; c < cols; ++c) host(r, c) = static_cast<T>((r * 37 + c * 11 + seed) % 101 * 0.02 - 1);
   }
   Kokkos::deep_copy(matrix, host);
   return matrix;
 }
 
-auto on_host(Matrix const& matrix) { return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, matrix); }
+template <class T>
+auto on_host(MatrixOf<T> const& matrix) {
+  return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, matrix);
+}
 
 // By the formula.
-int compare(char const* what, Matrix const& q_in, Matrix const& k_in, Matrix const& v_in, double scale,
-            Matrix const& out) {
+template <class T>
+int compare(char const* what, MatrixOf<T> const& q_in, MatrixOf<T> const& k_in, MatrixOf<T> const& v_in, double scale,
+            MatrixOf<T> const& out, double tolerance = 1e-12) {
   auto const q = on_host(q_in);
   auto const k = on_host(k_in);
   auto const v = on_host(v_in);
@@ -37,7 +46,7 @@ int compare(char const* what, Matrix const& q_in, Matrix const& k_in, Matrix con
     double max = -INFINITY;
     for (std::size_t j = 0; j < k.extent(0); ++j) {
       weight[j] = 0;
-      for (std::size_t c = 0; c < q.extent(1); ++c) weight[j] += q(b, c) * k(j, c) * scale;
+      for (std::size_t c = 0; c < q.extent(1); ++c) weight[j] += static_cast<double>(q(b, c)) * k(j, c) * scale;
       max = std::max(max, weight[j]);
     }
     double total = 0;
@@ -45,15 +54,36 @@ int compare(char const* what, Matrix const& q_in, Matrix const& k_in, Matrix con
     for (std::size_t c = 0; c < q.extent(1); ++c) {
       double expected = 0;
       for (std::size_t j = 0; j < k.extent(0); ++j) expected += weight[j] / total * v(j, c);
-      if (!(std::abs(found(b, c) - expected) <= 1e-12)) wrong += differs(what, c, found(b, c), expected);
+      if (!(std::abs(found(b, c) - expected) <= tolerance)) wrong += differs(what, c, found(b, c), expected);
     }
+  }
+  return wrong;
+}
+
+// On matrix units, where the device has them: floats, with their accuracy.
+int check_units(Exec const& exec) {
+  int wrong = 0;
+  try {
+    for (int const keys : {0, 1, 333}) {
+      tessera::kernels::TensorAttention<Exec, 3> const attend(exec, 100, keys, 64);
+      auto const q = filled<float>("q", 100, 64, 1);
+      auto const k = filled<float>("k", keys, 64, 2);
+      auto const v = filled<float>("v", keys, 64, 3);
+      MatrixOf<float> const out("out", 100, 64);
+      Kokkos::deep_copy(exec, out, -1.0F);
+      attend(exec, q, k, v, out, 0.125);
+      exec.fence();
+      wrong += compare("TensorAttention", q, k, v, 0.125, out, 1e-5);
+    }
+  } catch (tessera::Skip const& skip) {
+    std::cout << "TensorAttention is skipped: " << skip.what() << '\n';
   }
   return wrong;
 }
 
 int check(Exec const& exec) {
   using namespace tessera::kernels;
-  int wrong = 0;
+  int wrong = check_units(exec);
   for (int const queries : {0, 1, 7, 100}) {
     for (int const keys : {0, 1, 33, 2000}) {
       for (int const dim : {1, 5, 64, 256}) {

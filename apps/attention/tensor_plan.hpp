@@ -1,0 +1,69 @@
+#pragma once
+/// \file
+/// The Plan of fused_tensor and fused_bf16x3: kernels/tensor_attention.hpp, and whether the input suits it.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+
+#include "problem.hpp"
+
+#include <tessera/core/problem.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/kernels/tensor_attention.hpp>
+
+namespace tessera::attention {
+
+/// Counts the elements beyond a kernel's range: NaN and infinities, too.
+template <class Kernel, class Matrix>
+struct Outside {
+  Matrix matrix;
+
+  KOKKOS_FUNCTION void operator()(std::size_t i, std::size_t& count) const {
+    float const value = matrix.data()[i];
+    float const size = value < 0 ? -value : value;
+    count += size == 0 || (size >= Kernel::smallest && size <= Kernel::largest) ? 0 : 1;
+  }
+};
+
+/// \tparam Terms of a factor: 1 or 3
+template <ExecutionSpace Exec, int Terms>
+class TensorPlan {
+ public:
+  /// Throws Skip if the space has no matrix units, or for rows and elements that the kernel does not take.
+  TensorPlan(Exec const& exec, InputOn<Attention, Exec, float> const& input)
+      : attend_(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), input.parameters.team,
+                "tessera::attention::tensor") {
+    if (!Kernel::takes(input.parameters.scale)) {
+      throw Skip("a scale of 2^-20 to 2^20, or 0 (scores might leave float's range)");
+    }
+    if (outside(exec, input.q) + outside(exec, input.k) + outside(exec, input.v) > 0) {
+      throw Skip("elements of 2^-40 to 2^40, or 0 (scores might leave float's range)");
+    }
+  }
+
+  void operator()(Exec const& exec, InputOn<Attention, Exec, float> const& input,
+                  OutputOn<Attention, Exec, float> const& output) const {
+    attend_(exec, input.q, input.k, input.v, output.out, input.parameters.scale);
+  }
+
+  [[nodiscard]] double rounding_steps() const { return attend_.rounding_steps(); }
+  [[nodiscard]] ReducedPrecision reduced_precision() const { return attend_.reduced_precision(); }
+
+  // Public because a device kernel may not be launched from a private function.
+  template <class Matrix>
+  [[nodiscard]] static std::size_t outside(Exec const& exec, Matrix const& matrix) {
+    std::size_t count = 0;
+    Kokkos::parallel_reduce("tessera::attention::tensor::outside",
+                            Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, matrix.size()),
+                            Outside<Kernel, Matrix>{matrix}, count);
+    return count;
+  }
+
+ private:
+  using Kernel = kernels::TensorAttention<Exec, Terms>;
+  Kernel attend_;
+};
+
+}  // namespace tessera::attention

@@ -1,0 +1,29 @@
+/// \file
+/// On matrix units (tensor cores) with float's accuracy: each factor is the sum of three numbers of bfloat16, which hold its 24 bits, so
+/// that a product is six of the unit's. The kernel is kernels/tensor_attention.hpp.
+
+#include "../problem.hpp"
+#include "../tensor_plan.hpp"
+
+#include <concepts>
+
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::attention {
+
+struct FusedBf16x3 {
+  static constexpr VariantInfo info{
+      .name = "fused_bf16x3",
+      .level = Level::lane,
+      .summary = "matrix units, factors as three numbers of bfloat16: float's accuracy, softmax in registers",
+      .unit = Unit::bfloat16,
+      .unit_products = 6};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  using Plan = TensorPlan<Exec, 3>;
+};
+
+VariantRows fused_bf16x3() { return rows<Attention, FusedBf16x3>(); }
+
+}  // namespace tessera::attention

@@ -1,0 +1,940 @@
+#pragma once
+/// \file
+/// Attention on matrix units (collective/lane/matrix_unit.hpp), with an online softmax between the two products; scores and weights
+/// stay in registers.
+///
+/// A factor is a sum of numbers of bfloat16. With one term it is rounded to 8 bits. With three it is what it was: x = high + middle +
+/// low, each the nearest to what the ones before leave over, hold 24 bits. The product of two such factors is
+///
+///     (low high + middle middle + high low) + (middle high + high middle) + high high
+///
+/// and three more below 2^-23 of it, which are left out. The small ones are added first, to a sum that starts at 0 for each 16 columns
+/// (keys), and that sum is added to the others in float: what a matrix unit cuts off is then cut off of few numbers.
+///
+/// The first kernel packs q, k and v into a workspace, in the order in which lanes hold fragments: a block of 16 x 16 elements is, for
+/// each term, a piece of 16 bytes for each of 32 lanes. Behind it every access is of whole pieces, lane after lane, with no address to compute
+/// and nothing to mask: outside of the matrices there are zeros. With g = lane / 4 and t = lane % 4 a lane has
+///
+///     of q and k   rows g and g + 8, columns 4 t .. 4 t + 3     the order of a product's terms is free: a unit's row of b 2 t, 2 t + 1,
+///                                                               2 t + 8, 2 t + 9 is column 4 t .. 4 t + 3
+///     of v         keys 2 t, 2 t + 1, 2 t + 8, 2 t + 9, columns 4 (g / 2) + g % 2 and that + 2, one for each of two products, so
+///                  that its sums are of columns 4 t .. 4 t + 3: 16 bytes of a row of the result
+///
+/// In the second kernel a team has `queries`, each of its threads (a warp) 16 or 32 of them for good. Tiles of keys and values
+/// come by asynchronous copies. Several threads share queries and divide the keys of every tile between them, and merge what they
+/// have at the end: so there are twice as many warps, and none of them reads all keys from scratch.
+///
+///     one term, d = 64:    8 warps, 4 x 32 queries, 2 x 32 keys of a tile of 64, two tiles of 16 KiB in scratch
+///     three terms, d = 64: 16 warps, 8 x 16 queries, 2 x 16 keys of a tile of 32, whose keys and values, 12 KiB each, come one
+///                          after the other to one of three places
+///
+/// What a lane has of two products' scores side by side is, in terms, its fragment of the weights for the second product. The sum
+/// of weights is a product with ones: of the same terms that the values are multiplied by. Sums of a tile start at 0 and
+/// are then added in float: a matrix unit cuts off what it cannot hold, an addition rounds to nearest.
+///
+/// With one term weights are relative to a score that was once the largest of its query. Another takes its place when it is more than
+/// a factor of 2 in the weights above it: that is seldom, and nothing overflows. With three they are relative to the largest one.
+///
+/// Example: q = [[1 0]], k = [[0 1] [1 0]], v = [[2] [4]] filled up with zeros, scale ln 3: weights 1 and 3, and 3.5.
+///
+/// Use:  TensorAttention<Kokkos::Cuda, 3> attend(exec, queries, keys, columns);  attend(exec, q, k, v, out, scale);
+///
+/// Source: T. Dao, FlashAttention-2: Faster attention with better parallelism and work partitioning, 2023; of the terms: G. Henry,
+/// P. Tang, A. Heinecke, Leveraging the bfloat16 artificial intelligence datatype for higher-precision computations, 2019.
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <tessera/collective/async_copy.hpp>
+#include <tessera/collective/exponential.hpp>
+#include <tessera/collective/lane/lanes.hpp>
+#include <tessera/collective/lane/matrix_unit.hpp>
+#include <tessera/collective/online_sum.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/core/half.hpp>
+#include <tessera/core/scratch.hpp>
+#include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
+#include <tessera/core/types.hpp>
+#include <tessera/core/unroll.hpp>
+#include <tessera/kernels/views.hpp>
+
+namespace tessera::kernels {
+
+/// How a team cuts its work: `Down` threads beside each other in the queries, each with `Strips` of 16, `Across` in the keys of a
+/// tile, each with `KeyBlocks` of 16. `Dim` columns, with zeros behind the problem's. `Terms` of a factor: 1 or 3. `Steps`: 1, or 2 if
+/// a tile's keys come first, then its values, `Stages` times as much as a step in scratch.
+template <int Dim, int Down, int Across, int Strips, int KeyBlocks, int Stages, int Terms = 1, int Steps = 1>
+struct TensorAttentionTile {
+  using Unit = collective::MatrixUnit<BFloat16>;
+  static constexpr int dim = Dim;
+  static constexpr int down = Down;
+  static constexpr int across = Across;
+  static constexpr int strips = Strips;
+  static constexpr int key_blocks = KeyBlocks;
+  static constexpr int stages = Stages;  ///< steps in scratch: one that is read, others on their way
+  static constexpr int edge = 16;        ///< of a block
+  static constexpr int blocks = Dim / edge;
+  static constexpr int terms = Terms;
+  static constexpr int products = Terms * (Terms + 1) / 2;  ///< of terms, that count
+  static constexpr int steps = Steps;
+  static constexpr int threads = Down * Across;
+  static constexpr int lanes = threads * Unit::lanes;
+  static constexpr int queries = Down * Strips * edge;
+  static constexpr int keys = Across * KeyBlocks * edge;
+  static constexpr std::size_t pieces_of_queries =
+      std::size_t{queries} / edge * blocks * Terms * Unit::lanes;  ///< of a team
+  /// Of keys in a tile; as many values follow.
+  static constexpr int pieces_of_keys = Across * KeyBlocks * blocks * Terms * Unit::lanes;
+  static constexpr int pieces_of_tile = 2 * pieces_of_keys;
+  static constexpr int pieces_of_step = pieces_of_tile / Steps;
+  static_assert(Dim % edge == 0 && Stages >= 2 && (Steps == 1 || Steps == 2));
+  static_assert(Terms == 1 || (Terms == 3 && KeyBlocks == 1),
+                "Tessera: small terms are added to each other before they meet large ones, in each block");
+
+  /// Which terms the i-th product of two factors is of, 0 the largest: the small products first.
+  struct Pair {
+    int of_a;
+    int of_b;
+  };
+  [[nodiscard]] KOKKOS_FUNCTION static constexpr Pair pair(int i) {
+    if (Terms == 1 || i == 5) return {0, 0};
+    return i < 3 ? Pair{2 - i, i} : Pair{4 - i, i - 3};
+  }
+
+  /// For every tile an addition, and where its largest score takes the place of the known one, an exponential (4) and two products;
+  /// the merging of the threads' parts; the quotient.
+  [[nodiscard]] static double rounding_steps(std::size_t key_count) {
+    return 7 * static_cast<double>(tiles_of(key_count, keys)) + 8 * (Across - 1) + 3;
+  }
+  /// A product of the unit: seventeen numbers that are aligned to the largest of them lose less than 2^-23 of it each, and their
+  /// sum once more; or it is made as two: 40 u at most. So many of them make the sum of a tile, of weights as of weighted values.
+  ///
+  /// Three terms: the product of the large ones loses that; the five others as much of numbers that are 2^-8 of them and less, 2 u
+  /// together; what is left out is 2 u of the factors' product, and that the terms' magnitudes are more than the factors' is less
+  /// than 1 u. Terms of weights may underflow: 2^-125 of each value, of up to 2^40, the largest weight being 1.
+  [[nodiscard]] static ReducedPrecision reduced_precision(std::size_t key_count) {
+    double const u = unit_roundoff(DType::float32);
+    if (Terms > 1) return {.relative = 45 * u, .absolute = static_cast<double>(key_count) * 0x1p-85};
+    return {.relative = 40 * u * KeyBlocks + 0x1p-22, .bfloat16_factors = true};
+  }
+};
+
+namespace detail {
+
+/// What scores are multiplied by, on their way to weights. One term: q by the sign, for a scale of 0 by 0, and the exponent of a
+/// weight, a power of two, is a score times the factor, which is above 0. Three terms: scores by the factor, the scale.
+struct ScoreFactor {
+  float sign;
+  float factor;
+  float slack;  ///< a score that is so much above the known one takes its place: where weights would be 2 and more
+
+  template <class Tile>
+  [[nodiscard]] static ScoreFactor of(double scale) {
+    if (Tile::terms > 1) return {1, static_cast<float>(scale), 0};
+    if (scale == 0) return {0, 1, 1};
+    constexpr double per_ln2 = 1.4426950408889634;
+    auto const factor = static_cast<float>(std::abs(scale) * per_ln2);
+    return {scale < 0 ? -1.0F : 1.0F, factor, 1 / factor};
+  }
+};
+
+/// A matrix by rows.
+struct RowsOfFloats {
+  float const* data;
+  std::size_t rows;
+  std::size_t cols;
+};
+
+/// What a lane has of a block: eight factors, or a term of each.
+using BlockPiece = collective::Pack<std::uint32_t, 4>;
+
+/// Takes what a word of two numbers of bfloat16 holds off two floats.
+KOKKOS_INLINE_FUNCTION void take_off(std::uint32_t word, float& low, float& high) {
+  low -= Kokkos::bit_cast<float>(word << 16);
+  high -= Kokkos::bit_cast<float>(word & 0xffff'0000U);
+}
+
+/// Makes terms of bfloat16 of q, k and v and packs them: index i is a piece, of q first. Rows of whole teams and tiles, zeros outside.
+template <class Tile>
+struct PackAttention {
+  using Unit = typename Tile::Unit;
+  RowsOfFloats q;
+  RowsOfFloats k;
+  RowsOfFloats v;
+  float sign;  ///< what q is multiplied by: -1, 0 or 1
+  std::size_t query_pieces;
+  BlockPiece* queries;
+  BlockPiece* tiles;
+
+  KOKKOS_FUNCTION void operator()(std::size_t i) const {
+    constexpr std::size_t lanes = Unit::lanes;
+    constexpr std::size_t blocks = Tile::blocks;
+    int const lane = static_cast<int>(i % lanes);
+    int const term = static_cast<int>(i / lanes % Tile::terms);  // a tile's pieces are whole blocks
+    if (i < query_pieces) {
+      std::size_t const block = i / lanes / Tile::terms;
+      queries[i] = of_rows(q, block / blocks, block % blocks, lane, term, sign);
+      return;
+    }
+    std::size_t const at = i - query_pieces;
+    constexpr std::size_t rows = Tile::keys / Tile::edge;
+    constexpr std::size_t blocks_of_keys = rows * blocks;
+    std::size_t const tile = at / Tile::pieces_of_tile;
+    std::size_t const block = at / lanes / Tile::terms % (2 * blocks_of_keys);
+    tiles[at] = block < blocks_of_keys ? of_rows(k, tile * rows + block / blocks, block % blocks, lane, term, 1)
+                                       : of_columns(v, tile * rows + block / blocks - rows, block % blocks, lane, term);
+  }
+
+ private:
+  // A term of two numbers.
+  [[nodiscard]] KOKKOS_FUNCTION static std::uint32_t term_of(float low, float high, int term) {
+    for (int t = 0; t < term; ++t) take_off(Unit::word(low, high), low, high);
+    return Unit::word(low, high);
+  }
+  // Rows g and g + 8 of a block, four columns.
+  [[nodiscard]] KOKKOS_FUNCTION static BlockPiece of_rows(RowsOfFloats const& matrix, std::size_t row_block,
+                                                          std::size_t col_block, int lane, int term, float factor) {
+    std::size_t const first = row_block * Tile::edge + static_cast<std::size_t>(lane / 4);
+    std::size_t const col = col_block * Tile::edge + static_cast<std::size_t>(lane % 4 * 4);
+    BlockPiece piece;
+    for (int r = 0; r < 2; ++r) {
+      std::size_t const row = first + static_cast<std::size_t>(8 * r);
+      collective::Pack<float, 4> x{};
+      if (row < matrix.rows) {
+        float const* const from = matrix.data + row * matrix.cols + col;
+        if (col + 4 <= matrix.cols) {
+          x = collective::load_pack<4>(from);
+        } else {
+          for (std::size_t e = 0; e < 4; ++e) {
+            if (col + e < matrix.cols) x[static_cast<int>(e)] = from[e];
+          }
+        }
+      }
+      piece[2 * r] = term_of(x[0] * factor, x[1] * factor, term);
+      piece[2 * r + 1] = term_of(x[2] * factor, x[3] * factor, term);
+    }
+    return piece;
+  }
+  // Four keys of a block, two columns.
+  [[nodiscard]] KOKKOS_FUNCTION static BlockPiece of_columns(RowsOfFloats const& matrix, std::size_t row_block,
+                                                             std::size_t col_block, int lane, int term) {
+    BlockPiece piece;
+    for (int half = 0; half < 2; ++half) {
+      int const of_block = Unit::col_of_b(lane, 0) / 2 * 4 + 2 * half + Unit::col_of_b(lane, 0) % 2;
+      std::size_t const col = col_block * Tile::edge + static_cast<std::size_t>(of_block);
+      float x[4];
+      for (int e = 0; e < 4; ++e) {
+        std::size_t const row = row_block * Tile::edge + static_cast<std::size_t>(Unit::row_of_b(lane, e));
+        bool const exists = row < matrix.rows && col < matrix.cols;
+        x[e] = exists ? matrix.data[row * matrix.cols + col] : 0;
+      }
+      piece[2 * half] = term_of(x[0], x[1], term);
+      piece[2 * half + 1] = term_of(x[2], x[3], term);
+    }
+    return piece;
+  }
+};
+
+/// The kernel of one team, on packed factors. `factor` and `slack` are ScoreFactor's.
+template <class Exec, class Lanes, class Tile, collective::AsyncCopies Copies>
+struct AttendTiles {
+  using Unit = typename Tile::Unit;
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Tile::lanes, 1>>;
+  using Member = typename Policy::member_type;
+  using Scratch = ScratchView<BlockPiece*, Exec>;
+  template <class V>
+  using Value = typename Lanes::template Value<V>;
+  using A = typename Unit::A;
+  using B = typename Unit::B;
+  using C = typename Unit::C;
+  using Floats = collective::Pack<float, 4>;
+  static constexpr int strips = Tile::strips;
+  static constexpr int blocks = Tile::blocks;
+  static constexpr int key_blocks = Tile::key_blocks;
+  static constexpr int terms = Tile::terms;
+  static constexpr int panels = 2 * blocks;  // of the sums: products beside each other
+
+  BlockPiece const* queries;  ///< of whole teams
+  BlockPiece const* tiles;    ///< of keys and values
+  float* out;
+  std::size_t query_count;
+  std::size_t key_count;
+  int dim;
+  float factor;
+  float slack;
+  bool by_packs;  ///< rows of the result are whole packs
+
+  /// What threads that share queries hand over at the end lies where the tiles were.
+  static constexpr int pieces_of_thread = strips * (panels + 1) * Unit::lanes;
+  static constexpr int scratch_pieces =
+      std::max(Tile::stages * Tile::pieces_of_step, (Tile::across - 1) * Tile::down * pieces_of_thread);
+  [[nodiscard]] static std::size_t scratch_bytes() {
+    return Scratch::shmem_size(scratch_pieces) + bytes_to_a_line<Exec>;
+  }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Scratch const scratch(team.team_scratch(0), scratch_pieces);
+    BlockPiece* const stages = on_a_line(scratch.data());
+    Lanes const lanes;
+    Copies const copies;
+    int const part = team.team_rank() / Tile::down;  // of the keys of a tile
+    std::size_t const first_strip =
+        (static_cast<std::size_t>(team.league_rank()) * Tile::down + team.team_rank() % Tile::down) * strips;
+    std::size_t const tile_count = (key_count + Tile::keys - 1) / Tile::keys;
+    Ring ring{.stages = stages, .tile_count = tile_count};
+    for (int ahead = 0; ahead < Tile::stages - 1; ++ahead) start(team, lanes, copies, ring, ahead);
+    Value<A> own[strips][blocks][terms];
+    load_queries(lanes, first_strip, own);
+    State state;
+    TESSERA_UNROLL
+    for (int s = 0; s < strips; ++s) {
+      state.known[s] = lanes.template fill<OfRows>(OfRows{{below_all, below_all}});
+      state.total[s] = lanes.template fill<OfRows>(OfRows{{0, 0}});
+      for (Value<C>& sum : state.sums[s]) sum = lanes.template fill<C>(C{});
+    }
+    int const of_part = part * Tile::pieces_of_keys / Tile::across;
+    for (std::size_t tile = 0; tile < tile_count; ++tile) {
+      BlockPiece const* const keys = arrived(team, lanes, copies, ring);
+      std::size_t const left = key_count - tile * Tile::keys;
+      int const count = left < Tile::keys ? static_cast<int>(left) : Tile::keys;
+      Value<A> weights[strips][key_blocks][terms];
+      make_weights(lanes, keys + of_part, count - part * key_blocks * Tile::edge, own, state, weights);
+      BlockPiece const* values = keys + Tile::pieces_of_keys;
+      if constexpr (Tile::steps == 2) values = arrived(team, lanes, copies, ring);
+      add_weights(lanes, weights, state);
+      add_values(lanes, values + of_part, weights, state);
+    }
+    if constexpr (Tile::across > 1) merge_parts(team, lanes, part, reinterpret_cast<Floats*>(stages), state);
+    if (part == 0) store(lanes, first_strip, state);
+    leave_scratch(team);
+  }
+
+ private:
+  // Of the rows of a strip that a lane has elements of, g and g + 8.
+  struct OfRows {
+    float at[2];
+  };
+  struct State {
+    Value<OfRows> known[strips];  // the score that weights are relative to
+    Value<OfRows> total[strips];  // of the weights
+    Value<C> sums[strips][panels];
+  };
+  // Where no key was seen: below all scores, and finite, since differences of it are formed and, of one term, multiplied.
+  static constexpr float below_all = terms == 1 ? -0x1p100F : -0x1p120F;
+
+  // Steps of tiles in scratch.
+  struct Ring {
+    BlockPiece* stages;
+    std::size_t tile_count;
+    std::size_t coming = 0;  // the next step whose copies start
+    int read = 0;            // stages
+    int next = Tile::stages - 1;
+  };
+
+  // Starts the copies of the next step to a stage.
+  KOKKOS_FUNCTION void start(Member const& team, Lanes const& lanes, Copies const& copies, Ring& ring,
+                             int stage) const {
+    if (ring.coming < ring.tile_count * Tile::steps) {
+      BlockPiece const* const from = tiles + ring.coming * Tile::pieces_of_step;
+      BlockPiece* const to = ring.stages + stage * Tile::pieces_of_step;
+      int const first = team.team_rank() * Unit::lanes;
+      auto lane_of_team = lanes.template fill<int>(first);
+      lanes.each(
+          [&](int lane, int& own) {
+            own += lane;
+            TESSERA_UNROLL
+            for (int i = 0; i < Tile::pieces_of_step; i += Tile::lanes) {
+              if (Tile::pieces_of_step % Tile::lanes != 0 && own + i >= Tile::pieces_of_step) break;
+              copies.template copy_async<16>(to + own + i, from + own + i, true);
+            }
+          },
+          lane_of_team);
+    }
+    ++ring.coming;
+    copies.commit();
+  }
+
+  // The step that is read next, when it is there.
+  KOKKOS_FUNCTION BlockPiece const* arrived(Member const& team, Lanes const& lanes, Copies const& copies,
+                                            Ring& ring) const {
+    copies.template wait<Tile::stages - 2>();
+    // Behind it everybody's part of this step has arrived, and nobody reads the step before it any more.
+    team.team_barrier();
+    start(team, lanes, copies, ring, ring.next);
+    BlockPiece const* const step = ring.stages + ring.read * Tile::pieces_of_step;
+    ring.read = ring.read + 1 == Tile::stages ? 0 : ring.read + 1;
+    ring.next = ring.next + 1 == Tile::stages ? 0 : ring.next + 1;
+    return step;
+  }
+
+  KOKKOS_FUNCTION void load_queries(Lanes const& lanes, std::size_t first_strip,
+                                    Value<A> (&own)[strips][blocks][terms]) const {
+    TESSERA_UNROLL
+    for (int s = 0; s < strips; ++s) {
+      TESSERA_UNROLL
+      for (int block = 0; block < blocks; ++block) {
+        TESSERA_UNROLL
+        for (int t = 0; t < terms; ++t) {
+          BlockPiece const* const from =
+              queries + (((first_strip + static_cast<std::size_t>(s)) * blocks + block) * terms + t) * Unit::lanes;
+          lanes.each(
+              [&](int lane, A& a) {
+                BlockPiece const piece = from[lane];
+                a = A{{piece[0], piece[2], piece[1], piece[3]}};
+              },
+              own[s][block][t]);
+        }
+      }
+    }
+  }
+
+  // What two products beside each other have of a block.
+  KOKKOS_FUNCTION static void load(Lanes const& lanes, BlockPiece const* block, Value<B>& first, Value<B>& second) {
+    lanes.each(
+        [&](int lane, B& low, B& high) {
+          BlockPiece const piece = block[lane];
+          low = B{{piece[0], piece[1]}};
+          high = B{{piece[2], piece[3]}};
+        },
+        first, second);
+  }
+
+  // Of this thread's keys of a tile, of which the first `count` exist. The sums so far become relative to the same scores.
+  KOKKOS_FUNCTION void make_weights(Lanes const& lanes, BlockPiece const* keys, int count,
+                                    Value<A> const (&own)[strips][blocks][terms], State& state,
+                                    Value<A> (&weights)[strips][key_blocks][terms]) const {
+    Value<C> scores[strips][2 * key_blocks];
+    multiply_keys(lanes, keys, own, scores);
+    if (count < key_blocks * Tile::edge) leave_out(lanes, count, scores);
+    follow(lanes, scores, state);
+    TESSERA_UNROLL
+    for (int s = 0; s < strips; ++s) {
+      TESSERA_UNROLL
+      for (int k = 0; k < key_blocks; ++k) {
+        auto& low = scores[s][2 * k];
+        auto& high = scores[s][2 * k + 1];
+        weigh(lanes, state.known[s], low);
+        weigh(lanes, state.known[s], high);
+        TESSERA_UNROLL
+        for (int t = 0; t < terms; ++t) {
+          lanes.each(
+              [](int, A& w, C& left, C& right) {
+                w = A{{Unit::word(left.at[0], left.at[1]), Unit::word(left.at[2], left.at[3]),
+                       Unit::word(right.at[0], right.at[1]), Unit::word(right.at[2], right.at[3])}};
+                if constexpr (terms > 1) {  // what the next terms are of
+                  take_off(w.at[0], left.at[0], left.at[1]);
+                  take_off(w.at[1], left.at[2], left.at[3]);
+                  take_off(w.at[2], right.at[0], right.at[1]);
+                  take_off(w.at[3], right.at[2], right.at[3]);
+                }
+              },
+              weights[s][k][t], low, high);
+        }
+      }
+    }
+  }
+
+  // Makes weights of scores.
+  KOKKOS_FUNCTION void weigh(Lanes const& lanes, Value<OfRows> const& known, Value<C>& scores) const {
+    lanes.each(
+        [&](int, C& own, OfRows const& relative_to) {
+          for (int i = 0; i < 4; ++i) {
+            if constexpr (terms == 1) {  // a multiply-add and an instruction
+              own.at[i] = collective::fast_exp2(Kokkos::fma(own.at[i], factor, -(relative_to.at[i / 2] * factor)));
+            } else {
+              own.at[i] = collective::exp_nonpositive(own.at[i] - relative_to.at[i / 2]);
+            }
+          }
+        },
+        scores, known);
+  }
+  // What weights change by when they become relative to a score that is so much larger: `change` is not above 0.
+  [[nodiscard]] KOKKOS_FUNCTION float weight_of(float change) const {
+    return terms == 1 ? collective::fast_exp2(change * factor) : collective::exp_nonpositive(change);
+  }
+
+  // Blocks of columns side by side, so that no product waits for the one before it.
+  static constexpr int together = blocks % 2 == 0 && Tile::lanes <= 256 ? 2 : 1;
+
+  KOKKOS_FUNCTION void multiply_keys(Lanes const& lanes, BlockPiece const* keys,
+                                     Value<A> const (&own)[strips][blocks][terms],
+                                     Value<C> (&scores)[strips][2 * key_blocks]) const {
+    if constexpr (terms == 1) {
+      TESSERA_UNROLL
+      for (int block = 0; block < blocks; ++block) {
+        Value<B> b[2 * key_blocks];
+        TESSERA_UNROLL
+        for (int k = 0; k < key_blocks; ++k) {
+          load(lanes, keys + (k * blocks + block) * Unit::lanes, b[2 * k], b[2 * k + 1]);
+        }
+        TESSERA_UNROLL
+        for (int panel = 0; panel < 2 * key_blocks; ++panel) {
+          TESSERA_UNROLL
+          for (int s = 0; s < strips; ++s) {
+            if (block == 0) {
+              collective::multiply(Unit{}, lanes, scores[s][panel], own[s][block][0], b[panel]);
+            } else {
+              collective::multiply_add(Unit{}, lanes, scores[s][panel], own[s][block][0], b[panel]);
+            }
+          }
+        }
+      }
+    } else {
+      TESSERA_UNROLL
+      for (int block = 0; block < blocks; block += together) {
+        Value<B> b[together][terms][2];
+        Value<C> sums[together][strips][2];
+        TESSERA_UNROLL
+        for (int i = 0; i < together; ++i) load_terms(lanes, keys + (block + i) * terms * Unit::lanes, b[i]);
+        TESSERA_UNROLL
+        for (int product = 0; product < Tile::products; ++product) {
+          auto const pair = Tile::pair(product);
+          TESSERA_UNROLL
+          for (int i = 0; i < together; ++i) {
+            TESSERA_UNROLL
+            for (int s = 0; s < strips; ++s) {
+              multiply_two(lanes, product == 0, own[s][block + i][pair.of_a], b[i][pair.of_b], sums[i][s]);
+            }
+          }
+        }
+        TESSERA_UNROLL
+        for (int i = 0; i < together; ++i) {
+          TESSERA_UNROLL
+          for (int s = 0; s < strips; ++s) {
+            for (int panel = 0; panel < 2; ++panel) {
+              if (block + i == 0) {
+                scores[s][panel] = sums[i][s][panel];
+              } else {
+                add(lanes, scores[s][panel], sums[i][s][panel]);
+              }
+            }
+          }
+        }
+      }
+      for (auto& of_strip : scores) {
+        for (Value<C>& score : of_strip) {
+          lanes.each(
+              [&](int, C& own_score) {
+                for (int i = 0; i < 4; ++i) own_score.at[i] *= factor;
+              },
+              score);
+        }
+      }
+    }
+  }
+
+  KOKKOS_FUNCTION static void load_terms(Lanes const& lanes, BlockPiece const* block, Value<B> (&b)[terms][2]) {
+    TESSERA_UNROLL
+    for (int t = 0; t < terms; ++t) load(lanes, block + t * Unit::lanes, b[t][0], b[t][1]);
+  }
+  // Two products beside each other: begins the sums, or adds to them.
+  KOKKOS_FUNCTION static void multiply_two(Lanes const& lanes, bool begins, Value<A> const& a, Value<B> const (&b)[2],
+                                           Value<C> (&sums)[2]) {
+    for (int panel = 0; panel < 2; ++panel) {
+      if (begins) {
+        collective::multiply(Unit{}, lanes, sums[panel], a, b[panel]);
+      } else {
+        collective::multiply_add(Unit{}, lanes, sums[panel], a, b[panel]);
+      }
+    }
+  }
+  KOKKOS_FUNCTION static void add(Lanes const& lanes, Value<C>& sum, Value<C> const& more) {
+    lanes.each(
+        [](int, C& own, C const& other) {
+          for (int i = 0; i < 4; ++i) own.at[i] += other.at[i];
+        },
+        sum, more);
+  }
+
+  // The keys from `count` on do not exist.
+  KOKKOS_FUNCTION static void leave_out(Lanes const& lanes, int count, Value<C> (&scores)[strips][2 * key_blocks]) {
+    TESSERA_UNROLL
+    for (int s = 0; s < strips; ++s) {
+      TESSERA_UNROLL
+      for (int panel = 0; panel < 2 * key_blocks; ++panel) {
+        lanes.each(
+            [&](int lane, C& score) {
+              for (int i = 0; i < 4; ++i) {
+                if (panel * Unit::cols + Unit::col_of_c(lane, i) >= count) {
+                  score.at[i] = collective::minus_infinity<float>();
+                }
+              }
+            },
+            scores[s][panel]);
+      }
+    }
+  }
+
+  // If a score is far above the one that its query's weights are relative to, the largest ones take their places.
+  KOKKOS_FUNCTION void follow(Lanes const& lanes, Value<C> const (&scores)[strips][2 * key_blocks],
+                              State& state) const {
+    Value<OfRows> highest[strips];
+    auto far_above = lanes.template fill<bool>(false);
+    TESSERA_UNROLL
+    for (int s = 0; s < strips; ++s) {
+      highest[s] = state.known[s];
+      TESSERA_UNROLL
+      for (int panel = 0; panel < 2 * key_blocks; ++panel) {
+        lanes.each(
+            [](int, OfRows& own, C const& score) {
+              for (int i = 0; i < 4; ++i) own.at[i / 2] = Kokkos::fmax(own.at[i / 2], score.at[i]);
+            },
+            highest[s], scores[s][panel]);
+      }
+      lanes.each(
+          [&](int, bool& is_far, OfRows const& own, OfRows const& known) {
+            for (int r = 0; r < 2; ++r) is_far = is_far || own.at[r] > known.at[r] + slack;
+          },
+          far_above, highest[s], state.known[s]);
+    }
+    if (!lanes.any(far_above)) return;
+    TESSERA_UNROLL
+    for (int s = 0; s < strips; ++s) {
+      for (int mask = 1; mask < 4; mask *= 2) {  // the lanes of a row
+        auto const other = lanes.exchange(highest[s], mask);
+        lanes.each(
+            [](int, OfRows& own, OfRows const& partner) {
+              for (int r = 0; r < 2; ++r) own.at[r] = Kokkos::fmax(own.at[r], partner.at[r]);
+            },
+            highest[s], other);
+      }
+      auto change = lanes.template fill<OfRows>(OfRows{});
+      lanes.each(
+          [&](int, OfRows& by, OfRows& known, OfRows& total, OfRows const& raised) {
+            for (int r = 0; r < 2; ++r) {
+              by.at[r] = weight_of(known.at[r] - raised.at[r]);
+              known.at[r] = raised.at[r];
+              total.at[r] *= by.at[r];
+            }
+          },
+          change, state.known[s], state.total[s], highest[s]);
+      for (Value<C>& sum : state.sums[s]) {
+        lanes.each(
+            [](int, C& own, OfRows const& by) {
+              for (int i = 0; i < 4; ++i) own.at[i] *= by.at[i / 2];
+            },
+            sum, change);
+      }
+    }
+  }
+
+  KOKKOS_FUNCTION static void add_weights(Lanes const& lanes, Value<A> const (&weights)[strips][key_blocks][terms],
+                                          State& state) {
+    constexpr std::uint32_t two_ones = 0x3f80'3f80U;
+    auto const ones = lanes.template fill<B>(B{{two_ones, two_ones}});
+    Value<C> sums[strips];
+    TESSERA_UNROLL
+    for (int k = 0; k < key_blocks; ++k) {
+      TESSERA_UNROLL
+      for (int t = terms - 1; t >= 0; --t) {
+        TESSERA_UNROLL
+        for (int s = 0; s < strips; ++s) {
+          if (k == 0 && t == terms - 1) {
+            collective::multiply(Unit{}, lanes, sums[s], weights[s][k][t], ones);
+          } else {
+            collective::multiply_add(Unit{}, lanes, sums[s], weights[s][k][t], ones);
+          }
+        }
+      }
+    }
+    TESSERA_UNROLL
+    for (int s = 0; s < strips; ++s) {
+      lanes.each(
+          [](int, OfRows& total, C const& more) {
+            total.at[0] += more.at[0];
+            total.at[1] += more.at[2];
+          },
+          state.total[s], sums[s]);
+    }
+  }
+
+  KOKKOS_FUNCTION static void add_values(Lanes const& lanes, BlockPiece const* values,
+                                         Value<A> const (&weights)[strips][key_blocks][terms], State& state) {
+    TESSERA_UNROLL
+    for (int block = 0; block < blocks; block += together) {
+      Value<C> sums[together][strips][2];
+      TESSERA_UNROLL
+      for (int k = 0; k < key_blocks; ++k) {
+        Value<B> b[together][terms][2];
+        TESSERA_UNROLL
+        for (int i = 0; i < together; ++i) {
+          load_terms(lanes, values + (k * blocks + block + i) * terms * Unit::lanes, b[i]);
+        }
+        TESSERA_UNROLL
+        for (int product = 0; product < Tile::products; ++product) {
+          auto const pair = Tile::pair(product);
+          TESSERA_UNROLL
+          for (int i = 0; i < together; ++i) {
+            TESSERA_UNROLL
+            for (int s = 0; s < strips; ++s) {
+              multiply_two(lanes, k == 0 && product == 0, weights[s][k][pair.of_a], b[i][pair.of_b], sums[i][s]);
+            }
+          }
+        }
+      }
+      TESSERA_UNROLL
+      for (int i = 0; i < together; ++i) {
+        TESSERA_UNROLL
+        for (int s = 0; s < strips; ++s) {
+          for (int panel = 0; panel < 2; ++panel) {
+            add(lanes, state.sums[s][2 * (block + i) + panel], sums[i][s][panel]);
+          }
+        }
+      }
+    }
+  }
+
+  // What the threads of the same queries have goes to the first of them.
+  KOKKOS_FUNCTION void merge_parts(Member const& team, Lanes const& lanes, int part, Floats* slots,
+                                   State& state) const {
+    int const place = team.team_rank() % Tile::down;
+    team.team_barrier();  // all have read the last tile
+    if (part > 0) {
+      Floats* const slot = slots + ((part - 1) * Tile::down + place) * pieces_of_thread;
+      TESSERA_UNROLL
+      for (int s = 0; s < strips; ++s) {
+        Floats* const to = slot + s * (panels + 1) * Unit::lanes;
+        lanes.each([&](int lane, OfRows const& known,
+                       OfRows const& total) { to[lane] = Floats{known.at[0], known.at[1], total.at[0], total.at[1]}; },
+                   state.known[s], state.total[s]);
+        TESSERA_UNROLL
+        for (int panel = 0; panel < panels; ++panel) {
+          lanes.each(
+              [&](int lane, C const& sum) {
+                to[(panel + 1) * Unit::lanes + lane] = Floats{sum.at[0], sum.at[1], sum.at[2], sum.at[3]};
+              },
+              state.sums[s][panel]);
+        }
+      }
+    }
+    team.team_barrier();
+    if (part > 0) return;
+    for (int other = 1; other < Tile::across; ++other) {
+      Floats const* const slot = slots + ((other - 1) * Tile::down + place) * pieces_of_thread;
+      TESSERA_UNROLL
+      for (int s = 0; s < strips; ++s) {
+        Floats const* const from = slot + s * (panels + 1) * Unit::lanes;
+        auto mine = lanes.template fill<OfRows>(OfRows{});
+        auto theirs = lanes.template fill<OfRows>(OfRows{});
+        lanes.each(
+            [&](int lane, OfRows& known, OfRows& total, OfRows& own, OfRows& of_other) {
+              Floats const x = from[lane];
+              for (int r = 0; r < 2; ++r) {
+                float const both = Kokkos::fmax(known.at[r], x[r]);
+                own.at[r] = weight_of(known.at[r] - both);
+                of_other.at[r] = weight_of(x[r] - both);
+                total.at[r] = total.at[r] * own.at[r] + x[2 + r] * of_other.at[r];
+                known.at[r] = both;
+              }
+            },
+            state.known[s], state.total[s], mine, theirs);
+        TESSERA_UNROLL
+        for (int panel = 0; panel < panels; ++panel) {
+          lanes.each(
+              [&](int lane, C& sum, OfRows const& own, OfRows const& of_other) {
+                Floats const x = from[(panel + 1) * Unit::lanes + lane];
+                for (int i = 0; i < 4; ++i) sum.at[i] = sum.at[i] * own.at[i / 2] + x[i] * of_other.at[i / 2];
+              },
+              state.sums[s][panel], mine, theirs);
+        }
+      }
+    }
+  }
+
+  KOKKOS_FUNCTION void store(Lanes const& lanes, std::size_t first_strip, State& state) const {
+    TESSERA_UNROLL
+    for (int s = 0; s < strips; ++s) {
+      std::size_t const first = (first_strip + s) * Tile::edge;
+      lanes.each(
+          [](int, OfRows& total) {
+            for (int r = 0; r < 2; ++r) total.at[r] = 1 / total.at[r];
+          },
+          state.total[s]);
+      TESSERA_UNROLL
+      for (int block = 0; block < blocks; ++block) {
+        lanes.each(
+            [&](int lane, C const& left, C const& right, OfRows const& inverse) {
+              int const col = block * Tile::edge + lane % 4 * 4;
+              for (int r = 0; r < 2; ++r) {
+                std::size_t const row = first + static_cast<std::size_t>(Unit::row_of_c(lane, 2 * r));
+                if (row >= query_count || col >= dim) continue;
+                float* const to = out + row * static_cast<std::size_t>(dim) + col;
+                float const f = inverse.at[r];
+                Floats const values{left.at[2 * r] * f, left.at[2 * r + 1] * f, right.at[2 * r] * f,
+                                    right.at[2 * r + 1] * f};
+                if (by_packs) {
+                  collective::pack_at<4>(to) = values;
+                } else {
+                  for (int e = 0; e < 4; ++e) {
+                    if (col + e < dim) to[e] = values[e];
+                  }
+                }
+              }
+            },
+            state.sums[s][2 * block], state.sums[s][2 * block + 1], state.total[s]);
+      }
+    }
+  }
+};
+
+}  // namespace detail
+
+/// Which tile a team makes. `most_columns` and `least_columns` of a row; choose(columns, few, body) calls body.operator()<Tile>():
+/// `few` says that teams of 128 queries would leave half of the multiprocessors idle.
+template <ExecutionSpace Exec, int Terms>
+struct TensorAttentionTuning;
+
+/// Sums of 32 queries and 64 columns are 64 registers of a lane, of 16 queries and 128 as many.
+template <ExecutionSpace Exec>
+struct TensorAttentionTuning<Exec, 1> {
+  static constexpr std::size_t least_columns = 0;
+  static constexpr std::size_t most_columns = 128;
+  template <class Body>
+  static void choose(std::size_t columns, bool few, Body const& body) {
+    if (columns <= 16) return body.template operator()<TensorAttentionTile<16, 4, 2, 2, 2, 4>>();
+    if (columns <= 32) return body.template operator()<TensorAttentionTile<32, 4, 2, 2, 2, 4>>();
+    if (columns <= 64 && few) return body.template operator()<TensorAttentionTile<64, 4, 2, 1, 2, 2>>();
+    if (columns <= 64) return body.template operator()<TensorAttentionTile<64, 4, 2, 2, 2, 2>>();
+    if (columns <= 96) return body.template operator()<TensorAttentionTile<96, 8, 1, 1, 2, 3>>();
+    body.template operator()<TensorAttentionTile<128, 8, 1, 1, 2, 2>>();
+  }
+};
+/// Terms and sums of 16 queries and 64 columns are 80 registers of a lane.
+///
+/// A score of fewer than 48 columns would be further off than a sum of products in float: a block's sum is off by 45 units
+/// (reduced_precision), then come an addition for each further block and the scale.
+template <ExecutionSpace Exec>
+struct TensorAttentionTuning<Exec, 3> {
+  static constexpr std::size_t least_columns = 48;
+  static constexpr std::size_t most_columns = 128;
+  template <class Body>
+  static void choose(std::size_t columns, bool few, Body const& body) {
+    if (columns <= 64 && few) return body.template operator()<TensorAttentionTile<64, 4, 2, 1, 1, 3, 3, 2>>();
+    if (columns <= 64) return body.template operator()<TensorAttentionTile<64, 8, 2, 1, 1, 3, 3, 2>>();
+    if (few) return body.template operator()<TensorAttentionTile<128, 4, 1, 1, 1, 3, 3, 2>>();
+    body.template operator()<TensorAttentionTile<128, 8, 1, 1, 1, 3, 3, 2>>();
+  }
+};
+
+/// out = softmax(scale * q k^T) v for q, out [queries, columns] and k, v [keys, columns] of floats.
+///
+/// Constructed once: allocates the workspace, 2 `Terms` bytes an element of q, k and v and what fills their last tiles. Calls only
+/// enqueue, two launches, none without a query; calls of one object must not run at the same time, since they share the workspace.
+/// Elements are 0 or of `smallest` to `largest`, `scale` is one that takes() takes: beyond, products may leave float's range.
+///
+/// \tparam Terms of a factor: 1 (bfloat16, 8 bits) or 3 (float's accuracy)
+template <ExecutionSpace Exec, int Terms, class Tuning = TensorAttentionTuning<Exec, Terms>>
+class TensorAttention {
+ public:
+  static constexpr float smallest = 0x1p-40F;
+  static constexpr float largest = 0x1p40F;
+  [[nodiscard]] static bool takes(double scale) {
+    double const size = std::abs(scale);
+    return size == 0 || (size >= 0x1p-20 && size <= 0x1p20);
+  }
+
+  /// \param keys of k and v; \param team threads of a team; 0: choose. Throws Skip if the device has no matrix units, and for another
+  /// team and rows that the tiles do not take.
+  TensorAttention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t columns, std::int64_t team = 0,
+                  std::string label = "tessera::tensor_attention")
+      : label_(std::move(label)), queries_(queries), keys_(keys), columns_(columns) {
+    collective::require_matrix_units(exec);
+    if (columns > Tuning::most_columns) {
+      throw Skip("d = " + std::to_string(columns) + " (registers and scratch hold at most " +
+                 std::to_string(Tuning::most_columns) + " columns)");
+    }
+    if constexpr (Tuning::least_columns > 0) {
+      if (columns < Tuning::least_columns) {
+        throw Skip("d = " + std::to_string(columns) + " (from " + std::to_string(Tuning::least_columns) +
+                   " columns on a score is as exact as a sum of d products in float)");
+      }
+    }
+    if constexpr (is_gpu<Exec>) few_ = 2 * tiles_of(queries, 128) <= static_cast<std::size_t>(multiprocessors(exec));
+    choose([&]<class Tile>() { plan<Tile>(exec, team); });
+  }
+
+  /// Enqueues. All are matrices by rows; out overlaps none of the others; it is zeros where there are no keys. Throws
+  /// std::invalid_argument if an extent or a stride is another.
+  template <Readable<Exec, float, 2> Q, Readable<Exec, float, 2> K, Readable<Exec, float, 2> V,
+            Writable<Exec, float, 2> Out>
+  void operator()([[maybe_unused]] Exec const& exec, Q const& q, K const& k, V const& v, Out const& out,
+                  double scale) const {
+    if (!takes(scale))
+      detail::refuse(label_, "takes a scale of 2^-20 to 2^20, or 0 (scores might leave float's range)");
+    float* const to = row_major(out, queries_, columns_);
+    detail::RowsOfFloats const of_q{row_major(q, queries_, columns_), queries_, columns_};
+    detail::RowsOfFloats const of_k{row_major(k, keys_, columns_), keys_, columns_};
+    detail::RowsOfFloats const of_v{row_major(v, keys_, columns_), keys_, columns_};
+    if (out.size() == 0) return;
+    if (keys_ == 0) {
+      Kokkos::deep_copy(exec, out, 0.0F);
+      return;
+    }
+    choose([&]<class Tile>() { enqueue<Tile>(exec, of_q, of_k, of_v, to, scale); });
+  }
+
+  /// Roundings of a sum of weights, or of weighted values, on the longest way; and what else results are off by.
+  [[nodiscard]] double rounding_steps() const { return steps_; }
+  [[nodiscard]] ReducedPrecision reduced_precision() const { return reduced_; }
+
+  // Public because a device kernel may not be launched from a private function.
+  template <class Tile>
+  void enqueue([[maybe_unused]] Exec const& exec, [[maybe_unused]] detail::RowsOfFloats const& q,
+               [[maybe_unused]] detail::RowsOfFloats const& k, [[maybe_unused]] detail::RowsOfFloats const& v,
+               [[maybe_unused]] float* out, [[maybe_unused]] double scale) const {
+    if constexpr (is_gpu<Exec> && collective::can_have_matrix_units<Exec>) {
+      using Kernel =
+          detail::AttendTiles<Exec, lane::On<Exec, Tile::Unit::lanes>, Tile, collective::HardwareCopiesPastL1>;
+      auto const [sign, factor, slack] = detail::ScoreFactor::of<Tile>(scale);
+      detail::BlockPiece* const tiles = pieces_.data() + query_pieces_;
+      Kokkos::parallel_for(label_ + "::pack",
+                           Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, pieces_.extent(0)),
+                           detail::PackAttention<Tile>{q, k, v, sign, query_pieces_, pieces_.data(), tiles});
+      typename Kernel::Policy const policy(exec, league_, Tile::threads, Tile::Unit::lanes);
+      Kokkos::parallel_for(label_ + "::attend", with_scratch(policy, Kernel::scratch_bytes()),
+                           Kernel{pieces_.data(), tiles, out, queries_, keys_, static_cast<int>(columns_), factor,
+                                  slack, columns_ % 4 == 0 && collective::is_aligned_for_packs<4>(out)});
+    }
+  }
+
+ private:
+  template <class Body>
+  void choose(Body const& body) const {
+    Tuning::choose(columns_, few_, body);
+  }
+  template <class Tile>
+  void plan(Exec const& exec, std::int64_t team) {
+    if (team != 0 && team != Tile::threads) {
+      throw Skip("a team of " + std::to_string(team) + " threads (a tile of queries is cut for " +
+                 std::to_string(Tile::threads) + ")");
+    }
+    steps_ = Tile::rounding_steps(keys_);
+    reduced_ = Tile::reduced_precision(keys_);
+    league_ = league_of(tiles_of(queries_, Tile::queries));
+    query_pieces_ = static_cast<std::size_t>(league_) * Tile::pieces_of_queries;
+    pieces_ = Pieces(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label_ + "::pieces"),
+                     query_pieces_ + tiles_of(keys_, Tile::keys) * Tile::pieces_of_tile);
+  }
+
+  using Pieces = Kokkos::View<detail::BlockPiece*, typename Exec::memory_space>;
+
+  std::string label_;
+  std::size_t queries_;
+  std::size_t keys_;
+  std::size_t columns_;
+  bool few_ = false;
+  std::size_t query_pieces_ = 0;
+  int league_ = 0;
+  double steps_ = 1;
+  ReducedPrecision reduced_;
+  Pieces pieces_;
+};
+
+}  // namespace tessera::kernels
