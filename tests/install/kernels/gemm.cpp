@@ -85,6 +85,13 @@ int check_on_units(Exec const& exec, int m, int n, int k) {
   of_transpose(exec, filled<float>(exec, m, k, true), b, c);
   exec.fence();
   wrong += differs_anywhere("tf32_gemm, a transposed", c, k);
+
+  Kokkos::deep_copy(c, -1);
+  tessera::kernels::tensor_gemm<Factor>(exec, filled<float>(exec, m, k, true), b, c, tessera::kernels::TransposedA{});
+  wrong += differs_anywhere("tensor_gemm once, a transposed", c, k);
+  Kokkos::deep_copy(c, -1);
+  tessera::kernels::tf32_gemm<1>(exec, a, b, c);
+  wrong += differs_anywhere("tf32_gemm once, one term", c, k);
   float const largest = tessera::kernels::largest_magnitude(exec, a);
   return largest == 5.0F ? wrong : differs("largest_magnitude", 0, largest, 5.0F);
 }
