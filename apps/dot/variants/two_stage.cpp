@@ -72,7 +72,7 @@ struct TwoStage {
       return result;
     }
 
-    /// A product, a thread's share of a chunk, the tree; then the same over the chunks.
+    /// A product, a thread's part of a chunk, the tree; then the same over the chunks.
     [[nodiscard]] double rounding_steps() const {
       double const tree = std::ceil(std::log2(threads_)) + 2;
       return 1 + std::ceil(static_cast<double>(chunks_.size) / threads_) + tree +

@@ -127,7 +127,7 @@ class Gemm {
       using Small = typename Tuning::Small;
       constexpr std::size_t lanes = Tuning::lanes_of_multiprocessor;
       if (team != 0 && team != Large::lanes) {
-        throw Skip("a team of " + std::to_string(team) + " threads (a block's shares are cut for " +
+        throw Skip("a team of " + std::to_string(team) + " threads (a tile is cut for " +
                    std::to_string(Large::lanes) + ")");
       }
       // Large blocks move less, but must be enough to keep two on each multiprocessor.

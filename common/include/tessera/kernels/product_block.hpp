@@ -24,7 +24,7 @@
 
 namespace tessera::kernels {
 
-/// Extents of a block, of its steps along k, and of a lane's share; teams that are to share a multiprocessor, which
+/// Extents of a block, of its steps along k, and of a lane's part; teams that are to share a multiprocessor, which
 /// bounds a lane's registers (65536 / lanes / teams).
 template <int Rows, int Cols, int Depth, int LaneRows, int LaneCols, int Teams>
 struct BlockShape {
@@ -102,7 +102,7 @@ struct BlockLane {
   static constexpr int warps_across = Shape::cols / warp_cols;
   static_assert(Shape::rows % warp_rows == 0 && Shape::cols % warp_cols == 0 && Shape::lane_rows % pack == 0 &&
                     Shape::lane_cols % pack == 0,
-                "Tessera: a block is whole warps, a lane's share whole packs");
+                "Tessera: a block is whole warps, a lane's part whole packs");
 
   int row, col;  // of its first sum
 

@@ -330,7 +330,7 @@ struct PackedProduct {
     }
     copies.commit();
   }
-  // A lane's share of so many packs.
+  // A lane's part of so many packs.
   template <int packs>
   KOKKOS_FUNCTION static void copy(Copies const& copies, FactorWords const* from, int first, FactorWords* to) {
     TESSERA_UNROLL

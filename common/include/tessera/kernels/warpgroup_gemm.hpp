@@ -207,7 +207,7 @@ struct WarpgroupProduct {
     }
     copies.commit();
   }
-  // A lane's share of a panel of so many rows.
+  // A lane's part of a panel of so many rows.
   template <int rows>
   KOKKOS_FUNCTION static void copy(Copies const& copies, FactorPack const* from, std::size_t padded, int first,
                                    FactorPack* to) {
