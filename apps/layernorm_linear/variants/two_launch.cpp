@@ -1,6 +1,6 @@
 /// \file
 /// The rows' statistics, then a product that normalises x as it loads it: ln is never stored. An element of x is
-/// normalised once for each block of outputs.
+/// normalised once for each tile of outputs.
 
 #include <type_traits>
 
