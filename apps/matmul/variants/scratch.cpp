@@ -23,7 +23,7 @@ struct Scratch {
    public:
     using Policy = Kokkos::TeamPolicy<Exec>;
     using Staged = ScratchTile<T, Exec>;
-    static constexpr int lanes = is_gpu<Exec> ? 32 : 1;
+    static constexpr int lanes = kernels::warp_lanes<Exec>;
 
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
         : threads_(kernels::team_size(exec, input.parameters.team, lanes)) {
