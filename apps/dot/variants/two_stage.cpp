@@ -68,7 +68,7 @@ struct TwoStage {
       sums(team.team_rank()) = (of_thread[0] + of_thread[1]) + (of_thread[2] + of_thread[3]);
       team::tree_reduce(team, sums.data(), step, collective::Sum<Sum>{});
       Sum const result = sums(0);
-      team.team_barrier();  // the scratch may be used again
+      leave_scratch(team);
       return result;
     }
 
