@@ -65,7 +65,7 @@ struct FoldBroadcastKernel {
   kernels::Chunks chunks;
   bool begins_odd;  // out[0] has an odd index
 
-  [[nodiscard]] static int scratch_bytes(int threads) { return static_cast<int>(Scratch::shmem_size(threads)); }
+  [[nodiscard]] static std::size_t scratch_bytes(int threads) { return Scratch::shmem_size(threads); }
 
   KOKKOS_FUNCTION void operator()(Fold, Member const& team) const {
     Lanes const lanes;
@@ -88,7 +88,7 @@ struct FoldBroadcastKernel {
         },
         values);
     for_each_part(team, [&](std::size_t begin, int count) { thread::store_rows(lanes, out + begin, count, values); });
-    team.team_barrier();  // as above
+    leave_scratch(team);
   }
 
  private:
@@ -187,12 +187,12 @@ class FoldBroadcast {
         {},         kernels::contiguous(in, chunks_.n), kernels::contiguous(out, chunks_.n), partial_.data(), chunks_,
         begins_odd_};
     if (chunks_.n == 0) return;
-    auto const scratch = Kokkos::PerTeam(Kernel::scratch_bytes(threads_));
-    typename Kernel::template Policy<typename Kernel::Fold> fold(exec, chunks_.count, threads_, vector_length);
-    Kokkos::parallel_for(fold_label_, fold.set_scratch_size(0, scratch), kernel);
+    std::size_t const scratch = Kernel::scratch_bytes(threads_);
+    typename Kernel::template Policy<typename Kernel::Fold> const fold(exec, chunks_.count, threads_, vector_length);
+    Kokkos::parallel_for(fold_label_, with_scratch(fold, scratch), kernel);
     between(partial_);
-    typename Kernel::template Policy<typename Kernel::Write> write(exec, chunks_.count, threads_, vector_length);
-    Kokkos::parallel_for(write_label_, write.set_scratch_size(0, scratch), kernel);
+    typename Kernel::template Policy<typename Kernel::Write> const write(exec, chunks_.count, threads_, vector_length);
+    Kokkos::parallel_for(write_label_, with_scratch(write, scratch), kernel);
   }
 
   [[nodiscard]] int chunks() const { return chunks_.count; }

@@ -47,7 +47,8 @@ class TensorLayer {
     auto const& [x, gamma, beta, w, bias, parameters] = input;
     layer_norm_.statistics(exec, x, mean_, inv_std_);
     product_(exec, x, w, output.y,
-             {.load = layer_norm_.on_load(x, gamma, beta, mean_, inv_std_), .store = {bias.data()}});
+             {.load = layer_norm_.on_load(x, gamma, beta, mean_, inv_std_),
+              .store = kernels::sum_and_bias(bias, input.outputs())});
   }
 
   /// A row's sum to ln with its 2, the bias.

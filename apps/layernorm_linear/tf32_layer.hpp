@@ -40,7 +40,8 @@ class Tf32Layer {
     if (output.y.size() == 0) return;
     layer_norm_(exec, input.x, input.gamma, input.beta, ln_);
     transpose_(exec, input.w, w_transposed_);
-    product_(exec, ln_, w_transposed_, output.y, {.load = {}, .store = {input.bias.data()}});
+    product_(exec, ln_, w_transposed_, output.y,
+             {.load = {}, .store = kernels::sum_and_bias(input.bias, input.outputs())});
   }
 
   /// A row's sum to ln with its 2, the product, the bias.

@@ -65,7 +65,7 @@ class TreePlan {
         });
   }
 
-  /// A thread's share, and the tree.
+  /// A thread's part, and the tree.
   [[nodiscard]] double rounding_steps() const {
     return std::ceil(static_cast<double>(count_) / threads_) + std::ceil(std::log2(threads_));
   }

@@ -35,6 +35,29 @@ namespace {
 
 constexpr std::int64_t tile = 8;
 
+// The matrices as pointers and extents, their elements as accumulators: integers are unsigned and wrap.
+template <class Sum>
+struct Operands {
+  Sum const* a;
+  Sum const* b;
+  Sum* c;
+  std::size_t m;
+  std::size_t n;
+  std::size_t k;
+};
+
+template <class T, class Memory>
+[[nodiscard]] Operands<Accumulator<T>> operands(Matmul::Input<T, Memory> const& input,
+                                                Matmul::Output<T, Memory> const& output) {
+  using Sum = Accumulator<T>;
+  return {.a = reinterpret_cast<Sum const*>(input.a.data()),
+          .b = reinterpret_cast<Sum const*>(input.b.data()),
+          .c = reinterpret_cast<Sum*>(output.c.data()),
+          .m = input.a.extent(0),
+          .n = input.b.extent(1),
+          .k = input.a.extent(1)};
+}
+
 template <class T>
 struct Matrices : Operands<Accumulator<T>> {
   using Sum = Accumulator<T>;

@@ -1,4 +1,4 @@
-// The matrix product: a GPU's blocks under a team that runs its lanes in the worst order, with copies that arrive at the
+// The matrix product: a GPU's kernels under a team that runs its lanes in the worst order, with copies that arrive at the
 // earliest and at the latest moment, a host's panels and the choice between them under Kokkos. All matrices lie just before memory that cannot be read.
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 namespace tessera::test {
 namespace {
 
-using kernels::BlockShape;
+using kernels::TileShape;
 
 template <class Kernel, class T, class Form>
 void expect_kernel(int lanes, std::vector<Extents> const& all_extents) {
@@ -51,68 +51,68 @@ void expect_kernel(int lanes, std::vector<Extents> const& all_extents) {
 }
 
 template <class T, class Shape, int Width, class Form = PlainProduct>
-void expect_blocks(std::vector<Extents> const& all_extents) {
-  expect_kernel<kernels::detail::ProductBlock<AdversarialSpace, T, Shape, Width, Form>, T, Form>(Shape::lanes,
-                                                                                                 all_extents);
+void expect_tiles(std::vector<Extents> const& all_extents) {
+  expect_kernel<kernels::detail::ProductTile<AdversarialSpace, T, Shape, Width, Form>, T, Form>(Shape::lanes,
+                                                                                                all_extents);
 }
 
-using Large = BlockShape<128, 128, 8, 8, 8, 2>;
-using LargeOfDouble = BlockShape<128, 64, 8, 8, 4, 2>;
-using Small = BlockShape<64, 64, 16, 4, 4, 3>;
+using Large = TileShape<128, 128, 8, 8, 8, 2>;
+using LargeOfDouble = TileShape<128, 64, 8, 8, 4, 2>;
+using Small = TileShape<64, 64, 16, 4, 4, 3>;
 
-TEST(ProductBlock, LargeByElements) { expect_blocks<float, Large, 1>(any_extents); }
-TEST(ProductBlock, LargeByPacks) { expect_blocks<float, Large, 4>(packs_extents); }
-TEST(ProductBlock, SmallByElements) { expect_blocks<std::uint32_t, Small, 1>(any_extents); }
-TEST(ProductBlock, SmallByPacks) { expect_blocks<float, Small, 4>(packs_extents); }
-TEST(ProductBlock, LargeOfDoubleByElements) { expect_blocks<double, LargeOfDouble, 1>(any_extents); }
-TEST(ProductBlock, LargeOfDoubleByPacks) { expect_blocks<double, LargeOfDouble, 2>(packs_extents); }
-TEST(ProductBlock, SmallOfDoubleByPacks) { expect_blocks<double, Small, 2>(packs_extents); }
+TEST(ProductTile, LargeByElements) { expect_tiles<float, Large, 1>(any_extents); }
+TEST(ProductTile, LargeByPacks) { expect_tiles<float, Large, 4>(packs_extents); }
+TEST(ProductTile, SmallByElements) { expect_tiles<std::uint32_t, Small, 1>(any_extents); }
+TEST(ProductTile, SmallByPacks) { expect_tiles<float, Small, 4>(packs_extents); }
+TEST(ProductTile, LargeOfDoubleByElements) { expect_tiles<double, LargeOfDouble, 1>(any_extents); }
+TEST(ProductTile, LargeOfDoubleByPacks) { expect_tiles<double, LargeOfDouble, 2>(packs_extents); }
+TEST(ProductTile, SmallOfDoubleByPacks) { expect_tiles<double, Small, 2>(packs_extents); }
 
 // What is read by packs lies side by side along m or k.
 std::vector<Extents> const all_packs_extents = {{4, 4, 4},     {4, 8, 0},      {132, 4, 12},  {64, 64, 16},
                                                 {68, 60, 20},  {128, 128, 8},  {132, 124, 4}, {124, 132, 28},
                                                 {260, 68, 36}, {128, 256, 12}, {4, 132, 100}};
 
-TEST(ProductBlock, TransposedAByElements) {
-  expect_blocks<float, Large, 1, TransposedA>(any_extents);
-  expect_blocks<float, Small, 1, TransposedA>(any_extents);
-  expect_blocks<double, LargeOfDouble, 1, TransposedA>(any_extents);
+TEST(ProductTile, TransposedAByElements) {
+  expect_tiles<float, Large, 1, TransposedA>(any_extents);
+  expect_tiles<float, Small, 1, TransposedA>(any_extents);
+  expect_tiles<double, LargeOfDouble, 1, TransposedA>(any_extents);
 }
-TEST(ProductBlock, TransposedAByPacks) {
-  expect_blocks<float, Large, 4, TransposedA>(all_packs_extents);
-  expect_blocks<float, Small, 4, TransposedA>(all_packs_extents);
-  expect_blocks<double, LargeOfDouble, 2, TransposedA>(all_packs_extents);
-  expect_blocks<double, Small, 2, TransposedA>(all_packs_extents);
+TEST(ProductTile, TransposedAByPacks) {
+  expect_tiles<float, Large, 4, TransposedA>(all_packs_extents);
+  expect_tiles<float, Small, 4, TransposedA>(all_packs_extents);
+  expect_tiles<double, LargeOfDouble, 2, TransposedA>(all_packs_extents);
+  expect_tiles<double, Small, 2, TransposedA>(all_packs_extents);
   // Along k nothing is read by packs.
-  expect_blocks<float, Large, 4, TransposedA>({{4, 4, 1}, {128, 132, 7}, {132, 124, 9}});
+  expect_tiles<float, Large, 4, TransposedA>({{4, 4, 1}, {128, 132, 7}, {132, 124, 9}});
 }
-TEST(ProductBlock, TransposedBByElements) {
-  expect_blocks<float, Large, 1, TransposedB>(any_extents);
-  expect_blocks<float, Small, 1, TransposedB>(any_extents);
-  expect_blocks<double, LargeOfDouble, 1, TransposedB>(any_extents);
+TEST(ProductTile, TransposedBByElements) {
+  expect_tiles<float, Large, 1, TransposedB>(any_extents);
+  expect_tiles<float, Small, 1, TransposedB>(any_extents);
+  expect_tiles<double, LargeOfDouble, 1, TransposedB>(any_extents);
 }
-TEST(ProductBlock, TransposedBByPacks) {
-  expect_blocks<float, Large, 4, TransposedB>(packs_extents);
-  expect_blocks<float, Small, 4, TransposedB>(packs_extents);
-  expect_blocks<double, LargeOfDouble, 2, TransposedB>(packs_extents);
+TEST(ProductTile, TransposedBByPacks) {
+  expect_tiles<float, Large, 4, TransposedB>(packs_extents);
+  expect_tiles<float, Small, 4, TransposedB>(packs_extents);
+  expect_tiles<double, LargeOfDouble, 2, TransposedB>(packs_extents);
 }
-TEST(ProductBlock, BothTransposed) {
-  expect_blocks<float, Large, 1, TransposedBoth>(any_extents);
-  expect_blocks<float, Large, 4, TransposedBoth>(all_packs_extents);
+TEST(ProductTile, BothTransposed) {
+  expect_tiles<float, Large, 1, TransposedBoth>(any_extents);
+  expect_tiles<float, Large, 4, TransposedBoth>(all_packs_extents);
 }
-TEST(ProductBlock, ChangesWhatItLoadsAndStores) {
-  expect_blocks<float, Large, 1, Changed<float>>(any_extents);
-  expect_blocks<float, Large, 4, Changed<float>>(packs_extents);
-  expect_blocks<float, Small, 4, Changed<float>>(packs_extents);
-  expect_blocks<double, LargeOfDouble, 2, Biased<double>>(packs_extents);
-  expect_blocks<double, Small, 1, Biased<double>>(any_extents);
+TEST(ProductTile, ChangesWhatItLoadsAndStores) {
+  expect_tiles<float, Large, 1, Changed<float>>(any_extents);
+  expect_tiles<float, Large, 4, Changed<float>>(packs_extents);
+  expect_tiles<float, Small, 4, Changed<float>>(packs_extents);
+  expect_tiles<double, LargeOfDouble, 2, Biased<double>>(packs_extents);
+  expect_tiles<double, Small, 1, Biased<double>>(any_extents);
 }
 
-TEST(ProductBlock, AddsToWhatCHolds) {
-  expect_blocks<float, Large, 1, AddedProduct>(any_extents);
-  expect_blocks<float, Large, 4, AddedProduct>(packs_extents);
-  expect_blocks<std::uint32_t, Small, 4, AddedProduct>(packs_extents);
-  expect_blocks<double, LargeOfDouble, 2, AddedProduct>(packs_extents);
+TEST(ProductTile, AddsToWhatCHolds) {
+  expect_tiles<float, Large, 1, AddedProduct>(any_extents);
+  expect_tiles<float, Large, 4, AddedProduct>(packs_extents);
+  expect_tiles<std::uint32_t, Small, 4, AddedProduct>(packs_extents);
+  expect_tiles<double, LargeOfDouble, 2, AddedProduct>(packs_extents);
 }
 
 using collective::Arrival;
@@ -179,7 +179,7 @@ struct IgnoresTheMask : Early {
   }
 };
 
-// Of a product without a short block: what is outside of k is then inside of the matrices, but for the last row.
+// Of a product without a short tile: what is outside of k is then inside of the matrices, but for the last row.
 template <class Shape, class Copies>
 [[nodiscard]] std::size_t wrong_by_copies(Extents const& e) {
   using Kernel = Stream<float, Shape, PlainProduct, Copies>;
@@ -187,7 +187,7 @@ template <class Shape, class Copies>
   Kernel const kernel(product.a, product.b, product.c, e.m, e.n, {.k = e.k, .size = e.k});
   AdversarialTeam team(Shape::lanes);
   std::vector<char> scratch(Kernel::scratch_bytes() + 64, static_cast<char>(-1));
-  // Only the first block: what it reads too much of is in the matrices.
+  // Only the first tile: what it reads too much of is in the matrices.
   std::optional<std::string> const error = team.run(Order::ascending, 1, [&](AdversarialTeam::Member const& member) {
     kernel(LeagueMember(member, 0, scratch.data(), static_cast<int>(scratch.size())));
   });
@@ -201,7 +201,7 @@ TEST(BrokenProductStream, WaitsTooLittle) {
   EXPECT_GT((wrong_by_copies<ShortStream, WaitsTooLittle>(e)), 0u);
 }
 TEST(BrokenProductStream, IgnoresTheMask) {
-  // The other rows of blocks are behind it, and slices enough.
+  // The other rows of tiles are behind it, and slices enough.
   Extents const e{128, 64, 36};
   std::size_t const of_others = 64 * 64;
   EXPECT_EQ((wrong_by_copies<SmallStream, Early>(e)), of_others);
@@ -240,8 +240,8 @@ void expect_parts(int lanes) {
   }
   EXPECT_EQ(wrong, 0u);
 }
-TEST(ProductBlock, PartsOfK) {
-  expect_parts<kernels::detail::ProductBlock<AdversarialSpace, float, Small, 4, TransposedA>>(Small::lanes);
+TEST(ProductTile, PartsOfK) {
+  expect_parts<kernels::detail::ProductTile<AdversarialSpace, float, Small, 4, TransposedA>>(Small::lanes);
 }
 TEST(ProductStream, PartsOfK) { expect_parts<Stream<float, SmallStream, TransposedA, Late>>(SmallStream::lanes); }
 

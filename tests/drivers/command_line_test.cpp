@@ -872,7 +872,8 @@ TEST_F(CommandLine, the_umbrella_runs_a_directory) {
   EXPECT_EQ(report()["input"].size(), 2u);
   EXPECT_EQ(report()["input"][0]["file"], "inputs/map/a.h5");
   expect_mistake("tessera", {"run", "dot", "--inputs", "inputs"}, "nothing to run");
-  expect_mistake("tessera", {"run", "all", "--inputs", "nowhere"}, "nowhere: no such directory");
+  expect_mistake("tessera", {"run", "all", "--inputs", "nowhere"},
+                 "cannot read --inputs nowhere (there is no such directory)");
 }
 
 TEST_F(CommandLine, the_umbrella_runs_every_app) {

@@ -8,7 +8,7 @@
 cmake_minimum_required(VERSION 3.22)
 
 if(NOT BUILD_DIR OR NOT EXISTS ${BUILD_DIR}/CMakeCache.txt)
-  message(FATAL_ERROR "BUILD_DIR is '${BUILD_DIR}' (no build tree) say cmake -D BUILD_DIR=... -P run.cmake")
+  message(FATAL_ERROR "BUILD_DIR is '${BUILD_DIR}' (no build tree); say cmake -D BUILD_DIR=... -P run.cmake")
 endif()
 get_filename_component(BUILD_DIR ${BUILD_DIR} ABSOLUTE)
 set(work ${BUILD_DIR}/install_test)

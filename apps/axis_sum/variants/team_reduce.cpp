@@ -11,12 +11,10 @@ namespace tessera::axis_sum {
 struct TeamReduce {
   static constexpr VariantInfo info{
       .name = "team_reduce", .level = Level::team, .summary = "a team and its reduction for each sum, the baseline"};
-
   template <ExecutionSpace Exec, class T>
   struct Plan {
     using Teams = Kokkos::TeamPolicy<Exec>;
     int threads;
-
     Plan(Exec const& exec, InputOn<AxisSum, Exec, T> const& in)
         : threads(kernels::team_size(exec, in.parameters.team)) {}
     void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in, OutputOn<AxisSum, Exec, T> const& to) const {

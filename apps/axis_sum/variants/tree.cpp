@@ -1,15 +1,11 @@
 /// \file
-/// A team for each sum, and a tree in its scratch: every thread adds up its share in a register, and the team folds the
-/// threads' sums, half onto half (collective/team/fold_halves.hpp). A column's elements are a row apart.
-
-#include <cmath>
+/// A team for each sum, its threads' sums folded half onto half in scratch (collective/team/fold_halves.hpp). The plan is
+/// tree_plan.hpp.
 
 #include "../problem.hpp"
+#include "../tree_plan.hpp"
 
-#include <tessera/collective/operators.hpp>
 #include <tessera/collective/team/fold_halves.hpp>
-#include <tessera/core/scratch.hpp>
-#include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::axis_sum {
@@ -18,41 +14,21 @@ struct Tree {
   static constexpr VariantInfo info{
       .name = "tree", .level = Level::team, .summary = "a team for each sum, its threads' sums folded in scratch"};
 
-  template <ExecutionSpace Exec, class T>
-  struct Plan {
-    using Teams = Kokkos::TeamPolicy<Exec>;
-    using Sum = Accumulator<T>;
-    using Sums = ScratchView<Sum*, Exec>;
-    int threads;
-    std::size_t count;  // elements of a sum
-
-    Plan(Exec const& exec, InputOn<AxisSum, Exec, T> const& in)
-        : threads(kernels::team_size(exec, in.parameters.team)), count(in.a.extent(in.parameters.axis == 1 ? 1 : 0)) {}
-    void operator()(Exec const& exec, InputOn<AxisSum, Exec, T> const& in, OutputOn<AxisSum, Exec, T> const& to) const {
-      auto const a = in.a;
-      auto const out = to.out;
-      auto const n = count;
-      bool const rows = in.parameters.axis == 1;
-      Teams const teams(exec, league_of(out.extent(0)), threads);
-      Kokkos::parallel_for(
-          "tessera::axis_sum::tree::sum", with_scratch(teams, Sums::shmem_size(threads)),
-          KOKKOS_LAMBDA(typename Teams::member_type const& team) {
-            Sums const sums(team.team_scratch(0), team.team_size());
-            int const i = team.league_rank();
-            Sum sum = 0;
-            for (std::size_t k = team.team_rank(); k < n; k += team.team_size()) sum += rows ? a(i, k) : a(k, i);
-            sums(team.team_rank()) = sum;
-            team::fold_halves(team, sums, team.team_size(), collective::Sum<Sum>{});
-            if (team.team_rank() == 0) out(i) = static_cast<T>(sums(0));
-            leave_scratch(team);
-          });
-    }
-    /// A thread's share, and the tree.
-    [[nodiscard]] double rounding_steps() const {
-      return std::ceil(static_cast<double>(count) / threads) + std::ceil(std::log2(threads));
+  struct Fold {
+    template <class Team, class Values, class Op>
+    KOKKOS_FUNCTION void operator()(Team const& team, Values const& values, int n, Op const& op) const {
+      team::fold_halves(team, values, n, op);
     }
   };
+
+  template <ExecutionSpace Exec, class T>
+  class Plan : public TreePlan<Exec, T, Fold> {
+   public:
+    Plan(Exec const& exec, InputOn<AxisSum, Exec, T> const& input)
+        : TreePlan<Exec, T, Fold>("tessera::axis_sum::tree::sum", exec, input) {}
+  };
 };
+
 VariantRows tree() { return rows<AxisSum, Tree>(); }
 
 }  // namespace tessera::axis_sum

@@ -7,7 +7,6 @@
 /// chunks and ranks on the host, and the second launch writes what comes out. Pairs need no more than their partner.
 
 #include <cstddef>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -70,8 +69,7 @@ struct Distributed {
   static constexpr char const* label = "tessera::butterfly::distributed::apply";
 
   template <class Exec, class Rule>
-  using OnSegments =
-      std::conditional_t<is_gpu<Exec>, kernels::SegmentLanes<Exec, Rule>, kernels::SegmentRange<Exec, Rule>>;
+  using OnSegments = kernels::SegmentKernel<Exec, Rule>;
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -1,6 +1,6 @@
 /// \file
 /// The extremes of the whole array in two launches: teams fold their chunks, then every team folds the teams' results,
-/// which a cache holds, and writes its share of the output.
+/// which a cache holds, and writes its part of the output.
 
 #include <optional>
 #include <string>

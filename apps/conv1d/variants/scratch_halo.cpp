@@ -81,7 +81,7 @@ struct ScratchHaloKernel {
           for (int t = 0; t < length; ++t) waiting(offset + t) = sums[t];
         }
       });
-      team.team_barrier();  // the next pass, or on hosts the next tile, loads the same scratch
+      leave_scratch(team);
     }
   }
 };

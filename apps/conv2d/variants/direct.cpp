@@ -1,7 +1,6 @@
 /// \file
-/// The plain Kokkos answer: parallel_for over an MDRange of the output, the column first, each element the loops of the
-/// formula, bounded where they would leave the input. Every element of the input is read Ky * Kx times, most of them from
-/// a cache.
+/// The plain Kokkos answer: an MDRange of the output, the column first, each element the loops of the formula. Every element
+/// of the input is read Ky * Kx times, most of them from a cache.
 
 #include "../problem.hpp"
 
@@ -13,12 +12,9 @@ namespace tessera::conv2d {
 struct Direct {
   static constexpr VariantInfo info{
       .name = "direct", .level = Level::range, .summary = "Kokkos::MDRangePolicy over the output, the baseline"};
-
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan {
     Plan(Exec const&, InputOn<Conv2d, Exec, T> const&) {}
-
     void operator()(Exec const& exec, InputOn<Conv2d, Exec, T> const& input,
                     OutputOn<Conv2d, Exec, T> const& output) const {
       using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
@@ -30,17 +26,14 @@ struct Direct {
           "tessera::conv2d::direct::sum", Policy(exec, {0, 0}, {in.extent(1), in.extent(0)}),
           KOKKOS_LAMBDA(std::size_t x, std::size_t y) {
             collective::Accumulator<T> sum = 0;
-            for (std::size_t ky = 0; ky < k.extent(0) && y + ky < in.extent(0); ++ky) {
-              for (std::size_t kx = 0; kx < k.extent(1) && x + kx < in.extent(1); ++kx) {
+            for (std::size_t ky = 0; ky < k.extent(0) && y + ky < in.extent(0); ++ky)
+              for (std::size_t kx = 0; kx < k.extent(1) && x + kx < in.extent(1); ++kx)
                 sum += collective::product(in(y + ky, x + kx), k(ky, kx));
-              }
-            }
             out(y, x) = static_cast<T>(sum);
           });
     }
   };
 };
-
 VariantRows direct() { return rows<Conv2d, Direct>(); }
 
 }  // namespace tessera::conv2d

@@ -68,11 +68,11 @@ struct TwoStage {
       sums(team.team_rank()) = (of_thread[0] + of_thread[1]) + (of_thread[2] + of_thread[3]);
       team::tree_reduce(team, sums.data(), step, collective::Sum<Sum>{});
       Sum const result = sums(0);
-      team.team_barrier();  // the scratch may be used again
+      leave_scratch(team);
       return result;
     }
 
-    /// A product, a thread's share of a chunk, the tree; then the same over the chunks.
+    /// A product, a thread's part of a chunk, the tree; then the same over the chunks.
     [[nodiscard]] double rounding_steps() const {
       double const tree = std::ceil(std::log2(threads_)) + 2;
       return 1 + std::ceil(static_cast<double>(chunks_.size) / threads_) + tree +

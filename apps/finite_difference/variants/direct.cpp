@@ -1,8 +1,6 @@
 /// \file
 /// One element an index, its neighbours read where it stands: the baseline.
 
-#include <cstddef>
-
 #include "../problem.hpp"
 
 #include <tessera/collective/segments.hpp>
@@ -15,16 +13,14 @@ struct Direct {
       .name = "direct", .level = Level::range, .summary = "Kokkos::parallel_for over elements, the baseline"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const&, InputOn<FiniteDifference, Exec, T> const& input)
-        : segments_(input.in.extent(0), input.parameters.segment) {}
+  struct Plan {
+    Plan(Exec const&, InputOn<FiniteDifference, Exec, T> const&) {}
 
     void operator()(Exec const& exec, InputOn<FiniteDifference, Exec, T> const& input,
                     OutputOn<FiniteDifference, Exec, T> const& output) const {
       auto const in = input.in;
       auto const out = output.out;
-      auto const segments = segments_;
+      collective::Segments const segments(in.extent(0), input.parameters.segment);
       Kokkos::parallel_for(
           "tessera::finite_difference::direct::difference",
           Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, in.extent(0)),
@@ -33,9 +29,6 @@ struct Direct {
             out(i) = left > 1 ? difference(in(i), in(i + 1)) : T(0);
           });
     }
-
-   private:
-    collective::Segments segments_;
   };
 };
 

@@ -8,14 +8,12 @@
 namespace tessera::histogram {
 
 struct Atomic {
-  static constexpr VariantInfo info{.name = "atomic",
-                                    .level = Level::range,
-                                    .summary = "an atomic for each element on the counts in memory, the baseline"};
+  static constexpr VariantInfo info{
+      .name = "atomic", .level = Level::range, .summary = "an atomic for each element on the counts, the baseline"};
 
   template <ExecutionSpace Exec, class T>
   struct Plan {
     Plan(Exec const&, InputOn<Histogram, Exec, T> const&) {}
-
     void operator()(Exec const& exec, InputOn<Histogram, Exec, T> const& input,
                     OutputOn<Histogram, Exec, T> const& output) const {
       auto const in = input.in;
@@ -36,7 +34,6 @@ struct Atomic {
     }
   };
 };
-
 VariantRows atomic() { return rows<Histogram, Atomic>(); }
 
 }  // namespace tessera::histogram

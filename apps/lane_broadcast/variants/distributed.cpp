@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -47,8 +46,7 @@ struct Distributed {
   static constexpr char const* label = "tessera::lane_broadcast::distributed::apply";
 
   template <class Exec, class Rule>
-  using OnSegments =
-      std::conditional_t<is_gpu<Exec>, kernels::SegmentLanes<Exec, Rule>, kernels::SegmentRange<Exec, Rule>>;
+  using OnSegments = kernels::SegmentKernel<Exec, Rule>;
 
   template <ExecutionSpace Exec, class T>
   class Plan;

@@ -64,7 +64,7 @@ struct TeamPerRow {
     [[nodiscard]] double rounding_steps() const { return steps_; }
 
    private:
-    static constexpr int lanes = is_gpu<Exec> ? 32 : 1;
+    static constexpr int lanes = kernels::warp_lanes<Exec>;
 
     // Kokkos deals the elements out evenly; what the workers have is joined at worst one after the other.
     [[nodiscard]] static double steps_of_sum(double elements, int workers) {

@@ -63,7 +63,7 @@ struct Direct {
     }
 
    private:
-    static constexpr int lanes = is_gpu<Exec> ? 32 : 1;
+    static constexpr int lanes = kernels::warp_lanes<Exec>;
 
     int rows_;
     int threads_;

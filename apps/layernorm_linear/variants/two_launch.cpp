@@ -1,6 +1,6 @@
 /// \file
 /// The rows' statistics, then a product that normalises x as it loads it: ln is never stored. An element of x is
-/// normalised once for each block of outputs.
+/// normalised once for each tile of outputs.
 
 #include <type_traits>
 
@@ -37,7 +37,8 @@ struct TwoLaunch {
       auto const& [x, gamma, beta, w, bias, parameters] = input;
       layer_norm_.statistics(exec, x, mean_, inv_std_);
       product_(exec, x, w, output.y,
-               {.load = layer_norm_.on_load(x, gamma, beta, mean_, inv_std_), .store = {bias.data()}});
+               {.load = layer_norm_.on_load(x, gamma, beta, mean_, inv_std_),
+                .store = kernels::sum_and_bias(bias, input.outputs())});
     }
 
     /// A row's sum to ln with its 2, the product, the bias.

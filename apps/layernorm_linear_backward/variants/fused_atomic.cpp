@@ -129,7 +129,7 @@ struct FusedAtomic {
     }
 
    private:
-    static constexpr int lanes = is_gpu<Exec> ? 32 : 1;
+    static constexpr int lanes = kernels::warp_lanes<Exec>;
     static constexpr std::size_t rows_of_team = 8;
 
     int threads_;

@@ -112,7 +112,7 @@ struct Unfused {
     }
 
    private:
-    static constexpr int lanes = is_gpu<Exec> ? 32 : 1;
+    static constexpr int lanes = kernels::warp_lanes<Exec>;
 
     // Columns are the first, fastest index: neighbouring threads of a GPU read neighbouring elements.
     [[nodiscard]] static auto grid(Exec const& exec, std::int64_t rows, std::int64_t cols) {

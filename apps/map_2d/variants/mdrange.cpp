@@ -14,9 +14,10 @@ struct Mdrange {
       .name = "mdrange", .level = Level::range, .summary = "Kokkos::MDRangePolicy over columns and rows, the baseline"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const&, InputOn<Map2d, Exec, T> const& input) : add_{static_cast<T>(input.parameters.c)} {}
+  struct Plan {
+    AddConstant<T> add_constant;
+
+    Plan(Exec const&, InputOn<Map2d, Exec, T> const& input) : add_constant{static_cast<T>(input.parameters.c)} {}
 
     void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
                     OutputOn<Map2d, Exec, T> const& output) const {
@@ -24,14 +25,11 @@ struct Mdrange {
                                            Kokkos::IndexType<std::int64_t>>;
       auto const a = input.a;
       auto const out = output.out;
-      auto const add = add_;
+      auto const add = add_constant;
       Kokkos::parallel_for(
           "tessera::map_2d::mdrange::add", Policy(exec, {0, 0}, {a.extent(1), a.extent(0)}),
           KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(row, col) = add(a(row, col)); });
     }
-
-   private:
-    AddConstant<T> add_;
   };
 };
 

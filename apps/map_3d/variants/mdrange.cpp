@@ -1,7 +1,6 @@
 /// \file
-/// The plain Kokkos answer in three dimensions: parallel_for over an MDRange, elements by View access. The column is the
-/// first index, the one that Kokkos gives to neighbouring threads of a GPU, and that Iterate::Left makes a host's inner
-/// loop. Kokkos guards the edges of its tiles.
+/// The plain Kokkos answer in three dimensions: parallel_for over an MDRange. The column is the first index, the one that
+/// Kokkos gives to neighbouring threads of a GPU, and that Iterate::Left makes a host's inner loop.
 
 #include "../problem.hpp"
 
@@ -15,10 +14,10 @@ struct Mdrange {
                                     .summary = "Kokkos::MDRangePolicy over columns, rows and planes, the baseline"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
-    Plan(Exec const&, InputOn<Map3d, Exec, T> const& input) : add_{static_cast<T>(input.parameters.c)} {}
+  struct Plan {
+    AddConstant<T> add_constant;
 
+    Plan(Exec const&, InputOn<Map3d, Exec, T> const& input) : add_constant{static_cast<T>(input.parameters.c)} {}
     void operator()(Exec const& exec, InputOn<Map3d, Exec, T> const& input,
                     OutputOn<Map3d, Exec, T> const& output) const {
       using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<3, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
@@ -26,19 +25,15 @@ struct Mdrange {
       if (input.a.size() == 0) return;
       auto const a = input.a;
       auto const out = output.out;
-      auto const add = add_;
+      auto const add = add_constant;
       Kokkos::parallel_for(
           "tessera::map_3d::mdrange::add", Policy(exec, {0, 0, 0}, {a.extent(2), a.extent(1), a.extent(0)}),
           KOKKOS_LAMBDA(std::int64_t col, std::int64_t row, std::int64_t plane) {
             out(plane, row, col) = add(a(plane, row, col));
           });
     }
-
-   private:
-    AddConstant<T> add_;
   };
 };
-
 VariantRows mdrange() { return rows<Map3d, Mdrange>(); }
 
 }  // namespace tessera::map_3d

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "../boxes.hpp"
 #include "../problem.hpp"
 
 #include <tessera/core/tiles.hpp>
@@ -22,10 +23,9 @@ struct Padded {
   class Plan {
    public:
     using Policy = Kokkos::TeamPolicy<Exec>;
-    // 1024 elements on a GPU, a warp to a row; on hosts 8192, or a team would not be worth starting.
-    static constexpr int box_cols = is_gpu<Exec> ? 32 : 256;
-    static constexpr int box_rows = 8;
-    static constexpr int box_planes = 4;
+    static constexpr int box_cols = BoxTuning<Exec>::cols;
+    static constexpr int box_rows = BoxTuning<Exec>::rows;
+    static constexpr int box_planes = BoxTuning<Exec>::planes;
 
     Plan(Exec const& exec, InputOn<Map3d, Exec, T> const& input)
         : add_{static_cast<T>(input.parameters.c)},

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "../boxes.hpp"
 #include "../problem.hpp"
 
 #include <tessera/core/tiles.hpp>
@@ -24,10 +25,9 @@ struct PaddedMemory {
   class Plan {
    public:
     using Policy = Kokkos::TeamPolicy<Exec>;
-    // As padded has them.
-    static constexpr int box_cols = is_gpu<Exec> ? 32 : 256;
-    static constexpr int box_rows = 8;
-    static constexpr int box_planes = 4;
+    static constexpr int box_cols = BoxTuning<Exec>::cols;
+    static constexpr int box_rows = BoxTuning<Exec>::rows;
+    static constexpr int box_planes = BoxTuning<Exec>::planes;
     static constexpr int box_elements = box_planes * box_rows * box_cols;
 
     Plan(Exec const& exec, InputOn<Map3d, Exec, T> const& input)

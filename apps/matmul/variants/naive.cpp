@@ -1,8 +1,6 @@
 /// \file
 /// The plain Kokkos answer: one index an element of c, which sums its K products.
 
-#include <cstdint>
-
 #include "../problem.hpp"
 
 #include <tessera/kernels/row_tiles.hpp>
@@ -15,10 +13,8 @@ struct Naive {
       .name = "naive", .level = Level::range, .summary = "Kokkos::parallel_for over the elements of c, the baseline"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan {
     Plan(Exec const&, InputOn<Matmul, Exec, T> const&) {}
-
     void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
                     OutputOn<Matmul, Exec, T> const& output) const {
       auto const a = input.a;
@@ -38,7 +34,6 @@ struct Naive {
     }
   };
 };
-
 VariantRows naive() { return rows<Matmul, Naive>(); }
 
 }  // namespace tessera::matmul

@@ -6,42 +6,13 @@
 #include <string>
 
 #include "../problem.hpp"
+#include "../square_tiles.hpp"
 
 #include <tessera/core/scratch.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
-
-namespace {
-
-template <class Exec, class Sum>
-struct WholeProduct {
-  using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
-  using Staged = ScratchView<Sum*, Exec>;
-
-  Operands<Sum> of;
-
-  KOKKOS_FUNCTION void operator()(Member const& team) const {
-    int const m = static_cast<int>(of.m);
-    int const n = static_cast<int>(of.n);
-    int const k = static_cast<int>(of.k);
-    Staged const a(team.team_scratch(0), m * k);
-    Staged const b(team.team_scratch(0), k * n);
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, m * k), [&](int i) { a(i) = of.a[i]; });
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, k * n), [&](int i) { b(i) = of.b[i]; });
-    team.team_barrier();
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, m), [&](int row) {
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, n), [&](int col) {
-        Sum sum = 0;
-        for (int i = 0; i < k; ++i) sum += a(row * k + i) * b(i * n + col);
-        of.c[row * n + col] = sum;
-      });
-    });
-  }
-};
-
-}  // namespace
 
 struct Scratch {
   static constexpr VariantInfo info{
@@ -50,8 +21,9 @@ struct Scratch {
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:
-    using Kernel = WholeProduct<Exec, Accumulator<T>>;
-    static constexpr int lanes = is_gpu<Exec> ? 32 : 1;
+    using Policy = Kokkos::TeamPolicy<Exec>;
+    using Staged = ScratchTile<T, Exec>;
+    static constexpr int lanes = kernels::warp_lanes<Exec>;
 
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
         : threads_(kernels::team_size(exec, input.parameters.team, lanes)) {
@@ -61,25 +33,45 @@ struct Scratch {
       double const most = Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0);
       double const of_c = static_cast<double>(input.a.extent(0)) * static_cast<double>(input.b.extent(1));
       if (needed > most || of_c > std::numeric_limits<int>::max()) {
-        throw Skip("a and b do not fit into a team's scratch of " + std::to_string(static_cast<std::size_t>(most)) +
-                   " bytes");
+        throw Skip("a and b in a team's scratch (it holds " + std::to_string(static_cast<std::size_t>(most)) +
+                   " bytes)");
       }
-      bytes_ =
-          static_cast<int>(Kernel::Staged::shmem_size(input.a.size()) + Kernel::Staged::shmem_size(input.b.size()));
+      bytes_ = Staged::shmem_size(input.a.extent(0), input.a.extent(1)) +
+               Staged::shmem_size(input.b.extent(0), input.b.extent(1));
     }
 
     void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
                     OutputOn<Matmul, Exec, T> const& output) const {
-      Kernel const kernel{operands(input, output)};
-      if (kernel.of.m == 0 || kernel.of.n == 0) return;
+      auto const a = input.a;
+      auto const b = input.b;
+      auto const c = output.c;
+      if (c.size() == 0) return;
+      int const m = static_cast<int>(a.extent(0));
+      int const n = static_cast<int>(b.extent(1));
+      int const k = static_cast<int>(a.extent(1));
       Kokkos::parallel_for(
-          "tessera::matmul::scratch::product",
-          Kokkos::TeamPolicy<Exec>(exec, 1, threads_, lanes).set_scratch_size(0, Kokkos::PerTeam(bytes_)), kernel);
+          "tessera::matmul::scratch::product", with_scratch(Policy(exec, 1, threads_, lanes), bytes_),
+          KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+            Staged const staged_a(team.team_scratch(0), m, k);
+            Staged const staged_b(team.team_scratch(0), k, n);
+            Kokkos::parallel_for(Kokkos::TeamVectorRange(team, m * k),
+                                 [&](int i) { staged_a(i / k, i % k) = a(i / k, i % k); });
+            Kokkos::parallel_for(Kokkos::TeamVectorRange(team, k * n),
+                                 [&](int i) { staged_b(i / n, i % n) = b(i / n, i % n); });
+            team.team_barrier();
+            Kokkos::parallel_for(Kokkos::TeamThreadRange(team, m), [&](int row) {
+              Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, n), [&](int col) {
+                Accumulator<T> sum = 0;
+                for (int i = 0; i < k; ++i) sum += collective::product(staged_a(row, i), staged_b(i, col));
+                c(row, col) = static_cast<T>(sum);
+              });
+            });
+          });
     }
 
    private:
     int threads_;
-    int bytes_ = 0;
+    std::size_t bytes_ = 0;
   };
 };
 

@@ -1,8 +1,6 @@
 /// \file
 /// One element an index, its neighbours read where it stands: the baseline.
 
-#include <cstddef>
-
 #include "../problem.hpp"
 
 #include <tessera/collective/segments.hpp>
@@ -16,16 +14,13 @@ struct Direct {
 
   template <ExecutionSpace Exec, class T>
     requires Floating<T>
-  class Plan {
-   public:
-    Plan(Exec const&, InputOn<MovingAverage, Exec, T> const& input)
-        : segments_(input.in.extent(0), input.parameters.segment) {}
-
+  struct Plan {
+    Plan(Exec const&, InputOn<MovingAverage, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<MovingAverage, Exec, T> const& input,
                     OutputOn<MovingAverage, Exec, T> const& output) const {
       auto const in = input.in;
       auto const out = output.out;
-      auto const segments = segments_;
+      collective::Segments const segments(in.extent(0), input.parameters.segment);
       Kokkos::parallel_for(
           "tessera::moving_average::direct::mean",
           Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, in.extent(0)),
@@ -37,12 +32,8 @@ struct Direct {
             out(i) = sum * share_of<Arithmetic<T>>(left > 2 ? 3 : static_cast<int>(left));
           });
     }
-
-   private:
-    collective::Segments segments_;
   };
 };
-
 VariantRows direct() { return rows<MovingAverage, Direct>(); }
 
 }  // namespace tessera::moving_average

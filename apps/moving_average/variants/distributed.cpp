@@ -3,8 +3,6 @@
 /// then to its border, the elements that look at these. Segments cross ranks. By lanes on a GPU, through scratch on a host
 /// (kernels/stencil.hpp).
 
-#include <type_traits>
-
 #include "../problem.hpp"
 
 #include <tessera/kernels/stencil.hpp>
@@ -20,8 +18,7 @@ struct Distributed {
   static constexpr char const* label = "tessera::moving_average::distributed::mean";
 
   template <ExecutionSpace Exec, class T>
-  using Kernel = std::conditional_t<is_gpu<Exec>, kernels::LaneStencil<Exec, T, ForwardMean<T>>,
-                                    kernels::ScratchStencil<Exec, T, ForwardMean<T>>>;
+  using Kernel = kernels::StencilKernel<Exec, T, ForwardMean<T>>;
 
   template <ExecutionSpace Exec, class T>
     requires Floating<T>

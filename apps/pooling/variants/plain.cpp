@@ -1,8 +1,6 @@
 /// \file
 /// One output an index, which folds its window. The plain Kokkos answer.
 
-#include <cstddef>
-
 #include "../problem.hpp"
 
 #include <tessera/table/make_app.hpp>
@@ -16,7 +14,6 @@ struct Plain {
   template <ExecutionSpace Exec, class T>
   struct Plan {
     Plan(Exec const&, InputOn<Pooling, Exec, T> const&) {}
-
     void operator()(Exec const& exec, InputOn<Pooling, Exec, T> const& input,
                     OutputOn<Pooling, Exec, T> const& output) const {
       auto const a = input.a;
@@ -37,7 +34,6 @@ struct Plain {
     }
   };
 };
-
 VariantRows plain() { return rows<Pooling, Plain>(); }
 
 }  // namespace tessera::pooling

@@ -82,7 +82,7 @@ struct ScratchHaloKernel {
           }
         }
       });
-      team.team_barrier();  // the next pass, or on hosts the next tile, loads the same scratch
+      leave_scratch(team);
       if (newest == 0) break;
       is_first = false;
     }

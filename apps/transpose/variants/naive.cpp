@@ -15,10 +15,11 @@ struct Naive {
       .name = "naive", .level = Level::range, .summary = "Kokkos::MDRangePolicy over the input, the baseline"};
 
   template <ExecutionSpace Exec, class T>
-  class Plan {
-   public:
+  struct Plan {
+    collective::MatrixTiles tiles;
+
     Plan(Exec const&, InputOn<Transpose, Exec, T> const& input)
-        : tiles_(kernels::mdrange_tiles<Exec>(input.a.extent(0), input.a.extent(1))) {}
+        : tiles(kernels::mdrange_tiles<Exec>(input.a.extent(0), input.a.extent(1))) {}
 
     void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& input,
                     OutputOn<Transpose, Exec, T> const& output) const {
@@ -26,12 +27,9 @@ struct Naive {
       auto const a = input.a;
       auto const out = output.out;
       Kokkos::parallel_for(
-          "tessera::transpose::naive::move", kernels::columns_first<std::int64_t>(exec, tiles_),
+          "tessera::transpose::naive::move", kernels::columns_first<std::int64_t>(exec, tiles),
           KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { out(col, row) = a(row, col); });
     }
-
-   private:
-    collective::MatrixTiles tiles_;
   };
 };
 

@@ -3,6 +3,7 @@
 /// and what is left over of the last chunk element by element.
 
 #include "../problem.hpp"
+#include "../tuning.hpp"
 
 #include <tessera/collective/pack.hpp>
 #include <tessera/core/tiles.hpp>
@@ -18,11 +19,10 @@ struct ManualVector {
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:
-    static constexpr int width = collective::pack_width<T>;
-    static constexpr int own_tile = is_gpu<Exec> ? 2 : 4096 / width;
+    static constexpr int width = Tuning<Exec, T>::width;
 
     Plan(Exec const&, InputOn<Zip, Exec, T> const& input)
-        : tile_(input.parameters.tile > 0 ? input.parameters.tile : own_tile) {}
+        : tile_(input.parameters.tile > 0 ? input.parameters.tile : Tuning<Exec, T>::manual_vector) {}
 
     void operator()(Exec const& exec, InputOn<Zip, Exec, T> const& input, OutputOn<Zip, Exec, T> const& output) const {
       auto const a = input.a;

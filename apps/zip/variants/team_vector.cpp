@@ -3,6 +3,7 @@
 /// tile's packs, neighbouring lanes neighbouring ones.
 
 #include "../problem.hpp"
+#include "../tuning.hpp"
 
 #include <tessera/collective/pack.hpp>
 #include <tessera/kernels/team_shape.hpp>
@@ -18,14 +19,12 @@ struct TeamVector {
   class Plan {
    public:
     using Policy = Kokkos::TeamPolicy<Exec>;
-    static constexpr int width = collective::pack_width<T>;
-    static constexpr int lanes = is_gpu<Exec> ? 32 : 1;
-    // Two packs a lane on a GPU; on a host as much as a team is worth starting for.
-    static constexpr int own_tile = is_gpu<Exec> ? 2 * width * lanes : 8192;
+    static constexpr int width = Tuning<Exec, T>::width;
+    static constexpr int lanes = Tuning<Exec, T>::lanes;
 
     Plan(Exec const& exec, InputOn<Zip, Exec, T> const& input)
         : threads_(kernels::team_size(exec, input.parameters.team, lanes)),
-          tile_(input.parameters.tile > 0 ? static_cast<int>(input.parameters.tile) : own_tile),
+          tile_(input.parameters.tile > 0 ? static_cast<int>(input.parameters.tile) : Tuning<Exec, T>::team_vector),
           league_(league_of(tiles_of(input.a.extent(0), static_cast<std::size_t>(tile_) * threads_))) {}
 
     void operator()(Exec const& exec, InputOn<Zip, Exec, T> const& input, OutputOn<Zip, Exec, T> const& output) const {

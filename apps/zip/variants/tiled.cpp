@@ -4,6 +4,7 @@
 /// each cache line waits for the thread's next turn: --tile shows it.
 
 #include "../problem.hpp"
+#include "../tuning.hpp"
 
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
@@ -18,7 +19,7 @@ struct Tiled {
   class Plan {
    public:
     Plan(Exec const&, InputOn<Zip, Exec, T> const& input)
-        : tile_(input.parameters.tile > 0 ? input.parameters.tile : (is_gpu<Exec> ? 4 : 4096)) {}
+        : tile_(input.parameters.tile > 0 ? input.parameters.tile : Tuning<Exec, T>::tiled) {}
 
     void operator()(Exec const& exec, InputOn<Zip, Exec, T> const& input, OutputOn<Zip, Exec, T> const& output) const {
       auto const a = input.a;

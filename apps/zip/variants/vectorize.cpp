@@ -3,6 +3,7 @@
 /// the tile element by element. The loop chooses the width from where the tile begins and how long it is.
 
 #include "../problem.hpp"
+#include "../tuning.hpp"
 
 #include <tessera/collective/pack.hpp>
 #include <tessera/core/tiles.hpp>
@@ -18,11 +19,10 @@ struct Vectorize {
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:
-    static constexpr int width = collective::pack_width<T>;
-    static constexpr int own_tile = is_gpu<Exec> ? 2 * width : 4096;
+    static constexpr int width = Tuning<Exec, T>::width;
 
     Plan(Exec const&, InputOn<Zip, Exec, T> const& input)
-        : tile_(input.parameters.tile > 0 ? input.parameters.tile : own_tile) {}
+        : tile_(input.parameters.tile > 0 ? input.parameters.tile : Tuning<Exec, T>::vectorize) {}
 
     void operator()(Exec const& exec, InputOn<Zip, Exec, T> const& input, OutputOn<Zip, Exec, T> const& output) const {
       auto const a = input.a;

@@ -52,7 +52,8 @@ Words entries(Words const& texts, std::string const& where) {
 void set_entries(Study& study, std::string_view key, Words const& texts, std::string const& where) {
   if (texts.empty()) throw UserError("nothing in " + where + " (it is an empty list); leave it out, or name something");
   auto const one = [&] {
-    if (texts.size() != 1) throw UserError(where + " has " + std::to_string(texts.size()) + " values (it takes one)");
+    if (texts.size() != 1)
+      throw UserError(where + " has " + std::to_string(texts.size()) + " values (it takes one); name one of them");
     return texts.front();
   };
   if (key == "apps") {
@@ -195,7 +196,8 @@ Study parse_study(std::string const& text, std::string const& path) {
     auto const text_of = [&](Json const& one) {
       if (one.is_string()) return one.get<std::string>();
       if (one.is_number_integer()) return one.dump();
-      throw UserError("bad value `" + one.dump() + "` for " + where + " (neither a text nor a whole number)");
+      throw UserError("bad value `" + one.dump() + "` for " + where +
+                      " (neither a text nor a whole number); write one of these");
     };
     if (value.is_array()) {
       Words words;

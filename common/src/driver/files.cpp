@@ -73,8 +73,8 @@ std::vector<std::string> case_files(std::string const& directory, std::string co
 void check_files(Command const& command, Options const& options) {
   std::error_code error;
   if (!options.inputs_directory.empty() && !fs::is_directory(options.inputs_directory, error)) {
-    throw UserError(options.inputs_directory +
-                    ": no such directory (--inputs names one with a folder for each mini-app); check the path");
+    throw UserError("cannot read --inputs " + options.inputs_directory +
+                    " (there is no such directory); name one with a folder for each mini-app");
   }
   std::vector<FileUse> const files = files_of(command, options);
   for (auto second = files.begin(); second != files.end(); ++second) {

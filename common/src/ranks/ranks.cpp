@@ -449,14 +449,16 @@ void choose_transport(std::string_view word, bool shared_gpus) {
   std::optional<bool> const aware = mpi_is_gpu_aware();
   if (word == "nccl") {
     if (!has_nccl())
-      throw UserError("--transport nccl: this build has no NCCL; build with TESSERA_ENABLE_NCCL=ON, or choose staged");
+      throw UserError(
+          "cannot use --transport nccl (this build has no NCCL); build with TESSERA_ENABLE_NCCL=ON, or choose staged");
     if (shared_gpus)
-      throw UserError("--transport nccl: ranks share a GPU, which NCCL refuses; start a rank a GPU, or choose staged");
+      throw UserError(
+          "cannot use --transport nccl (ranks share a GPU, which NCCL refuses); start a rank a GPU, or choose staged");
   }
   if (word == "device" && !aware.value_or(false)) {
     throw UserError(
-        std::string("--transport device: this MPI ") + (aware ? "takes no" : "does not say that it takes") +
-        " pointers to device memory; choose staged, or set TESSERA_MPI_GPU_AWARE=1 if you know that it does");
+        std::string("cannot use --transport device (this MPI ") + (aware ? "takes no" : "does not say that it takes") +
+        " pointers to device memory); choose staged, or set TESSERA_MPI_GPU_AWARE=1 if you know that it does");
   }
   Transport on_gpus = Transport::staged;
   if (word == "device" || (word == "auto" && aware.value_or(false))) on_gpus = Transport::device;

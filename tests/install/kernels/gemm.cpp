@@ -62,7 +62,7 @@ int check_products(Exec const& exec, int m, int n, int k) {
   auto const w = filled<T>(exec, k, n, true);
   auto const bias = filled<T>(exec, 1, n);
   kernels::Gemm<Exec, T, Layer> const layer(exec, m, n, k);
-  layer(exec, a, w, c, {.load = {}, .store = {bias.data()}});
+  layer(exec, a, w, c, {.load = {}, .store = kernels::sum_and_bias(Kokkos::subview(bias, 0, Kokkos::ALL), n)});
   exec.fence();
   return wrong + differs_anywhere("gemm, b transposed, with a bias", c, k, true);
 }
@@ -85,6 +85,13 @@ int check_on_units(Exec const& exec, int m, int n, int k) {
   of_transpose(exec, filled<float>(exec, m, k, true), b, c);
   exec.fence();
   wrong += differs_anywhere("tf32_gemm, a transposed", c, k);
+
+  Kokkos::deep_copy(c, -1);
+  tessera::kernels::tensor_gemm<Factor>(exec, filled<float>(exec, m, k, true), b, c, tessera::kernels::TransposedA{});
+  wrong += differs_anywhere("tensor_gemm once, a transposed", c, k);
+  Kokkos::deep_copy(c, -1);
+  tessera::kernels::tf32_gemm<1>(exec, a, b, c);
+  wrong += differs_anywhere("tf32_gemm once, one term", c, k);
   float const largest = tessera::kernels::largest_magnitude(exec, a);
   return largest == 5.0F ? wrong : differs("largest_magnitude", 0, largest, 5.0F);
 }
@@ -100,6 +107,8 @@ int check(Exec const& exec) {
   Matrix<float> const c("c", 4, 4);
   auto const part = Kokkos::subview(matrix, std::pair{0, 4}, std::pair{0, 4});
   wrong += accepts("rows with gaps", [&] { tessera::kernels::gemm(exec, part, c, c); });
+  wrong += accepts("a bias with a stride",
+                   [&] { (void)tessera::kernels::sum_and_bias(Kokkos::subview(matrix, Kokkos::ALL, 1), 6); });
   wrong += accepts("extents that do not fit", [&] { tessera::kernels::gemm(exec, matrix, matrix, c); });
   return wrong;
 }

@@ -38,7 +38,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include <tessera/collective/async_copy.hpp>
@@ -46,8 +45,6 @@
 #include <tessera/collective/lane/matrix_unit.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/core/half.hpp>
-#include <tessera/core/spaces.hpp>
-#include <tessera/core/types.hpp>
 
 namespace tessera::collective {
 
@@ -219,43 +216,5 @@ class EmulatedWarpgroup : public AnyWarpgroup {
   int thread_;
   Queue* queue_ = nullptr;
 };
-
-namespace detail {
-template <class Kernel>
-struct AskForWarpgroups {
-  KOKKOS_FUNCTION void operator()(std::size_t, int& has) const {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    has = 1;
-#else
-    has = 0;
-#endif
-  }
-};
-}  // namespace detail
-
-/// Whether the code that the device runs has Warpgroup's instructions: it was compiled for compute capability 9.0a, and the device is one.
-/// It launches a kernel and waits. `Kernel` is a type of the caller's: two files may be compiled for different devices.
-template <class Kernel, ExecutionSpace Exec>
-[[nodiscard]] bool has_warpgroups([[maybe_unused]] Exec const& exec) {
-  int has = 0;
-#if defined(KOKKOS_ENABLE_CUDA)
-  if constexpr (std::same_as<Exec, Kokkos::Cuda>) {
-    if (exec.cuda_device_prop().major != 9) return false;
-    Kokkos::parallel_reduce("tessera::ask_for_warpgroups",
-                            Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, 1),
-                            detail::AskForWarpgroups<Kernel>{}, has);
-  }
-#endif
-  return has != 0;
-}
-/// The same instance, if it has; else throws Skip.
-template <class Kernel, ExecutionSpace Exec>
-Exec const& require_warpgroups(Exec const& exec) {
-  if (!has_warpgroups<Kernel>(exec)) {
-    throw Skip("warpgroups (CUDA has them, for compute capability 9.0 in a build for 9.0a; " +
-               std::string(space_name<Exec>()) + " here does not)");
-  }
-  return exec;
-}
 
 }  // namespace tessera::collective

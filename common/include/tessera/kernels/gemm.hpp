@@ -1,10 +1,10 @@
 #pragma once
 /// \file
-/// The product of two matrices, c = a b, tiled in registers, scratch and teams. On a GPU a team makes a block of c from
+/// The product of two matrices, c = a b, tiled in registers, scratch and teams. On a GPU a team makes a tile of c from
 /// factors in scratch: where the GPU copies there asynchronously and elements have 4 bytes, with up to 128 sums a lane
-/// (product_stream.hpp), else with up to 64 and a double buffer (product_block.hpp). On a host a thread has as many vectors
+/// (product_stream.hpp), else with up to 64 and a double buffer (product_tile.hpp). On a host a thread has as many vectors
 /// of sums as there are registers, and copies its factors to where the caches like them (product_panel.hpp). One launch;
-/// where k is split over teams two. Traffic, with blocks of M x N: m n k (1 / M + 1 / N) elements read, m n written.
+/// where k is split over teams two. Traffic, with tiles of M x N: m n k (1 / M + 1 / N) elements read, m n written.
 ///
 /// What is to happen besides (an operand that lies transposed, elements of a that change as they are loaded, a bias) is a
 /// ProductForm (product_form.hpp).
@@ -31,10 +31,10 @@
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/kernels/for_each_pack.hpp>
-#include <tessera/kernels/product_block.hpp>
 #include <tessera/kernels/product_form.hpp>
 #include <tessera/kernels/product_panel.hpp>
 #include <tessera/kernels/product_stream.hpp>
+#include <tessera/kernels/product_tile.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/kernels/views.hpp>
 
@@ -43,7 +43,7 @@ namespace tessera::kernels {
 /// The tiles of c and of k. Of a host, whose threads make panels:
 template <ExecutionSpace Exec, class T>
 struct GemmTuning {
-  static constexpr bool in_blocks = false;
+  static constexpr bool in_panels = true;
   /// All registers; steps along k so short that a strip of a stays in the first cache, a tile's panels of b in the second.
   using Panel = PanelShape<vector_rows, 256>;
   static constexpr int most_strips = 16;  ///< of a tile of c, each `vector_rows` high: they reuse what b copies
@@ -53,21 +53,21 @@ struct GemmTuning {
       256;  ///< of k, where it is split: below, adding up costs more than it gains
 };
 
-/// Of a GPU, whose teams make blocks.
+/// Of a GPU, whose teams bring factors to scratch.
 template <ExecutionSpace Exec, class T>
   requires is_gpu<Exec>
 struct GemmTuning<Exec, T> {
-  static constexpr bool in_blocks = true;
+  static constexpr bool in_panels = false;
   /// Where there is work enough: sums in 64 registers of a lane (of 8 bytes: in 32), which move the least.
-  using Large = std::conditional_t<sizeof(T) <= 4, BlockShape<128, 128, 8, 8, 8, 2>, BlockShape<128, 64, 8, 8, 4, 2>>;
+  using Large = std::conditional_t<sizeof(T) <= 4, TileShape<128, 128, 8, 8, 8, 2>, TileShape<128, 64, 8, 8, 4, 2>>;
   /// Elsewhere: a quarter or half of that, so that more teams have some.
-  using Small = BlockShape<64, 64, 16, 4, 4, sizeof(T) <= 4 ? 3 : 2>;
-  /// The same by asynchronous copies, three slices in scratch. A multiprocessor makes one large block at a time, or one of
+  using Small = TileShape<64, 64, 16, 4, 4, sizeof(T) <= 4 ? 3 : 2>;
+  /// The same by asynchronous copies, three slices in scratch. A multiprocessor makes one large tile at a time, or one of
   /// 256 lanes in two groups, or up to three small ones.
   using LargeStream = StreamShape<128, 256, 8, 8, 16, 3, 1, 1, true>;
   using MiddleStream = StreamShape<64, 128, 16, 8, 8, 3, 2, 1>;
   using SmallStream = StreamShape<64, 64, 16, 8, 8, 3, 2, 3>;
-  /// The time that a multiprocessor takes for an element, over that in large blocks: on an H200 these make 50.5 TFLOP/s of
+  /// The time that a multiprocessor takes for an element, over that in large tiles: on an H200 these make 50.5 TFLOP/s of
   /// 4096^3, the others 45.3 and 47.3; the last only with three on each multiprocessor.
   static constexpr double cost_of_middle = 1.11;
   static constexpr double cost_of_small = 1.07;
@@ -122,24 +122,24 @@ class Gemm {
       : label_(std::move(label)), m_(m), n_(n), k_{.k = k, .size = k} {
     bool const may_split = split != SplitK::never && m > 0 && n > 0;
     auto const concurrency = static_cast<std::size_t>(exec.concurrency());
-    if constexpr (Tuning::in_blocks) {
+    if constexpr (!Tuning::in_panels) {
       using Large = typename Tuning::Large;
       using Small = typename Tuning::Small;
       constexpr std::size_t lanes = Tuning::lanes_of_multiprocessor;
       if (team != 0 && team != Large::lanes) {
-        throw Skip("a team of " + std::to_string(team) + " threads (a block's shares are cut for " +
-                   std::to_string(Large::lanes) + ")");
+        throw Skip("a team of " + std::to_string(team) + " threads (a tile is cut for " + std::to_string(Large::lanes) +
+                   ")");
       }
-      // Large blocks move less, but must be enough to keep two on each multiprocessor.
+      // Large tiles move less, but must be enough to keep two on each multiprocessor.
       std::size_t const multiprocessors = std::max<std::size_t>(1, concurrency / lanes);
-      std::size_t const blocks = tiles_of(m, Large::rows) * tiles_of(n, Large::cols);
-      std::size_t const small_blocks = tiles_of(m, Small::rows) * tiles_of(n, Small::cols);
-      if (may_split) split_k(parts > 0 ? parts : multiprocessors * Large::teams / blocks, Large::depth);
-      large_ = blocks * static_cast<std::size_t>(k_.count) * 2 * lanes >= 3 * concurrency;
+      std::size_t const tiles = tiles_of(m, Large::rows) * tiles_of(n, Large::cols);
+      std::size_t const small_tiles = tiles_of(m, Small::rows) * tiles_of(n, Small::cols);
+      if (may_split) split_k(parts > 0 ? parts : multiprocessors * Large::teams / tiles, Large::depth);
+      large_ = tiles * static_cast<std::size_t>(k_.count) * 2 * lanes >= 3 * concurrency;
       if (may_split && !large_) {
-        split_k(parts > 0 ? parts : multiprocessors * Small::teams / small_blocks, Small::depth);
+        split_k(parts > 0 ? parts : multiprocessors * Small::teams / small_tiles, Small::depth);
       }
-      (void)league_of(small_blocks * static_cast<std::size_t>(k_.count));
+      (void)league_of(small_tiles * static_cast<std::size_t>(k_.count));
       stream_ = best_stream(multiprocessors);
     } else {
       threads_ = team_size(exec, team);
@@ -167,11 +167,11 @@ class Gemm {
         .c = k_.count > 1 ? sums_.data() : result,
     };
     if (m_ == 0 || n_ == 0) return;
-    if constexpr (Tuning::in_blocks) {
+    if constexpr (!Tuning::in_panels) {
       if (large_) {
-        enqueue_blocks<typename Tuning::Large>(exec, of, form);
+        enqueue_by_tiles<typename Tuning::Large>(exec, of, form);
       } else {
-        enqueue_blocks<typename Tuning::Small>(exec, of, form);
+        enqueue_by_tiles<typename Tuning::Small>(exec, of, form);
       }
     } else {
       Panel<> const kernel(of.a, of.b, of.c, k_, host_tiles_, form);
@@ -192,14 +192,14 @@ class Gemm {
   /// Longest chain of roundings for an element, without what the form adds.
   [[nodiscard]] double rounding_steps() const {
     double of_part = static_cast<double>(k_.size);
-    if constexpr (!Tuning::in_blocks) of_part = Panel<>::rounding_steps(k_.size);
+    if constexpr (Tuning::in_panels) of_part = Panel<>::rounding_steps(k_.size);
     return of_part + (k_.count - 1);
   }
   /// Parts that k falls into.
   [[nodiscard]] int parts() const { return k_.count; }
 
   /// The threads that a user wishes for, where the tuning leaves them open; else 0.
-  [[nodiscard]] static constexpr std::int64_t team_if_open(std::int64_t team) { return Tuning::in_blocks ? 0 : team; }
+  [[nodiscard]] static constexpr std::int64_t team_if_open(std::int64_t team) { return Tuning::in_panels ? team : 0; }
 
  private:
   // The matrices as the kernels have them: their elements as accumulators.
@@ -211,7 +211,7 @@ class Gemm {
   [[nodiscard]] static Sum const* as_sums(T const* elements) { return reinterpret_cast<Sum const*>(elements); }
   [[nodiscard]] static Sum* as_sums(T* elements) { return reinterpret_cast<Sum*>(elements); }
 
-  // A template, since a tuning in blocks has no panels.
+  // A template, since a GPU's tuning has no Panel.
   template <class Cut = Tuning>
   using Panel = detail::ProductPanel<Exec, Sum, typename Cut::Panel, Form>;
 
@@ -228,7 +228,7 @@ class Gemm {
   }
 
   template <class Shape>
-  void enqueue_blocks(Exec const& exec, Matrices const& of, Form const& form) const {
+  void enqueue_by_tiles(Exec const& exec, Matrices const& of, Form const& form) const {
     constexpr int width = collective::pack_width<Sum>;
     std::size_t const contiguous_a = Form::a_transposed ? m_ : k_.k;
     std::size_t const contiguous_b = Form::b_transposed ? k_.k : n_;
@@ -237,7 +237,7 @@ class Gemm {
                          collective::is_aligned_for_packs<width>(of.b) &&
                          collective::is_aligned_for_packs<width>(of.c) && form.load.template is_aligned<width>();
     if (!aligned) {
-      enqueue_block<Shape, detail::ProductBlock<Exec, Sum, Shape, 1, Form>>(exec, of, form);
+      enqueue_kernel<Shape, detail::ProductTile<Exec, Sum, Shape, 1, Form>>(exec, of, form);
     } else if constexpr (streams) {
       switch (stream_) {
         case Stream::large: enqueue_stream<typename Tuning::LargeStream>(exec, of, form); break;
@@ -245,24 +245,24 @@ class Gemm {
         case Stream::small: enqueue_stream<typename Tuning::SmallStream>(exec, of, form); break;
       }
     } else {
-      enqueue_block<Shape, detail::ProductBlock<Exec, Sum, Shape, width, Form>>(exec, of, form);
+      enqueue_kernel<Shape, detail::ProductTile<Exec, Sum, Shape, width, Form>>(exec, of, form);
     }
   }
 
   template <class Shape>
   void enqueue_stream(Exec const& exec, Matrices const& of, Form const& form) const {
-    enqueue_block<Shape, detail::ProductStream<Exec, Sum, Shape, Form>>(exec, of, form);
+    enqueue_kernel<Shape, detail::ProductStream<Exec, Sum, Shape, Form>>(exec, of, form);
   }
 
   template <class Shape, class Kernel>
-  void enqueue_block(Exec const& exec, Matrices const& of, Form const& form) const {
+  void enqueue_kernel(Exec const& exec, Matrices const& of, Form const& form) const {
     Kernel const kernel(of.a, of.b, of.c, m_, n_, k_, form);
     typename Kernel::Policy policy(exec, kernel.league_size(), Shape::lanes, 1);
     policy = with_scratch(policy, Kernel::scratch_bytes());
     Kokkos::parallel_for(label_, policy, kernel);
   }
 
-  // Blocks whose factors come by asynchronous copies: those that are ready first, if each multiprocessor makes one after
+  // Tiles whose factors come by asynchronous copies: those that are ready first, if each multiprocessor makes one after
   // the other.
   enum class Stream : std::uint8_t { large, middle, small };
   static constexpr bool streams =
@@ -270,10 +270,10 @@ class Gemm {
 
   [[nodiscard]] Stream best_stream(std::size_t multiprocessors) const {
     using Small = typename Tuning::SmallStream;
-    // Blocks that a multiprocessor makes.
+    // Tiles that a multiprocessor makes.
     auto const rounds = [&]<class Shape>(Shape) {
-      std::size_t const blocks = tiles_of(m_, Shape::rows) * tiles_of(n_, Shape::cols);
-      return tiles_of(blocks * static_cast<std::size_t>(k_.count), multiprocessors);
+      std::size_t const tiles = tiles_of(m_, Shape::rows) * tiles_of(n_, Shape::cols);
+      return tiles_of(tiles * static_cast<std::size_t>(k_.count), multiprocessors);
     };
     auto const time = [&]<class Shape>(Shape shape, double cost) {
       return static_cast<double>(rounds(shape)) * (Shape::rows * Shape::cols * cost);

@@ -362,8 +362,8 @@ class HeldColumnSoftmax {
   [[nodiscard]] bool in_packs() const { return cols_ % pack == 0; }
 
   [[noreturn]] static void refuse(std::string const& label) {
-    detail::refuse(label, "begins off a boundary of " + std::to_string(sizeof(T) * pack) +
-                              " bytes (this kernel reads whole packs): copy it first, or use a Tuning with pack = 1");
+    detail::refuse(label, "begins off a boundary of " + std::to_string(sizeof(T) * pack) + " bytes",
+                   "this kernel reads whole packs", "copy it first, or use a Tuning with pack = 1");
   }
 
   template <int N>

@@ -40,8 +40,8 @@ template <ExecutionSpace Exec, class V>
   using T = typename V::non_const_value_type;
   if (view.size() == 0) return 0;  // of nothing Kokkos' maximum is the lowest number
   if (!view.span_is_contiguous()) {
-    detail::refuse(view.label(),
-                   "has gaps between its elements (this kernel reads them one after the other): copy it first");
+    detail::refuse(view.label(), "has gaps between its elements", "this kernel reads them one after the other",
+                   "copy it first");
   }
   T largest = 0;
   Kokkos::parallel_reduce("tessera::largest_magnitude",

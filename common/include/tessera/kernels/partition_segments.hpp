@@ -9,7 +9,9 @@
 ///
 /// Example, left is < 5, segments of 4: 3 7 1 8 | 9 2 -> 3 1 7 8 | 2 9, counts 2 1.
 ///
-/// Use:  SegmentPartition<Exec, float, IsNegative> split(exec, n, 100);  split(exec, in, out, counts);
+/// Use:  partition_segments(exec, in, out, counts, 100, IsNegative{});
+/// or, enqueued many times:
+///   SegmentPartition<Exec, float, IsNegative> split(exec, n, 100);  split(exec, in, out, counts);
 
 #include <Kokkos_Core.hpp>
 
@@ -234,5 +236,16 @@ class SegmentPartition {
   int threads_;
   int league_;
 };
+
+/// The partition of each segment (see SegmentPartition) of `segment` elements, of `in` [n] to `out` [n]; `counts` [segments]. For a
+/// single use: it enqueues, and waits. Throws Skip if the segments are longer than the lanes of a thread hold.
+template <ExecutionSpace Exec, class In, class Out, class Counts, class Predicate>
+void partition_segments(Exec const& exec, In const& in, Out const& out, Counts const& counts, std::size_t segment,
+                        Predicate const& is_left) {
+  SegmentPartition<Exec, typename In::non_const_value_type, Predicate> const split(exec, in.extent(0), segment,
+                                                                                   is_left);
+  split(exec, in, out, counts);
+  exec.fence("tessera: partition_segments");
+}
 
 }  // namespace tessera::kernels

@@ -3,9 +3,11 @@
 /// What Gemm (kernels/gemm.hpp) may do besides c = a b: operands that lie transposed in memory, elements of a that change
 /// as they are loaded, sums that change as they are stored.
 
-#include <Kokkos_Macros.hpp>
+#include <Kokkos_Core.hpp>
 
 #include <cstddef>
+
+#include <tessera/kernels/views.hpp>
 
 namespace tessera::kernels {
 
@@ -37,7 +39,7 @@ struct SumAndC {
   static constexpr bool adds = true;
 };
 
-/// The result is sum + bias[col].
+/// The result is sum + bias[col]. sum_and_bias() makes one of a View.
 template <class T>
 struct SumAndBias {
   static constexpr bool changes = true;
@@ -47,6 +49,13 @@ struct SumAndBias {
   [[nodiscard]] KOKKOS_FUNCTION T of_column(std::size_t col) const { return bias[col]; }
   [[nodiscard]] KOKKOS_FUNCTION static T finished(T sum, T of_column) { return sum + of_column; }
 };
+
+/// \param bias [cols], consecutive elements that the device reaches, cols those of the result. Throws std::invalid_argument if it has
+/// another length or a stride.
+template <class V>
+[[nodiscard]] SumAndBias<typename V::non_const_value_type> sum_and_bias(V const& bias, std::size_t cols) {
+  return {contiguous(bias, cols)};
+}
 
 /// A product's operands: a is stored as [m, k] or, transposed, as [k, m]; b as [k, n] or, transposed, as [n, k].
 template <bool ATransposed = false, bool BTransposed = false, class LoadOfA = AsStored, class StoreOfC = SumAlone>

@@ -110,7 +110,7 @@ class ProductPanel {
           multiply(place, row, panel * cols, a, b + panel * cols * depth, step, c);
         }
       }
-      team.team_barrier();  // the panels are copied again, for the next k or the next tile
+      leave_scratch(team);  // the panels are copied again, for the next k or the next tile
       k += depth;
       first = false;
     } while (k < end);

@@ -1,18 +1,18 @@
 #pragma once
 /// \file
-/// Gemm's kernel on a GPU that copies asynchronously (kernels/gemm.hpp), one team a block of the product: as in
-/// product_block.hpp a lane's sums are in registers, but the factors come to scratch by copies that no register holds
+/// Gemm's kernel on a GPU that copies asynchronously (kernels/gemm.hpp), one team a tile of the product: as in
+/// product_tile.hpp a lane's sums are in registers, but the factors come to scratch by copies that no register holds
 /// (collective/async_copy.hpp). So a lane has registers for up to 128 sums, and reads less from scratch for each.
 ///
 /// Slices of `depth` along k lie in `stages` places in scratch: one is multiplied, the others are on their way. In a slice,
-/// for each k, the block's rows of a and its columns of b lie side by side. An operand whose neighbours in memory are
+/// for each k, the tile's rows of a and its columns of b lie side by side. An operand whose neighbours in memory are
 /// neighbours along k is turned by copies of single elements, another one comes 16 bytes at a time. Before the
 /// multiply-adds of one k a lane reads its rows and columns of the next one. The first slice is the short one, if there is
 /// one: the others are copied without asking what there is. Rows and columns past the edge of the matrix repeat its last
 /// ones; their sums are not stored.
 ///
-/// With two groups the team's lanes are two blocks of their own: each sums one half of every slice, and at the end the sums
-/// of the second are added to those of the first. For blocks so small that a multiprocessor would have too few lanes.
+/// With two groups the team's lanes work as two teams: each sums one half of every slice, and at the end the sums
+/// of the second are added to those of the first. For tiles so small that a multiprocessor would have too few lanes.
 ///
 /// Source: NVIDIA CUTLASS (efficient GEMM, multistage pipelines, sliced k).
 
@@ -25,21 +25,21 @@
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/core/scratch.hpp>
-#include <tessera/kernels/product_block.hpp>
 #include <tessera/kernels/product_form.hpp>
+#include <tessera/kernels/product_tile.hpp>
 
 namespace tessera::kernels {
 
-/// A BlockShape whose steps along k are slices: how many of them are in scratch, and groups of lanes that share a slice.
+/// A TileShape whose steps along k are slices: how many of them are in scratch, and groups of lanes that share a slice.
 /// RowsTurn: every second step along k takes a lane's rows from the last to the first. That changes which registers the
 /// compiler takes.
 template <int Rows, int Cols, int Depth, int LaneRows, int LaneCols, int Stages, int Groups, int Teams,
           bool RowsTurn = false>
-struct StreamShape : BlockShape<Rows, Cols, Depth, LaneRows, LaneCols, Teams> {
+struct StreamShape : TileShape<Rows, Cols, Depth, LaneRows, LaneCols, Teams> {
   static constexpr int stages = Stages;
   static constexpr int groups = Groups;
   static constexpr bool rows_turn = RowsTurn;
-  static constexpr int group_lanes = BlockShape<Rows, Cols, Depth, LaneRows, LaneCols, Teams>::lanes;
+  static constexpr int group_lanes = TileShape<Rows, Cols, Depth, LaneRows, LaneCols, Teams>::lanes;
   static constexpr int lanes = group_lanes * Groups;  // of all groups
 };
 
@@ -51,12 +51,12 @@ template <class T, int Outer, int Depth, int Lanes, bool AlongK>
 class StreamedOperand {
  public:
   static constexpr int pack = collective::pack_width<T>;
-  // In scratch k is the slow index. What is turned on the way has rows one pack longer than the block: 8 lanes along k and
+  // In scratch k is the slow index. What is turned on the way has rows one pack longer than the tile: 8 lanes along k and
   // 4 along the outer extent put their elements into 32 banks.
   static constexpr int stride = Outer + (AlongK ? pack : 0);
   static constexpr int size = Depth * stride;
 
-  /// \param outer, outer_count what there is of the block
+  /// \param outer, outer_count what there is of the tile
   /// \param k where the first slice begins
   /// \param leading elements from a row of what is stored to the next
   KOKKOS_FUNCTION StreamedOperand(T const* data, int rank, std::size_t outer, int outer_count, std::size_t k,
@@ -122,7 +122,7 @@ class StreamedOperand {
   T const* from_[pointers];
 };
 
-/// c = a b for row-major c [m, n], one team a block; a functor for teams of `Shape::lanes` threads with vector length
+/// c = a b for row-major c [m, n], one team a tile; a functor for teams of `Shape::lanes` threads with vector length
 /// 1. The form says how a and b are stored and what happens to the sums; elements of a stay as they are. With parts of k,
 /// part p's sums go to the p-th of as many matrices [m, n] from c on.
 ///
@@ -156,17 +156,17 @@ class ProductStream {
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Scratch const scratch(team.team_scratch(0), Shape::stages * slice_size / pack);
     T* const slices = reinterpret_cast<T*>(scratch.data());
-    auto const blocks = static_cast<std::uint32_t>(tiles_.across() * tiles_.down());
-    auto const part = static_cast<std::uint32_t>(team.league_rank()) / blocks;
-    auto const block = tiles_.place(static_cast<std::uint32_t>(team.league_rank()) - part * blocks);
+    auto const tiles = static_cast<std::uint32_t>(tiles_.across() * tiles_.down());
+    auto const part = static_cast<std::uint32_t>(team.league_rank()) / tiles;
+    auto const tile = tiles_.place(static_cast<std::uint32_t>(team.league_rank()) - part * tiles);
     Lane const lane(team.team_rank() % Shape::group_lanes);
     int const group = team.team_rank() / Shape::group_lanes;
     std::size_t const k = k_.begin(static_cast<int>(part));
     std::size_t const inner = k_.end(static_cast<int>(part)) - k;
     auto const count = static_cast<int>((inner + depth - 1) / depth);  // of slices
     auto const first = count > 0 ? static_cast<int>(inner - (count - 1) * static_cast<std::size_t>(depth)) : 0;
-    OfA a(a_, team.team_rank(), block.row, block.row_count, k, Form::a_transposed ? tiles_.rows : k_.k);
-    OfB b(b_, team.team_rank(), block.col, block.col_count, k, Form::b_transposed ? k_.k : tiles_.cols);
+    OfA a(a_, team.team_rank(), tile.row, tile.row_count, k, Form::a_transposed ? tiles_.rows : k_.k);
+    OfB b(b_, team.team_rank(), tile.col, tile.col_count, k, Form::b_transposed ? k_.k : tiles_.cols);
     Copies const copies;
 
     // All places but one are filled in advance. A slice that is not there is an empty group, so that groups are counted.
@@ -211,7 +211,7 @@ class ProductStream {
     }
     if constexpr (Shape::groups == 2) add_groups(team, slices, sums, one_);
     if (group == 0) {
-      lane.template store<pack>(block, form_.store, c_ + part * tiles_.rows * tiles_.cols, tiles_.cols, sums, one_);
+      lane.template store<pack>(tile, form_.store, c_ + part * tiles_.rows * tiles_.cols, tiles_.cols, sums, one_);
     }
     leave_scratch(team);
   }
@@ -223,7 +223,7 @@ class ProductStream {
   static_assert(group_depth % 2 == 0, "Tessera: the factors of two steps along k are in registers in turn");
   using Pack = collective::Pack<T, pack>;
   using Scratch = ScratchView<Pack*, Exec>;
-  using Lane = BlockLane<T, Shape>;
+  using Lane = TileLane<T, Shape>;
   using OfA = StreamedOperand<T, Shape::rows, depth, Shape::lanes, !Form::a_transposed>;
   using OfB = StreamedOperand<T, Shape::cols, depth, Shape::lanes, Form::b_transposed>;
   static constexpr int slice_size = OfA::size + OfB::size;
@@ -303,7 +303,7 @@ class ProductStream {
   KParts k_;
   collective::MatrixTiles tiles_;
   Form form_;
-  T one_ = 1;  // see BlockLane::store
+  T one_ = 1;  // see TileLane::store
 };
 
 }  // namespace detail

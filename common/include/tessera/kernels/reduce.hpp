@@ -117,7 +117,7 @@ struct SinglePassSumKernel {
   }
 
  private:
-  // The sum over one thread's share of the chunk; every lane has it.
+  // The sum over one thread's part of the chunk; every lane has it.
   KOKKOS_FUNCTION Sum chunk_sum(Member const& team, Lanes const& lanes) const {
     std::size_t const end = chunks.end(team.league_rank());
     auto sums = lanes.template fill<Sums>(Sums{});
@@ -154,7 +154,7 @@ struct SinglePassSumKernel {
         sums, items[Array]...);
   }
 
-  // The sum over one thread's share of the teams' sums; every lane has it.
+  // The sum over one thread's part of the teams' sums; every lane has it.
   KOKKOS_FUNCTION Sum partial_sum(Member const& team, Lanes const& lanes) const {
     auto of_lane = lanes.template fill<Sum>(Sum(0));
     for (int first = team.team_rank() * Lanes::width; first < chunks.count; first += team.team_size() * Lanes::width) {
@@ -218,7 +218,7 @@ class SinglePassSum {
     enqueue(exec, {contiguous(a, n_), contiguous(b, n_)}, out.data());
   }
 
-  /// Roundings on the longest way to the result: of the term, a lane's share of a chunk, its rows and packs, lanes,
+  /// Roundings on the longest way to the result: of the term, a lane's part of a chunk, its rows and packs, lanes,
   /// threads; then the same over the teams' sums. \param of_term roundings of one term
   [[nodiscard]] double rounding_steps(double of_term) const {
     double const lanes = static_cast<double>(threads_) * Kernel::Lanes::width;

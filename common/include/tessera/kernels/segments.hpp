@@ -454,13 +454,15 @@ class SegmentRange : public ArrayKernel<SegmentRange<Exec, Rule, Tuning>, Exec, 
   int segment_;
 };
 
+/// The one that suits the space: by lanes on a GPU, one segment an index on a host.
+template <ExecutionSpace Exec, collective::SegmentRule Rule>
+using SegmentKernel = std::conditional_t<is_gpu<Exec>, SegmentLanes<Exec, Rule>, SegmentRange<Exec, Rule>>;
+
 /// out[i] = what the rule makes of in[i]. `in` and `out` [n], consecutive elements that do not overlap; `segment`
-/// elements, up to longest_segment; 0: the whole array is one. By lanes on a GPU, one segment an index on a host. For a
-/// single use: it enqueues, and waits.
+/// elements, up to longest_segment; 0: the whole array is one. For a single use: it enqueues, and waits.
 template <ExecutionSpace Exec, collective::SegmentRule Rule, class In, class Out>
 void apply_segment_rule(Exec const& exec, Rule const& rule, std::size_t segment, In const& in, Out const& out) {
-  using Kernel = std::conditional_t<is_gpu<Exec>, SegmentLanes<Exec, Rule>, SegmentRange<Exec, Rule>>;
-  Kernel const kernel(exec, {.n = in.extent(0), .segment = segment}, "tessera::segments", rule);
+  SegmentKernel<Exec, Rule> const kernel(exec, {.n = in.extent(0), .segment = segment}, "tessera::segments", rule);
   kernel(exec, in, out);
   exec.fence("tessera: segments");
 }

@@ -76,7 +76,7 @@ struct SoftmaxRows {
   T factor;
 };
 
-/// A lane's share of a row in registers: what both kernels of rows in registers do with it.
+/// A lane's part of a row in registers: what both kernels of rows in registers do with it.
 template <class T, int Packs, int N>
 struct SoftmaxItems {
   using Items = thread::Rows<T, Packs, N>;

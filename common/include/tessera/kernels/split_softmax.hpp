@@ -50,7 +50,7 @@ struct SplitSoftmaxTuning {
 
 namespace detail {
 
-/// A thread's share of a piece by lanes: every so many packs of it.
+/// A thread's part of a piece by lanes: every so many packs of it.
 template <class Exec, class T, class Tuning, int N>
 struct LaneShare {
   using Lanes = lane::On<Exec, Tuning::lanes>;
@@ -161,7 +161,7 @@ struct RowChunks {
   }
 
  private:
-  // This thread's share of a row's chunks, in every lane.
+  // This thread's part of a row's chunks, in every lane.
   KOKKOS_FUNCTION Sum of_chunks(Member const& team, Lanes const& lanes, Sum const* of_row) const {
     auto sums = lanes.template fill<Sum>(Sum{});
     for (int first = team.team_rank() * Lanes::width; first < chunks.count; first += team.team_size() * Lanes::width) {

@@ -203,14 +203,17 @@ class ScratchStencil : public ArrayKernel<ScratchStencil<Exec, T, Stencil, Tunin
   bool streaming_;
 };
 
+/// The one that suits the space: by lanes on a GPU, through scratch on a host.
+template <ExecutionSpace Exec, class T, class Stencil>
+using StencilKernel = std::conditional_t<is_gpu<Exec>, LaneStencil<Exec, T, Stencil>, ScratchStencil<Exec, T, Stencil>>;
+
 /// out[i] = stencil(in[i], in[i + 1] ..), as far as these are in the segment. `in` and `out` [n], consecutive elements
-/// that do not overlap; `segment` elements, 0: the whole array is one. By lanes on a GPU, through scratch on a host.
-/// For a single use: it enqueues, and waits.
+/// that do not overlap; `segment` elements, 0: the whole array is one. For a single use: it enqueues, and waits.
 template <ExecutionSpace Exec, class Stencil, class In, class Out>
 void apply_stencil(Exec const& exec, Stencil const& stencil, std::size_t segment, In const& in, Out const& out) {
   using T = typename In::non_const_value_type;
-  using Kernel = std::conditional_t<is_gpu<Exec>, LaneStencil<Exec, T, Stencil>, ScratchStencil<Exec, T, Stencil>>;
-  Kernel const kernel(exec, {.n = in.extent(0), .segment = segment}, "tessera::stencil", stencil);
+  StencilKernel<Exec, T, Stencil> const kernel(exec, {.n = in.extent(0), .segment = segment}, "tessera::stencil",
+                                               stencil);
   kernel(exec, in, out);
   exec.fence("tessera: stencil");
 }

@@ -107,7 +107,7 @@ struct LaneColumns {
     Kokkos::parallel_for(label, with_scratch(policy, scratch), *this);
   }
 
-  /// A lane's share of a chunk, the rows under way among themselves, the lanes below each other.
+  /// A lane's part of a chunk, the rows under way among themselves, the lanes below each other.
   [[nodiscard]] double rounding_steps() const {
     auto const step = static_cast<double>(down) * in_flight;
     return std::ceil(static_cast<double>(chunks.size) / step) + std::log2(in_flight) + std::ceil(std::log2(down));

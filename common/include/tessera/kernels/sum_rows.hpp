@@ -206,7 +206,7 @@ struct TeamRows {
     Kokkos::parallel_for(label, with_scratch(policy, scratch), kernel);
   }
 
-  /// A thread's share of a chunk, the threads; the same over the chunks of a row.
+  /// A thread's part of a chunk, the threads; the same over the chunks of a row.
   [[nodiscard]] static double rounding_steps(Chunks const& chunks, int threads) {
     double const of_threads = std::ceil(static_cast<double>(threads) / Lanes::width) + std::log2(Lanes::width);
     double const of_chunk = Piece::rounding_steps(static_cast<double>(chunks.size), threads) + of_threads;

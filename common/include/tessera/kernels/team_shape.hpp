@@ -16,6 +16,10 @@
 
 namespace tessera::kernels {
 
+/// Vector lanes of a thread that fill a warp on a GPU. On a host 1: there the compiler makes vectors of a thread's loop.
+template <ExecutionSpace Exec>
+inline constexpr int warp_lanes = is_gpu<Exec> ? 32 : 1;
+
 /// Threads of a team: what the user asked for, or 256 lanes' worth on a GPU and one thread on a host, where a core
 /// works through a whole tile and barriers only cost. Throws Skip if the space cannot give so many.
 ///

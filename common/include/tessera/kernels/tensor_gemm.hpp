@@ -23,7 +23,8 @@
 ///
 /// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22]: small whole numbers are exact.
 ///
-/// Use:  TensorGemm<Exec, BFloat16> gemm(exec, m, n, k);  gemm(exec, a, b, c);
+/// Use:  tensor_gemm<BFloat16>(exec, a, b, c);
+/// or, enqueued many times:  TensorGemm<Exec, BFloat16> gemm(exec, m, n, k);  gemm(exec, a, b, c);
 ///
 /// Source of the pipeline: NVIDIA, CUTLASS, "Efficient GEMM in CUDA" (its documentation).
 
@@ -329,7 +330,7 @@ struct PackedProduct {
     }
     copies.commit();
   }
-  // A lane's share of so many packs.
+  // A lane's part of so many packs.
   template <int packs>
   KOKKOS_FUNCTION static void copy(Copies const& copies, FactorWords const* from, int first, FactorWords* to) {
     TESSERA_UNROLL
@@ -529,5 +530,14 @@ class TensorGemm {
   Workspace a_;
   Workspace b_;
 };
+
+/// c = a b (see TensorGemm), all by rows, c overlapping neither. For a single use: it allocates, enqueues, and waits.
+template <class Factor, ExecutionSpace Exec, class A, class B, class C, class Form = PlainProduct>
+void tensor_gemm(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) {
+  std::size_t const k = a.extent(Form::a_transposed ? 0 : 1);
+  TensorGemm<Exec, Factor, Form> const product(exec, c.extent(0), c.extent(1), k);
+  product(exec, a, b, c, form);
+  exec.fence("tessera: tensor_gemm");  // the workspace is freed at the end of this call
+}
 
 }  // namespace tessera::kernels

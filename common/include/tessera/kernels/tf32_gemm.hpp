@@ -28,8 +28,8 @@
 ///
 /// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22]: small whole numbers are exact.
 ///
-/// Use:  Tf32Gemm<Exec, 2> gemm(exec, m, n, k);  gemm(exec, a, b, c);
-/// or, of a that is stored as [k, m]:  Tf32Gemm<Exec, 2, TransposedA> gemm(exec, m, n, k);
+/// Use:  tf32_gemm<2>(exec, a, b, c);  or, of a that is stored as [k, m]:  tf32_gemm<2>(exec, a, b, c, TransposedA{});
+/// or, enqueued many times:  Tf32Gemm<Exec, 2> gemm(exec, m, n, k);  gemm(exec, a, b, c);
 ///
 /// Source of both: H. Ootomo, R. Yokota, Recovering single precision accuracy from Tensor Cores while surpassing the FP32
 /// theoretical peak performance, International Journal of High Performance Computing Applications 36, 2022.
@@ -489,5 +489,14 @@ class Tf32Gemm {
   collective::MatrixTiles tiles_;
   int league_;
 };
+
+/// c = a b (see Tf32Gemm), all by rows, c overlapping neither. For a single use: it enqueues, and waits.
+template <int Terms, ExecutionSpace Exec, class A, class B, class C, class Form = PlainProduct>
+void tf32_gemm(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) {
+  std::size_t const k = a.extent(Form::a_transposed ? 0 : 1);
+  Tf32Gemm<Exec, Terms, Form> const product(exec, c.extent(0), c.extent(1), k);
+  product(exec, a, b, c, form);
+  exec.fence("tessera: tf32_gemm");
+}
 
 }  // namespace tessera::kernels

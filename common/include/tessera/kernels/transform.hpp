@@ -55,12 +55,18 @@ struct TransformPack {
 template <class In, class Out>
 [[nodiscard]] typename In::value_type* elements_beside(In const& in, Out const& out) {
   for (std::size_t r = 0; r < In::rank(); ++r) {
-    if (in.extent(r) != out.extent(r)) refuse(in.label(), "has other extents than '" + out.label() + "'");
+    if (in.extent(r) != out.extent(r)) {
+      refuse(in.label(), "has other extents than '" + out.label() + "'", "this kernel goes element by element",
+             "give both the same shape");
+    }
     if (in.extent(r) > 1 && in.size() > 0 && in.stride(r) != out.stride(r)) {
-      refuse(in.label(), "has other strides than '" + out.label() + "': give both the same layout");
+      refuse(in.label(), "has other strides than '" + out.label() + "'", "this kernel goes through memory in order",
+             "give both the same layout");
     }
   }
-  if (!in.span_is_contiguous()) refuse(in.label(), "has gaps between its elements: copy it first");
+  if (!in.span_is_contiguous()) {
+    refuse(in.label(), "has gaps between its elements", "this kernel goes through memory in order", "copy it first");
+  }
   return in.data();
 }
 

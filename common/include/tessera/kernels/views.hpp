@@ -27,8 +27,9 @@ concept Writable = Readable<V, Exec, T, rank> && !std::is_const_v<typename V::va
 
 namespace detail {
 
-[[noreturn]] inline void refuse(std::string const& label, std::string const& why) {
-  throw std::invalid_argument("View '" + label + "' " + why);
+[[noreturn]] inline void refuse(std::string const& label, std::string const& problem, std::string const& why,
+                                std::string const& what_to_do) {
+  throw std::invalid_argument("View '" + label + "' " + problem + " (" + why + "); " + what_to_do);
 }
 
 }  // namespace detail
@@ -39,12 +40,12 @@ template <class V>
   requires(V::rank() == 1)
 [[nodiscard]] typename V::value_type* contiguous(V const& array, std::size_t n) {
   if (array.extent(0) != n) {
-    detail::refuse(array.label(), "has " + std::to_string(array.extent(0)) + " elements (the kernel was made for " +
-                                      std::to_string(n) + ")");
+    detail::refuse(array.label(), "has " + std::to_string(array.extent(0)) + " elements",
+                   "the kernel was made for " + std::to_string(n), "give as many, or make a kernel for these");
   }
   if (n > 1 && array.stride(0) != 1) {
-    detail::refuse(array.label(), "has a stride of " + std::to_string(array.stride(0)) +
-                                      " (this kernel reads consecutive elements): copy it first");
+    detail::refuse(array.label(), "has a stride of " + std::to_string(array.stride(0)),
+                   "this kernel reads consecutive elements", "copy it first");
   }
   return array.data();
 }
@@ -58,14 +59,14 @@ template <class V>
                 "Tessera: this kernel reads matrices row by row: give it Views of Kokkos::LayoutRight "
                 "(Kokkos::LayoutLeft is the default on GPUs)");
   if (matrix.extent(0) != rows || matrix.extent(1) != cols) {
-    detail::refuse(matrix.label(), "is " + std::to_string(matrix.extent(0)) + " x " + std::to_string(matrix.extent(1)) +
-                                       " (the kernel was made for " + std::to_string(rows) + " x " +
-                                       std::to_string(cols) + ")");
+    detail::refuse(matrix.label(), "is " + std::to_string(matrix.extent(0)) + " x " + std::to_string(matrix.extent(1)),
+                   "the kernel was made for " + std::to_string(rows) + " x " + std::to_string(cols),
+                   "give such a matrix, or make a kernel for this one");
   }
   if ((cols > 1 && matrix.stride(1) != 1) || (rows > 1 && cols > 0 && matrix.stride(0) != cols)) {
-    detail::refuse(matrix.label(), "has strides of " + std::to_string(matrix.stride(0)) + " and " +
-                                       std::to_string(matrix.stride(1)) +
-                                       " (this kernel reads whole rows, one after the other): copy it first");
+    detail::refuse(matrix.label(),
+                   "has strides of " + std::to_string(matrix.stride(0)) + " and " + std::to_string(matrix.stride(1)),
+                   "this kernel reads whole rows, one after the other", "copy it first");
   }
   return matrix.data();
 }

@@ -22,12 +22,14 @@
 ///
 /// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22]: small whole numbers are exact.
 ///
-/// Use:  WarpgroupGemm<Kokkos::Cuda, BFloat16> gemm(exec, m, n, k);  gemm(exec, a, b, c);
+/// Use:  warpgroup_gemm<BFloat16>(exec, a, b, c);
+/// or, enqueued many times:  WarpgroupGemm<Kokkos::Cuda, BFloat16> gemm(exec, m, n, k);  gemm(exec, a, b, c);
 /// in a file that nvcc compiles for compute capability 9.0a (`-arch=sm_90a`): Kokkos' own flags ask for 9.0. In other code the
 /// constructor throws Skip.
 
 #include <Kokkos_Core.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -43,6 +45,7 @@
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
+#include <tessera/core/types.hpp>
 #include <tessera/core/unroll.hpp>
 #include <tessera/kernels/product_form.hpp>
 #include <tessera/kernels/tensor_gemm.hpp>  // store_four, PackFactors, what rounding costs
@@ -204,7 +207,7 @@ struct WarpgroupProduct {
     }
     copies.commit();
   }
-  // A lane's share of a panel of so many rows.
+  // A lane's part of a panel of so many rows.
   template <int rows>
   KOKKOS_FUNCTION static void copy(Copies const& copies, FactorPack const* from, std::size_t padded, int first,
                                    FactorPack* to) {
@@ -246,6 +249,38 @@ struct WarpgroupProduct {
   }
 };
 
+/// Whether the code that the device runs has Warpgroup's instructions: it was compiled for compute capability 9.0a.
+/// `Kernel` is a type of the caller's: two files may be compiled for different devices.
+template <class Kernel>
+struct AskForWarpgroups {
+  KOKKOS_FUNCTION void operator()(std::size_t, int& has) const {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    has = 1;
+#else
+    has = 0;
+#endif
+  }
+};
+
+/// Throws Skip if it has not, or if the device is of another compute capability. It launches a kernel and waits.
+template <class Kernel, ExecutionSpace Exec>
+void require_warpgroups([[maybe_unused]] Exec const& exec) {
+  int has = 0;
+#if defined(KOKKOS_ENABLE_CUDA)
+  if constexpr (std::same_as<Exec, Kokkos::Cuda>) {
+    if (exec.cuda_device_prop().major == 9) {
+      Kokkos::parallel_reduce("tessera::ask_for_warpgroups",
+                              Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, 1),
+                              AskForWarpgroups<Kernel>{}, has);
+    }
+  }
+#endif
+  if (has == 0) {
+    throw Skip("warpgroups (CUDA has them, for compute capability 9.0 in a build for 9.0a; " +
+               std::string(space_name<Exec>()) + " here does not)");
+  }
+}
+
 }  // namespace detail
 
 /// c = a b for a [m, k], b [k, n] and c [m, n] of floats, factors rounded to `Factor`: Half or BFloat16; with a form that says so a is
@@ -261,7 +296,7 @@ class WarpgroupGemm {
   WarpgroupGemm(Exec const& exec, std::size_t m, std::size_t n, std::size_t k,
                 std::string label = "tessera::warpgroup_gemm")
       : label_(std::move(label)), m_(m), n_(n), k_(k), slices_(tiles_of(k, Tile::depth)) {
-    collective::require_warpgroups<WarpgroupGemm>(exec);
+    detail::require_warpgroups<WarpgroupGemm>(exec);
     tiles_ = {.rows = m, .cols = n, .tile_rows = Tile::rows, .tile_cols = Tile::cols, .band = 8};
     league_ = tiles_.league_size();
     if (league_ == 0) return;
@@ -336,5 +371,14 @@ class WarpgroupGemm {
   Workspace a_;
   Workspace b_;
 };
+
+/// c = a b (see WarpgroupGemm), all by rows, c overlapping neither. For a single use: it allocates, enqueues, and waits.
+template <class Factor, ExecutionSpace Exec, class A, class B, class C, class Form = PlainProduct>
+void warpgroup_gemm(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) {
+  std::size_t const k = a.extent(Form::a_transposed ? 0 : 1);
+  WarpgroupGemm<Exec, Factor, Form> const product(exec, c.extent(0), c.extent(1), k);
+  product(exec, a, b, c, form);
+  exec.fence("tessera: warpgroup_gemm");  // the workspace is freed at the end of this call
+}
 
 }  // namespace tessera::kernels

@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// The sum of a contiguous piece of an array by the lanes of one or more threads, each of which sums its share.
+/// The sum of a contiguous piece of an array by the lanes of one or more threads, each of which sums its part.
 ///
-/// Who calls: all lanes of a thread. Scratch, barriers: none. Result: the sum of the thread's share, in every lane.
+/// Who calls: all lanes of a thread. Scratch, barriers: none. Result: the sum of the thread's part, in every lane.
 ///
 /// Example, 2 threads of 2 lanes, packs of 4, 2 in flight: of 21 elements that begin one element before a 16-byte
 /// boundary, thread 0 sums 1 .. 16 (lane 0: 1-4 and 9-12), and thread 1 sums 0 and 17 .. 20.

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// One thread's share of a softmax over a piece of an array: the maximum and the sum of exponentials in one sweep, and
+/// One thread's part of a softmax over a piece of an array: the maximum and the sum of exponentials in one sweep, and
 /// the results in another.
 ///
 /// Two forms of the same two functions, `sum` and `write`:
@@ -9,7 +9,7 @@
 ///
 /// Elements count as `factor * x`, with factor > 0. x and y may be the same array.
 ///
-/// Who calls: all lanes of a thread. Scratch, barriers: none. Result of `sum`: of the thread's share, in every lane.
+/// Who calls: all lanes of a thread. Scratch, barriers: none. Result of `sum`: of the thread's part, in every lane.
 ///
 /// Example, factor 1: sum of 1 2 3 -> {3, e^-2 + e^-1 + 1}; write(.., max 3, inverse 1/1.503) -> 0.0900 0.2447 0.6652.
 

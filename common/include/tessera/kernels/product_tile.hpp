@@ -1,12 +1,12 @@
 #pragma once
 /// \file
-/// Gemm's kernel on a GPU (kernels/gemm.hpp), one team a block of the product: sums in registers, factors through scratch.
+/// Gemm's kernel on a GPU (kernels/gemm.hpp), one team a tile of the product: sums in registers, factors through scratch.
 ///
-/// A lane sums `lane_rows` x `lane_cols` elements of the block, in pieces of one pack (16 bytes) a side that lie as far
+/// A lane sums `lane_rows` x `lane_cols` elements of the tile, in pieces of one pack (16 bytes) a side that lie as far
 /// apart as the lanes of a warp reach: then a warp's reads of scratch are few, wide and without bank conflicts. Steps
 /// of `depth` along k: what the next step needs is loaded from memory to registers before the multiply-adds of this
 /// one, and put into the other half of the scratch after them, so that a step has one barrier. Scratch holds, for each
-/// k, the block's rows of a and its columns of b side by side, however they lie in memory: a lane reads its rows and
+/// k, the tile's rows of a and its columns of b side by side, however they lie in memory: a lane reads its rows and
 /// columns of one k with 16-byte accesses.
 ///
 /// Sources: the hierarchy of blocks, warps and lanes of NVIDIA CUTLASS (efficient GEMM); S. Gray, maxas, for the order
@@ -24,10 +24,10 @@
 
 namespace tessera::kernels {
 
-/// Extents of a block, of its steps along k, and of a lane's share; teams that are to share a multiprocessor, which
+/// Extents of a tile, of its steps along k, and of a lane's part; teams that are to share a multiprocessor, which
 /// bounds a lane's registers (65536 / lanes / teams).
 template <int Rows, int Cols, int Depth, int LaneRows, int LaneCols, int Teams>
-struct BlockShape {
+struct TileShape {
   static constexpr int rows = Rows;
   static constexpr int cols = Cols;
   static constexpr int depth = Depth;
@@ -47,7 +47,7 @@ struct OperandTile {
   static constexpr int across = (AlongK ? Depth : Outer) / Width;
   static constexpr int loads = Outer * Depth / Width / Lanes;
   static constexpr int round = Lanes / across;
-  // In scratch k is the slow index. What is transposed on the way has rows one pack longer than the block: the lanes
+  // In scratch k is the slow index. What is transposed on the way has rows one pack longer than the tile: the lanes
   // that put them down meet in no bank.
   static constexpr int stride = Outer + (AlongK ? ScratchPack : 0);
   static constexpr int size = Depth * stride;
@@ -92,21 +92,21 @@ struct OperandTile {
   }
 };
 
-/// What a lane of a block sums: its place in the block, and how its sums are stored. A warp's lanes stand 4 x 8, in the order
+/// What a lane of a tile sums: its place in the tile, and how its sums are stored. A warp's lanes stand 4 x 8, in the order
 /// (row / 2, col, row % 2); a lane has pieces of one pack a side, as far apart as the lanes of its warp reach.
 template <class T, class Shape>
-struct BlockLane {
+struct TileLane {
   static constexpr int pack = collective::pack_width<T>;
   static constexpr int warp_rows = 4 * Shape::lane_rows;
   static constexpr int warp_cols = 8 * Shape::lane_cols;
   static constexpr int warps_across = Shape::cols / warp_cols;
   static_assert(Shape::rows % warp_rows == 0 && Shape::cols % warp_cols == 0 && Shape::lane_rows % pack == 0 &&
                     Shape::lane_cols % pack == 0,
-                "Tessera: a block is whole warps, a lane's share whole packs");
+                "Tessera: a tile is whole warps, a lane's part whole packs");
 
   int row, col;  // of its first sum
 
-  KOKKOS_FUNCTION explicit BlockLane(int rank) {
+  KOKKOS_FUNCTION explicit TileLane(int rank) {
     int const warp = rank / 32;
     int const in_warp = rank % 32;
     row = warp / warps_across * warp_rows + (in_warp / 16 * 2 + in_warp % 2) * pack;
@@ -119,19 +119,19 @@ struct BlockLane {
   /// Stores what lies in the matrix c, whose rows have `cols` elements, Width at a time.
   /// \param one the number 1, which the compiler must not know: see there
   template <int Width, class Store>
-  KOKKOS_FUNCTION void store(collective::MatrixTiles::Place const& block, Store const& form, T* c, std::size_t cols,
+  KOKKOS_FUNCTION void store(collective::MatrixTiles::Place const& tile, Store const& form, T* c, std::size_t cols,
                              T const (&sums)[Shape::lane_rows][Shape::lane_cols], [[maybe_unused]] T one) const {
     T of_col[Shape::lane_cols] = {};
     if constexpr (Store::changes) {
       for (int j = 0; j < Shape::lane_cols; ++j) {
-        if (col_of(j) < block.col_count) of_col[j] = form.of_column(block.col + col_of(j));
+        if (col_of(j) < tile.col_count) of_col[j] = form.of_column(tile.col + col_of(j));
       }
     }
     for (int i = 0; i < Shape::lane_rows; ++i) {
-      if (row_of(i) >= block.row_count) continue;
-      T* const of_row = c + (block.row + row_of(i)) * cols + block.col;
+      if (row_of(i) >= tile.row_count) continue;
+      T* const of_row = c + (tile.row + row_of(i)) * cols + tile.col;
       for (int j = 0; j < Shape::lane_cols; j += Width) {
-        if (col_of(j) >= block.col_count) continue;
+        if (col_of(j) >= tile.col_count) continue;
         collective::Pack<T, Width> values;
         if constexpr (Store::adds) values = collective::pack_at<Width>(of_row + col_of(j));
         for (int e = 0; e < Width; ++e) {
@@ -142,7 +142,7 @@ struct BlockLane {
           } else {
             // What is stored with one access lies in neighbouring registers. If these were the sums themselves, a sum and its
             // factor of b, which was loaded with one access, too, would always come from the same bank of registers: NVIDIA's
-            // have two, and a multiply-add then waits. So what is stored is a number of its own. On an H200 blocks of
+            // have two, and a multiply-add then waits. So what is stored is a number of its own. On an H200 tiles of
             // 128 x 256 went from 44.5 to 50.6 TFLOP/s.
             values[e] = sums[i][j + e] * one;
           }
@@ -153,7 +153,7 @@ struct BlockLane {
   }
 };
 
-/// c = a b for row-major c [m, n], one team a block; a functor for teams of `Shape::lanes` threads with vector length
+/// c = a b for row-major c [m, n], one team a tile; a functor for teams of `Shape::lanes` threads with vector length
 /// 1. No extent need be a multiple of anything. The form says how a and b are stored, and what happens on the way; with
 /// parts of k, part p's sums go to the p-th of as many matrices [m, n] from c on.
 ///
@@ -162,12 +162,12 @@ struct BlockLane {
 /// Scratch level 0: scratch_bytes(). Barriers: one before the first step, one after each but the last.
 /// What lies past the end of k is zero in both factors and adds nothing; sums past the end of m or n are not stored.
 template <class Exec, class T, class Shape, int Width, class Form = PlainProduct>
-class ProductBlock {
+class ProductTile {
  public:
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Shape::lanes, Shape::teams>>;
   using Member = typename Policy::member_type;
 
-  ProductBlock(T const* a, T const* b, T* c, std::size_t m, std::size_t n, KParts const& k, Form const& form = {})
+  ProductTile(T const* a, T const* b, T* c, std::size_t m, std::size_t n, KParts const& k, Form const& form = {})
       : a_(a),
         b_(b),
         c_(c),
@@ -183,21 +183,21 @@ class ProductBlock {
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Scratch const scratch(team.team_scratch(0), 2 * half / pack);
     T* const halves = reinterpret_cast<T*>(scratch.data());
-    auto const blocks = static_cast<std::uint32_t>(tiles_.across() * tiles_.down());
-    auto const part = static_cast<std::uint32_t>(team.league_rank()) / blocks;
-    auto const block = tiles_.place(static_cast<std::uint32_t>(team.league_rank()) - part * blocks);
+    auto const tiles = static_cast<std::uint32_t>(tiles_.across() * tiles_.down());
+    auto const part = static_cast<std::uint32_t>(team.league_rank()) / tiles;
+    auto const tile = tiles_.place(static_cast<std::uint32_t>(team.league_rank()) - part * tiles);
     Lane const lane(team.team_rank());
     // What this lane loads first; both move on along k.
     std::size_t k = k_.begin(static_cast<int>(part));
     std::size_t left = k_.end(static_cast<int>(part)) - k;
     std::size_t const leading_a = Form::a_transposed ? tiles_.rows : k_.k;
     std::size_t const leading_b = Form::b_transposed ? k_.k : tiles_.cols;
-    T const* a = a_ + lane.a.offset(block.row, k, leading_a);
-    T const* b = b_ + lane.b.offset(block.col, k, leading_b);
-    int const rows_left = block.row_count - lane.a.outer;
-    int const cols_left = block.col_count - lane.b.outer;
+    T const* a = a_ + lane.a.offset(tile.row, k, leading_a);
+    T const* b = b_ + lane.b.offset(tile.col, k, leading_b);
+    int const rows_left = tile.row_count - lane.a.outer;
+    int const cols_left = tile.col_count - lane.b.outer;
     Row rows[OfA::loads];
-    read_rows(block.row + lane.a.outer, rows_left, rows);
+    read_rows(tile.row + lane.a.outer, rows_left, rows);
     Next next;
     T sums[Shape::lane_rows][Shape::lane_cols] = {};
     int at = 0;  // the half of the scratch that is multiplied
@@ -220,7 +220,7 @@ class ProductBlock {
       team.team_barrier();
     }
     multiply(lane, halves + at, sums);
-    lane.template store<Width>(block, form_.store, c_ + part * tiles_.rows * tiles_.cols, tiles_.cols, sums, one_);
+    lane.template store<Width>(tile, form_.store, c_ + part * tiles_.rows * tiles_.cols, tiles_.cols, sums, one_);
   }
 
  private:
@@ -242,12 +242,12 @@ class ProductBlock {
     Access b[OfB::loads];
   };
 
-  // Places in a block: what the lane loads, and its sums.
-  struct Lane : BlockLane<T, Shape> {
+  // Places in a tile: what the lane loads, and its sums.
+  struct Lane : TileLane<T, Shape> {
     OfA a;
     OfB b;
 
-    KOKKOS_FUNCTION explicit Lane(int rank) : BlockLane<T, Shape>(rank), a(rank), b(rank) {}
+    KOKKOS_FUNCTION explicit Lane(int rank) : TileLane<T, Shape>(rank), a(rank), b(rank) {}
   };
 
   // Steps of k that a team takes at once, of so many that there are yet.
@@ -322,7 +322,7 @@ class ProductBlock {
   KParts k_;
   collective::MatrixTiles tiles_;
   Form form_;
-  T one_ = 1;  // see BlockLane::store
+  T one_ = 1;  // see TileLane::store
 };
 
 }  // namespace detail

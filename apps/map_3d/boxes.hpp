@@ -1,0 +1,17 @@
+#pragma once
+/// \file
+/// The boxes of padded and padded_memory, a box a team.
+
+#include <tessera/core/spaces.hpp>
+
+namespace tessera::map_3d {
+
+/// 1024 elements on a GPU, a warp to a row; on hosts 8192, or a team would not be worth starting.
+template <ExecutionSpace Exec>
+struct BoxTuning {
+  static constexpr int cols = is_gpu<Exec> ? 32 : 256;
+  static constexpr int rows = 8;
+  static constexpr int planes = 4;
+};
+
+}  // namespace tessera::map_3d
