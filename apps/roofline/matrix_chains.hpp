@@ -7,6 +7,7 @@
 
 #include <tessera/collective/lane/matrix_unit.hpp>
 #include <tessera/core/problem.hpp>
+#include <tessera/kernels/matrix_units.hpp>
 #include <tessera/table/app.hpp>
 
 namespace tessera::roofline {
@@ -18,7 +19,7 @@ class MatrixPlan {
   MatrixPlan(Exec const& exec, InputOn<Roofline, Exec, float> const& input)
       : count_(static_cast<std::int32_t>(std::min<std::size_t>(input.a.extent(0), measure::most_chains))),
         iterations_(static_cast<std::int32_t>(input.parameters.iterations)) {
-    collective::require_matrix_units(exec);
+    kernels::require_matrix_units(exec);
     if (iterations_ > Kernel::most_iterations) {
       throw Skip("more than " + std::to_string(Kernel::most_iterations) + " iterations (sums of floats count " +
                  std::to_string(Kernel::Unit::depth) + " in each)");

@@ -74,6 +74,9 @@ int check_units(Exec const& exec) {
       attend(exec, q, k, v, out, 0.125);
       exec.fence();
       wrong += compare("TensorAttention", q, k, v, 0.125, out, 1e-5);
+      Kokkos::deep_copy(exec, out, -1.0F);
+      tessera::kernels::tensor_attention<3>(exec, q, k, v, out, 0.125);
+      wrong += compare("tensor_attention", q, k, v, 0.125, out, 1e-5);
     }
   } catch (tessera::Skip const& skip) {
     std::cout << "TensorAttention is skipped: " << skip.what() << '\n';

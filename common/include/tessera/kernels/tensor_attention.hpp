@@ -48,6 +48,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -63,6 +64,7 @@
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/core/unroll.hpp>
+#include <tessera/kernels/matrix_units.hpp>
 #include <tessera/kernels/views.hpp>
 
 namespace tessera::kernels {
@@ -845,7 +847,7 @@ class TensorAttention {
   TensorAttention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t columns, std::int64_t team = 0,
                   std::string label = "tessera::tensor_attention")
       : label_(std::move(label)), queries_(queries), keys_(keys), columns_(columns) {
-    collective::require_matrix_units(exec);
+    require_matrix_units(exec);
     if (columns > Tuning::most_columns) {
       throw Skip("d = " + std::to_string(columns) + " (registers and scratch hold at most " +
                  std::to_string(Tuning::most_columns) + " columns)");
@@ -865,9 +867,11 @@ class TensorAttention {
   template <Readable<Exec, float, 2> Q, Readable<Exec, float, 2> K, Readable<Exec, float, 2> V,
             Writable<Exec, float, 2> Out>
   void operator()([[maybe_unused]] Exec const& exec, Q const& q, K const& k, V const& v, Out const& out,
-                  double scale) const {
-    if (!takes(scale))
-      detail::refuse(label_, "takes a scale of 2^-20 to 2^20, or 0 (scores might leave float's range)");
+                  double scale = 1) const {
+    if (!takes(scale)) {
+      throw std::invalid_argument("a scale of " + std::to_string(scale) +
+                                  " (scores might leave float's range); give 2^-20 to 2^20, or 0");
+    }
     float* const to = row_major(out, queries_, columns_);
     detail::RowsOfFloats const of_q{row_major(q, queries_, columns_), queries_, columns_};
     detail::RowsOfFloats const of_k{row_major(k, keys_, columns_), keys_, columns_};
@@ -936,5 +940,13 @@ class TensorAttention {
   ReducedPrecision reduced_;
   Pieces pieces_;
 };
+
+/// out = softmax(scale * q k^T) v (see TensorAttention), all by rows, out overlapping none. For a single use: it enqueues, and waits.
+template <int Terms, ExecutionSpace Exec, class Q, class K, class V, class Out>
+void tensor_attention(Exec const& exec, Q const& q, K const& k, V const& v, Out const& out, double scale = 1) {
+  TensorAttention<Exec, Terms> const attend(exec, q.extent(0), k.extent(0), q.extent(1));
+  attend(exec, q, k, v, out, scale);
+  exec.fence("tessera: tensor_attention");
+}
 
 }  // namespace tessera::kernels

@@ -47,6 +47,7 @@
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/unroll.hpp>
+#include <tessera/kernels/matrix_units.hpp>
 #include <tessera/kernels/product_form.hpp>
 #include <tessera/kernels/views.hpp>
 
@@ -439,7 +440,7 @@ class TensorGemm {
   /// Throws Skip if the device has no matrix units. On hosts the units are emulated.
   TensorGemm(Exec const& exec, std::size_t m, std::size_t n, std::size_t k, std::string label = "tessera::tensor_gemm")
       : label_(std::move(label)), m_(m), n_(n), k_(k) {
-    if constexpr (is_gpu<Exec>) collective::require_matrix_units(exec);
+    if constexpr (is_gpu<Exec>) require_matrix_units(exec);
     using Large = typename Tuning::Large;
     std::size_t const tiles = tiles_of(m, Large::rows) * tiles_of(n, Large::cols);
     std::size_t const multiprocessors = static_cast<std::size_t>(exec.concurrency()) / Tuning::lanes_of_multiprocessor;

@@ -51,6 +51,7 @@
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/core/unroll.hpp>
+#include <tessera/kernels/matrix_units.hpp>
 #include <tessera/kernels/product_form.hpp>
 #include <tessera/kernels/views.hpp>
 
@@ -428,7 +429,7 @@ class Tf32Gemm {
         inner_(k),
         tiles_{.rows = m, .cols = n, .tile_rows = Tile::rows, .tile_cols = Tile::cols, .band = 8},
         league_(tiles_.league_size()) {
-    if constexpr (is_gpu<Exec>) collective::require_matrix_units(exec);
+    if constexpr (is_gpu<Exec>) require_matrix_units(exec);
   }
 
   /// Enqueues. All are matrices by rows; c overlaps neither a nor b. Throws std::invalid_argument if an extent or a stride

@@ -5,8 +5,8 @@
 #include <concepts>
 #include <utility>
 
-#include <tessera/collective/lane/matrix_unit.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/kernels/matrix_units.hpp>
 
 namespace tessera {
 
@@ -19,7 +19,7 @@ class OnMatrixUnits : public Launches {
   template <class Input, class... Rest>
     requires std::constructible_from<Launches, Exec const&, Input const&, Rest...>
   OnMatrixUnits(Exec const& exec, Input const& input, Rest&&... rest)
-      : Launches(collective::require_matrix_units(exec), input, std::forward<Rest>(rest)...) {}
+      : Launches(kernels::require_matrix_units(exec), input, std::forward<Rest>(rest)...) {}
 
   template <class Input, class Output>
   void operator()([[maybe_unused]] Exec const& exec, [[maybe_unused]] Input const& input,

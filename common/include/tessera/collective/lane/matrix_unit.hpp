@@ -33,7 +33,6 @@
 #include <concepts>
 #include <cstdint>
 #include <cstring>
-#include <string>
 
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/core/half.hpp>
@@ -259,15 +258,6 @@ template <ExecutionSpace Exec>
   if constexpr (std::same_as<Exec, Kokkos::Cuda>) return exec.cuda_device_prop().major >= 8;
 #endif
   return false;
-}
-/// The same instance, if its device has matrix units; else throws Skip.
-template <ExecutionSpace Exec>
-Exec const& require_matrix_units(Exec const& exec) {
-  if (!has_matrix_units(exec)) {
-    throw Skip("matrix units (CUDA has them, from compute capability 8.0 on; " + std::string(space_name<Exec>()) +
-               " here does not)");
-  }
-  return exec;
 }
 
 }  // namespace tessera::collective
