@@ -54,7 +54,8 @@ int compare(char const* what, MatrixOf<T> const& q_in, MatrixOf<T> const& k_in, 
     for (std::size_t c = 0; c < q.extent(1); ++c) {
       double expected = 0;
       for (std::size_t j = 0; j < k.extent(0); ++j) expected += weight[j] / total * v(j, c);
-      if (!(std::abs(found(b, c) - expected) <= tolerance)) wrong += differs(what, c, found(b, c), expected);
+      double const value = found(b, c);
+      if (!(std::abs(value - expected) <= tolerance)) wrong += differs(what, c, value, expected);
     }
   }
   return wrong;
