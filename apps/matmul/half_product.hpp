@@ -13,6 +13,7 @@
 #include "factor_facts.hpp"
 #include "problem.hpp"
 
+#include <tessera/collective/lane/matrix_unit.hpp>
 #include <tessera/core/half.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
@@ -21,22 +22,24 @@
 
 namespace tessera::matmul {
 
-/// What rounding to Half costs: 2^-11 of an element, or 2^-25 of one below 2^-14, where its numbers lie 2^-24 apart.
-template <class Factor>
+/// What rounding to Half costs: 2^-11 of an element, or 2^-25 of one below 2^-14, where its numbers lie 2^-24 apart. Units that flush
+/// take these for 0.
+template <class Factor, bool flushes>
 struct FactorRule {
-  static constexpr double of_small = 0x1p-25;
+  static constexpr double of_small = flushes ? 0x1p-14 : 0x1p-25;
   static constexpr char const* range = "elements up to 65504";
 
   [[nodiscard]] KOKKOS_FUNCTION static Fit fit(float value, float magnitude) {
     if (!(magnitude <= 65504.0F)) return Fit::outside;
+    if (flushes && magnitude != 0 && magnitude < 0x1p-14F) return Fit::small;
     if (static_cast<float>(Factor(value)) == value) return Fit::exactly;
     return magnitude < 0x1p-14F ? Fit::small : Fit::rounded;
   }
 };
 
 /// To BFloat16: 2^-8 of an element. Products of the smallest ones do not underflow, nor does the largest one round to infinity.
-template <>
-struct FactorRule<BFloat16> {
+template <bool flushes>
+struct FactorRule<BFloat16, flushes> {
   static constexpr double of_small = 0;
   static constexpr char const* range = "elements of 2^-60 to 2^126, or 0";
 
@@ -88,7 +91,7 @@ class HalfPlan {
   [[nodiscard]] ReducedPrecision reduced_precision() const { return precision_; }
 
  private:
-  using Rule = FactorRule<Factor>;
+  using Rule = FactorRule<Factor, collective::MatrixUnit<Factor, collective::matrix_lanes<Exec>>::flushes>;
 
   Product gemm_;
   ReducedPrecision precision_;

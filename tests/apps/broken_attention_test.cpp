@@ -324,7 +324,7 @@ TEST(AttentionScores, ThatDoNotFitAreSkippedBeforeTheyAreMade) {
 using collective::Arrival;
 using Late = collective::EmulatedCopies<Arrival::at_wait>;
 using Early = collective::EmulatedCopies<Arrival::at_once>;
-using Lanes = lane::Emulated<collective::AnyMatrixUnit::lanes>;
+using Lanes = lane::Emulated<32>;
 
 // What the kernels of fused_tensor are given wrong.
 enum class Given { right, lost_tile, doubled_key, swapped_values, zeros_as_keys };

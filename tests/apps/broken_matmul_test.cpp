@@ -392,8 +392,8 @@ TEST(BrokenMatmul, AsyncIgnoresTheMask) {
 // The kernel on matrix units, with emulated lanes: a tile of 32 x 64 by four threads.
 using TensorTile = kernels::Tf32Tile<2, 2, 1, 4, 3, 1>;
 template <int Terms, int Width, class Copies = Late>
-using Tensor = kernels::detail::Tf32Product<test::AdversarialSpace, lane::Emulated<collective::AnyMatrixUnit::lanes>,
-                                            TensorTile, Terms, Width, Copies, kernels::PlainProduct>;
+using Tensor = kernels::detail::Tf32Product<test::AdversarialSpace, lane::Emulated<TensorTile::Unit::lanes>, TensorTile,
+                                            Terms, Width, Copies, kernels::PlainProduct>;
 
 // Elements of c that are off by more than `relative` of the sum of their terms' magnitudes, over all orders of the threads.
 // The matrices stand just before memory that cannot be read; element(i) is an element's value.

@@ -14,13 +14,22 @@
 namespace tessera::collective {
 namespace {
 
-template <class Factor>
+template <class Unit>
 class MatrixUnits : public testing::Test {};
-using Factors = testing::Types<Tf32, Half, BFloat16>;
-TYPED_TEST_SUITE(MatrixUnits, Factors);
+using Units = testing::Types<MatrixUnit<Tf32>, MatrixUnit<Half>, MatrixUnit<BFloat16>, MatrixUnit<Tf32, 64>,
+                             MatrixUnit<Half, 64>, MatrixUnit<BFloat16, 64>>;
+TYPED_TEST_SUITE(MatrixUnits, Units);
 
-template <class Factor, class Fragment>
+template <class Unit>
+struct FactorOf;
+template <class F, int Lanes>
+struct FactorOf<MatrixUnit<F, Lanes>> {
+  using type = F;
+};
+
+template <class Unit, class Fragment>
 void set(Fragment& fragment, int i, float value) {
+  using Factor = typename FactorOf<Unit>::type;
   if constexpr (std::is_same_v<Factor, Tf32>) {
     fragment.at[i] = value;
   } else {
@@ -30,7 +39,7 @@ void set(Fragment& fragment, int i, float value) {
 }
 
 TYPED_TEST(MatrixUnits, EachElementIsOneLanes) {
-  using Unit = MatrixUnit<TypeParam>;
+  using Unit = TypeParam;
   std::set<std::pair<int, int>> a;
   std::set<std::pair<int, int>> b;
   std::set<std::pair<int, int>> c;
@@ -44,12 +53,36 @@ TYPED_TEST(MatrixUnits, EachElementIsOneLanes) {
     for (int i = 0; i < 4; ++i) EXPECT_TRUE(c.emplace(Unit::row_of_c(lane, i), Unit::col_of_c(lane, i)).second);
   }
   EXPECT_EQ(*a.rbegin(), std::pair(15, Unit::depth - 1));
-  EXPECT_EQ(*b.rbegin(), std::pair(Unit::depth - 1, 7));
-  EXPECT_EQ(*c.rbegin(), std::pair(15, 7));
+  EXPECT_EQ(*b.rbegin(), std::pair(Unit::depth - 1, Unit::cols - 1));
+  EXPECT_EQ(*c.rbegin(), std::pair(15, Unit::cols - 1));
+}
+
+// What kernels take for granted: rows of a in groups, columns of b, by line; a quarter of depth, and of c's columns, by four.
+TYPED_TEST(MatrixUnits, LinesAndFours) {
+  using Unit = TypeParam;
+  EXPECT_EQ(Unit::groups * Unit::lines, Unit::rows);
+  for (int lane = 0; lane < Unit::lanes; ++lane) {
+    std::set<int> rows;
+    for (int i = 0; i < Unit::A::elements; ++i) rows.insert(Unit::row_of_a(lane, i));
+    std::set<int> lines;
+    for (int group = 0; group < Unit::groups; ++group) lines.insert(Unit::line_of(lane) + group * Unit::lines);
+    EXPECT_EQ(rows, lines);
+    for (int i = 0; i < Unit::B::elements; ++i) EXPECT_EQ(Unit::col_of_b(lane, i), Unit::line_of(lane));
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(Unit::row_of_c(lane, i) % Unit::lines, Unit::line_of(lane));
+      EXPECT_EQ(Unit::col_of_c(lane, i) / (Unit::cols / 4), Unit::four_of(lane));
+    }
+    // An element of a meets the element of b of the same number: both are of the same k.
+    for (int i = 0; i < Unit::B::elements; ++i) {
+      int const of_a =
+          std::is_same_v<typename FactorOf<Unit>::type, Tf32> ? i * Unit::groups : i / 2 * 2 * Unit::groups + i % 2;
+      EXPECT_EQ(Unit::col_of_a(lane, of_a), Unit::row_of_b(lane, i));
+    }
+  }
 }
 
 TYPED_TEST(MatrixUnits, AddsTheProduct) {
-  using Unit = MatrixUnit<TypeParam>;
+  using Unit = TypeParam;
   using Lanes = lane::Emulated<Unit::lanes>;
   auto const of_a = [](int row, int k) { return static_cast<float>(row * 3 + k * 5 % 7); };
   auto const of_b = [](int k, int col) { return static_cast<float>(k * k - 2 * col); };
@@ -59,10 +92,10 @@ TYPED_TEST(MatrixUnits, AddsTheProduct) {
   typename Lanes::template Value<typename Unit::C> c;
   for (int lane = 0; lane < Unit::lanes; ++lane) {
     for (int i = 0; i < Unit::A::elements; ++i) {
-      set<TypeParam>(a.at[lane], i, of_a(Unit::row_of_a(lane, i), Unit::col_of_a(lane, i)));
+      set<Unit>(a.at[lane], i, of_a(Unit::row_of_a(lane, i), Unit::col_of_a(lane, i)));
     }
     for (int i = 0; i < Unit::B::elements; ++i) {
-      set<TypeParam>(b.at[lane], i, of_b(Unit::row_of_b(lane, i), Unit::col_of_b(lane, i)));
+      set<Unit>(b.at[lane], i, of_b(Unit::row_of_b(lane, i), Unit::col_of_b(lane, i)));
     }
     for (int i = 0; i < 4; ++i) c.at[lane].at[i] = 1000;
   }
@@ -79,6 +112,24 @@ TYPED_TEST(MatrixUnits, AddsTheProduct) {
   for (int lane = 0; lane < Unit::lanes; ++lane) {
     for (int i = 0; i < 4; ++i) EXPECT_EQ(product.at[lane].at[i], c.at[lane].at[i] - 1000);
   }
+}
+
+// Units of 64 lanes may flush, so the model does: what a kernel states must hold for that, too.
+TEST(MatrixUnit, OfWavefrontsFlushes) {
+  EXPECT_FALSE(MatrixUnit<Half>::flushes);
+  using Unit = MatrixUnit<Half, 64>;
+  lane::Emulated<64> const lanes;
+  lane::Values<Unit::A, 64> a{};
+  lane::Values<Unit::B, 64> b{};
+  lane::Values<Unit::C, 64> c{};
+  set<Unit>(a.at[0], 0, 0x1p-15F);  // row 0, k 0
+  set<Unit>(a.at[1], 0, 0x1p-14F);  // row 1, k 0
+  for (int lane = 0; lane < 16; ++lane) set<Unit>(b.at[lane], 0, 1.0F);
+  c.at[2].at[0] = 0x1p-127F;  // row 2, column 0
+  multiply_add(Unit{}, lanes, c, a, b);
+  EXPECT_EQ(c.at[0].at[0], 0.0F);
+  EXPECT_EQ(c.at[1].at[0], 0x1p-14F);
+  EXPECT_EQ(c.at[2].at[0], 0.0F);
 }
 
 TEST(MatrixUnit, RoundsPairsOfFloats) {

@@ -26,19 +26,22 @@ namespace {
 using collective::Arrival;
 using Early = collective::EmulatedCopies<Arrival::at_once>;
 using Late = collective::EmulatedCopies<Arrival::at_wait>;
-using Lanes = lane::Emulated<collective::AnyMatrixUnit::lanes>;
 using kernels::TensorTile;
-using kernels::detail::FactorWords;
 
 // Two threads below each other and two beside, and all four; of slices one, two and three a stage.
 using Down = TensorTile<2, 1, 1, 2, 3, 2, 1>;
 using Across = TensorTile<1, 2, 2, 1, 2, 1, 1>;
 using Both = TensorTile<2, 2, 1, 1, 4, 3, 1>;
+// Of units of 64 lanes.
+using WideDown = TensorTile<2, 1, 2, 1, 2, 2, 1, 64>;
+using WideBoth = TensorTile<2, 2, 1, 2, 3, 1, 1, 64>;
 
 // What the two launches do, one call and one team after the other; the number of wrong elements. The workspace lies just before
 // memory that cannot be read.
 template <class Factor, class Tile, class Form, class Copies>
 [[nodiscard]] std::size_t wrong_elements(Extents const& e, Product<float, Form>& product, Order order) {
+  using Lanes = lane::Emulated<Tile::width>;
+  using FactorWords = kernels::detail::FactorWords<Tile::width>;
   using Kernel = kernels::detail::PackedProduct<AdversarialSpace, Lanes, Factor, Tile, Copies, typename Form::Store>;
   std::size_t const down = tiles_of(e.m, Tile::rows) * (Tile::rows / 16);
   std::size_t const across = tiles_of(e.n, Tile::cols) * (Tile::cols / 16);
@@ -49,9 +52,9 @@ template <class Factor, class Tile, class Form, class Copies>
   FactorWords* const packed_a = of_a.last(down * slices * Lanes::width);
   FactorWords* const packed_b = of_b.last(across * slices * Lanes::width);
   if (slices > 0) {
-    kernels::detail::PackLeft<Factor, Form> const left{
+    kernels::detail::PackLeft<Factor, Form, Tile::width> const left{
         product.a, e.m, e.k, down, slices, collective::Divider(slices), e.k % 4 == 0, product.form().load, packed_a};
-    kernels::detail::PackRight<Factor, Form> const right{
+    kernels::detail::PackRight<Factor, Form, Tile::width> const right{
         product.b, e.k, e.n, across, collective::Divider(across), e.n % 2 == 0, packed_b};
     for (std::size_t i = 0; i < down * slices * Lanes::width; ++i) left(i);
     for (std::size_t i = 0; i < across * slices * Lanes::width; ++i) right(i);
@@ -101,6 +104,13 @@ TEST(PackedProduct, InAnyOrder) {
   expect_right<Half, Across>();
   expect_right<BFloat16, Both>();
 }
+TEST(PackedProduct, OfWavefronts) {
+  expect_right<BFloat16, WideDown>();
+  expect_right<Half, WideBoth, Early>();
+  expect_right<Half, WideDown, Late, TransposedBoth>();
+  expect_right<BFloat16, WideBoth, Late, Changed<float>>();
+  expect_right<Half, WideDown, Late, kernels::AddedProduct>();
+}
 TEST(PackedProduct, CopiesAtOnce) {
   expect_right<Half, Down, Early>();
   expect_right<BFloat16, Both, collective::HardwareCopies>();
@@ -131,6 +141,8 @@ TEST(BrokenPackedProduct, WaitsTooLittle) {
   EXPECT_GT((wrong_elements<Half, Down, kernels::PlainProduct, WaitsTooLittle>(e, product, Order::ascending)), 0u);
   product.renew();
   EXPECT_GT((wrong_elements<Half, Across, kernels::PlainProduct, WaitsTooLittle>(e, product, Order::ascending)), 0u);
+  product.renew();
+  EXPECT_GT((wrong_elements<Half, WideBoth, kernels::PlainProduct, WaitsTooLittle>(e, product, Order::ascending)), 0u);
 }
 
 using Host = Kokkos::DefaultHostExecutionSpace;

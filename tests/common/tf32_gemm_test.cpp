@@ -29,7 +29,6 @@ namespace {
 using collective::Arrival;
 using Early = collective::EmulatedCopies<Arrival::at_once>;
 using Late = collective::EmulatedCopies<Arrival::at_wait>;
-using Lanes = lane::Emulated<collective::AnyMatrixUnit::lanes>;
 using kernels::Tf32Tile;
 
 // Two threads below each other, two beside, all four; and one whose lanes copy several pieces of a row of the transpose, as a GPU's
@@ -38,11 +37,15 @@ using Down = Tf32Tile<2, 1, 2, 4, 3, 1>;
 using Across = Tf32Tile<1, 2, 1, 4, 2, 1>;
 using Both = Tf32Tile<2, 2, 1, 4, 3, 1>;
 using High = Tf32Tile<1, 1, 8, 4, 2, 1>;
+// Of units of 64 lanes.
+using Wide = Tf32Tile<2, 2, 2, 4, 3, 1, 64>;
+using WideHigh = Tf32Tile<1, 1, 8, 4, 2, 1, 64>;
 
 // What the launch does, one team after the other.
 template <class Tile, int Terms, int Width, class Copies, class Form>
 void run_all_teams(Extents const& e, Product<float, Form>& product, Order order) {
-  using Kernel = kernels::detail::Tf32Product<AdversarialSpace, Lanes, Tile, Terms, Width, Copies, Form>;
+  using Kernel = kernels::detail::Tf32Product<AdversarialSpace, lane::Emulated<Tile::Unit::lanes>, Tile, Terms, Width,
+                                              Copies, Form>;
   collective::MatrixTiles const tiles{
       .rows = e.m, .cols = e.n, .tile_rows = Tile::rows, .tile_cols = Tile::cols, .band = 2};
   Kernel const kernel{product.a, product.b, product.c, e.k, tiles, product.form().store};
@@ -73,6 +76,14 @@ void expect_right() {
       product.expect_right(text_of(e) + name_of(order));
     }
   }
+}
+
+TEST(Tf32Product, OfWavefronts) {
+  expect_right<Wide, 2, 4>();
+  expect_right<WideHigh, 1, 1>();
+  expect_right<Wide, 2, 1, Early>();
+  expect_right<Wide, 2, 1, Late, kernels::PlainProduct>();
+  expect_right<WideHigh, 1, 1, Late, kernels::PlainProduct>();
 }
 
 using TransposedIntoC = kernels::ProductForm<true, false, kernels::AsStored, kernels::SumAndC>;
@@ -120,12 +131,12 @@ template <class Form>
   }
   return worst;
 }
-template <int Terms, class Form>
+template <int Terms, class Form, class Tile = Both>
 [[nodiscard]] double error_of(Extents const& e) {
   Product<float, Form> product(e);
   fill_odd(product.a, e.m * e.k, 3);
   fill_odd(product.b, e.k * e.n, 1);
-  run_all_teams<Both, Terms, 4, Late>(e, product, Order::ascending);
+  run_all_teams<Tile, Terms, 4, Late>(e, product, Order::ascending);
   return worst_error(e, product);
 }
 // What a Tf32Gemm of two terms states.
@@ -138,13 +149,16 @@ TEST(Tf32Product, HasTheAccuracyThatItStates) {
   for (Extents const& e : even_extents) {
     if (e.k == 0) continue;
     EXPECT_LE((error_of<2, kernels::TransposedA>(e)), stated(e)) << text_of(e);
+    EXPECT_LE((error_of<2, kernels::TransposedA, Wide>(e)), stated(e)) << text_of(e);
   }
   Extents const whole_packs{36, 36, 100};
   EXPECT_LE((error_of<2, kernels::PlainProduct>(whole_packs)), stated(whole_packs));
+  EXPECT_LE((error_of<2, kernels::PlainProduct, Wide>(whole_packs)), stated(whole_packs));
 }
 TEST(BrokenTf32Product, LosesTheLowTerms) {
   Extents const e{36, 36, 100};
   EXPECT_GT((error_of<1, kernels::TransposedA>(e)), stated(e));
+  EXPECT_GT((error_of<1, kernels::TransposedA, Wide>(e)), stated(e));
 }
 
 // Waits for one group too few.

@@ -110,7 +110,7 @@ template <class Exec, class Factor>
 double matrix_peak(Exec const& exec, int samples) {
   // Every multiprocessor gets half of the warps that it holds.
   std::int32_t const count =
-      exec.concurrency() / (2 * collective::AnyMatrixUnit::lanes) * measure::MatrixChainKernel<Exec, Factor>::width;
+      exec.concurrency() / (2 * collective::matrix_lanes<Exec>)*measure::MatrixChainKernel<Exec, Factor>::width;
   Kokkos::View<float*, typename Exec::memory_space> const out("tessera::roofs::matrix_chains", count);
   auto const best_of = [&](std::int32_t iterations, int of) {
     return best_seconds(exec, of, [&] { measure::matrix_chains<Factor>(exec, out, iterations); });

@@ -33,6 +33,7 @@
 #include <cstring>
 #include <vector>
 
+#include <tessera/collective/pack.hpp>
 #include <tessera/core/spaces.hpp>
 
 namespace tessera::collective {
@@ -59,8 +60,9 @@ class HardwareCopies {
                  : "r"(target), "l"(__cvta_generic_to_global(from)), "n"(Bytes), "r"(taken)
                  : "memory");
 #else
-    auto* const bytes = static_cast<char*>(to);
-    for (int i = 0; i < Bytes; ++i) bytes[i] = take ? static_cast<char const*>(from)[i] : char{0};
+    // One access each: both are aligned for it.
+    pack_at<Bytes>(static_cast<char*>(to)) =
+        take ? pack_at<Bytes>(static_cast<char const*>(from)) : Pack<char, Bytes>{};
 #endif
   }
   KOKKOS_FUNCTION void commit() const {

@@ -847,7 +847,7 @@ class TensorAttention {
   TensorAttention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t columns, std::int64_t team = 0,
                   std::string label = "tessera::tensor_attention")
       : label_(std::move(label)), queries_(queries), keys_(keys), columns_(columns) {
-    require_matrix_units(exec);
+    require_matrix_units_of_warps(exec);
     if (columns > Tuning::most_columns) {
       throw Skip("d = " + std::to_string(columns) + " (registers and scratch hold at most " +
                  std::to_string(Tuning::most_columns) + " columns)");
@@ -893,7 +893,8 @@ class TensorAttention {
   void enqueue([[maybe_unused]] Exec const& exec, [[maybe_unused]] detail::RowsOfFloats const& q,
                [[maybe_unused]] detail::RowsOfFloats const& k, [[maybe_unused]] detail::RowsOfFloats const& v,
                [[maybe_unused]] float* out, [[maybe_unused]] double scale) const {
-    if constexpr (is_gpu<Exec> && collective::can_have_matrix_units<Exec>) {
+    if constexpr (is_gpu<Exec> && collective::can_have_matrix_units<Exec> &&
+                  collective::matrix_lanes<Exec> == Tile::Unit::lanes) {
       using Kernel =
           detail::AttendTiles<Exec, lane::On<Exec, Tile::Unit::lanes>, Tile, collective::HardwareCopiesPastL1>;
       auto const [sign, factor, slack] = detail::ScoreFactor::of<Tile>(scale);

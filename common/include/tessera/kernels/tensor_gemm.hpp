@@ -5,17 +5,18 @@
 ///
 /// Two launches. The first rounds a and b and writes them to a workspace, in the order in which lanes hold them:
 ///
-///     block      16 x 16 elements as 32 lanes have them of a product of 16 x 8 x 16, 16 bytes a lane
-///     packed a   [k / 16][m / 16] blocks         packed b   [k / 16][n / 16] blocks, each for two products
+///     block      16 x 16 elements, in each lane its 8 factors: 16 bytes (of 64 lanes 4 factors, 8 bytes)
+///     packed a   [k / 16][m / 16] blocks         packed b   [k / 16][n / 16] blocks
 ///
-/// So what a team needs of 16 of k is one run of a's blocks and one of b's. It comes by asynchronous copies, some stages ahead, and
+/// So what a team needs of 16 of k is one run of a's blocks and one of b's. Asynchronous copies bring it, some stages ahead, and
 /// lanes read it from scratch by 16 bytes, all banks at once. Zeros fill the blocks at the edges: the second
 /// launch, the product, has no condition before it stores c.
 ///
-/// The order of k does not matter, nor that of columns. A lane has four neighbours of k (4 t .. 4 t + 3 with t = lane % 4), and its
-/// sums of two products are four neighbouring columns.
+/// A product of two blocks, 16 x 16 x 16, is two of a unit of 32 lanes or one of a unit of 64. The order of k does not matter, nor
+/// that of columns: so a lane has four neighbours of k (4 t .. 4 t + 3 with t = four_of(lane)) in each of its rows and columns,
+/// and its sums in a row of c are four neighbours, too.
 ///
-///     tile of c 128 x 64 = 2 threads (warps), each 64 x 64 = 4 x 8 products of 16 x 8 x 16
+///     tile of c 128 x 64 = 2 threads (warps), each 64 x 64 = 4 x 4 products of blocks
 ///
 /// Teams are small, and four share a multiprocessor: while one waits at its barrier, the units work for the others.
 ///
@@ -53,9 +54,9 @@
 
 namespace tessera::kernels {
 
-/// How a team cuts its tile of c: `down` x `across` threads, each with strips of 16 rows and pairs of 16 columns. A stage of
-/// scratch holds `slices` of 16 of k.
-template <int Down, int Across, int Strips, int Pairs, int Stages, int Slices, int MostTeams>
+/// How a team cuts its tile of c: `down` x `across` threads of `width` lanes, each with strips of 16 rows and pairs of 16 columns. A
+/// stage of scratch holds `slices` of 16 of k.
+template <int Down, int Across, int Strips, int Pairs, int Stages, int Slices, int MostTeams, int Lanes = 32>
 struct TensorTile {
   static constexpr int edge = 16;  ///< of a block
   static constexpr int down = Down;
@@ -66,7 +67,8 @@ struct TensorTile {
   static constexpr int slices = Slices;
   static constexpr int teams = MostTeams;  ///< on a multiprocessor, for which registers must suffice
   static constexpr int threads = Down * Across;
-  static constexpr int lanes = threads * collective::AnyMatrixUnit::lanes;
+  static constexpr int width = Lanes;  ///< of a matrix unit
+  static constexpr int lanes = threads * width;
   static constexpr int rows = Down * Strips * edge;
   static constexpr int cols = Across * Pairs * edge;
   static constexpr int depth = Slices * edge;  ///< of a stage
@@ -85,23 +87,33 @@ struct TensorGemmTuning {
 /// On an H200 these make 385 and 343 TFLOP/s of 4096^3, 237 and 254 of 2048^3, 93 and 115 of 1024^3, rounding included. Larger tiles
 /// gain at 8192^3 (128 x 96: 420 instead of 405), and lose at 4096^3, where their last round is half empty.
 template <ExecutionSpace Exec>
-  requires is_gpu<Exec>
+  requires(is_gpu<Exec> && collective::matrix_lanes<Exec> == 32)
 struct TensorGemmTuning<Exec> {
   using Large = TensorTile<2, 1, 4, 4, 3, 2, 4>;
   using Small = TensorTile<2, 2, 2, 4, 3, 2, 4>;
   static constexpr std::size_t lanes_of_multiprocessor = 2048;
 };
+/// The same tiles of c for wavefronts, whose lanes have half as many sums each. Chosen by registers and scratch; never timed.
+template <ExecutionSpace Exec>
+  requires(is_gpu<Exec> && collective::matrix_lanes<Exec> == 64)
+struct TensorGemmTuning<Exec> {
+  using Large = TensorTile<2, 1, 4, 4, 2, 2, 1, 64>;
+  using Small = TensorTile<2, 2, 2, 2, 2, 2, 1, 64>;
+  static constexpr std::size_t lanes_of_multiprocessor = 2048;
+};
 
 namespace detail {
 
-/// A lane's part of a block: 8 factors in four words.
-using FactorWords = collective::Pack<std::uint32_t, 4>;
+/// A lane's part of a block, two factors a word.
+template <int Lanes>
+using FactorWords = collective::Pack<std::uint32_t, 128 / Lanes>;
 
 /// Rounds a [m, k], or its transpose [k, m], and writes its blocks. A call for each lane of each block, those of a row of blocks
 /// one after the other.
-template <class Factor, class Form>
+template <class Factor, class Form, int Lanes>
 struct PackLeft {
-  using Unit = collective::MatrixUnit<Factor>;
+  using Unit = collective::MatrixUnit<Factor, Lanes>;
+  using Words = FactorWords<Lanes>;
   using Load = typename Form::Load;
 
   float const* a;
@@ -112,27 +124,28 @@ struct PackLeft {
   collective::Divider row;  // by `along`
   bool is_aligned;          // rows can be read by four elements
   Load load;
-  FactorWords* packed;
+  Words* packed;
 
   KOKKOS_FUNCTION void operator()(std::size_t i) const {
     auto const lane = static_cast<int>(i % Unit::lanes);
     std::size_t const block = i / Unit::lanes;
     std::size_t const block_row = row(block);
     std::size_t const slice = block - block_row * along;
-    FactorWords words;
+    Words words;
     TESSERA_UNROLL
-    for (int half = 0; half < 2; ++half) {
-      auto const four = four_of(block_row * 16 + static_cast<std::size_t>(lane / 4 + 8 * half),
-                                slice * 16 + static_cast<std::size_t>(lane % 4 * 4));
-      words[half] = Unit::word(four[0], four[1]);
-      words[half + 2] = Unit::word(four[2], four[3]);
+    for (int group = 0; group < Unit::groups; ++group) {
+      auto const four =
+          elements_from(block_row * 16 + static_cast<std::size_t>(Unit::line_of(lane) + Unit::lines * group),
+                        slice * 16 + static_cast<std::size_t>(Unit::four_of(lane) * 4));
+      words[group] = Unit::word(four[0], four[1]);
+      words[group + Unit::groups] = Unit::word(four[2], four[3]);
     }
     packed[(slice * down + block_row) * Unit::lanes + static_cast<std::size_t>(lane)] = words;
   }
 
  private:
-  // The elements from (r, first) on; zeros outside of the matrix.
-  [[nodiscard]] KOKKOS_FUNCTION collective::Pack<float, 4> four_of(std::size_t r, std::size_t first) const {
+  // Four elements of row r from `first` on; zeros outside of the matrix.
+  [[nodiscard]] KOKKOS_FUNCTION collective::Pack<float, 4> elements_from(std::size_t r, std::size_t first) const {
     collective::Pack<float, 4> four{};
     if (r >= m || first >= k) return four;
     if (!Form::a_transposed && is_aligned && first + 4 <= k) {
@@ -151,47 +164,50 @@ struct PackLeft {
 
 /// Rounds b [k, n], or its transpose [n, k], and writes its blocks. A call for each lane of each block, those of 16 rows one after
 /// the other.
-template <class Factor, class Form>
+template <class Factor, class Form, int Lanes>
 struct PackRight {
-  using Unit = collective::MatrixUnit<Factor>;
-  using Two = collective::Pack<float, 2>;
+  using Unit = collective::MatrixUnit<Factor, Lanes>;
+  using Words = FactorWords<Lanes>;
+  static constexpr int columns = 16 / Unit::cols;  // of a lane: one of each product
+  using Columns = collective::Pack<float, columns>;
 
   float const* b;
   std::size_t k;
   std::size_t n;
   std::size_t across;         // blocks of the workspace
   collective::Divider slice;  // by `across`
-  bool is_aligned;            // rows can be read by two elements
-  FactorWords* packed;
+  bool is_aligned;            // rows can be read by so many elements
+  Words* packed;
 
   KOKKOS_FUNCTION void operator()(std::size_t i) const {
-    auto const lane = static_cast<std::size_t>(i % Unit::lanes);
+    auto const lane = static_cast<int>(i % Unit::lanes);
     std::size_t const block = i / Unit::lanes;
     std::size_t const block_row = slice(block);
-    std::size_t const row = block_row * 16 + lane % 4 * 4;
-    // Column g = lane / 4 of both products: the even ones are the first's. A lane's sums, columns 2 t and 2 t + 1 of both, are
-    // four neighbours.
-    std::size_t const col = (block - block_row * across) * 16 + lane / 4 * 2;
-    Two const two[4] = {two_of(row, col), two_of(row + 1, col), two_of(row + 2, col), two_of(row + 3, col)};
-    FactorWords words;
+    std::size_t const row = block_row * 16 + static_cast<std::size_t>(Unit::four_of(lane) * 4);
+    // A lane's column of each product, of two the even ones are the first's: so its sums, columns 2 t and 2 t + 1 of both, are four
+    // neighbours.
+    std::size_t const col = (block - block_row * across) * 16 + static_cast<std::size_t>(Unit::line_of(lane) * columns);
+    Columns const of_row[4] = {columns_of(row, col), columns_of(row + 1, col), columns_of(row + 2, col),
+                               columns_of(row + 3, col)};
+    Words words;
     TESSERA_UNROLL
-    for (int product = 0; product < 2; ++product) {
-      words[2 * product] = Unit::word(two[0][product], two[1][product]);
-      words[2 * product + 1] = Unit::word(two[2][product], two[3][product]);
+    for (int product = 0; product < columns; ++product) {
+      words[2 * product] = Unit::word(of_row[0][product], of_row[1][product]);
+      words[2 * product + 1] = Unit::word(of_row[2][product], of_row[3][product]);
     }
-    packed[block * Unit::lanes + lane] = words;
+    packed[block * Unit::lanes + static_cast<std::size_t>(lane)] = words;
   }
 
  private:
-  // The elements from (r, col) on; zeros outside of the matrix.
-  [[nodiscard]] KOKKOS_FUNCTION Two two_of(std::size_t r, std::size_t col) const {
-    Two two{};
-    if (r >= k || col >= n) return two;
-    if (!Form::b_transposed && is_aligned) return collective::pack_at<2>(b + r * n + col);
-    for (std::size_t e = 0; e < 2 && col + e < n; ++e) {
-      two[static_cast<int>(e)] = Form::b_transposed ? b[(col + e) * k + r] : b[r * n + col + e];
+  // The elements of row r from `col` on; zeros outside of the matrix.
+  [[nodiscard]] KOKKOS_FUNCTION Columns columns_of(std::size_t r, std::size_t col) const {
+    Columns elements{};
+    if (r >= k || col >= n) return elements;
+    if (!Form::b_transposed && is_aligned) return collective::pack_at<columns>(b + r * n + col);
+    for (std::size_t e = 0; e < columns && col + e < n; ++e) {
+      elements[static_cast<int>(e)] = Form::b_transposed ? b[(col + e) * k + r] : b[r * n + col + e];
     }
-    return two;
+    return elements;
   }
 };
 
@@ -231,21 +247,23 @@ KOKKOS_INLINE_FUNCTION void store_four(float* to, std::size_t col, int count, co
 /// The product of packed factors.
 template <class Exec, class Lanes, class Factor, class Tile, collective::AsyncCopies Copies, class Store>
 struct PackedProduct {
-  using Unit = collective::MatrixUnit<Factor>;
+  using Unit = collective::MatrixUnit<Factor, Tile::width>;
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Tile::lanes, Tile::teams>>;
   using Member = typename Policy::member_type;
-  using Scratch = ScratchView<FactorWords*, Exec>;
+  using Words = FactorWords<Tile::width>;
+  using Scratch = ScratchView<Words*, Exec>;
   template <class V>
   using Value = typename Lanes::template Value<V>;
   static constexpr int strips = Tile::strips;
-  static constexpr int panels = 2 * Tile::pairs;
+  static constexpr int products = 16 / Unit::cols;  // of two blocks
+  static constexpr int panels = products * Tile::pairs;
   static constexpr int packs_of_a = Tile::rows / 16 * Unit::lanes;  // of a slice
   static constexpr int packs_of_b = Tile::cols / 16 * Unit::lanes;
   static constexpr int packs_of_slice = packs_of_a + packs_of_b;
   static constexpr int packs_of_stage = Tile::slices * packs_of_slice;
 
-  FactorWords const* a;
-  FactorWords const* b;
+  Words const* a;
+  Words const* b;
   float* c;
   std::size_t down;    // blocks of a in a slice
   std::size_t across;  // blocks of b in a slice
@@ -260,7 +278,7 @@ struct PackedProduct {
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Scratch const scratch(team.team_scratch(0), Tile::stages * packs_of_stage);
-    FactorWords* const slots = on_a_line(scratch.data());
+    Words* const slots = on_a_line(scratch.data());
     auto const place = tiles.place(static_cast<std::size_t>(team.league_rank()));
     Lanes const lanes;
     Copies const copies;
@@ -284,7 +302,7 @@ struct PackedProduct {
       copies.template wait<Tile::stages - 2>();
       // Behind it everybody's part of this stage has arrived, and nobody reads the stage before it any more.
       team.team_barrier();
-      FactorWords const* const slices = slots + slot * packs_of_stage;
+      Words const* const slices = slots + slot * packs_of_stage;
       Value<typename Unit::A> left[strips];
       load_left(team, lanes, slices, left);
       // While these are on their way.
@@ -307,18 +325,18 @@ struct PackedProduct {
 
   // What a lane copies next, and where to in a stage: of the others the same, further on.
   struct Source {
-    FactorWords const* a;
-    FactorWords const* b;
+    Words const* a;
+    Words const* b;
     int first;
   };
 
   // Starts the copies of the next stage, if there is one.
   KOKKOS_FUNCTION void start(Lanes const& lanes, Copies const& copies, Value<Source>& source, bool is_one,
-                             FactorWords* stage) const {
+                             Words* stage) const {
     if (is_one) {
       lanes.each(
           [&](int, Source& own) {
-            FactorWords* to = stage + own.first;
+            Words* to = stage + own.first;
             TESSERA_UNROLL
             for (int s = 0; s < Tile::slices; ++s, to += packs_of_slice) {
               copy<packs_of_a>(copies, own.a, own.first, to);
@@ -333,49 +351,68 @@ struct PackedProduct {
   }
   // A lane's part of so many packs.
   template <int packs>
-  KOKKOS_FUNCTION static void copy(Copies const& copies, FactorWords const* from, int first, FactorWords* to) {
+  KOKKOS_FUNCTION static void copy(Copies const& copies, Words const* from, int first, Words* to) {
     TESSERA_UNROLL
     for (int i = 0; i < packs; i += Tile::lanes) {
-      if (packs % Tile::lanes == 0 || first + i < packs) copies.template copy_async<16>(to + i, from + i, true);
+      if (packs % Tile::lanes == 0 || first + i < packs) {
+        copies.template copy_async<static_cast<int>(sizeof(Words))>(to + i, from + i, true);
+      }
     }
   }
 
   // Reads this thread's rows of a slice of a.
-  KOKKOS_FUNCTION static void load_left(Member const& team, Lanes const& lanes, FactorWords const* slice,
+  KOKKOS_FUNCTION static void load_left(Member const& team, Lanes const& lanes, Words const* slice,
                                         Value<typename Unit::A> (&left)[strips]) {
-    FactorWords const* const own_rows = slice + team.team_rank() / Tile::across * strips * Unit::lanes;
+    Words const* const own_rows = slice + team.team_rank() / Tile::across * strips * Unit::lanes;
     TESSERA_UNROLL
     for (int s = 0; s < strips; ++s) {
       lanes.each(
           [&](int lane, typename Unit::A& own) {
-            FactorWords const words = own_rows[s * Unit::lanes + lane];
-            own = {{words[0], words[1], words[2], words[3]}};
+            Words const words = own_rows[s * Unit::lanes + lane];
+            TESSERA_UNROLL
+            for (int w = 0; w < 128 / Unit::lanes; ++w) own.at[w] = words[w];
           },
           left[s]);
     }
   }
 
+  // Reads a block of b: one access a lane.
+  KOKKOS_FUNCTION static void load_right(Lanes const& lanes, Words const* block,
+                                         Value<typename Unit::B> (&right)[products]) {
+    using B = typename Unit::B;
+    if constexpr (products == 2) {
+      lanes.each(
+          [&](int lane, B& first, B& second) {
+            Words const words = block[lane];
+            first = {{words[0], words[1]}};
+            second = {{words[2], words[3]}};
+          },
+          right[0], right[1]);
+    } else {
+      lanes.each(
+          [&](int lane, B& only) {
+            Words const words = block[lane];
+            only = {{words[0], words[1]}};
+          },
+          right[0]);
+    }
+  }
+
   // Adds the products of a slice to this thread's sums.
   KOKKOS_FUNCTION static void multiply(Member const& team, Lanes const& lanes,
-                                       Value<typename Unit::A> const (&left)[strips], FactorWords const* slice,
+                                       Value<typename Unit::A> const (&left)[strips], Words const* slice,
                                        Value<Sum> (&sums)[strips][panels]) {
-    FactorWords const* const own_cols =
-        slice + packs_of_a + team.team_rank() % Tile::across * Tile::pairs * Unit::lanes;
+    Words const* const own_cols = slice + packs_of_a + team.team_rank() % Tile::across * Tile::pairs * Unit::lanes;
     TESSERA_UNROLL
     for (int p = 0; p < Tile::pairs; ++p) {
-      Value<typename Unit::B> first;
-      Value<typename Unit::B> second;
-      lanes.each(
-          [&](int lane, typename Unit::B& own, typename Unit::B& other) {
-            FactorWords const words = own_cols[p * Unit::lanes + lane];
-            own = {{words[0], words[1]}};
-            other = {{words[2], words[3]}};
-          },
-          first, second);
+      Value<typename Unit::B> right[products];
+      load_right(lanes, own_cols + p * Unit::lanes, right);
       TESSERA_UNROLL
       for (int s = 0; s < strips; ++s) {
-        collective::multiply_add(Unit{}, lanes, sums[s][2 * p], left[s], first);
-        collective::multiply_add(Unit{}, lanes, sums[s][2 * p + 1], left[s], second);
+        TESSERA_UNROLL
+        for (int i = 0; i < products; ++i) {
+          collective::multiply_add(Unit{}, lanes, sums[s][products * p + i], left[s], right[i]);
+        }
       }
     }
   }
@@ -389,23 +426,41 @@ struct PackedProduct {
     for (int s = 0; s < strips; ++s) {
       TESSERA_UNROLL
       for (int p = 0; p < Tile::pairs; ++p) {
-        lanes.each(
-            [&](int lane, Sum const& first, Sum const& second) {
-              int const col = first_col + p * 16 + lane % 4 * 4;
-              TESSERA_UNROLL
-              for (int half = 0; half < 2; ++half) {
-                int const row = first_row + s * 16 + lane / 4 + 8 * half;
-                if (row >= place.row_count || col >= place.col_count) continue;
-                std::size_t const at = (place.row + static_cast<std::size_t>(row)) * tiles.cols + place.col +
-                                       static_cast<std::size_t>(col);
-                int const count = place.col_count - col < 4 ? place.col_count - col : 4;
-                store_four(c + at, place.col + static_cast<std::size_t>(col), count,
-                           {first.at[2 * half], second.at[2 * half], first.at[2 * half + 1], second.at[2 * half + 1]},
-                           store, by_packs);
-              }
-            },
-            sums[s][2 * p], sums[s][2 * p + 1]);
+        auto* const own = sums[s] + products * p;
+        if constexpr (products == 2) {
+          lanes.each(
+              [&](int lane, Sum const& first, Sum const& second) {
+                Sum const both[products] = {first, second};
+                store_block(lane, place, first_row + s * 16, first_col + p * 16, both);
+              },
+              own[0], own[1]);
+        } else {
+          lanes.each(
+              [&](int lane, Sum const& only) {
+                Sum const one[products] = {only};
+                store_block(lane, place, first_row + s * 16, first_col + p * 16, one);
+              },
+              own[0]);
+        }
       }
+    }
+  }
+
+  // A lane's sums of a block of c that begins at `first_row`, `first_col` of the tile: four neighbours in each of its rows.
+  KOKKOS_FUNCTION void store_block(int lane, collective::MatrixTiles::Place const& place, int first_row, int first_col,
+                                   Sum const (&sums)[products]) const {
+    int const col = first_col + 4 * Unit::four_of(lane);
+    TESSERA_UNROLL
+    for (int group = 0; group < Unit::groups; ++group) {
+      int const row = first_row + Unit::line_of(lane) + Unit::lines * group;
+      if (row >= place.row_count || col >= place.col_count) continue;
+      std::size_t const at =
+          (place.row + static_cast<std::size_t>(row)) * tiles.cols + place.col + static_cast<std::size_t>(col);
+      int const count = place.col_count - col < 4 ? place.col_count - col : 4;
+      collective::Pack<float, 4> four;
+      TESSERA_UNROLL
+      for (int e = 0; e < 4; ++e) four[e] = sums[e % products].at[group * (4 / products) + e / products];
+      store_four(c + at, place.col + static_cast<std::size_t>(col), count, four, store, by_packs);
     }
   }
 };
@@ -455,8 +510,7 @@ class TensorGemm {
     league_ = tiles_.league_size();
     if (league_ == 0) return;
     auto const words = [&](char const* name, std::size_t blocks) {
-      return Workspace(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label_ + name),
-                       blocks * slices_ * collective::AnyMatrixUnit::lanes);
+      return Workspace(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label_ + name), blocks * slices_ * width);
     };
     a_ = words("::a", down_);
     b_ = words("::b", across_);
@@ -478,6 +532,7 @@ class TensorGemm {
   void multiply(Exec const& exec, float const* a, float const* b, float* c, Form const& form) const {
     if (slices_ > 0) pack(exec, a, b, form);
     with_tile([&]<class Tile>(Tile) {
+      static_assert(Tile::width == width, "Tessera: a tile is for units of as many lanes as the space has");
       using Product = detail::PackedProduct<Exec, lane::On<Exec, width>, Factor, Tile, Copies, typename Form::Store>;
       bool const by_packs = n_ % 4 == 0 && collective::is_aligned_for_packs<4>(c);
       Product const product{a_.data(), b_.data(), c, down_, across_, stages_, tiles_, form.store, by_packs};
@@ -487,8 +542,8 @@ class TensorGemm {
   }
 
   void pack(Exec const& exec, float const* a, float const* b, Form const& form) const {
-    using PackLeft = detail::PackLeft<Factor, Form>;
-    using PackRight = detail::PackRight<Factor, Form>;
+    using PackLeft = detail::PackLeft<Factor, Form, width>;
+    using PackRight = detail::PackRight<Factor, Form, width>;
     PackLeft const left{a,
                         m_,
                         k_,
@@ -507,10 +562,10 @@ class TensorGemm {
   }
 
  private:
-  static constexpr int width = collective::AnyMatrixUnit::lanes;
+  static constexpr int width = collective::matrix_lanes<Exec>;
   using Copies = std::conditional_t<is_gpu<Exec>, collective::HardwareCopiesPastL1,
                                     collective::HardwareCopies>;  // a host's: at once
-  using Workspace = Kokkos::View<detail::FactorWords*, typename Exec::memory_space>;
+  using Workspace = Kokkos::View<detail::FactorWords<width>*, typename Exec::memory_space>;
 
   template <class Body>
   void with_tile(Body const& body) const {

@@ -5,20 +5,20 @@
 ///
 /// A team makes a tile of c, each of its threads (a warp) a part of that as sums in the registers of its lanes:
 ///
-///     tile of c 128 x 64 = 2 threads, each 64 x 64 = 4 x 8 products of 16 x 8 x 8
+///     tile of c 128 x 64 = 2 threads, each 64 x 64 = 4 x 8 products of 16 x 8 x 8 (of 64 lanes 4 x 4 of 16 x 16 x 8)
 ///
 /// Teams are small, and four share a multiprocessor: while one waits at its barrier, the units work for the others.
 ///
 /// The order of k does not matter, nor that of columns. A slice of 16 of k is two products, and a lane reads what it has of both
-/// by accesses of 16 bytes. With g = lane / 4 and t = lane % 4 it has k = 4 t .. 4 t + 3 of the slice, the first two for the first
-/// product, and of 32 columns 4 g .. 4 g + 3, one for each of four products beside each other:
+/// by accesses of 16 bytes. With g = line_of(lane) and t = four_of(lane) (of 32 lanes: lane / 4 and lane % 4) it has k = 4 t .. 4 t + 3
+/// of the slice, the first two for the first product, and of the columns of four products beside each other 4 g .. 4 g + 3, one of each:
 ///
 ///     a  a row of the slice is 16 elements: row g of the tile, elements 4 t to 4 t + 3, at one place; 8 rows fill all banks
 ///     b  row k of the slice stands at place 4 (k % 4) + k / 4: a lane's four rows at t, t + 4, t + 8, t + 12, four columns each
 ///     c  sums of 4 neighbouring columns, 16 bytes of a row
 ///
-/// Nor does the order of rows. Where memory has the transpose of a, its slice is stored as one of b, and a lane has rows 2 g and
-/// 2 g + 1 of 16, not g and g + 8: two neighbours of each of its four k, 8 bytes an access, all banks again.
+/// The order of rows does not matter either. Where memory has the transpose of a, its slice is stored as one of b. Of 32 lanes each then
+/// has rows 2 g and 2 g + 1 of 16, not g and g + 8: two neighbours of each of its four k, 8 bytes an access, all banks again.
 ///
 /// Factors are rounded to tf32, 11 bits, as they come from scratch. With two terms a factor is x = high + low, both tf32,
 /// and low what high leaves over, cut off behind 11 of its at most 12 bits. a b is then high high + (high low + low high); low low
@@ -57,10 +57,10 @@
 
 namespace tessera::kernels {
 
-/// How a team cuts its tile of c: `down` x `across` threads, each with `strips` x `panels` products of a matrix unit.
-template <int Down, int Across, int Strips, int Panels, int Stages, int MostTeams>
+/// How a team cuts its tile of c: `down` x `across` threads, each with `strips` x `panels` products of a matrix unit of `Lanes` lanes.
+template <int Down, int Across, int Strips, int Panels, int Stages, int MostTeams, int Lanes = 32>
 struct Tf32Tile {
-  using Unit = collective::MatrixUnit<collective::Tf32>;
+  using Unit = collective::MatrixUnit<collective::Tf32, Lanes>;
   static constexpr int down = Down;
   static constexpr int across = Across;
   static constexpr int strips = Strips;
@@ -86,9 +86,15 @@ struct Tf32GemmTuning {
   using Tile = Tf32Tile<1, 1, 2, 4, 2, 1>;
 };
 template <ExecutionSpace Exec>
-  requires is_gpu<Exec>
+  requires(is_gpu<Exec> && collective::matrix_lanes<Exec> == 32)
 struct Tf32GemmTuning<Exec> {
   using Tile = Tf32Tile<2, 1, 4, 8, 3, 4>;
+};
+/// The same tile of c for wavefronts, whose lanes have half as many sums each. Chosen by registers and scratch; never timed.
+template <ExecutionSpace Exec>
+  requires(is_gpu<Exec> && collective::matrix_lanes<Exec> == 64)
+struct Tf32GemmTuning<Exec> {
+  using Tile = Tf32Tile<2, 1, 4, 4, 2, 1, 64>;
 };
 
 namespace detail {
@@ -103,7 +109,10 @@ struct Tf32Product {
       !Form::b_transposed && !Form::Load::changes,
       "Tessera: this kernel reads b by rows, and elements as they are stored: transpose or change them first");
   static_assert(Width == 1 || Width == 4, "Tessera: one element is copied at once, or 16 bytes are");
-  using Unit = collective::MatrixUnit<collective::Tf32>;
+  using Unit = typename Tile::Unit;
+  using A = typename Unit::A;
+  using B = typename Unit::B;
+  using C = typename Unit::C;
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Tile::lanes, Tile::teams>>;
   using Member = typename Policy::member_type;
   using Pack = collective::Pack<float, 4>;
@@ -138,7 +147,7 @@ struct Tf32Product {
     lanes.each([&](int lane, Source& own) { own = source_of(place, team.team_rank() * Unit::lanes + lane); }, source);
     Sums sums[strips][panels];
     for (auto& row : sums) {
-      for (Sums& sum : row) sum = lanes.template fill<Unit::C>(Unit::C{});
+      for (Sums& sum : row) sum = lanes.template fill<C>(C{});
     }
     for (int ahead = 0; ahead < Tile::stages - 1; ++ahead) {
       start(lanes, copies, source, static_cast<std::size_t>(ahead) * Tile::depth, slices + ahead * floats_of_stage);
@@ -159,7 +168,7 @@ struct Tf32Product {
   }
 
  private:
-  using Sums = Value<Unit::C>;
+  using Sums = Value<C>;
   static constexpr int bytes = Width * static_cast<int>(sizeof(float));
 
   // Where row k of a slice stands whose rows are k. Of a power of two and less: place_of(k + l) = place_of(k) + place_of(l).
@@ -271,8 +280,6 @@ struct Tf32Product {
   // Adds the products of a slice to this thread's sums.
   KOKKOS_FUNCTION void multiply(Member const& team, Lanes const& lanes, float const* slice,
                                 Sums (&sums)[strips][panels]) const {
-    using A = Unit::A;
-    using B = Unit::B;
     float const* const slice_a =
         slice + team.team_rank() / Tile::across * Tile::thread_rows * (a_transposed ? 1 : Tile::depth);
     float const* const slice_b = slice + floats_of_a + team.team_rank() % Tile::across * Tile::thread_cols;
@@ -288,8 +295,8 @@ struct Tf32Product {
         auto* const low = low_b[product] + j;
         lanes.each(
             [&](int lane, B& high_0, B& high_1, B& high_2, B& high_3, B& low_0, B& low_1, B& low_2, B& low_3) {
-              Pack const x =
-                  collective::pack_at<4>(slice_b + (lane % 4 + 4 * e) * Tile::pitch_b + j * Unit::cols + lane / 4 * 4);
+              Pack const x = collective::pack_at<4>(slice_b + (Unit::four_of(lane) + 4 * e) * Tile::pitch_b +
+                                                    j * Unit::cols + Unit::line_of(lane) * 4);
               split(x[0], high_0.at[i], low_0.at[i]);
               split(x[1], high_1.at[i], low_1.at[i]);
               split(x[2], high_2.at[i], low_2.at[i]);
@@ -307,21 +314,22 @@ struct Tf32Product {
             if constexpr (a_transposed) {
               TESSERA_UNROLL
               for (int e = 0; e < 4; ++e) {
-                auto const x = collective::pack_at<2>(slice_a + (lane % 4 + 4 * e) * Tile::pitch_a + s * Unit::rows +
-                                                      lane / 4 * 2);
-                for (int r = 0; r < 2; ++r) {
-                  int const i = r + e % 2 * 2;
+                auto const x =
+                    collective::pack_at<Unit::groups>(slice_a + (Unit::four_of(lane) + 4 * e) * Tile::pitch_a +
+                                                      s * Unit::rows + Unit::line_of(lane) * Unit::groups);
+                for (int r = 0; r < Unit::groups; ++r) {
+                  int const i = r + e % 2 * Unit::groups;
                   e < 2 ? split(x[r], high_0.at[i], low_0.at[i]) : split(x[r], high_1.at[i], low_1.at[i]);
                 }
               }
             } else {
-              for (int r = 0; r < 2; ++r) {
-                Pack const x =
-                    collective::pack_at<4>(slice_a + (s * Unit::rows + lane / 4 + 8 * r) * Tile::depth + lane % 4 * 4);
+              for (int r = 0; r < Unit::groups; ++r) {
+                int const row = s * Unit::rows + Unit::line_of(lane) + Unit::lines * r;
+                Pack const x = collective::pack_at<4>(slice_a + row * Tile::depth + Unit::four_of(lane) * 4);
                 split(x[0], high_0.at[r], low_0.at[r]);
-                split(x[1], high_0.at[2 + r], low_0.at[2 + r]);
+                split(x[1], high_0.at[Unit::groups + r], low_0.at[Unit::groups + r]);
                 split(x[2], high_1.at[r], low_1.at[r]);
-                split(x[3], high_1.at[2 + r], low_1.at[2 + r]);
+                split(x[3], high_1.at[Unit::groups + r], low_1.at[Unit::groups + r]);
               }
             }
           },
@@ -341,9 +349,9 @@ struct Tf32Product {
 
   // Four panels from j on side by side, so that no product waits for the one before it. The small ones first: they meet each
   // other before they meet a large sum.
-  KOKKOS_FUNCTION static void add_terms(Lanes const& lanes, Value<Unit::A> const (&high_a)[2],
-                                        Value<Unit::A> const (&low_a)[2], Value<Unit::B> const (&high_b)[2][panels],
-                                        Value<Unit::B> const (&low_b)[2][panels], int j, Sums (&sums)[panels]) {
+  KOKKOS_FUNCTION static void add_terms(Lanes const& lanes, Value<A> const (&high_a)[2], Value<A> const (&low_a)[2],
+                                        Value<B> const (&high_b)[2][panels], Value<B> const (&low_b)[2][panels], int j,
+                                        Sums (&sums)[panels]) {
     Sums own[4];
     for (int p = 0; p < 4; ++p) collective::multiply(Unit{}, lanes, own[p], low_a[0], high_b[0][j + p]);
     for (int p = 0; p < 4; ++p) collective::multiply_add(Unit{}, lanes, own[p], low_a[1], high_b[1][j + p]);
@@ -359,17 +367,22 @@ struct Tf32Product {
     }
     for (int p = 0; p < 4; ++p) {
       lanes.each(
-          [](int, Unit::C& sum, Unit::C const& more) {
+          [](int, C& sum, C const& more) {
             for (int i = 0; i < 4; ++i) sum.at[i] += more.at[i];
           },
           sums[j + p], own[p]);
     }
   }
 
+  // The row, of 16, of a lane's i-th sum.
+  [[nodiscard]] KOKKOS_FUNCTION static int row_of_sum(int lane, int i) {
+    int const row = Unit::row_of_c(lane, i);
+    return a_transposed ? row % Unit::lines * Unit::groups + row / Unit::lines : row;
+  }
+
   // Stores what lies in the matrix c.
   KOKKOS_FUNCTION void write(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
                              Sums (&sums)[strips][panels]) const {
-    using C = Unit::C;
     int const first_row = team.team_rank() / Tile::across * Tile::thread_rows;
     int const first_col = team.team_rank() % Tile::across * Tile::thread_cols;
     TESSERA_UNROLL
@@ -380,8 +393,7 @@ struct Tf32Product {
         lanes.each(
             [&](int lane, C const& sum_0, C const& sum_1, C const& sum_2, C const& sum_3) {
               for (int i = 0; i < 4; ++i) {
-                int const row =
-                    first_row + s * Unit::rows + (a_transposed ? lane / 4 * 2 + i / 2 : Unit::row_of_c(lane, i));
+                int const row = first_row + s * Unit::rows + row_of_sum(lane, i);
                 int const col = first_col + j * Unit::cols + 4 * Unit::col_of_c(lane, i);
                 if (row >= place.row_count || col >= place.col_count) continue;
                 std::size_t const first = place.col + static_cast<std::size_t>(col);
@@ -473,7 +485,8 @@ class Tf32Gemm {
   // Public because a device kernel may not be launched from a private function.
   template <int Width>
   void enqueue(Exec const& exec, float const* a, float const* b, float* c, Form const& form) const {
-    constexpr int lanes = collective::AnyMatrixUnit::lanes;
+    constexpr int lanes = collective::matrix_lanes<Exec>;
+    static_assert(Tile::Unit::lanes == lanes, "Tessera: a tile is for units of as many lanes as the space has");
     using Copies = std::conditional_t<is_gpu<Exec>, collective::HardwareCopiesPastL1,
                                       collective::HardwareCopies>;  // a host's: at once
     using Kernel = detail::Tf32Product<Exec, lane::On<Exec, lanes>, Tile, Terms, Width, Copies, Form>;

@@ -318,7 +318,9 @@ class WarpgroupGemm {
     float const* const left = Form::a_transposed ? row_major(a, k_, m_) : row_major(a, m_, k_);
     float const* const right = Form::b_transposed ? row_major(b, n_, k_) : row_major(b, k_, n_);
     if (league_ == 0) return;
-    if constexpr (is_gpu<Exec> && collective::can_have_matrix_units<Exec>) multiply(exec, left, right, to, form);
+    if constexpr (is_gpu<Exec> && collective::can_have_matrix_units<Exec> && collective::matrix_lanes<Exec> == 32) {
+      multiply(exec, left, right, to, form);
+    }
   }
 
   // Public because a device kernel may not be launched from a private function.

@@ -139,14 +139,14 @@ template <>
 inline constexpr Unit unit_of<BFloat16> = Unit::bfloat16;
 
 /// The same by a matrix unit: out[i] = i mod 256 + iterations, the mean of `chains` chains of c += a b over the unit's depth. A warp
-/// runs them side by side in its registers, for the 16 x 8 elements of c.
+/// runs them side by side in its registers, for the elements of c.
 ///
 /// With factors 1 an element of c gains the unit's depth an iteration. It starts at depth * (i mod 256), and is exact up to 2^24:
 /// for at most most_iterations. So is the sum of the chains, of multiples of the depth. The factors are arguments, so that no
 /// compiler knows.
 template <ExecutionSpace Exec, class Factor>
 struct MatrixChainKernel {
-  using Unit = collective::MatrixUnit<Factor>;
+  using Unit = collective::MatrixUnit<Factor, collective::matrix_lanes<Exec>>;
   using Lanes = lane::On<Exec, Unit::lanes>;
   using A = typename Unit::A;
   using B = typename Unit::B;
@@ -214,7 +214,7 @@ struct MatrixChainKernel {
 /// Operations of an element of `out` in an iteration.
 template <ExecutionSpace Exec, class Factor>
 inline constexpr double matrix_chain_operations =
-    2.0 * MatrixChainKernel<Exec, Factor>::chains * collective::MatrixUnit<Factor>::depth;
+    2.0 * MatrixChainKernel<Exec, Factor>::chains * MatrixChainKernel<Exec, Factor>::Unit::depth;
 /// Iterations that take about a millisecond.
 inline constexpr std::int32_t matrix_chain_iterations = 1 << 12;
 

@@ -1,16 +1,17 @@
 #pragma once
 /// \file
-/// Products of small matrices by 32 lanes together, on a GPU's matrix units (tensor cores): c += a b, a [16, depth], b [depth, 8],
-/// c [16, 8], with sums in float and factors of one of three types:
+/// Products of small matrices by the lanes of a warp (32) or of a wavefront (64) together, on a GPU's matrix units (NVIDIA's tensor
+/// cores, AMD's MFMA): c += a b, a [16, depth], b [depth, cols], c [16, cols]; cols is 8 with 32 lanes and 16 with 64. Sums are in
+/// float, factors of one of three types:
 ///
 ///     Tf32       depth 8,  11 significant bits, float's range of exponents; in a register of 32 bits
 ///     Half       depth 16, 11 significant bits, up to 65504; two in a register
 ///     BFloat16   depth 16,  8 significant bits, float's range of exponents; two in a register
 ///
 /// Products are exact; a matrix unit adds those of one element and c's with at least 24 bits, cutting off what is below (no
-/// rounding to nearest).
+/// rounding to nearest). Units of 64 lanes may take factors and sums below the normal range of their type for 0 (`flushes`).
 ///
-/// A lane holds some elements of each matrix. With g = lane / 4 and t = lane % 4:
+/// A lane holds some elements of each matrix. 32 lanes, with g = lane / 4 and t = lane % 4:
 ///
 ///     a of Tf32          (g, t)  (g + 8, t)  (g, t + 4)  (g + 8, t + 4)
 ///     b of Tf32          (t, g)  (t + 4, g)
@@ -18,15 +19,28 @@
 ///     b of 16 bits       (2 t .., g)  (2 t + 8 .., g)                                           each and the one below it
 ///     c                  (g, 2 t)  (g, 2 t + 1)  (g + 8, 2 t)  (g + 8, 2 t + 1)
 ///
-/// Two models, chosen by the kind of lanes: CUDA's mma.sync, from compute capability 8.0 on (has_matrix_units()); and for
-/// emulated lanes a loop over the elements that takes them from the lanes as above, for tests.
+/// 64 lanes, with g = lane % 16 and t = lane / 16:
 ///
-/// Who calls: all 32 lanes together. Scratch: none. Barriers: none.
+///     a of Tf32          (g, 2 t)  (g, 2 t + 1)
+///     b of Tf32          (2 t, g)  (2 t + 1, g)
+///     a of 16 bits       (g, 4 t) ... (g, 4 t + 3)
+///     b of 16 bits       (4 t, g) ... (4 t + 3, g)
+///     c                  (g, 4 t) ... (g, 4 t + 3)
+///
+/// So a kernel is the same text for both, in terms of g (line_of) and t (four_of): a lane has the rows g, g + lines, ... of a, the
+/// columns of b alike, and every fourth part of depth.
+///
+/// Three models, chosen by the kind of lanes: CUDA's mma.sync, from compute capability 8.0 on; AMD's MFMA on gfx90a and gfx942
+/// (has_matrix_units()); and for emulated lanes a loop over the elements that takes them from the lanes as above, for tests. That of
+/// AMD was compiled and never run: there was no such GPU.
+///
+/// Who calls: all lanes together. Scratch: none. Barriers: none.
 ///
 /// Example: where every element of a and b is 1, multiply_add adds `depth` to each element of c.
 ///
-/// Source: NVIDIA, PTX ISA, "Matrix Fragments for mma.m16n8k8" and "mma.m16n8k16 with floating point type"; M. Fasi, N. Higham,
-/// M. Mikaitis, S. Pranesh, Numerical behavior of NVIDIA tensor cores, PeerJ Computer Science 7, 2021.
+/// Source: NVIDIA, PTX ISA, "Matrix Fragments for mma.m16n8k8" and "mma.m16n8k16 with floating point type"; AMD, Instinct MI300
+/// Instruction Set Architecture, "Matrix Arithmetic Instructions"; M. Fasi, N. Higham, M. Mikaitis, S. Pranesh, Numerical behavior of
+/// NVIDIA tensor cores, PeerJ Computer Science 7, 2021.
 
 #include <Kokkos_Core.hpp>
 
@@ -49,24 +63,52 @@ struct SumFragment {
   float at[4];
 };
 
-/// Rows, columns and sums, which all units have in common.
+/// Lanes of the units of a space: a wavefront on AMD's GPUs, else a warp, which hosts emulate.
+template <class Exec>
+inline constexpr int matrix_lanes =
+#if defined(KOKKOS_ENABLE_HIP)
+    std::same_as<Exec, Kokkos::HIP> ? 64 :
+#endif
+                                    32;
+
+/// What the units of so many lanes have in common, whatever their factors.
+template <int Lanes>
 struct AnyMatrixUnit {
-  static constexpr int lanes = 32;
+  static_assert(Lanes == 32 || Lanes == 64, "Tessera: matrix units are asked by warps of 32 or wavefronts of 64 lanes");
+  static constexpr int lanes = Lanes;
+  static constexpr int lines = Lanes / 4;
   static constexpr int rows = 16;
-  static constexpr int cols = 8;
+  static constexpr int cols = lines;
+  static constexpr int groups = rows / lines;   ///< of rows: a lane has one row of each
+  static constexpr bool flushes = Lanes == 64;  ///< numbers below the normal range of their type may be taken for 0
   using C = SumFragment;
 
+  /// g: a lane's row in the first group, and its column.
+  [[nodiscard]] KOKKOS_FUNCTION static int line_of(int lane) { return Lanes == 32 ? lane / 4 : lane % 16; }
+  /// t: which fourth part of depth, and of c's columns, is the lane's.
+  [[nodiscard]] KOKKOS_FUNCTION static int four_of(int lane) { return Lanes == 32 ? lane % 4 : lane / 16; }
+
+  /// What the emulated unit makes of a number whose type is normal from `least` on: it flushes wherever hardware may.
+  [[nodiscard]] KOKKOS_FUNCTION static float flushed(float value, float least) {
+    return flushes && value < least && value > -least ? 0.0F : value;
+  }
+
   /// Where a lane's i-th element of c stands.
-  [[nodiscard]] KOKKOS_FUNCTION static int row_of_c(int lane, int i) { return lane / 4 + 8 * (i / 2); }
-  [[nodiscard]] KOKKOS_FUNCTION static int col_of_c(int lane, int i) { return 2 * (lane % 4) + i % 2; }
+  [[nodiscard]] KOKKOS_FUNCTION static int row_of_c(int lane, int i) {
+    return line_of(lane) + (Lanes == 32 ? 8 * (i / 2) : 0);
+  }
+  [[nodiscard]] KOKKOS_FUNCTION static int col_of_c(int lane, int i) {
+    return Lanes == 32 ? 2 * four_of(lane) + i % 2 : 4 * four_of(lane) + i;
+  }
 };
 
 /// The unit for factors of 16 bits: Half or BFloat16. A fragment is words of two factors, the lower half first.
-template <class Factor>
-struct MatrixUnit : AnyMatrixUnit {
+template <class Factor, int Lanes = 32>
+struct MatrixUnit : AnyMatrixUnit<Lanes> {
   static_assert(std::same_as<Factor, Half> || std::same_as<Factor, BFloat16>,
                 "Tessera: no matrix unit has such factors");
   static constexpr int depth = 16;
+  static constexpr float least_normal = std::same_as<Factor, Half> ? 0x1p-14F : 0x1p-126F;
   template <int Words>
   struct Pairs {
     static constexpr int elements = 2 * Words;
@@ -76,7 +118,7 @@ struct MatrixUnit : AnyMatrixUnit {
       return static_cast<float>(Kokkos::bit_cast<Factor>(half));
     }
   };
-  using A = Pairs<4>;
+  using A = Pairs<128 / Lanes>;
   using B = Pairs<2>;
 
   /// Two factors as a word.
@@ -101,29 +143,42 @@ struct MatrixUnit : AnyMatrixUnit {
   }
 
   /// Where a lane's i-th element of a factor stands.
-  [[nodiscard]] KOKKOS_FUNCTION static int row_of_a(int lane, int i) { return lane / 4 + 8 * (i / 2 % 2); }
-  [[nodiscard]] KOKKOS_FUNCTION static int col_of_a(int lane, int i) { return 2 * (lane % 4) + i % 2 + 8 * (i / 4); }
-  [[nodiscard]] KOKKOS_FUNCTION static int row_of_b(int lane, int i) { return 2 * (lane % 4) + i % 2 + 8 * (i / 2); }
-  [[nodiscard]] KOKKOS_FUNCTION static int col_of_b(int lane, int) { return lane / 4; }
+  [[nodiscard]] KOKKOS_FUNCTION static int row_of_a(int lane, int i) {
+    return Lanes == 32 ? lane / 4 + 8 * (i / 2 % 2) : lane % 16;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION static int col_of_a(int lane, int i) {
+    return Lanes == 32 ? 2 * (lane % 4) + i % 2 + 8 * (i / 4) : 4 * (lane / 16) + i;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION static int row_of_b(int lane, int i) {
+    return Lanes == 32 ? 2 * (lane % 4) + i % 2 + 8 * (i / 2) : 4 * (lane / 16) + i;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION static int col_of_b(int lane, int) { return AnyMatrixUnit<Lanes>::line_of(lane); }
 };
 
 /// The unit for factors in a float each.
-template <>
-struct MatrixUnit<Tf32> : AnyMatrixUnit {
+template <int Lanes>
+struct MatrixUnit<Tf32, Lanes> : AnyMatrixUnit<Lanes> {
   static constexpr int depth = 8;
+  static constexpr float least_normal = 0x1p-126F;
   template <int N>
   struct Floats {
     static constexpr int elements = N;
     float at[N];
     [[nodiscard]] KOKKOS_FUNCTION float element(int i) const { return at[i]; }
   };
-  using A = Floats<4>;
+  using A = Floats<128 / Lanes>;
   using B = Floats<2>;
 
-  [[nodiscard]] KOKKOS_FUNCTION static int row_of_a(int lane, int i) { return lane / 4 + 8 * (i % 2); }
-  [[nodiscard]] KOKKOS_FUNCTION static int col_of_a(int lane, int i) { return lane % 4 + 4 * (i / 2); }
-  [[nodiscard]] KOKKOS_FUNCTION static int row_of_b(int lane, int i) { return lane % 4 + 4 * i; }
-  [[nodiscard]] KOKKOS_FUNCTION static int col_of_b(int lane, int) { return lane / 4; }
+  [[nodiscard]] KOKKOS_FUNCTION static int row_of_a(int lane, int i) {
+    return Lanes == 32 ? lane / 4 + 8 * (i % 2) : lane % 16;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION static int col_of_a(int lane, int i) {
+    return Lanes == 32 ? lane % 4 + 4 * (i / 2) : 2 * (lane / 16) + i;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION static int row_of_b(int lane, int i) {
+    return Lanes == 32 ? lane % 4 + 4 * i : 2 * (lane / 16) + i;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION static int col_of_b(int lane, int) { return AnyMatrixUnit<Lanes>::line_of(lane); }
 
   /// Numbers that tf32 represents to 11 bits, and whose remainder to 11 more: all between these two, and 0. Products of two
   /// of them, or of one and a remainder (2^-24 of the least), do not underflow.
@@ -158,8 +213,8 @@ struct MatrixUnit<Tf32> : AnyMatrixUnit {
 
 /// c += a b. The elements of a and b are factors of the unit.
 template <class Factor>
-KOKKOS_INLINE_FUNCTION void multiply_add(MatrixUnit<Factor>, lane::Hardware<AnyMatrixUnit::lanes> const&,
-                                         SumFragment& c, typename MatrixUnit<Factor>::A const& a,
+KOKKOS_INLINE_FUNCTION void multiply_add(MatrixUnit<Factor>, lane::Hardware<32> const&, SumFragment& c,
+                                         typename MatrixUnit<Factor>::A const& a,
                                          typename MatrixUnit<Factor>::B const& b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   // volatile: all lanes take part, so it must not be moved to where only some of them go.
@@ -182,7 +237,7 @@ KOKKOS_INLINE_FUNCTION void multiply_add(MatrixUnit<Factor>, lane::Hardware<AnyM
 
 /// c = a b.
 template <class Factor>
-KOKKOS_INLINE_FUNCTION void multiply(MatrixUnit<Factor>, lane::Hardware<AnyMatrixUnit::lanes> const&, SumFragment& c,
+KOKKOS_INLINE_FUNCTION void multiply(MatrixUnit<Factor>, lane::Hardware<32> const&, SumFragment& c,
                                      typename MatrixUnit<Factor>::A const& a, typename MatrixUnit<Factor>::B const& b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   // The register that is always 0, instead of four that are made so.
@@ -205,48 +260,100 @@ KOKKOS_INLINE_FUNCTION void multiply(MatrixUnit<Factor>, lane::Hardware<AnyMatri
 #undef TESSERA_MMA_16
 #undef TESSERA_MMA_16_OF_0
 
+#if defined(__HIP_DEVICE_COMPILE__) && (defined(__gfx90a__) || defined(__gfx942__))
+#define TESSERA_HAS_MFMA
+#endif
+
+// c += a b by AMD's instructions. They are given b, transposed, as the left factor and a as the right one: in the transpose of the
+// product a lane's four elements of a column are c's neighbours in a row.
 template <class Factor>
-KOKKOS_INLINE_FUNCTION void multiply_add(MatrixUnit<Factor>, lane::Emulated<AnyMatrixUnit::lanes> const&,
-                                         lane::Values<SumFragment, AnyMatrixUnit::lanes>& c,
-                                         lane::Values<typename MatrixUnit<Factor>::A, AnyMatrixUnit::lanes> const& a,
-                                         lane::Values<typename MatrixUnit<Factor>::B, AnyMatrixUnit::lanes> const& b) {
-  using M = MatrixUnit<Factor>;
+KOKKOS_INLINE_FUNCTION void multiply_add(MatrixUnit<Factor, 64>, lane::Hardware<64> const&, SumFragment& c,
+                                         typename MatrixUnit<Factor, 64>::A const& a,
+                                         typename MatrixUnit<Factor, 64>::B const& b) {
+#if defined(TESSERA_HAS_MFMA)
+  using FourFloats = float __attribute__((ext_vector_type(4)));
+  auto sums = Kokkos::bit_cast<FourFloats>(c);
+  if constexpr (std::same_as<Factor, Tf32>) {
+#if defined(__gfx942__)
+    using TwoFloats = float __attribute__((ext_vector_type(2)));
+    sums = __builtin_amdgcn_mfma_f32_16x16x8_xf32(Kokkos::bit_cast<TwoFloats>(b), Kokkos::bit_cast<TwoFloats>(a), sums,
+                                                  0, 0, 0);
+#else
+    // Two products with floats for factors, each of every other k: tf32 are floats.
+    sums = __builtin_amdgcn_mfma_f32_16x16x4f32(b.at[0], a.at[0], sums, 0, 0, 0);
+    sums = __builtin_amdgcn_mfma_f32_16x16x4f32(b.at[1], a.at[1], sums, 0, 0, 0);
+#endif
+  } else if constexpr (std::same_as<Factor, Half>) {
+    using FourHalves = _Float16 __attribute__((ext_vector_type(4)));
+    sums = __builtin_amdgcn_mfma_f32_16x16x16f16(Kokkos::bit_cast<FourHalves>(b), Kokkos::bit_cast<FourHalves>(a), sums,
+                                                 0, 0, 0);
+  } else {
+    using FourShorts = short __attribute__((ext_vector_type(4)));
+    sums = __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(Kokkos::bit_cast<FourShorts>(b), Kokkos::bit_cast<FourShorts>(a),
+                                                     sums, 0, 0, 0);
+  }
+  c = Kokkos::bit_cast<SumFragment>(sums);
+#else
+  (void)c, (void)a, (void)b;
+#endif
+}
+
+/// c = a b.
+template <class Factor>
+KOKKOS_INLINE_FUNCTION void multiply(MatrixUnit<Factor, 64> unit, lane::Hardware<64> const& lanes, SumFragment& c,
+                                     typename MatrixUnit<Factor, 64>::A const& a,
+                                     typename MatrixUnit<Factor, 64>::B const& b) {
+  c = SumFragment{};
+  multiply_add(unit, lanes, c, a, b);
+}
+#undef TESSERA_HAS_MFMA
+
+template <class Factor, int Lanes>
+KOKKOS_INLINE_FUNCTION void multiply_add(MatrixUnit<Factor, Lanes>, lane::Emulated<Lanes> const&,
+                                         lane::Values<SumFragment, Lanes>& c,
+                                         lane::Values<typename MatrixUnit<Factor, Lanes>::A, Lanes> const& a,
+                                         lane::Values<typename MatrixUnit<Factor, Lanes>::B, Lanes> const& b) {
+  using M = MatrixUnit<Factor, Lanes>;
   float whole_a[M::rows][M::depth];
   float whole_b[M::depth][M::cols];
-  for (int lane = 0; lane < M::lanes; ++lane) {
+  for (int lane = 0; lane < Lanes; ++lane) {
     for (int i = 0; i < M::A::elements; ++i) {
-      whole_a[M::row_of_a(lane, i)][M::col_of_a(lane, i)] = a.at[lane].element(i);
+      whole_a[M::row_of_a(lane, i)][M::col_of_a(lane, i)] = M::flushed(a.at[lane].element(i), M::least_normal);
     }
     for (int i = 0; i < M::B::elements; ++i) {
-      whole_b[M::row_of_b(lane, i)][M::col_of_b(lane, i)] = b.at[lane].element(i);
+      whole_b[M::row_of_b(lane, i)][M::col_of_b(lane, i)] = M::flushed(b.at[lane].element(i), M::least_normal);
     }
   }
-  for (int lane = 0; lane < M::lanes; ++lane) {
+  for (int lane = 0; lane < Lanes; ++lane) {
     for (int i = 0; i < 4; ++i) {
       double sum = static_cast<double>(c.at[lane].at[i]);
       for (int k = 0; k < M::depth; ++k) {
         sum += static_cast<double>(whole_a[M::row_of_c(lane, i)][k]) *
                static_cast<double>(whole_b[k][M::col_of_c(lane, i)]);
       }
-      c.at[lane].at[i] = static_cast<float>(sum);
+      c.at[lane].at[i] = M::flushed(static_cast<float>(sum), 0x1p-126F);
     }
   }
 }
 
-template <class Factor>
-KOKKOS_INLINE_FUNCTION void multiply(MatrixUnit<Factor> unit, lane::Emulated<AnyMatrixUnit::lanes> const& lanes,
-                                     lane::Values<SumFragment, AnyMatrixUnit::lanes>& c,
-                                     lane::Values<typename MatrixUnit<Factor>::A, AnyMatrixUnit::lanes> const& a,
-                                     lane::Values<typename MatrixUnit<Factor>::B, AnyMatrixUnit::lanes> const& b) {
+template <class Factor, int Lanes>
+KOKKOS_INLINE_FUNCTION void multiply(MatrixUnit<Factor, Lanes> unit, lane::Emulated<Lanes> const& lanes,
+                                     lane::Values<SumFragment, Lanes>& c,
+                                     lane::Values<typename MatrixUnit<Factor, Lanes>::A, Lanes> const& a,
+                                     lane::Values<typename MatrixUnit<Factor, Lanes>::B, Lanes> const& b) {
   c = lanes.fill(SumFragment{});
   multiply_add(unit, lanes, c, a, b);
 }
 
-/// Whether there is code for kernels with matrix units in the space: CUDA's, or the emulation on hosts.
+/// Whether there is code for kernels with matrix units in the space: CUDA's, AMD's where Kokkos compiles for a GPU that has them,
+/// or the emulation on hosts.
 template <ExecutionSpace Exec>
 inline constexpr bool can_have_matrix_units =
 #if defined(KOKKOS_ENABLE_CUDA)
     std::same_as<Exec, Kokkos::Cuda> ||
+#endif
+#if defined(KOKKOS_ENABLE_HIP) && (defined(KOKKOS_ARCH_AMD_GFX90A) || defined(KOKKOS_ARCH_AMD_GFX942))
+    std::same_as<Exec, Kokkos::HIP> ||
 #endif
     !is_gpu<Exec>;
 
@@ -256,6 +363,10 @@ template <ExecutionSpace Exec>
 #if defined(KOKKOS_ENABLE_CUDA) && !defined(KOKKOS_ARCH_MAXWELL) && !defined(KOKKOS_ARCH_PASCAL) && \
     !defined(KOKKOS_ARCH_VOLTA) && !defined(KOKKOS_ARCH_TURING75)
   if constexpr (std::same_as<Exec, Kokkos::Cuda>) return exec.cuda_device_prop().major >= 8;
+#endif
+#if defined(KOKKOS_ENABLE_HIP)
+  // HIP has code for one architecture: on another the program does not start.
+  if constexpr (std::same_as<Exec, Kokkos::HIP>) return can_have_matrix_units<Exec>;
 #endif
   return false;
 }
