@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
+#include <string>
 
 #include "problem.hpp"
 
@@ -33,8 +34,7 @@ class TensorPlan {
  public:
   /// Throws Skip if the space has no matrix units, or for rows and elements that the kernel does not take.
   TensorPlan(Exec const& exec, InputOn<Attention, Exec, float> const& input)
-      : attend_(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), input.parameters.team,
-                "tessera::attention::tensor") {
+      : attend_(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), input.parameters.team, label) {
     if (!Kernel::takes(input.parameters.scale)) {
       throw Skip("a scale of 2^-20 to 2^20, or 0 (scores might leave float's range)");
     }
@@ -55,7 +55,7 @@ class TensorPlan {
   template <class Matrix>
   [[nodiscard]] static std::size_t outside(Exec const& exec, Matrix const& matrix) {
     std::size_t count = 0;
-    Kokkos::parallel_reduce("tessera::attention::tensor::outside",
+    Kokkos::parallel_reduce(std::string(label) + "::outside",
                             Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, matrix.size()),
                             Outside<Kernel, Matrix>{matrix}, count);
     return count;
@@ -63,6 +63,8 @@ class TensorPlan {
 
  private:
   using Kernel = kernels::TensorAttention<Exec, Terms>;
+  static constexpr char const* label =
+      Terms == 1 ? "tessera::attention::fused_tensor" : "tessera::attention::fused_bf16x3";
   Kernel attend_;
 };
 

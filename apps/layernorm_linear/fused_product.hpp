@@ -35,7 +35,7 @@ class FusedProduct {
                     .eps = static_cast<T>(input.parameters.eps),
                     .in_packs = hidden_ % Load::pack == 0 && collective::is_aligned_for_packs<Load::pack>(x)};
     product_(exec, input.x, input.w, output.y,
-             {.load = load, .store = kernels::sum_and_bias(input.bias, input.outputs())});
+             {.load = load, .store = kernels::sum_and_bias(exec, input.bias, input.outputs())});
   }
 
   /// A row's sum by the lanes that have it, 8 to an xhat, 2 to ln, the product, the bias.

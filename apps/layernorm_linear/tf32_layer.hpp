@@ -41,7 +41,7 @@ class Tf32Layer {
     layer_norm_(exec, input.x, input.gamma, input.beta, ln_);
     transpose_(exec, input.w, w_transposed_);
     product_(exec, ln_, w_transposed_, output.y,
-             {.load = {}, .store = kernels::sum_and_bias(input.bias, input.outputs())});
+             {.load = {}, .store = kernels::sum_and_bias(exec, input.bias, input.outputs())});
   }
 
   /// A row's sum to ln with its 2, the product, the bias.

@@ -12,6 +12,8 @@
 #include "gradient_rows.hpp"
 #include "problem.hpp"
 
+#include <tessera/core/tiles.hpp>
+
 namespace tessera::layernorm_linear_backward {
 
 /// Where the sums of the columns [dgamma, dbeta, dbias] belong.

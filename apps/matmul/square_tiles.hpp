@@ -90,8 +90,12 @@ template <ExecutionSpace Exec, class T>
   }
   collective::MatrixTiles const tiles{
       .rows = input.a.extent(0), .cols = input.b.extent(1), .tile_rows = edge, .tile_cols = edge};
-  return {
-      .tiles = tiles, .edge = edge, .threads = threads, .lanes = lanes, .league = tiles.league_size(), .bytes = bytes};
+  return {.tiles = tiles,
+          .edge = edge,
+          .threads = threads,
+          .lanes = lanes,
+          .league = league_of(tiles.count()),
+          .bytes = bytes};
 }
 
 }  // namespace tessera::matmul

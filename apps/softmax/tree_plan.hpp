@@ -13,6 +13,7 @@
 #include <tessera/collective/operators.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/core/scratch.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::softmax {

@@ -14,6 +14,7 @@
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/core/scratch.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::transpose {
@@ -75,7 +76,7 @@ class ElementTilesPlan {
   ElementTilesPlan(Exec const& exec, InputOn<Transpose, Exec, T> const& input)
       : tiles_(collective::fitted_tiles(input.a.extent(0), input.a.extent(1), 32, 32)),
         threads_(kernels::team_size(exec, input.parameters.team)),
-        league_(tiles_.league_size()) {}
+        league_(league_of(tiles_.count())) {}
 
   void operator()(Exec const& exec, InputOn<Transpose, Exec, T> const& input,
                   OutputOn<Transpose, Exec, T> const& output) const {

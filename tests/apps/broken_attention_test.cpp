@@ -25,6 +25,7 @@
 
 #include <tessera/collective/async_copy.hpp>
 #include <tessera/core/half.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/key_stream_attention.hpp>
 #include <tessera/kernels/tensor_attention.hpp>
 
@@ -326,13 +327,13 @@ using Late = collective::EmulatedCopies<Arrival::at_wait>;
 using Early = collective::EmulatedCopies<Arrival::at_once>;
 using Lanes = lane::Emulated<32>;
 
-// What the kernels of fused_tensor are given wrong.
+// What the kernels of fused_tensor and fused_bf16x3 are given wrong.
 enum class Given { right, lost_tile, doubled_key, swapped_values, zeros_as_keys };
 
-// The kernels of fused_tensor, on emulated lanes and matrix units. Each launch runs the threads of a team in another order.
+// The kernels of both, on emulated lanes and matrix units. Each launch runs the threads of a team in another order.
 template <class Tile, class Copies = Late, Given given = Given::right, class L = Lanes>
 struct OnEmulatedUnits {
-  static constexpr VariantInfo info{.name = "emulated", .summary = "fused_tensor on emulated matrix units"};
+  static constexpr VariantInfo info{.name = "emulated", .summary = "attention on emulated matrix units"};
   template <ExecutionSpace Exec, class T>
     requires std::same_as<T, float>
   struct Plan {
@@ -549,8 +550,8 @@ void expect_tuning_right(std::initializer_list<int> dims) {
     }
   }
 }
-TEST_F(TensorAttention, TilesOfGpus) { expect_tuning_right<1>({64, 128}); }
-TEST_F(TensorAttention, TilesOfGpusOfThreeTerms) { expect_tuning_right<3>({64, 128}); }
+TEST_F(TensorAttention, TilesOfGpus) { expect_tuning_right<1>({16, 30, 64, 90, 128}); }
+TEST_F(TensorAttention, TilesOfGpusOfThreeTerms) { expect_tuning_right<3>({48, 64, 100}); }
 // Scores that rise from tile to tile: weights are brought to others, in each order of the threads.
 TEST_F(TensorAttention, LargeScores) {
   for (double const scale : {0.0, 3.0, 30.0, -30.0, 1000.0}) {
@@ -658,10 +659,15 @@ TEST_F(BrokenTensorAttention, OneTermWithoutSaying) {
   std::string const outcome = outcome_of<OnEmulatedUnits<OneTermWithoutSaying>>(33, 300, 48, 1, DataKind::random);
   EXPECT_NE(outcome.find("out: "), std::string::npos) << (outcome.empty() ? "passed" : outcome);
 }
-TEST_F(BrokenTensorAttention, ThreeTermsWaitTooLittle) {
-  std::string const outcome =
-      outcome_of<OnEmulatedUnits<ThreeTerms<48>, WaitsTooLittle>>(33, 128, 48, 1, DataKind::random);
+template <class Tile>
+void expect_short_wait_caught() {
+  std::string const outcome = outcome_of<OnEmulatedUnits<Tile, WaitsTooLittle>>(33, 128, 48, 1, DataKind::random);
   EXPECT_NE(outcome.find("out: "), std::string::npos) << (outcome.empty() ? "passed" : outcome);
+}
+TEST_F(BrokenTensorAttention, ThreeTermsWaitTooLittle) { expect_short_wait_caught<ThreeTerms<48>>(); }
+// Keys and values in steps of their own, as on GPUs.
+TEST_F(BrokenTensorAttention, StepsWaitTooLittle) {
+  expect_short_wait_caught<kernels::TensorAttentionTile<48, 2, 2, 1, 1, 3, 3, 2>>();
 }
 
 TEST(AttentionMerge, TeamsOfSixteenColumns) { expect_merges<16>(); }

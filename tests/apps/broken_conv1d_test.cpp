@@ -19,6 +19,7 @@
 
 #include <tessera/collective/async_copy.hpp>
 #include <tessera/collective/team/halo_tile.hpp>
+#include <tessera/core/tiles.hpp>
 
 namespace tessera::conv1d {
 

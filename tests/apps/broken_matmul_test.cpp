@@ -306,7 +306,7 @@ std::size_t wrong_elements(int threads, int edge, std::size_t m, std::size_t n, 
     char* const scratch = of_scratch.last(bytes);
     std::fill(scratch, scratch + bytes, static_cast<char>(-1));  // NaN, once: the next team finds the last one's
     std::optional<std::string> const error = team.run(order, 1, [&](test::AdversarialTeam::Member const& member) {
-      for (int rank = 0; rank < tiles.league_size(); ++rank) {
+      for (int rank = 0; rank < league_of(tiles.count()); ++rank) {
         kernel(test::LeagueMember(member, rank, scratch, static_cast<int>(bytes)));
       }
     });
@@ -417,7 +417,7 @@ std::size_t far_elements(std::size_t m, std::size_t n, std::size_t k, double rel
     Kernel const kernel{a, b, c, k, tiles, {}};
     std::fill(scratch.begin(), scratch.end(), static_cast<char>(-1));  // NaN
     std::optional<std::string> const error = team.run(order, 1, [&](test::AdversarialTeam::Member const& member) {
-      for (int rank = 0; rank < tiles.league_size(); ++rank) {
+      for (int rank = 0; rank < league_of(tiles.count()); ++rank) {
         kernel(test::LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size())));
       }
     });

@@ -20,6 +20,7 @@
 #include "../../apps/partition/problem.hpp"
 #include "../../apps/partition/whole_array_plan.hpp"
 
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/partition.hpp>
 #include <tessera/kernels/partition_segments.hpp>
 

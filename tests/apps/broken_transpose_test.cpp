@@ -224,7 +224,7 @@ void expect_right_in_any_order(std::size_t rows, std::size_t cols, int scratch_b
       char* const scratch = of_scratch.last(static_cast<std::size_t>(scratch_bytes));
       auto const kernel = make_kernel(in, out);
       std::optional<std::string> const error = team.run(order, 1, [&](test::AdversarialTeam::Member const& member) {
-        for (int rank = 0; rank < tiles.league_size(); ++rank) {
+        for (int rank = 0; rank < league_of(tiles.count()); ++rank) {
           kernel(test::LeagueMember(member, rank, scratch, scratch_bytes));
         }
       });

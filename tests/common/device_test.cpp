@@ -17,6 +17,7 @@
 
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/chunks.hpp>
 #include <tessera/kernels/held_column_softmax.hpp>

@@ -10,6 +10,7 @@
 
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/team/matrix_tile.hpp>
+#include <tessera/core/tiles.hpp>
 
 #include "guarded_array.hpp"
 
@@ -25,7 +26,7 @@ std::string text_of(MatrixTiles const& tiles) {
 
 void expect_each_element_once(MatrixTiles const& tiles) {
   std::vector<int> covered(tiles.rows * tiles.cols);
-  int const league = tiles.league_size();
+  int const league = league_of(tiles.count());
   for (int tile = 0; tile < league; ++tile) {
     auto const place = tiles.place(static_cast<std::size_t>(tile));
     ASSERT_GT(place.row_count, 0) << text_of(tiles);
@@ -85,7 +86,7 @@ TEST(MatrixTiles, FittedTilesKeepTheirElements) {
 
 TEST(MatrixTiles, TooManyTeamsAreSkipped) {
   MatrixTiles const tiles{.rows = std::size_t{1} << 20, .cols = std::size_t{1} << 20};
-  EXPECT_THROW((void)tiles.league_size(), Skip);
+  EXPECT_THROW((void)league_of(tiles.count()), Skip);
 }
 
 constexpr int fill = -7;

@@ -12,6 +12,7 @@
 #include <tessera/collective/divider.hpp>
 #include <tessera/collective/streaming_store.hpp>
 #include <tessera/core/half.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/for_each_pack.hpp>
 #include <tessera/kernels/row_tiles.hpp>
 
@@ -96,7 +97,7 @@ TEST(RowTiles, CoverTheMatrixOnce) {
       EXPECT_LE(tiles.tile_rows * tiles.tile_cols, 64);
       EXPECT_TRUE(rows == 0 || tiles.across() <= 1 || tiles.tile_cols % 32 == 0) << cols;
       std::vector<int> covered(rows * cols);
-      for (int tile = 0; tile < tiles.league_size(); ++tile) {
+      for (int tile = 0; tile < league_of(tiles.count()); ++tile) {
         auto const place = tiles.place(tile);
         EXPECT_GT(place.row_count * place.col_count, 0) << "an idle team";
         for (int r = 0; r < place.row_count; ++r) {

@@ -18,6 +18,7 @@
 #include "product_cases.hpp"
 
 #include <tessera/collective/async_copy.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/tensor_gemm.hpp>
 
 namespace tessera::test {
@@ -73,7 +74,7 @@ template <class Factor, class Tile, class Form, class Copies>
   AdversarialTeam team(Tile::threads);
   std::vector<char> scratch(Kernel::scratch_bytes() + 64, static_cast<char>(-1));  // NaN
   std::optional<std::string> const error = team.run(order, 1, [&](AdversarialTeam::Member const& member) {
-    for (int rank = 0; rank < tiles.league_size(); ++rank) {
+    for (int rank = 0; rank < league_of(tiles.count()); ++rank) {
       kernel(LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size())));
     }
   });

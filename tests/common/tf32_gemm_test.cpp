@@ -20,6 +20,7 @@
 #include "product_cases.hpp"
 
 #include <tessera/collective/async_copy.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/largest_magnitude.hpp>
 #include <tessera/kernels/tf32_gemm.hpp>
 
@@ -52,7 +53,7 @@ void run_all_teams(Extents const& e, Product<float, Form>& product, Order order)
   AdversarialTeam team(Tile::threads);
   std::vector<char> scratch(Kernel::scratch_bytes() + 64, static_cast<char>(-1));  // NaN
   std::optional<std::string> const error = team.run(order, 1, [&](AdversarialTeam::Member const& member) {
-    for (int rank = 0; rank < tiles.league_size(); ++rank) {
+    for (int rank = 0; rank < league_of(tiles.count()); ++rank) {
       kernel(LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size())));
     }
   });

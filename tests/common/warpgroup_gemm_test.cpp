@@ -21,6 +21,7 @@
 
 #include <tessera/collective/async_copy.hpp>
 #include <tessera/collective/warpgroup.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/warpgroup_gemm.hpp>
 
 namespace tessera::test {
@@ -144,7 +145,7 @@ template <class Factor, class Tile, class Form, class Products, class Copies>
   AdversarialTeam team(Tile::threads);
   std::vector<char> scratch(Kernel::scratch_bytes() + 64, static_cast<char>(-1));  // NaN
   std::optional<std::string> const error = team.run(order, 1, [&](AdversarialTeam::Member const& member) {
-    for (int rank = 0; rank < tiles.league_size(); ++rank) {
+    for (int rank = 0; rank < league_of(tiles.count()); ++rank) {
       kernel(LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size())));
     }
   });

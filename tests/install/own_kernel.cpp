@@ -11,6 +11,7 @@
 #include <tessera/collective/team/lane_scan.hpp>
 #include <tessera/collective/team/tree_reduce.hpp>
 #include <tessera/collective/thread/scan.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/look_back_workspace.hpp>
 #include <tessera/kernels/team_shape.hpp>
 

@@ -8,6 +8,7 @@
 #include <tessera/collective/team/halo_tile.hpp>
 #include <tessera/collective/thread/correlate.hpp>
 #include <tessera/core/scratch.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/conv1d.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>

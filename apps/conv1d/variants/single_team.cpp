@@ -55,6 +55,7 @@ struct SingleTeam {
               for (int j = 0; j < taps && i + j < n; ++j) sum += product(staged(i + j), factors(j));
               out(i) = static_cast<T>(sum);
             });
+            leave_scratch(team);
           });
     }
 

@@ -12,6 +12,7 @@
 #include "../problem.hpp"
 
 #include <tessera/core/scratch.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 

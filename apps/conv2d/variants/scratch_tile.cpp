@@ -11,6 +11,7 @@
 #include <tessera/collective/team/matrix_tile.hpp>
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/core/scratch.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/conv2d.hpp>
 #include <tessera/kernels/row_tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
@@ -108,7 +109,7 @@ struct ScratchTile {
       tiles_ = collective::fitted_tiles(rows, cols, 16, 64);
       lanes_ = kernels::lanes_for<Exec>(static_cast<std::size_t>(tiles_.tile_cols));
       threads_ = kernels::team_size(exec, input.parameters.team, lanes_);
-      league_ = tiles_.league_size();
+      league_ = league_of(tiles_.count());
     }
 
     void operator()(Exec const& exec, InputOn<Conv2d, Exec, T> const& input,

@@ -31,7 +31,8 @@ struct StoredRows {
     void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
                     OutputOn<LayernormLinear, Exec, T> const& output) const {
       layer_norm_(exec, input.x, input.gamma, input.beta, ln_);
-      product_(exec, ln_, input.w, output.y, {.load = {}, .store = kernels::sum_and_bias(input.bias, input.outputs())});
+      product_(exec, ln_, input.w, output.y,
+               {.load = {}, .store = kernels::sum_and_bias(exec, input.bias, input.outputs())});
     }
 
     /// A row's sum to ln with its 2, the product, the bias.

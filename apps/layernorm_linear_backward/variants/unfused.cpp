@@ -7,6 +7,7 @@
 
 #include "../problem.hpp"
 
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/layer_norm.hpp>
 #include <tessera/kernels/row_tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>

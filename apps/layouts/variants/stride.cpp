@@ -4,6 +4,8 @@
 
 #include "../fill.hpp"
 
+#include <tessera/core/tiles.hpp>
+
 namespace tessera::layouts {
 
 struct Stride {

@@ -8,6 +8,7 @@
 #include "../fill.hpp"
 
 #include <tessera/core/tile_layout.hpp>
+#include <tessera/core/tiles.hpp>
 
 namespace tessera::layouts {
 

@@ -8,6 +8,7 @@
 
 #include "../problem.hpp"
 
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/row_tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
@@ -31,7 +32,7 @@ struct TeamTiles {
           tiles_(tiles_for(input)),
           lanes_(kernels::lanes_for<Exec>(std::min(input.a.extent(1), static_cast<std::size_t>(tiles_.tile_cols)))),
           threads_(kernels::team_size(exec, input.parameters.team, lanes_)),
-          league_(tiles_.league_size()) {}
+          league_(league_of(tiles_.count())) {}
 
     void operator()(Exec const& exec, InputOn<Map2d, Exec, T> const& input,
                     OutputOn<Map2d, Exec, T> const& output) const {

@@ -66,6 +66,7 @@ struct Scratch {
                 c(row, col) = static_cast<T>(sum);
               });
             });
+            leave_scratch(team);
           });
     }
 

@@ -6,6 +6,7 @@
 #include "../model.hpp"
 #include "../problem.hpp"
 
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 

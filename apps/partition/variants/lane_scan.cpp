@@ -12,6 +12,7 @@
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/scan.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 

@@ -9,6 +9,7 @@
 
 #include "../problem.hpp"
 
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/row_tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>

@@ -6,6 +6,7 @@
 #include "../tuning.hpp"
 
 #include <tessera/collective/pack.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
 

@@ -3,6 +3,7 @@
 #include "program.hpp"
 
 #include <cstdint>
+#include <utility>
 
 #include <tessera/kernels/bias_add.hpp>
 
@@ -42,5 +43,21 @@ int check(Exec const& exec) {
   exec.fence();
   wrong += accepts("a shorter bias", [&] { add(exec, x, Row("bias", 5), x); });
   wrong += accepts("another matrix", [&] { add(exec, Matrix("x", 6, 4), Row("bias", 6), x); });
+  wrong +=
+      accepts("a bias with a stride", [&] { add(exec, x, Kokkos::subview(Matrix("wide", 6, 2), Kokkos::ALL, 0), x); });
+  wrong += accepts("rows with gaps", [&] {
+    add(exec, x, Row("bias", 6), Kokkos::subview(Matrix("wide", 4, 8), Kokkos::ALL, std::pair{0, 6}));
+  });
+
+  // A result that begins beside the boundaries of packs.
+  int const cols = 1000;
+  Row const memory("memory", 3 * cols + 1);
+  Kokkos::View<std::int32_t**, Kokkos::LayoutRight, Exec, Kokkos::MemoryUnmanaged> const off(memory.data() + 1, 3,
+                                                                                             cols);
+  Row const ones("bias", cols);
+  Kokkos::deep_copy(ones, 1);
+  tessera::kernels::bias_add(exec, Matrix("zeros", 3, cols), ones, off);
+  auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, memory);
+  for (int i = 0; i <= 3 * cols; ++i) wrong += differs("bias_add beside a boundary", i, found(i), i == 0 ? 0 : 1);
   return wrong;
 }

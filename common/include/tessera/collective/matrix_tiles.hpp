@@ -9,8 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <tessera/core/tiles.hpp>
-
 namespace tessera::collective {
 
 /// Tiles of `tile_rows` x `tile_cols` of a `rows` x `cols` matrix; those at the bottom and right edge may be short.
@@ -36,7 +34,7 @@ struct MatrixTiles {
   [[nodiscard]] KOKKOS_FUNCTION std::size_t across() const { return (cols + tile_cols - 1) / tile_cols; }
   [[nodiscard]] KOKKOS_FUNCTION std::size_t down() const { return (rows + tile_rows - 1) / tile_rows; }
 
-  /// \param tile 0 .. across() * down() - 1, less than 2^31 (what league_size() allows)
+  /// \param tile 0 .. across() * down() - 1, less than 2^31 (what a league has at most)
   [[nodiscard]] KOKKOS_FUNCTION Place place(std::size_t tile) const {
     // In 32 bits, which hold every number of tiles: a GPU divides 64-bit numbers many times slower.
     auto const number = static_cast<std::uint32_t>(tile);
@@ -60,8 +58,8 @@ struct MatrixTiles {
             .col_count = cols - col < static_cast<std::size_t>(tile_cols) ? static_cast<int>(cols - col) : tile_cols};
   }
 
-  /// Teams of a launch. Throws Skip if a league cannot have so many.
-  [[nodiscard]] int league_size() const { return league_of(across() * down()); }
+  /// Tiles, each a team's.
+  [[nodiscard]] std::size_t count() const { return across() * down(); }
 };
 
 /// Tiles of `tile_rows` x `tile_cols` (powers of two), or of as many elements in another shape where the matrix has

@@ -25,6 +25,7 @@
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/streaming_store.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/row_tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/kernels/views.hpp>
@@ -109,7 +110,7 @@ class BroadcastAdd {
         tiles_(cols == 1 ? row_tiles(1, rows, Tuning::tile) : row_tiles(rows, cols, Tuning::tile)),
         lanes_(lanes_for<Exec>(tiles_.cols / Kernel::width)),
         threads_(team_size(exec, team, lanes_)),
-        league_(tiles_.league_size()) {}
+        league_(league_of(tiles_.count())) {}
 
   /// Enqueues. `a` [cols], `b` [rows], `out` [rows, cols]: consecutive elements, rows one after the other; `out` does not
   /// overlap the others. Throws std::invalid_argument if one has other extents or strides.

@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 
 namespace tessera::kernels {

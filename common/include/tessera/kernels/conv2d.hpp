@@ -360,7 +360,7 @@ class Conv2d {
               .cols = cols,
               .tile_rows = strips.tile_rows * Tuning::rows,
               .tile_cols = strips.tile_cols * Tuning::width};
-    league_ = tiles_.league_size();
+    league_ = league_of(tiles_.count());
   }
 
   /// Enqueues. `in` and `out` [rows, cols], which do not overlap, `k` of any extents; all row after row. Throws

@@ -30,6 +30,7 @@
 #include <tessera/collective/pack.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/for_each_pack.hpp>
 #include <tessera/kernels/product_form.hpp>
 #include <tessera/kernels/product_panel.hpp>

@@ -50,10 +50,14 @@ struct SumAndBias {
   [[nodiscard]] KOKKOS_FUNCTION static T finished(T sum, T of_column) { return sum + of_column; }
 };
 
-/// \param bias [cols], consecutive elements that the device reaches, cols those of the result. Throws std::invalid_argument if it has
-/// another length or a stride.
-template <class V>
-[[nodiscard]] SumAndBias<typename V::non_const_value_type> sum_and_bias(V const& bias, std::size_t cols) {
+/// \param exec where the product runs; it reaches the bias
+/// \param bias [cols], consecutive elements, cols the columns of the result (a product cannot ask its bias for them). Throws
+/// std::invalid_argument if it has another length or a stride.
+template <ExecutionSpace Exec, class V>
+  requires Readable<V, Exec, typename V::non_const_value_type, 1>
+[[nodiscard]] SumAndBias<typename V::non_const_value_type> sum_and_bias(Exec const& exec, V const& bias,
+                                                                        std::size_t cols) {
+  (void)exec;
   return {contiguous(bias, cols)};
 }
 

@@ -16,6 +16,7 @@
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/core/scratch.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/product_form.hpp>
 
 namespace tessera::kernels {
@@ -61,9 +62,7 @@ class ProductPanel {
 
   [[nodiscard]] std::size_t team_bytes() const { return Scratch::shmem_size(depth * tiles_.tile_cols / width); }
   [[nodiscard]] static std::size_t thread_bytes() { return Scratch::shmem_size(strip_lines); }
-  [[nodiscard]] int league_size() const {
-    return league_of(static_cast<std::size_t>(tiles_.league_size()) * static_cast<std::size_t>(k_.count));
-  }
+  [[nodiscard]] int league_size() const { return league_of(tiles_.count() * static_cast<std::size_t>(k_.count)); }
 
   /// Longest chain of roundings for an element: a step's products, then the steps.
   [[nodiscard]] static double rounding_steps(std::size_t k) {

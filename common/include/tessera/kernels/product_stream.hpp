@@ -25,6 +25,7 @@
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/core/scratch.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/product_form.hpp>
 #include <tessera/kernels/product_tile.hpp>
 
@@ -149,9 +150,7 @@ class ProductStream {
         form_(form) {}
 
   [[nodiscard]] static std::size_t scratch_bytes() { return Scratch::shmem_size(Shape::stages * slice_size / pack); }
-  [[nodiscard]] int league_size() const {
-    return league_of(static_cast<std::size_t>(tiles_.league_size()) * static_cast<std::size_t>(k_.count));
-  }
+  [[nodiscard]] int league_size() const { return league_of(tiles_.count() * static_cast<std::size_t>(k_.count)); }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Scratch const scratch(team.team_scratch(0), Shape::stages * slice_size / pack);

@@ -12,6 +12,7 @@
 
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
 
 namespace tessera::kernels {
 

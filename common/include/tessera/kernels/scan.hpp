@@ -36,6 +36,7 @@
 #include <tessera/collective/team/register_tile.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/chunks.hpp>
 #include <tessera/kernels/look_back_workspace.hpp>
 #include <tessera/kernels/scan_elements.hpp>

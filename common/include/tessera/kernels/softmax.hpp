@@ -38,6 +38,7 @@
 #include <tessera/collective/thread/softmax_piece.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/chunks.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/kernels/views.hpp>

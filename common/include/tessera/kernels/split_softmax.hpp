@@ -52,7 +52,7 @@ namespace detail {
 
 /// A thread's part of a piece by lanes: every so many packs of it.
 template <class Exec, class T, class Tuning, int N>
-struct LaneShare {
+struct LanePart {
   using Lanes = lane::On<Exec, Tuning::lanes>;
   using Piece = thread::LaneSoftmax<T, Lanes, N>;
   static constexpr int part = Piece::part;
@@ -60,7 +60,7 @@ struct LaneShare {
   Piece piece;
 
   template <class Member>
-  KOKKOS_FUNCTION explicit LaneShare(Member const& team) : piece{Lanes{}, team.team_rank(), team.team_size(), T(1)} {}
+  KOKKOS_FUNCTION explicit LanePart(Member const& team) : piece{Lanes{}, team.team_rank(), team.team_size(), T(1)} {}
 
   [[nodiscard]] static double rounding_steps(double count, int threads) {
     return Piece::rounding_steps(count, threads);
@@ -75,7 +75,7 @@ struct LaneShare {
 
 /// The same by loops, for hosts: a contiguous part of it.
 template <class Exec, class T>
-struct LoopShare {
+struct LoopPart {
   using Lanes = lane::On<Exec, 1>;
   using Loop = thread::LoopSoftmax<T>;
   static constexpr int part = 1024;
@@ -85,7 +85,7 @@ struct LoopShare {
   std::size_t threads;
 
   template <class Member>
-  KOKKOS_FUNCTION explicit LoopShare(Member const& team) : rank(team.team_rank()), threads(team.team_size()) {}
+  KOKKOS_FUNCTION explicit LoopPart(Member const& team) : rank(team.team_rank()), threads(team.team_size()) {}
 
   [[nodiscard]] static double rounding_steps(double count, int threads) {
     return Loop::rounding_steps(std::ceil(count / threads));
@@ -104,11 +104,11 @@ struct LoopShare {
   }
 };
 
-template <class Exec, class T, class Tuning, class Share>
+template <class Exec, class T, class Tuning, class Part>
 struct RowChunks {
   using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
   using Member = typename Policy::member_type;
-  using Lanes = typename Share::Lanes;
+  using Lanes = typename Part::Lanes;
   using Sum = collective::OnlineSum<T>;
   using Merge = collective::MergeOnlineSums<T>;
   using Scratch = ScratchView<Sum*, Exec>;
@@ -122,7 +122,7 @@ struct RowChunks {
   /// Chunks of a row that fill the machine, together with those of all other rows.
   [[nodiscard]] static Chunks chunks_of(Exec const& exec, int threads, std::size_t rows, std::size_t cols) {
     std::size_t const teams = teams_that_fill(exec, threads * vector_length);
-    return split(cols, static_cast<std::size_t>(threads) * Share::part, rows == 0 ? 1 : tiles_of(teams, rows));
+    return split(cols, static_cast<std::size_t>(threads) * Part::part, rows == 0 ? 1 : tiles_of(teams, rows));
   }
 
   void enqueue(Exec const& exec, std::string const& label, int threads) const {
@@ -136,13 +136,13 @@ struct RowChunks {
     double const of_lanes = std::log2(Lanes::width);
     double const of_threads = std::ceil(static_cast<double>(threads) / Lanes::width) + of_lanes;
     double const dealt = std::ceil(static_cast<double>(chunks.count) / (static_cast<double>(threads) * Lanes::width));
-    return Share::rounding_steps(static_cast<double>(chunks.size), threads) +
+    return Part::rounding_steps(static_cast<double>(chunks.size), threads) +
            Merge::rounding_steps * (of_threads + dealt + of_lanes + of_threads);
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Lanes const lanes;
-    Share const share(team);
+    Part const part(team);
     Scratch const scratch(team.team_scratch(0), team.team_size());
     int const place = writes ? team.league_size() - 1 - team.league_rank() : team.league_rank();
     std::size_t const row = place / chunks.count;
@@ -150,10 +150,10 @@ struct RowChunks {
     std::size_t const begin = chunks.begin(chunk);
     std::size_t const at = row * of.cols + begin;
     std::size_t const count = chunks.end(chunk) - begin;
-    Sum const own = writes ? of_chunks(team, lanes, partial + row * chunks.count) : share.sum(of.x + at, count);
+    Sum const own = writes ? of_chunks(team, lanes, partial + row * chunks.count) : part.sum(of.x + at, count);
     Sum const sum = team::fold_threads(team, lanes, own, scratch.data(), Sum{}, Merge{});
     if (writes) {
-      share.write(of.x + at, of.y + at, count, sum.max, sum.inverse());
+      part.write(of.x + at, of.y + at, count, sum.max, sum.inverse());
     } else {
       Kokkos::single(Kokkos::PerTeam(team), [&] { partial[place] = sum; });
     }
@@ -185,9 +185,9 @@ template <ExecutionSpace Exec, class T, class Tuning = SplitSoftmaxTuning<Exec, 
 class SplitRowSoftmax {
   static constexpr int pack = Tuning::pack;
   template <int N>
-  using Share = std::conditional_t<Tuning::loops, detail::LoopShare<Exec, T>, detail::LaneShare<Exec, T, Tuning, N>>;
+  using Part = std::conditional_t<Tuning::loops, detail::LoopPart<Exec, T>, detail::LanePart<Exec, T, Tuning, N>>;
   template <int N>
-  using Kernel = detail::RowChunks<Exec, T, Tuning, Share<N>>;
+  using Kernel = detail::RowChunks<Exec, T, Tuning, Part<N>>;
 
  public:
   /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.

@@ -31,6 +31,7 @@
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/segment_shape.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/array_kernel.hpp>
 #include <tessera/kernels/for_each_pack.hpp>
 #include <tessera/kernels/team_shape.hpp>

@@ -48,6 +48,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -863,14 +864,15 @@ class TensorAttention {
   }
 
   /// Enqueues. All are matrices by rows; out overlaps none of the others; it is zeros where there are no keys. Throws
-  /// std::invalid_argument if an extent or a stride is another.
+  /// std::invalid_argument if an extent or a stride is another, and for a scale that takes() does not take.
   template <Readable<Exec, float, 2> Q, Readable<Exec, float, 2> K, Readable<Exec, float, 2> V,
             Writable<Exec, float, 2> Out>
   void operator()([[maybe_unused]] Exec const& exec, Q const& q, K const& k, V const& v, Out const& out,
                   double scale = 1) const {
     if (!takes(scale)) {
-      throw std::invalid_argument("a scale of " + std::to_string(scale) +
-                                  " (scores might leave float's range); give 2^-20 to 2^20, or 0");
+      std::ostringstream text;  // std::to_string would write 0 for what is small
+      text << "a scale of " << scale << " (scores might leave float's range); give 2^-20 to 2^20, or 0";
+      throw std::invalid_argument(text.str());
     }
     float* const to = row_major(out, queries_, columns_);
     detail::RowsOfFloats const of_q{row_major(q, queries_, columns_), queries_, columns_};

@@ -507,7 +507,7 @@ class TensorGemm {
       stages_ = league_of(tiles_of(k, Tile::depth));
       slices_ = static_cast<std::size_t>(stages_) * Tile::slices;
     });
-    league_ = tiles_.league_size();
+    league_ = league_of(tiles_.count());
     if (league_ == 0) return;
     auto const words = [&](char const* name, std::size_t blocks) {
       return Workspace(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label_ + name), blocks * slices_ * width);

@@ -440,7 +440,7 @@ class Tf32Gemm {
       : label_(std::move(label)),
         inner_(k),
         tiles_{.rows = m, .cols = n, .tile_rows = Tile::rows, .tile_cols = Tile::cols, .band = 8},
-        league_(tiles_.league_size()) {
+        league_(league_of(tiles_.count())) {
     if constexpr (is_gpu<Exec>) require_matrix_units(exec);
   }
 

@@ -29,6 +29,7 @@
 #include <tessera/collective/streaming_store.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/kernels/views.hpp>
 
@@ -275,7 +276,7 @@ class Transpose {
       : label_(std::move(label)),
         tiles_(Kernel::cut(rows, cols)),
         threads_(team_size(exec, team)),
-        league_(tiles_.league_size()) {}
+        league_(league_of(tiles_.count())) {}
 
   /// Enqueues. Both are matrices by rows, and do not overlap. Throws std::invalid_argument if an extent or a stride is
   /// another.

@@ -23,6 +23,7 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
+#include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/kernels/scan_elements.hpp>
 #include <tessera/kernels/team_shape.hpp>

@@ -298,7 +298,7 @@ class WarpgroupGemm {
       : label_(std::move(label)), m_(m), n_(n), k_(k), slices_(tiles_of(k, Tile::depth)) {
     detail::require_warpgroups<WarpgroupGemm>(exec);
     tiles_ = {.rows = m, .cols = n, .tile_rows = Tile::rows, .tile_cols = Tile::cols, .band = 8};
-    league_ = tiles_.league_size();
+    league_ = league_of(tiles_.count());
     if (league_ == 0) return;
     down_ = tiles_.down() * Tile::rows;
     across_ = tiles_.across() * Tile::cols;

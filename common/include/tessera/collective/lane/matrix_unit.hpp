@@ -51,7 +51,6 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/core/half.hpp>
 #include <tessera/core/spaces.hpp>
-#include <tessera/core/types.hpp>
 
 namespace tessera::collective {
 
