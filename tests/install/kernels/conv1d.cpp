@@ -60,8 +60,20 @@ int check(Exec const& exec) {
       wrong += expect("WindowFold", [&](std::size_t i) {
         return windows(i, [](std::int32_t x, std::int32_t y) { return std::max(x, y); });
       });
+      kernels::window_max(exec, taps, constant, out);
+      wrong += expect("window_max", [&](std::size_t i) {
+        return windows(i, [](std::int32_t x, std::int32_t y) { return std::max(x, y); });
+      });
     }
   }
+
+  // Means of 0, 4, 8, ... : whole numbers, of whole windows and of those that begin before the array.
+  Kokkos::View<double*, Exec> const steps("steps", 1000);
+  Kokkos::View<double*, Exec> const means("means", 1000);
+  Kokkos::parallel_for("steps", Kokkos::RangePolicy<Exec>(exec, 0, 1000), KOKKOS_LAMBDA(int i) { steps(i) = 4 * i; });
+  kernels::window_mean(exec, 3, steps, means);
+  auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), means);
+  for (int i = 0; i < 1000; ++i) wrong += differs("window_mean", i, found(i), i < 2 ? 2.0 * i : 4.0 * (i - 1));
 
   Kokkos::View<std::int32_t**, Kokkos::LayoutRight, Exec> const matrix("matrix", 4, 3);
   auto const column = Kokkos::subview(matrix, Kokkos::ALL, 1);

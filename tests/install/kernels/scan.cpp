@@ -2,15 +2,33 @@
 
 #include "program.hpp"
 
+#include <array>
 #include <cstdint>
 
 #include <tessera/kernels/scan.hpp>
+#include <tessera/kernels/two_level_scan.hpp>
 
 using Exec = Kokkos::DefaultExecutionSpace;
 using Values = Kokkos::View<std::int32_t*, Exec>;
 using Sum = tessera::collective::Sum<std::int32_t>;
 using Max = tessera::collective::Max<std::int32_t>;
 using SumOfSegments = tessera::collective::SegmentedOperator<std::int32_t, Sum>;
+
+// A team's scan of a tile: one thread after the other's elements, as plain as can be.
+struct SerialTile : tessera::kernels::TileScanInScratch {
+  [[nodiscard]] static std::array<int, 2> scratch(int tile, int) { return {tile, 0}; }
+  [[nodiscard]] static double rounding_steps(int tile, int) { return tile; }
+  template <class Member, class Tile, class Op>
+  [[nodiscard]] KOKKOS_FUNCTION static tessera::kernels::ScannedTile<Tile> run(Member const& team, Tile const& tile,
+                                                                               int n, Op const& op) {
+    team.team_barrier();
+    Kokkos::single(Kokkos::PerTeam(team), [&] {
+      for (int i = 1; i < n; ++i) tile(i) = op(tile(i - 1), tile(i));
+    });
+    team.team_barrier();
+    return {tile, true, op.identity()};
+  }
+};
 
 void fill(Exec const& exec, Values const& in) {
   Kokkos::parallel_for(
@@ -64,6 +82,13 @@ int check(Exec const& exec) {
     chunks(exec, in, out);
     exec.fence();
     wrong += check("segments of chunks", out, Sum{}, false, 3000);
+
+    // A scan of one's own of a tile, of which totals' totals' totals are scanned.
+    fill(exec, in);
+    tessera::kernels::TwoLevelScan<Exec, std::int32_t, Sum, SerialTile> levels(exec, n, {}, 64);
+    levels(exec, in, out);
+    exec.fence();
+    wrong += check("a tile of one's own", out, Sum{}, false, whole);
   }
 
   Kokkos::View<std::int32_t**, Kokkos::LayoutRight, Exec> const matrix("matrix", 4, 3);
