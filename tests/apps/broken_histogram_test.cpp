@@ -226,6 +226,16 @@ TEST(HistogramKernels, SlicesOfBins) {
   }
 }
 
+// On hosts there is scratch for every number of bins that --bins takes, whatever the processor's caches.
+TEST(HistogramKernels, HostsHaveScratchForEveryBin) {
+  for (Row const& row : app().rows) {
+    if (!testing::is_wanted(row) || row.info.name != "scratch_atomic" || !is_host_space(row.space)) continue;
+    auto const problem_case =
+        app().generate(row.dtype, 100003, 3, testing::with_defaults(app(), {{"bins", std::int64_t{1} << 20}}));
+    EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 2), "") << testing::name_of(app(), row);
+  }
+}
+
 // Small chunks, many for each team of hosts: counts of the one before must not meet those of the next.
 TEST(HistogramKernels, ChunksInTheSameScratch) {
   for (Row const& row : app().rows) {
