@@ -5,9 +5,9 @@
 ///
 /// - ScratchHistogram: a team counts its chunk in scratch, with atomics that never leave the multiprocessor, and adds its
 ///   counts to the result. Of more bins than scratch holds, up to 24 teams count a slice each of the same chunk (GPUs). Fastest
-///   on GPUs, up to about 240000 bins; on hosts up to about 8000.
+///   on GPUs, up to about 240000 bins. On hosts a team is a thread, which needs no atomics and has several copies of the counts.
 /// - LaneHistogram: every lane counts in scratch for itself, without atomics in the loop, whatever the elements are. Its
-///   counters are added up to the team's counts, these to the result. Fastest on hosts; up to about 900 bins there.
+///   counters are added up to the team's counts, these to the result. As fast on hosts, up to about 900 bins.
 ///
 /// Example, 3 bins over [0, 3): 0.5 2 7 0.1 -> counts 2 0 1, outside 1.
 ///
@@ -50,8 +50,8 @@ struct HistogramTuning {
   static constexpr double scratch_chunks = is_gpu<Exec> ? 0.5 : 1;
   /// Here fewer would be one wave and a part of the next.
   static constexpr double lane_chunks = 1;
-  /// Slices of bins at most: reading everything as often must take less time than an atomic in memory for each element, or on
-  /// hosts a copy of the counts for each thread.
+  /// Slices of bins at most: reading everything as often must take less time than an atomic in memory for each element. Scratch of
+  /// hosts holds all bins.
   static constexpr int most_slices = is_gpu<Exec> ? 24 : 1;
   /// Elements that a host's thread knows the bins of before it counts them (count_ahead()). 0: a GPU, where other lanes
   /// count while one waits.
@@ -574,18 +574,13 @@ template <ExecutionSpace Exec, class T, class Bins = EqualBins<T>, class Tuning 
 using LaneHistogram = detail::HistogramLaunches<Exec, T, Bins, detail::LaneHistogramKernel<Exec, T, Bins, Tuning>>;
 
 /// counts[b] = elements of `in` [n] in bin b of the equal bins over [lo, hi), as many as `counts` has; `outside` = elements
-/// in none. Of integers lo and hi are whole numbers. For a single use: it chooses the kernel, enqueues, and waits. Throws
+/// in none. Of integers lo and hi are whole numbers. For a single use: it enqueues ScratchHistogram, and waits. Throws
 /// Skip if scratch does not hold the counts.
 template <ExecutionSpace Exec, class In, class Counts, class Outside>
 void histogram(Exec const& exec, In const& in, double lo, double hi, Counts const& counts, Outside const& outside) {
   using T = typename In::non_const_value_type;
   EqualBins<T> const bins(lo, hi, static_cast<std::int64_t>(counts.extent(0)));
-  if (!is_gpu<Exec> &&
-      detail::LaneHistogramKernel<Exec, T, EqualBins<T>, HistogramTuning<Exec, T>>::fits(exec, bins.count, 1)) {
-    LaneHistogram<Exec, T>(exec, in.extent(0), bins)(exec, in, counts, outside);
-  } else {
-    ScratchHistogram<Exec, T>(exec, in.extent(0), bins)(exec, in, counts, outside);
-  }
+  ScratchHistogram<Exec, T>(exec, in.extent(0), bins)(exec, in, counts, outside);
   exec.fence("tessera: histogram");
 }
 
