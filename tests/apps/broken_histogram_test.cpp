@@ -153,6 +153,7 @@ TEST(BrokenHistogram, CountsOfTooFewBits) {
 template <class Exec, class T>
 struct BytesTuning : kernels::HistogramTuning<Exec, T> {
   using Counter = std::uint8_t;
+  static constexpr int ahead = 0;
 };
 
 struct BytesOfLanes {
@@ -188,6 +189,8 @@ TEST(HistogramKernels, BytesOfLanes) {
 template <class Exec, class T>
 struct SlicesTuning : kernels::HistogramTuning<Exec, T> {
   static constexpr int most_slices = 24;
+  static constexpr int ahead = 0;
+  static constexpr int scratch_level = 0;
 };
 
 struct Slices {
@@ -223,6 +226,16 @@ TEST(HistogramKernels, SlicesOfBins) {
   }
 }
 
+// On hosts there is scratch for every number of bins that --bins takes, whatever the processor's caches.
+TEST(HistogramKernels, HostsHaveScratchForEveryBin) {
+  for (Row const& row : app().rows) {
+    if (!testing::is_wanted(row) || row.info.name != "scratch_atomic" || !is_host_space(row.space)) continue;
+    auto const problem_case =
+        app().generate(row.dtype, 100003, 3, testing::with_defaults(app(), {{"bins", std::int64_t{1} << 20}}));
+    EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 2), "") << testing::name_of(app(), row);
+  }
+}
+
 // Small chunks, many for each team of hosts: counts of the one before must not meet those of the next.
 TEST(HistogramKernels, ChunksInTheSameScratch) {
   for (Row const& row : app().rows) {
@@ -237,15 +250,17 @@ TEST(HistogramKernels, ChunksInTheSameScratch) {
   }
 }
 
-// Threads of one team that count the same value in the same scratch, for long enough to run at the same time.
+// Threads of one team that count the same value in the same scratch, for long enough to run at the same time: 2 million elements
+// take a host's thread that counts ahead less time than another needs to wake up.
 TEST(HistogramKernels, ThreadsInTheSameScratch) {
   for (App const& of : {app(), make_app<Histogram>({rows<Histogram, BytesOfLanes>()})}) {
     for (Row const& row : of.rows) {
       if (!testing::is_wanted(row)) continue;
       for (std::int64_t const team : {2, 4}) {
         ParameterMap const map{{"team", team}, {"distribution", std::string("constant")}};
-        auto const problem_case = of.generate(row.dtype, 2000003, 3, testing::with_defaults(of, map));
-        std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 3);
+        std::size_t const n = row.info.name == "scratch_atomic" ? 20000003 : 2000003;
+        auto const problem_case = of.generate(row.dtype, n, 3, testing::with_defaults(of, map));
+        std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 8);
         if (outcome.starts_with("skipped: ")) continue;
         EXPECT_EQ(outcome, "") << testing::name_of(of, row) << " team " << team;
       }
@@ -253,21 +268,24 @@ TEST(HistogramKernels, ThreadsInTheSameScratch) {
   }
 }
 
-// Parts of 16 elements, four lanes that hold two rows of packs of two.
-template <class CounterOfLane>
+// Parts of 16 elements, four lanes that hold two rows of packs of two, as a GPU has them; or bins that are known `Ahead` elements
+// ahead, as a host's threads work.
+template <class CounterOfLane, int Ahead>
 struct SmallTuning {
   static constexpr int lanes = 4;
   static constexpr int rows = 2;
   static constexpr int pack = 2;
+  static constexpr int ahead = Ahead;
+  static constexpr int scratch_level = 0;
   using Counter = CounterOfLane;
 };
 
 // A kernel's chunks by teams in every order of their threads, one after the other in one scratch. The elements and the scratch
 // end where memory cannot be touched. `copies` of the counters and `slices` of bins: the kernel's.
-template <template <ExecutionSpace, class, class, class> class KernelOf, class Counter>
+template <template <ExecutionSpace, class, class, class> class KernelOf, class Counter, int Ahead>
 void expect_right_in_any_order(int threads, int copies, int slices, std::int64_t bins, std::size_t n) {
   using Bins = kernels::EqualBins<float>;
-  using Kernel = KernelOf<test::AdversarialSpace, float, Bins, SmallTuning<Counter>>;
+  using Kernel = KernelOf<test::AdversarialSpace, float, Bins, SmallTuning<Counter, Ahead>>;
   test::GuardedArray<float> of_in(n + 1);
   float* const in = of_in.last(n);
   for (std::size_t i = 0; i < n; ++i) in[i] = static_cast<float>(i * 7 % 23) / 10.0F;  // some of them outside
@@ -300,15 +318,37 @@ TEST(HistogramKernels, InOneScratchInAnyOrder) {
       for (std::size_t const n : {0, 1, 15, 16, 100, 1003, 12000}) {
         for (int copies = 1; copies <= (threads + 1) / 2; ++copies) {
           for (int const slices : {1, 2, 3, 4}) {
-            expect_right_in_any_order<kernels::detail::ScratchHistogramKernel, std::uint32_t>(threads, copies, slices,
-                                                                                              bins, n);
+            expect_right_in_any_order<kernels::detail::ScratchHistogramKernel, std::uint32_t, 0>(threads, copies,
+                                                                                                 slices, bins, n);
           }
         }
-        expect_right_in_any_order<kernels::detail::LaneHistogramKernel, std::uint8_t>(threads, threads, 1, bins, n);
-        expect_right_in_any_order<kernels::detail::LaneHistogramKernel, std::uint32_t>(threads, threads, 1, bins, n);
+        expect_right_in_any_order<kernels::detail::LaneHistogramKernel, std::uint8_t, 0>(threads, threads, 1, bins, n);
+        expect_right_in_any_order<kernels::detail::LaneHistogramKernel, std::uint32_t, 0>(threads, threads, 1, bins, n);
       }
     }
   }
+}
+
+// As hosts count. A thread alone has up to 8 copies of the counters.
+template <int Ahead>
+void expect_right_ahead_in_any_order() {
+  for (int const threads : {1, 2, 3, 5}) {
+    for (std::int64_t const bins : {1, 4, 5, 20}) {
+      for (std::size_t const n : {0, 1, 15, 16, 31, 32, 47, 48, 49, 63, 64, 65, 79, 80, 100, 321, 1003, 12000}) {
+        for (int copies = 1; copies <= (threads > 1 ? (threads + 1) / 2 : 8); ++copies) {
+          expect_right_in_any_order<kernels::detail::ScratchHistogramKernel, std::uint32_t, Ahead>(threads, copies, 1,
+                                                                                                   bins, n);
+        }
+        expect_right_in_any_order<kernels::detail::LaneHistogramKernel, std::uint32_t, Ahead>(threads, threads, 1, bins,
+                                                                                              n);
+      }
+    }
+  }
+}
+
+TEST(HistogramKernels, AheadInOneScratchInAnyOrder) {
+  expect_right_ahead_in_any_order<16>();
+  expect_right_ahead_in_any_order<48>();
 }
 
 // The rule itself, at the ends of the range and of the dtype.

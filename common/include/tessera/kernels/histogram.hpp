@@ -5,9 +5,9 @@
 ///
 /// - ScratchHistogram: a team counts its chunk in scratch, with atomics that never leave the multiprocessor, and adds its
 ///   counts to the result. Of more bins than scratch holds, up to 24 teams count a slice each of the same chunk (GPUs). Fastest
-///   on GPUs, up to about 240000 bins; on hosts up to about 8000.
+///   on GPUs, up to about 240000 bins. On hosts a team is a thread, which needs no atomics and has several copies of the counts.
 /// - LaneHistogram: every lane counts in scratch for itself, without atomics in the loop, whatever the elements are. Its
-///   counters are added up to the team's counts, these to the result. Fastest on hosts; up to about 900 bins there.
+///   counters are added up to the team's counts, these to the result. As fast on hosts, up to about 900 bins.
 ///
 /// Example, 3 bins over [0, 3): 0.5 2 7 0.1 -> counts 2 0 1, outside 1.
 ///
@@ -50,9 +50,17 @@ struct HistogramTuning {
   static constexpr double scratch_chunks = is_gpu<Exec> ? 0.5 : 1;
   /// Here fewer would be one wave and a part of the next.
   static constexpr double lane_chunks = 1;
-  /// Slices of bins at most: reading everything as often must take less time than an atomic in memory for each element, or on
-  /// hosts a copy of the counts for each thread.
+  /// Slices of bins at most: reading everything as often must take less time than an atomic in memory for each element. Scratch of
+  /// hosts holds all bins.
   static constexpr int most_slices = is_gpu<Exec> ? 24 : 1;
+  /// Elements that a host's thread knows the bins of before it counts them (count_ahead()). 0: a GPU, where other lanes
+  /// count while one waits.
+  static constexpr int ahead = is_gpu<Exec> ? 0 : 128;
+  /// Copies of the counts that a team of one thread has in scratch: an element of a host need not wait for the one before it
+  /// in the same bin.
+  static constexpr int copies_of_one = is_gpu<Exec> ? 1 : 8;
+  /// The scratch that holds a team's counts. On hosts both levels are memory, and the second is large enough for 2^20 bins.
+  static constexpr int scratch_level = is_gpu<Exec> ? 0 : 1;
   /// A lane's own counter: 8 bits on GPUs, 32 on hosts, where a thread's few lanes only keep additions to one counter apart.
   using Counter = std::conditional_t<is_gpu<Exec>, std::uint8_t, std::uint32_t>;
   /// Warps of a team with counters of their own: with 256 bins 4 take 34 KB, and 6 such teams share a multiprocessor of an
@@ -74,6 +82,11 @@ KOKKOS_INLINE_FUNCTION void scratch_add(std::uint32_t* counter, std::uint32_t va
 #else
   Kokkos::atomic_add(counter, value);
 #endif
+}
+
+/// Asks for a cache line that is read soon.
+KOKKOS_INLINE_FUNCTION void prefetch([[maybe_unused]] void const* address) {
+  KOKKOS_IF_ON_HOST((__builtin_prefetch(address);))
 }
 
 /// The elements of one thread's part, in no order: several 16-byte accesses of a lane under way where the part is whole
@@ -105,6 +118,46 @@ KOKKOS_FUNCTION void for_each_element(L const& lanes, T const* part, int count, 
       }
     }
   });
+}
+
+/// Hosts: counts the elements from `begin` to `end`, each thread of the team its part of them.
+///
+/// Calls `count(counter_of(x, k))` for every element x; k is its place in a group of 16, by which neighbours can be spread over copies
+/// of a counter. An element costs a store, and a processor has one a cycle; all else is kept out of its way. The counters of a
+/// group are looked up together, which the compiler makes vectors of, and `Ahead` elements before they are counted: by then
+/// what the vectors wrote can be read, and nothing waits for it.
+///
+/// Who calls: all threads of the team. Barriers, scratch: none.
+///
+/// Example, Ahead = 32, a thread alone, 70 elements: 0 to 31 are looked up; 0 to 15 are counted, and 32 to 47 looked up in their
+/// place; 16 to 31, and 48 to 63; and 32 to 69 one by one.
+template <int Ahead, class Member, class T, class CounterOf, class Count>
+KOKKOS_FUNCTION void count_ahead(Member const& team, T const* in, std::size_t begin, std::size_t end,
+                                 CounterOf const& counter_of, Count const& count) {
+  // Two vectors of floats at least. Where a loop has many more stores, each of them an instruction of its own, processors no longer
+  // foresee which of them the next one of the same counter has to wait for: constant data took four times as long with 64.
+  constexpr int group = 16;
+  static_assert(Ahead % group == 0);
+  std::size_t const part = tiles_of(end - begin, static_cast<std::size_t>(team.team_size()));
+  std::size_t i = std::min(end, begin + static_cast<std::size_t>(team.team_rank()) * part);
+  std::size_t const last = std::min(end, i + part);
+
+  std::uint32_t looked_up[Ahead];
+  int oldest = 0;
+  if (last - i >= Ahead) {
+    for (int k = 0; k < Ahead; ++k) looked_up[k] = counter_of(in[i + static_cast<std::size_t>(k)], k % group);
+  }
+  for (; last - i >= Ahead + group; i += group) {
+    // Between accesses to many counters a processor does not see that `in` is read in order.
+    constexpr std::size_t line = 64 / sizeof(T);
+    for (std::size_t k = 0; k < group; k += line) prefetch(in + std::min(last - 1, i + 4 * Ahead + k));
+    std::uint32_t* const of_group = looked_up + oldest;
+    for (int k = 0; k < group; ++k) count(of_group[k]);
+    T const* const next = in + i + Ahead;
+    for (int k = 0; k < group; ++k) of_group[k] = counter_of(next[k], k);
+    oldest = (oldest + group) % Ahead;
+  }
+  for (; i < last; ++i) count(counter_of(in[i], 0));
 }
 
 /// Bins that a team counts: `size` from `first` on.
@@ -175,6 +228,7 @@ struct ScratchHistogramKernel {
   static constexpr int pack = Tuning::pack;
   static constexpr int part = rows * Lanes::width * pack;
   static constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
+  static constexpr int scratch_level = Tuning::scratch_level;
 
   T const* in;
   BinCounts result;
@@ -196,18 +250,18 @@ struct ScratchHistogramKernel {
                       ? ", and at most " + std::to_string(Tuning::most_slices) + " teams share them)"
                       : ")"));
     }
-    // Of copies, what leaves room for other teams. Two threads share one.
+    // Of copies, what leaves room for other teams, or in a host's first cache. Two threads share one.
     std::int32_t const size = slice_size(bins, slices);
     int const fitting = static_cast<int>((std::size_t{1} << 14) / sizeof(std::uint32_t)) / size;
-    return {threads, std::clamp(fitting, 1, (threads + 1) / 2),
+    return {threads, std::clamp(fitting, 1, threads > 1 ? (threads + 1) / 2 : Tuning::copies_of_one),
             histogram_chunks(exec, n, bins, tile, static_cast<std::size_t>(threads) * part, threads * vector_length,
                              Tuning::scratch_chunks),
             slices};
   }
   /// Counters that a team's scratch holds, less what Kokkos and an array's padding take.
   [[nodiscard]] static std::int32_t scratch_words(Exec const& exec) {
-    return static_cast<std::int32_t>((static_cast<std::size_t>(Policy(exec, 1, 1).scratch_size_max(0)) - 512) /
-                                     sizeof(std::uint32_t));
+    return static_cast<std::int32_t>(
+        (static_cast<std::size_t>(Policy(exec, 1, 1).scratch_size_max(scratch_level)) - 512) / sizeof(std::uint32_t));
   }
   [[nodiscard]] static std::size_t scratch_bytes(std::int32_t bins, HistogramShape const& of) {
     return Words::shmem_size(of.copies * slice_size(bins, of.slices));
@@ -226,24 +280,39 @@ struct ScratchHistogramKernel {
     int const chunk = team.league_rank() / of.slices;
     int const size = slice_size(bins.count, of.slices);
     BinSlice const slice{team.league_rank() % of.slices * size, size};
-    Words const counts(team.team_scratch(0), of.copies * slice.size);
+    Words const counts(team.team_scratch(scratch_level), of.copies * slice.size);
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, of.copies * slice.size), [&](int i) { counts(i) = 0; });
     team.team_barrier();
     std::uint32_t* const own = counts.data() + team.team_rank() % of.copies * slice.size;
     std::size_t const end = of.chunks.end(chunk);
-    for (std::size_t begin = of.chunks.begin(chunk) + static_cast<std::size_t>(team.team_rank()) * part; begin < end;
-         begin += static_cast<std::size_t>(team.team_size()) * part) {
-      for_each_element<rows, pack>(
-          lanes, in + begin, thread::count_before(begin, end, part), [&]<int N>(int, T const(&x)[N]) {
-            std::int32_t bin[N];
-            for (int k = 0; k < N; ++k) bin[k] = bin_of(x[k]) - slice.first;
-            for (int k = 0; k < N; ++k) {
-              // Below the slice's first bin it is a large number, too.
-              if (static_cast<std::uint32_t>(bin[k]) < static_cast<std::uint32_t>(slice.size)) {
-                add_one(team, own + bin[k]);
+    if constexpr (Tuning::ahead > 0) {
+      // A thread alone has all copies; with others, one. Of three copies `&` leaves one empty.
+      int const copies = team.team_size() == 1 ? of.copies : 1;
+      auto const counter_of = [&](T x, int k) {
+        return static_cast<std::uint32_t>(bin_of(x) + (k & (copies - 1)) * size);
+      };
+      std::size_t const begin = of.chunks.begin(chunk);
+      if (team.team_size() == 1) {  // an atomic would cost it 20 cycles
+        count_ahead<Tuning::ahead>(team, in, begin, end, counter_of, [&](std::uint32_t at) { ++own[at]; });
+      } else {
+        count_ahead<Tuning::ahead>(team, in, begin, end, counter_of,
+                                   [&](std::uint32_t at) { scratch_add(own + at, 1); });
+      }
+    } else {
+      for (std::size_t begin = of.chunks.begin(chunk) + static_cast<std::size_t>(team.team_rank()) * part; begin < end;
+           begin += static_cast<std::size_t>(team.team_size()) * part) {
+        for_each_element<rows, pack>(
+            lanes, in + begin, thread::count_before(begin, end, part), [&]<int N>(int, T const(&x)[N]) {
+              std::int32_t bin[N];
+              for (int k = 0; k < N; ++k) bin[k] = bin_of(x[k]) - slice.first;
+              for (int k = 0; k < N; ++k) {
+                // Below the slice's first bin it is a large number, too.
+                if (static_cast<std::uint32_t>(bin[k]) < static_cast<std::uint32_t>(slice.size)) {
+                  add_one(team, own + bin[k]);
+                }
               }
-            }
-          });
+            });
+      }
     }
     team.team_barrier();
     result.add(team, slice, [&](int i) {
@@ -356,6 +425,7 @@ struct LaneHistogramKernel {
   static constexpr int pack = Tuning::pack;
   static constexpr int part = rows * Lanes::width * pack;
   static constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
+  static constexpr int scratch_level = 0;
   // A part gives a lane rows * pack elements.
   static constexpr std::uint32_t parts_between_flushes = Counters::limit / (rows * pack);
 
@@ -419,20 +489,28 @@ struct LaneHistogramKernel {
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, size), [&](int bin) { counts[bin] = 0; });
     counters.set_to_zero(lanes);
     team.team_barrier();
-    std::uint32_t left = parts_between_flushes;
     std::size_t const end = of.chunks.end(team.league_rank());
-    for (std::size_t begin = of.chunks.begin(team.league_rank()) + static_cast<std::size_t>(team.team_rank()) * part;
-         begin < end; begin += static_cast<std::size_t>(team.team_size()) * part) {
-      if (left-- == 0) {
-        counters.flush(lanes, add_to_team);
-        left = parts_between_flushes - 1;
+    if constexpr (Tuning::ahead > 0) {
+      static_assert(Counters::in_word == 1, "counters that hold a chunk");
+      count_ahead<Tuning::ahead>(
+          team, in, of.chunks.begin(team.league_rank()), end,
+          [&](T x, int k) { return static_cast<std::uint32_t>(bin_of(x) * Lanes::width + k % Lanes::width); },
+          [&](std::uint32_t at) { ++counters.words[at]; });
+    } else {
+      std::uint32_t left = parts_between_flushes;
+      for (std::size_t begin = of.chunks.begin(team.league_rank()) + static_cast<std::size_t>(team.team_rank()) * part;
+           begin < end; begin += static_cast<std::size_t>(team.team_size()) * part) {
+        if (left-- == 0) {
+          counters.flush(lanes, add_to_team);
+          left = parts_between_flushes - 1;
+        }
+        for_each_element<rows, pack>(lanes, in + begin, thread::count_before(begin, end, part),
+                                     [&]<int N>(int lane, T const(&x)[N]) {
+                                       std::int32_t bin[N];
+                                       for (int k = 0; k < N; ++k) bin[k] = bin_of(x[k]);
+                                       for (int k = 0; k < N; ++k) counters.add_one(lane, bin[k]);
+                                     });
       }
-      for_each_element<rows, pack>(lanes, in + begin, thread::count_before(begin, end, part),
-                                   [&]<int N>(int lane, T const(&x)[N]) {
-                                     std::int32_t bin[N];
-                                     for (int k = 0; k < N; ++k) bin[k] = bin_of(x[k]);
-                                     for (int k = 0; k < N; ++k) counters.add_one(lane, bin[k]);
-                                   });
     }
     counters.flush(lanes, add_to_team);
     team.team_barrier();
@@ -466,7 +544,8 @@ class HistogramLaunches {
                          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int32_t>>(exec, 0, result.size()), result);
     typename Kernel::Policy policy(exec, teams_, shape_.threads, Kernel::vector_length);
     auto const bytes = static_cast<int>(Kernel::scratch_bytes(bins_.count, shape_));
-    Kokkos::parallel_for(label_ + "::count", with_scratch(policy, bytes), Kernel{from, result, bins_, shape_});
+    Kokkos::parallel_for(label_ + "::count", with_scratch(policy, bytes, Kernel::scratch_level),
+                         Kernel{from, result, bins_, shape_});
   }
 
   [[nodiscard]] std::string note() const { return Kernel::note(shape_); }
@@ -495,18 +574,13 @@ template <ExecutionSpace Exec, class T, class Bins = EqualBins<T>, class Tuning 
 using LaneHistogram = detail::HistogramLaunches<Exec, T, Bins, detail::LaneHistogramKernel<Exec, T, Bins, Tuning>>;
 
 /// counts[b] = elements of `in` [n] in bin b of the equal bins over [lo, hi), as many as `counts` has; `outside` = elements
-/// in none. Of integers lo and hi are whole numbers. For a single use: it chooses the kernel, enqueues, and waits. Throws
+/// in none. Of integers lo and hi are whole numbers. For a single use: it enqueues ScratchHistogram, and waits. Throws
 /// Skip if scratch does not hold the counts.
 template <ExecutionSpace Exec, class In, class Counts, class Outside>
 void histogram(Exec const& exec, In const& in, double lo, double hi, Counts const& counts, Outside const& outside) {
   using T = typename In::non_const_value_type;
   EqualBins<T> const bins(lo, hi, static_cast<std::int64_t>(counts.extent(0)));
-  if (!is_gpu<Exec> &&
-      detail::LaneHistogramKernel<Exec, T, EqualBins<T>, HistogramTuning<Exec, T>>::fits(exec, bins.count, 1)) {
-    LaneHistogram<Exec, T>(exec, in.extent(0), bins)(exec, in, counts, outside);
-  } else {
-    ScratchHistogram<Exec, T>(exec, in.extent(0), bins)(exec, in, counts, outside);
-  }
+  ScratchHistogram<Exec, T>(exec, in.extent(0), bins)(exec, in, counts, outside);
   exec.fence("tessera: histogram");
 }
 
