@@ -34,7 +34,7 @@ struct StoredRows {
       product_(exec, ln_, input.w, output.y, {.load = {}, .store = kernels::sum_and_bias(input.bias, input.outputs())});
     }
 
-    /// A row's sum to ln with its 2, the product, the bias.
+    /// Counted: what leads to ln, 2 of it after xhat; the product; the bias.
     [[nodiscard]] double rounding_steps() const {
       return layer_norm_.rounding_steps() + 2 + product_.rounding_steps() + 1;
     }
