@@ -24,7 +24,7 @@ struct Attention {
     double scale = 1;          ///< of the scores; 1 / sqrt(d) is usual
     std::int64_t queries = 0;  ///< rows of the generated q; 0: 8
     std::int64_t dim = 0;      ///< columns of the generated q, k and v; 0: 64
-    std::int64_t chunks = 0;   ///< of the keys in split_sequence; 0: the variant's choice
+    std::int64_t chunks = 0;   ///< into which split_sequence cuts the keys; 0: the variant's choice
     std::int64_t team = 0;     ///< threads; 0: the variant's choice
 
     [[nodiscard]] static Parameters from(ParameterMap const& map);
@@ -55,20 +55,21 @@ struct Attention {
   /// `size` is the number of elements of k, and of v: n = size / d.
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters);
 
-  /// Throws UserError, with both shapes, if the extents do not go together.
+  /// Throws UserError, with both shapes, if the extents do not match.
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&);
 
   static constexpr std::array data = data_kinds;
-  static constexpr int reference_doubles = 5;  ///< those for factors of bfloat16 included, which float alone has
+  static constexpr int reference_doubles = 5;  ///< those for factors of bfloat16 included, which only float has
 
-  /// Random: queries and values in [-1, 1); keys in [-1/2, 1/2): scores of the size of a few units, as after a layer that
-  /// normalises. Exact: every other query looks at some of the keys with a score of 0 and at the others with one that is
-  /// so low that nothing is left of them, so that its result is the mean of those keys' values, which are small whole
-  /// numbers, and one key more or less is seen; each key is looked at by one of these queries. The others are random.
+  /// Random: queries and values in [-1, 1), keys in [-1/2, 1/2): scores have magnitudes of a few units, as after a
+  /// layer that normalises. Exact: for every other query some keys have a score of 0, and the others one so low that
+  /// their weights vanish. So its result is the mean of those keys' values, which are small whole numbers, and one key
+  /// too many
+  /// or too few is noticed. Each key has a score of 0 for one of these queries. The queries between them are random.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters);
 
-  /// Keys.
+  /// The terms of a sum: the keys.
   [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) { return input[1][0]; }
 
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
@@ -79,13 +80,13 @@ struct Attention {
             .flops = 4 * queries * keys * dim};
   }
 
-  /// One key after the other: in the sum of weights and in that of weighted values an exponential, a product and an
-  /// addition each, and as much again to bring what was summed before to a larger maximum.
+  /// One key after the other. Each takes an exponential, a product and an addition, both in the sum of weights and in
+  /// that of weighted values, and as much again to make the sums so far relative to a larger maximum.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     return 12.0 * static_cast<double>(input[1][0]) + 12;
   }
 
-  /// On several ranks all lie in blocks of rows: queries with their answers, keys with their values.
+  /// On several ranks all matrices lie in blocks of rows: queries with their answers, keys with their values.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) {
     return {Split::rows, Split::rows, Split::rows};
   }

@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// The kernel of fixed_length and any_length: a team for each query, whose scores stay in the team's scratch. The text asks
-/// the Views for their extents; whether those are numbers of the run or constants of the code is a matter of the Views'
-/// types, and of nothing else.
+/// The kernel of fixed_length and any_length: a team for each query, whose scores stay in the team's scratch. The code
+/// asks the Views for their extents. Only the Views' types decide whether these are known at compile time or at run
+/// time.
 
 #include <Kokkos_Core.hpp>
 
@@ -62,7 +62,7 @@ struct QueryTeam {
         },
         total);
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, keys), [&](int j) { weight(j) /= total; });
-    team.team_barrier();  // all weights are there
+    team.team_barrier();  // all weights are in scratch
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, dim), [&](int c) {
       T sum = 0;
       for (int j = 0; j < keys; ++j) sum += weight(j) * v(j, c);

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The product of the queries and the keys, which takes q times the scale, so that the softmax need not.
+/// The product of the queries and the keys. It multiplies q by the scale, so that the softmax need not.
 
 #include <cstddef>
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The matrix of scores [queries, keys] of the variants that store it, in memory of their own.
+/// The matrix of scores [queries, keys], for the variants that store it in memory of their own.
 
 #include <Kokkos_Core.hpp>
 
@@ -20,7 +20,7 @@ namespace tessera::attention {
 template <ExecutionSpace Exec, class T>
 using Scores = Kokkos::View<T**, Kokkos::LayoutRight, typename Exec::memory_space>;
 
-/// Throws Skip where they take more than 16 GiB, or than is free: that is what the fused variants are for.
+/// Throws Skip if the scores take more than 16 GiB, or more than is free: for that there are the fused variants.
 template <ExecutionSpace Exec, class T>
 [[nodiscard]] Scores<Exec, T> allocate_scores(InputOn<Attention, Exec, T> const& input) {
   std::size_t const queries = input.q.extent(0);

@@ -16,7 +16,7 @@
 
 namespace tessera::attention {
 
-/// Counts the elements beyond a kernel's range: NaN and infinities, too.
+/// Counts the elements beyond a kernel's range, NaN and infinities included.
 template <class Kernel, class Matrix>
 struct Outside {
   Matrix matrix;
@@ -32,7 +32,7 @@ struct Outside {
 template <ExecutionSpace Exec, int Terms>
 class TensorPlan {
  public:
-  /// Throws Skip if the space has no matrix units, or for rows and elements that the kernel does not take.
+  /// Throws Skip if the space has no matrix units, or if the kernel does not take such rows or elements.
   TensorPlan(Exec const& exec, InputOn<Attention, Exec, float> const& input)
       : attend_(exec, input.q.extent(0), input.k.extent(0), input.q.extent(1), input.parameters.team, label) {
     if (!Kernel::takes(input.parameters.scale)) {

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What most variants are made of: one of the kernels that sum rows, or columns.
+/// The Plan of most variants, around one of the kernels that sum rows or columns.
 
 #include <cstdint>
 #include <string>

@@ -46,8 +46,8 @@ struct AxisSum : MatrixProblem<Parameters> {
     static auto fields(auto& self) { return std::tie(self.out); }
   };
 
-  /// Exact: positive whole numbers, dense in short sums and sparse in long ones. The sum of 16-bit floats is a small number
-  /// (core/balanced.hpp).
+  /// Exact: positive whole numbers, dense in short sums and sparse in long ones. 16-bit floats have signs, so that
+  /// their sum is small (core/balanced.hpp).
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters) {
     if (draw.data != DataKind::exact) return drawn<T>(draw);
@@ -81,7 +81,8 @@ struct AxisSum : MatrixProblem<Parameters> {
     return static_cast<double>(input[0][parameters.axis == 1 ? 1 : 0]);
   }
 
-  /// On several ranks: sums of rows lie like the rows, sums of columns on all ranks.
+  /// How several ranks share the matrix: by rows. Sums of rows are split like the rows; all ranks have the sums of
+  /// columns.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const& parameters) {
     return {parameters.axis == 1 ? Split::rows : Split::whole};
@@ -98,7 +99,7 @@ struct AxisSum : MatrixProblem<Parameters> {
 
 using collective::Accumulator;
 
-/// Throws Skip if the run is along the other axis than the variant's.
+/// Throws Skip if the run's axis is not that of the variant.
 inline void needs_axis(AxisSum::Parameters const& parameters, std::int64_t axis, std::string_view variant) {
   if (parameters.axis == axis) return;
   throw Skip(std::string(variant) + " is for --axis " + std::to_string(axis) + " (sums of each " +

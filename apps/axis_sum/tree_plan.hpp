@@ -53,7 +53,7 @@ class TreePlan {
         });
   }
 
-  /// A thread's part, and the tree.
+  /// Counted: a thread's part, and the tree.
   [[nodiscard]] double rounding_steps() const {
     return std::ceil(static_cast<double>(count_) / threads_) + std::ceil(std::log2(threads_));
   }

@@ -81,7 +81,7 @@ struct BiasAdd {
   /// One addition.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 1; }
 
-  /// On several ranks: rows; the bias is on all of them.
+  /// How several ranks share the input: by rows of x; all have the bias.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows, Split::whole}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   static constexpr bool rows_apart = true;

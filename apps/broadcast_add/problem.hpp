@@ -58,7 +58,7 @@ struct BroadcastAdd {
     Shape const out = matrix_shape(size, parameters.rows);
     return {{out[1]}, {out[0]}};
   }
-  /// Any a goes with any b.
+  /// Any a and b go together.
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
     return {{input[1][0], input[0][0]}};
   }
@@ -77,7 +77,7 @@ struct BroadcastAdd {
   /// One addition.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 1; }
 
-  /// On several ranks.
+  /// How several ranks share the input.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::whole, Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   static constexpr bool rows_apart = true;

@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// A rule that folds whole segments (segment_rule.hpp) where the whole array is one segment: two launches, in fixed
-/// order, without atomics. Teams fold their chunks; then every team folds the teams' results and writes its own chunk.
-/// 2n elements of traffic: the second launch does not read the input.
+/// A rule that folds whole segments (segment_rule.hpp), applied to an array that is one segment: two launches, in fixed
+/// order, without atomics. In the first, teams fold their chunks. In the second, every team folds the results of all
+/// teams and writes its own chunk. Traffic is 2n elements, since the second launch does not read the input.
 ///
 /// Example, maximum, chunks of 4: 3 1 4 1 | 5 9 -> 4 and 9 -> 9 9 9 9 | 9 9.
 
@@ -52,7 +52,7 @@ struct FoldBroadcastKernel {
   static constexpr int pack = collective::pack_width<T>;
   static constexpr int part = rows * Lanes::width * pack;  // elements that a thread takes at a time
   using Items = thread::Rows<T, rows, pack>;
-  // A thread's results, one for each place of its registers: no element waits for another.
+  // A thread's folds, one for each place of its registers, so that no element waits for another.
   struct Folds {
     Folded at[rows][pack];
   };
@@ -154,8 +154,8 @@ struct FoldBroadcastKernel {
 
 }  // namespace detail
 
-/// out[i] = what the rule makes of the fold of in[0 .. n). Constructed once (allocates a fold a team; may throw Skip),
-/// called many times; a call only enqueues. Calls of one object must not run at the same time: they share that memory.
+/// out[i] = what the rule makes of the fold of in[0 .. n). Constructed once: allocates a fold for each team; may throw
+/// Skip. Calls only enqueue; those of one object must not run at the same time, since they share that memory.
 template <ExecutionSpace Exec, collective::SegmentRule Rule>
   requires collective::folds_whole_segments<Rule>
 class FoldBroadcast {
@@ -164,7 +164,7 @@ class FoldBroadcast {
   static constexpr int vector_length = lane::vector_length<Exec>(Kernel::Lanes::width);
 
  public:
-  /// \param team threads of a team; 0: choose. \param begins_odd the first element has an odd index
+  /// \param team threads of a team; 0: choose. \param begins_odd whether the first element has an odd index
   FoldBroadcast(Exec const& exec, std::size_t n, std::int64_t team, std::string const& label, bool begins_odd = false)
       : fold_label_(label + "::fold"),
         write_label_(label + "::write"),
@@ -179,8 +179,8 @@ class FoldBroadcast {
   void operator()(Exec const& exec, In const& in, Out const& out) const {
     (*this)(exec, in, out, [](auto const&) {});
   }
-  /// The same, with between(folds) after the first launch: `folds`, a View of what chunks() chunks were folded to, may become
-  /// others there, of which the second launch makes the output. It is not called if n is 0.
+  /// The same, but calls between(folds) after the first launch, unless n is 0. `folds`, a View, has the folds of all
+  /// chunks() chunks. `between` may change them; the second launch makes the output of what it leaves.
   template <kernels::Readable<Exec, T, 1> In, kernels::Writable<Exec, T, 1> Out, class Between>
   void operator()(Exec const& exec, In const& in, Out const& out, Between const& between) const {
     Kernel const kernel{

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// butterfly: elements of a segment exchange values with each other.
+/// butterfly: the elements of a segment exchange values.
 ///
 /// - pair_swap: out[i] = in[i xor 1], i the position in the segment; a last element without a partner keeps itself;
 /// - max: every element gets its segment's maximum;
@@ -39,7 +39,7 @@ struct Butterfly : ArrayProblem<Parameters> {
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;
 
-  /// A comparison an element and extreme.
+  /// One comparison for each element and extreme.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {
     double const n = static_cast<double>(count_of(input[0]));
     double const comparisons =
@@ -47,7 +47,7 @@ struct Butterfly : ArrayProblem<Parameters> {
     return {.bytes = 2 * n * static_cast<double>(size_of(dtype)), .flops = comparisons * n};
   }
 
-  /// What a variant works on that folds segments where it holds them. Skip if that is to be the whole array.
+  /// The shape for variants that fold a segment where they hold it. Throws Skip if the whole array is to be folded.
   template <class T, class Memory>
   [[nodiscard]] static SegmentShape shape_of(Input<T, Memory> const& input) {
     Parameters const& parameters = input.parameters;
@@ -62,7 +62,7 @@ struct Butterfly : ArrayProblem<Parameters> {
   /// Values move and are compared; nothing is rounded.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 0; }
 
-  /// On several ranks: a segment needs all of its elements, wherever they are.
+  /// How several ranks share the input. A segment needs all of its elements, whichever ranks have them.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const& input, Parameters const& parameters) {

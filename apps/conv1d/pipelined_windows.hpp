@@ -1,11 +1,11 @@
 #pragma once
 /// \file
-/// The kernel of async_halo and loader_threads: a team goes through a chunk tile by tile and has two windows in scratch, a
-/// window being a tile with its halo. From one it makes outputs; the other is filled with the next tile meanwhile, by
-/// asynchronous copies where the device has them. Either every thread does both, or some threads only load and the
-/// others only multiply.
+/// The kernel of async_halo and loader_threads: a team goes through a chunk tile by tile and has two windows in
+/// scratch. A window is a tile with its halo. From one window the team makes outputs; meanwhile the other is filled
+/// with the next tile, by asynchronous copies where the device has them. Either every thread does both, or some threads
+/// only load and the others only multiply.
 ///
-/// A tile has one barrier: behind it the next window has arrived, and nobody reads this one any more.
+/// A tile has one barrier: after it the next window has arrived, and nobody reads this one any more.
 
 #include <Kokkos_Core.hpp>
 
@@ -29,25 +29,25 @@
 
 namespace tessera::conv1d {
 
-/// \tparam Copies the hardware's, or a test's
+/// \tparam Copies the hardware's, or those of a test
 /// \tparam length outputs that a thread makes at a time, a multiple of packs
 template <class Exec, class T, collective::AsyncCopies Copies, int length>
 struct PipelinedWindows {
   using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
   static constexpr int pack = collective::pack_width<T>;
   static_assert(length % pack == 0);
-  // Packs, for their alignment.
+  // Scratch is an array of packs, so that it is aligned for them.
   using Scratch = ScratchView<collective::Pack<T, pack>*, Exec>;
 
   T const* a;
   T const* k;
   T* out;
-  kernels::Chunks chunks;  // one a team
+  kernels::Chunks chunks;  // one for each team
   int taps;
   int tile;
   int loaders;  // threads that only load; 0: each thread loads and multiplies
 
-  /// Packs of a window: its last run may be longer than the tile.
+  /// How many packs a window has. Its last run may reach past the tile.
   [[nodiscard]] KOKKOS_FUNCTION static int window_packs(int tile, int taps) {
     return (tile + taps - 1 + length + pack - 1) / pack;
   }
@@ -90,7 +90,7 @@ struct PipelinedWindows {
   }
 
  private:
-  // Starts the copies of the window that begins at `begin`, as far as the array goes: no output takes what lies past it.
+  // Starts the copies of the window that begins at `begin`, up to the array's end: no output uses what lies past it.
   KOKKOS_FUNCTION void start(int worker, int workers, Copies const& copies, std::size_t begin, T* window) const {
     constexpr int bytes = static_cast<int>(sizeof(T));
     int const left = thread::clamped_count(chunks.n - begin);
@@ -104,7 +104,7 @@ struct PipelinedWindows {
     }
   }
 
-  // The outputs of a tile, `length` neighbours at a time.
+  // Makes the outputs of a tile, `length` neighbours at a time.
   KOKKOS_FUNCTION void multiply(int worker, int workers, T const* window, T const* factors, std::size_t begin,
                                 std::size_t end) const {
     int const places = tile + taps - 1;
@@ -120,12 +120,13 @@ struct PipelinedWindows {
   }
 };
 
-/// The kernel's chunks, tile and launch. Throws Skip if the space has not got the threads or the scratch.
+/// Chooses the kernel's chunks and tile, and launches it. Throws Skip if the space cannot give the threads or the
+/// scratch.
 template <ExecutionSpace Exec, class T>
 class PipelinedPlan {
  public:
   /// \param threads of a team
-  /// \param loaders of them, which only load; 0: each thread loads and multiplies
+  /// \param loaders how many of them only load; 0: each thread loads and multiplies
   PipelinedPlan(std::string label, Exec const& exec, InputOn<Conv1d, Exec, T> const& input, int threads, int loaders)
       : label_(std::move(label)),
         threads_(threads),

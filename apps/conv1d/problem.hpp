@@ -74,7 +74,7 @@ struct Conv1d {
     return static_cast<T>(Sparsity::of(draw.terms, 16).value(draw.seed, draw.field, 0, draw.index));
   }
 
-  /// A multiplication and an addition for each pair that meets: k[j] meets all but the first j elements of a.
+  /// A multiplication and an addition for each product that is made: k[j] meets all but the first j elements of a.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
     double const n = static_cast<double>(count_of(input[0]));
     double const k = static_cast<double>(count_of(input[1]));
@@ -87,7 +87,7 @@ struct Conv1d {
     return std::max(1.0, static_cast<double>(std::min(count_of(input[0]), count_of(input[1]))));
   }
 
-  /// On several ranks.
+  /// How several ranks share the input.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows, Split::whole}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const& input, Parameters const&) {
@@ -101,7 +101,7 @@ struct Conv1d {
 using collective::Accumulator;
 using collective::product;
 
-/// Elements of k that meet an element of a at all.
+/// How many elements of k meet an element of a at all.
 template <class Input>
 [[nodiscard]] std::size_t taps_of(Input const& input) {
   return std::min(input.a.extent(0), input.k.extent(0));

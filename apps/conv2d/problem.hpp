@@ -71,14 +71,14 @@ struct Conv2d {
     return static_cast<T>(Sparsity::of(draw.terms, 16).value(draw.seed, draw.field, 0, draw.index));
   }
 
-  /// Bytes of `in`, `k` and `out`; a multiplication and an addition for every product, with those that the edges leave
-  /// out left out.
+  /// Bytes of `in`, `k` and `out`; a multiplication and an addition for every product, without those beyond the edges.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype);
 
-  /// In any order: a product, then the additions of the others (adding to zero is exact); or as many fused ones.
+  /// In any order: a product, then the additions of all others (adding to zero is exact); or as many fused
+  /// multiply-adds.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&);
 
-  /// On several ranks.
+  /// How several ranks share the input.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows, Split::whole}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const& input, Parameters const&) {

@@ -33,9 +33,10 @@ struct Dot : PairProblem<Parameters> {
 
   static constexpr std::array data = data_kinds;
 
-  /// Exact: positive whole numbers. In a long sum only one pair of a block has a product: every other block has one
-  /// element of a among zeros beside a dense b, the others the reverse, so that a wrong pairing meets other numbers. Of 16-bit
-  /// floats half of the products are negative, so that the sum is a number of the dtype (core/balanced.hpp).
+  /// Exact: positive whole numbers. In a long sum only one product of each block is not zero: in every other block a
+  /// has one number among zeros and b is dense, in the blocks between them it is the reverse, so that wrong pairs give
+  /// another sum. With 16-bit floats half of the products are negative, so that the dtype can hold the sum
+  /// (core/balanced.hpp).
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters) {
     if (draw.data != DataKind::exact) return drawn<T>(draw);
@@ -83,7 +84,7 @@ struct Dot : PairProblem<Parameters> {
     return count_of(input[0]);
   }
 
-  /// On several ranks.
+  /// How several ranks share the input.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows, Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::whole}; }
 
@@ -115,8 +116,8 @@ struct Store {
   KOKKOS_FUNCTION void operator()(int) const { out() = sum(); }
 };
 
-/// One accumulator that becomes the output: the output's memory itself, but of 16-bit floats, whose sum is a float, memory of its
-/// own, with a launch more that stores it.
+/// The accumulator in which the output is summed: the output's memory itself. For 16-bit floats, whose sum is a float,
+/// it is memory of its own, and a further launch stores the result.
 template <ExecutionSpace Exec, class T>
 class Total {
   using Memory = typename Exec::memory_space;
@@ -126,7 +127,7 @@ class Total {
     if constexpr (ShortFloat<T>) sum_ = Kokkos::View<float, Memory>(label);
   }
 
-  /// For an output.
+  /// The accumulator for an output.
   [[nodiscard]] auto of(Array<T, Memory> const& out) const {
     if constexpr (ShortFloat<T>) {
       return sum_;
@@ -135,7 +136,7 @@ class Total {
     }
   }
 
-  /// Enqueues the store.
+  /// Enqueues the store to the output, if that is needed.
   void store(Exec const& exec, Array<T, Memory> const& out) const {
     if constexpr (ShortFloat<T>) {
       Kokkos::parallel_for("tessera::dot::store", Kokkos::RangePolicy<Exec, Kokkos::IndexType<int>>(exec, 0, 1),

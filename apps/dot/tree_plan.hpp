@@ -59,7 +59,7 @@ class TreePlan {
     total_.store(exec, output.out);
   }
 
-  /// A product, a thread's part, the tree, and at worst one team after the other.
+  /// Counted: a product, a thread's part, the tree, and at worst one team after the other.
   [[nodiscard]] double rounding_steps() const {
     return 1 + std::ceil(static_cast<double>(chunks_.size) / threads_) + std::ceil(std::log2(threads_)) + chunks_.count;
   }

@@ -60,8 +60,9 @@ struct Embedding {
     static auto fields(auto& self) { return std::tie(self.out); }
   };
 
-  /// `size` is the number of elements of out, B L E: what is given is divided out of it, the rest is as above. Throws
-  /// UserError if a row does not fit, or all three are given and make another size.
+  /// `size` is the number of elements of out, B L E. It is divided by those extents that are given; the others are
+  /// chosen as above. Throws UserError if a row does not fit, or if all three are given and their product is another
+  /// size.
   /// Example: 2^21 -> B = 8, L = 512, E = 512; 100 -> E = 100, B = L = 1.
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters);
 
@@ -69,8 +70,8 @@ struct Embedding {
     return {{input[0][0], input[0][1], input[1][1]}};
   }
 
-  /// Indices into the table, and one in 64 outside of it, on both sides, the ends of int32 among them in adversarial data;
-  /// elements of the table as they are drawn.
+  /// Indices into the table, of which one in 64 lies outside of it, on either side; adversarial data have the ends of
+  /// int32 among these. Elements of the table are as they are drawn.
   template <class T>
   [[nodiscard]] static double element(Draw const& draw, Parameters const& parameters) {
     if (draw.field == 1) return static_cast<double>(drawn<T>(draw));
@@ -85,8 +86,8 @@ struct Embedding {
     return (bits >> 6) % 2 == 0 ? -1 - inside : static_cast<double>(rows) + inside;
   }
 
-  /// Each element of out is read once and written once, as if every index were in the table; and the indices. Rows that
-  /// are asked for again may come from a cache.
+  /// Each element of out is read once and written once, as if every index were in the table; besides, the indices are
+  /// read. Rows that are asked for again may come from a cache.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {
     double const indices = static_cast<double>(count_of(input[0]));
     double const elements = static_cast<double>(count_of(output_shapes(input, parameters)[0]));
@@ -96,12 +97,13 @@ struct Embedding {
   /// Elements are copied.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 0; }
 
-  /// On several ranks.
+  /// How several ranks share the input.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const& parameters) {
     return {Split::rows, parameters.table_in_rows ? Split::rows : Split::whole};
   }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
-  /// Of a table in rows each rank shows its own to all, some at a time: no rank has to hold the table.
+  /// If the table is split in rows, the ranks show theirs to all others, some at a time, so that no rank must hold the
+  /// table.
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference_of_part(Input<T, Kokkos::HostSpace> const& input,
                                                                     std::vector<ranks::Block> const&,

@@ -29,7 +29,7 @@ struct FiniteDifference : StencilProblem {
   /// One subtraction.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 1; }
 
-  /// On several ranks, of which the one behind has the next element.
+  /// A rank's last element needs one from the next rank.
   [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const&, Parameters const&) { return {.behind = 1}; }
 
   template <class T>
@@ -43,7 +43,7 @@ template <class T>
   return static_cast<T>(static_cast<Wide>(next) - static_cast<Wide>(own));
 }
 
-/// What the cooperating variants do to one element and the next (see thread/forward_stencil.hpp).
+/// What the variants whose lanes or threads share elements do to an element and the next (thread/forward_stencil.hpp).
 template <class T>
 struct Difference {
   static constexpr int reach = 1;

@@ -16,8 +16,8 @@
 
 namespace tessera::lane_broadcast {
 
-/// Sums of a segment's first 4. Nothing is -0, which changes no other number, +0 among them. What becomes of 16-bit floats is
-/// computed in float, and rounded when it is stored.
+/// Sums of a segment's first 4. The sum of no elements is -0, since adding -0 changes no number, not even +0. For
+/// 16-bit floats all is computed in float, and rounded when it is stored.
 template <class T>
 struct SumOfFour {
   using Element = T;
@@ -64,8 +64,8 @@ struct ConditionalRule {
   [[nodiscard]] KOKKOS_FUNCTION T lift(T x) const { return x; }
   [[nodiscard]] KOKKOS_FUNCTION T combine(T a, T b) const { return collective::Max<T>{}(a, b); }
   [[nodiscard]] KOKKOS_FUNCTION T alone(T x) const { return x; }
-  /// The smallest number not below m/2, which x >= m/2 is the same as: an odd integer's or denormal's half is rounded,
-  /// and the other part of it is the neighbour of that. Of NaN and infinities themselves.
+  /// The smallest number t that is not below m/2: x >= m/2 is the same as x >= t. Half of an odd integer or denormal is
+  /// rounded, and t is m minus that half if the half was rounded down. For NaN and infinities t is m itself.
   [[nodiscard]] KOKKOS_FUNCTION Arithmetic<T> settle(T m) const {
     using A = Arithmetic<T>;
     A const half = m / A(2);
@@ -73,7 +73,7 @@ struct ConditionalRule {
     return rest > half ? rest : half;
   }
   [[nodiscard]] KOKKOS_FUNCTION T finish(T x, T, Arithmetic<T> half, bool) const {
-    // Both, and a selection: of a branch no compiler makes vectors.
+    // Both results are computed and one is selected, since no compiler vectorises a branch.
     using A = Arithmetic<T>;
     auto const doubled = static_cast<T>(collective::product(x, T(2)));
     T const halved = Floating<T> ? static_cast<T>(x * static_cast<A>(0.5)) : static_cast<T>(x / A(2));
@@ -90,7 +90,8 @@ class BroadcastPlan : public SegmentPlan<LaneBroadcast, Variant, Exec, T, OnSegm
  public:
   using Base::Base;
 
-  /// A sum of 4 as a tree of two levels, and one addition; none; or an addition and a multiplication.
+  /// By operation: a sum of 4 as a tree of two levels, and one addition; none; that sum, an addition and a
+  /// multiplication.
   [[nodiscard]] double rounding_steps() const { return std::array<int, 3>{3, 0, 4}[this->op()]; }
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// lane_broadcast: the first few elements of a segment decide what becomes of all of it.
+/// lane_broadcast: the first few elements of a segment enter into every result of that segment.
 ///
 /// With x[0 .. L) the elements of a segment:
 /// - basic: s = sum of the first min(4, L), out = x + s;
@@ -42,23 +42,23 @@ struct LaneBroadcast : ArrayProblem<Parameters> {
   static constexpr int reference_doubles = 3;
   static constexpr int exact_reference_doubles = 1;
 
-  /// Exact: whole numbers of 9 bits, of which sums of 5 and products of a pair and a mean are exact; 24 random bits where
-  /// they are only compared.
+  /// Exact: whole numbers of 9 bits, so that sums of 5 of them, and products of a pair's sum and a mean, are exact; 24
+  /// random bits where they are only compared.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters) {
     bool const summed = draw.data == DataKind::exact && parameters.op != BroadcastOp::conditional;
     return summed ? whole_value<T>(draw, 9) : drawn<T>(draw);
   }
 
-  /// An addition an element, a multiplication, or both; what a segment does once is left out.
+  /// For each element an addition, a multiplication, or both. What is done once for a segment is left out.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {
     double const n = static_cast<double>(count_of(input[0]));
     return {.bytes = 2 * n * static_cast<double>(size_of(dtype)),
             .flops = n * (parameters.op == BroadcastOp::shuffle ? 2 : 1)};
   }
 
-  /// Three additions for the sum and one with it; for shuffle an addition and a multiplication instead (a division by 4
-  /// rounds nothing that the reference's offset does not hold). conditional is exact.
+  /// basic: three additions for the sum, and one of the sum. shuffle: instead of the last an addition and a
+  /// multiplication (the reference's offset holds what the division by 4 may round). conditional is exact.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const& parameters) {
     switch (parameters.op) {
       case BroadcastOp::basic: return 4;
@@ -67,7 +67,7 @@ struct LaneBroadcast : ArrayProblem<Parameters> {
     }
   }
 
-  /// What the variants' kernels are launched on.
+  /// The shape on which the variants' kernels are launched.
   template <class T, class Memory>
   [[nodiscard]] static SegmentShape shape_of(Input<T, Memory> const& input) {
     return {.n = input.in.extent(0),
@@ -75,8 +75,9 @@ struct LaneBroadcast : ArrayProblem<Parameters> {
             .team = input.parameters.team};
   }
 
-  /// On several ranks: a segment needs all of its elements, wherever they are; of the whole array as one segment those before
-  /// its own, the head among them, and the next one.
+  /// How several ranks share the input. A segment needs all of its elements, whichever ranks have them. If the whole
+  /// array is one segment, a rank needs the elements before its own, the segment's first ones among them, and the one
+  /// after them.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const& input, Parameters const& parameters) {
@@ -89,7 +90,7 @@ struct LaneBroadcast : ArrayProblem<Parameters> {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// Whether x >= max / 2, of which no half is rounded.
+/// Whether x >= max / 2, without rounding the half.
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION bool is_half_at_least(T x, T max) {
   using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;

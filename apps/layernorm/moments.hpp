@@ -1,11 +1,11 @@
 #pragma once
 /// \file
-/// Mean and sum of squared deviations of a part of a row, and their merge: what makes a variance in one sweep, without
-/// E[x^2] - E[x]^2.
+/// Mean and sum of squared deviations of a part of a row, and their merge. With them one sweep makes a variance,
+/// without E[x^2] - E[x]^2.
 ///
-/// Sources: B. P. Welford, Note on a method for calculating corrected sums of squares and products (1962), for one element
-/// more; T. F. Chan, G. H. Golub, R. J. LeVeque, Updating formulae and a pairwise algorithm for computing sample variances
-/// (1979), for two parts.
+/// Sources: B. P. Welford, Note on a method for calculating corrected sums of squares and products (1962), for one more
+/// element; T. F. Chan, G. H. Golub, R. J. LeVeque, Updating formulae and a pairwise algorithm for computing sample
+/// variances (1979), for two parts.
 
 #include <cstddef>
 
@@ -13,14 +13,14 @@
 
 namespace tessera::layernorm {
 
-/// Of `count` numbers.
+/// The moments of `count` numbers.
 template <class T>
 struct Moments {
   T count = 0;
   T mean = 0;
   T squares = 0;  ///< sum of the squared distances from the mean
 
-  /// One number more, the `number`th, from 1 on. The caller counts, in an integer: a float that counts stands still at 2^24.
+  /// Adds a number, the `number`th, from 1 on. The caller counts, in an integer, since a float stops counting at 2^24.
   ///
   /// Example: 1 3 -> count 2, mean 2, squares 2.
   KOKKOS_FUNCTION void add(T value, std::size_t number) {
@@ -31,7 +31,7 @@ struct Moments {
   }
 };
 
-/// The moments of both parts together. An empty part changes nothing, not a bit.
+/// The moments of both parts together. An empty part does not change a single bit.
 struct MergeMoments {
   template <class T>
   [[nodiscard]] KOKKOS_FUNCTION Moments<T> operator()(Moments<T> const& a, Moments<T> const& b) const {

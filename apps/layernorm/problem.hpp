@@ -31,7 +31,7 @@ struct Layernorm {
 
     /// Throws UserError if eps is not above zero.
     [[nodiscard]] static Parameters from(ParameterMap const& map);
-    /// As those of a layer with one output.
+    /// The same parameters, as those of a layer with one output.
     [[nodiscard]] LinearLayer layer() const {
       return {.rows = rows, .hidden = hidden, .outputs = 1, .eps = eps, .team = team};
     }
@@ -40,7 +40,7 @@ struct Layernorm {
   /// Throws UserError for integers, and for an eps that the dtype cannot hold.
   static void check(Parameters const& parameters, DType dtype) { needs_dtype(parameters.layer(), dtype); }
 
-  /// A normalised row has roots and quotients: no data are exact.
+  /// There are no exact data, since normalising a row takes roots and quotients.
   static constexpr std::array data{DataKind::random, DataKind::adversarial};
 
   /// x [R, H], gamma [H], beta [H].
@@ -64,15 +64,15 @@ struct Layernorm {
     static auto fields(auto& self) { return std::tie(self.y); }
   };
 
-  /// `size` is the number of elements of x, R H: what is given is divided out of it. Of the rest hidden is the largest
-  /// power of two not above the root, rows the others. Example: 2^24 -> 4096 rows of 4096.
+  /// `size` is the number of elements of x, R H. If one extent is given, the other is the quotient. If none is, hidden
+  /// is the largest power of two not above the square root, and rows the quotient. Example: 2^24 -> 4096 rows of 4096.
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
     LinearLayer const layer = parameters.layer().of_size(size);
     Shape const of_row{layer.x_shape()[1]};
     return {layer.x_shape(), of_row, of_row};
   }
 
-  /// Throws UserError, naming both shapes, if the fields do not go together, or if rows have no elements.
+  /// Throws UserError, naming both shapes, if the fields' extents do not match, or if rows have no elements.
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
     needs_layer(input[0], input[1], input[2], {0, input[0][1]});
     return {input[0]};
@@ -88,23 +88,24 @@ struct Layernorm {
     return value;
   }
 
-  /// The longest sum: over a row.
+  /// The longest sum is over a row.
   [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) { return input[0][1]; }
 
-  /// Of an element: the sum, the deviation's square and its sum, xhat, and ln: 8.
+  /// 8 operations an element: the sum, the deviation's square and its sum, xhat, and ln.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
     double const elements = static_cast<double>(count_of(input[0]));
     double const of_row = static_cast<double>(input[0][1]);
     return {.bytes = (2 * elements + 2 * of_row) * static_cast<double>(size_of(dtype)), .flops = 8 * elements};
   }
 
-  /// A row's sum, 8 for an xhat (verify/normalised_rows.hpp), 2 for y: one after the other, or by lanes and the few merges
-  /// of these, which are more where a row is short.
+  /// Counted: a row's sum, 8 for an xhat (verify/normalised_rows.hpp), 2 for y. The sum is made one element after the
+  /// other,
+  /// or by lanes and a few merges of these, which count for more where a row is short.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     return static_cast<double>(input[0][1]) + 48;
   }
 
-  /// On several ranks: rows.
+  /// How several ranks share the input: by rows.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) {
     return {Split::rows, Split::whole, Split::whole};
   }

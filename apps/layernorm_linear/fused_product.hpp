@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Layernorm and the product in one launch: the product of kernels/gemm.hpp normalises x as it loads it, and takes the
-/// statistics of a row itself.
+/// Layernorm and the product in one launch: the product of kernels/gemm.hpp normalises x as it loads it, and makes the
+/// statistics of its rows itself.
 
 #include <cstddef>
 #include <string>
@@ -38,7 +38,7 @@ class FusedProduct {
              {.load = load, .store = kernels::sum_and_bias(exec, input.bias, input.outputs())});
   }
 
-  /// A row's sum by the lanes that have it, 8 to an xhat, 2 to ln, the product, the bias.
+  /// Counted: a row's sum by the lanes that share it, 8 to an xhat, 2 to ln, the product, the bias.
   [[nodiscard]] double rounding_steps() const {
     return Load::ByElements::sum_steps(hidden_) + 8 + 2 + product_.rounding_steps() + 1;
   }

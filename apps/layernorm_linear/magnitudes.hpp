@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Whether a layer's factors may leave the range of those of matrix units.
+/// Whether a layer's factors may be too large for matrix units.
 
 #include <cmath>
 
@@ -13,14 +13,14 @@
 
 namespace tessera::layernorm_linear {
 
-/// What no factor of the product is larger than.
+/// Bounds for the magnitudes of the product's factors.
 struct LargestFactors {
   double ln;  ///< a row's (x - mean) * inv_std is at most sqrt(H)
   double w;
 };
 
-/// The largest factors, if neither a w nor an ln is infinite or rounds to infinity; else throws Skip: of an infinity the second term
-/// of a factor would be no number. Waits.
+/// The largest factors. Throws Skip if any w or ln is infinite or rounds to infinity, since the second term of such a
+/// factor would be NaN. Waits.
 template <ExecutionSpace Exec>
 [[nodiscard]] LargestFactors largest_factors(Exec const& exec, InputOn<LayernormLinear, Exec, float> const& input) {
   auto const largest_of = [&](auto const& field) {

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Statistics of rows inside the product that they are for: what the variant fused does to x as it loads it.
+/// The variant fused makes the statistics of x's rows inside the product, and normalises x as it loads it.
 
 #include <Kokkos_Core.hpp>
 
@@ -12,9 +12,10 @@
 
 namespace tessera::layernorm_linear {
 
-/// What the product does to the rows of x (see kernels/product_form.hpp): statistics, then as NormaliseOnLoad.
+/// What the product does to the rows of x (see kernels/product_form.hpp): it makes the statistics, then acts as
+/// NormaliseOnLoad.
 ///
-/// \tparam lanes of a row: on a GPU the product's lane has it for itself, on a host they are vector registers
+/// \tparam lanes that share a row: on a GPU only the product's lane itself, on a host those of vector registers
 /// \tparam pack_width elements of an access, where rows are whole packs
 /// \tparam held accesses under way
 template <class Exec, class T, int lanes = is_gpu<Exec> ? 1 : 32,

@@ -18,7 +18,7 @@
 namespace tessera::layernorm_linear {
 
 struct LayernormLinear : LinearLayerProblem {
-  static constexpr int reference_doubles = 3;  ///< the offset for factors of bfloat16 included, which float alone has
+  static constexpr int reference_doubles = 3;  ///< one of them the offset for factors of bfloat16, which only float has
   static constexpr AppInfo info{.name = "layernorm_linear",
                                 .summary = "y[r, o] = sum_h w[o, h] * layernorm(x)[r, h] + bias[o]"};
 
@@ -56,7 +56,7 @@ struct LayernormLinear : LinearLayerProblem {
     return {layer.x_shape(), of_row, of_row, layer.w_shape(), {layer.w_shape()[0]}};
   }
 
-  /// Throws UserError, naming both shapes, if the fields do not go together, or if rows have no elements.
+  /// Throws UserError, naming both shapes, if the fields' extents do not match, or if rows have no elements.
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
     needs_layer(input[0], input[1], input[2], input[3]);
     needs_shape("bias", input[4], {input[3][0]}, "w " + to_string(input[3]), "one for each row of w");
@@ -71,7 +71,7 @@ struct LayernormLinear : LinearLayerProblem {
     return {.bytes = elements * static_cast<double>(size_of(dtype)), .flops = 2 * rows * hidden * outputs};
   }
 
-  /// A row's sum, 8 for an xhat (verify/normalised_rows.hpp), 2 for ln, the products of an output, its bias.
+  /// Counted: a row's sum, 8 for an xhat (verify/normalised_rows.hpp), 2 for ln, the products of an output, its bias.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     return 2 * static_cast<double>(input[0][1]) + 11;
   }
@@ -79,10 +79,11 @@ struct LayernormLinear : LinearLayerProblem {
   /// All sums are over a row: its mean, its variance, an output.
   [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) { return input[0][1]; }
 
-  /// The most roundings that lead to an ln which a variant rounds to bfloat16: which of two numbers it becomes depends on them.
+  /// The most roundings that lead to an ln that a variant then rounds to bfloat16: they may decide which of two
+  /// neighbouring numbers it becomes.
   [[nodiscard]] static double steps_to_ln(std::size_t hidden) { return 64 + static_cast<double>(hidden) / 8; }
 
-  /// On several ranks: rows.
+  /// How several ranks share the input: by rows.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) {
     return {Split::rows, Split::whole, Split::whole, Split::whole, Split::whole};
   }

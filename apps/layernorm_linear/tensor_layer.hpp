@@ -3,7 +3,8 @@
 /// The Plan of fused_tensor: the rows' statistics, then a product on matrix units (kernels/tensor_gemm.hpp) that normalises x as it
 /// rounds it to bfloat16, and adds the bias as it stores. ln is never stored in float.
 ///
-/// What rounding the factors costs, and what the units cut off of sums, is known to the reference (reference.cpp).
+/// The reference (reference.cpp) counts the errors of rounding the factors, and of the bits that the units cut off
+/// sums.
 
 #include <Kokkos_Core.hpp>
 
@@ -21,8 +22,8 @@
 
 namespace tessera::layernorm_linear {
 
-/// On hosts with emulated matrix units, for tests: the variant skips them. Throws Skip for elements that may round to infinity, and
-/// on GPUs without matrix units.
+/// On hosts it emulates matrix units, for tests; the variant skips hosts. Throws Skip for elements that may round to
+/// infinity, and on GPUs without matrix units.
 template <ExecutionSpace Exec>
 class TensorLayer {
  public:
@@ -51,11 +52,11 @@ class TensorLayer {
               .store = kernels::sum_and_bias(exec, bias, input.outputs())});
   }
 
-  /// A row's sum to ln with its 2, the bias.
+  /// Counted: what leads to ln, 2 of it after xhat, and the bias.
   [[nodiscard]] double rounding_steps() const { return layer_norm_.rounding_steps() + 2 + 1; }
   [[nodiscard]] ReducedPrecision reduced_precision() const {
-    // The reference knows the rest. A factor below the normal range is off by 2^-134, which the other one multiplies, and a product
-    // there by 2^-126.
+    // The reference counts the rest. A factor below the normal range is off by 2^-134, times the other factor; a
+    // product below it by 2^-126.
     return {.absolute = 2 * static_cast<double>(hidden_) * ((largest_.ln + largest_.w) * 0x1p-134 + 0x1p-126),
             .bfloat16_factors = true};
   }

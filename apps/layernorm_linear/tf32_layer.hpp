@@ -16,8 +16,8 @@
 
 namespace tessera::layernorm_linear {
 
-/// On hosts with emulated matrix units, for tests: the variant skips them. Throws Skip for elements that may round to infinity, and
-/// on GPUs without matrix units.
+/// On hosts it emulates matrix units, for tests; the variant skips hosts. Throws Skip for elements that may round to
+/// infinity, and on GPUs without matrix units.
 template <ExecutionSpace Exec>
 class Tf32Layer {
  public:
@@ -44,7 +44,7 @@ class Tf32Layer {
              {.load = {}, .store = kernels::sum_and_bias(exec, input.bias, input.outputs())});
   }
 
-  /// A row's sum to ln with its 2, the product, the bias.
+  /// Counted: what leads to ln, 2 of it after xhat; the product; the bias.
   [[nodiscard]] double rounding_steps() const {
     return layer_norm_.rounding_steps() + 2 + product_.rounding_steps() + 1;
   }

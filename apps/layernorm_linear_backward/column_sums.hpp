@@ -1,10 +1,10 @@
 #pragma once
 /// \file
-/// Sums of the columns of a matrix, in chunks of rows: what gradients of offsets and scales are.
+/// Sums of the columns of a matrix, in chunks of rows. Gradients of offsets and scales are such sums.
 ///
-/// A team takes some columns of a chunk, neighbouring lanes neighbouring columns, and its threads every t-th row, t
-/// their number; the threads' sums are added in their order. What becomes of a chunk's sum is the sink's affair:
-/// partial sums in memory, which a second launch adds up in the same way, or atomic additions.
+/// A team takes some columns of a chunk: neighbouring lanes take neighbouring columns, and each of its t threads takes
+/// every t-th row. The threads' sums are added in their order. A sink takes the sums of each chunk: it stores partial
+/// sums in memory, which a second launch adds up in the same way, or adds them to the result atomically.
 
 #include <Kokkos_Core.hpp>
 
@@ -22,7 +22,7 @@
 
 namespace tessera::layernorm_linear_backward {
 
-/// A chunk's sums become a row of `parts`, from `first` on.
+/// A sink that stores a chunk's sums as a row of `parts`, from column `first` on.
 template <class T>
 struct PartialSums {
   T* parts;
@@ -34,7 +34,7 @@ struct PartialSums {
   }
 };
 
-/// Added to what `out` holds, in any order.
+/// A sink that adds the sums to what `out` holds, in any order.
 template <class T>
 struct AtomicSums {
   T* out;
@@ -42,8 +42,8 @@ struct AtomicSums {
   KOKKOS_FUNCTION void operator()(int, std::size_t col, T sum) const { Kokkos::atomic_add(&out[col], sum); }
 };
 
-/// Sums of the columns of in [rows, cols] in exactly `chunks` chunks of rows, some of which may be empty: their sums
-/// are zero. A functor for teams; see the file's text. Scratch level 0: scratch_bytes(). Barriers: two.
+/// Sums of the columns of in [rows, cols] in exactly `chunks` chunks of rows. Empty chunks have sums of zero. A functor
+/// for teams, as described above. Scratch level 0: scratch_bytes(). Barriers: two.
 ///
 /// Example, in = [1 2; 3 4; 5 6] in 2 chunks -> sink(0, 0, 4) sink(0, 1, 6) sink(1, 0, 5) sink(1, 1, 6).
 ///
@@ -75,7 +75,7 @@ class ColumnSums {
     Kokkos::parallel_for(label, policy, *this);
   }
 
-  /// Longest chain of additions, for so many threads of a team.
+  /// Longest chain of additions, if a team has so many threads.
   [[nodiscard]] double rounding_steps(int threads) const {
     return static_cast<double>(tiles_of(chunks_.size, static_cast<std::size_t>(threads * in_flight))) + in_flight +
            threads;

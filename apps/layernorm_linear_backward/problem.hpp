@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// layernorm_linear_backward: the gradients of a linear layer on normalised rows, given that of its output.
+/// layernorm_linear_backward: the gradients of a linear layer on normalised rows, given the gradient of its output.
 ///
 /// With xhat = (x - mean) / sqrt(variance + eps) of each row, ln = gamma * xhat + beta, y = w ln + bias, and G =
 /// grad_y:
@@ -68,7 +68,7 @@ struct LayernormLinearBackward : LinearLayerProblem {
     return {layer.x_shape(), of_row, of_row, layer.w_shape(), layer.y_shape()};
   }
 
-  /// Throws UserError, naming both shapes, if the fields do not go together, or if rows have no elements.
+  /// Throws UserError, naming both shapes, if the fields' extents do not match, or if rows have no elements.
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
     needs_layer(input[0], input[1], input[2], input[3]);
     needs_shape("grad_y", input[4], {input[0][0], input[3][0]},
@@ -88,12 +88,12 @@ struct LayernormLinearBackward : LinearLayerProblem {
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) {
     return {Split::rows, Split::whole, Split::whole, Split::whole, Split::rows};
   }
-  /// The gradients of the parameters are on all ranks.
+  /// All ranks have the gradients of the parameters.
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) {
     return {Split::rows, Split::whole, Split::whole, Split::whole, Split::whole};
   }
 
-  /// The longest sum: over a row, over the outputs or over the rows.
+  /// The longest sum is over a row, over the outputs or over the rows.
   [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) {
     return std::max({input[0][0], input[0][1], input[3][0]});
   }
@@ -115,8 +115,8 @@ struct LayernormLinearBackward : LinearLayerProblem {
     double dw;       ///< products and sums over r
     double dbias;    ///< sums over r
   };
-  /// The longest chain to any gradient: to dx by xhat, q, its means (product, product, count, division) and the
-  /// differences; to dgamma by xhat, q and a product; to dw by ln.
+  /// The longest chain to any gradient. To dx it leads through xhat, q, its means (product, product, count, division)
+  /// and the differences; to dgamma through xhat, q and a product; to dw through ln.
   [[nodiscard]] static double chain(Steps const& steps) {
     double const dx = steps.row + steps.q + steps.means + 10;
     double const dgamma = steps.row + steps.q + 1 + steps.columns;
@@ -124,7 +124,7 @@ struct LayernormLinearBackward : LinearLayerProblem {
     return std::max({dx, dgamma, dw, steps.dbias});
   }
 
-  /// A value and a scale of an element, and two more for random data.
+  /// A value and a scale for each element, and two more numbers for random data.
   static constexpr int reference_doubles = 4;
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);

@@ -24,7 +24,7 @@ namespace tessera::layernorm_linear_backward {
 /// Both products, q = G w and dw = G^T ln, with factors that are sums of two tf32.
 template <ExecutionSpace Exec>
 struct Tf32Products {
-  /// \param label of the variant: the products' are label::q and label::dw
+  /// \param label of the variant; the products are called label::q and label::dw
   Tf32Products(Exec const& exec, InputOn<LayernormLinearBackward, Exec, float> const& input, std::string const& label)
       : q(exec, input.rows(), input.hidden(), input.outputs(), label + "::q"),
         dw(exec, input.outputs(), input.hidden(), input.rows(), label + "::dw") {}
@@ -33,8 +33,8 @@ struct Tf32Products {
   kernels::Tf32Gemm<Exec, 2, kernels::TransposedA> dw;
 };
 
-/// On hosts with emulated matrix units, for tests: the variant skips them. Throws Skip for elements that may round to infinity, and
-/// on GPUs without matrix units.
+/// On hosts it emulates matrix units, for tests; the variant skips hosts. Throws Skip for elements that may round to
+/// infinity, and on GPUs without matrix units.
 template <ExecutionSpace Exec>
 class Tf32Gradients {
  public:
@@ -49,13 +49,14 @@ class Tf32Gradients {
   }
 
   [[nodiscard]] double rounding_steps() const { return LayernormLinearBackward::chain(gradients_.steps()); }
-  /// No chain has both products.
+  /// No chain goes through both products.
   [[nodiscard]] ReducedPrecision reduced_precision() const {
     return {.relative = std::max(gradients_.products().q.error(), gradients_.products().dw.error()), .absolute = lost_};
   }
 
  private:
-  // The largest magnitudes, if no factor is infinite or rounds to infinity: of an infinity its second term would be no number.
+  // The largest magnitudes, if no factor is infinite or rounds to infinity, since the second term of an infinity is
+  // NaN.
   struct Magnitudes {
     double gamma;
     double beta;
@@ -77,8 +78,8 @@ class Tf32Gradients {
             .grad_y = largest_of(input.grad_y)};
   }
 
-  // What gradients may be off by since products underflow. What q loses is multiplied by xhat, of which a row's squares add up to
-  // at most H, and on its way to dx by gamma and inv_std. Twice that, since what follows rounds.
+  // The error of gradients whose products underflow. The error of q is multiplied by xhat, whose squares add up to at
+  // most H in a row, and on its way to dx by gamma and inv_std. The sum is doubled, because further operations round.
   [[nodiscard]] double lost_by_underflow(Exec const& exec,
                                          InputOn<LayernormLinearBackward, Exec, float> const& input) const {
     Magnitudes const of = magnitudes(exec, input);

@@ -1,7 +1,8 @@
 #pragma once
 /// \file
-/// The gradients without atomics, in few sweeps: q = G w; one sweep over x and q for dx, ln and sums of columns a chunk of
-/// rows; these added up in their order; dw = G^T ln, its k split over teams where dw is small. The same bits on every run.
+/// The gradients without atomics, in few sweeps. First q = G w. Then one sweep over x and q for dx, ln and, for each
+/// chunk of rows, sums of columns, which are then added up in their order. Then dw = G^T ln, whose k is split over
+/// teams where dw is small. Every run gives the same bits.
 
 #include <algorithm>
 #include <cstddef>
@@ -16,7 +17,7 @@
 
 namespace tessera::layernorm_linear_backward {
 
-/// Where the sums of the columns [dgamma, dbeta, dbias] belong.
+/// A sink that stores the sums of the columns [dgamma, dbeta, dbias] in the three arrays.
 template <class T>
 struct ThreeGradients {
   T* dgamma;
@@ -35,12 +36,13 @@ struct ThreeGradients {
   }
 };
 
-/// Constructed once: allocates q, ln and the chunks' sums. Calls only enqueue; those of one object do not overlap.
+/// Constructed once: allocates q, ln and the chunks' sums. Calls only enqueue; those of one object must not run at the
+/// same time.
 /// \tparam P the products (gradient_rows.hpp)
 template <ExecutionSpace Exec, class T, class P = Products<Exec, T>>
 class TwoStageGradients {
  public:
-  /// \param label of the variant: the launches' are label::q, label::rows, and so on
+  /// \param label of the variant; the launches are called label::q, label::rows, and so on
   TwoStageGradients(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input, std::string const& label)
       : label_(label),
         work_(exec, input, label),
@@ -83,14 +85,14 @@ class TwoStageGradients {
         .enqueue(label_ + "::total", exec, team);
   }
 
-  /// Enqueues dw, behind rows_and_columns().
+  /// Enqueues dw, after rows_and_columns().
   void weights(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input,
                OutputOn<LayernormLinearBackward, Exec, T> const& output) const {
     work_.products.dw(exec, input.grad_y, work_.ln, output.dw);
   }
 
   [[nodiscard]] P const& products() const { return work_.products; }
-  /// Longest chains of roundings of the parts.
+  /// The longest chain of roundings in each part.
   [[nodiscard]] LayernormLinearBackward::Steps steps() const { return steps_; }
   [[nodiscard]] std::string note() const {
     return work_.products.dw.parts() > 1 ? "dw in " + std::to_string(work_.products.dw.parts()) + " parts of the rows"
@@ -98,7 +100,7 @@ class TwoStageGradients {
   }
 
  private:
-  // Chunks that fill the machine over the columns that there are, of 32 rows at least.
+  // As many chunks, of at least 32 rows, as fill the machine together with the columns.
   [[nodiscard]] static int chunks_of(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input) {
     using Columns = ColumnSums<Exec, T, PartialSums<T>>;
     std::size_t const across = std::max<std::size_t>(1, tiles_of(input.outputs(), Columns::width));

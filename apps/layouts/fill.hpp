@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// One kernel for every layout: to(row, col) = a(row, col). Where that lies in memory is the layout's matter alone, and so
-/// is the time that it takes.
+/// One kernel for every layout: to(row, col) = a(row, col). The layout alone decides where elements lie in memory, and
+/// so how long it takes.
 
 #include <Kokkos_Core.hpp>
 
@@ -17,14 +17,14 @@
 
 namespace tessera::layouts {
 
-/// A View of the memory of an output field, which stays the row's.
+/// A View of the memory of an output field, which the row of the table still owns.
 template <class T, class Layout, class Memory>
 using Over = Kokkos::View<T**, Layout, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-/// The Plan of a layout L, which says
+/// The Plan of a layout L, which has the members
 /// - `L::label`, of the kernel, and `L::field`, the number of the output field;
 /// - `L::padded(rows, cols, parameters)`: {rows, cols} of the places in memory, those without an element included;
-/// - `L::over<Memory>(data, padded, parameters)`: what has `(row, col)` for each of these places.
+/// - `L::over<Memory>(data, padded, parameters)`: a View or similar, with `(row, col)` for each of these places.
 template <ExecutionSpace Exec, class T, class L>
 class FillPlan {
  public:
@@ -61,11 +61,12 @@ class FillPlan {
   [[nodiscard]] Work work() const {
     return {.bytes = static_cast<double>(elements_ + count_of(padded_)) * sizeof(T), .flops = 0};
   }
-  /// The order of up to 16 places: which element, counted by rows, lies first, second ..., and a point where none does.
+  /// The order of up to 16 places: which element, counted by rows, lies first, second ...; a dot is a place without
+  /// one.
   [[nodiscard]] std::string note() const { return note_; }
 
  private:
-  // Writes the elements' numbers through the layout into an array, and reads that from its first place on.
+  // Writes the elements' numbers through the layout into an array, and reads the array from its first place on.
   [[nodiscard]] std::string order(std::size_t rows, std::size_t cols) const {
     std::size_t const places = count_of(padded_);
     if (places > 16) return {};

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// layouts: the same matrix in four orders of memory: by rows, by columns, by rows that begin at a pitch, by tiles.
+/// layouts: the same matrix in four layouts: by rows, by columns, by rows that begin at multiples of a pitch, by tiles.
 
 #include <array>
 #include <cstddef>
@@ -34,7 +34,7 @@ struct Layouts : MatrixProblem<Parameters> {
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;
 
-  /// Memory as it lies there, first element first: right [rows, cols], left [cols, rows], strided [rows, pitched cols],
+  /// Memory in its own order, first element first: right [rows, cols], left [cols, rows], strided [rows, pitched cols],
   /// tiled [tiles down, tiles across, side, side]. Each variant writes one of them.
   template <class T, class Memory>
   struct Output {
@@ -58,7 +58,7 @@ struct Layouts : MatrixProblem<Parameters> {
             {tiles_of(rows, side), tiles_of(cols, side), side, side}};
   }
 
-  /// Without padding; each variant says its own.
+  /// The work without padding; each variant reports its own.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
     return {.bytes = 2 * static_cast<double>(count_of(input[0])) * static_cast<double>(size_of(dtype)), .flops = 0};
   }

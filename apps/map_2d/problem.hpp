@@ -41,7 +41,7 @@ struct Map2d : MatrixProblem<Parameters>, PerElement<2, 1> {
   /// Throws UserError if c is no number of the dtype: nothing converts silently.
   static void check(Parameters const& parameters, DType dtype);
 
-  /// On several ranks.
+  /// How several ranks share the input.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   static constexpr bool rows_apart = true;

@@ -55,8 +55,8 @@ struct Map3d : PerElement<2, 1> {
     static auto fields(auto& self) { return std::tie(self.out); }
   };
 
-  /// Planes as matrix_shape has them, of size / planes elements, rounded down. Throws UserError if there are more planes
-  /// than elements, or more rows than a plane has.
+  /// Planes of size / planes elements, rounded down, whose extents matrix_shape chooses. Throws UserError if there are
+  /// more planes than elements, or more rows than a plane has elements.
   /// Example: 2^12 -> [16, 16, 16]; 100 -> [4, 5, 5]; 100 in 3 planes of 4 rows -> [3, 4, 8].
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters);
 
@@ -72,7 +72,7 @@ struct Map3d : PerElement<2, 1> {
     return drawn<T>(draw);
   }
 
-  /// On several ranks: planes.
+  /// How several ranks share the input: by planes.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   static constexpr bool rows_apart = true;

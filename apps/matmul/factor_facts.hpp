@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What a variant with factors of fewer bits must know of a matrix: whether they represent its elements.
+/// What a variant whose factors have fewer bits must know of a matrix: whether such factors represent its elements.
 
 #include <Kokkos_Core.hpp>
 
@@ -10,14 +10,14 @@
 
 namespace tessera::matmul {
 
-/// What an element is to a row's factors.
+/// How the factors of a row of the table represent an element.
 enum class Fit { exactly, rounded, small, outside };
 
 struct FactorFacts {
-  std::size_t rounded = 0;  ///< elements that are not represented exactly, with the small ones
-  std::size_t small = 0;    ///< elements that are too small for all bits, and off by an absolute error
-  std::size_t outside = 0;  ///< elements that the row cannot take: NaN and infinities, too
-  float largest = 0;        ///< magnitude of an element
+  std::size_t rounded = 0;  ///< elements that are not represented exactly, small ones included
+  std::size_t small = 0;    ///< elements that are too small to keep all bits: their error is an absolute one
+  std::size_t outside = 0;  ///< elements that the row cannot take, NaN and infinities included
+  float largest = 0;        ///< the largest magnitude of an element
 };
 
 /// Counts the elements of a matrix by `Rule::fit(value, magnitude)`.

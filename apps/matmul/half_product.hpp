@@ -22,8 +22,8 @@
 
 namespace tessera::matmul {
 
-/// What rounding to Half costs: 2^-11 of an element, or 2^-25 of one below 2^-14, where its numbers lie 2^-24 apart. Units that flush
-/// take these for 0.
+/// The error of rounding to Half: 2^-11 of an element; for elements below 2^-14, where such numbers lie 2^-24 apart,
+/// 2^-25. Units that flush take those for 0.
 template <class Factor, bool flushes>
 struct FactorRule {
   static constexpr double of_small = flushes ? 0x1p-14 : 0x1p-25;
@@ -37,7 +37,8 @@ struct FactorRule {
   }
 };
 
-/// To BFloat16: 2^-8 of an element. Products of the smallest ones do not underflow, nor does the largest one round to infinity.
+/// The error of rounding to BFloat16: 2^-8 of an element. The limits are such that products of the smallest elements do
+/// not underflow, and the largest does not round to infinity.
 template <bool flushes>
 struct FactorRule<BFloat16, flushes> {
   static constexpr double of_small = 0;
@@ -49,8 +50,9 @@ struct FactorRule<BFloat16, flushes> {
   }
 };
 
-/// On hosts with emulated matrix units, for tests: variants skip them. Throws Skip for matrices with elements that the factors do not
-/// represent, and on GPUs without matrix units. `Product`: a kernel object of floats, `lanes` in a team.
+/// On hosts it emulates matrix units, for tests; the variants skip hosts. Throws Skip for matrices with elements that
+/// the factors do not represent, and on GPUs without matrix units. `Product`: a kernel object for floats; `lanes`:
+/// those of a team.
 template <ExecutionSpace Exec, class Factor, class Product = kernels::TensorGemm<Exec, Factor>,
           int lanes = kernels::TensorGemmTuning<Exec>::Large::lanes>
 class HalfPlan {
@@ -68,7 +70,8 @@ class HalfPlan {
     }
     double const large_a = static_cast<double>(a.largest);
     double const large_b = static_cast<double>(b.largest);
-    // |a b - a' b'| where a is off by d_a, b by d_b: |b| d_a + |a| d_b + d_a d_b. Here of what is off by 2^-25, and k times.
+    // If a is off by d_a and b by d_b, |a b - a' b'| is at most |b| d_a + |a| d_b + d_a d_b. Here d are the absolute
+    // errors of small elements, and k such terms are added.
     double const d_a = a.small > 0 ? Rule::of_small : 0;
     double const d_b = b.small > 0 ? Rule::of_small : 0;
     double const small = static_cast<double>(input.a.extent(1)) *
@@ -85,9 +88,10 @@ class HalfPlan {
     gemm_(exec, input.a, input.b, output.c);
   }
 
-  /// A matrix unit makes all sums: these are no independent roundings.
+  /// A matrix unit makes all sums, so that there is no chain of independent roundings: reduced_precision() has their
+  /// error.
   [[nodiscard]] static double rounding_steps() { return 1; }
-  /// What rounding the factors costs, those that are rounded, and what the units lose of the sums (tensor_gemm.hpp).
+  /// The errors of rounding the factors, if any is rounded, and those of the units' sums (tensor_gemm.hpp).
   [[nodiscard]] ReducedPrecision reduced_precision() const { return precision_; }
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 /// \file
 /// The kernel of tiled_overlap: a lane loads its part of the next slice's tiles to registers before the multiply-adds of
-/// this slice, and puts it into the other pair of tiles after them. On a GPU the loads are under way meanwhile; on a host
-/// they are not, and only tests run it there.
+/// this slice, and puts it into the other pair of tiles after them. On a GPU the loads are under way during the
+/// multiply-adds. On a host they are not, and only tests run the kernel there.
 
 #include <Kokkos_Core.hpp>
 
@@ -45,7 +45,7 @@ struct OverlappedProduct {
     int pair = 0;
     for (std::size_t k = 0; k < inner; k += edge, pair = 1 - pair) {
       put(team, lanes, held_a, held_b, tiles_a, tiles_b, pair);
-      // One barrier a slice: behind it this pair is whole, and nobody reads the other one any more.
+      // One barrier a slice: after it this pair is complete, and nobody reads the other one any more.
       team.team_barrier();
       if (k + edge < inner) load(team, lanes, place, k + edge, held_a, held_b);
       sums.add(team, tiles_a, tiles_b, pair);

@@ -55,8 +55,9 @@ struct Matmul {
     static auto fields(auto& self) { return std::tie(self.c); }
   };
 
-  /// `size` is the number of multiply-adds, M N K: what is given is divided out of it, and the rest is a cube, a square
-  /// or what is left. Example: 2^24 -> M = N = K = 256; with m = 1 and k = 0, n = 0 -> N = K = 4096.
+  /// `size` is the number of multiply-adds, M N K. It is divided by the extents that are given; those that are not are
+  /// equal,
+  /// or nearly so. Example: 2^24 -> M = N = K = 256; with m = 1 and k = 0, n = 0 -> N = K = 4096.
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters);
 
   /// Throws UserError if the inner extents differ.
@@ -87,8 +88,8 @@ struct Matmul {
   /// On several ranks a, b and c lie in blocks of rows and columns over one grid of ranks.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::grid, Split::grid}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::grid}; }
-  /// The grid of all ranks of which the fewest elements move, and no rank is without a part of c if that can be; with
-  /// parameters.grid_rows one of so many rows. Throws UserError if `ranks` cannot be divided by these.
+  /// The grid of all ranks that moves the fewest elements and, if possible, leaves no rank without a part of c. If
+  /// parameters.grid_rows is given, it has so many rows; throws UserError if that does not divide `ranks`.
   [[nodiscard]] static ranks::Grid grid(std::vector<Shape> const& input, Parameters const& parameters, int ranks);
   /// A block of c needs its rows of a and its columns of b.
   [[nodiscard]] static std::vector<ranks::Box> needs(std::vector<Shape> const& input,

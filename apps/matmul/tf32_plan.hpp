@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The Plan of tensor_tf32 and tensor_3xtf32: Tf32Gemm (kernels/tf32_gemm.hpp), and what it can take.
+/// The Plan of tensor_tf32 and tensor_3xtf32: Tf32Gemm (kernels/tf32_gemm.hpp), and which elements it can take.
 
 #include <Kokkos_Core.hpp>
 
@@ -18,7 +18,8 @@
 
 namespace tessera::matmul {
 
-/// What tf32 represents. Two terms represent twice as many bits, but of two such factors the product of both low terms is missing.
+/// Which elements tf32 represents. Two terms represent twice as many bits, but the product of two such factors lacks
+/// that of both low terms.
 struct Tf32Rule {
   [[nodiscard]] KOKKOS_FUNCTION static Fit fit(float value, float magnitude) {
     using Unit = collective::MatrixUnit<collective::Tf32>;
@@ -27,8 +28,8 @@ struct Tf32Rule {
   }
 };
 
-/// On hosts with emulated matrix units, for tests: variants skip them. Throws Skip for matrices with elements that the terms do not
-/// represent, and on GPUs without matrix units.
+/// On hosts it emulates matrix units, for tests; the variants skip hosts. Throws Skip for matrices with elements that
+/// the terms do not represent, and on GPUs without matrix units.
 template <ExecutionSpace Exec, int Terms>
 class Tf32Plan {
  public:

@@ -25,7 +25,8 @@ class TileSums {
     }
   }
 
-  /// Adds the products of a slice of k. Who calls: all threads of the team, after a barrier behind the tiles' loads.
+  /// Adds the products of a slice of k. Who calls: all threads of the team, after a barrier that follows the tiles'
+  /// loads.
   /// Barriers: none; the caller needs one before the tiles are loaded again.
   ///
   /// \param a [pairs, edge, edge] in scratch
@@ -50,7 +51,7 @@ class TileSums {
     }
   }
 
-  /// Stores what lies in the matrix c.
+  /// Stores the sums that lie within the matrix c.
   template <class Member, class Matrix>
   KOKKOS_FUNCTION void store(Member const& team, collective::MatrixTiles::Place const& place, Matrix const& c) const {
     for (int r = 0; r < Rows; ++r) {

@@ -8,7 +8,7 @@
 
 namespace tessera::matmul {
 
-/// Throws Skip where there are no warpgroups, and as HalfPlan does.
+/// Throws Skip where there are no warpgroups, and where HalfPlan does.
 template <class Exec, class Factor>
 using WarpgroupPlan = HalfPlan<Exec, Factor, kernels::WarpgroupGemm<Exec, Factor>, kernels::WarpgroupTile<>::lanes>;
 

@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// What the suite's model of a machine says of a pattern of access: sectors or cache lines that it touches, the ways of a
-/// bank conflict, the branches that a warp takes. Counted on the host, element by element, on a part of all indices; it
-/// stands beside the measurement.
+/// What the suite's model of a machine predicts for a pattern of access: how many sectors or cache lines it touches,
+/// how many ways a bank conflict has, how many branches a warp takes. It is counted on the host, element by element,
+/// for a part of all indices, and reported beside the measurement.
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@
 
 namespace tessera::memory_access {
 
-/// What memory moves at least, whose accesses count as one, and whether lanes wait for each other.
+/// The least unit that memory moves, how many indices' accesses count as one, and whether lanes wait for each other.
 struct Machine {
   std::size_t unit_bytes;
   std::size_t together;  ///< indices
@@ -30,10 +30,10 @@ struct Machine {
   std::string_view unit;  ///< its name
 };
 
-/// A sector, or an AMD GPU's smallest access of memory; a warp's or a wavefront's accesses are one request.
+/// The unit is a sector, or an AMD GPU's smallest access of memory. The accesses of 32 lanes are one request.
 inline constexpr Machine cuda_machine{.unit_bytes = 32, .together = 32, .has_warps = true, .unit = "sectors"};
 inline constexpr Machine hip_machine{.unit_bytes = 64, .together = 64, .has_warps = true, .unit = "pieces of 64 bytes"};
-/// A cache line. Accesses come one after the other: what 64 in a row touch is still in the cache.
+/// The unit is a cache line. Accesses come one after the other; lines that 64 in a row touch are still in the cache.
 inline constexpr Machine host_machine{.unit_bytes = 64, .together = 64, .has_warps = false, .unit = "lines"};
 
 template <ExecutionSpace Exec>
@@ -41,8 +41,8 @@ template <ExecutionSpace Exec>
   return space_name<Exec>() == "cuda" ? cuda_machine : is_gpu<Exec> ? hip_machine : host_machine;
 }
 
-/// Calls body(first, end) for groups of indices that act together, 256 of them spread over 0 .. n - 1, or all; returns the
-/// mean of what it returns, 0 if there are none.
+/// Calls body(first, end) for groups of indices that act together: for 256 groups spread over 0 .. n - 1, or for all if
+/// there are fewer. Returns the mean of the results, 0 if there are no groups.
 template <class Body>
 [[nodiscard]] double mean_over_groups(Machine const& machine, std::size_t n, Body const& body) {
   std::size_t const groups = tiles_of(n, machine.together);
@@ -55,14 +55,14 @@ template <class Body>
   return looked_at == 0 ? 0 : sum / static_cast<double>(looked_at);
 }
 
-/// Different values among them.
+/// How many different values there are.
 [[nodiscard]] inline std::size_t count_different(std::vector<std::size_t> values) {
   std::ranges::sort(values);
   return static_cast<std::size_t>(std::ranges::unique(values).begin() - values.begin());
 }
 
-/// Sectors or lines that a group touches when index i accesses the element at position(i), elements of `size` bytes, the
-/// first of which is aligned. What is not below n is no access.
+/// How many sectors or lines a group touches when index i accesses the element at position(i). Elements have `size`
+/// bytes, and the first is aligned. Positions from n on are no accesses.
 ///
 /// Example, float on CUDA: position(i) = i -> 4; 2 i -> 8; 8 i -> 32.
 template <class Position>
@@ -76,8 +76,8 @@ template <class Position>
   });
 }
 
-/// Different branches that a group takes when index i takes branch(i). 1 on a host, where each index is on its own, and of no
-/// indices: 1 is the least of a time's factors.
+/// How many different branches a group takes when index i takes branch(i). It is 1 on a host, where each index is on
+/// its own, and for no indices, since it is a factor of a time.
 template <class Which>
 [[nodiscard]] double branches_together(Machine const& machine, std::size_t n, Which const& branch) {
   if (!machine.has_warps || n == 0) return 1;
@@ -88,8 +88,9 @@ template <class Which>
   });
 }
 
-/// Ways of the bank conflict when place t of a tile reads place(t): words of 4 bytes lie in 32 banks in turn, each gives
-/// one word at a time, to whoever wants it, and 128 bytes of places are read together. 1 on a host, which has no banks.
+/// How many ways the bank conflict has when place t of a tile reads place(t). Words of 4 bytes lie in 32 banks in turn.
+/// A bank delivers one word at a time, to all lanes that want it, and 128 bytes of places are read together. 1 on a
+/// host, which has no banks.
 ///
 /// Example, 1024 floats: t -> 1; 2 t -> 2; 32 t -> 32; 0 -> 1.
 template <class Place>
@@ -111,10 +112,10 @@ template <class Place>
   return count == 0 ? 1 : sum / static_cast<double>(tiles_of(count, together));
 }
 
-/// What a Plan says of itself: the field that it writes, its least work, the model's view of it.
+/// What a Plan reports of itself: the field that it writes, its least work, and the model's prediction.
 class Told {
  public:
-  /// \param field it writes; \param bytes of its least work
+  /// \param field that it writes; \param bytes of its least work
   Told(Machine const& machine, char const* field, double bytes)
       : machine_(machine), field_(field), bytes_(bytes), prediction_{.bytes = bytes, .passes = 1} {}
 
@@ -125,7 +126,7 @@ class Told {
 
  protected:
   [[nodiscard]] Machine const& machine() const { return machine_; }
-  /// `units` that a group touches at its worst access. \param bytes that memory moves in all
+  /// \param units that a group touches at its worst access; \param bytes that memory moves in all
   void tell_units(double units, double bytes) {
     prediction_.bytes = bytes;
     note_ = "model: " + text(bytes_ > 0 ? bytes / bytes_ : 1) + "x bytes, " + text(units) + " " +
@@ -137,7 +138,7 @@ class Told {
     prediction_.passes = passes;
     if (machine_.has_warps) note_ = "model: " + text(passes) + what;
   }
-  /// Bytes of all groups that touch so many units each.
+  /// The bytes that move if each group touches so many units.
   [[nodiscard]] double moved_by(double units, std::size_t n) const {
     return units * static_cast<double>(machine_.unit_bytes) * static_cast<double>(tiles_of(n, machine_.together));
   }

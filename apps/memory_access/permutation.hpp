@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The permutation that gather, scatter and prefetch go by, in memory as an application has its indices.
+/// The permutation that gather, scatter and prefetch use. It is stored in memory, as an application's indices are.
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +32,7 @@ template <ExecutionSpace Exec>
   return index;
 }
 
-/// What the Plans tell that go by the permutation.
+/// What the Plans that use the permutation report.
 template <ExecutionSpace Exec, class T>
 class ToldOfPermutation : public Told {
  public:

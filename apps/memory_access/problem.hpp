@@ -25,7 +25,7 @@ enum class Branch : std::uint8_t { lane, warp, element };
 struct Parameters {
   std::int64_t stride = 8;   ///< elements from an index to the next (strided)
   std::int64_t spread = 32;  ///< elements of scratch from a lane to the next (banks)
-  std::int64_t rounds = 8;   ///< that a tile makes through scratch (banks)
+  std::int64_t rounds = 8;   ///< times that a tile goes through scratch (banks)
   Branch branch = Branch::lane;
   std::int64_t branches = 4;     ///< different ones (divergence)
   std::int64_t iterations = 64;  ///< of a branch (divergence)
@@ -66,7 +66,7 @@ struct MemoryAccess : ArrayProblem<Parameters> {
     return std::vector<Shape>(5, input[0]);
   }
 
-  /// Of a copy; each variant says its own.
+  /// The work of a copy; each variant reports its own.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
     return {.bytes = 2 * static_cast<double>(count_of(input[0])) * static_cast<double>(size_of(dtype)), .flops = 0};
   }
@@ -79,8 +79,8 @@ struct MemoryAccess : ArrayProblem<Parameters> {
 };
 
 /// The factor a of the permutation i -> (i * a) mod n: the first number from 0.618034 n on that has no divisor in common
-/// with n. So far apart are neighbours that no two of a warp share a sector, and that it takes a golden section of the
-/// whole array to come back to one.
+/// with n. Neighbours are then so far apart that no two of a warp share a sector, and a sector is touched again only
+/// after about the golden section of the whole array.
 ///
 /// Example: 10 -> 7, so that 0 1 2 3 4 5 6 7 8 9 become 0 7 4 1 8 5 2 9 6 3.
 [[nodiscard]] inline std::uint64_t permutation_factor(std::uint64_t n) {
@@ -89,23 +89,23 @@ struct MemoryAccess : ArrayProblem<Parameters> {
   return factor;
 }
 
-/// Elements of a tile that `banks` moves through scratch.
+/// How many elements a tile has that `banks` moves through scratch.
 inline constexpr int bank_tile = 1024;
 
 /// The place in a tile of `count` elements that `banks` reads for place t.
 ///
-/// Example, tile of 1024, stride 32: 0 -> 0, 1 -> 32, 31 -> 992, 32 -> 1: lanes of a warp stand in one bank, and every
-/// place is read once.
+/// Example, tile of 1024, stride 32: 0 -> 0, 1 -> 32, 31 -> 992, 32 -> 1: all lanes of a warp read the same bank, and
+/// every place is read once.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION int bank_place(int t, int count, int stride) {
   auto const far = static_cast<unsigned>(t) * static_cast<unsigned>(stride);
-  // Shifts in a whole tile: a division would take longer than the bank conflict.
+  // In a whole tile only shifts are used: a division would take longer than the bank conflict.
   constexpr auto whole = static_cast<unsigned>(bank_tile);
   auto const size = static_cast<unsigned>(count);
   unsigned const place = size == whole ? (far + far / whole) % whole : (far + far / size) % size;
   return static_cast<int>(place);
 }
 
-/// The branch that element i takes, 0 .. branches - 1: the next one in each lane, in each 32 elements, or any.
+/// The branch that element i takes, 0 .. branches - 1: it changes with each lane, with every 32 elements, or at random.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t branch_of(std::uint32_t i, Branch branch, std::uint32_t branches) {
   if (branch == Branch::lane) return i % branches;
   if (branch == Branch::warp) return i / 32 % branches;

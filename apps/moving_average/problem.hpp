@@ -22,7 +22,8 @@ struct MovingAverage : StencilProblem {
   static constexpr int reference_doubles = 3;
   static constexpr int exact_reference_doubles = 2;
 
-  /// Exact: whole numbers of 21 bits, of which three have an exact sum; of 16-bit floats of as many as these have.
+  /// Exact: whole numbers of 21 bits, so that the sum of three is exact; for 16-bit floats of as many bits as these
+  /// hold.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
     constexpr unsigned bits = ShortFloat<T> ? std::numeric_limits<T>::digits : 21;
@@ -34,17 +35,17 @@ struct MovingAverage : StencilProblem {
     return {.bytes = 2 * n * static_cast<double>(size_of(dtype)), .flops = 3 * n};
   }
 
-  /// Two additions, the rounding of 1/3, the multiplication by it.
+  /// Counted: two additions, the rounding of 1/3, the multiplication by it.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 4; }
 
-  /// On several ranks, of which those behind have the next two elements.
+  /// A rank's last elements need two from the ranks behind it.
   [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const&, Parameters const&) { return {.behind = 2}; }
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// What a sum of `present` elements, at least 1 and at most 3, is multiplied by: cheaper than a division.
+/// The factor that makes the mean of a sum of `present` elements, 1 to 3: a multiplication is cheaper than a division.
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr T share_of(int present) {
   constexpr T third = T(1) / T(3);
@@ -52,7 +53,8 @@ template <class T>
   return present > 1 ? T(0.5) : T(1);
 }
 
-/// What the cooperating variants do to one element and the next two (see thread/forward_stencil.hpp).
+/// What the variants whose lanes or threads share elements do to an element and the next two
+/// (thread/forward_stencil.hpp).
 template <class T>
 struct ForwardMean {
   static constexpr int reach = 2;

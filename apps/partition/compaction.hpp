@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What the rows say that keep the left elements alone: of which input they can, what they write, and what they move.
+/// For the variants that keep only the left elements: which input they accept, what they write, and how much they move.
 
 #include <Kokkos_Core.hpp>
 
@@ -19,7 +19,7 @@
 
 namespace tessera::partition {
 
-/// Throws Skip unless n elements are one segment: there is one left part then, and one count of what is in it.
+/// Throws Skip unless the n elements are one segment, so that there is one left part and one count.
 inline void expect_one_segment(Parameters const& parameters, std::size_t n) {
   std::size_t const segments = parameters.segments(n);
   if (segments != 1) {
@@ -32,7 +32,7 @@ inline void expect_one_segment(Parameters const& parameters, std::size_t n) {
   return {{.field = "values", .count_field = "left_count", .first = first}, {.field = "left_count"}};
 }
 
-/// n elements read, the left ones written. Counts those of `in` in a launch, and waits for it.
+/// The work: n elements read, the left ones written. Counts the left elements of `in` by a launch, and waits for it.
 template <ExecutionSpace Exec, class T>
 [[nodiscard]] Work compaction_work(Exec const& exec, InputOn<Partition, Exec, T> const& input) {
   LessThanPivot<T> const is_left(input.parameters.pivot);

@@ -12,9 +12,9 @@ namespace tessera::partition {
 
 /// True for every x of T that is less than the pivot, a double: the same as `double(x) < pivot`.
 ///
-/// For floating types x < pivot is x < t, t the smallest number of T that is not less than the pivot: nothing of T lies
-/// between the two. For int32 t is the pivot rounded up; above the largest int32, all are less. Less than a NaN is
-/// nothing.
+/// For floating types x < pivot is the same as x < t, where t is the smallest number of T that is not less than the
+/// pivot: no number of T lies between the two. For int32 t is the pivot rounded up; if that is above the largest int32,
+/// all are less. No x is less than a NaN.
 template <class T>
 class LessThanPivot {
  public:
@@ -35,7 +35,7 @@ class LessThanPivot {
     }
   }
 
-  /// NaN is less than nothing. Who calls: any thread.
+  /// A NaN is not less than any pivot. Who calls: any thread.
   [[nodiscard]] KOKKOS_FUNCTION bool operator()(T x) const {
     if constexpr (std::is_integral_v<T>) {
       return all_ || x < threshold_;

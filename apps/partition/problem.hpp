@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// partition: values less than the pivot first, then all others, both in their order; of the array or by segments.
+/// partition: values less than the pivot first, then all others, both in their order; in the whole array or by
+/// segments.
 
 #include <array>
 #include <cstddef>
@@ -25,7 +26,7 @@ struct Parameters {
 
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 
-  /// Segments that n elements fall into; the whole array is one even where it is empty.
+  /// How many segments n elements have; without --segment there is one, even if the array is empty.
   [[nodiscard]] std::size_t segments(std::size_t n) const {
     return segment == 0 ? 1 : n / segment + (n % segment != 0 ? 1 : 0);
   }
@@ -66,7 +67,7 @@ struct Partition : ArrayProblem<Parameters> {
   /// Values are moved, not computed.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 0; }
 
-  /// On several ranks: the counts are on all of them.
+  /// How several ranks share the input. All ranks have the counts.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows, Split::whole}; }
 

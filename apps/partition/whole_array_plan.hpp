@@ -13,8 +13,8 @@
 
 namespace tessera::partition {
 
-/// Of a variant that says `template <Exec, T, Predicate> Kernel`: constructed from (exec, n, predicate, tile, team, label),
-/// enqueued with (exec, in, values, count).
+/// For a variant with `template <Exec, T, Predicate> Kernel`, a type that is constructed from (exec, n, predicate,
+/// tile, team, label) and enqueued with (exec, in, values, count).
 template <class Variant, ExecutionSpace Exec, class T>
 class WholeArrayPlan {
  public:

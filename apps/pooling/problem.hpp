@@ -52,7 +52,7 @@ struct Pooling : ArrayProblem<Parameters> {
   /// Throws UserError for means of integers.
   static void check(Parameters const& parameters, DType dtype);
 
-  /// Exact: positive whole numbers, sparse in wide windows; of maxima 24 random bits.
+  /// Exact: positive whole numbers, sparse in wide windows; for maxima 24 random bits.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters) {
     if (draw.data != DataKind::exact || parameters.op == PoolingOp::max) return drawn<T>(draw);
@@ -70,7 +70,7 @@ struct Pooling : ArrayProblem<Parameters> {
             .flops = n * (operations + (parameters.op == PoolingOp::mean ? 1 : 0))};
   }
 
-  /// One addition after the other; for a mean a division by a number that is rounded itself once it is very large.
+  /// One addition after the other; for a mean also a division, by a number that is itself rounded if it is very large.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const& parameters) {
     double const most =
         std::max(1.0, std::min(static_cast<double>(parameters.window), static_cast<double>(count_of(input[0]))));
@@ -81,7 +81,7 @@ struct Pooling : ArrayProblem<Parameters> {
     return most > 0x1p24 ? 2 : 1;
   }
 
-  /// On several ranks.
+  /// How several ranks share the input.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const& input, Parameters const& parameters) {
@@ -102,7 +102,7 @@ void with_operator(PoolingOp op, Body const& body) {
   }
 }
 
-/// What becomes of an input's folded windows.
+/// How folded windows of an input become results.
 template <class T, class Input>
 [[nodiscard]] thread::FinishWindow<T> finish_of(Input const& input) {
   Parameters const& parameters = input.parameters;

@@ -11,9 +11,9 @@
 namespace tessera::prefix_sum {
 
 struct BlellochTile : kernels::TileScanInScratch {
-  /// The tree's leaves, a power of two and less than twice the tile, and the total.
+  /// Lengths in scratch: the tree's leaves, a power of two and less than twice the tile, and the total.
   [[nodiscard]] static std::array<int, 1> scratch(int tile, int) { return {team::blelloch_leaves(tile) + 1}; }
-  /// Up and down the tree.
+  /// Counted: up and down the tree.
   [[nodiscard]] static double rounding_steps(int tile, int) { return 2 * std::ceil(std::log2(tile)); }
 
   template <class Member, class Values, class Op>

@@ -25,9 +25,9 @@ struct Parameters {
   std::size_t segment = 0;  ///< elements; 0: the whole array is one segment
   std::int64_t tile = 0;    ///< elements; 0: the variant's choice
   std::int64_t team = 0;    ///< threads; 0: the variant's choice
-  bool totals = false;      ///< store the tiles' totals, too
+  bool totals = false;      ///< whether the tiles' totals are stored, too
 
-  /// Totals that are stored, of n elements.
+  /// How many totals are stored for n elements.
   [[nodiscard]] std::size_t totals_of(std::size_t n) const {
     return totals ? tiles_of(n, static_cast<std::size_t>(tile)) : 0;
   }
@@ -41,7 +41,7 @@ struct PrefixSum : ArrayProblem<Parameters> {
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
-  /// out [n], totals [tiles] (or [0]): what the elements of each tile alone combine to.
+  /// out [n], totals [tiles] (or [0]): the total of each tile alone.
   template <class T, class Memory>
   struct Output {
     Array<T*, Memory> out;
@@ -58,9 +58,9 @@ struct PrefixSum : ArrayProblem<Parameters> {
   static constexpr std::array data = data_kinds;
   static constexpr int exact_reference_doubles = 1;
 
-  /// Exact: whole numbers from -64 to 64, whose sums are a random walk: of 2^32 steps it spans about 2^22, so that the sum
-  /// of any range is a float (the reference proves it). For max and min numbers that rise and fall by 2^23 in all, 2^10
-  /// to and fro: the extreme changes to the end.
+  /// Exact: whole numbers from -64 to 64, whose sums are a random walk. In 2^32 steps it spans about 2^22, so that the
+  /// sum of any range is exact in float (the reference proves it). For max and min the numbers rise or fall by 2^23 in
+  /// all, and by 2^10 to and fro, so that the extreme changes up to the end.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters) {
     if (draw.data != DataKind::exact) return drawn<T>(draw);
@@ -83,7 +83,7 @@ struct PrefixSum : ArrayProblem<Parameters> {
     return static_cast<double>(count_of(input[0]));
   }
 
-  /// On several ranks.
+  /// How several ranks share the input.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows, Split::whole}; }
 

@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// From run-time parameters to the type of scan: every variant is written once over ScanElements, and this chooses them.
+/// From run-time parameters to the type of a scan: every variant is written once, for any ScanElements, and this header
+/// chooses which.
 
 #include <cstddef>
 #include <string>
@@ -17,8 +18,9 @@
 
 namespace tessera::prefix_sum {
 
-/// The Plan of a variant that says `template <Exec, T, Op> Scan`: constructed from (exec, n, elements, tile, team, label),
-/// enqueued with (exec, in, out), Views [n]; and, if it has the totals of tiles, with (exec, in, out, totals).
+/// The Plan of a variant with `template <Exec, T, Op> Scan`, a type that is constructed from (exec, n, elements, tile,
+/// team, label) and enqueued with (exec, in, out), Views [n]; if it can store the tiles' totals, also with (exec, in,
+/// out, totals).
 template <class Variant, ExecutionSpace Exec, class T>
 class ScanPlan {
   template <class Op>
@@ -49,7 +51,7 @@ class ScanPlan {
     return {{.field = "out"}};
   }
 
-  /// Where the scan does not say: the Problem's worst.
+  /// The scan's own; if it does not say, the Problem's worst.
   [[nodiscard]] double rounding_steps() const
     requires requires(Scan<collective::Sum<T>> const& scan) { scan.rounding_steps(); }
   {

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// roofline: what the machine can do at most, one measurement a variant: copy, triad and read bandwidth, the peaks of
-/// multiply-adds and of matrix units, the time of a launch.
+/// roofline: the most that the machine can do, one measurement in each variant: the bandwidths of copy, triad and read,
+/// the peaks of multiply-adds and of matrix units, the time of a launch.
 
 #include <algorithm>
 #include <array>
@@ -28,7 +28,8 @@ struct Parameters {
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 };
 
-/// Of triad, the only one that moves and computes: a multiplication and an addition an element. Each variant says its own.
+/// The work is that of triad, the only variant that both moves and computes: a multiplication and an addition an
+/// element. Each variant reports its own.
 struct Roofline : PairProblem<Parameters>, PerElement<3, 2> {
   static constexpr AppInfo info{.name = "roofline",
                                 .summary = "bandwidth of copy, triad and read; peaks of arithmetic; time of a launch",
@@ -61,8 +62,9 @@ struct Roofline : PairProblem<Parameters>, PerElement<3, 2> {
   /// Throws UserError if s is no number of the dtype.
   static void check(Parameters const& parameters, DType dtype);
 
-  /// Exact: a positive and sparse, as a long sum wants it, b of 16 bits. The sum of 16-bit floats is a small number
-  /// (core/balanced.hpp), and b has 5 bits: beside a larger one triad would round a away.
+  /// Exact: a is positive and sparse, as a long sum requires, and b has 16 bits. With 16-bit floats a has signs, so
+  /// that the sum is small (core/balanced.hpp), and b has 5 bits: added to a larger b, a would be rounded away in
+  /// triad.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
     if (draw.data != DataKind::exact) return drawn<T>(draw);
@@ -74,7 +76,7 @@ struct Roofline : PairProblem<Parameters>, PerElement<3, 2> {
     }
     return static_cast<T>(Sparsity::of(draw.terms).value(draw.seed, draw.field, 0, draw.index));
   }
-  /// Of the sum.
+  /// The terms of the sum.
   [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) {
     return count_of(input[0]);
   }

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What the variants of rows, and of columns, are made of: one of the kernels for them.
+/// The Plans of most variants, around one of the kernels for rows or for columns.
 
 #include <string>
 

@@ -19,7 +19,7 @@
 
 namespace tessera::softmax {
 
-/// What sums up to 1.
+/// What adds up to 1: all elements, each row, or each column.
 enum class Axis : std::uint8_t { all, rows, cols };
 
 struct Softmax {
@@ -67,19 +67,20 @@ struct Softmax {
   static constexpr int reference_doubles = 3;
   static constexpr int exact_reference_doubles = 2;
 
-  /// Random: in [-8, 8), e^-16 is far below a rounding error of 1, and far above the smallest number. Exact: of each block
-  /// of a group one element is 0, the others are so low that their exponentials, all together, are absorbed by a single
-  /// 1 (the reference proves it): a sum is the number of zeros, in any order.
+  /// Random: in [-8, 8), since e^-16 is far below a rounding error of 1, and far above the smallest number. Exact: in
+  /// each block of a group one element is 0, and the others are so low that rounding absorbs all their exponentials
+  /// when they are added to a single 1 (the reference proves it). So a sum is the number of zeros, in any order.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters);
 
-  /// Elements of a group.
+  /// The terms of a sum: the elements of a group.
   [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const& parameters) {
     Shape const& x = input[0];
     return parameters.axis == Axis::all ? count_of(x) : x[parameters.axis == Axis::rows ? 1 : 0];
   }
 
-  /// An exponential counts as one operation, besides a comparison, a subtraction, an addition and a product.
+  /// For each element a comparison, a subtraction, an exponential, which counts as one operation, an addition and a
+  /// product.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
     double const n = static_cast<double>(count_of(input[0]));
     return {.bytes = 2 * n * static_cast<double>(size_of(dtype)), .flops = 5 * n};
@@ -88,7 +89,7 @@ struct Softmax {
   /// Additions of a group's exponentials one after the other, in the worst order.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const& parameters);
 
-  /// On several ranks.
+  /// How several ranks share the input.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
 
@@ -101,7 +102,7 @@ struct Softmax {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// The matrix of which each row or column is a group: with axis all, one row.
+/// The matrix whose rows or columns are the groups; with axis `all` it has one row.
 template <class V>
 [[nodiscard]] auto groups_of(V const& matrix, Softmax::Parameters const& parameters) {
   bool const one = parameters.axis == Axis::all;
@@ -110,7 +111,7 @@ template <class V>
                                                                one ? matrix.size() : matrix.extent(1));
 }
 
-/// Throws Skip if the groups are columns and the variant is for rows, or the other way round.
+/// Throws Skip if the groups are columns and the variant is for rows, or the reverse.
 inline void needs_axis(Softmax::Parameters const& parameters, Axis axis, std::string_view variant) {
   if ((parameters.axis == Axis::cols) == (axis == Axis::cols)) return;
   throw Skip(std::string(variant) + (axis == Axis::cols ? " is for --axis cols" : " is for --axis all and rows"));

@@ -1,7 +1,8 @@
 #pragma once
 /// \file
-/// A team a group (a row, a column, or all elements), and trees in its scratch: the threads' maxima are folded, then their
-/// sums of exponentials. `tree` and `tree_pairs` differ in how. A column's elements are a row apart.
+/// A team for each group (a row, a column, or all elements), and trees in its scratch: the threads' maxima are folded,
+/// then their sums of exponentials. `tree` and `tree_pairs` differ in how they fold. A column's elements are a row
+/// apart.
 
 #include <cmath>
 #include <cstddef>
@@ -50,7 +51,7 @@ class TreePlan {
             of_threads(team.team_rank()) = of_thread;
             Fold()(team, of_threads, team.team_size(), op);
             T const result = of_threads(0);
-            leave_scratch(team);  // the next tree's values may come
+            leave_scratch(team);  // before the next tree's values are written
             return result;
           };
           collective::Max<T> const larger;  // a NaN stays one
@@ -66,7 +67,7 @@ class TreePlan {
         });
   }
 
-  /// A thread's part, and the tree.
+  /// Counted: a thread's part, and the tree.
   [[nodiscard]] double rounding_steps() const {
     return std::ceil(static_cast<double>(count_) / threads_) + std::ceil(std::log2(threads_));
   }

@@ -1,7 +1,8 @@
 #pragma once
 /// \file
-/// What scratch_tile and scratch_padded do: a tile of 1024 elements goes through a team's scratch, read along the rows of
-/// the input and written along the rows of the output, one element an access. They differ in the padding of its rows.
+/// The kernel of scratch_tile and scratch_padded: a tile of 1024 elements goes through a team's scratch. It is read
+/// along the rows of the input and written along the rows of the output, one element an access. The two differ in the
+/// padding of its rows.
 
 #include <Kokkos_Core.hpp>
 
@@ -19,8 +20,8 @@
 
 namespace tessera::transpose {
 
-/// One launch over tiles of 32 x 32, or of another shape with as many elements where the matrix is too narrow. Rows of
-/// the tile are `stride` elements apart in scratch.
+/// One launch over tiles of 32 x 32, or of another shape with as many elements if the matrix is too narrow. Rows of the
+/// tile are `stride` elements apart in scratch.
 template <ExecutionSpace Exec, class T>
 struct ElementTiles {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -68,8 +69,8 @@ struct ElementTiles {
   }
 };
 
-/// The Plan of either. `padded`: rows of the tile in scratch are longer than the tile is wide, so that an element of a
-/// column lies in another of 32 banks than the others.
+/// The Plan of both. `padded`: rows of the tile in scratch are longer than the tile is wide, so that the elements of a
+/// column lie in different ones of the 32 banks.
 template <ExecutionSpace Exec, class T, bool padded>
 class ElementTilesPlan {
  public:

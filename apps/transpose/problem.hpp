@@ -36,7 +36,7 @@ struct Transpose : MatrixProblem<Parameters>, PerElement<2, 0> {
     return {{input[0][1], input[0][0]}};
   }
 
-  /// On several ranks.
+  /// How several ranks share the input.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
 

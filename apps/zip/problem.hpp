@@ -32,7 +32,7 @@ struct Zip : PairProblem<Parameters>, PerElement<3, 1> {
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;
 
-  /// On several ranks.
+  /// How several ranks share the input.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows, Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   static constexpr bool rows_apart = true;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What the variants take where `--tile` does not say.
+/// The tiles that the variants choose if `--tile` is not given.
 
 #include <tessera/collective/pack.hpp>
 #include <tessera/core/spaces.hpp>
@@ -8,7 +8,8 @@
 
 namespace tessera::zip {
 
-/// On a GPU little, so that neighbouring threads stay near each other; on a host so much that an index is worth its cost.
+/// On a GPU tiles are small, so that neighbouring threads stay near each other in memory; on a host large enough to
+/// make an index worth its cost.
 template <ExecutionSpace Exec, class T>
 struct Tuning {
   static constexpr int width = collective::pack_width<T>;                      ///< elements of a 16-byte pack

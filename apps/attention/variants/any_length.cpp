@@ -1,5 +1,5 @@
 /// \file
-/// A team for each query, as many keys as the run has: what fixed_length is compared with. The kernel is query_team.hpp.
+/// A team for each query, and any number of keys: fixed_length is compared with it. The kernel is query_team.hpp.
 
 #include <string>
 #include <type_traits>

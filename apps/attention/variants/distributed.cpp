@@ -1,14 +1,15 @@
 /// \file
 /// On several ranks: each has some queries, and some keys with their values. What is known of a query after some keys is a
-/// piece: the largest score, the sum of weights and that of weighted values (kernels/attention_pieces.hpp). Which way takes less
-/// is known from the shapes:
+/// piece: the largest score, the sum of weights and that of weighted values (kernels/attention_pieces.hpp). There are
+/// two ways; the shapes tell which of them sends less:
 ///
 ///   merge  fewer queries than keys: all ranks get all queries, make pieces of each from their own keys, and the rank that has
 ///          the query merges them (ranks/reduce_scatter_pieces.hpp). 2 d + 2 numbers a query pass between ranks.
-///   ring   else: queries stay where they are, and blocks of keys and values go round, to the rank before (ranks/rotate.hpp).
+///   ring   else: queries stay where they are, and blocks of keys and values go round, each to the rank before
+///          (ranks/rotate.hpp).
 ///          While a rank makes the pieces of one block, the next one is on its way. 2 d numbers a key.
 ///
-/// One rank has nothing to merge: it is the kernel alone.
+/// A single rank has nothing to merge, and only runs the kernel.
 
 #include <cstddef>
 #include <string>
@@ -29,7 +30,7 @@ namespace tessera::attention {
 
 constexpr char const* distributed_label = "tessera::attention::distributed";
 
-/// One rank has all queries and all keys.
+/// For one rank, which has all queries and all keys.
 template <ExecutionSpace Exec, class T>
 class Alone {
  public:
@@ -49,7 +50,7 @@ class Alone {
   kernels::Attention<Exec, T> attend_;
 };
 
-/// All queries are on all ranks, keys stay where they are.
+/// The way `merge`: all ranks get all queries, keys stay where they are.
 template <ExecutionSpace Exec, class T>
 class Merge {
  public:
@@ -76,7 +77,7 @@ class Merge {
   ranks::ReduceScatterPieces<Exec, T> pieces_;
 };
 
-/// Queries stay where they are, blocks of keys and values go round.
+/// The way `ring`: queries stay where they are, blocks of keys and values go round.
 template <ExecutionSpace Exec, class T>
 class Ring {
  public:
@@ -84,7 +85,7 @@ class Ring {
       : ranks_(part.ranks),
         keys_(part.input[1][0]),
         dim_(part.input[0][1]),
-        // Of the first rank's keys: none has more.
+        // For as many keys as the first rank has: none has more.
         attend_(exec, input.q.extent(0), keys_of(0), dim_, input.parameters.chunks, input.parameters.team,
                 distributed_label, true),
         pieces_(input.q.extent(0), dim_, ranks_.count() * attend_.pieces(), distributed_label),
@@ -134,7 +135,7 @@ struct Distributed {
 
     void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& input,
                     OutputOn<Attention, Exec, T> const& output) {
-      // An answer of no keys is zeros, and no mean.
+      // Without keys the answer is zeros, not a mean.
       if (keys_ == 0) return Kokkos::deep_copy(exec, output.out, T(0));
       std::visit([&](auto& way) { way(exec, input, output); }, way_);
     }

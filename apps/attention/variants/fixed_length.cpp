@@ -1,6 +1,6 @@
 /// \file
-/// any_length with the extents in the Views' types: the compiler knows 16, 32 or 64 keys of 16 elements, as the book's
-/// kernels do, and can unroll all loops. Any other shape is skipped. The kernel is query_team.hpp.
+/// any_length with the extents in the Views' types: as in the book's kernels, the compiler knows that there are 16, 32
+/// or 64 keys of 16 elements, and can unroll all loops. Any other shape is skipped. The kernel is query_team.hpp.
 
 #include <string>
 #include <type_traits>

@@ -1,6 +1,6 @@
 /// \file
-/// All keys pass by a tile of queries once, and no score is ever stored: memory is inputs plus outputs. A team sees all
-/// keys, so that few queries leave most of a machine idle: see split_sequence. The kernel is
+/// A tile of queries goes through all keys once, and no score is ever stored: memory is inputs plus outputs. Since a
+/// team goes through all keys, few queries leave most of a machine idle; split_sequence is for those. The kernel is
 /// kernels/query_tile_attention.hpp.
 
 #include <type_traits>

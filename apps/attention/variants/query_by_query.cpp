@@ -1,7 +1,7 @@
 /// \file
-/// composed for one query at a time, as the book has attention: the keys are transposed once, and then each query goes
-/// through product, softmax and product with the same row of scores. B n scores become n; each query reads all keys and
-/// values again, and pays for its own launches.
+/// composed for one query at a time, as in the book: the keys are transposed once, and then each query goes through
+/// product, softmax and product with the same row of scores. So n scores are stored instead of B n, but each query
+/// reads all keys and values again, and pays for its own launches.
 
 #include <type_traits>
 
@@ -49,11 +49,11 @@ struct QueryByQuery {
       }
     }
 
-    /// A row's sum; a weight's exponential and quotient; the product. (The chain of a score is in the offset.)
+    /// Counted: a row's sum; a weight's exponential and quotient; the product. (The chain of a score is in the offset.)
     [[nodiscard]] double rounding_steps() const { return softmax_.rounding_steps() + 8 + to_output_.rounding_steps(); }
 
    private:
-    // A GPU's tiles have a size of their own.
+    // On a GPU the tile fixes the threads of a team.
     [[nodiscard]] static std::int64_t team_of(InputOn<Attention, Exec, T> const& input) {
       return is_gpu<Exec> ? 0 : input.parameters.team;
     }

@@ -1,6 +1,6 @@
 /// \file
-/// Few queries and long sequences: the keys are cut into chunks, as many as keep the machine busy, each chunk is a task
-/// of its own, and a second launch puts together what they know of each query. The kernel is
+/// For few queries and long sequences: the keys are cut into as many chunks as keep the machine busy, each chunk is a
+/// task of its own, and a second launch merges the chunks' pieces of each query. The kernel is
 /// kernels/key_stream_attention.hpp.
 
 #include <type_traits>

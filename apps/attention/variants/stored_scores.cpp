@@ -1,6 +1,6 @@
 /// \file
-/// The plain Kokkos answer, straight from the formula: a loop over pairs of a query and a key makes the scores, and a team
-/// for each query its softmax and the mean of the values.
+/// The plain Kokkos answer, straight from the formula: a loop over pairs of a query and a key makes the scores. Then a
+/// team for each query makes its softmax and the mean of the values.
 
 #include <cstdint>
 #include <type_traits>
@@ -63,7 +63,7 @@ struct StoredScores {
             T total;
             Kokkos::parallel_reduce(keys, [&](std::size_t j, T& sum) { sum += Kokkos::exp(score(b, j) - max); }, total);
             Kokkos::parallel_for(keys, [&](std::size_t j) { score(b, j) = Kokkos::exp(score(b, j) - max) / total; });
-            team.team_barrier();  // all weights are there
+            team.team_barrier();  // all weights are stored
             Kokkos::parallel_for(Kokkos::TeamThreadRange(team, v.extent(1)), [&](std::size_t c) {
               T sum = 0;
               for (std::size_t j = 0; j < k.extent(0); ++j) sum += score(b, j) * v(j, c);

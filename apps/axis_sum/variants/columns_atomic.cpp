@@ -1,6 +1,7 @@
 /// \file
 /// Each team sums its columns over a chunk of rows and adds the sums to the output with atomics; the output is set to
-/// zero first. What two stages cost, and what they save, shows in the comparison. The kernel is kernels/sum_columns.hpp.
+/// zero first. Comparing it with columns_two_stage shows what two stages cost and save. The kernel is
+/// kernels/sum_columns.hpp.
 
 #include "../plan.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// On several ranks: each sums its own rows. Sums of rows (kernels/sum_rows.hpp) need nothing of others; sums of columns
-/// (kernels/sum_columns.hpp) are added up over the ranks, and all of them have the result.
+/// On several ranks: each sums its own rows. Sums of rows (kernels/sum_rows.hpp) need nothing from others; sums of
+/// columns (kernels/sum_columns.hpp) are added up over the ranks, and all of them have the result.
 
 #include <cstddef>
 #include <span>
@@ -20,7 +20,7 @@ struct Distributed {
                                     .summary = "each rank sums its rows; sums of columns are added up over the ranks"};
 
   template <ExecutionSpace Exec, class T>
-    requires(!ShortFloat<T>)  // a rank's sum would be rounded before it is added
+    requires(!ShortFloat<T>)  // the sum of a rank would be rounded before it is added
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<AxisSum, Exec, T> const& input, ranks::Part const& part)
@@ -40,7 +40,7 @@ struct Distributed {
       Kokkos::deep_copy(exec, output.out, own_);
     }
 
-    /// One for each further rank.
+    /// Further ranks add one rounding each.
     [[nodiscard]] double rounding_steps() const {
       return std::visit([](auto const& sum) { return sum.rounding_steps(); }, sum_) + further_;
     }

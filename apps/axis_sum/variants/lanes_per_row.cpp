@@ -1,8 +1,8 @@
 /// \file
-/// A few lanes a row, as many as its length keeps busy: from one lane that reads rows of an element or two to a warp
-/// that walks along long ones. Neighbouring lanes read neighbouring packs, and every lane has several rows under way.
-/// For many rows, however short. Rows that are no whole number of packs go element by element, still coalesced. The
-/// kernel is kernels/sum_rows.hpp.
+/// A few lanes share a row, as many as its length keeps busy: from one lane that reads rows of an element or two to a
+/// warp that goes along long ones. Neighbouring lanes read neighbouring packs, and every lane has several rows under
+/// way. For many rows, however short. Rows that are no whole number of packs are read element by element, still
+/// coalesced. The kernel is kernels/sum_rows.hpp.
 
 #include "../plan.hpp"
 

@@ -1,6 +1,7 @@
 /// \file
-/// A team sums a row, then the next of its rows: 16-byte accesses with several in flight, lanes, threads, team. For rows
-/// that keep a team busy, and enough of them to keep the machine busy. The kernel is kernels/sum_rows.hpp.
+/// A team sums a row, then the next of its rows: several 16-byte accesses are in flight, then lanes are folded, then
+/// threads. For rows that keep a team busy, and enough of them to keep the machine busy. The kernel is
+/// kernels/sum_rows.hpp.
 
 #include "../plan.hpp"
 

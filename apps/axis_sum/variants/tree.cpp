@@ -1,6 +1,6 @@
 /// \file
-/// A team for each sum, its threads' sums folded half onto half in scratch (collective/team/fold_halves.hpp). The plan is
-/// tree_plan.hpp.
+/// A team for each sum; its threads' sums are folded half onto half in scratch (collective/team/fold_halves.hpp). The
+/// plan is tree_plan.hpp.
 
 #include "../problem.hpp"
 #include "../tree_plan.hpp"

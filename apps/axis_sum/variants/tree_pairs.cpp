@@ -1,6 +1,7 @@
 /// \file
-/// `tree` with neighbours first: the threads' sums are added in pairs, and the results packed to the front, so that a level
-/// writes where it reads: read to a register, barrier, write, barrier (collective/team/fold_pairs.hpp).
+/// `tree` with neighbours first: the threads' sums are added in pairs, and the results packed to the front. A level
+/// writes to places that it reads, so it reads to a register, waits at a barrier, writes, and waits again
+/// (collective/team/fold_pairs.hpp).
 
 #include "../problem.hpp"
 #include "../tree_plan.hpp"

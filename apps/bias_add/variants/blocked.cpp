@@ -1,6 +1,6 @@
 /// \file
-/// mdrange with tiles of our own, as wide as the rows allow: a block of 256 threads on a GPU, what a thread's caches hold
-/// on a host.
+/// mdrange with tiles that we choose, as wide as the rows allow: of 256 threads on a GPU, as large as a thread's caches
+/// hold on a host.
 
 #include "../problem.hpp"
 

@@ -1,5 +1,5 @@
 /// \file
-/// On several ranks: each has its rows of x, and the bias. It has nothing to say to the others. The tiles are those of
+/// On several ranks: each has its rows of x, and the bias. Ranks exchange nothing. The tiles are those of
 /// `blocked`.
 
 #include "../problem.hpp"

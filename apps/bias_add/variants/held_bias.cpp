@@ -1,7 +1,7 @@
 /// \file
-/// A thread holds the bias of its columns in registers and goes down the rows of its team's tile: the bias is read once a
-/// tile and not once an element. On a GPU a thread has one column, so that neighbours read neighbours; on a host a cache
-/// line of them.
+/// A thread holds the bias of its columns in registers and goes down the rows of its team's tile: it reads the bias
+/// once for each tile instead of once for each element. On a GPU a thread has one column, so that neighbouring threads
+/// read neighbouring elements; on a host it has a cache line of columns.
 
 #include "../problem.hpp"
 

@@ -1,7 +1,7 @@
 /// \file
-/// The plain Kokkos answer, the book's kernel: an index an element, which reads its column's bias for itself. The column is
-/// the first index, the one that Kokkos gives to neighbouring threads of a GPU, and that Iterate::Left makes a host's inner
-/// loop.
+/// The plain Kokkos answer, and the book's kernel: an index for each element, which reads its column's bias for itself.
+/// The column is the first index: neighbouring threads of a GPU take neighbours of it, and Iterate::Left makes it a
+/// host's inner loop.
 
 #include "../problem.hpp"
 

@@ -1,5 +1,5 @@
 /// \file
-/// One pack of x an index, whose column is found without a division: kernels/bias_add.hpp.
+/// An index for each pack of x, whose column is found without a division. The kernel is kernels/bias_add.hpp.
 
 #include "../problem.hpp"
 

@@ -1,5 +1,5 @@
 /// \file
-/// On several ranks: each has its rows of the output, so its block of b, and all of a. It has nothing to say to the others.
+/// On several ranks: each has its rows of the output, the block of b for these, and all of a. Ranks exchange nothing.
 /// The kernel is kernels/broadcast_add.hpp.
 
 #include "../problem.hpp"

@@ -1,6 +1,6 @@
 /// \file
-/// Raw pointers and one flat index, of 32 bits where the output allows, taken apart into row and column: what a kernel
-/// on a one-dimensional grid does. The price is a division an element.
+/// Raw pointers and one flat index, of 32 bits where the output allows, which is divided into row and column, as in a
+/// kernel on a one-dimensional grid. The price is one division for each element.
 
 #include <cstdint>
 #include <limits>

@@ -1,6 +1,6 @@
 /// \file
-/// A thread takes pieces of rows, holds its row's element of b in a register, and adds to it what its lanes read of a,
-/// a 16-byte pack at a time. The kernel is kernels/broadcast_add.hpp.
+/// A thread takes a piece of a row at a time. It holds the row's element of b in a register, and adds it to the
+/// elements of a, which its lanes read in 16-byte packs. The kernel is kernels/broadcast_add.hpp.
 
 #include "../problem.hpp"
 

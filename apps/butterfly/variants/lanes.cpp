@@ -1,10 +1,10 @@
 /// \file
-/// Every thread's 32 lanes hold segments in registers and exchange folds with the lane at the distance of a mask, which
-/// doubles. Afterwards every lane has the result: no scratch, no barrier. The kernel is
+/// Every thread's 32 lanes hold segments in registers and exchange folds with the lane whose number differs by a mask,
+/// which doubles each time. Afterwards every lane has the result: no scratch, no barrier. The kernel is
 /// kernels/segments.hpp.
 ///
-/// For pair_swap a lane holds one element a row, not a pack, which would hold its own partners: every element comes from
-/// the neighbouring lane, by one exchange.
+/// For pair_swap a lane holds one element of each row instead of a pack, because a pack would hold both partners: so
+/// every element comes from the neighbouring lane, by one exchange.
 
 #include "../butterfly_rules.hpp"
 
@@ -16,7 +16,7 @@ namespace tessera::butterfly {
 
 namespace {
 
-// As many bytes in flight as with packs.
+// The same number of bytes in flight as with packs.
 template <class Exec, class T>
 struct LaneSwapTuning : kernels::SegmentTuning<Exec, T> {
   static constexpr int pack = 1;

@@ -1,5 +1,5 @@
 /// \file
-/// One segment an index: one loop for its extremes, another one to write. The plain Kokkos answer.
+/// The plain Kokkos answer: an index for each segment, with one loop for its extremes and another to write.
 
 #include <cstddef>
 

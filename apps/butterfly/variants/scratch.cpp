@@ -1,7 +1,6 @@
 /// \file
-/// Tiles of whole segments in team scratch, each segment folded by halving: the second half onto the first, a barrier,
-/// and again. The kernel is
-/// kernels/segments.hpp.
+/// Tiles of whole segments in team scratch. Each segment is folded by halving: the second half onto the first, a
+/// barrier, and again. The kernel is kernels/segments.hpp.
 
 #include "../butterfly_rules.hpp"
 

@@ -1,7 +1,7 @@
 /// \file
-/// scratch_halo with the next tile on its way: a thread asks the hardware to copy its part of the next window into scratch,
-/// and multiplies meanwhile. The kernel is pipelined_windows.hpp; CUDA has such copies from compute capability 8.0 on
-/// (cp.async), elsewhere the row is skipped.
+/// scratch_halo with the next tile on its way: a thread tells the hardware to copy its part of the next window into
+/// scratch, and multiplies meanwhile. The kernel is pipelined_windows.hpp. CUDA has such copies from compute capability
+/// 8.0 on (cp.async); elsewhere the row is skipped.
 
 #include <string>
 

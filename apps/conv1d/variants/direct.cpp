@@ -1,6 +1,6 @@
 /// \file
-/// Every output sums its products from memory. On a host an index stands for a run of outputs, tap by tap, because a
-/// compiler makes vectors of neighbours and not of one sum.
+/// Every output sums its products from memory. On a host an index takes a run of outputs, tap by tap, because a
+/// compiler vectorises over neighbouring outputs, but not a single sum.
 
 #include "../problem.hpp"
 
@@ -36,7 +36,7 @@ struct Direct {
             std::size_t const left = n - begin;
             Accumulator<T> sums[most] = {};
             for (std::size_t j = 0; j < taps && j < left; ++j) {
-              // Past the array's end there is nothing.
+              // Outputs whose element would lie past the array's end are left out.
               int const count = left - j < most ? static_cast<int>(left - j) : most;
               T const factor = k(j);
               for (int t = 0; t < count; ++t) sums[t] += product(a(begin + j + t), factor);

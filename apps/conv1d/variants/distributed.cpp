@@ -1,6 +1,7 @@
 /// \file
-/// On several ranks, with k on all of them: each sums up its own block, while the first elements of the ranks behind are on
-/// their way; then its border, the outputs that need these. The kernel is kernels/conv1d.hpp.
+/// On several ranks, with k on all of them: each makes the outputs of its own block, while it receives the first
+/// elements of the ranks behind it; then it makes its border, the outputs that need these. The kernel is
+/// kernels/conv1d.hpp.
 
 #include "../problem.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// Threads with different tasks: a quarter of a team only loads, the next tile with its halo, while the others make the
-/// outputs of this one. They meet once a tile, at the team's barrier. The kernel is pipelined_windows.hpp.
+/// Threads with different tasks: a quarter of a team's threads only load the next tile with its halo, while the others
+/// make the outputs of this one. They meet once a tile, at the team's barrier. The kernel is pipelined_windows.hpp.
 
 #include <algorithm>
 #include <string>
@@ -38,7 +38,7 @@ struct LoaderThreads {
       int const threads = kernels::team_size(exec, input.parameters.team);
       return input.parameters.team > 0 || is_gpu<Exec> ? threads : std::min(2, exec.concurrency());
     }
-    /// Whole warps of a GPU's default, so that none has both tasks.
+    /// With a GPU's default these are whole warps, so that no warp has both tasks.
     [[nodiscard]] static int loaders_of(int threads) { return threads == 1 ? 0 : std::max(1, threads / 4); }
 
     std::string note_;

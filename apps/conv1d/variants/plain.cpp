@@ -1,5 +1,5 @@
 /// \file
-/// One output an index, which sums its products. The plain Kokkos answer.
+/// The plain Kokkos answer: an index for each output, which sums its products.
 
 #include <cstddef>
 

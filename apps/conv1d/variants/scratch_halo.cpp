@@ -1,7 +1,7 @@
 /// \file
-/// Tiles with a right halo, and the kernel, in team scratch: every element is read once from memory, and then once for
-/// the halo of the tile before. A kernel that does not fit is taken in several passes: the tile as far on as the pass
-/// is, with a halo that fits, added to what the passes before left.
+/// Tiles with a right halo, and the taps, in team scratch: every element is read from memory once for its own tile, and
+/// some once more for the halo of the tile before. Taps that do not fit are taken in several passes. A pass loads the
+/// tile shifted by its first tap, with a halo that fits, and adds to the sums of the passes before.
 
 #include "../problem.hpp"
 
@@ -23,7 +23,7 @@ struct ScratchHaloKernel {
   using Member = typename Policy::member_type;
   static constexpr int length = kernels::Conv1dTuning<Exec, T>::items;
   static constexpr int pack = collective::pack_width<T>;
-  // Packs, for their alignment.
+  // Scratch is an array of packs, so that it is aligned for them.
   using Scratch = ScratchView<collective::Pack<T, pack>*, Exec>;
   using Sums = ScratchView<Accumulator<T>*, Exec>;
 
@@ -34,14 +34,14 @@ struct ScratchHaloKernel {
   std::size_t taps;
   team::HaloTile<T> shape;
 
-  /// Packs of the tile, with what its last run has too many, and of a pass' taps.
+  /// How many packs the tile takes, up to the end of its last run, and the taps of a pass.
   [[nodiscard]] KOKKOS_FUNCTION static int tile_packs(team::HaloTile<T> const& shape) {
     return (shape.places() + length + pack - 1) / pack;
   }
   [[nodiscard]] KOKKOS_FUNCTION static int tap_packs(team::HaloTile<T> const& shape) {
     return (shape.right + pack) / pack;
   }
-  /// Sums that wait for the next pass.
+  /// How many sums wait for the next pass.
   [[nodiscard]] KOKKOS_FUNCTION static int sum_places(team::HaloTile<T> const& shape, std::size_t taps) {
     return taps <= static_cast<std::size_t>(shape.right) + 1 ? 0 : shape.size + length;
   }

@@ -1,6 +1,5 @@
 /// \file
-/// The whole input and the kernel in the scratch of one team: the puzzle's first kernel. For inputs that fit, which are
-/// small.
+/// The whole input and the taps in the scratch of one team: the puzzle's first kernel. Only small inputs fit.
 
 #include <string>
 

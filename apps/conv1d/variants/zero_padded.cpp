@@ -30,7 +30,7 @@ struct ZeroPadded {
         : threads_(kernels::team_size(exec, input.parameters.team)),
           taps_(static_cast<int>(std::max<std::size_t>(1, taps_of(input)))),
           tile_(kernels::scratch_tile<Exec>(input.parameters.tile, sizeof(T), 2 * taps_of(input) * sizeof(T))) {
-      // The first tap meets no zero: it is its own element's.
+      // The first tap never meets a zero past the end, since it is multiplied by the output's own element.
       auto const k = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, input.k);
       for (int j = 1; j < taps_; ++j) {
         if (!std::isfinite(static_cast<double>(k(j)))) {

@@ -1,6 +1,6 @@
 /// \file
-/// The plain Kokkos answer: an MDRange of the output, the column first, each element the loops of the formula. Every element
-/// of the input is read Ky * Kx times, most of them from a cache.
+/// The plain Kokkos answer: an MDRange over the output, with the column first, and the loops of the formula for each
+/// element. Every element of the input is read Ky * Kx times, mostly from a cache.
 
 #include "../problem.hpp"
 

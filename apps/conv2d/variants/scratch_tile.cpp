@@ -1,7 +1,7 @@
 /// \file
 /// A tile of the input with its halo of Ky - 1 rows and Kx - 1 columns in team scratch: every element is read from
-/// memory once a tile, and Ky * Kx times from scratch. A kernel with more rows or columns than the halo has room for
-/// goes over the tile in parts, which add to the output.
+/// memory once a tile, and Ky * Kx times from scratch. A kernel with more rows or columns than the halo has room for is
+/// taken in parts, each of which adds to the output.
 
 #include <utility>
 
@@ -58,7 +58,7 @@ struct ScratchTileKernel {
     }
   }
 
-  // The part of the input and the part of k that begin at (ky, kx).
+  // Loads the part of the input and the part of k that begin at (ky, kx).
   KOKKOS_FUNCTION void load(Member const& team, collective::MatrixTiles::Place const& place, std::size_t ky,
                             std::size_t kx, int rows, int cols, Sum* scratch) const {
     team::load_tile(team, team::Matrix<Sum const>{of.in, of.rows, of.cols}, place.row + ky, place.col + kx,

@@ -15,7 +15,7 @@ struct Distributed {
                                     .summary = "each rank sums its blocks, then the ranks' sums are added"};
 
   template <ExecutionSpace Exec, class T>
-    requires(!ShortFloat<T>)  // a rank's sum would be rounded before it is added
+    requires(!ShortFloat<T>)  // the sum of a rank would be rounded before it is added
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<Dot, Exec, T> const& input, ranks::Part const& part)
@@ -29,13 +29,13 @@ struct Distributed {
       Kokkos::deep_copy(exec, output.out, all);
     }
 
-    /// One for each further rank.
+    /// Further ranks add one rounding each.
     [[nodiscard]] double rounding_steps() const { return sum_.rounding_steps(1) + ranks_.count() - 1; }
 
    private:
     ranks::Ranks const& ranks_;
     kernels::SinglePassSum<Exec, T, 2, kernels::Times<T>> sum_;
-    // Which the kernel writes where the host reads it.
+    // This rank's sum, in memory that the kernel writes and the host reads.
     Kokkos::View<T, Kokkos::SharedHostPinnedSpace> own_{"tessera::dot::distributed::own"};
   };
 };

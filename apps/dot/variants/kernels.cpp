@@ -26,8 +26,8 @@ struct Kernels {
       KokkosBlas::dot(exec, output.out, input.a, input.b);
     }
 
-    /// Whose code runs. Kokkos Kernels hands a dot to a vendor only if the result lies in host memory: never on a GPU
-    /// here, where nothing is to wait for the host.
+    /// Says whose code runs. Kokkos Kernels passes a dot to a vendor only if the result lies in host memory. Here that
+    /// is never so on a GPU, since nothing may wait for the host.
     [[nodiscard]] std::string note() const {
 #if defined(KOKKOSKERNELS_ENABLE_TPL_BLAS)
       if (!is_gpu<Exec>) return "vendor BLAS";

@@ -1,7 +1,7 @@
 /// \file
-/// Lanes, threads, team, device in one launch: 16-byte accesses with several in flight, lanes and threads folded
-/// without atomics, and the last team to finish folds the teams' sums, in their order: same bits on every run. The
-/// kernel is kernels/reduce.hpp; its term here is a product.
+/// Lanes, threads, team and device in one launch. Each lane has several 16-byte accesses in flight; lanes and threads
+/// are folded without atomics; and the last team to finish folds the teams' sums, in their order, so that every run
+/// gives the same bits. The kernel is kernels/reduce.hpp; its term here is a product.
 
 #include "../problem.hpp"
 

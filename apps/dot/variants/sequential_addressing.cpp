@@ -1,6 +1,6 @@
 /// \file
 /// `team_tree` with the other order of strides: they halve, so that the threads that work are the first ones, and their
-/// values neighbours (sequential addressing, collective/team/fold_halves.hpp). The plan is tree_plan.hpp.
+/// values are neighbours (sequential addressing, collective/team/fold_halves.hpp). The plan is tree_plan.hpp.
 
 #include "../problem.hpp"
 #include "../tree_plan.hpp"

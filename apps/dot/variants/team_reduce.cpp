@@ -1,5 +1,5 @@
 /// \file
-/// Kokkos' own hierarchy: a reduction over the league of a reduction over each team's chunk.
+/// Kokkos' own hierarchy: a reduction over each team's chunk, nested in a reduction over the league.
 
 #include <cmath>
 

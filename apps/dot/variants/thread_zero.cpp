@@ -44,7 +44,7 @@ struct ThreadZero {
           "tessera::dot::thread_zero::sum", policy, KOKKOS_LAMBDA(typename Policy::member_type const& team) {
             Products const products(team.team_scratch(0), tile);
             std::size_t const end = chunks.end(team.league_rank());
-            Sum sum = 0;  // of thread 0
+            Sum sum = 0;  // used by thread 0 only
             for (std::size_t begin = chunks.begin(team.league_rank()); begin < end; begin += tile) {
               std::size_t const count = Kokkos::min(tile, end - begin);
               Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count),
@@ -60,13 +60,13 @@ struct ThreadZero {
       total_.store(exec, output.out);
     }
 
-    /// A product, the team's chunk one after the other, and at worst one team after the other.
+    /// Counted: a product, the team's chunk one element after the other, and at worst one team after the other.
     [[nodiscard]] double rounding_steps() const {
       return 1 + static_cast<double>(std::min(chunks_.size, chunks_.n)) + chunks_.count;
     }
 
    private:
-    /// Products that a team has in scratch at a time.
+    /// How many products a team has in scratch at a time.
     [[nodiscard]] static std::size_t tile_of(int threads) { return 4 * static_cast<std::size_t>(threads); }
 
     int threads_;

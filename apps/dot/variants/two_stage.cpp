@@ -1,6 +1,6 @@
 /// \file
-/// Two launches and no atomics: each team writes the sum of its chunk, then one team sums these. The chunks depend on
-/// the size and the machine only, so the bits are the same on every run.
+/// Two launches and no atomics: each team writes the sum of its chunk, then one team sums these. The chunks depend only
+/// on the size and the machine, so every run gives the same bits.
 
 #include <cmath>
 
@@ -72,7 +72,7 @@ struct TwoStage {
       return result;
     }
 
-    /// A product, a thread's part of a chunk, the tree; then the same over the chunks.
+    /// Counted: a product, a thread's part of a chunk, the tree; then the same over the chunks.
     [[nodiscard]] double rounding_steps() const {
       double const tree = std::ceil(std::log2(threads_)) + 2;
       return 1 + std::ceil(static_cast<double>(chunks_.size) / threads_) + tree +

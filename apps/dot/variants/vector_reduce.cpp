@@ -1,7 +1,7 @@
 /// \file
-/// Kokkos' functional patterns down to the vector lanes, as the book's P22 has it: each 32 elements are one nested parallel_reduce
-/// over the lanes of a thread, a warp on a GPU, and leave one sum in memory; a second launch adds these up. No index of
-/// a lane, no shuffle, no scratch is spelled out.
+/// Kokkos' functional patterns down to the vector lanes, as in the book's P22: one nested parallel_reduce over the
+/// lanes of a thread, a warp on a GPU, sums 32 elements and leaves their sum in memory; a second launch adds these up.
+/// The code names no lane's index, no shuffle and no scratch.
 ///
 /// Example, 3 lanes: a * b = 1 2 3 | 4 5 6 | 7 -> sums 6 15 7 -> 28.
 
@@ -63,7 +63,7 @@ struct VectorReduce {
       total_.store(exec, output.out);
     }
 
-    /// A product, the lanes, and the sums in whatever order Kokkos adds them.
+    /// Counted: a product, the lanes, and the sums in whatever order Kokkos adds them.
     [[nodiscard]] double rounding_steps() const {
       return 1 + static_cast<double>(width) + static_cast<double>(sums_.extent(0));
     }

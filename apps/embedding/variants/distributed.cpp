@@ -1,12 +1,13 @@
 /// \file
 /// On several ranks: each has its rows of the indices and of the output. The table is where `--table` says:
 ///
-///   whole  all of it on each rank, which then has nothing to say to the others. The kernel is kernels/embedding.hpp.
-///   rows   a block of its rows on each rank, for a table that no rank has memory for. Each asks the owners for the rows that its
-///          indices name, and these come in an all-to-all (ranks/rows_from_owners.hpp). Every launch asks anew: it knows
-///          nothing of the indices before.
+///   whole  all of it on each rank; then ranks exchange nothing. The kernel is kernels/embedding.hpp.
+///   rows   a block of its rows on each rank, for a table that does not fit into the memory of one. Each rank asks the
+///   owners
+///          for the rows that its indices name, and gets them in an all-to-all (ranks/rows_from_owners.hpp). Every
+///          launch asks anew, since its indices may have changed.
 ///
-/// One rank has the whole table in both.
+/// A single rank has the whole table in both cases.
 ///
 /// Example, the table a b | c d in rows on 2 ranks: the first, with the indices 3 0, has a itself and gets d from the second.
 

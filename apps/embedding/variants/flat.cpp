@@ -1,6 +1,6 @@
 /// \file
-/// The plain Kokkos answer: one thread an element of out, neighbouring threads on neighbouring columns, so that a warp
-/// reads and writes whole pieces of rows. Every thread reads an index and divides by the width.
+/// The plain Kokkos answer: a thread for each element of out, with neighbouring threads on neighbouring columns, so
+/// that a warp reads and writes runs of rows. Every thread reads an index and divides by the width.
 
 #include <cstdint>
 #include <limits>

@@ -1,6 +1,6 @@
 /// \file
-/// A few lanes a row, as many as it has packs: an index is read once a row and lane, a row moves with 16-byte accesses,
-/// and a lane has several packs under way. The kernel is kernels/embedding.hpp.
+/// A few lanes share a row, as many as it has packs. Each of them reads the row's index, copies packs with 16-byte
+/// accesses, and has several under way. The kernel is kernels/embedding.hpp.
 
 #include "../problem.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// Tiles of 16 positions x 16 columns, the position first: neighbouring threads of a GPU stand on the same column of
-/// different rows, and each of their accesses is in another piece of memory. Here to show what that costs.
+/// Tiles of 16 positions x 16 columns, with the position first: neighbouring threads of a GPU take the same column of
+/// different rows, so that each of their accesses goes to another place in memory. The variant shows what that costs.
 
 #include "../problem.hpp"
 

@@ -1,5 +1,5 @@
 /// \file
-/// One element an index, its neighbours read where it stands: the baseline.
+/// The baseline: an index for each element, which reads its neighbours from memory.
 
 #include "../problem.hpp"
 

@@ -1,5 +1,6 @@
 /// \file
-/// One segment an index, from its first element to its last, in vectors on a host. The kernel is kernels/segments.hpp.
+/// An index for each segment, which it goes through from the first element to the last; on a host with vector
+/// instructions. The kernel is kernels/segments.hpp.
 
 #include "../broadcast_rules.hpp"
 

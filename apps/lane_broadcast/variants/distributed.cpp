@@ -1,10 +1,11 @@
 /// \file
-/// On several ranks: each makes the segments that it has whole, while the missing elements of those that its ends cut are on
-/// their way; then these, of which it keeps its part. By lanes on a GPU, one segment an index on a host
-/// (kernels/segments.hpp).
+/// On several ranks: each makes the results of the segments that it has whole. Meanwhile it receives the missing
+/// elements of those that its ends cut; then it makes these, and keeps its part of them. By lanes on a GPU, with an
+/// index for each segment on a host (kernels/segments.hpp).
 ///
-/// Where the whole array is one segment every rank gets its first 8 elements, or 4, wherever they lie, and the kernels take
-/// their fold as given. The element behind a rank's last one, which shuffle looks at, is the next rank's first.
+/// If the whole array is one segment, every rank gets the array's first 8 elements, or 4, whichever ranks have them,
+/// and the kernels take their fold as given. The element after a rank's last one, which shuffle needs, is the next
+/// rank's first.
 
 #include <algorithm>
 #include <array>
@@ -21,14 +22,14 @@
 
 namespace tessera::lane_broadcast {
 
-/// A rule, with the fold of the segment's head as it stands in memory: it folds nothing.
+/// A rule that folds nothing, because the fold of the segment's head is already in memory.
 template <class Rule>
 struct OfGivenHead : collective::FoldsNothing<typename Rule::Element> {
   using Element = typename Rule::Element;
   static constexpr auto neighbour = Rule::neighbour;
 
   Rule rule;
-  typename Rule::Folded const* head;  ///< where the kernel runs
+  typename Rule::Folded const* head;  ///< in memory that the kernel reads
 
   [[nodiscard]] KOKKOS_FUNCTION auto settle(typename OfGivenHead::Folded) const { return rule.settle(*head); }
   [[nodiscard]] KOKKOS_FUNCTION Element alone(Element x) const { return rule.alone(x); }
@@ -52,7 +53,7 @@ struct Distributed {
   class Plan;
 };
 
-/// The whole array of all ranks is one segment.
+/// For the whole array of all ranks as one segment.
 template <ExecutionSpace Exec, class T, class Rule>
 class OneSegmentOnRanks {
   using Memory = typename Exec::memory_space;
@@ -60,7 +61,7 @@ class OneSegmentOnRanks {
   static constexpr bool looks_behind = Rule::neighbour == collective::Neighbour::next;
   static constexpr std::size_t reach = Rule::reach;
 
-  // Of the array's first elements those that lie on a rank, or on several that follow each other.
+  // Those of the array's first elements that lie on one rank, or on several consecutive ones.
   struct Head {
     T at[reach];
     int count;
@@ -94,7 +95,7 @@ class OneSegmentOnRanks {
     Kokkos::deep_copy(exec, head_, host_head_);
     whole_(exec, input.in, output.out);
     if (behind_.size() == 0) return;
-    // The last element once more, with the next rank's first.
+    // The last element is made once more, now with the next rank's first.
     std::pair const last(n - 1, n);
     auto const part = [](auto const& view, std::size_t i) { return Kokkos::subview(view, std::pair(i, i + 1)); };
     Kokkos::deep_copy(exec, part(strip_, 0), Kokkos::subview(input.in, last));
@@ -149,7 +150,7 @@ class Distributed::Plan {
     std::visit([&](auto const& way) { way(exec, input, output); }, way_);
   }
 
-  /// As BroadcastPlan's.
+  /// The same as BroadcastPlan's.
   [[nodiscard]] double rounding_steps() const { return std::array<int, 3>{3, 0, 4}[static_cast<std::size_t>(op_)]; }
 
  private:

@@ -1,5 +1,5 @@
 /// \file
-/// One element an index, which folds the first elements of its segment for itself. The plain Kokkos answer.
+/// The plain Kokkos answer: an index for each element, which folds the first elements of its segment for itself.
 
 #include <cstddef>
 

@@ -1,6 +1,6 @@
 /// \file
-/// 8 or 32 lanes a row, on a GPU a team where it is long, which hold it in registers from its sum to its result:
-/// kernels/layer_norm.hpp.
+/// 8 or 32 lanes share a row, or, on a GPU, a team if it is long. They hold it in registers from its sum to its result.
+/// The kernel is kernels/layer_norm.hpp.
 
 #include <type_traits>
 
@@ -28,7 +28,7 @@ struct LanesPerRow {
       layer_norm_(exec, input.x, input.gamma, input.beta, output.y);
     }
 
-    /// To an xhat, 2 for y.
+    /// Counted: the chain to an xhat, and 2 for y.
     [[nodiscard]] double rounding_steps() const { return layer_norm_.rounding_steps() + 2; }
 
    private:

@@ -1,6 +1,6 @@
 /// \file
-/// The plain Kokkos answer: a team a row, a nested reduction for its mean and one for its variance, and a loop over it for
-/// the result.
+/// The plain Kokkos answer: a team for each row, with a nested reduction for its mean, one for its variance, and a loop
+/// for the result.
 
 #include <algorithm>
 #include <cmath>
@@ -61,13 +61,13 @@ struct TeamPerRow {
           });
     }
 
-    /// A row's sum, 8 for an xhat, 2 for y.
+    /// Counted: a row's sum, 8 for an xhat, 2 for y.
     [[nodiscard]] double rounding_steps() const { return steps_; }
 
    private:
     static constexpr int lanes = kernels::warp_lanes<Exec>;
 
-    // Kokkos deals the elements out evenly; what the workers have is joined at worst one after the other.
+    // Kokkos deals the elements out evenly; the workers' sums are joined at worst one after the other.
     [[nodiscard]] static double steps_of_sum(double elements, int workers) {
       return std::min(elements, std::ceil(elements / workers) + workers);
     }

@@ -46,7 +46,7 @@ struct Welford {
       Kokkos::parallel_for(
           "tessera::layernorm::welford::rows", Policy(exec, league_, threads_, vector_length),
           KOKKOS_LAMBDA(typename Policy::member_type const& team) {
-            // A row a thread, with all its lanes; nothing waits for another thread.
+            // Each thread takes a row with all its lanes, and waits for no other thread.
             std::size_t const r = static_cast<std::size_t>(team.league_rank()) * team.team_size() + team.team_rank();
             if (r >= x.extent(0)) return;
             Lanes const lanes;
@@ -73,10 +73,10 @@ struct Welford {
           });
     }
 
-    /// Of an element of a lane 5: distance, quotient and sum of a mean, whose errors enter the squares once and a half
-    /// (their distances from running means are at most twice those from the last one, by their squares); of a merge 6.
-    /// Then 8 for an xhat and 2 for y. A row of more elements than T counts exactly rounds its counts, too: one for an
-    /// element, three in a merge, which have as many roundings as merges went before.
+    /// An element of a lane counts 5: distance, quotient and sum of a mean, whose errors enter the squares once and a
+    /// half (the squared distances from running means add up to at most twice those from the last one). A merge counts
+    /// 6. Then 8 for an xhat and 2 for y. If a row has more elements than T counts exactly, its counts are rounded,
+    /// too: one for each element, and three in each merge, which have as many roundings as there were merges before.
     [[nodiscard]] double rounding_steps() const {
       double const merges = std::ceil(std::log2(static_cast<double>(std::min<std::size_t>(hidden_, Lanes::width))));
       int const counts = hidden_ > (std::size_t{1} << std::numeric_limits<Arithmetic<T>>::digits) ? 1 : 0;

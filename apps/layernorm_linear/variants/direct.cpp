@@ -1,6 +1,6 @@
 /// \file
-/// The plain Kokkos answer: a team a row, nested reductions for its mean and variance, then one dot product an output,
-/// which normalises the row again.
+/// The plain Kokkos answer: a team for each row, with nested reductions for its mean and variance, and then one dot
+/// product for each output, which normalises the row again.
 
 #include <type_traits>
 

@@ -1,6 +1,6 @@
 /// \file
-/// On several ranks: each makes its own rows as `fused` does, with the layer's parameters on all of them. It has nothing to say
-/// to the others.
+/// On several ranks: each makes its own rows as `fused` does, with the layer's parameters on all of them. Ranks
+/// exchange nothing.
 
 #include <type_traits>
 

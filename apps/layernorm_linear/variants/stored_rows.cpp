@@ -35,7 +35,7 @@ struct StoredRows {
                {.load = {}, .store = kernels::sum_and_bias(exec, input.bias, input.outputs())});
     }
 
-    /// A row's sum to ln with its 2, the product, the bias.
+    /// Counted: what leads to ln, 2 of it after xhat; the product; the bias.
     [[nodiscard]] double rounding_steps() const {
       return layer_norm_.rounding_steps() + 2 + product_.rounding_steps() + 1;
     }

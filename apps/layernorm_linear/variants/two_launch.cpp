@@ -41,7 +41,7 @@ struct TwoLaunch {
                 .store = kernels::sum_and_bias(exec, bias, input.outputs())});
     }
 
-    /// A row's sum to ln with its 2, the product, the bias.
+    /// Counted: what leads to ln, 2 of it after xhat; the product; the bias.
     [[nodiscard]] double rounding_steps() const {
       return layer_norm_.rounding_steps() + 2 + product_.rounding_steps() + 1;
     }

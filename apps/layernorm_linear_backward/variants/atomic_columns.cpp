@@ -1,6 +1,6 @@
 /// \file
-/// As two_stage, but sums of columns are added to the outputs atomically, in whatever order they come: fewer launches,
-/// and other bits on every run.
+/// As two_stage, but sums of columns are added to the outputs atomically, in whatever order they come: there are fewer
+/// launches, but bits differ from run to run.
 
 #include <algorithm>
 #include <type_traits>
@@ -34,7 +34,7 @@ struct AtomicColumns {
           {.row = work_.rows.row_steps(),
            .q = work_.products.q.rounding_steps(),
            .means = work_.rows.mean_steps(),
-           // At worst one thread's, one chunk's sum after the other.
+           // One thread's sum, and at worst the sums of all threads one after the other.
            .columns = work_.rows.column_steps() + static_cast<double>(work_.rows.sum_rows()),
            .dw = work_.products.dw.rounding_steps(),
            .dbias = of_chunk + chunks_});

@@ -1,8 +1,9 @@
 /// \file
-/// On several ranks: each has some rows, and the layer's parameters whole. dx needs nothing of others. The gradients of the
-/// parameters are sums over all rows: each rank sums over its own, without atomics (two_stage_gradients.hpp), and these are
-/// added up in the order of the ranks, so that all of them have the same bits on every run. The short ones (dgamma, dbeta,
-/// dbias) go through the hosts while the device multiplies for dw, which goes from device to device.
+/// On several ranks: each has some rows, and all of the layer's parameters. dx needs nothing from others. The gradients
+/// of the parameters are sums over all rows: each rank sums over its own, without atomics (two_stage_gradients.hpp),
+/// and these are added up in the order of the ranks, so that all of them have the same bits on every run. The short
+/// ones (dgamma, dbeta, dbias) go through the hosts while the device multiplies for dw, which goes from device to
+/// device.
 
 #include <cstddef>
 #include <string>

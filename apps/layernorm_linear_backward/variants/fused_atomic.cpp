@@ -1,7 +1,7 @@
 /// \file
-/// One launch for all gradients: a team takes a few rows and adds what they give to dgamma, dbeta, dw and dbias atomically,
-/// in whatever order teams come: other bits on every run. q, the gradient of ln, waits in the memory of dx for its own
-/// row's means, so that nothing else is stored.
+/// One launch for all gradients: a team takes a few rows and adds their contributions to dgamma, dbeta, dw and dbias
+/// atomically, in whatever order teams come, so that bits differ from run to run. q, the gradient of ln, is kept in the
+/// memory of dx until its row's means are known, so that nothing else is stored.
 
 #include <cstddef>
 #include <type_traits>
@@ -46,7 +46,7 @@ struct FusedAtomic {
       auto const dw = output.dw;
       auto const dbias = output.dbias;
       auto const eps = static_cast<T>(input.parameters.eps);
-      Kokkos::deep_copy(exec, dgamma, T(0));  // what is added to
+      Kokkos::deep_copy(exec, dgamma, T(0));  // teams add to these
       Kokkos::deep_copy(exec, dbeta, T(0));
       Kokkos::deep_copy(exec, dw, T(0));
       Kokkos::deep_copy(exec, dbias, T(0));
@@ -87,7 +87,7 @@ struct FusedAtomic {
                     part += q * gamma(h);
                   },
                   sum_of_g);
-              // Behind a reduction all threads are done with their part, and a thread has the same h in each loop.
+              // After a reduction all threads have finished their part, and a thread has the same h in each loop.
               T sum_of_gx = 0;
               Kokkos::parallel_reduce(
                   row,
@@ -108,7 +108,7 @@ struct FusedAtomic {
               });
             }
 
-            team.team_barrier();  // all rows' statistics stand in scratch
+            team.team_barrier();  // the statistics of all rows are in scratch
             Kokkos::parallel_for(Kokkos::TeamThreadRange(team, outputs), [&](std::size_t o) {
               Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, x.extent(1)), [&](std::size_t h) {
                 T sum = 0;

@@ -1,6 +1,7 @@
 /// \file
-/// Deterministic and few sweeps: q = G w; one sweep over x and q for dx, ln and sums of columns a chunk of rows; these
-/// added up in their order; dw = G^T ln, its k split over teams where dw is small (two_stage_gradients.hpp).
+/// Deterministic, in few sweeps: q = G w; then one sweep over x and q for dx, ln and, for each chunk of rows, sums of
+/// columns, which are added up in their order; then dw = G^T ln, whose k is split over teams where dw is small
+/// (two_stage_gradients.hpp).
 
 #include <string>
 #include <type_traits>

@@ -1,6 +1,6 @@
 /// \file
-/// The plain Kokkos answer: a kernel a formula, one element of the result a thread, and a team a row for what is summed
-/// over a row.
+/// The plain Kokkos answer: a kernel for each formula, in which a thread makes one element of the result, or a team
+/// sums over a row.
 
 #include <cstdint>
 #include <type_traits>

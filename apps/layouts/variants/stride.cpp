@@ -1,6 +1,6 @@
 /// \file
-/// LayoutStride, both strides known at run time only: row after row, each beginning at a multiple of the pitch, so that all
-/// of them are aligned alike. What lies between a row's end and the next one's beginning is 0.
+/// LayoutStride, whose strides are known only at run time: row after row, each beginning at a multiple of the pitch, so
+/// that all have the same alignment. The places between a row's end and the next one's begin are 0.
 
 #include "../fill.hpp"
 

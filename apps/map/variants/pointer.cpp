@@ -1,5 +1,5 @@
 /// \file
-/// Raw pointers and a flat index of 32 bits where n allows: what a CUDA kernel of the book looks like, without Views.
+/// Raw pointers and a flat index, of 32 bits where n allows: like the book's CUDA kernels, without Views.
 
 #include <cstdint>
 #include <limits>

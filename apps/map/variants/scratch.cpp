@@ -1,6 +1,7 @@
 /// \file
-/// Every tile goes through team scratch: loaded by one thread, used by another (the mirrored one), so that the barrier
-/// between is needed. Of no use to a map; the smallest kernel in which a missing barrier shows.
+/// Every tile goes through team scratch: each element is loaded by one thread and used by another (the mirrored one),
+/// so that the barrier between is needed. A map gains nothing from it, but it is the smallest kernel that shows a
+/// missing barrier.
 
 #include "../problem.hpp"
 

@@ -1,6 +1,7 @@
 /// \file
 /// Teams of a fixed width over the elements: the last team has more threads than there are elements left, so each
-/// guards its own index. The book's "guards" puzzle for any size; with --tile 4 its "blocks", a team a block.
+/// guards its own index. The book's "guards" puzzle for any size; with --tile 4 its "blocks", where each block is a
+/// team.
 
 #include "../problem.hpp"
 
@@ -17,7 +18,7 @@ struct TeamGuarded {
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:
-    // A block's worth of elements on a GPU; on hosts enough that a team is worth starting.
+    // As many elements as a CUDA block has threads on a GPU; on hosts enough to make a team worth starting.
     static constexpr int default_tile = is_gpu<Exec> ? 1024 : 8192;
 
     Plan(Exec const& exec, InputOn<Map, Exec, T> const& input)

@@ -1,6 +1,6 @@
 /// \file
-/// 16-byte accesses: each index moves one pack of elements, so a quarter of the loads and stores for float and a
-/// quarter of the index arithmetic. The kernel is kernels/transform.hpp.
+/// 16-byte accesses: each index moves one pack of elements, so that float needs a quarter of the loads and stores, and
+/// a quarter of the index arithmetic. The kernel is kernels/transform.hpp.
 
 #include "../problem.hpp"
 

@@ -1,5 +1,5 @@
 /// \file
-/// On several ranks: each adds the constant to its own rows, and has nothing to say to the others. The kernel is
+/// On several ranks: each adds the constant to its own rows, and exchanges nothing with others. The kernel is
 /// kernels/transform.hpp.
 
 #include "../problem.hpp"

@@ -1,6 +1,6 @@
 /// \file
-/// The same memory through a column-major View: what is [rows, cols] in C order is [cols, rows] in Fortran order, and
-/// its first index is the fast one. No element moves; only the names of the indices do.
+/// The same memory through a column-major View: a matrix [rows, cols] in C order is [cols, rows] in Fortran order,
+/// where the first index is the fast one. No element moves; only the indices change places.
 
 #include "../problem.hpp"
 

@@ -1,7 +1,8 @@
 /// \file
-/// The same memory as if it were a matrix in tiles of 8 x 8, tile after tile, with as many columns of tiles as the matrix's
-/// columns fill: what stands at (row, col) of the tiles is another element than in rows, but a map asks for no names. A warp
-/// along a row of tiles reads 8 elements from each tile, a sector of floats, where a row of the matrix is contiguous.
+/// The same memory, indexed as if it were a matrix in tiles of 8 x 8, tile after tile, with as many columns of tiles as
+/// the matrix' columns fill. So (row, col) is another element than in a matrix by rows, but for a map that does not
+/// matter. A warp along a row of tiles reads 8 elements from each tile, a sector of floats, while a row of the matrix
+/// is contiguous.
 ///
 /// Example, tiles of 2 x 2, a of [3, 4]: two tiles side by side, two rows of tiles; (0, 0) (0, 1) (0, 2) are elements 0 1 4,
 /// and (2, 0) is element 8. The second of the two lower tiles, from 12 on, has no element.

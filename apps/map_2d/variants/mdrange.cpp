@@ -1,7 +1,7 @@
 /// \file
 /// The plain Kokkos answer in two dimensions: parallel_for over an MDRange, elements by View access. The column is the
-/// first index, the one that Kokkos gives to neighbouring threads of a GPU, and that Iterate::Left makes a host's inner
-/// loop: the other way round every access would be a row away from its neighbour's.
+/// first index: neighbouring threads of a GPU take neighbours of it, and Iterate::Left makes it a host's inner loop.
+/// The other way round, every access would be a row away from its neighbour's.
 
 #include "../problem.hpp"
 

@@ -1,5 +1,5 @@
 /// \file
-/// Raw pointers and row * cols + col, in 32 bits where the matrix allows: what the book's kernels write.
+/// Raw pointers and row * cols + col, in 32 bits where the matrix allows, as in the book's kernels.
 
 #include "../problem.hpp"
 

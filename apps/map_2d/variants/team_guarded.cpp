@@ -1,6 +1,7 @@
 /// \file
-/// Tiles of fixed extents over a matrix that is no multiple of them, one a team: the grid of teams is rounded up, so that
-/// there are more indices than elements, and each guards its own row and column. The book's "2D blocks" for any size.
+/// Tiles of fixed extents, one for each team, over a matrix that is no multiple of them: the grid of teams is rounded
+/// up, so that there are more indices than elements, and each guards its own row and column. The book's "2D blocks" for
+/// any size.
 
 #include <cstddef>
 
@@ -22,7 +23,7 @@ struct TeamGuarded {
    public:
     using Policy = Kokkos::TeamPolicy<Exec>;
 
-    // 1024 elements on a GPU, a warp to a row; on hosts 8192, or a team would not be worth starting.
+    // 1024 elements on a GPU, with a warp on each row; on hosts 8192, to make a team worth starting.
     Plan(Exec const& exec, InputOn<Map2d, Exec, T> const& input)
         : add_{static_cast<T>(input.parameters.c)},
           threads_(kernels::team_size(exec, input.parameters.team)),

@@ -1,7 +1,8 @@
 /// \file
-/// One tile of the matrix a team: its threads take pieces of the tile's rows, their lanes neighbouring columns. Tiles
-/// are as wide as the rows, so that a row of many columns and a column of many rows both fill their teams; with --tile N
-/// they are N x N. The tile says how much of it lies in the matrix: no index is guarded (team_guarded does that).
+/// A tile of the matrix for each team: its threads take pieces of the tile's rows, and their lanes neighbouring
+/// columns. Tiles are as wide as the rows allow, so that one row of many columns and one column of many rows both fill
+/// their teams; with --tile N they are N x N. The tile says how much of it lies in the matrix, so no index is guarded
+/// (team_guarded does that).
 
 #include <algorithm>
 #include <cstddef>
@@ -23,7 +24,7 @@ struct TeamTiles {
   class Plan {
    public:
     using Policy = Kokkos::TeamPolicy<Exec>;
-    // On a GPU four columns a lane; on a host as much as a team is worth starting for.
+    // On a GPU four columns a lane; on a host enough to make a team worth starting.
     static constexpr int tile = is_gpu<Exec> ? 4096 : 8192;
     static constexpr int piece = is_gpu<Exec> ? 128 : 2048;
 

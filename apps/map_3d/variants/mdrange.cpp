@@ -1,6 +1,6 @@
 /// \file
-/// The plain Kokkos answer in three dimensions: parallel_for over an MDRange. The column is the first index, the one that
-/// Kokkos gives to neighbouring threads of a GPU, and that Iterate::Left makes a host's inner loop.
+/// The plain Kokkos answer in three dimensions: parallel_for over an MDRange. The column is the first index:
+/// neighbouring threads of a GPU take neighbours of it, and Iterate::Left makes it a host's inner loop.
 
 #include "../problem.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// The hierarchy as the array has it: a team takes rows of one plane, a thread one row after the other, its lanes the
-/// columns.
+/// A hierarchy like the array's: a team takes rows of one plane, a thread one row after the other, and its lanes take
+/// the columns.
 
 #include "../problem.hpp"
 
@@ -20,7 +20,7 @@ struct Nested {
   class Plan {
    public:
     using Policy = Kokkos::TeamPolicy<Exec>;
-    // Enough that a team is worth starting for where rows are short.
+    // Enough to make a team worth starting where rows are short.
     static constexpr int rows_of_team = 32;
 
     Plan(Exec const& exec, InputOn<Map3d, Exec, T> const& input)

@@ -1,7 +1,8 @@
 /// \file
-/// On several ranks, in a grid: each has a block of a, of b and of c, and adds up its block of c from panels of k, which the ranks
-/// of a row of the grid give each other of a, and those of a column of b (ranks/panel_broadcast.hpp, SUMMA). While one panel is
-/// multiplied (kernels/gemm.hpp), the next is on its way.
+/// On several ranks, in a grid: each has a block of a, of b and of c. It adds up its block of c from panels along k:
+/// the ranks of a row of the grid send each other panels of a, those of a column panels of b
+/// (ranks/panel_broadcast.hpp, SUMMA). While one pair of panels is multiplied (kernels/gemm.hpp), the next is on its
+/// way.
 
 #include <algorithm>
 #include <cstddef>
@@ -56,13 +57,13 @@ struct Distributed {
       });
     }
 
-    /// A panel's product, and the sums of panels.
+    /// Counted: a panel's product, and the additions of panels.
     [[nodiscard]] double rounding_steps() const {
       double longest = first_ ? first_->rounding_steps() : 0;
       for (auto const& [width, product] : further_) longest = std::max(longest, product.rounding_steps());
       return longest + static_cast<double>(panels_.panels().size());
     }
-    /// The plan: the grid, the panels, and what all ranks together send.
+    /// The grid, the panels, and how much all ranks together send.
     [[nodiscard]] std::string note() const {
       if (grid_ == ranks::Grid{1, 1}) return {};
       char text[96];
@@ -74,7 +75,7 @@ struct Distributed {
    private:
     using First = kernels::Gemm<Exec, T>;
     using Further = kernels::Gemm<Exec, T, kernels::AddedProduct>;
-    static constexpr std::size_t most_columns = 512;  // of a panel: c is read and written once for each
+    static constexpr std::size_t most_columns = 512;  // of a panel; c is read and written once for each
     static constexpr char const* label = "tessera::matmul::distributed::product";
 
     ranks::Grid grid_;

@@ -28,14 +28,14 @@ struct Kernels {
     void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
                     OutputOn<Matmul, Exec, T> const& output) const {
       if (input.a.extent(1) == 0) {
-        // Here gemm would scale c by 0, outside of this instance's order, and 0 * NaN is NaN.
+        // If k is 0 gemm would scale c by 0, not in this instance's order; and 0 * NaN is NaN.
         Kokkos::deep_copy(exec, output.c, T(0));
         return;
       }
       KokkosBlas::gemm(exec, "N", "N", T(1), input.a, input.b, T(0), output.c);
     }
 
-    /// A single column goes to gemv, which has a decision of its own.
+    /// Says whose code runs. gemm passes a single column to gemv, which decides for itself.
     [[nodiscard]] std::string note() const {
       if (one_column_) return gemv_is_vendors ? "vendor BLAS, gemv" : "Kokkos Kernels' own gemv";
       return whose_gemm<Exec, T>();

@@ -1,6 +1,7 @@
 /// \file
-/// Two-dimensional tiles of c in registers: on a GPU up to 8 x 16 sums a lane, 16-byte accesses, two or three slices in
-/// scratch; on a host as many vectors of sums as there are registers, and copied panels. The kernel is kernels/gemm.hpp.
+/// Two-dimensional tiles of c in registers: on a GPU with up to 8 x 16 sums a lane, 16-byte accesses, and two or three
+/// slices in scratch; on a host with as many vectors of sums as there are registers, and copied panels. The kernel is
+/// kernels/gemm.hpp.
 
 #include "../problem.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// On matrix units (tensor cores), factors rounded to BFloat16: 8 significant bits, float's range. Sums are float's. The kernel
-/// is kernels/tensor_gemm.hpp, how exact it is says half_product.hpp.
+/// On matrix units (tensor cores), with factors rounded to BFloat16: 8 significant bits, float's range. Sums are
+/// floats. The kernel is kernels/tensor_gemm.hpp; half_product.hpp says how exact it is.
 
 #include "../half_product.hpp"
 #include "../problem.hpp"

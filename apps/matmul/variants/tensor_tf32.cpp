@@ -1,6 +1,7 @@
 /// \file
-/// On matrix units (tensor cores), factors rounded to tf32: 11 significant bits. The fastest product of floats, and the least
-/// exact: a result may be off by 2^-10 of the sum of its terms' magnitudes. The kernel is kernels/tf32_gemm.hpp.
+/// On matrix units (tensor cores), with factors rounded to tf32: 11 significant bits. It is the fastest product of
+/// floats, and the least exact: a result may be off by 2^-10 of the sum of its terms' magnitudes. The kernel is
+/// kernels/tf32_gemm.hpp.
 
 #include "../problem.hpp"
 #include "../tf32_plan.hpp"

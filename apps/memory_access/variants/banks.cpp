@@ -1,8 +1,8 @@
 /// \file
-/// A tile goes round and round in scratch: written in order, read with neighbouring lanes --spread elements apart. On a GPU
-/// words of 4 bytes lie in 32 banks in turn, and a bank gives one word at a time: with a spread of 32 a warp reads in 32
-/// steps what a spread of 1 reads in one. Lanes that want the same word (0) get it together. Global memory is read and
-/// written in order.
+/// A tile goes through scratch several times: it is written in order, and read with neighbouring lanes --spread
+/// elements apart. On a GPU words of 4 bytes lie in 32 banks in turn, and a bank delivers one word at a time: with a
+/// spread of 32 a warp takes 32 steps to read what it reads in one step with a spread of 1. Lanes that want the same
+/// word (spread 0) get it together. Global memory is read and written in order.
 
 #include <utility>
 
@@ -63,7 +63,7 @@ struct Banks {
               Tile const& to = round % 2 == 0 ? odd : even;
               Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count),
                                    [&](int t) { to(t) = from(bank_place(t, count, spread)); });
-              team.team_barrier();  // the next round reads what others wrote, and writes where others read
+              team.team_barrier();  // the next round reads what others wrote, and writes to places that others read
             }
             Tile const& last = rounds % 2 == 0 ? even : odd;
             Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int t) { out(begin + t) = last(t); });

@@ -1,5 +1,5 @@
 /// \file
-/// The plain Kokkos answer: neighbouring indices on neighbouring elements. What all others are compared with.
+/// The plain Kokkos answer: neighbouring indices take neighbouring elements. All other variants are compared with it.
 
 #include "../model.hpp"
 #include "../problem.hpp"

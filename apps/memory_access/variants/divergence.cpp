@@ -1,7 +1,8 @@
 /// \file
-/// Every element goes through one of several branches, each as long as the others. A warp goes through a branch if one of
-/// its lanes does, and the others wait: with the branch by the lane it takes the time of all of them, by the warp (32
-/// elements) that of one, or of two where a wavefront has 64 lanes. A host takes one branch an element, but has to guess which: by the element it cannot.
+/// Every element goes through one of several branches, which are equally long. A warp goes through a branch if any of
+/// its lanes does, while the others wait. If the branch changes with the lane, a warp takes the time of all branches;
+/// if it changes with the warp (32 elements), that of one, or of two where a wavefront has 64 lanes. A host takes one
+/// branch for each element, but must predict which: if it is random for each element, it cannot.
 
 #include "../model.hpp"
 #include "../problem.hpp"
@@ -45,7 +46,7 @@ struct Divergence {
               if (b != mine) continue;
               for (int k = 0; k < iterations; ++k) number = number * 1664525u + 2 * b + 1;
             }
-            out(i) = static_cast<T>(number >> 16);  // what every dtype holds
+            out(i) = static_cast<T>(number >> 16);  // a number that every dtype holds
           });
     }
 

@@ -1,5 +1,6 @@
 /// \file
-/// Reads by an index, writes in order: each read of a warp is in another sector, and of a host in another cache line.
+/// Reads by an index, writes in order: each lane of a warp reads from another sector, and each read of a host is from
+/// another cache line.
 
 #include "../permutation.hpp"
 

@@ -1,6 +1,7 @@
 /// \file
-/// The contiguous copy with every warp --offset elements beyond an aligned address: a request then touches a sector more.
-/// Its neighbour wants that sector too and finds it in a cache, so that memory moves no more.
+/// The contiguous copy with every warp --offset elements beyond an aligned address: a request then touches one more
+/// sector. The neighbouring warp needs that sector, too, and finds it in a cache, so that memory moves no more than
+/// before.
 
 #include "../model.hpp"
 #include "../problem.hpp"

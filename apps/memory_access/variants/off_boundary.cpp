@@ -23,7 +23,7 @@ struct alignas(Width) Access {
   unsigned char at[Width];
 };
 
-/// Moves a piece. \tparam Width of an access, which divides both addresses
+/// Moves a piece. \tparam Width of an access in bytes; both addresses are multiples of it
 template <std::size_t Width>
 KOKKOS_INLINE_FUNCTION void move_piece(unsigned char* to, unsigned char const* from) {
   KOKKOS_IF_ON_HOST((std::memcpy(to, from, piece_bytes);))
@@ -66,7 +66,7 @@ struct OffBoundary {
       }
     }
 
-    /// Every index a piece; one more for the bytes before the first and behind the last.
+    /// An index for each piece, and one more for the bytes before the first and after the last.
     template <std::size_t Width>
     void move(Exec const& exec, unsigned char const* in, unsigned char* out) const {
       std::size_t const bytes = bytes_;

@@ -1,7 +1,8 @@
 /// \file
-/// gather, with each element asked for --distance steps before it is used. A thread's next element is on a host its
-/// neighbour, as a host's threads share a team's range in whole pieces, and on a GPU the one of the next row of threads. The
-/// hardware knows what comes next where accesses are in order; by an index only the program does.
+/// gather, with each element prefetched --distance steps before it is used. On a host a thread's next element is the
+/// neighbour of this one, since threads share a team's range in contiguous runs; on a GPU it lies as many elements
+/// further as the team has threads. Where accesses are in order the hardware knows what comes next; with an index only
+/// the program does.
 
 #include "../permutation.hpp"
 
@@ -12,7 +13,7 @@ namespace tessera::memory_access {
 
 namespace {
 
-/// Asks for the line of that address, and waits for nothing.
+/// Prefetches the line of that address, and does not wait.
 KOKKOS_INLINE_FUNCTION void ask_for(void const* address) {
 #if defined(__CUDA_ARCH__)
   asm volatile("prefetch.L2 [%0];" : : "l"(address));
@@ -37,7 +38,7 @@ struct Prefetch {
     Plan(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input)
         : ToldOfPermutation<Exec, T>("gathered", input.in.extent(0)),
           threads_(kernels::team_size(exec, input.parameters.team)),
-          // 16 steps at least, or there is little to look ahead to.
+          // At least 16 steps for each thread: with fewer there is hardly anything to prefetch.
           chunks_(kernels::chunks_of(exec, input.in.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)),
           ahead_(static_cast<std::size_t>(input.parameters.distance) * (is_gpu<Exec> ? threads_ : 1)),
           index_(permutation(exec, input.in.extent(0))) {}

@@ -1,7 +1,8 @@
 /// \file
-/// The same copy with neighbouring indices --stride elements apart: it walks through the array as often as the stride is
-/// long, and each walk reads and writes one element of a stride. Of a sector that memory moves a request uses one element
-/// or a few; when a later walk wants the others, they have left the caches.
+/// The contiguous copy with neighbouring indices --stride elements apart: it goes through the array as many times as
+/// the stride has elements, and each of these walks reads and writes one element of every stride. A request uses only
+/// one or a few elements of each sector that memory moves; when a later walk needs the others, they have left the
+/// caches.
 
 #include "../model.hpp"
 #include "../problem.hpp"
@@ -21,7 +22,8 @@ struct Strided {
   class Plan : public Told {
    public:
     using Policy = Kokkos::TeamPolicy<Exec>;
-    // Steps of a walk that a team takes: a division for each of them would cost more than the access.
+    // How many steps of a walk a team takes, so that it divides only once: a division for each would cost more than the
+    // access.
     static constexpr int tile = is_gpu<Exec> ? 1024 : 8192;
 
     Plan(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input)

@@ -1,6 +1,6 @@
 /// \file
-/// Each lane holds 16-byte packs and asks the next lane for the two elements behind them: no scratch, no barrier. The kernel is
-/// kernels/stencil.hpp.
+/// Each lane holds 16-byte packs and gets the two elements after each from the next lane: no scratch, no barrier. The
+/// kernel is kernels/stencil.hpp.
 
 #include "../problem.hpp"
 

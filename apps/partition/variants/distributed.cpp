@@ -1,7 +1,7 @@
 /// \file
-/// On several ranks: each partitions its block (kernels/partition.hpp), which gives it two runs, the left and the right elements.
-/// They go to the ranks that have their places: all lefts first, in the order of the ranks, and behind them all rights
-/// (ranks/runs_to_places.hpp). Traffic 3n, then n to other ranks.
+/// On several ranks: each partitions its block (kernels/partition.hpp), which gives it two runs, the left and the right
+/// elements. These go to the ranks that have their places: first all left elements, in the order of the ranks, then all
+/// right ones (ranks/runs_to_places.hpp). Traffic 3n, then n to other ranks.
 ///
 /// Example, left is < 5, 2 ranks: 3 7 1 | 8 9 2 -> 3 1 7 | 2 8 9, lefts 2 and 1: the second rank's left one goes to place 2, the
 /// first one's right one to place 3. 3 1 2 | 7 8 9.
@@ -67,7 +67,7 @@ struct Distributed {
     ranks::Ranks const& ranks_;
     ranks::Block own_;
     kernels::ReduceThenScatter<Exec, T, LessThanPivot<T>> split_;
-    Array<T*, Memory> values_;  // the own elements, left ones first
+    Array<T*, Memory> values_;  // this rank's elements, left ones first
     ranks::RunsToPlaces<Exec, T, 2> to_places_;
     Kokkos::View<std::int64_t, Kokkos::HostSpace> own_lefts_{"tessera::partition::distributed::own_lefts"};
   };

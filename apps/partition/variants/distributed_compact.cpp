@@ -1,10 +1,11 @@
 /// \file
 /// Stream compaction on several ranks: each compacts its block (kernels/partition.hpp), and the left elements of all go to the
-/// ranks that have the first places, in the order of the ranks (ranks/runs_to_places.hpp). `values` behind them stays as it is.
-/// Traffic n and twice the left ones, L, of which most go to other ranks: only the first L places have somebody.
+/// ranks that have the first places, in the order of the ranks (ranks/runs_to_places.hpp). The rest of `values` stays
+/// as it is. Traffic: n, and twice the left ones, L. Most of these go to other ranks, since only the first L places are
+/// written.
 ///
-/// Example, left is < 5, 2 ranks: 3 7 1 | 8 9 2 -> 3 1 | 2, lefts 2 and 1: the second rank's goes to place 2, which the first one
-/// has. 3 1 2 | nothing.
+/// Example, left is < 5, 2 ranks: 3 7 1 | 8 9 2 -> 3 1 | 2, lefts 2 and 1: the second rank's left element goes to place
+/// 2, which the first rank has. Result: 3 1 2 | nothing.
 
 #include <array>
 #include <cstddef>
@@ -54,7 +55,7 @@ struct DistributedCompact {
 
     [[nodiscard]] std::string note() const { return compact_.note(); }
     [[nodiscard]] std::vector<WrittenField> outputs() const { return left_part(own_.begin); }
-    // Of all ranks.
+    // The work of all ranks.
     [[nodiscard]] Work work() const {
       return {.bytes = ranks_.sum(work_.bytes) + sizeof(std::int64_t), .flops = ranks_.sum(work_.flops)};
     }
@@ -72,7 +73,7 @@ struct DistributedCompact {
     ranks::Ranks const& ranks_;
     ranks::Block own_;
     kernels::LookBackCompaction<Exec, T, LessThanPivot<T>> compact_;
-    Array<T*, Memory> lefts_;  // the own ones
+    Array<T*, Memory> lefts_;  // this rank's left elements
     ranks::RunsToPlaces<Exec, T, 1> to_places_;
     Work work_;
     Kokkos::View<std::int64_t, Kokkos::HostSpace> own_count_{"tessera::partition::distributed_compact::own_count"};

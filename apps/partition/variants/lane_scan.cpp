@@ -1,6 +1,6 @@
 /// \file
-/// A segment by the lanes of one thread, W elements at a time: a butterfly sum tells all lanes how many elements of the
-/// segment go left, and a scan over the lanes how many stand before each. No scratch, no barriers.
+/// The lanes of one thread take a segment, W elements at a time: a butterfly sum tells all lanes how many elements of
+/// the segment go left, and a scan over the lanes how many of them stand before each. No scratch, no barriers.
 
 #include <algorithm>
 #include <string>
@@ -28,7 +28,7 @@ struct LaneScan {
     using Policy = Kokkos::TeamPolicy<Exec>;
     using Lanes = lane::On<Exec, lane::natural_width<Exec>>;
     static constexpr int width = Lanes::width;
-    static constexpr std::size_t longest = 512;  // elements: one thread for more would take long
+    static constexpr std::size_t longest = 512;  // elements; one thread would take long for more
 
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
         : is_left_(input.parameters.pivot),

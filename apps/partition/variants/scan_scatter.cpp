@@ -1,6 +1,6 @@
 /// \file
-/// The baseline, one step after the other: a flag for each element, Kokkos::parallel_scan of the flags, and then each
-/// element knows its place. The counts of all elements stand in memory, so that any segment's can be looked up.
+/// The baseline, step by step: a flag for each element, Kokkos::parallel_scan of the flags, and then each element goes
+/// to its place. The counts before all elements are stored, so that those of any segment can be looked up.
 
 #include "../predicate.hpp"
 #include "../problem.hpp"
@@ -25,7 +25,7 @@ struct ScanScatter {
       if (n > std::numeric_limits<std::uint32_t>::max()) {
         throw Skip(std::to_string(n) + " elements (the counts before them are kept in 32 bits)");
       }
-      before_ = Counts("tessera::partition::scan_scatter::before", n + 1);  // zeros: of no elements none is left
+      before_ = Counts("tessera::partition::scan_scatter::before", n + 1);  // zeros: before(0) stays 0
     }
 
     void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
@@ -34,7 +34,7 @@ struct ScanScatter {
       auto const in = input.in;
       auto const values = output.values;
       auto const left_count = output.left_count;
-      auto const before = before_;  // of element i, for i up to n: how many left ones
+      auto const before = before_;  // before(i), i up to n: how many left elements lie before element i
       std::size_t const n = in.extent(0);
       std::size_t const segments = left_count.extent(0);
       std::size_t const length = input.parameters.segment == 0 ? std::max<std::size_t>(1, n) : input.parameters.segment;

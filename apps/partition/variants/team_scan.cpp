@@ -1,8 +1,8 @@
 /// \file
-/// A segment a team, in Kokkos' own words: a reduction over the team counts the left elements, a scan over it says how many
-/// stand before each, and with `final` each element goes to its place. Kokkos calls the scan's body twice for an element:
-/// first for what each thread adds up, then for the results. No scratch of our own, no barriers: the reduction's result is
-/// there for all threads, and nobody reads what another wrote.
+/// A team takes a segment, with Kokkos' own patterns: a reduction over the team counts the left elements, a scan over
+/// it says how many stand before each, and with `final` each element goes to its place. Kokkos calls the scan's body
+/// twice for an element: first for the threads' totals, then for the results. The code has no scratch and no barriers:
+/// all threads have the reduction's result, and none reads what another wrote.
 
 #include <algorithm>
 #include <string>
@@ -24,7 +24,7 @@ struct TeamScan {
   class Plan {
    public:
     using Policy = Kokkos::TeamPolicy<Exec>;
-    static constexpr std::size_t longest = 65536;  // elements: one team for more would take long
+    static constexpr std::size_t longest = 65536;  // elements; one team would take long for more
 
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
         : is_left_(input.parameters.pivot),

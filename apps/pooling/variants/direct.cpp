@@ -1,6 +1,6 @@
 /// \file
-/// Every output folds its window from memory. On a host an index stands for a run of outputs, tap by tap, because a
-/// compiler makes vectors of neighbours and not of one sum.
+/// Every output folds its window from memory. On a host an index takes a run of outputs, tap by tap, because a compiler
+/// vectorises over neighbouring outputs, but not a single fold.
 
 #include "../problem.hpp"
 
@@ -42,7 +42,7 @@ struct Direct {
             int const count = n - begin < most ? static_cast<int>(n - begin) : most;
             T folded[most];
             for (int t = 0; t < most; ++t) folded[t] = op.identity();
-            // The oldest element first; the array's begin cuts the first windows off.
+            // The oldest element comes first. The array's begin cuts off the first windows.
             for (std::size_t tap = Kokkos::min<std::size_t>(finish.window, begin + count); tap-- > 0;) {
               int const first = tap > begin ? static_cast<int>(tap - begin) : 0;
               for (int t = first; t < count; ++t) folded[t] = op(folded[t], a(begin + t - tap));

@@ -1,5 +1,5 @@
 /// \file
-/// One output an index, which folds its window. The plain Kokkos answer.
+/// The plain Kokkos answer: an index for each output, which folds its window.
 
 #include "../problem.hpp"
 

@@ -1,7 +1,7 @@
 /// \file
-/// Every thread a run of consecutive outputs, which share what their windows have in common. Straight from memory: what
-/// a window reaches back to is in the cache, since the thread before reads it as its own. Without subtraction. The kernel
-/// is kernels/pooling.hpp.
+/// Every thread makes a run of consecutive outputs, and folds only once what their windows have in common. It reads
+/// straight from memory: the elements before the run are in the cache, since the thread before reads them as its own.
+/// Nothing is subtracted. The kernel is kernels/pooling.hpp.
 
 #include <variant>
 

@@ -1,7 +1,7 @@
 /// \file
-/// Tiles with a left halo in team scratch: every element is read once from memory, and then once for the next tile's
-/// halo. A window whose halo does not fit is folded in several passes: the tile as far back as the pass is, with a halo
-/// that fits, joined with what the older passes left.
+/// Tiles with a left halo in team scratch: every element is read from memory once for its own tile, and some once more
+/// for the halo of the next. A window whose halo does not fit is folded in several passes, the oldest elements first. A
+/// pass loads the tile shifted back, with a halo that fits, and joins its folds with those of the passes before.
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ struct ScratchHaloKernel {
   using Member = typename Policy::member_type;
   static constexpr int length = kernels::WindowTuning<Exec, T>::items;
   static constexpr int pack = collective::pack_width<T>;
-  // Packs, for their alignment.
+  // Scratch is an array of packs, so that it is aligned for them.
   using Scratch = ScratchView<collective::Pack<T, pack>*, Exec>;
 
   Op op;
@@ -34,7 +34,7 @@ struct ScratchHaloKernel {
   std::size_t n;
   team::HaloTile<T> shape;
 
-  // The last run may be longer than what is left of the tile.
+  // The last run may reach past the tile.
   [[nodiscard]] KOKKOS_FUNCTION static int tile_packs(team::HaloTile<T> const& shape) {
     return (shape.places() + length + pack - 1) / pack;
   }
@@ -53,14 +53,14 @@ struct ScratchHaloKernel {
     int const count = n - begin < static_cast<std::size_t>(shape.size) ? static_cast<int>(n - begin) : shape.size;
     bool const aligned = collective::is_aligned_for_packs<pack>(out + begin);
 
-    // A pass is for the taps from `newest` on; the oldest pass that finds an element of the array comes first.
+    // A pass takes the window's elements from `newest` on backwards; the oldest that are in the array come first.
     auto const taps = static_cast<std::size_t>(shape.left) + 1;
     std::size_t const reach = begin + static_cast<std::size_t>(count);
     std::size_t const oldest = (finish.window < reach ? finish.window : reach) - 1;
     bool is_first = true;
     for (std::size_t newest = oldest / taps * taps;; newest -= taps) {
       std::size_t const window = finish.window - newest < taps ? finish.window - newest : taps;
-      // May begin before the array.
+      // The shifted tile may begin before the array.
       T const* const tile = shape.load(team, a, n, begin - newest, op.identity(), reinterpret_cast<T*>(scratch.data()));
       team.team_barrier();
       Kokkos::parallel_for(Kokkos::TeamVectorRange(team, (count + length - 1) / length), [&](int r) {
@@ -104,7 +104,7 @@ struct ScratchHalo {
       constexpr int pack = collective::pack_width<T>;
       constexpr std::size_t most_halo = (std::size_t{1} << 13) / sizeof(T);
       bool const in_one_pass = finish_.window <= most_halo;
-      // In several passes all but the last begin a multiple of `taps` before the tile: aligned if that is whole packs.
+      // All passes but the last begin a multiple of `taps` before the tile, which is aligned if that is whole packs.
       std::size_t const taps = in_one_pass ? finish_.window : most_halo;
       shape_.left = static_cast<int>(taps) - 1;
       shape_.size =

@@ -1,7 +1,8 @@
 /// \file
-/// `blelloch` with its indices padded against bank conflicts: value i of the tree lies at place i + i / row, row the values
-/// that a row of a GPU's 32 banks holds (collective/team/bank_padded.hpp). Near the leaves a level's values are 2, 4, ... 32
-/// apart: in order, a warp's threads meet in half of the banks, a quarter, ... one. Padded, each has a bank to itself.
+/// `blelloch` with its indices padded against bank conflicts: value i of the tree lies at place i + i / row, where
+/// `row` is how many values a row of a GPU's 32 banks holds (collective/team/bank_padded.hpp). Near the leaves a
+/// level's values are 2, 4, ... 32 apart. Without padding a warp's threads then meet in half of the banks, a quarter,
+/// ... one. With padding each thread has a bank to itself.
 ///
 /// The three parts of a tile's scan all go through the padded index: the tile is filled and stored by
 /// kernels/two_level_scan.hpp, the two sweeps are those of collective/team/blelloch.hpp.
@@ -28,13 +29,13 @@
 
 namespace tessera::prefix_sum {
 
-/// Value: what the tile holds; its size says how many are a row.
+/// Value: the type of the tile's values; its size says how many make up a row.
 template <class Value>
 struct BlellochPaddedTile : BlellochTile {
   template <class Values>
   using Tile = team::BankPadded<Values>;
 
-  /// As BlellochTile has it, and the unused places.
+  /// The length of BlellochTile's View, with the unused places.
   [[nodiscard]] static std::array<int, 1> scratch(int tile, int threads) {
     return {team::padded_length(BlellochTile::scratch(tile, threads)[0], team::bank_row<Value>)};
   }

@@ -1,10 +1,10 @@
 /// \file
 /// On several ranks: each sums its own block, learns from the others what lies before it, and scans its block in one pass that
 /// begins with that (kernels/scan.hpp). Traffic 3n: the block is read twice and written once (scanning first, and adding
-/// afterwards, would be 4n). On one rank the scan is all, 2n.
+/// afterwards, would take 4n). On one rank there is only the scan, 2n.
 ///
-/// Of a segmented scan only the part from the last segment's head on reaches the next rank, and only the part up to the
-/// first head gets something. A rank without a head passes on what it got.
+/// In a segmented scan a rank passes on only the total from its last segment's head on, and only its elements before
+/// its first head use what it receives. A rank without a head adds its total to what it receives, and passes that on.
 ///
 /// Example, 2 ranks, sum: 1 2 3 | 4 5 -> totals 6 9, before 0 6 -> 1 3 6 | 10 15.
 
@@ -30,14 +30,14 @@ struct Distributed {
                                     .deterministic = false,
                                     .ordered_by = "arrival"};
 
-  /// What a rank passes on: its total, or that of its last segment, the head of which is on this rank.
+  /// What a rank passes on: its total, or, if a segment's head is on this rank, that of its last segment.
   template <class T>
   struct Total {
     T value;
     bool has_head;
   };
 
-  /// Of max and min, which round nothing. Index: the element.
+  /// For max and min, which round nothing. Index: the element.
   template <class T, class In>
   struct Extreme {
     using value_type = T;
@@ -52,7 +52,7 @@ struct Distributed {
   template <ExecutionSpace Exec, class T>
   class Plan {
     using Memory = typename Exec::memory_space;
-    using Host = Kokkos::SharedHostPinnedSpace;  // a word, which kernels write and read where the host does
+    using Host = Kokkos::SharedHostPinnedSpace;  // for a number that kernels and the host write and read
     using AnyOp = collective::AnyOperator<T>;
     template <class Op>
     using Scan = kernels::LookBackScan<Exec, T, kernels::OperatorOfPart<Op, Host>>;
@@ -85,7 +85,7 @@ struct Distributed {
     }
 
     [[nodiscard]] std::vector<WrittenField> outputs() const { return {{.field = "out"}}; }
-    /// The scan's own, on top of a rank's sum, on top of those of the ranks before.
+    /// Counted: the scan's own, a rank's sum, and the additions of the ranks before.
     [[nodiscard]] double rounding_steps() const {
       double const of_scan = std::visit([](auto const& scan) { return scan.rounding_steps(); }, scan_);
       return of_scan + sum_.rounding_steps(0) + ranks_.count();
@@ -95,7 +95,7 @@ struct Distributed {
     }
 
    private:
-    // Where the last segment begins that has its head among the elements [first, first + n): an index of this rank.
+    // Where the last segment begins whose head is among the elements [first, first + n), as an index of this rank.
     [[nodiscard]] static std::optional<std::size_t> last_head(std::size_t first, std::size_t n, std::size_t segment) {
       if (segment == 0 || n == 0) return std::nullopt;
       std::size_t const head = (first + n - 1) / segment * segment;

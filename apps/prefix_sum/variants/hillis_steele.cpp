@@ -1,7 +1,7 @@
 /// \file
 /// Hillis and Steele's scan of each tile in team scratch (collective/team/hillis_steele.hpp), in the two-level scheme
-/// (kernels/two_level_scan.hpp). log2(tile) sweeps: the most additions of all, but each sweep is one line, and every
-/// thread is busy in every one.
+/// (kernels/two_level_scan.hpp). Its log2(tile) sweeps make the most additions of all variants, but each sweep is one
+/// line of code, and keeps every thread busy.
 
 #include "../scan_plan.hpp"
 

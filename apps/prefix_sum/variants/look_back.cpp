@@ -1,6 +1,6 @@
 /// \file
 /// A single pass: every team scans one register tile and learns from its predecessors what lies before it (decoupled
-/// look-back). One launch, 2n traffic, the least there is. The kernel is kernels/scan.hpp.
+/// look-back). One launch, 2n traffic, the least possible. The kernel is kernels/scan.hpp.
 
 #include "../scan_plan.hpp"
 
@@ -13,7 +13,7 @@ struct LookBack {
   static constexpr VariantInfo info{.name = "look_back",
                                     .level = Level::device,
                                     .summary = "single pass, 2n traffic: tiles ask their predecessors (look-back)",
-                                    // Who is asked, and so the order of additions, depends on who has answered by then.
+                                    // The order of additions depends on which tiles have published what by then.
                                     .deterministic = false,
                                     .ordered_by = "arrival"};
   template <class Exec, class T, class Op>

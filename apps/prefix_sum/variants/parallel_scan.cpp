@@ -1,7 +1,7 @@
 /// \file
-/// The baseline: Kokkos::parallel_scan over all elements. What Kokkos does with it is Kokkos' affair: on a host one
-/// chain of additions a thread, on a GPU two launches with at least 3n traffic. How long its chains of additions are is
-/// not documented.
+/// The baseline: Kokkos::parallel_scan over all elements. Kokkos decides how: on a host with one chain of additions for
+/// each thread, on a GPU with two launches and at least 3n traffic. How long its chains of additions are is not
+/// documented.
 
 #include "../scan_plan.hpp"
 
@@ -30,7 +30,7 @@ struct ScanFunctor {
     if constexpr (Elements::commutative) {
       running = elements.op().identity();
     } else {
-      // It begins after everything, so that what it is joined with keeps its place.
+      // The identity gets the last place of all, so that a value that it is joined with keeps its own.
       running = {elements.op().identity(), ~std::size_t{0}};
     }
   }

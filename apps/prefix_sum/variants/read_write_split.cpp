@@ -1,7 +1,7 @@
 /// \file
 /// Hillis and Steele's scan in one View of scratch: read to registers, barrier, add and write, barrier
-/// (collective/team/hillis_steele.hpp), in the two-level scheme (kernels/two_level_scan.hpp). Half of the scratch of
-/// `hillis_steele`, for twice its barriers.
+/// (collective/team/hillis_steele.hpp), in the two-level scheme (kernels/two_level_scan.hpp). It takes half of the
+/// scratch of `hillis_steele`, and twice its barriers.
 
 #include "../scan_plan.hpp"
 
@@ -17,8 +17,8 @@ namespace tessera::prefix_sum {
 template <class Exec>
 struct ReadWriteSplitTile : kernels::TileScanInScratch {
   static constexpr int values_per_element = 1;
-  // Values that a thread holds: on a GPU in registers, where 256 threads hold a tile. A host's few threads hold more, in
-  // their cache, so that they wait for each other less often.
+  // How many values a thread holds: on a GPU in registers, so many that 256 threads hold a tile. A host's few threads
+  // hold more, in their cache, so that they wait for each other less often.
   static constexpr int items = is_gpu<Exec> ? 16 : 256;
   [[nodiscard]] static std::array<int, 1> scratch(int tile, int) { return {tile}; }
   /// One addition a sweep.

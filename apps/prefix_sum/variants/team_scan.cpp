@@ -1,9 +1,9 @@
 /// \file
 /// Kokkos' own scan of a team: Kokkos::parallel_scan over a TeamThreadRange, nested in the kernel, scans each tile in
 /// scratch, and tiles are joined by their totals (kernels/two_level_scan.hpp). Kokkos calls the loop's body twice for an
-/// element: first for what each thread adds up, then, with `final`, for the results.
+/// element: first for the threads' totals, then, with `final`, for the results.
 ///
-/// Over a TeamVectorRange Kokkos has no scan on GPUs (4.6 and 5.2): the team's threads have one lane each.
+/// Kokkos has no scan over a TeamVectorRange on GPUs (4.6 and 5.2), so the team's threads have one lane each.
 
 #include "../scan_plan.hpp"
 
@@ -14,8 +14,8 @@
 
 namespace tessera::prefix_sum {
 
-// A number whose + is Op: Kokkos joins what the threads of a team have with + and +=, and begins with 0. On CUDA the
-// later one comes first, and 8 bytes are what it keeps for a thread: Op must commute, and T be no wider.
+// A number whose + is Op, since Kokkos joins the values of a team's threads with + and +=, and begins with 0. On CUDA
+// it passes the later value first, and keeps 8 bytes for a thread: so Op must commute, and T must be no wider.
 template <class T, class Op>
 struct Joined {
   static_assert(Op::commutative && sizeof(T) <= 8, "Tessera: a team's scan joins 8 bytes a thread, in any order");
@@ -33,7 +33,7 @@ struct Joined {
 struct TeamScanTile : kernels::TileScanInScratch {
   static constexpr int values_per_element = 1;
   [[nodiscard]] static std::array<int, 1> scratch(int tile, int) { return {tile}; }
-  /// Kokkos does not say how it adds: no order has a longer chain.
+  /// Kokkos does not say in which order it adds; no order has a longer chain than this.
   [[nodiscard]] static double rounding_steps(int tile, int) { return tile; }
 
   template <class Member, class Values, class Op>
@@ -55,7 +55,7 @@ struct KokkosTeamScan : kernels::TwoLevelScan<Exec, T, Op, TeamScanTile> {
   using kernels::TwoLevelScan<Exec, T, Op, TeamScanTile>::TwoLevelScan;
 };
 
-// Segments are an operator that does not commute.
+// Segments need an operator that does not commute.
 template <class Exec, class T, class Op>
 struct KokkosTeamScan<Exec, T, collective::SegmentedOperator<T, Op>> {
   using Elements = kernels::ScanElements<T, collective::SegmentedOperator<T, Op>>;

@@ -1,6 +1,6 @@
 /// \file
 /// Scan, scan the totals, add them: the same three steps within a tile (serial runs of a few elements and their totals,
-/// collective/team/run_scan.hpp) and among tiles (kernels/two_level_scan.hpp). The work-efficient scan that needs no
+/// collective/team/run_scan.hpp) and among tiles (kernels/two_level_scan.hpp). It is a work-efficient scan without a
 /// tree: 2 additions an element.
 
 #include "../scan_plan.hpp"
@@ -15,14 +15,14 @@
 namespace tessera::prefix_sum {
 
 struct RunTile : kernels::TileScanInScratch {
-  // Odd, so that threads that walk through neighbouring runs hit different banks of a GPU's scratch memory.
+  // Odd, so that threads that go through neighbouring runs access different banks of a GPU's scratch.
   static constexpr int run_length = 7;
 
   [[nodiscard]] KOKKOS_FUNCTION static int runs(int tile) { return (tile + run_length - 1) / run_length; }
   [[nodiscard]] static int values_besides(int) { return 2; }
   /// The elements, and two Views of the runs' totals.
   [[nodiscard]] static std::array<int, 3> scratch(int tile, int) { return {tile, runs(tile), runs(tile)}; }
-  /// A run, the scan of the runs' totals, and one addition to join them.
+  /// Counted: a run, the scan of the runs' totals, and one addition to join them.
   [[nodiscard]] static double rounding_steps(int tile, int) {
     return run_length + std::ceil(std::log2(runs(tile) + 1)) + 1;
   }

@@ -1,7 +1,7 @@
 /// \file
-/// Several teams a row, for rows longer than a team: what each chunk sums up to goes through memory, and each team of a
-/// second launch folds its row's chunks in their order. Deterministic, without atomics. The kernel is
-/// kernels/split_softmax.hpp.
+/// Several teams share a row, for rows that are too long for one team: the first launch stores {max, sum} of each
+/// chunk, and each team of the second launch folds those of its row's chunks in their order. Deterministic, without
+/// atomics. The kernel is kernels/split_softmax.hpp.
 
 #include <type_traits>
 

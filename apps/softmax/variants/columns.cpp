@@ -1,7 +1,7 @@
 /// \file
-/// Columns in chunks of rows that fill the machine: what each chunk of a column sums up to goes through memory, and a
-/// second launch folds it in its order and writes. Where columns alone keep the machine busy there is one chunk, and
-/// one launch. The kernel is kernels/column_softmax.hpp.
+/// Columns are cut into as many chunks of rows as fill the machine: the first launch stores {max, sum} of each chunk of
+/// a column, the second folds these in their order and writes. Where the columns alone keep the machine busy there is
+/// one chunk, and one launch. The kernel is kernels/column_softmax.hpp.
 
 #include <type_traits>
 

@@ -1,8 +1,8 @@
 /// \file
-/// On several ranks: rows need nothing of others (kernels/softmax.hpp). Where a group is a column, or all elements, each rank
-/// finds {max, sum} of the parts of its groups that it has; these are merged in the order of the ranks, so that all of them have
-/// the same; then it writes its part. Two launches with the ranks' words between them: kernels/column_softmax.hpp,
-/// kernels/split_softmax.hpp.
+/// On several ranks: rows need nothing from others (kernels/softmax.hpp). If a group is a column, or all elements, each
+/// rank finds {max, sum} of its parts of the groups. These are merged in the order of the ranks, so that all ranks have
+/// the same result; then each writes its part. There are two launches, between which the ranks exchange messages:
+/// kernels/column_softmax.hpp, kernels/split_softmax.hpp.
 ///
 /// Example, 1 2 | 3 4 on two ranks: {2, 1 + e^-1} and {4, 1 + e^-1} -> {4, 1.5530} -> 0.0321 0.0871 | 0.2369 0.6439.
 
@@ -49,7 +49,7 @@ struct Distributed {
           [&]<class Kernel>(Kernel const& softmax) {
             if constexpr (std::is_same_v<Kernel, Rows>) {
               softmax(exec, x, y);
-            } else if (x.size() == 0) {  // nothing to write, and nothing that the others could use
+            } else if (x.size() == 0) {  // nothing to write, and nothing to tell the others
               std::ranges::fill(of_ranks_.values(), Sum{});
               of_ranks_.reduce();
             } else {
@@ -59,7 +59,7 @@ struct Distributed {
           softmax_);
     }
 
-    /// The kernel's own; the chunks of a rank, as a tree; the ranks.
+    /// Counted: the kernel's own; the chunks of a rank, as a tree; the ranks.
     [[nodiscard]] double rounding_steps() const {
       return std::visit(
           [&]<class Kernel>(Kernel const& softmax) {
@@ -93,13 +93,13 @@ struct Distributed {
       return All(exec, rows, cols, input.parameters.team, label);
     }
 
-    // `sums` [chunks * groups] become the ranks' in the first chunk, and nothing in the others.
+    // Replaces `sums` [chunks * groups]: the first chunk gets the merge over all ranks, the other chunks become empty.
     template <class Sums>
     void merge(Exec const& exec, Sums const& sums) {
       auto const host = Kokkos::subview(host_, std::pair<std::size_t, std::size_t>(0, sums.size()));
       Kokkos::deep_copy(exec, host, sums);
       exec.fence("tessera::softmax::distributed: own sums");
-      // Neighbours among chunks, then pairs of these, and so on.
+      // Merges neighbouring chunks, then pairs of these, and so on.
       std::size_t const chunks = sums.size() / groups_;
       for (std::size_t stride = 1; stride < chunks; stride *= 2) {
         for (std::size_t c = 0; c + stride < chunks; c += 2 * stride) {
@@ -115,7 +115,7 @@ struct Distributed {
       Kokkos::deep_copy(exec, sums, host);
     }
 
-    // Sums that the kernel has in memory, of all chunks.
+    // How many sums the kernel has in memory, for all chunks.
     [[nodiscard]] std::size_t most_sums() const {
       return std::visit(
           [&]<class Kernel>(Kernel const& softmax) -> std::size_t {

@@ -1,6 +1,6 @@
 /// \file
-/// Plain Kokkos with a reducer of its own: maximum and sum of exponentials together, {max, sum}, in one sweep; then a
-/// loop that writes. Two sweeps of memory instead of three, for the price of a comparison an element.
+/// Plain Kokkos with a reducer of our own: one sweep makes maximum and sum of exponentials together, {max, sum}; then a
+/// loop writes. That takes two sweeps of memory instead of three, for the price of one comparison an element.
 
 #include <type_traits>
 
@@ -16,7 +16,7 @@ namespace tessera::softmax {
 
 namespace {
 
-/// A Kokkos reducer to {max, sum}: for ranges, into a View, and nested in teams, into a variable.
+/// A Kokkos reducer to {max, sum}: over ranges it reduces into a View, nested in teams into a variable.
 template <class T, class Memory>
 class OnlineReducer {
  public:
@@ -119,7 +119,7 @@ struct Online {
           });
     }
 
-    /// As if every element brought a new maximum.
+    /// Counted as if every element were a new maximum.
     [[nodiscard]] double rounding_steps() const { return steps_; }
 
    private:

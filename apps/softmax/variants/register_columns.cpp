@@ -1,7 +1,8 @@
 /// \file
-/// One launch that reads the matrix once: teams that run at the same time hold a band of columns, in their registers and
-/// a part in scratch, and wait for each other's sums before they write. For GPUs, which hold tens of thousands of rows so;
-/// on hosts few rows fit, and more are skipped. The kernel is kernels/held_column_softmax.hpp.
+/// One launch that reads the matrix once: teams that run at the same time hold a band of columns, most of it in
+/// registers and some in scratch, and wait for each other's sums before they write. For GPUs, which can hold tens of
+/// thousands of rows; a host holds few, and a matrix with more is skipped. The kernel is
+/// kernels/held_column_softmax.hpp.
 
 #include <type_traits>
 

@@ -1,7 +1,7 @@
 /// \file
-/// A team a row: read once into the registers of its lanes, up to 16384 floats; longer rows in two sweeps. On hosts a
-/// thread a row, which stays in its cache. With --axis all there is one row, and one team. The kernel is
-/// kernels/softmax.hpp.
+/// A team takes a row. A row of up to 16384 floats is read once into the registers of its lanes; a longer one is swept
+/// twice. On hosts a thread takes a row, which stays in its cache. With --axis all there is one row, and one team. The
+/// kernel is kernels/softmax.hpp.
 
 #include <type_traits>
 

@@ -1,9 +1,9 @@
 /// \file
 /// The plain Kokkos answer, straight from the formula: a reduction to the maximum, one to the sum of exponentials, and
-/// a loop that writes. All elements: over ranges; each row: nested in a team; each column: one thread, whose neighbours
-/// stand on neighbouring columns.
+/// a loop that writes. Over all elements these go over ranges; for each row they are nested in a team; each column has
+/// one thread, and neighbouring threads have neighbouring columns.
 ///
-/// Kokkos::Max passes a NaN over. It shows all the same: its exponential is NaN, and so is the sum of them.
+/// Kokkos::Max ignores a NaN. The result has it all the same: its exponential is NaN, and so is their sum.
 
 #include <type_traits>
 

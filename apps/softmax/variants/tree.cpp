@@ -1,5 +1,6 @@
 /// \file
-/// A team a group, its threads' maxima and sums folded half onto half, one barrier a level (collective/team/fold_halves.hpp).
+/// A team for each group; its threads' maxima and sums are folded half onto half, with one barrier a level
+/// (collective/team/fold_halves.hpp).
 /// The plan is tree_plan.hpp.
 
 #include <type_traits>

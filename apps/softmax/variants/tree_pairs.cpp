@@ -1,6 +1,6 @@
 /// \file
-/// `tree` with neighbours first: a level writes where it reads, and so has two barriers (collective/team/fold_pairs.hpp). The
-/// plan is tree_plan.hpp.
+/// `tree` with neighbours first: a level writes to places that it reads, and so has two barriers
+/// (collective/team/fold_pairs.hpp). The plan is tree_plan.hpp.
 
 #include <type_traits>
 

@@ -1,9 +1,9 @@
 /// \file
-/// On several ranks: each transposes its rows (kernels/transpose.hpp), so that what another rank is to have lies together, gives
-/// every rank its part, and puts the parts that it gets beside each other: an all-to-all.
+/// On several ranks: each transposes its rows (kernels/transpose.hpp), so that the elements for any other rank are
+/// contiguous. Then an all-to-all gives every rank its parts, and it puts these beside each other.
 ///
 /// Example, 2 ranks: rank 0 has 1 2 3, rank 1 has 4 5 6. Transposed: 1 | 2 | 3 and 4 | 5 | 6. Rank 0, which is to have two rows
-/// of the output, gets 1 | 2 and 4 | 5: 1 4 | 2 5. Rank 1 has 3 6.
+/// of the output, gets 1 | 2 and 4 | 5, and makes 1 4 | 2 5 of them. Rank 1 makes 3 6.
 
 #include <cstddef>
 #include <cstdint>
@@ -60,7 +60,8 @@ struct Distributed {
         put(exec, ranks::block_of(rows_, ranks_.count(), rank), output.out);
     }
 
-    /// A rank's part, to these columns of the output. Public because a device kernel may not be launched from a private function.
+    /// Copies a rank's part to these columns of the output. Public because a device kernel may not be launched from a
+    /// private function.
     template <class Out>
     void put(Exec const& exec, ranks::Block cols, Out const& out) const {
       if (cols.size() == 0 || own_cols() == 0) return;
@@ -82,8 +83,8 @@ struct Distributed {
     std::size_t rows_;  // of all ranks
     std::size_t cols_;
     kernels::Transpose<Exec, T> move_;
-    Array<T**, Memory> moved_;  // the own rows as columns
-    Array<T*, Memory> parts_;   // what each rank has given, one after the other
+    Array<T**, Memory> moved_;  // this rank's rows as columns
+    Array<T*, Memory> parts_;   // the parts from all ranks, one after the other
     ranks::Bulk<Exec> bulk_;
     std::vector<ranks::Message> sent_;      // to each rank its rows of the output
     std::vector<ranks::Message> received_;  // from each the columns that are its rows

@@ -1,7 +1,7 @@
 /// \file
-/// A transposition is a change of layout: [cols, rows] by rows is the memory of [rows, cols] by columns. So the output is
-/// taken as a LayoutLeft View of the input's extents, and Kokkos::deep_copy moves each element to the place of the same name.
-/// How it walks is Kokkos' affair.
+/// A transposition is a change of layout: [cols, rows] by rows has the same order in memory as [rows, cols] by columns.
+/// So the output is taken as a LayoutLeft View with the input's extents, and Kokkos::deep_copy copies each element to
+/// the same indices. In which order it does so is up to Kokkos.
 ///
 /// Example: a = [[1, 2, 3], [4, 5, 6]]; by columns its memory is 1 4 2 5 3 6, and by rows that is [[1, 4], [2, 5], [3, 6]].
 

@@ -1,7 +1,8 @@
 /// \file
-/// The input under the other names: a View [cols, rows] of its memory with strides 1 and cols, numbers of the run, is the
-/// transposed matrix already, and moves nothing. What is left is a copy by rows of the output: neighbouring threads write
-/// neighbours, and read elements that are a row of the input apart. `naive` has it the other way round.
+/// The input with its indices exchanged: a View [cols, rows] of its memory, with strides 1 and cols that are known only
+/// at run time, already is the transposed matrix, and nothing moves. What is left is a copy by rows of the output:
+/// neighbouring threads write neighbours, and read elements that are a row of the input apart. In `naive` it is the
+/// other way round.
 ///
 /// Example: a = [[1, 2, 3], [4, 5, 6]] with strides 1 and 3 is [[1, 4], [2, 5], [3, 6]].
 

@@ -1,7 +1,7 @@
 /// \file
-/// A tile of 32 x 32 elements through team scratch: both sides of memory see whole rows, one element a lane. On a GPU a
-/// column of the tile lies in one of the 32 banks of scratch, so that a warp reads it in 32 steps: the price that
-/// scratch_padded does not pay.
+/// A tile of 32 x 32 elements goes through team scratch: so both matrices are accessed along their rows, one element a
+/// lane. On a GPU a whole column of the tile lies in one of the 32 banks of scratch, so that a warp takes 32 steps to
+/// read it; scratch_padded avoids that.
 
 #include "../element_tiles.hpp"
 #include "../problem.hpp"

@@ -1,5 +1,5 @@
 /// \file
-/// On several ranks: each adds its own blocks, and has nothing to say to the others. The kernel is kernels/transform.hpp.
+/// On several ranks: each adds its own blocks, and exchanges nothing with others. The kernel is kernels/transform.hpp.
 
 #include "../problem.hpp"
 

@@ -1,7 +1,6 @@
 /// \file
-/// One SIMD element an index: as many indices as there are packs, each with one 16-byte access to a, b and out, and the
-/// remainder element by element in the same launch. Neighbouring threads touch neighbouring packs. The kernel is
-/// kernels/transform.hpp.
+/// An index for each pack, which makes one 16-byte access to a, b and out; the remainder is done element by element in
+/// the same launch. Neighbouring threads take neighbouring packs. The kernel is kernels/transform.hpp.
 
 #include "../problem.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// Kokkos' hierarchy: a team takes consecutive tiles, each of its threads one, and the thread's vector lanes take the
-/// tile's packs, neighbouring lanes neighbouring ones.
+/// Kokkos' hierarchy: a team takes consecutive tiles, and each of its threads one of them. The thread's vector lanes
+/// take the tile's packs, so that neighbouring lanes have neighbouring packs.
 
 #include "../problem.hpp"
 #include "../tuning.hpp"

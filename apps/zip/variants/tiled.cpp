@@ -1,7 +1,7 @@
 /// \file
-/// Each thread works through a contiguous tile of its own. A host's thread likes that: its elements come in cache
-/// lines. Neighbouring threads of a GPU then touch elements that lie a tile apart, and the longer the tile, the more of
-/// each cache line waits for the thread's next turn: --tile shows it.
+/// Each thread works through a contiguous tile of its own. That suits a host's thread, whose elements come in cache
+/// lines. But neighbouring threads of a GPU then access elements that lie a tile apart: the longer the tile, the more
+/// of each cache line is used only at the thread's next steps. --tile shows it.
 
 #include "../problem.hpp"
 #include "../tuning.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What products and sums are made in.
+/// The type in which products and sums are made.
 
 #include <Kokkos_Core.hpp>
 
@@ -26,12 +26,12 @@ struct AccumulatorOf<T> {
 };
 }  // namespace detail
 
-/// T itself, but unsigned for integers, which then wrap modulo 2^n without undefined behaviour, and float for floats of 16
-/// bits.
+/// T itself, except for integers, whose unsigned type wraps modulo 2^n without undefined behaviour, and for floats of
+/// 16 bits, which use float.
 template <class T>
 using Accumulator = typename detail::AccumulatorOf<T>::type;
 
-/// What a sum is stored as: the accumulator, but of floats of 16 bits, whose sums are rounded then, T.
+/// The type in which a sum is stored: the accumulator; but for floats of 16 bits it is T, to which the sum is rounded.
 template <class T>
 using StoredSum = std::conditional_t<ShortFloat<T>, T, Accumulator<T>>;
 

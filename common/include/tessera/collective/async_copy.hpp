@@ -1,25 +1,26 @@
 #pragma once
 /// \file
-/// Copies from memory into scratch that are under way while their thread goes on: no register holds what is copied.
+/// Copies from memory into scratch that are under way while their thread goes on, and that need no registers.
 ///
 /// Models of one concept:
-/// - HardwareCopies: CUDA's cp.async, from compute capability 8.0 on; see has_async_copies(). Device code that is compiled
-///   for less copies at once.
-/// - HardwareCopiesPastL1: the same, but 16 bytes at a time leave the multiprocessor's first cache as it is (cp.async.cg): for
-///   what no neighbour asks for.
-/// - EmulatedCopies<Arrival>: a host's, for tests. Hardware may copy at any time between copy_async() and wait(): one model
-///   does it at the earliest, one at the latest moment. Code that is right with both waits for what it reads, and does not
-///   copy to where somebody still reads.
+/// - HardwareCopies: CUDA's cp.async, from compute capability 8.0 on; see has_async_copies(). Device code for older
+///   devices copies immediately.
+/// - HardwareCopiesPastL1: the same, but copies of 16 bytes bypass the multiprocessor's first-level cache
+///   (cp.async.cg): for data that no neighbour asks for.
+/// - EmulatedCopies<Arrival>: for tests on a host. Hardware may copy at any time between copy_async() and wait(): one
+///   model copies at the earliest moment, one at the latest. Code that is right with both waits for what it reads, and
+///   does not copy to places that are still read.
 ///
 /// A lane (emulated lanes: a thread) has an object of its own:
 ///   copy_async<Bytes>(to, from, take)   starts a copy of 4, 8 or 16 bytes, both sides aligned so; without `take` the bytes
 ///                                       become zero, and `from` is not read (it must not be null all the same)
-///   commit()                            all copies since the last commit are a group; an empty group is one, too
-///   wait<N>()                           all groups but the last N have arrived, for the lane that copied
+///   commit()                            all copies since the last commit become a group, even if there are none
+///   wait<N>()                           returns when all groups but the last N have arrived, for the lane that copied
 ///
-/// Who calls: any lane, also under a condition that differs between lanes; but count the groups: wait() is by their number.
-/// Scratch: where the copies go. Barriers: none; other threads see what was copied after wait() and then a barrier of the
-/// team, and what is copied to must not be read by anybody, which takes a barrier before copy_async().
+/// Who calls: any lane, also under a condition that differs between lanes. But wait() goes by the number of groups, so
+/// a lane must know how many it has committed. Scratch: where the copies go. Barriers: none. Other threads see the
+/// copies after wait() and then a barrier of the team. Before copy_async() a barrier must ensure that nobody still
+/// reads the place to which it copies.
 ///
 /// Example: copy_async<4>(s, x, true); commit(); copy_async<4>(s + 1, x + 1, false); commit();
 ///   wait<1>() -> s[0] is x[0], s[1] unknown;  wait<0>() -> s[1] is 0.
@@ -38,7 +39,7 @@
 
 namespace tessera::collective {
 
-/// What a kernel may ask of its copies.
+/// The functions that a kernel may call on its copies.
 template <class C>
 concept AsyncCopies = std::default_initializable<C> && requires(C const& copies, int* to, int const* from) {
   copies.template copy_async<4>(to, from, true);
@@ -46,7 +47,7 @@ concept AsyncCopies = std::default_initializable<C> && requires(C const& copies,
   copies.template wait<0>();
 };
 
-/// A lane's copies by the hardware.
+/// A lane's copies, made by the hardware.
 class HardwareCopies {
  public:
   template <int Bytes>
@@ -79,7 +80,7 @@ class HardwareCopies {
   }
 };
 
-/// The same, past the first cache where 16 bytes are copied.
+/// The same, but copies of 16 bytes bypass the first-level cache.
 class HardwareCopiesPastL1 : public HardwareCopies {
  public:
   template <int Bytes>
@@ -102,7 +103,7 @@ class HardwareCopiesPastL1 : public HardwareCopies {
 /// When an emulated copy happens.
 enum class Arrival { at_once, at_wait };
 
-/// A host thread's copies, with all the lanes that it emulates. On a device it does nothing.
+/// The copies of a host's thread, for all the lanes that it emulates. On a device it does nothing.
 template <Arrival arrival>
 class EmulatedCopies {
  public:
@@ -162,7 +163,7 @@ class EmulatedCopies {
   Queue* queue_ = nullptr;
 };
 
-/// Whether this build's code for Exec copies asynchronously: it is for devices that all can.
+/// Whether this build's code for Exec copies asynchronously, because all devices that it was built for can.
 #if defined(KOKKOS_ENABLE_CUDA) && !defined(KOKKOS_ARCH_MAXWELL) && !defined(KOKKOS_ARCH_PASCAL) && \
     !defined(KOKKOS_ARCH_VOLTA) && !defined(KOKKOS_ARCH_TURING75)
 template <class Exec>
@@ -172,7 +173,7 @@ template <class Exec>
 inline constexpr bool is_built_for_async_copies = false;
 #endif
 
-/// Whether the device copies into scratch asynchronously, and this build asks it to.
+/// Whether the device can copy into scratch asynchronously, and this build's code makes it do so.
 template <ExecutionSpace Exec>
 [[nodiscard]] bool has_async_copies([[maybe_unused]] Exec const& exec) {
 #if defined(KOKKOS_ENABLE_CUDA)

@@ -21,7 +21,7 @@ class Divider {
  public:
   /// \param divisor at least 1 and at most 2^63
   explicit constexpr Divider(std::uint64_t divisor) : shift_(std::bit_width(divisor - 1)) {
-    // 2^(63 + shift) / divisor, bit by bit: no compiler of today agrees with all others on integers of 128 bits.
+    // 2^(63 + shift) / divisor, bit by bit, since integers of 128 bits differ from compiler to compiler.
     std::uint64_t rest = 0;
     for (int bit = 63 + shift_; bit >= 0; --bit) {
       rest = 2 * rest + (bit == 63 + shift_ ? 1 : 0);

@@ -1,9 +1,10 @@
 #pragma once
 /// \file
-/// e^x for x <= 0: what weights relative to a maximum are made of.
+/// e^x for x <= 0, of which weights relative to a maximum are made.
 ///
-/// On a GPU the library's. On a host arithmetic without branches and calls, so that a loop over elements becomes vector
-/// instructions: the library's takes one element at a time, and a softmax would spend all its time there.
+/// On a GPU it is the library's function. On a host it is arithmetic without branches and calls, so that a loop over
+/// elements becomes vector instructions: the library's function takes one element at a time, and a softmax would spend
+/// all its time there.
 ///
 /// Source: range reduction x = k ln 2 + r with ln 2 in two parts (Cody and Waite, Software Manual for the Elementary
 /// Functions, 1980), then the Taylor polynomial of e^r, |r| <= ln 2 / 2, of a degree whose remainder is far below the
@@ -28,14 +29,14 @@ struct Exponential;
 template <>
 struct Exponential<float> {
   using Word = std::uint32_t;
-  static constexpr float lowest = -104.5f;  // e^x rounds to 0 below
+  static constexpr float lowest = -104.5f;  // below it e^x rounds to 0
   static constexpr float per_ln2 = 0x1.715476p+0f;
   static constexpr float ln2_high = 0x1.62e400p-1f;  // few bits: its product with k is exact
   static constexpr float ln2_low = 0x1.7f7d1cp-20f;
-  static constexpr float to_integer = 0x1.8p+23f;  // added to a number, leaves its integer in the last bits
+  static constexpr float to_integer = 0x1.8p+23f;  // added to a number, it leaves the nearest integer in the last bits
   static constexpr int mantissa = 23;
   static constexpr int bias = 127;
-  static constexpr int lift = 64;  // the exponent stays normal until the last multiplication
+  static constexpr int lift = 64;  // added to the exponent, so that it stays normal until the last multiplication
   static constexpr float drop = 0x1p-64f;
 
   [[nodiscard]] static constexpr float polynomial(float r) {
@@ -100,8 +101,8 @@ template <class T>
   KOKKOS_IF_ON_HOST((return detail::host_exp_nonpositive(x);))
 }
 
-/// 2^x within 4 units of float's roundoff; what is below the normal range may be 0. By the instruction itself on CUDA: the
-/// library's function goes on to denormals by three more.
+/// 2^x within 4 units of float's roundoff; results below the normal range may be 0. On CUDA it is the instruction
+/// itself: the library's function needs three more instructions for denormals.
 ///
 /// Source: NVIDIA, PTX ISA, ex2.approx.ftz.f32.
 ///

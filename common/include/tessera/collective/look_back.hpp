@@ -6,19 +6,19 @@
 /// Each tile publishes its own total (partial), then, once it knows what lies before it, the total of everything up to
 /// its end (inclusive). A tile looks back over its predecessors, W at a time, until one is inclusive.
 ///
-/// Progress: a tile's number is a ticket drawn from a counter, so that whoever is waited for has already started, in
-/// whatever order the hardware starts teams. Nobody waits for a tile that is not yet running.
+/// Progress: a tile's number is a ticket drawn from a counter. So a team only waits for teams that have already
+/// started, in whatever order the hardware starts them.
 ///
-/// Launches: no reset between them. Every word carries the number of the launch (its epoch), so what an earlier launch
-/// left behind reads as absent; tickets go on counting.
+/// Launches: nothing is reset between them. Every word carries the number of the launch (its epoch), so what an earlier
+/// launch left behind reads as absent; tickets go on counting.
 ///
 /// Visibility: values up to 4 bytes share one 8-byte word with epoch and state, which is read and written whole. Wider
 /// values stand in arrays of their own: value, fence, word on the writing side; word, fence, value on the reading side.
-/// A partial and an inclusive value have separate places, so that none is overwritten while it is read.
+/// Partial and inclusive values have separate places, so that none is overwritten while it is read.
 ///
-/// Patience: a tile that looks back at once finds few inclusive ones, and walks far over partial ones. Hundreds of teams
-/// that do so all read the same few lines of the cache, and slow down everybody whose data lie behind these. On a GPU
-/// that has more tiles than run at once, a tile waits a while first (see decision page 7).
+/// Patience: a tile that looks back immediately finds few inclusive values, and walks far over partial ones. Hundreds
+/// of teams that do so all read the same few cache lines, and slow down every access to data behind these. So on a GPU
+/// with more tiles than run at once, a tile first waits a while (see decision page 7).
 ///
 /// Example, tiles' totals 3 7 2 5: tile 3 reads tile 2 (partial 2), tile 1 (inclusive 10): before it lie 10 + 2 = 12,
 /// and it publishes inclusive 17.
@@ -53,7 +53,7 @@ struct Reversed {
 
 enum class TileState : std::uint32_t { absent = 0, partial = 1, inclusive = 2 };
 
-/// What a tile was found to have published.
+/// What a team has seen of another tile: what that has published so far.
 template <class V>
 struct TileReport {
   TileState state;
@@ -79,7 +79,7 @@ class LookBackHandle {
 
   /// Draws the next tile's number. Who calls: one lane of one thread of the team.
   [[nodiscard]] KOKKOS_FUNCTION std::uint32_t next_tile() const {
-    // Unsigned: the difference is right after the counter wrapped around, too.
+    // Unsigned, so that the difference is right also after the counter has wrapped around.
     return Kokkos::atomic_fetch_add(counter_, 1u) - first_ticket_;
   }
 
@@ -91,7 +91,7 @@ class LookBackHandle {
       store_word(&words_[tile], (Word{tag(state)} << 32) | bits);
     } else {
       (state == TileState::partial ? partial_ : inclusive_)[tile] = value;
-      Kokkos::memory_fence();  // the value must be seen by whoever sees the word
+      Kokkos::memory_fence();  // a team that sees the word must see the value
       store_word(&words_[tile], Word{tag(state)} << 32);
     }
   }
@@ -140,7 +140,7 @@ class LookBackHandle {
             reports, is_absent, is_inclusive);
         absent = lanes.ballot(is_absent);
         inclusive = lanes.ballot(is_inclusive);
-        // Enough once there is no gap on the way to the nearest inclusive one: below its bit, nobody is absent.
+        // Enough is known once no tile is absent between here and the nearest inclusive one, that is, below its bit.
         if (absent == 0 || (inclusive != 0 && lowest(inclusive) < lowest(absent))) break;
       }
 
@@ -157,7 +157,7 @@ class LookBackHandle {
   }
 
  private:
-  // Not Kokkos' countr_zero: that may be a constant expression, and so is a loop on GPUs.
+  // Kokkos' constexpr countr_zero is a loop on GPUs, so it is not used here.
   [[nodiscard]] KOKKOS_FUNCTION static int lowest(std::uint64_t bits) {
     return Kokkos::Experimental::countr_zero_builtin(bits);
   }

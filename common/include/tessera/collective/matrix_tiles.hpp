@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// A matrix cut into tiles, one a team: which tile is whose.
+/// A matrix cut into tiles, one for each team, and which team takes which tile.
 
 #include <Kokkos_Macros.hpp>
 
@@ -23,7 +23,7 @@ struct MatrixTiles {
   int tile_cols = 1;
   int band = 1;
 
-  /// First element of a tile, and how much of it lies in the matrix.
+  /// The first element of a tile, and how many of its rows and columns lie in the matrix.
   struct Place {
     std::size_t row;
     std::size_t col;
@@ -36,7 +36,7 @@ struct MatrixTiles {
 
   /// \param tile 0 .. across() * down() - 1, less than 2^31 (what a league has at most)
   [[nodiscard]] KOKKOS_FUNCTION Place place(std::size_t tile) const {
-    // In 32 bits, which hold every number of tiles: a GPU divides 64-bit numbers many times slower.
+    // In 32 bits, which suffice for any number of tiles: a GPU divides 64-bit numbers many times more slowly.
     auto const number = static_cast<std::uint32_t>(tile);
     auto const per_row = static_cast<std::uint32_t>(across());
     std::uint32_t tile_row = number / per_row;
@@ -62,9 +62,9 @@ struct MatrixTiles {
   [[nodiscard]] std::size_t count() const { return across() * down(); }
 };
 
-/// Tiles of `tile_rows` x `tile_cols` (powers of two), or of as many elements in another shape where the matrix has
-/// fewer rows or columns: one row of many columns and one column of many rows fill their teams, too. Extents of a tile
-/// stay powers of two, and are at most the next one from the matrix's.
+/// Tiles of `tile_rows` x `tile_cols` (powers of two). Where the matrix has fewer rows or columns, tiles have as many
+/// elements in another shape, so that one row of many columns, or one column of many rows, fills its teams, too.
+/// Extents of a tile stay powers of two, and none is above the matrix' own extent rounded up to a power of two.
 ///
 /// Example, 32 x 32: 1 x 5000 -> 1 x 1024; 5000 x 3 -> 256 x 4; 20 x 5000 -> 32 x 32; 5 x 6 -> 8 x 8.
 [[nodiscard]] inline MatrixTiles fitted_tiles(std::size_t rows, std::size_t cols, int tile_rows, int tile_cols) {

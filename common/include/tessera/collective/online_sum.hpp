@@ -4,9 +4,10 @@
 /// know of a row.
 ///
 /// {max, sum} stands for numbers x_j with max = max_j x_j and sum = sum_j e^(x_j - max). Two of them are merged by
-/// bringing both sums to the larger maximum. Associative and commutative; nothing is {-infinity, 0}. No number is
-/// -infinity minus -infinity: -infinities count as nothing. A NaN or +infinity among the numbers makes inverse() NaN, as
-/// it makes every element of SciPy's softmax, and so does nothing but -infinities.
+/// bringing both sums to the larger maximum. Merging is associative and commutative; {-infinity, 0} stands for no
+/// numbers. A number -infinity adds nothing, so that -infinity - -infinity is never computed. inverse() is NaN if there
+/// is a NaN
+/// or +infinity among the numbers, or nothing but -infinity: then SciPy's softmax is NaN in every element, too.
 ///
 /// Source: Milakov and Gimelshein, Online normalizer calculation for softmax (2018).
 ///
@@ -21,7 +22,7 @@
 
 namespace tessera::collective {
 
-/// The maximum of nothing.
+/// The maximum of no numbers.
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr T minus_infinity() {
   return detail::least<T>;
@@ -32,12 +33,12 @@ struct OnlineSum {
   T max = minus_infinity<T>();
   T sum = 0;
 
-  /// What the numbers' exponentials are multiplied by, after the maximum was subtracted: 1 / sum, or NaN.
+  /// The factor that turns e^(x_j - max) into the softmax: 1 / sum, or NaN.
   [[nodiscard]] KOKKOS_FUNCTION T inverse() const {
     return T(1) / sum + (max - max);  // infinity - infinity is NaN
   }
 
-  /// One more number: an exponential, and no more than a comparison besides.
+  /// Adds one number, which takes one exponential and one comparison.
   KOKKOS_FUNCTION void add(T x) {
     if (x > max) {
       sum = sum * exp_nonpositive(max - x) + T(1);
@@ -48,14 +49,13 @@ struct OnlineSum {
   }
 };
 
-/// Those of N columns side by side.
+/// The online sums of N columns side by side.
 template <class T, int N>
 struct OnlinePack {
   OnlineSum<T> at[N];
 };
 
-/// What exponentials can be taken relative to where the maximum is `max`: itself, or 0 where there is nothing but
-/// -infinities.
+/// The number that is subtracted before exponentials are taken: `max`, or 0 if there is nothing but -infinity.
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION T online_reference(T max) {
   return max == minus_infinity<T>() ? T(0) : max;
@@ -65,8 +65,8 @@ template <class T>
 template <class T>
 struct MergeOnlineSums {
   static constexpr bool commutative = true;
-  /// Roundings that a merge adds to the longer chain, in units of u: an exponential, a product, a sum. (The error of
-  /// the exponentials' arguments is in the problem's bound: whatever the order, their sizes sum up to max - x_j.)
+  /// Roundings that a merge adds to the longer chain, in units of u: an exponential, a product, a sum. (The errors of
+  /// the exponentials' arguments are in the problem's bound: in any order their magnitudes add up to max - x_j.)
   static constexpr double rounding_steps = 6;
 
   [[nodiscard]] KOKKOS_FUNCTION constexpr OnlineSum<T> identity() const { return {}; }

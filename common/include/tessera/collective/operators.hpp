@@ -13,8 +13,8 @@
 
 namespace tessera::collective {
 
-/// What every collective asks of its operator: `op(earlier, later)`, associative, and `op.identity()` with
-/// `op(identity, x) == x == op(x, identity)`. It need not be commutative: collectives keep the order of elements.
+/// What every collective requires of its operator: `op(earlier, later)`, which is associative, and `op.identity()` with
+/// `op(identity, x) == x == op(x, identity)`. It need not commute, since collectives keep the order of elements.
 template <class Op, class T>
 concept OperatorOn = requires(Op const& op, T const& a, T const& b) {
   { op(a, b) } -> std::convertible_to<T>;
@@ -38,7 +38,7 @@ struct Sum {
 };
 
 namespace detail {
-// Constants, since nvcc warns of the functions of the standard library that are called in device code.
+// Constants, since nvcc warns when device code calls functions of the standard library.
 template <class T>
 inline constexpr T least = Floating<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
 template <class T>
@@ -52,8 +52,8 @@ struct Max {
 
   [[nodiscard]] KOKKOS_FUNCTION constexpr T identity() const { return detail::least<T>; }
   [[nodiscard]] KOKKOS_FUNCTION constexpr T operator()(T const& a, T const& b) const {
-    // `a != a` is how a NaN is told without a header that some back ends lack on the device. Copies, and two selections
-    // instead of `||`: of references and branches GCC makes no vectors.
+    // `a != a` detects a NaN without a header that some back ends lack on the device. Copies instead of references, and
+    // two selections instead of `||`, because GCC does not vectorise references and branches.
     T const x = a;
     T const y = b;
     T const larger = x >= y ? x : y;
@@ -77,7 +77,8 @@ struct Min {
 
 enum class OperatorKind : std::uint8_t { sum, max, min };
 
-/// One of the three, chosen at run time: a third of the code to compile where a branch costs nothing that matters.
+/// One of the three, chosen at run time: where a branch hardly costs anything, this saves two thirds of the
+/// compilation.
 template <class T>
 struct AnyOperator {
   OperatorKind kind = OperatorKind::sum;
@@ -105,7 +106,7 @@ struct Segmented {
   std::int32_t head;
 };
 
-/// Turns an operator into its segmented form: what lies before a segment's head does not reach past it. Associative,
+/// Turns an operator into its segmented form, in which nothing before a segment's head counts after it. Associative,
 /// not commutative. Source: Blelloch, Prefix sums and their applications (1990), section 1.5.
 template <class T, class Op>
 struct SegmentedOperator {

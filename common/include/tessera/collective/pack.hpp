@@ -19,11 +19,11 @@ struct alignas(sizeof(T) * N) Pack {
   KOKKOS_FUNCTION T const& operator[](int i) const { return at[i]; }
 };
 
-/// Elements in a 16-byte access: the widest that a GPU's thread has.
+/// How many elements a 16-byte access has, the widest of a GPU's thread.
 template <class T>
 inline constexpr int pack_width = sizeof(T) >= 16 ? 1 : static_cast<int>(16 / sizeof(T));
 
-/// Bytes of a host processor's widest vectors, as the flags of the build allow them.
+/// Bytes of the widest vectors of a host's processor that the flags of the build allow.
 #if defined(__AVX512F__)
 inline constexpr int vector_bytes = 64;
 #elif defined(__AVX__)
@@ -48,8 +48,8 @@ template <int N, class T>
   return *reinterpret_cast<Pack<T, N>*>(data);
 }
 
-/// The N elements from `data` on: on a GPU with one access where `data` is aligned for it, else element by element. On a
-/// host that loop becomes an access of its own, aligned or not.
+/// Loads the N elements from `data` on. On a GPU that is one access if `data` is aligned for it, else one for each
+/// element. On a host the loop becomes one access, aligned or not.
 template <int N, class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION Pack<T, N> load_pack(T const* data) {
   KOKKOS_IF_ON_DEVICE((if (is_aligned_for_packs<N>(data)) return pack_at<N>(data);))

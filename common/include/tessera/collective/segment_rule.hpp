@@ -1,21 +1,23 @@
 #pragma once
 /// \file
-/// Rules for what becomes of an element of a segment: from the element, one neighbour, and a fold of the segment's first
-/// elements, or of all. A rule is written once; how the fold reaches everybody (lanes, scratch) is the kernels' part:
-/// kernels/segments.hpp.
+/// Rules that compute a result for each element of a segment, from the element, one neighbour, and a fold of the
+/// segment's first elements, or of all of them. A rule is written once. How its fold reaches all elements, by lanes or
+/// scratch, is the work of kernels/segments.hpp.
 ///
 /// A rule is a type for the device with
 ///   using Element, Folded;
 ///   static constexpr int reach;             // 0: folds nothing; 4, 8 ..: folds the segment's first `reach` elements, a
 ///                                           // power of two up to 16; longest_segment: folds the whole segment
-///   static constexpr Neighbour neighbour;   // which other element it looks at
+///   static constexpr Neighbour neighbour;   // which other element it uses
 ///   Folded nothing() const;                 // combine(nothing(), f) is f, in every bit
 ///   Folded lift(Element x) const;
 ///   Folded combine(Folded a, Folded b) const;               // associative; commutative where it folds whole segments
-///   Settled settle(Folded f) const;                         // what finish wants to know of the fold, once for several
-///   Element alone(Element x) const;                         // stands for a neighbour that is not there
-///   Element finish(Element x, Element neighbour, Settled settled, bool odd) const;   // odd: the position in the segment
-/// (finish is called for places behind the end of the array, too, where all are nothing(): it must not trap or overflow)
+///   Settled settle(Folded f) const;                         // what finish needs of the fold, made once for several
+///   calls Element alone(Element x) const;                         // stands for a neighbour that does not exist
+///   Element finish(Element x, Element neighbour, Settled settled, bool odd) const;   // odd: the position in the
+///   segment
+/// (finish is also called for places behind the end of the array, where folds are nothing(): it must not trap or
+/// overflow)
 ///
 /// A fold of the first `reach` elements is a tree: 0 with 1, 2 with 3, then those two, and so on, so that every variant
 /// gives the same bits.
@@ -29,10 +31,10 @@
 
 namespace tessera::collective {
 
-/// Elements of a segment at most, unless the whole array is one.
+/// The most elements of a segment, unless the whole array is one.
 inline constexpr int longest_segment = 1024;
 
-/// The other element that a rule looks at: none, the next one, or the one at the position xor 1.
+/// The other element that a rule uses: none, the next one, or the one at its position xor 1.
 enum class Neighbour : std::uint8_t { none, next, partner };
 
 template <class R>
@@ -51,7 +53,7 @@ inline constexpr bool folds = R::reach > 0;
 template <class R>
 inline constexpr bool folds_whole_segments = R::reach >= longest_segment;
 
-/// What a rule that folds nothing says of it.
+/// A base for rules that fold nothing.
 template <class T>
 struct FoldsNothing {
   struct Folded {};
@@ -65,7 +67,7 @@ struct FoldsNothing {
 
 namespace detail {
 
-// Neighbours first, then pairs, and so on.
+// Folds neighbours first, then pairs, and so on.
 template <int Count, class Rule, class Folded>
 [[nodiscard]] KOKKOS_FUNCTION Folded fold_tree(Rule const& rule, Folded const* of) {
   if constexpr (Count == 1) {
@@ -75,7 +77,8 @@ template <int Count, class Rule, class Folded>
   }
 }
 
-// The second half onto the first, and again: loops of constant length, which become a vector instruction each.
+// Folds the second half onto the first, again and again: loops of constant length, each of which becomes one vector
+// instruction.
 template <int Count, class Rule, class Folded>
 KOKKOS_FUNCTION void fold_halves(Rule const& rule, Folded* of) {
   if constexpr (Count > 1) {
@@ -86,7 +89,7 @@ KOKKOS_FUNCTION void fold_halves(Rule const& rule, Folded* of) {
 
 }  // namespace detail
 
-/// The fold of the first `reach` of `count` elements, or of those that are there.
+/// The fold of the first `reach` of `count` elements, or of all if there are fewer.
 ///
 /// Who calls: any lane, by itself. Scratch, barriers: none.
 template <SegmentRule Rule>
@@ -98,8 +101,8 @@ template <SegmentRule Rule>
   return detail::fold_tree<Rule::reach>(rule, of);
 }
 
-/// The fold of `count` >= 1 elements by a commutative rule: several chains side by side, so that a host's compiler makes
-/// vectors of them. A rule of several folds may have a member `of_run` that makes one after the other.
+/// The fold of `count` >= 1 elements by a commutative rule, in several chains side by side, which a host's compiler
+/// vectorises. A rule that makes several folds may have a member `of_run` that makes one after the other.
 ///
 /// Who calls: any lane, by itself. Scratch, barriers: none.
 template <SegmentRule Rule>
@@ -122,8 +125,8 @@ template <SegmentRule Rule>
   }
 }
 
-/// out[0 .. count) = what the rule makes of the elements, which are a segment from an even position on. `has_next`: the
-/// segment goes on after them, and so does the array.
+/// out[0 .. count) = what the rule makes of the elements, which are a run of a segment from an even position on.
+/// `has_next`: segment and array go on after them.
 ///
 /// Who calls: any lane, by itself. Scratch, barriers: none.
 template <SegmentRule Rule, class Settled>
@@ -137,7 +140,7 @@ KOKKOS_FUNCTION void finish_run(Rule const& rule, typename Rule::Element const* 
   } else if constexpr (Rule::neighbour == Neighbour::next) {
     for (int i = 0; i < last; ++i) out[i] = rule.finish(segment[i], segment[i + 1], settled, (i & 1) != 0);
   } else {
-    // By pairs, of which the first is even.
+    // In pairs, whose first element has an even position.
     for (int i = 0; i < last; i += 2) {
       T const even = segment[i];
       T const odd = segment[i + 1];

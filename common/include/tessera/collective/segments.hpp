@@ -17,8 +17,8 @@
 
 namespace tessera::collective {
 
-/// What kernels need to know of a part of an array, in 32 bits: what lies farther away than they reach is clamped.
-/// Right for offsets below `far`.
+/// What kernels need to know of a part of an array, in 32 bits: larger numbers are clamped, since they lie beyond a
+/// kernel's reach. Right for offsets below `far`.
 struct SegmentedPart {
   static constexpr int far = 1 << 30;
 
@@ -26,12 +26,12 @@ struct SegmentedPart {
   std::uint32_t position;  ///< of the part's first element in its segment
   std::uint32_t length;    ///< of a segment
 
-  /// Elements from `offset` to the end of its segment, itself among them, as if the array went on for ever. A division:
-  /// once for several neighbours.
+  /// Elements from `offset` to the end of its segment, itself included, as if the array had no end. It divides, so call
+  /// it once for several neighbours.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int left_at(int offset) const {
     return static_cast<int>(length - (position + static_cast<std::uint32_t>(offset)) % length);
   }
-  /// True if the part's first `size` elements are there and in one segment.
+  /// True if the part's first `size` elements exist and are in one segment.
   [[nodiscard]] KOKKOS_FUNCTION constexpr bool is_uncut(int size) const {
     return size <= count && position + static_cast<std::uint32_t>(size) <= length;
   }
@@ -41,7 +41,7 @@ struct SegmentedPart {
 class Segments {
  public:
   /// Who calls: the host.
-  /// \param first index of the first of the n elements, where they are a part of a longer array: its segments count from 0
+  /// \param first index of the first of the n elements, if they are a part of a longer array, where segments begin at 0
   constexpr Segments(std::size_t n, std::size_t length, std::size_t first = 0)
       : n_(n),
         phase_(is_one(n, length, first) ? 0 : first % length),
@@ -50,7 +50,7 @@ class Segments {
 
   [[nodiscard]] KOKKOS_FUNCTION constexpr std::size_t size() const { return n_; }
 
-  /// Elements from i < n to the end of its segment, itself among them.
+  /// Elements from i < n to the end of its segment, itself included.
   [[nodiscard]] KOKKOS_FUNCTION constexpr std::size_t left(std::size_t i) const {
     std::size_t const of_segment = length_ - position(i);
     return of_segment < n_ - i ? of_segment : n_ - i;
@@ -60,14 +60,14 @@ class Segments {
   [[nodiscard]] KOKKOS_FUNCTION constexpr SegmentedPart part(std::size_t begin) const {
     std::size_t const length = clamped(length_);
     std::size_t const of_segment = length_ - position(begin);
-    // In a segment too long for 32 bits only its end counts: the position is told from there.
+    // In a segment too long for 32 bits only the distance to its end counts, so the position is computed from there.
     std::size_t const position = length - (of_segment < length ? of_segment : length);
     return {static_cast<int>(clamped(n_ - begin)), static_cast<std::uint32_t>(position),
             static_cast<std::uint32_t>(length)};
   }
 
  private:
-  // No segment ends before the array.
+  // Whether no segment ends before the array does.
   [[nodiscard]] static constexpr bool is_one(std::size_t n, std::size_t length, std::size_t first) {
     return length == 0 || length - first % length >= n;
   }
@@ -81,7 +81,7 @@ class Segments {
   }
 
   std::size_t n_;
-  std::size_t phase_;  // of the first element in its segment
+  std::size_t phase_;  // position of the first element in its segment
   std::size_t length_;
   Divider by_length_;
 };

@@ -8,23 +8,24 @@
 
 namespace tessera::collective {
 
-/// Reads a word that another team writes, as a relaxed atomic. On GPUs a volatile access is one (and a plain load, where
-/// Kokkos::atomic_load of 4.6 is a compare-and-swap loop, far too slow to poll with).
+/// Reads a word that another team writes, as a relaxed atomic. On GPUs a volatile access is such an atomic, and only a
+/// plain load, while Kokkos::atomic_load of 4.6 is a compare-and-swap loop, far too slow to poll with.
 template <class Word>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION Word load_word(Word const* word) {
   KOKKOS_IF_ON_DEVICE((return *const_cast<Word const volatile*>(word);))
   KOKKOS_IF_ON_HOST((return Kokkos::atomic_load(word);))
 }
 
-/// Writes a word that other teams read, likewise.
+/// Writes a word that other teams read, in the same way.
 template <class Word>
 KOKKOS_INLINE_FUNCTION void store_word(Word* word, Word value) {
   KOKKOS_IF_ON_DEVICE((*const_cast<Word volatile*>(word) = value;))
   KOKKOS_IF_ON_HOST((Kokkos::atomic_store(word, value);))
 }
 
-/// Does nothing for about so long; on AMD's GPUs for 64 cycles at least, for a wavefront that polls without a pause takes the
-/// SIMD unit from those that it waits for. On a host the thread that is waited for may have no core: give it this one.
+/// Does nothing for about so long. On AMD's GPUs it pauses for at least 64 cycles, because a wavefront that polls
+/// without a pause takes the SIMD unit from those that it waits for. On a host it yields, because the thread that is
+/// waited for may have no core.
 KOKKOS_INLINE_FUNCTION void back_off([[maybe_unused]] unsigned nanoseconds) {
 #if defined(__CUDA_ARCH__)
   if (nanoseconds > 0) __nanosleep(nanoseconds);

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Stores that pass a host's caches by. An ordinary store first reads the cache line that it is about to overwrite:
-/// a kernel that writes more than it reads spends up to half of the bandwidth on that.
+/// Stores that bypass a host's caches. An ordinary store first reads the cache line that it is about to overwrite,
+/// which costs a kernel that writes more than it reads up to half of the bandwidth.
 
 #include <Kokkos_Core.hpp>
 
@@ -18,7 +18,7 @@
 
 namespace tessera::collective {
 
-/// True if an output of that size should be written so: on hosts that can, if it does not stay in the last cache
+/// True if an output of that size should be written so: on hosts that can, if it is too large for the last-level cache
 /// anyway. Who calls: the host.
 template <ExecutionSpace Exec>
 [[nodiscard]] bool streams(std::size_t bytes) {
@@ -31,8 +31,8 @@ template <ExecutionSpace Exec>
 #endif
 }
 
-/// Stores a pack to `to`, which is aligned to 16 bytes. Other threads see it after a `streaming_fence` of this one. On
-/// a GPU, and on hosts without such stores, an ordinary one. Who calls: any thread.
+/// Stores a pack to `to`, which is aligned to 16 bytes. Other threads see it after this one has called
+/// `streaming_fence`. On a GPU, and on hosts without such stores, it is an ordinary store. Who calls: any thread.
 template <class T, int N>
 KOKKOS_INLINE_FUNCTION void streaming_store(T* to, Pack<T, N> const& values) {
   static_assert(sizeof(T) * N == 16, "Tessera: a streaming store moves 16 bytes");

@@ -3,10 +3,10 @@
 /// Products of matrices by four threads of 32 lanes together (a warpgroup) on a GPU's matrix units, with factors that the units read from
 /// scratch by themselves: c += a b, a [64, 16], b [16, 128], c [64, 128]. Sums are floats, factors Half or BFloat16.
 ///
-/// One instruction does what 128 of MatrixUnit's do (collective/lane/matrix_unit.hpp), and no register holds a factor: only so
-/// do the units of compute capability 9.0 reach all of their rate.
+/// One instruction does what 128 of MatrixUnit's do (collective/lane/matrix_unit.hpp), and no register holds a factor:
+/// only in this way do the units of compute capability 9.0 reach their full rate.
 ///
-/// In scratch 16 of k of some rows of a (columns of b) are a panel: packs of 8 neighbours of k, 16 bytes,
+/// In scratch a panel holds 16 of k for some rows of a (columns of b), in packs of 8 neighbours of k, 16 bytes:
 ///
 ///     panel    [2][rows] packs: k = 0 .. 7 of each row, then k = 8 .. 15 of each
 ///
@@ -16,18 +16,20 @@
 ///
 /// Products are asynchronous, as copies into scratch are (collective/async_copy.hpp): they read scratch, and write sums, at any time
 /// between multiply_add() and wait(). Models of one concept:
-/// - Warpgroup<Factor>: CUDA's wgmma, device code for compute capability 9.0a.
-/// - EmulatedWarpgroup<Factor, Arrival>: a host's, for tests; all products at the earliest, or all at the latest moment.
+/// - Warpgroup<Factor>: CUDA's wgmma, in device code for compute capability 9.0a.
+/// - EmulatedWarpgroup<Factor, Arrival>: for tests on a host; it makes all products at the earliest moment, or all at
+///   the latest.
 ///
 /// A lane (emulated lanes: a thread) has an object of its own:
-///   see_copies()            what this lane's arrived copies wrote to scratch, products will see; a barrier of the team comes next
-///   begin()                 before the first product of a group: the sums are up to date
+///   see_copies()            makes what this lane's copies wrote to scratch visible to products; a barrier must follow
+///   begin()                 before the first product of a group: makes the sums in registers visible to it
 ///   multiply_add(c, a, b)   starts c += a b; a and b are the panels, a from the first of its 64 rows on
-///   commit()                all products since the last commit are a group
-///   wait<N>()               all groups but the last N are done, for the thread that waits
+///   commit()                all products since the last commit become a group
+///   wait<N>()               returns when all groups but the last N are done, for the thread that waits
 ///
-/// Who calls: all lanes of four threads of a team that are neighbours, together, and with panels that are the same for all. Scratch:
-/// the panels'. Barriers: none; what a product reads may be overwritten after wait() and then a barrier of the team.
+/// Who calls: all lanes of four neighbouring threads of a team together, with the same panels. Scratch: that of the
+/// panels.
+/// Barriers: none; what a product reads may be overwritten after wait() and then a barrier of the team.
 ///
 /// Example: where every element of a and b is 1, multiply_add adds 16 to each element of c.
 ///
@@ -48,10 +50,11 @@
 
 namespace tessera::collective {
 
-/// Eight factors of 16 bits, two a word.
+/// Eight factors of 16 bits, two in each word.
 using FactorPack = Pack<std::uint32_t, 4>;
 
-/// 16 of k of `rows` rows of a, or columns of b, in scratch; `packs` may point to one of them that is a multiple of 8.
+/// A panel in scratch: 16 of k for `rows` rows of a, or columns of b. `packs` may point to any row that is a multiple
+/// of 8.
 struct FactorPanel {
   FactorPack const* packs;
   int rows;
@@ -67,7 +70,7 @@ struct WarpgroupSums {
   float at[64];
 };
 
-/// Shapes, and where a lane's i-th element of c stands.
+/// The shapes of a product, and where a lane's i-th element of c stands.
 struct AnyWarpgroup {
   static constexpr int threads = 4;
   static constexpr int lanes = 32;
@@ -81,7 +84,7 @@ struct AnyWarpgroup {
   [[nodiscard]] KOKKOS_FUNCTION static int col_of_c(int lane, int i) { return 8 * (i / 4) + 2 * (lane % 4) + i % 2; }
 };
 
-/// The hardware's.
+/// Products by the hardware.
 template <class Factor>
 class Warpgroup : public AnyWarpgroup {
  public:
@@ -116,7 +119,7 @@ class Warpgroup : public AnyWarpgroup {
 #define TESSERA_EIGHT(n)                                                                             \
   "+f"(c.at[n]), "+f"(c.at[(n) + 1]), "+f"(c.at[(n) + 2]), "+f"(c.at[(n) + 3]), "+f"(c.at[(n) + 4]), \
       "+f"(c.at[(n) + 5]), "+f"(c.at[(n) + 6]), "+f"(c.at[(n) + 7])
-// The last five operands: products are added; neither factor is negated; both lie with k as the faster index.
+// The last five operands say: products are added; neither factor is negated; in both k is the faster index.
 #define TESSERA_WGMMA(TYPE)                                                                                        \
   asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32." TYPE "." TYPE                                        \
                " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, " \
@@ -142,7 +145,8 @@ class Warpgroup : public AnyWarpgroup {
 
  private:
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  // The instruction's word for a panel, all in units of 16 bytes: where it begins; from there to the next 8 of k; to the next 8 rows.
+  // The word with which the instruction describes a panel. All of it is in units of 16 bytes: where the panel begins,
+  // the distance to the next 8 of k, and the distance to the next 8 rows.
   static __device__ std::uint64_t described(FactorPanel const& panel) {
     auto const at = static_cast<std::uint64_t>(__cvta_generic_to_shared(panel.packs));
     return at >> 4 | static_cast<std::uint64_t>(panel.rows) << 16 | std::uint64_t{8} << 32;
@@ -150,7 +154,7 @@ class Warpgroup : public AnyWarpgroup {
 #endif
 };
 
-/// A host thread's, with all the lanes that it emulates. On a device it does nothing.
+/// Products by a host's thread, for all the lanes that it emulates. On a device it does nothing.
 template <class Factor, Arrival arrival>
 class EmulatedWarpgroup : public AnyWarpgroup {
  public:
@@ -191,7 +195,7 @@ class EmulatedWarpgroup : public AnyWarpgroup {
     queue_->groups.erase(queue_->groups.begin(), queue_->groups.begin() + static_cast<std::ptrdiff_t>(groups));
     for (std::size_t& end : queue_->groups) end = end > done ? end - done : 0;
   }
-  // The first so many.
+  // Makes the first `count` products.
   void carry_out(std::size_t count) const {
     auto& products = queue_->products;
     count = count < products.size() ? count : products.size();

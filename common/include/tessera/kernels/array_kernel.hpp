@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What kernels have in common that make an array of another one, element for element.
+/// What kernels have in common that compute one array from another, element for element.
 
 #include <Kokkos_Core.hpp>
 
@@ -13,13 +13,13 @@
 
 namespace tessera::kernels {
 
-/// Base of such a kernel object: its call on Views. `Kernel` derives from it, and has a member `enqueue(exec, in, out)`
-/// on pointers, which is called where there is an element.
+/// The base of such a kernel object, which gives it its call on Views. `Kernel` derives from it, and has a member
+/// `enqueue(exec, in, out)` on pointers, which is called unless the arrays are empty.
 template <class Kernel, ExecutionSpace Exec, class T>
 class ArrayKernel {
  public:
   /// Enqueues the kernel on `in` [n] and `out` [n], consecutive elements that do not overlap. Throws
-  /// std::invalid_argument if one has another length or a stride.
+  /// std::invalid_argument if one is strided or has another length.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
     T const* const from = contiguous(in, n_);
@@ -36,10 +36,10 @@ class ArrayKernel {
   std::string label_;
 };
 
-/// Base of the Tunings of kernels whose threads take parts of an array, each into the registers of its lanes.
+/// The base of Tunings for kernels in which each thread loads its part of an array into the registers of its lanes.
 template <ExecutionSpace Exec>
 struct PartsTuning {
-  /// Parts that a team takes: on a GPU one a thread; on a host enough that a team is worth starting.
+  /// How many parts a team takes: on a GPU one for each thread; on a host enough to make a team worth starting.
   [[nodiscard]] static constexpr int parts(int threads) { return is_gpu<Exec> ? threads : 32; }
 };
 

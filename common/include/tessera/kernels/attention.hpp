@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Attention, out = softmax(scale * q k^T) v, without a score in memory: for few queries key_stream_attention.hpp, for
-/// many query_tile_attention.hpp. Here is who chooses.
+/// Attention, out = softmax(scale * q k^T) v, which keeps no score in memory. It chooses between two kernels: that of
+/// key_stream_attention.hpp for few queries, that of query_tile_attention.hpp for many.
 ///
 /// Example, one query, two keys with scores 0 and ln 3: out = (v_0 + 3 v_1) / 4.
 ///
@@ -23,46 +23,47 @@
 
 namespace tessera::kernels {
 
-/// out = softmax(scale * q k^T) v, by the kernel that is ahead for so many queries.
+/// out = softmax(scale * q k^T) v, by the kernel that is faster for so many queries.
 ///
-/// Constructed once, as KeyStreamAttention is; calls only enqueue, and those of one object must not run at the same time.
+/// Constructed once, as KeyStreamAttention is. Calls only enqueue; those of one object must not run at the same time.
 template <ExecutionSpace Exec, class T>
 class Attention {
   using Few = KeyStreamAttention<Exec, T>;
   using Many = QueryTileAttention<Exec, T>;
 
  public:
-  /// \param queries, dim of q [queries, dim]; \param keys of k and v [keys, dim], the most of any call that makes pieces
-  /// \param chunks of the keys, for few queries; 0: choose. \param team threads of a team; 0: choose
-  /// \param label what Kokkos' tools call it. \param only_pieces no answer will be asked for
+  /// \param queries, dim of q [queries, dim]; \param keys of k and v [keys, dim]; a call for pieces may have fewer
+  /// \param chunks into which the keys are cut, for few queries; 0: choose. \param team threads of a team; 0: choose
+  /// \param label what Kokkos' tools call it. \param only_pieces whether only pieces will be asked for, and no answer
   ///
-  /// Throws Skip if the space cannot give so many threads, or their scratch, and for more than 256 columns.
+  /// Throws Skip if the space cannot give so many threads, or their scratch, or if there are more than 256 columns.
   Attention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t dim, std::int64_t chunks = 0,
             std::int64_t team = 0, std::string const& label = "tessera::attention", bool only_pieces = false)
       : kernel_(are_many(exec, queries)
                     ? Kernel(std::in_place_type<Many>, exec, queries, keys, dim, team, label)
                     : Kernel(std::in_place_type<Few>, exec, queries, keys, dim, chunks, team, label, only_pieces)) {}
 
-  /// Enqueues it. `q`, `out` [queries, dim], `k`, `v` [keys, dim], row after row in memory; `out` is apart from the others,
-  /// and zeros where there are no keys. Throws std::invalid_argument for other extents or strides.
+  /// Enqueues it. `q`, `out` [queries, dim], `k`, `v` [keys, dim], row after row in memory; `out` overlaps none of the
+  /// others. Without keys it becomes zeros. Throws std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, Q const& q, K const& k, V const& v, Out const& out, T scale = 1) const {
     std::visit([&](auto const& kernel) { kernel(exec, q, k, v, out, scale); }, kernel_);
   }
 
-  /// Enqueues the pieces of an answer, without their merging: they become those of `pieces` from `first` on, pieces() of
-  /// them. `q` [queries, dim], `k`, `v` [n, dim], as above, n at most `keys`.
+  /// Enqueues the pieces of an answer, without merging them: they are written to `pieces`, from piece `first` on,
+  /// pieces() of them. `q` [queries, dim], `k`, `v` [n, dim], as above, n at most `keys`.
   template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V>
   void operator()(Exec const& exec, Q const& q, K const& k, V const& v, AttentionPieces<Exec, T> const& pieces,
                   int first, T scale) const {
     std::visit([&](auto const& kernel) { kernel(exec, q, k, v, pieces, first, scale); }, kernel_);
   }
 
-  /// Of any number of keys up to `keys`.
+  /// The number of pieces, the same for any number of keys up to `keys`.
   [[nodiscard]] int pieces() const {
     return std::visit([](auto const& kernel) { return kernel.pieces(); }, kernel_);
   }
-  /// Roundings of a sum of weights, or of weighted values, on the longest way, without merging if only pieces are made.
+  /// Roundings of a sum of weights or of weighted values on the longest way; those of merging are left out if only
+  /// pieces are made.
   [[nodiscard]] double rounding_steps() const {
     return std::visit([](auto const& kernel) { return kernel.rounding_steps(); }, kernel_);
   }
@@ -70,10 +71,10 @@ class Attention {
  private:
   using Kernel = std::variant<Few, Many>;
 
-  // True if tiles of so many queries fill the machine: from there on they are ahead on a GPU. (A host streams keys faster
-  // whatever the number of queries.)
+  // Whether tiles of so many queries fill the machine: from there on QueryTileAttention is faster on a GPU. (On a host
+  // KeyStreamAttention is faster for any number of queries.)
   [[nodiscard]] static bool are_many(Exec const& exec, std::size_t queries) {
-    // Tiles of 64 queries, one for each 2048 threads: a multiprocessor's.
+    // One tile of 64 queries for each 2048 threads, those of a multiprocessor.
     return is_gpu<Exec> && queries >= static_cast<std::size_t>(exec.concurrency()) / 2048 * 64;
   }
 

@@ -1,11 +1,11 @@
 #pragma once
 /// \file
-/// What is known of a query's answer after some of the keys: the largest score, the sum of weights relative to it, and
-/// the sum of weighted values; and how such pieces are put together.
+/// Pieces of attention: what is known of a query after some of the keys, and how pieces are merged. A piece is the
+/// largest score, the sum of weights relative to it, and the sum of weighted values.
 ///
 /// With m the largest score, total = sum e^(s_j - m), sums[c] = sum e^(s_j - m) v_jc: the answer is sums / total. To
-/// bring a piece to a larger maximum M, both are multiplied by e^(m - M). A piece without keys, or of scores of
-/// -infinity alone, is {-infinity, 0, 0} and changes nothing.
+/// bring a piece to a larger maximum M, both are multiplied by e^(m - M). A piece without keys, or whose scores are all
+/// -infinity, is {-infinity, 0, 0} and changes nothing.
 ///
 /// Source: Dao, Fu, Ermon, Rudra and Ré, FlashAttention (2022), section 3; Milakov and Gimelshein (2018).
 
@@ -29,20 +29,20 @@
 
 namespace tessera::kernels::detail {
 
-/// e^(from - to) for from <= to, and 1 where both are the same infinity.
+/// e^(from - to) for from <= to; 1 if both are the same infinity.
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION T rescaling(T from, T to) {
   return from == to ? T(1) : collective::exp_nonpositive(from - to);
 }
 
-/// e^(score - largest), and 0 for -infinity whatever the largest is. A score of +infinity gives NaN.
+/// e^(score - largest); 0 for a score of -infinity, whatever the largest is. A score of +infinity gives NaN.
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION T weight_of(T score, T largest) {
   return score == collective::minus_infinity<T>() ? T(0) : collective::exp_nonpositive(score - largest);
 }
 
 /// Queries, keys and values in C order, and the chunks of the keys: `chunks` of `chunk` keys, the last of which may be
-/// short. Of each chunk there is a piece of every query.
+/// short. Each chunk gives a piece for every query.
 template <class T>
 struct AttentionTask {
   T const* q;
@@ -55,12 +55,12 @@ struct AttentionTask {
   T scale;
   std::size_t chunk;
   int chunks;
-  /// Of each piece and query, if there is more than one piece: sums [chunks, queries, dim], the others [chunks,
+  /// The pieces, if there are several or keeps_pieces is true: sums [chunks, queries, dim], the others [chunks,
   /// queries].
   T* sums = nullptr;
   T* largest = nullptr;
   T* total = nullptr;
-  bool keeps_pieces = false;  ///< also if it is one: no answer is made of it
+  bool keeps_pieces = false;  ///< even a single piece stays a piece: the kernel writes no answer
 
   [[nodiscard]] KOKKOS_FUNCTION std::size_t begin(int piece) const { return static_cast<std::size_t>(piece) * chunk; }
   [[nodiscard]] KOKKOS_FUNCTION std::size_t end(int piece) const {
@@ -68,15 +68,15 @@ struct AttentionTask {
     return whole < keys ? whole : keys;
   }
 
-  /// True if a piece is all there is: the kernel of the pieces writes the answer.
+  /// Whether the kernel that makes the pieces writes the answer itself, because there is only one piece.
   [[nodiscard]] KOKKOS_FUNCTION bool answers() const { return chunks == 1 && !keeps_pieces; }
-  /// Where the sums of a query and piece go: as the answer where there is one piece.
+  /// Where the sums of a query and piece go: to `out` if answers().
   [[nodiscard]] KOKKOS_FUNCTION T* row(std::size_t query, int piece) const {
     return answers() ? out + query * dim : sums + (static_cast<std::size_t>(piece) * queries + query) * dim;
   }
 };
 
-/// All keys in one chunk. `dim` is clamped to 257: what is above 256 is refused by those who count with it.
+/// The task with all keys in one chunk. `dim` is clamped to 257: kernels refuse whatever is above 256.
 template <class T>
 [[nodiscard]] AttentionTask<T> attention_task(std::size_t queries, std::size_t keys, std::size_t dim) {
   AttentionTask<T> task{};
@@ -88,14 +88,14 @@ template <class T>
   return task;
 }
 
-/// The same task with `keys` keys, at most as many as it was made for: with_arrays refuses more.
+/// The same task with `keys` keys, at most as many as it was made for (with_arrays refuses more).
 template <class T>
 [[nodiscard]] AttentionTask<T> of_keys(AttentionTask<T> task, std::size_t keys) {
   task.keys = std::min(task.keys, keys);
   return task;
 }
 
-/// The same task on the arrays of a call. \param queries of the arrays: the task has none where rows have no columns
+/// The same task on the arrays of a call. \param queries rows of q; the task itself has none if rows have no columns
 template <class T, class Q, class K, class V>
 [[nodiscard]] AttentionTask<T> with_arrays(AttentionTask<T> task, std::size_t queries, Q const& q, K const& k,
                                            V const& v, T scale) {
@@ -123,9 +123,9 @@ template <class T>
          collective::is_aligned_for_packs<pack>(task.out);
 }
 
-/// Puts the pieces of each query together, in their order: out = sum_p w_p sums_p / sum_p w_p total_p. A functor for
-/// teams of vector length 1, one for each query and `across` of its columns: the bytes are few, and what takes time is
-/// how many loads wait for each other.
+/// Merges the pieces of each query, in their order: out = sum_p w_p sums_p / sum_p w_p total_p. A functor for teams of
+/// vector length 1, one for each query and `across` of its columns. Each team is so small because the bytes are few,
+/// and time goes into loads that wait for each other.
 template <ExecutionSpace Exec, class T, class Tuning>
 struct MergeAttention {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -137,7 +137,8 @@ struct MergeAttention {
   static constexpr int at_once = 8;  // pieces that a thread has under way
 
   AttentionTask<T> task;
-  /// If there: what the pieces are together, one piece, goes to these and, its sums, to task.out. Else the answer does.
+  /// If these are set, the result is one piece: its largest score and total go here, its sums to task.out. Else the
+  /// answer goes to task.out.
   T* largest = nullptr;
   T* total = nullptr;
   int threads;
@@ -145,9 +146,9 @@ struct MergeAttention {
   int pack;    // columns that a thread takes at a time
   int across;  // columns of a team
   int teams;   // of a query
-  int slices;  // of the pieces, in the sum of a column
+  int slices;  // of the pieces: ranges that are summed apart, for each column
 
-  /// \param team threads of a team (0: choose), where the Tuning does not say
+  /// \param team threads of a team (0: choose), unless the Tuning fixes them
   MergeAttention(Exec const& exec, AttentionTask<T> const& given, std::int64_t team)
       : task(given),
         threads(team_size(exec, Tuning::merge_threads > 0 ? Tuning::merge_threads : team)),
@@ -170,10 +171,11 @@ struct MergeAttention {
     Kokkos::parallel_for(label, policy, kernel);
   }
 
-  /// Pieces whose weights fit into a team's scratch.
+  /// How many pieces' weights fit into a team's scratch.
   static constexpr int most_pieces = 2048;
 
-  /// The merges of a part's pieces, those of the parts; a piece's weight; a column's sum in a slice, over the slices.
+  /// Counted: the merges of a part's pieces, and of the parts; a piece's weight; a column's sum in a slice, and over
+  /// slices.
   [[nodiscard]] double rounding_steps() const {
     double const merges = std::ceil(static_cast<double>(task.chunks) / parts) + std::ceil(std::log2(parts));
     double const additions = std::ceil(static_cast<double>(task.chunks) / slices) + slices;
@@ -192,14 +194,14 @@ struct MergeAttention {
       for (int piece = part; piece < task.chunks; piece += parts) {
         std::size_t const at = static_cast<std::size_t>(piece) * task.queries + query;
         T const largest = task.largest[at];
-        weights(piece) = largest;  // until all are known
+        weights(piece) = largest;  // becomes a weight when the largest of all is known
         all = collective::MergeOnlineSums<T>{}(all, Online{largest, task.total[at]});
       }
       online(part) = all;
     });
     team::tree_reduce(team, online.data(), parts, collective::MergeOnlineSums<T>{});
     Online const all = online(0);
-    // What the totals cannot show: a maximum that is no number.
+    // inverse() also gives NaN if the maximum is no number, which the total cannot show.
     T const inverse = largest == nullptr ? all.inverse() : T(1);
     if (largest != nullptr && first_col == 0) {
       Kokkos::single(Kokkos::PerTeam(team), [&]() {
@@ -256,8 +258,8 @@ struct MergeAttention {
 
 namespace tessera::kernels {
 
-/// Memory for what is known of queries [queries, dim] after some of the keys, for `count` pieces of these: sums [count,
-/// queries, dim] of weighted values, and [count, queries] the largest scores and the sums of weights relative to them.
+/// Memory for `count` pieces of queries [queries, dim]: sums [count, queries, dim] of weighted values, and, both
+/// [count, queries], the largest scores and the sums of weights relative to them.
 template <ExecutionSpace Exec, class T>
 struct AttentionPieces {
   AttentionPieces() = default;
@@ -277,7 +279,7 @@ struct AttentionPieces {
   Numbers largest;
   Numbers total;
 
-  /// Enqueues that `some` pieces from `first` on are of no keys.
+  /// Enqueues that the `some` pieces from `first` on become pieces without keys.
   void clear(Exec const& exec, int first, int some) const {
     auto const fill = [&](Numbers const& of, std::size_t size, T value) {
       std::size_t const begin = static_cast<std::size_t>(first) * size;
@@ -288,7 +290,7 @@ struct AttentionPieces {
     fill(largest, queries, collective::minus_infinity<T>());
     fill(total, queries, T(0));
   }
-  /// The task of a kernel for which these are the pieces from `first` on.
+  /// The task of a kernel that writes its pieces here, from piece `first` on.
   [[nodiscard]] detail::AttentionTask<T> as_pieces_of(detail::AttentionTask<T> task, int first) const {
     std::size_t const rows = static_cast<std::size_t>(first) * queries;
     task.keeps_pieces = true;

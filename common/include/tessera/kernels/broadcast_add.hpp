@@ -1,12 +1,12 @@
 #pragma once
 /// \file
-/// A matrix that is a row plus a column, in one launch: out[r, c] = a[c] + b[r]. A thread takes pieces of rows, holds its
-/// row's element of b in a register, and adds to it what its lanes read of a, a 16-byte pack at a time. A team's tile is
-/// several short rows or a part of a long one, so that every shape fills teams. A row may begin anywhere: the elements up
-/// to the first whole pack of the output and after the last one go one by one.
+/// A matrix that is a row plus a column, in one launch: out[r, c] = a[c] + b[r]. A thread takes a piece of a row at a
+/// time. It holds the row's element of b in a register, and adds it to the elements of a, which its lanes read in
+/// 16-byte packs. A team's tile is several short rows or a part of a long one, so that every shape fills teams. A row
+/// may begin anywhere: elements before the first whole pack of the output, and after the last, are written one by one.
 ///
 /// Writes each element once; a and b come from the caches after the first time. On hosts an output that is larger than
-/// the last cache is stored past it.
+/// the last-level cache bypasses the caches.
 ///
 /// Example: a = (1 2 3), b = (10 20) -> (11 12 13 | 21 22 23).
 ///
@@ -36,9 +36,9 @@ namespace tessera::kernels {
 template <ExecutionSpace Exec, class T>
 struct BroadcastAddTuning {
   static constexpr int pack = collective::pack_width<T>;  ///< elements: 16 bytes, the widest access there is
-  /// Columns of a thread: two packs a lane on a GPU; on a host what keeps a row's overhead small.
+  /// Columns that a thread takes at a time: two packs a lane on a GPU; on a host enough to make a row's overhead small.
   static constexpr int piece = is_gpu<Exec> ? 2 * 32 * pack : 2048;
-  /// Elements of a team: two pieces a thread on a GPU; on a host as much as a team is worth starting for.
+  /// Elements of a team: two pieces a thread on a GPU; on a host enough to make a team worth starting.
   static constexpr int tile = is_gpu<Exec> ? 16 * piece : 4 * piece;
 };
 
@@ -65,7 +65,7 @@ struct BroadcastAddKernel {
       T const* const from = along + col;
       T* const to = out + row * tiles.cols + col;
       int const past = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / sizeof(T) % width);
-      // Up to the first whole pack; a piece may end before that, and has none.
+      // Elements before the first whole pack. A piece may end before that, and then has no whole pack.
       int const before = (width - past) % width;
       int const packs = count > before ? (count - before) / width : 0;
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, packs), [&](int p) {
@@ -91,8 +91,8 @@ struct BroadcastAddKernel {
 
 /// out[r, c] = a[c] + b[r]; integers wrap.
 ///
-/// Constructed once, for the extents of `out`: chooses tiles, lanes and teams. Holds no memory: calls may run at the same
-/// time.
+/// Constructed once, for the extents of `out`: chooses tiles, lanes and teams. Calls may run at the same time, since
+/// they share no memory.
 template <ExecutionSpace Exec, class T, class Tuning = BroadcastAddTuning<Exec, T>>
 class BroadcastAdd {
   using Kernel = detail::BroadcastAddKernel<Exec, T, Tuning>;
@@ -106,7 +106,7 @@ class BroadcastAdd {
       : label_(label + "::add"),
         rows_(rows),
         cols_(cols),
-        // In memory a single column is a single row: a and b exchange their parts, and what is good at rows is good at it.
+        // A single column lies in memory like a single row: with a and b exchanged, it is as fast as one.
         tiles_(cols == 1 ? row_tiles(1, rows, Tuning::tile) : row_tiles(rows, cols, Tuning::tile)),
         lanes_(lanes_for<Exec>(tiles_.cols / Kernel::width)),
         threads_(team_size(exec, team, lanes_)),

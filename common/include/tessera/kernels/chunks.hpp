@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// Few large pieces instead of many small ones: one contiguous chunk a team, as many teams as fill the machine.
+/// An array cut into few chunks instead of many tiles: one contiguous chunk for each team, and as many teams as fill
+/// the machine.
 
 #include <Kokkos_Core.hpp>
 
@@ -13,8 +14,7 @@
 
 namespace tessera::kernels {
 
-/// `count` chunks of `size` elements of n, the last of which may be short; every chunk but perhaps the last is whole
-/// tiles.
+/// n elements in `count` chunks of `size`, which is a whole number of tiles. The last chunk may be shorter.
 struct Chunks {
   std::size_t n = 0;
   std::size_t size = 1;
@@ -27,7 +27,7 @@ struct Chunks {
   }
 };
 
-/// n elements in whole tiles over at most `teams` teams; at least one chunk, also of nothing.
+/// Splits n elements, in whole tiles, among at most `teams` teams. There is at least one chunk, even if n is 0.
 ///
 /// Example: 100 elements, tiles of 8, 4 teams -> 4 chunks of 32 elements, the last of 4.
 [[nodiscard]] inline Chunks split(std::size_t n, std::size_t tile, std::size_t teams) {
@@ -36,14 +36,14 @@ struct Chunks {
   return {.n = n, .size = size, .count = static_cast<int>(std::max<std::size_t>(1, tiles_of(n, size)))};
 }
 
-/// Teams of so many lanes that run at once where nothing but lanes limits them; at least one. On hosts one a thread, as its caches
-/// and memory controller like it best.
+/// How many teams of so many lanes run at once if only lanes limit them; at least one. On hosts one for each thread,
+/// which suits its caches and memory controller best.
 template <ExecutionSpace Exec>
 [[nodiscard]] std::size_t teams_at_once(Exec const& exec, int lanes) {
   return std::max<std::size_t>(1, static_cast<std::size_t>(exec.concurrency()) / static_cast<std::size_t>(lanes));
 }
 
-/// Teams that fill the machine: on a GPU twice what runs at once, so that none waits for a straggler for long.
+/// How many teams fill the machine: on a GPU twice as many as run at once, so that a slow team delays the end less.
 template <ExecutionSpace Exec>
 [[nodiscard]] std::size_t teams_that_fill(Exec const& exec, int lanes) {
   return is_gpu<Exec> ? 2 * teams_at_once(exec, lanes) : teams_at_once(exec, lanes);

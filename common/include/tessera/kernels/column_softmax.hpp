@@ -2,9 +2,10 @@
 /// \file
 /// The softmax of each column of a matrix [rows, cols] in C order, y = e^(x - max) / sum e^(x - max), for every shape.
 ///
-/// Columns in chunks of rows that fill the machine: what each chunk of a column sums up to goes through memory, and a
-/// second launch folds it in its order and writes, backwards. Where columns alone keep the machine busy there is one
-/// chunk, and one launch. Same bits on every run. NaNs and infinities as in softmax.hpp.
+/// Columns are cut into as many chunks of rows as fill the machine. The first launch leaves the maximum and sum of each
+/// chunk of a column in memory. The second folds them in order and writes the results, from the end, since the last
+/// rows are still in the cache. Where the columns alone keep the machine busy there is one chunk, and one launch. Every
+/// run gives the same bits. NaNs and infinities are treated as in softmax.hpp.
 ///
 /// Traffic: each element read twice and written once.
 ///
@@ -42,20 +43,21 @@ namespace tessera::kernels {
 /// How ColumnSoftmax goes through a chunk of rows.
 template <ExecutionSpace Exec, class T>
 struct ColumnSoftmaxTuning {
-  static constexpr bool loops = !is_gpu<Exec>;            ///< by a host's loops along columns, not by lanes
+  static constexpr bool loops = !is_gpu<Exec>;            ///< loops along columns, as suit a host, instead of lanes
   static constexpr int pack = collective::pack_width<T>;  ///< columns of a lane: 16 bytes, the widest load there is
-  static constexpr int most_across = 64;                  ///< lanes side by side: pieces of rows of up to 1 KB
-  static constexpr std::size_t tile_bytes = 1 << 13;      ///< of the maxima of a loop's tile, or the sums: half a cache
+  static constexpr int most_across = 64;                  ///< lanes side by side: up to 1 KB of a row
+  static constexpr std::size_t tile_bytes = 1 << 13;      ///< of a tile's maxima, and of its sums: half a cache
   using Bounds = Kokkos::LaunchBounds<512, 2>;            ///< 64 registers a lane: teams enough to hide memory
 };
 
 namespace detail {
 
-/// What a launch over columns does: sums of chunks to memory; results from them; or both at once, where a column is one
-/// chunk.
+/// What a launch over columns does: it leaves the chunks' sums in memory, or writes results from them, or does both at
+/// once where a column is one chunk.
 enum class ColumnStep : std::uint8_t { sums, write, both };
 
-/// One lane's part of a softmax of columns: a pack of columns, and every so many rows of them. Who calls: any lane, by itself; a column's lanes below each other then meet in scratch. Barriers: in `meet` alone.
+/// One lane's part of a softmax of columns: a pack of columns, and every `down`-th row of them. Who calls: any lane, by
+/// itself, except `meet`, in which the lanes below each other merge their sums in scratch. Barriers: in `meet` alone.
 template <class T, int N>
 struct ColumnPart {
   using Pack = collective::Pack<T, N>;
@@ -70,7 +72,7 @@ struct ColumnPart {
   int across;  // lanes side by side
   int down;    // lanes below each other: from one of a lane's rows to the next
 
-  /// What rows first, first + down, ... of N columns sum up to.
+  /// The sums over rows first, first + down, ... of N columns.
   [[nodiscard]] KOKKOS_FUNCTION Sums of_rows(std::size_t col, std::size_t first, std::size_t end) const {
     Sums sums{};
     std::size_t const apart = static_cast<std::size_t>(down);
@@ -97,8 +99,8 @@ struct ColumnPart {
     return sums;
   }
 
-  /// Merges what the lanes below each other have. Who calls: all threads of the team. Scratch: one value a thread.
-  /// Barriers: the caller needs none before; result: in the scratch of the topmost lane, for every thread.
+  /// Merges the sums of the lanes below each other. Who calls: all threads of the team. Scratch: one value a thread.
+  /// Barriers: inside; the caller needs none before. Result: in the scratch of the topmost lane, for every thread.
   template <class Member>
   KOKKOS_FUNCTION void meet(Member const& team, Sums const& own, Sums* scratch) const {
     int const below = team.team_rank() / across;
@@ -114,14 +116,14 @@ struct ColumnPart {
     team.team_barrier();
   }
 
-  /// The results of the same rows, from the last to the first.
+  /// Writes the results of the same rows, from the last to the first.
   KOKKOS_FUNCTION void write(std::size_t col, std::size_t first, std::size_t end, T const (&max)[N],
                              T const (&inverse)[N]) const {
     if (first >= end) return;
     auto const apart = static_cast<std::int64_t>(down);
     std::int64_t const rounds = static_cast<std::int64_t>((end - first - 1) / down) + 1;
     for (std::int64_t round = rounds - 1; round >= 0; round -= in_flight) {
-      Pack rows[in_flight];  // at the end some are read once more, and dropped: no access has a condition
+      Pack rows[in_flight];  // at the end some rows are read twice and dropped, so that no read has a condition
       for (int k = 0; k < in_flight; ++k) {
         rows[k] = collective::pack_at<N>(x + (first + (round < k ? 0 : round - k) * apart) * cols + col);
       }
@@ -135,11 +137,11 @@ struct ColumnPart {
   }
 };
 
-/// Columns by lanes: for GPUs (on hosts it is right, but walks through memory as caches do not like it).
+/// Columns by lanes, for GPUs. (On hosts the result is right, too, but its order of accesses does not suit caches.)
 ///
 /// The lanes of a team stand in a rectangle: `across` of them side by side, each on a pack of columns, and `down` of
 /// them below each other. Each walks down its rows of the team's chunk in steps of `down`, with several rows under way.
-/// The lanes below each other meet in scratch.
+/// The lanes below each other merge their sums in scratch.
 template <class Exec, class T, class Tuning, int N>
 struct ColumnLanes {
   using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
@@ -167,7 +169,7 @@ struct ColumnLanes {
     std::size_t const packs = std::max<std::size_t>(1, cols / N);
     auto const widest = static_cast<int>(std::bit_floor(static_cast<unsigned>(lanes)));
     std::size_t const fill = teams_that_fill(exec, lanes);
-    // Chunks of rows as long as fill the machine.
+    // Chunks of rows as long as they can be while they fill the machine.
     kernel.across =
         static_cast<int>(std::min<std::size_t>(std::min(Tuning::most_across, widest), std::bit_ceil(packs)));
     kernel.down = lanes / kernel.across;
@@ -184,7 +186,7 @@ struct ColumnLanes {
     Kokkos::parallel_for(label, with_scratch(policy, scratch), *this);
   }
 
-  /// A lane's rows, those under way, the lanes below each other; the chunks in the same way.
+  /// Counted: a lane's rows, those it has under way, the lanes below each other; then the chunks in the same way.
   [[nodiscard]] double rounding_steps() const {
     double const rounds = std::ceil(static_cast<double>(chunks.size) / (static_cast<double>(down) * in_flight));
     double const meeting = std::ceil(std::log2(down));
@@ -193,7 +195,7 @@ struct ColumnLanes {
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
-    // Neighbouring teams take neighbouring columns of the same rows; the step that writes, from the end.
+    // Neighbouring teams take neighbouring columns of the same rows. The step that writes begins at the end.
     int const place = step == ColumnStep::write ? team.league_size() - 1 - team.league_rank() : team.league_rank();
     auto const chunk = static_cast<int>(place / tiles);
     std::size_t const tile = place % tiles;
@@ -229,7 +231,7 @@ struct ColumnLanes {
   }
 
  private:
-  // What chunks below, below + down, ... of N columns sum up to.
+  // The sums over chunks below, below + down, ... of N columns.
   KOKKOS_FUNCTION Sums of_chunks(std::size_t col, int below) const {
     Sums sums{};
     for (int chunk = below; chunk < chunks.count; chunk += down) {
@@ -242,8 +244,8 @@ struct ColumnLanes {
 /// Columns by loops: for hosts, with the interface of ColumnLanes.
 ///
 /// A thread takes a tile of columns, whose maxima and sums stay in the first-level cache, and several rows at a time;
-/// the loops along the columns become vector instructions. Tiles are wide: of narrow ones that a cache could hold until
-/// they are written, every row would be on another page.
+/// the loops along the columns become vector instructions. Tiles are wide. A cache could hold narrow ones until they
+/// are written, but then each row of a tile would be on another page.
 template <class Exec, class T, class Tuning>
 struct ColumnLoops {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -253,7 +255,7 @@ struct ColumnLoops {
   using Scratch = ScratchView<T*, Exec>;
   static constexpr int at_once = 4;  // rows that are added together
   static constexpr std::size_t line = 64;
-  static constexpr std::size_t spare = 128;  // for the alignment of each
+  static constexpr std::size_t spare = 128;  // bytes that aligning each of the two arrays may cost
 
   T const* x;
   T* y;
@@ -267,13 +269,13 @@ struct ColumnLoops {
   [[nodiscard]] static ColumnLoops shape(Exec const& exec, int threads, std::size_t rows, std::size_t cols) {
     ColumnLoops kernel{};
     kernel.cols = cols;
-    // All threads' tiles have to fit into the team's scratch.
+    // The tiles of all threads must fit into the team's scratch.
     auto const scratch = static_cast<std::size_t>(Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0));
     std::size_t const of_thread = std::min(Tuning::tile_bytes, scratch / (2 * static_cast<std::size_t>(threads)));
     if (of_thread < spare + line)
       throw Skip("tiles of columns for so many threads (they do not fit into a team's scratch)");
     std::size_t const widest = (of_thread - spare) / line * (line / sizeof(T));
-    // Of about equal width, in whole cache lines.
+    // Tiles of about equal width, in whole cache lines.
     kernel.tiles = std::max<std::size_t>(1, tiles_of(cols, widest));
     std::size_t const width = tiles_of(std::max<std::size_t>(1, cols), kernel.tiles);
     kernel.width = kernel.tiles == 1 ? width : tiles_of(width, line / sizeof(T)) * (line / sizeof(T));
@@ -289,7 +291,7 @@ struct ColumnLoops {
     Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerThread(scratch)), *this);
   }
 
-  /// The rows of a chunk, some at a time; then the chunks.
+  /// Counted: the rows of a chunk, some at a time; then the chunks.
   [[nodiscard]] double rounding_steps() const {
     double const rounds = std::ceil(static_cast<double>(chunks.size) / at_once) + at_once;
     return Merge::rounding_steps * (rounds + (chunks.count == 1 ? 0 : chunks.count)) + at_once;
@@ -327,7 +329,7 @@ struct ColumnLoops {
   }
 
  private:
-  // The compiler may not guess that the sums are apart from the rows: it is told.
+  // KOKKOS_RESTRICT tells the compiler what it cannot know: that the sums do not overlap the rows.
   template <int Rows>
   KOKKOS_FUNCTION void add(T const* from, int count, T* KOKKOS_RESTRICT max, T* KOKKOS_RESTRICT sum) const {
     T const* row[Rows];
@@ -351,7 +353,7 @@ struct ColumnLoops {
     }
   }
 
-  // x and y may be one array, but each element is read before it is written: max and inverse are apart from both.
+  // x and y may be one array, since each element is read before it is written. max and inverse overlap neither.
   KOKKOS_FUNCTION static void write(T const* from, T* to, int count, T const* KOKKOS_RESTRICT max,
                                     T const* KOKKOS_RESTRICT inverse) {
     constexpr int run = 64;
@@ -368,8 +370,8 @@ struct ColumnLoops {
 
 /// out = softmax(in), column by column, for matrices of rows x cols.
 ///
-/// Constructed once: chooses the chunks, allocates two numbers for each column of each if there are several. Calls only
-/// enqueue; those of one object must not run at the same time, since they share that memory.
+/// Constructed once: chooses the chunks and, if there are several, allocates two numbers for each column of each. Calls
+/// only enqueue; those of one object must not run at the same time, since they share that memory.
 template <ExecutionSpace Exec, class T, class Tuning = ColumnSoftmaxTuning<Exec, T>>
 class ColumnSoftmax {
   static constexpr int pack = Tuning::pack;
@@ -380,7 +382,7 @@ class ColumnSoftmax {
  public:
   /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
   /// \param label what Kokkos' tools call it
-  /// \param in_two whether there may be calls with `between`
+  /// \param in_two always two launches: needed for calls with `between`
   ColumnSoftmax(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
                 std::string const& label = "tessera::softmax_columns", bool in_two = false)
       : label_(label),
@@ -398,9 +400,9 @@ class ColumnSoftmax {
     (*this)(exec, in, out, [](auto const&) {});
   }
 
-  /// The same of columns that go on elsewhere, of an object constructed `in_two`: `between(sums)` is called on the host
-  /// between two launches, unless there is no element. `sums` [chunks * cols], OnlineSum<T>, is what each chunk of a column
-  /// sums up to, and what the second launch folds, column by column.
+  /// The same for columns of which others hold more rows; the object must have been constructed with `in_two`.
+  /// `between(sums)` is called on the host between the two launches, unless there is no element. `sums` [chunks *
+  /// cols], OnlineSum<T>, has the sums of each chunk of a column, which the second launch folds, column by column.
   template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out, class Between>
   void operator()(Exec const& exec, In const& in, Out const& out, Between const& between) const {
     std::size_t const rows = singles_.chunks.n;
@@ -412,7 +414,7 @@ class ColumnSoftmax {
   }
 
   [[nodiscard]] int most_chunks() const { return std::max(singles_.chunks.count, packs_.chunks.count); }
-  /// Chunks of rows, of a matrix whose rows are whole packs and begin with one.
+  /// The number of chunks, for Views that are aligned for packs.
   [[nodiscard]] int chunks() const { return in_packs() ? packs_.chunks.count : singles_.chunks.count; }
 
   /// Roundings of a column's sum on the longest way.

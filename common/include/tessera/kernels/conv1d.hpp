@@ -1,16 +1,17 @@
 #pragma once
 /// \file
 /// Correlation with a short kernel: out[i] = a[i] * k[0] + a[i + 1] * k[1] + .., as far as there are elements. Every
-/// thread holds the sums of a run of consecutive outputs in registers, and the input slides by under them. One launch.
+/// thread holds the sums of a run of consecutive outputs in registers, and goes through the input that they need. One
+/// launch.
 ///
-/// - Few taps: a run is one 16-byte access, straight from memory; the elements after it are in the cache, since the
+/// - Few taps: a run is one 16-byte access, straight from memory. The elements after it are in the cache, since the
 ///   next thread reads them as its own. 2n elements of traffic.
-/// - More are a matter of arithmetic, so that loads must be few: longer runs, from a tile in team scratch that keeps
-///   the lanes out of each other's banks, and results that leave the same way. L * L multiplications for 2L elements
-///   that are loaded. 2n elements of traffic and the halos. A kernel that scratch does not hold is taken in several
-///   passes, and the sums wait in scratch.
+/// - Many taps: arithmetic takes the time, so loads must be few. Runs are longer, and come from a tile in team scratch,
+///   laid out so that lanes do not meet in a bank; results leave the same way. A run of L outputs makes L * L
+///   multiplications for 2L loaded elements. Traffic is 2n elements and the halos. Taps that scratch cannot hold at
+///   once are taken in several passes, and the sums wait in scratch.
 ///
-/// All add in the order of the taps. What lies past the array's end takes no part, not even as a zero.
+/// All sums are made in the order of the taps. Terms past the array's end are left out, not multiplied by zero.
 ///
 /// Example, k = 4 5 6, a = 1 2 3: 1 * 4 + 2 * 5 + 3 * 6 = 32, then 2 * 4 + 3 * 5 = 23, then 3 * 4 = 12.
 ///
@@ -37,15 +38,15 @@
 
 namespace tessera::kernels {
 
-/// What a thread of RegisterWindow makes, and a team.
+/// How many outputs a thread of RegisterWindow makes, and how many a team.
 template <ExecutionSpace Exec, class T>
 struct Conv1dTuning {
-  static constexpr std::size_t few_taps = 16;  ///< up to which a kernel goes without scratch
+  static constexpr std::size_t few_taps = 16;  ///< with at most so many taps there is no scratch
   /// Outputs of a thread: on a GPU what one 16-byte access moves; on a host several vector registers' worth.
   static constexpr int items = (is_gpu<Exec> ? 1 : 16) * collective::pack_width<T>;
   /// Whether they are read and written with one access. A host's vectors may lie anywhere.
   static constexpr bool aligned = is_gpu<Exec>;
-  /// Outputs of a thread from scratch: as many as there are registers for, on a GPU 8 floats or 4 doubles.
+  /// Outputs of a thread that reads scratch: as many as registers hold, on a GPU 8 floats or 4 doubles.
   static constexpr int scratch_items = is_gpu<Exec> ? 2 * collective::pack_width<T> : items;
   /// Taps of a pass: 4 KiB.
   static constexpr std::size_t most_taps = (std::size_t{1} << 12) / sizeof(T);
@@ -96,7 +97,7 @@ struct LongCorrelationKernel {
   int size;     // outputs of a tile
   int at_once;  // taps of a pass, a multiple of packs
 
-  // The last run may be longer than the tile, and correlate reads up to two runs past the last tap's.
+  // The last run may reach past the tile, and correlate() reads up to two runs further than the last tap needs.
   [[nodiscard]] KOKKOS_FUNCTION static int in_elements(int size, int at_once) { return size + at_once + 3 * length; }
   [[nodiscard]] static std::size_t scratch_bytes(int size, int at_once) {
     return Scratch::shmem_size(Tile::places(in_elements(size, at_once))) + Scratch::shmem_size(Tile::places(size)) +
@@ -143,9 +144,9 @@ struct LongCorrelationKernel {
 
 /// out[i] = sum over j < taps of a[i + j] * k[j], as far as i + j < n.
 ///
-/// Constructed once: chooses tiles, allocates nothing. Throws Skip if the space has not got the threads or the scratch.
+/// Constructed once: chooses tiles, allocates nothing. Throws Skip if the space cannot give the threads or the scratch.
 /// Calls only enqueue; those of one object may run at the same time. On a GPU and for few taps, arrays that are not
-/// aligned to 16 bytes go element by element.
+/// aligned to 16 bytes are accessed element by element.
 template <ExecutionSpace Exec, class T, class Tuning = Conv1dTuning<Exec, T>>
 class RegisterWindow {
   using Long = detail::LongCorrelationKernel<Exec, T, Tuning>;
@@ -163,13 +164,13 @@ class RegisterWindow {
     label_ = label + (is_short() ? "::short" : "::long");
     if (is_short()) return;
     at_once_ = static_cast<int>((std::min(taps_, Tuning::most_taps) + pack - 1) / pack * pack);
-    // The tile and its sums; the halo, the taps, and what planes are rounded up by.
+    // Beside the tile and its sums: the halo, the taps, and what rounding the planes up adds.
     auto const besides = static_cast<std::size_t>(2 * at_once_ + 20 * Long::length);
     size_ = scratch_tile<Exec>(tile > 0 ? tile : Tuning::tile(threads_), 2 * sizeof(T), besides * sizeof(T));
   }
 
   /// Enqueues. `a` [n], `k` [taps], `out` [n]: consecutive elements; `out` overlaps neither of the others. Throws
-  /// std::invalid_argument if one has another length or a stride.
+  /// std::invalid_argument if one is strided or has another length.
   template <Readable<Exec, T, 1> A, Readable<Exec, T, 1> K, Writable<Exec, T, 1> Out>
   void operator()(Exec const& exec, A const& a, K const& k, Out const& out) const {
     enqueue(exec, contiguous(a, n_), contiguous(k, given_taps_), contiguous(out, n_));
@@ -194,7 +195,7 @@ class RegisterWindow {
   std::string label_;
   std::size_t n_;
   std::size_t given_taps_;
-  std::size_t taps_;  // that meet an element
+  std::size_t taps_;  // only those that meet an element
   int threads_;
   int size_ = 0;
   int at_once_ = 0;

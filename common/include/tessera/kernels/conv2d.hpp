@@ -2,11 +2,11 @@
 /// \file
 /// A two-dimensional convolution in one launch: out[y, x] = sum of in[y + ky, x + kx] * k[ky, kx], as far as these are
 /// inside. Every lane makes a strip of neighbouring sums in registers: it walks down the rows of the input, loads each of
-/// them with 16-byte accesses, and adds it to all sums that it is part of. Neighbours' elements and rows come from the
-/// first cache, where the lanes beside and below have brought them.
+/// them with 16-byte accesses, and adds it to all sums that it is part of. Elements and rows that it shares with the
+/// lanes beside and below come from the first-level cache, since those lanes read them, too.
 ///
 /// Reads and writes each element once, if a tile and its halo of Ky - 1 rows fit into the caches. On hosts an output that
-/// is larger than the last cache is stored past it.
+/// is larger than the last-level cache bypasses the caches.
 ///
 /// Example, k = (1 10): in (1 2 3 | 4 5 6) -> (21 32 3 | 54 65 6).
 ///
@@ -34,35 +34,35 @@
 
 namespace tessera::kernels {
 
-/// Strips of lanes that load packs into registers of their own.
+/// For GPUs: a lane makes a strip, and loads packs into its registers.
 template <class T>
 struct GpuConv2dTuning {
   static constexpr int rows = 8;  ///< of a strip: with a row of the input they fill 128 registers
   static constexpr int width = collective::pack_width<T>;  ///< columns of a strip: one 16-byte access
   static constexpr int part = 4;              ///< taps in registers, each way: what was loaded is used for all of them
-  static constexpr bool in_registers = true;  ///< rows of the input are loaded there, and all loops unrolled
+  static constexpr bool in_registers = true;  ///< rows of the input are loaded into registers, and all loops unrolled
   static constexpr int down = 8;     ///< strips of a tile below each other: warps that share the rows in between
   static constexpr int across = 32;  ///< strips of a tile beside each other: a warp
-  static constexpr int tiles_per_thread = 0;    ///< tiles stay as high as that
+  static constexpr int tiles_per_thread = 0;    ///< 0: tiles keep that height
   using Bounds = Kokkos::LaunchBounds<512, 1>;  ///< lets the compiler use 128 registers: nothing spills
 };
 
-/// Strips of threads whose compiler makes vectors of them.
+/// For hosts: a thread makes a strip, of which the compiler makes vectors.
 template <class T>
 struct HostConv2dTuning : GpuConv2dTuning<T> {
-  static constexpr int rows = 2;                                   ///< they share what is loaded
+  static constexpr int rows = 2;                                   ///< both use what is loaded
   static constexpr int width = static_cast<int>(512 / sizeof(T));  ///< what the vector registers hold
   static constexpr bool in_registers = false;                      ///< the input comes from the first cache
   static constexpr int down = 128;  ///< the rows above are in the caches, and few are read by two tiles
   static constexpr int across = 16;
-  static constexpr int tiles_per_thread = 4;  ///< tiles are lower, down to 8 strips, until there are so many
+  static constexpr int tiles_per_thread = 4;  ///< tiles become lower, down to 8 strips, until there are so many
 };
 
 template <ExecutionSpace Exec, class T>
 using Conv2dTuning = std::conditional_t<is_gpu<Exec>, GpuConv2dTuning<T>, HostConv2dTuning<T>>;
 
-/// A convolution's operands, with what cannot matter left out: taps that reach past the input from its first element on.
-/// A single column is taken for the single row that it is in memory, so that what is fast along rows is fast for it.
+/// A convolution's operands, without the taps that never meet an element: those that lie past the input even from its
+/// first element. A single column is treated as a single row, which it is in memory, so that it is as fast as one.
 ///
 /// Elements are accumulators: integers are unsigned and wrap.
 template <class Sum>
@@ -82,8 +82,8 @@ struct Convolution {
   }
 };
 
-/// Of `in` [rows, cols], `k` [Ky, Kx] and `out` [rows, cols], row after row. Throws std::invalid_argument if one has
-/// other extents, or strides.
+/// The operands `in` [rows, cols], `k` [Ky, Kx] and `out` [rows, cols], row after row. Throws std::invalid_argument if
+/// one has other extents or strides.
 template <class In, class K, class Out>
 [[nodiscard]] auto convolution(In const& in, K const& k, Out const& out) {
   using Sum = collective::Accumulator<typename Out::non_const_value_type>;
@@ -112,7 +112,7 @@ namespace detail {
 ///
 /// Who calls: any thread for itself. Scratch, barriers: none.
 ///
-/// \tparam Aligned every row of `in` and `out` begins with a whole pack, and is whole packs; asked for if in_registers
+/// \tparam Aligned every row of `in` and `out` is aligned for packs and is whole packs; it only matters if in_registers
 template <class Sum, class Tuning, bool Aligned>
 class Strip {
  public:
@@ -128,15 +128,16 @@ class Strip {
     }
   }
 
-  /// Columns that add() may read from the strip's first on.
+  /// How many columns add() may read, from the strip's first one on.
   [[nodiscard]] static std::size_t reach(std::size_t tap_cols) {
     if (tap_cols == 0) return 0;
     std::size_t const last = (tap_cols - 1) / part * part;
     return last + window_of(static_cast<int>(tap_cols - last));
   }
 
-  /// Adds all terms, where none lies beyond an edge: `from` is the element of `in` where the strip begins, with
-  /// `rows` + tap_rows - 1 rows and reach() columns from there on. Taps go in parts, whose extents the compiler knows.
+  /// Adds all terms, where none lies beyond an edge. `from`: the element of `in` where the strip begins; `rows` +
+  /// tap_rows
+  /// - 1 rows and reach() columns must follow it. Taps are taken in parts, whose extents the compiler knows.
   KOKKOS_FORCEINLINE_FUNCTION void add(Convolution<Sum> const& of, Sum const* from) {
     for (std::size_t ky = 0; ky < of.tap_rows; ky += part) {
       for (std::size_t kx = 0; kx < of.tap_cols; kx += part) {
@@ -165,8 +166,8 @@ class Strip {
     }
   }
 
-  /// Stores the first `row_count` x `col_count` sums to `to`, where the strip begins in `out`. `streaming`: past a host's
-  /// caches, where every row of `out` begins with a whole pack, and is whole packs.
+  /// Stores the first `row_count` x `col_count` sums to `to`, where the strip begins in `out`. `streaming`: bypass a
+  /// host's caches; rows of `out` must be aligned for packs and be whole packs.
   KOKKOS_FORCEINLINE_FUNCTION void store(Convolution<Sum> const& of, Sum* to, int row_count, int col_count,
                                          bool streaming) const {
     for (int r = 0; r < rows; ++r) {
@@ -176,18 +177,18 @@ class Strip {
 
  private:
   static constexpr int pack = collective::pack_width<Sum>;
-  // Rows by number, for the compiler: sums whose place is only known at run time do not stay in registers.
+  // Row numbers as constants: sums whose index is only known at run time do not stay in registers.
   using AllRows = std::make_integer_sequence<int, rows>;
   template <int TapRows>
   using LoadedRows = std::make_integer_sequence<int, rows + TapRows - 1>;
 
-  // Columns of a row that `tap_cols` taps of a part need: whole packs, if these are loaded.
+  // How many columns of a row `tap_cols` taps of a part need; whole packs, if packs are loaded.
   [[nodiscard]] KOKKOS_FUNCTION static constexpr int window_of(int tap_cols) {
     int const needed = width + tap_cols - 1;
     return Tuning::in_registers && Aligned ? (needed + width - 1) / width * width : needed;
   }
 
-  // What is loaded of a row; or the row, from which the sums take what they need.
+  // The loaded part of a row; or a pointer to the row, from which the sums read what they need.
   template <int Size>
   struct Loaded {
     Sum at[Size];
@@ -217,7 +218,7 @@ class Strip {
     }
   }
 
-  // Down the rows of the input: each is loaded once, and added to all sums that it is part of.
+  // Goes down the rows of the input: each is loaded once, and added to all sums that it is part of.
   template <int TapRows, int TapCols>
   KOKKOS_FORCEINLINE_FUNCTION void add_taps(Convolution<Sum> const& of, std::size_t ky, std::size_t kx,
                                             Sum const* corner) {
@@ -337,7 +338,8 @@ struct Conv2dKernel {
 /// out[y, x] = sum over ky, kx of in[y + ky, x + kx] * k[ky, kx]. Terms beyond the bottom and right edge are left out, and
 /// not multiplied by zero: `k` may be infinite. Integers wrap.
 ///
-/// Constructed once, for extents of `in`: chooses tiles and teams. Holds no memory: calls may run at the same time.
+/// Constructed once, for the extents of `in`: chooses tiles and teams. Calls may run at the same time, since they share
+/// no memory.
 template <ExecutionSpace Exec, class T, class Tuning = Conv2dTuning<Exec, T>>
 class Conv2d {
   using Sum = collective::Accumulator<T>;

@@ -1,12 +1,12 @@
 #pragma once
 /// \file
 /// Rows of a table by their numbers, in one launch: out[i, :] = table[index[i], :], zeros where the table has no such
-/// row. A few lanes a row, as many as it has packs: an index is read once a row and lane, a row moves with 16-byte
-/// accesses, and a lane has several packs under way, because a row is a short piece somewhere in the table. Rows that
-/// are no whole number of packs go element by element, neighbouring lanes on neighbouring elements.
+/// row. A few lanes share a row, as many as it has packs. Each of them reads the row's index, and copies packs with
+/// 16-byte accesses. Rows are short and lie anywhere in the table, so a lane has several packs under way. Rows that are
+/// no whole number of packs are copied element by element, neighbouring lanes taking neighbouring elements.
 ///
-/// Reads each index and each row that is asked for, and writes as much. On hosts what is larger than the last cache is
-/// stored past it.
+/// Reads each index and each row that is asked for, and writes as much. On hosts an output that is larger than the
+/// last-level cache bypasses the caches.
 ///
 /// Example, rows of 2: indices 1 -1 0, table (1 2) (3 4) -> (3 4) (0 0) (1 2).
 ///
@@ -32,21 +32,21 @@
 
 namespace tessera::kernels {
 
-/// What a lane of Embedding has in flight.
+/// How many packs a lane of Embedding has in flight, and how many teams there are.
 template <ExecutionSpace Exec, class T>
 struct EmbeddingTuning {
   static constexpr int pack = collective::pack_width<T>;  ///< elements: 16 bytes, the widest access there is
-  /// Packs under way in a lane, a power of two: of one row, if it is long enough, since that is one piece of memory. On
-  /// hosts one after the other: their prefetchers follow a row.
+  /// Packs under way in a lane, a power of two. They are of one row if it is long enough, since a row is contiguous. On
+  /// hosts one pack is copied after the other, since their prefetchers follow a row.
   static constexpr int in_flight = is_gpu<Exec> ? 8 : 1;
-  /// A team for each tile of rows, as many as a league can have; or as many teams as fill the machine.
+  /// True: a team for each tile of rows, up to what a league can have. False: as many teams as fill the machine.
   static constexpr bool team_per_tile = is_gpu<Exec>;
 };
 
 namespace detail {
 
-/// A thread takes `Rows` rows at a time; its lanes copy them in packs of N, `Parts` packs of each row under way. With N
-/// > 1 table and output begin on the boundary of such a pack, and rows are whole packs.
+/// A thread takes `Rows` rows at a time; its lanes copy them in packs of N, with `Parts` packs of each row under way.
+/// If N is above 1, table and output must be aligned for such packs, and rows must be whole packs.
 template <class Exec, class T, int N, int Rows, int Parts>
 struct EmbeddingKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -59,14 +59,15 @@ struct EmbeddingKernel {
   std::size_t rows;   // of the table
   std::size_t width;  // elements of a row
   Chunks chunks;      // of positions
-  bool streaming;     // the output passes a host's caches by
+  bool streaming;     // the output bypasses a host's caches
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     auto const threads = static_cast<std::size_t>(team.team_size());
     std::size_t const end = chunks.end(team.league_rank());
     for (std::size_t first = chunks.begin(team.league_rank()) + team.team_rank(); first < end;
          first += threads * Rows) {
-      // This thread's rows are first, first + threads, ...: a warp's accesses stay together. The row of zeros is none.
+      // This thread's rows are first, first + threads, ..., so that a warp's accesses stay together. A null pointer
+      // stands for a row of zeros.
       T const* from[Rows];
       T* to[Rows];
       for (int k = 0; k < Rows; ++k) {
@@ -116,14 +117,15 @@ struct EmbeddingKernel {
 
 /// out[i, :] = table[indices[i], :] for indices of type int32; zeros for those outside of the table.
 ///
-/// Constructed once, for a table and n indices at most: chooses packs, lanes and teams. Holds no memory: calls may run at the same time.
+/// Constructed once, for a table and at most n indices: chooses packs, lanes and teams. Calls may run at the same time,
+/// since they share no memory.
 template <ExecutionSpace Exec, class T, class Tuning = EmbeddingTuning<Exec, T>>
 class Embedding {
   static constexpr int pack = Tuning::pack;
 
  public:
-  /// \param n indices of a call, at most
-  /// \param table [rows, width]: what calls are given, or one of its extents and alignment
+  /// \param n the most indices of a call
+  /// \param table [rows, width]: the table of the calls, or one with the same extents and alignment
   /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
   /// \param label what Kokkos' tools call it
   template <Readable<Exec, T, 2> Table>
@@ -160,7 +162,7 @@ class Embedding {
   }
 
  private:
-  // As many packs of one row under way as each lane has of it; the others are another row's.
+  // As many packs of one row under way as each lane has of it; the others are those of further rows.
   template <int N, int Parts = Tuning::in_flight>
   void enqueue(Exec const& exec, std::size_t n, std::int32_t const* indices, T const* table, T* out) const {
     if constexpr (Parts > 1) {

@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// One pack of elements an index, the remainder element by element, in one launch.
+/// A loop over packs of elements, in one launch: each index takes a pack, and the remainder is taken element by
+/// element.
 
 #include <Kokkos_Core.hpp>
 
@@ -13,11 +14,11 @@
 
 namespace tessera::kernels {
 
-/// How many elements a call of a pack kernel is for, as a type: so that its loop is unrolled.
+/// How many elements a call of a pack kernel is for, as a type, so that the kernel's loop is unrolled.
 template <int N>
 using Width = std::integral_constant<int, N>;
 
-/// Elements of a pack that is worth some arithmetic: 16 bytes on a GPU, a cache line on a host.
+/// Elements of a pack for kernels that also compute: 16 bytes on a GPU, a cache line on a host.
 template <ExecutionSpace Exec, class T>
 inline constexpr int natural_pack = (is_gpu<Exec> ? 1 : 4) * collective::pack_width<T>;
 
@@ -41,7 +42,7 @@ struct PackKernel {
 }  // namespace detail
 
 /// Enqueues `body(Width<N>, begin)` for every whole pack of N of n elements and `body(Width<1>, begin)` for each of the
-/// rest; where the packs cannot be accessed (`aligned` is false) for all elements.
+/// rest. If packs cannot be accessed (`aligned` is false), it calls the latter for all elements.
 ///
 /// The body is a functor with `template <int N> void operator()(kernels::Width<N>, std::size_t begin) const`, which takes
 /// the elements from `begin` up to `begin + N`; see collective::pack_at.

@@ -1,13 +1,15 @@
 #pragma once
 /// \file
 /// The product of two matrices, c = a b, tiled in registers, scratch and teams. On a GPU a team makes a tile of c from
-/// factors in scratch: where the GPU copies there asynchronously and elements have 4 bytes, with up to 128 sums a lane
-/// (product_stream.hpp), else with up to 64 and a double buffer (product_tile.hpp). On a host a thread has as many vectors
-/// of sums as there are registers, and copies its factors to where the caches like them (product_panel.hpp). One launch;
-/// where k is split over teams two. Traffic, with tiles of M x N: m n k (1 / M + 1 / N) elements read, m n written.
+/// factors in scratch. If the GPU can copy to scratch asynchronously and elements have 4 bytes, a lane has up to 128
+/// sums (product_stream.hpp); else it has up to 64, and scratch is a double buffer (product_tile.hpp). On a host a
+/// thread keeps as many vectors of sums as there are registers, and copies its factors into panels that stay in the
+/// caches (product_panel.hpp). One launch, or two where k is split over teams.
 ///
-/// What is to happen besides (an operand that lies transposed, elements of a that change as they are loaded, a bias) is a
-/// ProductForm (product_form.hpp).
+/// Traffic, with tiles of M x N: m n k (1 / M + 1 / N) elements read, m n written.
+///
+/// A ProductForm (product_form.hpp) says what the kernel does besides: it takes an operand that lies transposed,
+/// changes elements of a as they are loaded, or adds a bias.
 ///
 /// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22].
 ///
@@ -41,35 +43,37 @@
 
 namespace tessera::kernels {
 
-/// The tiles of c and of k. Of a host, whose threads make panels:
+/// How c and k are cut into tiles: on a host, whose threads copy factors into panels.
 template <ExecutionSpace Exec, class T>
 struct GemmTuning {
   static constexpr bool in_panels = true;
-  /// All registers; steps along k so short that a strip of a stays in the first cache, a tile's panels of b in the second.
+  /// Sums fill all vector registers. Steps along k are so short that a strip of a stays in the first-level cache, and a
+  /// tile's panels of b in the second.
   using Panel = PanelShape<vector_rows, 256>;
-  static constexpr int most_strips = 16;  ///< of a tile of c, each `vector_rows` high: they reuse what b copies
-  static constexpr int least_strips = 4;  ///< where a tile is halved so that every team has two
+  static constexpr int most_strips = 16;  ///< of a tile of c, each `vector_rows` high: they share the copy of b
+  static constexpr int least_strips = 4;  ///< of a tile that was halved so that every team has two tiles
   static constexpr int most_panels = 8;   ///< of a tile of c, each two vectors wide
   static constexpr std::size_t least_part =
-      256;  ///< of k, where it is split: below, adding up costs more than it gains
+      256;  ///< of k, where it is split: adding up shorter parts costs more than they gain
 };
 
-/// Of a GPU, whose teams bring factors to scratch.
+/// The same on a GPU, whose teams bring factors to scratch.
 template <ExecutionSpace Exec, class T>
   requires is_gpu<Exec>
 struct GemmTuning<Exec, T> {
   static constexpr bool in_panels = false;
-  /// Where there is work enough: sums in 64 registers of a lane (of 8 bytes: in 32), which move the least.
+  /// Where there is work enough: 64 sums a lane (32 of 8 bytes). The largest tiles move the least data.
   using Large = std::conditional_t<sizeof(T) <= 4, TileShape<128, 128, 8, 8, 8, 2>, TileShape<128, 64, 8, 8, 4, 2>>;
-  /// Elsewhere: a quarter or half of that, so that more teams have some.
+  /// Elsewhere: a quarter or half of that, so that more teams have work.
   using Small = TileShape<64, 64, 16, 4, 4, sizeof(T) <= 4 ? 3 : 2>;
-  /// The same by asynchronous copies, three slices in scratch. A multiprocessor makes one large tile at a time, or one of
-  /// 256 lanes in two groups, or up to three small ones.
+  /// The tiles whose factors come by asynchronous copies, with three slices in scratch. A multiprocessor makes one
+  /// large tile at a time, or one middle tile with 256 lanes in two groups, or up to three small ones.
   using LargeStream = StreamShape<128, 256, 8, 8, 16, 3, 1, 1, true>;
   using MiddleStream = StreamShape<64, 128, 16, 8, 8, 3, 2, 1>;
   using SmallStream = StreamShape<64, 64, 16, 8, 8, 3, 2, 3>;
-  /// The time that a multiprocessor takes for an element, over that in large tiles: on an H200 these make 50.5 TFLOP/s of
-  /// 4096^3, the others 45.3 and 47.3; the last only with three on each multiprocessor.
+  /// The time that a multiprocessor takes for an element in middle and small tiles, relative to large ones. On an H200,
+  /// for 4096^3, large tiles reach 50.5 TFLOP/s, middle ones 45.3 and small ones 47.3, the last only where each
+  /// multiprocessor has three of them; where it has not, cost_of_few_small counts.
   static constexpr double cost_of_middle = 1.11;
   static constexpr double cost_of_small = 1.07;
   static constexpr double cost_of_few_small = 1.17;
@@ -100,24 +104,28 @@ struct AddParts {
 
 }  // namespace detail
 
-/// How teams share a product's k: each takes all of it; or as many parts as fill the machine, where c has few elements.
+/// How teams share a product's k. `never`: each team sums all of k. `where_it_helps`: where c has too few elements to
+/// fill the machine, k is cut into as many parts as fill it.
 enum class SplitK { never, where_it_helps };
 
-/// c = a b for a [m, k], b [k, n] and c [m, n]; with a form that says so a is given as [k, m] or b as [n, k]. Integers wrap.
+/// c = a b for a [m, k], b [k, n] and c [m, n]. If the form says so, a is given as [k, m] or b as [n, k]. Integers
+/// wrap.
 ///
 /// Constructed once: chooses tiles and teams and, where k is split, allocates a matrix of sums for each part. Calls only
-/// enqueue: one launch, none if c is empty; a second one adds the parts' sums in their order. Calls of one object must not
-/// run at the same time where k is split, since they share those sums. If k is 0, c becomes zeros (changed as the form
-/// says; a form that adds leaves c as it is). The bits of the result depend on the extents, the alignment of the memory and the machine only.
+/// enqueue: one launch, none if c is empty; where k is split, a second launch adds the parts' sums, always in the same
+/// order. Where k is split, calls of one object must not run at the same time, since they share those sums. If k is 0,
+/// c becomes zeros (changed as the form says; a form that adds leaves c as it is). The bits of the result depend only
+/// on the extents, the alignment of the memory and the machine.
 template <ExecutionSpace Exec, class T, class Form = PlainProduct, class Tuning = GemmTuning<Exec, T>>
 class Gemm {
  public:
   using Sum = collective::Accumulator<T>;
 
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many; a GPU's cannot be chosen.
+  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many. On a GPU the tile fixes
+  /// them.
   /// \param label what Kokkos' tools call it
-  /// \param split whether k may be split; with a form that changes sums, or adds them to c, Skip is thrown
-  /// \param parts of k then; 0: choose
+  /// \param split whether k may be split. Throws Skip if it may and the form changes sums or adds them to c.
+  /// \param parts into which k is split; 0: choose
   Gemm(Exec const& exec, std::size_t m, std::size_t n, std::size_t k, std::int64_t team = 0,
        std::string label = "tessera::gemm", SplitK split = SplitK::never, std::size_t parts = 0)
       : label_(std::move(label)), m_(m), n_(n), k_{.k = k, .size = k} {
@@ -131,7 +139,7 @@ class Gemm {
         throw Skip("a team of " + std::to_string(team) + " threads (a tile is cut for " + std::to_string(Large::lanes) +
                    ")");
       }
-      // Large tiles move less, but must be enough to keep two on each multiprocessor.
+      // Large tiles move less, but there must be enough of them to keep two on each multiprocessor.
       std::size_t const multiprocessors = std::max<std::size_t>(1, concurrency / lanes);
       std::size_t const tiles = tiles_of(m, Large::rows) * tiles_of(n, Large::cols);
       std::size_t const small_tiles = tiles_of(m, Small::rows) * tiles_of(n, Small::cols);
@@ -157,8 +165,8 @@ class Gemm {
     }
   }
 
-  /// Enqueues. All are matrices by rows; c overlaps neither a nor b. Throws std::invalid_argument if an extent or a stride
-  /// is another.
+  /// Enqueues. All are matrices by rows; c overlaps neither a nor b. Throws std::invalid_argument for other
+  /// extents or strides.
   template <Readable<Exec, T, 2> A, Readable<Exec, T, 2> B, Writable<Exec, T, 2> C>
   void operator()(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) const {
     Sum* const result = as_sums(row_major(c, m_, n_));
@@ -190,20 +198,20 @@ class Gemm {
     }
   }
 
-  /// Longest chain of roundings for an element, without what the form adds.
+  /// Longest chain of roundings for an element, without those of the form.
   [[nodiscard]] double rounding_steps() const {
     double of_part = static_cast<double>(k_.size);
     if constexpr (Tuning::in_panels) of_part = Panel<>::rounding_steps(k_.size);
     return of_part + (k_.count - 1);
   }
-  /// Parts that k falls into.
+  /// The number of parts that k is split into.
   [[nodiscard]] int parts() const { return k_.count; }
 
-  /// The threads that a user wishes for, where the tuning leaves them open; else 0.
+  /// The threads that a user asks for, where the tuning leaves the choice; else 0.
   [[nodiscard]] static constexpr std::int64_t team_if_open(std::int64_t team) { return Tuning::in_panels ? team : 0; }
 
  private:
-  // The matrices as the kernels have them: their elements as accumulators.
+  // The matrices as the kernels see them: their elements have the accumulator's type.
   struct Matrices {
     Sum const* a;
     Sum const* b;
@@ -216,7 +224,7 @@ class Gemm {
   template <class Cut = Tuning>
   using Panel = detail::ProductPanel<Exec, Sum, typename Cut::Panel, Form>;
 
-  // At most that many parts, all but the last as long as each other, in whole steps, and long enough to be worth it.
+  // Splits k into at most `parts` parts of whole steps, long enough to pay and equally long; the last may be shorter.
   void split_k(std::size_t parts, int step) {
     if constexpr (!Form::Store::changes && !Form::Store::adds) {
       std::size_t const most = std::max<std::size_t>(1, std::min(parts, k_.k / Tuning::least_part));
@@ -263,15 +271,15 @@ class Gemm {
     Kokkos::parallel_for(label_, policy, kernel);
   }
 
-  // Tiles whose factors come by asynchronous copies: those that are ready first, if each multiprocessor makes one after
-  // the other.
+  // Which tiles with asynchronous copies are taken: those that would be finished first, if each multiprocessor made its
+  // tiles one after the other.
   enum class Stream : std::uint8_t { large, middle, small };
   static constexpr bool streams =
       collective::is_built_for_async_copies<Exec> && sizeof(Sum) == 4 && !Form::Load::changes;
 
   [[nodiscard]] Stream best_stream(std::size_t multiprocessors) const {
     using Small = typename Tuning::SmallStream;
-    // Tiles that a multiprocessor makes.
+    // How many tiles a multiprocessor makes.
     auto const rounds = [&]<class Shape>(Shape) {
       std::size_t const tiles = tiles_of(m_, Shape::rows) * tiles_of(n_, Shape::cols);
       return tiles_of(tiles * static_cast<std::size_t>(k_.count), multiprocessors);
@@ -287,7 +295,7 @@ class Gemm {
     return middle <= small ? Stream::middle : Stream::small;
   }
 
-  // Tiles that reuse what they copy, but at least two a team where there is so much work.
+  // Tiles as large as possible, since those reuse their copies most, but at least two for each team if c has so many.
   [[nodiscard]] static collective::MatrixTiles host_tiles(std::size_t m, std::size_t n, std::size_t teams) {
     constexpr int rows = Panel<>::rows;
     constexpr int cols = Panel<>::cols;

@@ -1,18 +1,19 @@
 #pragma once
 /// \file
-/// Softmax of columns in one launch that reads the matrix once: the teams of a band of columns hold it in their
-/// registers, and a smaller part in their scratch, all of its rows between them, while they agree on maxima and sums.
+/// Softmax of columns in one launch that reads the matrix once. The teams of a band of columns hold all of its rows
+/// between them, most of them in registers and some in scratch, while they agree on maxima and sums.
 ///
 /// A band is as many columns as fill a line of memory; a team holds some of its rows. Teams draw their places from a
-/// counter, band by band. Each turns what it holds into exponentials relative to its own maxima, leaves {max, sum} of
-/// its rows in memory, counts itself in, waits until all teams of the band have, folds what they left in its order, and
-/// writes what it holds times a factor for each column: one exponential an element, two for those in scratch.
+/// counter, band by band. Each turns its elements into exponentials relative to its own maxima, and leaves {max, sum}
+/// of its rows in memory. It then counts itself in, and waits until all teams of the band have done so. It folds the
+/// sums of all of them, in a fixed order, and writes its elements times a factor for each column. That takes one
+/// exponential for each element, two for those in scratch.
 ///
-/// Progress: a team waits for teams with later tickets, too: for those of its own band. So a band has no more teams
-/// than the space runs at once. Each draws the next ticket when it has finished one: those that run hold the lowest
-/// unfinished tickets, hence the whole of the lowest unfinished band, and nobody of it waits for others.
+/// Progress: a team waits for all teams of its band, also for those with later tickets. So a band has no more teams
+/// than the space runs at once. A team draws the next ticket when it has finished one. So the running teams hold the
+/// lowest unfinished tickets, among them all of the lowest unfinished band, and that band waits for no other.
 ///
-/// Launches: no reset between them. The counts of a band go on from launch to launch, and so do tickets.
+/// Launches: nothing is reset between them. Tickets, and the counts of a band, go on from launch to launch.
 ///
 /// Traffic: each element read once and written once.
 ///
@@ -53,16 +54,17 @@ template <ExecutionSpace Exec, class T>
 struct HeldColumnTuning {
   static constexpr int pack = natural_pack<Exec, T>;  ///< columns of a lane
   static constexpr int held = 20;                     ///< packs of a lane in registers; twice as many single elements
-  /// Packs in scratch for ten in registers. A compute unit of AMD's has 64 KiB of it: with three it would run one team.
+  /// Packs in scratch for each ten in registers. An AMD compute unit has 64 KiB of scratch: with three it would run one
+  /// team at a time.
   static constexpr int kept_of_ten = is_hip<Exec> ? 2 : 3;
   static constexpr std::size_t line = 128;      ///< bytes of a row that a band is wide: a line of memory
   static constexpr int most_lanes = 256;        ///< of a team
   using Bounds = Kokkos::LaunchBounds<256, 2>;  ///< 128 registers a lane, most of them for what it holds
-  /// Teams that run at once on a space: however many lanes a team has, a multiprocessor has a place for it.
+  /// Places on a space: teams that certainly run at once. A multiprocessor has one, however many lanes a team has.
   [[nodiscard]] static std::size_t at_once(Exec const& exec, int lanes) {
     return std::max(1, is_gpu<Exec> ? multiprocessors(exec) : exec.concurrency() / lanes);
   }
-  /// Teams of each of these places that are started: as many as have registers.
+  /// Teams that are started for each place: as many as registers suffice for.
   [[nodiscard]] static int of_place(int lanes) { return is_gpu<Exec> ? std::max(1, 512 / lanes) : 1; }
 };
 
@@ -78,7 +80,7 @@ struct ColumnHolders {
   template <class V>
   using Scratch = ScratchView<V, Exec>;
   static constexpr int held = (N == 1 ? 2 : 1) * Tuning::held;  // packs of a lane in registers
-  static constexpr int kept = held * Tuning::kept_of_ten / 10;  // in scratch: what a team may have, and its sums
+  static constexpr int kept = held * Tuning::kept_of_ten / 10;  // packs of a lane in scratch, beside the team's sums
   static constexpr int packs = held + kept;
   static constexpr int at_once = 4;  // sums that a lane merges at a time
 
@@ -94,7 +96,7 @@ struct ColumnHolders {
   std::uint32_t* counter;   // of tickets
   std::uint32_t* finished;  // teams of each band that have left their sums, over all launches
   std::uint32_t first_ticket;
-  std::uint32_t complete;  // `finished` of a band whose teams have all left theirs in this launch
+  std::uint32_t complete;  // value of `finished` when all teams of a band have left their sums in this launch
 
   [[nodiscard]] static int scratch_bytes(int lanes, int width) {
     return static_cast<int>(Scratch<Pack*>::shmem_size(static_cast<std::size_t>(lanes) * kept) +
@@ -114,7 +116,7 @@ struct ColumnHolders {
       std::uint32_t const own = ticket();
       if (own >= tickets) break;
       hold(team, own / teams, own % teams, shared);
-      team.team_barrier();  // the ticket and the sums are read: the next ones may come
+      team.team_barrier();  // all have read the ticket and the sums, which the next ones overwrite
     }
     leave_scratch(team);
   }
@@ -161,7 +163,7 @@ struct ColumnHolders {
       for (int c = team.team_rank(); c < width; c += lanes) {
         if (band_col + c < cols) partial[part * cols + band_col + c] = folded(c);
       }
-      Kokkos::memory_fence();  // whoever sees the count sees the sums
+      Kokkos::memory_fence();  // a team that sees the count must see the sums
       team.team_barrier();
       Kokkos::single(Kokkos::PerTeam(team), [&] {
         Kokkos::atomic_inc(finished + band);
@@ -196,7 +198,7 @@ struct ColumnHolders {
     }
   }
 
-  // Row k of this lane is row + k * down. All are on their way before the first is needed.
+  // Row k of this lane is row + k * down. All loads start before the first is needed.
   template <int Count>
   KOKKOS_FUNCTION void load(Pack (&own)[Count], std::size_t row, std::size_t col) const {
     T const* const from = x + row * cols + col;
@@ -239,8 +241,9 @@ struct ColumnHolders {
     }
   }
 
-  // folded[c] becomes the merge of of(c, 0), ..., of(c, count - 1) for each of the band's columns c: several lanes a
-  // column, each a run of them, then one. Ends with a barrier; needs one before `folded` is written again.
+  // folded[c] becomes the merge of of(c, 0), ..., of(c, count - 1) for each of the band's columns c. Several lanes
+  // share a column, each merging a run; then one merges their results. Ends with a barrier; needs one before `folded`
+  // is written again.
   template <class Of>
   KOKKOS_FUNCTION void fold(Member const& team, Sum* folded, int count, Of const& of) const {
     int const lanes = team.team_size();
@@ -261,7 +264,8 @@ struct ColumnHolders {
     team.team_barrier();
   }
 
-  // The merge of of(begin), ..., of(end - 1): some of them loaded at a time, and brought to one maximum at once.
+  // The merge of of(begin), ..., of(end - 1). It loads some of them at a time, and brings these to one maximum
+  // together.
   template <class Of>
   [[nodiscard]] KOKKOS_FUNCTION static Sum merged(int begin, int end, Of const& of) {
     Sum all;
@@ -283,12 +287,12 @@ struct ColumnHolders {
 
 }  // namespace detail
 
-/// out = softmax(in), column by column, for matrices of rows x cols of as many rows as the teams that run at once hold:
-/// tens of thousands on a GPU.
+/// out = softmax(in), column by column, for matrices of rows x cols, with at most as many rows as the teams that run at
+/// once hold: tens of thousands on a GPU.
 ///
 /// Constructed once: chooses bands and teams, allocates counters, and two numbers for each team and column. Calls only
-/// enqueue; those of one object must not run at the same time, since they share that memory. No two such kernels, of
-/// whatever object, may run on one device at the same time: each could keep out teams that the other waits for.
+/// enqueue; those of one object must not run at the same time, since they share that memory. Nor may those of two
+/// objects run on one device at the same time: each could take the places of teams that the other waits for.
 template <ExecutionSpace Exec, class T, class Tuning = HeldColumnTuning<Exec, T>>
 class HeldColumnSoftmax {
   static constexpr int pack = Tuning::pack;
@@ -296,7 +300,7 @@ class HeldColumnSoftmax {
   using Kernel = detail::ColumnHolders<Exec, T, Tuning, N>;
 
  public:
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many, and if the teams that run
+  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many, or if the teams that run
   /// at once cannot hold the rows.
   /// \param label what Kokkos' tools call it
   HeldColumnSoftmax(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
@@ -325,7 +329,7 @@ class HeldColumnSoftmax {
   }
 
   /// Enqueues it. `in`, `out` [rows, cols], row after row in memory; they may be the same. Throws std::invalid_argument
-  /// for other extents or strides, and where rows of whole packs begin off the boundary of one.
+  /// for other extents or strides, and if rows are whole packs but not aligned for them.
   template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) {
     T const* const x = row_major(in, rows_, cols_);
@@ -337,8 +341,8 @@ class HeldColumnSoftmax {
     enqueue<pack>(exec, x, y);
   }
 
-  /// Roundings of a column's sum on the longest way: a lane's rows; the lanes below each other, the teams: each in
-  /// slices, `at_once` with one rescaling; the factor.
+  /// Roundings of a column's sum on the longest way: a lane's rows; the lanes below each other, and the teams, both in
+  /// runs (`at_once` of them with one rescaling); the factor.
   [[nodiscard]] double rounding_steps() const {
     constexpr int at_once = Kernel<1>::at_once;
     constexpr double merge = collective::MergeOnlineSums<T>::rounding_steps;
@@ -369,13 +373,13 @@ class HeldColumnSoftmax {
   template <int N>
   void enqueue(Exec const& exec, T const* x, T* y) {
     auto const teams = static_cast<std::uint32_t>(teams_);
-    complete_ += teams;  // unsigned, as the counts: right after they wrapped around, too
+    complete_ += teams;  // unsigned, as the counts are: right also after both wrapped around
     auto const tickets = static_cast<std::uint32_t>(bands_ * teams_);
     Kernel<N> const kernel{x,        y,       rows_,           cols_,           across_,          down_,
                            teams,    tickets, partial_.data(), counter_.data(), finished_.data(), next_ticket_,
                            complete_};
     auto const league = static_cast<std::uint32_t>(std::min<std::size_t>(tickets, league_));
-    next_ticket_ += tickets + league;  // each draws one too many
+    next_ticket_ += tickets + league;  // each team draws one ticket too many, and then ends
     typename Kernel<N>::Policy policy(exec, static_cast<int>(league), lanes_);
     Kokkos::parallel_for(label_ + "::bands", with_scratch(policy, Kernel<N>::scratch_bytes(lanes_, band_width())),
                          kernel);

@@ -1,19 +1,19 @@
 #pragma once
 /// \file
-/// Few queries, any number of keys: some lanes of a thread share a key, and keys and values stream by once.
+/// Attention for few queries and any number of keys: keys and values are read once, and several lanes share each key.
 ///
-/// A lane holds `columns` columns of `queries` queries and of their sums in registers. `share` lanes hold a row between
-/// them, so that a thread has `groups` keys side by side, and takes `keys` of these at a time: every lane multiplies its
-/// columns, then the lanes of a group exchange halves of these products, and add what they keep, until each has the
-/// whole score of one pair of key and query (for 16 lanes and 16 pairs 15 exchanges instead of 64). Each lane takes the
-/// exponential of its score, relative to a score that is not far below the largest; all read the weights from scratch
-/// for the weighted sum. At the end the groups add up what they have, and the threads of a team put their pieces
-/// together in scratch, by halves.
+/// A lane holds `columns` columns of `queries` queries, and of their sums, in registers. A group of `share` lanes holds
+/// a row between them, and a thread has `groups` such groups side by side, each of which takes `keys` keys at a time.
+/// Every lane multiplies its columns. Then the lanes of a group exchange halves of their products and add what they
+/// receive to what they kept, until each has the whole score of one pair of key and query (for 16 lanes and 16 pairs
+/// that takes 15 exchanges instead of 64). Each lane takes the exponential of its score, relative to a score that is
+/// not far below the largest; all lanes read the weights from scratch for the weighted sum. At the end the groups add
+/// up their sums, and the threads of a team merge their pieces in scratch, halving the number of threads each time.
 ///
 /// Traffic: k and v once for every `queries` queries.
 ///
-/// Where the machine has more teams than there are queries, the keys are cut into chunks, and a second launch puts the
-/// pieces of each query, one a chunk, together (attention_pieces.hpp). Same bits on every run.
+/// Where the machine has more teams than there are queries, the keys are cut into chunks, and a second launch merges
+/// the pieces of each query, one for each chunk (attention_pieces.hpp). Every run gives the same bits.
 ///
 /// Example, one query, two keys with scores 0 and ln 3: out = (v_0 + 3 v_1) / 4.
 ///
@@ -44,24 +44,24 @@
 
 namespace tessera::kernels {
 
-/// How KeyStreamAttention holds rows, and merges.
+/// How KeyStreamAttention holds rows in lanes, and how it merges.
 template <ExecutionSpace Exec, class T>
 struct KeyStreamTuning {
   static constexpr int lanes = is_gpu<Exec> ? 32 : 8;  ///< of a thread: a warp, or a host's vector of floats
-  /// Lanes that hold a row between them, and columns of each, for rows of up to 32, 64, 128 and 256 columns: 16 bytes of
-  /// float a lane of a GPU, and more only where a warp's lanes do not suffice.
+  /// Lanes that hold a row between them, and columns of each, for rows of up to 32, 64, 128 and 256 columns. On a GPU a
+  /// lane has 16 bytes of a row of floats, and more only where a warp has too few lanes.
   static constexpr int share[] = {8, is_gpu<Exec> ? 16 : 8, is_gpu<Exec> ? 32 : 8, is_gpu<Exec> ? 32 : 8};
   static constexpr int columns[] = {4, is_gpu<Exec> ? 4 : 8, is_gpu<Exec> ? 4 : 16, is_gpu<Exec> ? 8 : 32};
-  static constexpr int queries = 8;  ///< that pass along with a key, if there is more than one
-  /// One kernel for rows of any length and alignment: a host's vectors need none, and the test for a cut pack is hidden
-  /// behind memory. Else another for those that are whole packs of 16 bytes.
+  static constexpr int queries = 8;  ///< that share each loaded key, if there is more than one
+  /// True: one kernel for rows of any length and alignment. A host's vectors need no alignment, and the test for a cut
+  /// pack takes no longer than memory. False: rows of whole packs of 16 bytes have a kernel of their own.
   static constexpr bool any_row = !is_gpu<Exec>;
   static constexpr int scratch_level = is_gpu<Exec> ? 0 : 1;  ///< a host's level 0 is small
-  /// Of the teams that fill a machine, those that run at once, 512 lanes of 128 registers on each of a GPU's
-  /// multiprocessors: more would only have more to merge.
+  /// teams_that_fill() is divided by this, which gives the teams that run at once (512 lanes of 128 registers on each
+  /// of a GPU's multiprocessors): more teams would only have more to merge.
   static constexpr int of_teams = is_gpu<Exec> ? 8 : 1;
-  static constexpr int merge_threads = is_gpu<Exec> ? 512 : 0;  ///< of a team that merges: all there are; 0: as given
-  static constexpr int merge_across = is_gpu<Exec> ? 16 : 256;  ///< its columns, whole packs
+  static constexpr int merge_threads = is_gpu<Exec> ? 512 : 0;  ///< of a team that merges; 0: as the user says
+  static constexpr int merge_across = is_gpu<Exec> ? 16 : 256;  ///< columns of such a team, whole packs
 };
 
 namespace detail {
@@ -69,13 +69,13 @@ namespace detail {
 /// The kernel of one team: some queries and one chunk of the keys.
 ///
 /// \tparam Share lanes that hold a row between them, a power of two
-/// \tparam Columns of a row that one of them holds: together at least the row
-/// \tparam Queries at a time, a power of two, at most `Share`
-/// \tparam Width columns that one access moves: above 1 they divide the row, which is aligned for them, or the Tuning takes
-/// any row
+/// \tparam Columns of a row that one of them holds; together they hold at least the row
+/// \tparam Queries that are worked on together, a power of two, at most `Share`
+/// \tparam Width columns that one access moves. If it is above 1, rows are aligned for it and a multiple of it, unless
+/// the Tuning takes any row.
 template <ExecutionSpace Exec, class T, class Tuning, int Share, int Columns, int Queries, int Width>
 struct KeyStream {
-  // Registers: sums, queries, keys, values and products. Where they are few, another team has the other half of them.
+  // Whether sums, queries, keys, values and products need so many registers that only one team has room; else two have.
   static constexpr bool is_large = Columns * Queries * sizeof(T) > 128;
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<256, (is_large ? 1 : 2)>>;
   using Member = typename Policy::member_type;
@@ -85,8 +85,8 @@ struct KeyStream {
   static constexpr int vector_length = lane::vector_length<Exec>(width);
   static constexpr int queries = Queries;
   static constexpr int groups = width / Share;
-  // Keys of a group at a time: one pair of key and query a lane at most, and no more than registers hold. Of the large form
-  // hipcc spills some with 16 columns of keys; with 8 it also leaves registers for a second team.
+  // Keys that a group takes at a time: at most one pair of key and query for each lane, and no more than registers
+  // hold. In the large form hipcc spills with 16 columns of keys; with 8 it even leaves registers for a second team.
   static constexpr int key_columns = is_hip<Exec> && is_large ? 8 : 16;
   static constexpr int keys = std::max(1, std::min({Share / Queries, key_columns / Columns, 16 / Queries}));
   static constexpr int pairs = Queries * keys;
@@ -113,7 +113,7 @@ struct KeyStream {
   using View = ScratchView<T*, Exec>;
   static constexpr int weight_pack = std::min(pairs, collective::pack_width<T>);
   using WeightView = ScratchView<collective::Pack<T, weight_pack>*, Exec>;
-  static constexpr int slot = Queries * (Share * Columns + 2);  // what a thread hands over
+  static constexpr int slot = Queries * (Share * Columns + 2);  // elements that a thread hands over
   static constexpr int scratch_level = Tuning::scratch_level;
 
   AttentionTask<T> task;
@@ -133,8 +133,9 @@ struct KeyStream {
     Kokkos::parallel_for(label, policy, *this);
   }
 
-  /// A thread's keys, `keys` at a time: an exponential (4), a product and additions for each, and as much for what was
-  /// summed before; the part of an exponential's argument that is above the maximum; the threads' pieces; the quotient.
+  /// Counted: a thread's keys, `keys` at a time, each with an exponential (4), a product and additions, and as much for
+  /// the sums so far; the part of an exponential's argument that is above the maximum; the merging of the threads'
+  /// pieces; the quotient.
   [[nodiscard]] static double rounding_steps(std::size_t chunk, int threads) {
     double const blocks = std::ceil(static_cast<double>(chunk) / block / threads);
     return blocks * (keys + 6) + 6 + slack + std::log2(groups) + 12 * (std::ceil(std::log2(threads)) + 1) +
@@ -147,7 +148,7 @@ struct KeyStream {
                        slot * (team.team_size() / 2 > 0 ? team.team_size() / 2 : 1));
     WeightView const weight_scratch(team.team_scratch(int{scratch_level}),
                                     groups * pairs / weight_pack * team.team_size());
-    // Neighbouring teams take the same keys for other queries: they meet in the cache.
+    // Neighbouring teams take the same keys for other queries, so that these are in the cache.
     int const group_count = static_cast<int>((task.queries + Queries - 1) / Queries);
     int const piece = team.league_rank() / group_count;
     std::size_t const first_query = static_cast<std::size_t>(team.league_rank() - piece * group_count) * Queries;
@@ -178,7 +179,7 @@ struct KeyStream {
     for (; first < end; first += step) {
       int const count = count_at(first);
       auto score = scores(lanes, query, key_block);
-      // The next keys are on their way while this block's weights are found, the next values with the next scores.
+      // The next keys are on their way while this block's weights are found, the next values while the next scores are.
       load_block(lanes, task.k + (first + step) * task.dim, count_at(first + step), key_block);
       lanes.each(
           [&](int lane, T& own) {
@@ -216,7 +217,7 @@ struct KeyStream {
     }
   }
 
-  // Neighbouring groups hold neighbouring rows. Rows past the last are zero: their weights are, too.
+  // Neighbouring groups hold neighbouring rows. Rows past the last are zero, and so are their weights.
   KOKKOS_FUNCTION void load_block(Lanes const& lanes, T const* rows, int count, Value<Block>& to) const {
     lanes.each(
         [&](int lane, Block& own) {
@@ -233,7 +234,7 @@ struct KeyStream {
         to);
   }
 
-  // Lane l gets the product of its group's key l % pairs / Queries and query l % Queries.
+  // Lane l gets the score of its group's key l % pairs / Queries for query l % Queries.
   KOKKOS_FUNCTION static Value<T> scores(Lanes const& lanes, Value<Rows> const& query, Value<Block> const& block) {
     auto products = lanes.template fill<Products>(Products{});
     lanes.each(
@@ -266,7 +267,8 @@ struct KeyStream {
             [i](int lane, T& out, Products& own) {
               bool const upper = (lane & half) != 0;
 #ifdef __HIP__
-              // By value: of a choice between elements hipcc makes an index, and an array with one lies in memory.
+              // Copied first: hipcc turns a choice between two elements into an index, and then keeps the array in
+              // memory.
               T const low = own.at[i];
               T const high = own.at[i + half];
               out = upper ? low : high;
@@ -284,8 +286,8 @@ struct KeyStream {
     }
   }
 
-  // The weights of a block and their part of the sums. They are relative to a score that was the largest once: as long
-  // as none is far above it, nothing can overflow, and nobody needs to know the largest.
+  // Makes the weights of a block and adds its part to the sums. Weights are relative to a score that was once the
+  // largest: as long as no score is far above it, nothing can overflow, and the largest need not be found.
   KOKKOS_FUNCTION static void add_block(Lanes const& lanes, Value<T> const& score, Value<Block> const& values,
                                         T* weights, Value<T>& largest, Value<T>& total, Value<Rows>& sums) {
     auto far_above = lanes.template fill<bool>(false);
@@ -299,7 +301,7 @@ struct KeyStream {
           t += w;
         },
         weight, largest, total);
-    // All lanes need all weights: through scratch these are a few wide reads.
+    // Each lane needs the weights of its whole group: from scratch it gets them with a few wide reads.
     lanes.each(
         [&](int lane, T const& w) {
           if (lane % Share < pairs) weights[lane / Share * pairs + lane % Share] = w;
@@ -319,10 +321,10 @@ struct KeyStream {
           }
         },
         sums, values);
-    lanes.sync();  // before the next block's weights
+    lanes.sync();  // all have read the weights, which the next block's overwrite
   }
 
-  // Brings the sums to the largest score there is.
+  // Makes the sums relative to the largest score so far, this block's included.
   KOKKOS_FUNCTION static void raise(Lanes const& lanes, Value<T> const& score, Value<T>& largest, Value<T>& total,
                                     Value<Rows>& sums) {
     auto raised = score;
@@ -350,13 +352,13 @@ struct KeyStream {
     }
   }
 
-  // Masks of exchanges among the lanes of a query: over a group's keys, then over the groups.
+  // The masks of exchanges among all lanes of a query: first over a group's keys, then over the groups.
   static constexpr int first_mask = keys > 1 ? Queries : Share;
   [[nodiscard]] KOKKOS_FUNCTION static constexpr int next_mask(int mask) {
     return 2 * mask == pairs ? Share : 2 * mask;
   }
 
-  // What the groups and their keys have summed up, relative to one maximum.
+  // Adds up the sums of all groups and their keys, which are relative to the same score.
   KOKKOS_FUNCTION static void add_groups(Lanes const& lanes, Value<T>& total, Value<Rows>& sums) {
     for (int mask = first_mask; mask < width; mask = next_mask(mask)) {
       auto const other = lanes.exchange(total, mask);
@@ -374,7 +376,8 @@ struct KeyStream {
     }
   }
 
-  // Halves the threads that hold something until it is one: the upper half hands over, the lower half adds.
+  // Merges the threads' pieces into one: again and again the upper half of the threads hands over, and the lower half
+  // adds.
   KOKKOS_FUNCTION static void merge_threads(Member const& team, Lanes const& lanes, T* scratch, Value<T>& largest,
                                             Value<T>& total, Value<Rows>& sums) {
     int const thread = team.team_rank();
@@ -388,7 +391,7 @@ struct KeyStream {
                 to[lane] = m;
                 to[Queries + lane] = t;
               }
-              if (lane >= Share) return;  // all groups hold the same
+              if (lane >= Share) return;  // the other groups hold the same
               TESSERA_UNROLL_ON_HIP
               for (int i = 0; i < Queries * Columns; ++i) {
                 to[2 * Queries + i * Share + lane] = own.at[i / Columns].at[i % Columns];
@@ -468,8 +471,8 @@ struct KeyStream {
 
 /// out = softmax(scale * q k^T) v, for few queries.
 ///
-/// Constructed once: chooses the chunks of the keys, and allocates their pieces where there are several. Calls only enqueue; those of
-/// one object must not run at the same time, since they share that memory.
+/// Constructed once: chooses the chunks of the keys and, if there are several, allocates memory for their pieces. Calls
+/// only enqueue; those of one object must not run at the same time, since they share that memory.
 template <ExecutionSpace Exec, class T, class Tuning = KeyStreamTuning<Exec, T>>
 class KeyStreamAttention {
   using Merge = detail::MergeAttention<Exec, T, Tuning>;
@@ -477,11 +480,11 @@ class KeyStreamAttention {
  public:
   static constexpr std::size_t most_columns = 256;  ///< of a row
 
-  /// \param queries, dim of q [queries, dim]; \param keys of k and v [keys, dim], the most of any call that makes pieces
-  /// \param chunks of the keys; 0: choose. \param team threads of a team; 0: choose
-  /// \param label what Kokkos' tools call it. \param only_pieces no answer will be asked for
+  /// \param queries, dim of q [queries, dim]; \param keys of k and v [keys, dim]; a call for pieces may have fewer
+  /// \param chunks into which the keys are cut; 0: choose. \param team threads of a team; 0: choose
+  /// \param label what Kokkos' tools call it. \param only_pieces whether only pieces will be asked for, and no answer
   ///
-  /// Throws Skip if the space cannot give so many threads, or their scratch, and for more than most_columns.
+  /// Throws Skip if the space cannot give so many threads, or their scratch, or if dim is above most_columns.
   KeyStreamAttention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t dim, std::int64_t chunks = 0,
                      std::int64_t team = 0, std::string const& label = "tessera::attention", bool only_pieces = false)
       : label_(label), queries_(queries), task_(detail::attention_task<T>(queries, keys, dim)), team_(team) {
@@ -501,8 +504,8 @@ class KeyStreamAttention {
     task_.total = total_.data();
   }
 
-  /// Enqueues it. `q`, `out` [queries, dim], `k`, `v` [keys, dim], row after row in memory; `out` is apart from the others,
-  /// and zeros where there are no keys. Throws std::invalid_argument for other extents or strides.
+  /// Enqueues it. `q`, `out` [queries, dim], `k`, `v` [keys, dim], row after row in memory; `out` overlaps none of the
+  /// others. Without keys it becomes zeros. Throws std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, Q const& q, K const& k, V const& v, Out const& out, T scale = 1) const {
     auto const task = detail::with_arrays(task_, queries_, q, k, v, out, scale);
@@ -515,8 +518,9 @@ class KeyStreamAttention {
     Merge::enqueue(label_ + "::merge", exec, task, team_);
   }
 
-  /// Enqueues the pieces of an answer, without their merging: they become those of `pieces` from `first` on, pieces() of
-  /// them. `q` [queries, dim], `k`, `v` [n, dim], as above, n at most `keys`: pieces of chunks past n are of no keys.
+  /// Enqueues the pieces of an answer, without merging them: they are written to `pieces`, from piece `first` on,
+  /// pieces() of them. `q` [queries, dim], `k`, `v` [n, dim], as above, n at most `keys`: chunks past n give pieces
+  /// without keys.
   template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V>
   void operator()(Exec const& exec, Q const& q, K const& k, V const& v, AttentionPieces<Exec, T> const& pieces,
                   int first, T scale) const {
@@ -527,7 +531,8 @@ class KeyStreamAttention {
            [&]<class Kernel>() { Kernel{task}.enqueue(label_ + "::attend", exec, threads_); });
   }
 
-  /// Roundings of a sum of weights, or of weighted values, on the longest way, without merging if only pieces are made.
+  /// Roundings of a sum of weights or of weighted values on the longest way; those of merging are left out if only
+  /// pieces are made.
   [[nodiscard]] double rounding_steps() const { return steps_; }
   [[nodiscard]] int pieces() const { return task_.chunks; }
 
@@ -544,8 +549,8 @@ class KeyStreamAttention {
     }
     threads_ = std::min(threads, most);
     Kernel const kernel{task_};
-    // As many teams as run at once. But a thread has some keys to amortise its part of the merging, which grows with the
-    // queries.
+    // As many teams as run at once, but no more than leave each thread enough keys to amortise its part of the merging,
+    // which grows with the queries.
     std::size_t const blocks = task_.queries == 1 ? 16 : 32;
     std::size_t const teams =
         std::max<std::size_t>(1, teams_that_fill(exec, threads_ * Kernel::vector_length) / Tuning::of_teams);

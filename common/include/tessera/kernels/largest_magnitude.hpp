@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// The largest magnitude in a View, which the host waits for: whether data suit an arithmetic whose numbers end before float's do.
+/// The largest magnitude in a View, for which the host waits. It tells whether data suit an arithmetic whose range is
+/// smaller than float's.
 ///
 /// Example: [3, -7, NaN] -> 7.
 ///
@@ -31,14 +32,14 @@ struct LargestMagnitude {
 
 }  // namespace detail
 
-/// The largest magnitude of the elements of a View of floats or doubles, of any rank; NaN is none. 0 if there is none. It enqueues and
-/// waits. Throws std::invalid_argument if there are gaps between elements.
+/// The largest magnitude of the elements of a View of floats or doubles, of any rank. A NaN does not count; without
+/// other elements it is 0. It enqueues and waits. Throws std::invalid_argument if there are gaps between elements.
 template <ExecutionSpace Exec, class V>
   requires std::is_floating_point_v<typename V::non_const_value_type> &&
            Readable<V, Exec, typename V::non_const_value_type, static_cast<int>(V::rank())>
 [[nodiscard]] typename V::non_const_value_type largest_magnitude(Exec const& exec, V const& view) {
   using T = typename V::non_const_value_type;
-  if (view.size() == 0) return 0;  // of nothing Kokkos' maximum is the lowest number
+  if (view.size() == 0) return 0;  // Kokkos' maximum of no elements is the lowest number
   if (!view.span_is_contiguous()) {
     detail::refuse(view.label(), "has gaps between its elements", "this kernel reads them one after the other",
                    "copy it first");
@@ -47,7 +48,7 @@ template <ExecutionSpace Exec, class V>
   Kokkos::parallel_reduce("tessera::largest_magnitude",
                           Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, view.size()),
                           detail::LargestMagnitude<T>{view.data()}, Kokkos::Max<T>(largest));
-  // Of NaN alone, too.
+  // 0 also if all elements are NaN.
   return largest > T(0) ? largest : T(0);
 }
 

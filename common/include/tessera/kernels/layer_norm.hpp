@@ -1,15 +1,16 @@
 #pragma once
 /// \file
 /// Layer normalisation of the rows of a matrix in one launch: ln = gamma * xhat + beta with
-/// xhat = (x - mean) / sqrt(variance + eps) and the biased variance. Short rows: a few lanes each. Long ones, on a GPU: a
-/// team each.
+/// xhat = (x - mean) / sqrt(variance + eps) and the biased variance. A few lanes share a short row; on a GPU a team
+/// shares a long one.
 ///
-/// Everything is done to the row's distances from its first element: where a mean is large and the variance small these
-/// are exact, and a mean of them is small; a mean of x itself would be rounded by more than the row varies. The
-/// variance is a second sweep's, never E[x^2] - E[x]^2. A row that fits into the registers of its lanes or of its team is
-/// read from memory once, a longer one three times. Floats of 16 bits are what memory holds: all is done in float, and ln rounded once.
-/// Source: T. F. Chan, G. H. Golub, R. J. LeVeque, Algorithms for computing the sample
-/// variance (1983), 2.
+/// All arithmetic is on the distances of a row's elements from its first one. Where the mean is large and the variance
+/// small, these are exact, and their mean is small, while the mean of x itself would be rounded by more than the row
+/// varies. The variance comes from a second sweep, never from E[x^2] - E[x]^2. A row that fits into the registers of
+/// its lanes or of its team is read from memory once, a longer one three times. If T has 16 bits, memory holds such
+/// floats, but all arithmetic is in float, and ln is rounded once.
+///
+/// Source: T. F. Chan, G. H. Golub, R. J. LeVeque, Algorithms for computing the sample variance (1983), 2.
 ///
 /// Example: x = [1 3], gamma = [1 2], beta = [0 5], eps -> 0: mean 2, inv_std 1, ln = [-1 7].
 ///
@@ -45,21 +46,21 @@
 
 namespace tessera::kernels {
 
-/// Which lanes or which team share a row, and how many teams there are. Of a host:
+/// How many lanes share a row, whether a team does, and how many teams there are: on a host.
 template <ExecutionSpace Exec, class T>
 struct LayerNormTuning {
   /// Calls body.operator()<W, N, Packs>(): W lanes for rows of this length, each of which holds `Packs` packs of N.
   ///
-  /// \param aligned whether memory can be accessed by packs of 16 bytes, if rows are whole ones
+  /// \param aligned whether memory can be accessed in packs of 16 bytes, if rows are whole packs
   template <class Body>
   static void with_lanes(std::size_t cols, bool /*aligned*/, Body const& body) {
-    // Lanes are vector registers; the first cache holds the row for the second sweep.
+    // Lanes are those of vector registers; the first-level cache holds the row for the second sweep.
     if (cols < 16) return body.template operator()<8, 1, 1>();
     if (cols < 512) return body.template operator()<32, 1, 1>();
     body.template operator()<64, 1, 1>();
   }
-  /// Calls body.operator()<W, N, Packs, most>() where a team takes a row of this length: threads of W lanes, up to `most`
-  /// lanes in all, each of which holds `Packs` packs of N. Returns false, calling nothing, where lanes of one thread do.
+  /// If a team takes a row of this length, calls body.operator()<W, N, Packs, most>(): threads of W lanes, up to `most`
+  /// lanes in all, each of which holds `Packs` packs of N. If the lanes of one thread take it, returns false.
   template <class Body>
   static bool with_team(std::size_t /*cols*/, bool /*aligned*/, Body const& /*body*/) {
     return false;
@@ -68,13 +69,13 @@ struct LayerNormTuning {
   [[nodiscard]] static std::size_t most_teams(Exec const& exec, int threads) { return teams_that_fill(exec, threads); }
 };
 
-/// Of a GPU.
+/// The same on a GPU.
 template <ExecutionSpace Exec, class T>
   requires is_gpu<Exec>
 struct LayerNormTuning<Exec, T> {
   template <class Body>
   static void with_lanes(std::size_t cols, bool aligned, Body const& body) {
-    // As few lanes as hold a row at once, up to 32 registers in each.
+    // As few lanes as can hold a row at once, with up to 32 registers in each.
     constexpr int pack = collective::pack_width<T>;
     if (aligned && cols % pack == 0) {
       if (cols <= 8 * pack) return body.template operator()<8, pack, 1>();
@@ -90,8 +91,8 @@ struct LayerNormTuning<Exec, T> {
     constexpr int pack = collective::pack_width<T>;
     if (aligned && cols % pack == 0) {
       if (cols <= 256 * pack) return false;  // a warp holds it
-      // Few registers, so that a multiprocessor has several rows under way: one is written while another is read. A lane
-      // of doubles has more to do for its root and its quotients: fewer of them.
+      // Few registers a lane, so that a multiprocessor has several rows under way: one is written while another is
+      // read. With doubles there are fewer lanes, because root and quotients take each lane longer.
       if (sizeof(T) == 4 && cols <= 1024 * pack) {
         body.template operator()<32, pack, 4, 512>();
       } else if (cols <= 4096 * pack) {
@@ -101,8 +102,8 @@ struct LayerNormTuning<Exec, T> {
       }
     } else {
       if (cols <= 384 * pack) return false;  // a warp's three sweeps find it in the first cache
-      // By elements as many as 64 registers hold beside their addresses. Longer rows are swept three times, by teams of
-      // which two run at once.
+      // Element by element, a lane holds as many as fit into 64 registers beside their addresses. Longer rows are swept
+      // three times, by teams of which two run at once.
       if (cols <= 3072 * pack) {
         body.template operator()<32, 1, 6 * pack, 512>();
       } else {
@@ -111,7 +112,7 @@ struct LayerNormTuning<Exec, T> {
     }
     return true;
   }
-  /// A team for each few rows.
+  /// One team for every few rows: a league may be as large as it can.
   [[nodiscard]] static std::size_t most_teams(Exec const&, int) { return std::size_t{1} << 30; }
 };
 
@@ -122,11 +123,11 @@ struct NormalisedRow {
   T mean = 0;
   T inv_std = 0;
 
-  /// xhat. The order of the subtractions is the point: the first is exact where x is near its row's first element.
+  /// xhat. The order of the subtractions matters: the first is exact where x is near its row's first element.
   [[nodiscard]] KOKKOS_FUNCTION T operator()(T x) const { return ((x - shift) - mean) * inv_std; }
 };
 
-/// Statistics of all rows in memory: mean [rows] and inv_std [rows]; the shift is x's.
+/// The statistics of all rows, in memory: mean [rows] and inv_std [rows]. The shift is read from x.
 template <class T>
 struct RowStatistics {
   T* mean = nullptr;
@@ -138,8 +139,7 @@ struct RowStatistics {
   }
 };
 
-/// What a product may do with the rows of x as it loads them (see product_form.hpp): ln is never
-/// stored.
+/// Normalises the rows of x as a product loads them (see product_form.hpp), so that ln is never stored.
 template <class T>
 struct NormaliseOnLoad {
   static constexpr bool changes = true;
@@ -183,25 +183,25 @@ struct WholeTeam {
   int threads = team.team_size();
   int rank = team.team_rank();
 
-  /// The same. On AMD's GPUs each sweep finds the places of its packs anew: hipcc would keep the addresses of all sweeps over
-  /// all rows, in more registers than there are.
+  /// The same object. On AMD's GPUs each sweep computes the places of its packs anew: hipcc would otherwise keep the
+  /// addresses of all sweeps over all rows, in more registers than there are.
   [[nodiscard]] KOKKOS_FUNCTION WholeTeam for_sweep() const {
     WholeTeam result = *this;
     result.rank = hidden_on_hip(rank);
     return result;
   }
 
-  /// The sum of what the threads have. `number` alternates between 0 and 1: the barrier of the one says that all have read what
-  /// the other left in its scratch.
+  /// The sum over the threads' values. `number` must alternate between 0 and 1: each has its own scratch, and the
+  /// barrier of one ensures that all have read that of the other.
   template <class Lanes>
   [[nodiscard]] KOKKOS_FUNCTION T fold(Lanes const& lanes, T value, int number) const {
     return team::fold_threads(team, lanes, value, scratch + number * threads, T(0), collective::Sum<T>{});
   }
 };
 
-/// Lanes that share a row, W of each thread, each of which holds `Packs` packs of N at a time. With N > 1 it divides cols,
-/// and rows are aligned for packs of N. Who calls: all lanes of all threads of `who`. Scratch, barriers: none of one thread;
-/// of a team those of WholeTeam.
+/// Lanes that share a row, W of each thread, each of which holds `Packs` packs of N at a time. If N is above 1, cols
+/// must be a multiple of it, and rows aligned for packs of N. Who calls: all lanes of all threads of `who`. Scratch,
+/// barriers: none for one thread; for a team those of WholeTeam.
 template <class Exec, class T, int W, int N, int Packs>
 class LanesOfRow {
  public:
@@ -210,16 +210,17 @@ class LanesOfRow {
   using Held = thread::Rows<T, Packs, N>;
   using HeldByLanes = typename Lanes::template Value<Held>;
   static constexpr int vector_length = lane::vector_length<Exec>(W);
-  static constexpr int part = W * N * Packs;  // of a row, that the lanes of a thread hold at once
+  static constexpr int part = W * N * Packs;  // elements of a row that the lanes of a thread hold at once
 
-  /// Of the sum of a row: a lane's packs, the elements of a pack, the lanes; the threads, by lanes again.
+  /// Roundings of the sum of a row: a lane's packs, the elements of a pack, the lanes; then the threads, again by
+  /// lanes.
   [[nodiscard]] static double sum_steps(std::size_t cols, int threads = 1) {
     double const of_lane = std::ceil(static_cast<double>(cols) / (static_cast<double>(threads) * W * N));
     double const of_threads = threads == 1 ? 0 : std::ceil(static_cast<double>(threads) / W) + std::log2(W);
     return of_lane + N - 1 + std::log2(W) + of_threads;
   }
 
-  /// The statistics of a row of x. `held` is the row's last part afterwards: the whole row, if it has one part.
+  /// The statistics of a row of x. Afterwards `held` is the row's last part: the whole row, if it has only one.
   template <class Who = OneThread>
   [[nodiscard]] KOKKOS_FUNCTION static NormalisedRow<A> statistics_of(Lanes const& lanes, T const* row,
                                                                       std::size_t cols, A eps, HeldByLanes& held,
@@ -244,7 +245,8 @@ class LanesOfRow {
     return result;
   }
 
-  /// ln of a row of x, whose last part is `held`, and statistics `normalised`. `held` is undefined afterwards.
+  /// Writes ln of a row of x, of which `held` is the last part and `normalised` the statistics. Afterwards `held` is
+  /// undefined.
   template <class Who = OneThread>
   KOKKOS_FUNCTION static void normalise(Lanes const& lanes, T const* row, std::size_t cols,
                                         NormalisedRow<A> const& normalised, T const* gamma, T const* beta, T* ln,
@@ -274,8 +276,8 @@ class LanesOfRow {
           collective::pack_at<N>(ln + first + i) = values;
         });
       } else {
-        // In two loops, since a compiler cannot know that ln is neither gamma nor beta; and by elements, since it makes no vectors of
-        // structs that are copied.
+        // Two loops, since a compiler cannot know that ln does not overlap gamma and beta; and element by element,
+        // since it does not vectorise copies of structs.
         each_pack([&](int i, collective::Pack<T, N>& own) {
           for (int e = 0; e < N; ++e) own[e] = scales[i + e] * normalised(own[e]) + offsets[i + e];
         });
@@ -286,8 +288,8 @@ class LanesOfRow {
     });
   }
 
-  /// Calls body(first, count) for each part of a row, one after the other: where it begins, and how many elements it has. A host's
-  /// whole parts have a count that the compiler knows: vectors without masks.
+  /// Calls body(first, count) for each part of a row, one after the other: where it begins, and how many elements it
+  /// has. On a host the compiler knows the count of whole parts, and so needs no masks.
   template <class Who, class Body>
   KOKKOS_FUNCTION static void each_part(std::size_t cols, Who const& who, Body const& body) {
     int const at_once = part * who.threads;
@@ -327,7 +329,7 @@ class LanesOfRow {
   }
 
  private:
-  // Where a lane's pack stands in a part: neighbouring lanes, and then threads, have neighbours.
+  // Where a lane's pack stands in a part: neighbouring lanes, and then neighbouring threads, have neighbouring packs.
   template <class Who>
   [[nodiscard]] KOKKOS_FUNCTION static int place(int pack, int lane, Who const& who) {
     return thread::row_offset<W, N>(pack * who.threads + who.rank, lane, 0);
@@ -381,7 +383,7 @@ struct LayerNormRows {
   }
 };
 
-/// A team of any number of threads with `vector_length`, each of which has every t-th row of the team's chunk.
+/// A team of t threads with `vector_length`, for any t; each thread takes every t-th row of the team's chunk.
 template <class Exec, class T, int W, int N, int Packs>
 struct LayerNormKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -400,7 +402,7 @@ struct LayerNormKernel {
   }
 };
 
-/// A team of up to `most` lanes a row, which goes on to the rows after all other teams'.
+/// A team of up to `most` lanes takes a row, then the one as many rows further as there are teams, and so on.
 template <class Exec, class T, int W, int N, int Packs, int most>
 struct TeamLayerNorm {
   // At least 1024 lanes a multiprocessor, and 64 registers for each.
@@ -413,7 +415,7 @@ struct TeamLayerNorm {
   LayerNormRows<T> of;
   std::size_t rows;
 
-  /// As many threads as hold a row, if these are enough. \param team what the user asked for; 0: choose
+  /// As many threads as can hold a row, at most `most` lanes. \param team what the user asked for; 0: choose
   [[nodiscard]] static int threads_of(Exec const& exec, std::size_t cols, std::int64_t team) {
     int const given = kernels::team_size(exec, team, Row::vector_length);
     if (team > 0) return given;
@@ -422,7 +424,7 @@ struct TeamLayerNorm {
   }
 
   void enqueue(std::string const& label, Exec const& exec, int threads) const {
-    // Some rows a team: to start one for each takes as long as a short row.
+    // A team takes several rows: starting one takes as long as a short row.
     std::size_t const teams = std::min(rows, 32 * teams_that_fill(exec, threads * Row::vector_length));
     Policy policy(exec, static_cast<int>(teams), threads, Row::vector_length);
     policy = with_scratch(policy, Scratch::shmem_size(2 * static_cast<std::size_t>(threads)));
@@ -445,8 +447,8 @@ struct TeamLayerNorm {
 /// Layer normalisation of x [rows, cols], cols >= 1.
 ///
 /// Constructed once: chooses lanes and teams, allocates nothing. Calls only enqueue, one launch each (none without rows),
-/// and may run at the same time. The bits of the result depend on the extents, the alignment of the memory and the kind
-/// of machine only.
+/// and may run at the same time. The bits of the result depend only on the extents, the alignment of the memory and the
+/// kind of machine.
 template <ExecutionSpace Exec, class T, class Tuning = LayerNormTuning<Exec, T>>
 class LayerNorm {
  public:
@@ -474,22 +476,22 @@ class LayerNorm {
   }
 
   /// Enqueues ln = layernorm(x). x and ln [rows, cols], matrices by rows, which may be the same; gamma and beta [cols].
-  /// Throws std::invalid_argument if an extent or a stride is another.
+  /// Throws std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 2> X, Readable<Exec, T, 1> Gamma, Readable<Exec, T, 1> Beta, Writable<Exec, T, 2> Ln>
   void operator()(Exec const& exec, X const& x, Gamma const& gamma, Beta const& beta, Ln const& ln) const {
     enqueue(exec, row_major(x, rows_, cols_), contiguous(gamma, cols_), contiguous(beta, cols_), {},
             row_major(ln, rows_, cols_));
   }
 
-  /// Enqueues the statistics of the rows of x, to mean [rows], of the distances from a row's first element, and inv_std
-  /// [rows]: floats, if T is a float of 16 bits.
+  /// Enqueues the statistics of the rows of x: mean [rows], that of the distances from a row's first element, and
+  /// inv_std [rows]. Both are floats if T is a float of 16 bits.
   template <Readable<Exec, T, 2> X, Writable<Exec, Arithmetic<T>, 1> Mean, Writable<Exec, Arithmetic<T>, 1> InvStd>
   void statistics(Exec const& exec, X const& x, Mean const& mean, InvStd const& inv_std) const {
     enqueue(exec, row_major(x, rows_, cols_), nullptr, nullptr, {contiguous(mean, rows_), contiguous(inv_std, rows_)},
             nullptr);
   }
 
-  /// What a product does to the rows of x, with those statistics, so that ln is never stored.
+  /// The LoadOfA with which a product normalises the rows of x by those statistics, so that ln is never stored.
   template <Readable<Exec, T, 2> X, Readable<Exec, T, 1> Gamma, Readable<Exec, T, 1> Beta, Writable<Exec, T, 1> Mean,
             Writable<Exec, T, 1> InvStd>
   [[nodiscard]] NormaliseOnLoad<T> on_load(X const& x, Gamma const& gamma, Beta const& beta, Mean const& mean,

@@ -13,7 +13,7 @@
 
 namespace tessera::kernels {
 
-/// The memory of the look-back of up to `tiles` tiles of values V. One object serves one launch at a time.
+/// The memory for a look-back over `tiles` tiles of values V. One object serves one launch at a time.
 template <ExecutionSpace Exec, class V>
 class LookBackWorkspace {
  public:
@@ -26,8 +26,8 @@ class LookBackWorkspace {
         inclusive_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::inclusive"), Handle::packed ? 0 : tiles),
         counter_(label + "::counter") {}
 
-  /// The handle for the next launch, which must draw exactly `tiles` tickets. Enqueues nothing, but once in 2^30
-  /// launches.
+  /// The handle for the next launch, which must draw exactly `tiles` tickets. Enqueues nothing, except once in 2^30
+  /// launches, when it clears the memory.
   [[nodiscard]] Handle next_launch(Exec const& exec) {
     if (++epoch_ == last_epoch) {
       Kokkos::deep_copy(exec, words_, 0);
@@ -39,12 +39,13 @@ class LookBackWorkspace {
   }
 
  private:
-  // Few tiles all run at once, each waited for by all that follow. On a GPU a team has 256 lanes, more or less.
+  // Nanoseconds that a team waits before it looks at its predecessors. None where tiles are few: then all run at once,
+  // and each is waited for by all that follow. On a GPU a team has about 256 lanes.
   [[nodiscard]] unsigned patience(Exec const& exec) const {
     return is_gpu<Exec> && tiles_ > static_cast<std::size_t>(exec.concurrency()) / 256 ? 2500 : 0;
   }
 
-  // Two bits of the tag are the state's.
+  // The state takes two bits of the tag, which leaves 30 for the epoch.
   static constexpr std::uint32_t last_epoch = std::uint32_t{1} << 30;
 
   using Memory = typename Exec::memory_space;

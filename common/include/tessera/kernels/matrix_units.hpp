@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Kernels on matrix units (tensor cores) skip what has none.
+/// Kernels on matrix units (tensor cores) throw Skip on a device that has none.
 
 #include <string>
 
@@ -10,7 +10,7 @@
 
 namespace tessera::kernels {
 
-/// The same instance, if its device has matrix units; else throws Skip.
+/// Returns the same instance if its device has matrix units; else throws Skip.
 template <ExecutionSpace Exec>
 Exec const& require_matrix_units(Exec const& exec) {
   if (!collective::has_matrix_units(exec)) {

@@ -1,20 +1,20 @@
 #pragma once
 /// \file
-/// The stable partition: the elements of which a predicate is true first ("left"), then all others ("right"), both in the
-/// order in which they were; and stream compaction, which keeps the left ones alone.
+/// The stable partition: first the elements of which a predicate is true ("left"), then all others ("right"), both in
+/// their original order; and stream compaction, which keeps the left ones alone.
 ///
-/// - ReduceThenScatter, two launches, 3n traffic, of which two thirds is reading. Every team counts one contiguous chunk
-///   of tiles; in the second launch every team adds up the counts of all chunks, of which there are only as many as fill
-///   the machine, and then knows where the elements of its tiles go. Nobody waits for another tile.
+/// - ReduceThenScatter, two launches, 3n traffic, of which two thirds are reads. In the first launch every team counts
+///   the left elements of one contiguous chunk of tiles. In the second every team adds up the counts of all chunks
+///   (there are only as many as fill the machine), and then knows where the elements of its tiles go. No team waits for
+///   another.
 /// - LookBackPartition: every team splits a tile, learns from its predecessors how many left elements lie before it
-///   (decoupled look-back, collective/look_back.hpp), and writes the left ones to their places. The places of the right
-///   ones begin behind all left ones, of which nobody knows the number before the last tile is counted: they go to a
-///   buffer of their own, in order, from where a second launch moves them. 2n traffic where all are left, 4n where all are
-///   right.
+///   (decoupled look-back, collective/look_back.hpp), and writes the left ones to their places. The right ones belong
+///   behind all left ones, whose number is unknown until the last tile is counted. So they go to a buffer of their own,
+///   in order, and a second launch moves them from there. 2n traffic where all are left, 4n where all are right.
 /// - LookBackCompaction: the same pass without the right ones. n elements read, the left ones written, one launch.
 ///
-/// Tiles lie in registers; their elements change places in the team's scratch, so that both sides are written as runs of
-/// neighbours. On hosts nothing branches on data.
+/// Tiles lie in registers. Their elements are put in order in the team's scratch, so that left and right ones are
+/// written as runs of neighbours. On hosts no branch depends on the data.
 ///
 /// Example, left is < 5, tiles of 3: 3 7 1 | 8 9 2 | 6 4 -> lefts 2, 1, 1, before them 0, 2, 3, of all 4
 /// -> 3 1 2 4 | 7 8 9 6.
@@ -83,7 +83,7 @@ struct ReduceThenScatterKernels {
   Chunks chunks;
   std::size_t tile;
   int part;
-  bool is_one_tile;  // whose count is that of all: there was no first launch
+  bool is_one_tile;  // a single tile counts its own elements: there was no first launch
 
   [[nodiscard]] static std::size_t count_scratch(Shape const& shape) {
     return Scratch<LeftCounts>::shmem_size(shape.threads);
@@ -103,13 +103,13 @@ struct ReduceThenScatterKernels {
     }
     LeftCounts const all = team::scan_threads(team, Lanes{}, own, sums.data(), AddLeftCounts{}).total;
     Kokkos::single(Kokkos::PerTeam(team), [&] { chunk_counts[team.league_rank()] = all.total; });
-    leave_scratch(team);  // today there are no more chunks than teams
+    leave_scratch(team);  // for a team that takes another chunk; today there are no more chunks than teams
   }
 
   KOKKOS_FUNCTION void operator()(ScatterTag, Member const& team) const {
     Scratch<LeftCounts> const sums(team.team_scratch(0), team.team_size());
-    // The last chunks and tiles first: they are what the first launch left in the caches. (On hosts a thread takes the
-    // chunk again that it counted.)
+    // The last chunks and tiles come first, since the first launch left them in the caches. (On hosts a thread takes
+    // the chunk that it counted.)
     int const chunk = Tuning::warps ? chunks.count - 1 - team.league_rank() : team.league_rank();
     LeftCounts const of_chunks = is_one_tile ? LeftCounts{0, 0} : counted(team, chunk, sums.data());
     if constexpr (Tuning::warps) {
@@ -120,7 +120,7 @@ struct ReduceThenScatterKernels {
   }
 
  private:
-  // The left elements of a thread's parts of a chunk's tiles.
+  // Counts the left elements of a thread's parts of a chunk's tiles.
   [[nodiscard]] KOKKOS_FUNCTION LeftCounts lefts_in_tiles(Member const& team) const {
     Lanes const lanes;
     std::size_t const end = chunks.end(team.league_rank());
@@ -153,12 +153,12 @@ struct ReduceThenScatterKernels {
     return lefts;
   }
 
-  // Each tile in its new order through scratch, so that both sides are written as runs of neighbours.
+  // Puts each tile in its new order in scratch, so that left and right elements are written as runs of neighbours.
   KOKKOS_FUNCTION void scatter_tiles(Member const& team, int chunk, LeftCounts const& of_chunks) const {
     Scratch<int> const totals(team.team_scratch(0), team.team_size());
     Scratch<T> const exchange(team.team_scratch(0), tile);
     std::int64_t total = of_chunks.total;
-    std::int64_t upto = is_one_tile ? 0 : of_chunks.before + chunk_counts[chunk];  // lefts to the end of a tile
+    std::int64_t upto = is_one_tile ? 0 : of_chunks.before + chunk_counts[chunk];  // lefts up to the end of a tile
     std::size_t const end = chunks.end(chunk);
     std::size_t tiles = (end - chunks.begin(chunk) + tile - 1) / tile;
     while (tiles > 0) {
@@ -171,7 +171,7 @@ struct ReduceThenScatterKernels {
       own.template exchange<true>(is_left, counts, exchange.data());
       team.team_barrier();
       if (is_one_tile) total = upto = counts.lefts;
-      upto -= counts.lefts;  // now: to the tile's begin
+      upto -= counts.lefts;  // now up to the tile's begin
       store_run<Shape, Tuning>(team, exchange.data(), counts.lefts, values + upto);
       store_run<Shape, Tuning>(team, exchange.data() + counts.lefts, count - counts.lefts,
                                values + total + (begin - static_cast<std::size_t>(upto)));
@@ -181,7 +181,7 @@ struct ReduceThenScatterKernels {
     });
   }
 
-  // Hosts: the neighbours in a chunk that are one thread's.
+  // On hosts: the neighbouring elements of a chunk that one thread takes.
   struct Run {
     std::size_t begin;
     std::size_t end;
@@ -198,16 +198,17 @@ struct ReduceThenScatterKernels {
     return lefts;
   }
 
-  // Hosts: each thread writes the elements of its run where they belong. Caches gather what a warp gathers in scratch, and a
-  // place that is computed costs less than a branch that is guessed wrong every second time.
+  // On hosts: each thread writes the elements of its run to their places. Caches gather the writes, as scratch does for
+  // a warp. Each place is computed without a branch, since a branch would be mispredicted every second time.
   KOKKOS_FUNCTION void scatter_runs(Member const& team, int chunk, LeftCounts const& of_chunks,
                                     LeftCounts* scratch) const {
     Run const run = run_of(team, chunk);
     std::int64_t before = of_chunks.before;
     std::int64_t total = of_chunks.total;
-    // A thread alone has nothing before it in its chunk, whose count is known if there was a first launch.
+    // A team of one thread needs no count: nothing lies before its run in the chunk, and the first launch, if there was
+    // one, counted the chunk.
     if (is_one_tile || team.team_size() > 1) {
-      team.team_barrier();  // all have read what `of_chunks` is from
+      team.team_barrier();  // all have read the scratch that `of_chunks` came from
       LeftCounts const own{0, lefts_in(run)};
       auto const lefts = team::scan_threads(team, Lanes{}, own, scratch, AddLeftCounts{});
       before += lefts.before.total;
@@ -228,7 +229,7 @@ struct ReduceThenScatterKernels {
     leave_scratch(team);
   }
 
-  // Adds up the counts of the chunks before one, and of all. Every lane of the team gets them.
+  // Adds up the counts of the chunks before `chunk`, and of all chunks. Every lane of the team gets both.
   [[nodiscard]] KOKKOS_FUNCTION LeftCounts counted(Member const& team, int chunk, LeftCounts* scratch) const {
     Lanes const lanes;
     AddLeftCounts const add;
@@ -247,7 +248,7 @@ struct ReduceThenScatterKernels {
   }
 };
 
-/// Count: unsigned, holds numbers up to n. Of 32 bits it shares a word with its flag.
+/// Count: an unsigned type that holds numbers up to n. One of 32 bits shares a word with its flag.
 template <ExecutionSpace Exec, class T, class Predicate, class Count, bool with_rights, class Tuning>
 struct LookBackSplitKernel {
   using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
@@ -292,7 +293,8 @@ struct LookBackSplitKernel {
     std::size_t const begin = number * tile_size;
     int const count = thread::count_before(begin, n, static_cast<int>(tile_size));
 
-    // 2. The tile alone. Its elements go to scratch before anybody is asked: by then more have answered.
+    // 2. The tile alone. Its elements go to scratch before its predecessors are asked: so these have more time to
+    // answer.
     PartitionTile<Shape, T, Predicate, Tuning> tile;
     auto const counts = tile.load(team, in + begin, part, count, is_left, totals.data());
     auto const lefts = static_cast<Count>(counts.lefts);
@@ -310,7 +312,7 @@ struct LookBackSplitKernel {
     }
     team.team_barrier();
 
-    // 4. Runs of neighbours, as wide as the tile has left and right elements.
+    // 4. Write the left elements as one run of neighbours, and the right ones as another.
     std::size_t const before = shared(0).before;
     store_run<Shape, Tuning>(team, exchange.data(), counts.lefts, values + before);
     if constexpr (with_rights) {
@@ -324,8 +326,8 @@ struct LookBackSplitKernel {
   }
 };
 
-/// Moves the right elements behind the left ones. As many teams as fill the machine: how many elements there are to
-/// move, they find out when they run.
+/// Moves the right elements behind the left ones. There are as many teams as fill the machine; only when they run do
+/// they learn how many elements there are to move.
 template <ExecutionSpace Exec, class T, class Tuning>
 struct MoveRights {
   using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
@@ -336,7 +338,7 @@ struct MoveRights {
   using Pack = collective::Pack<T, pack>;
   using Block = InFlight<Pack, in_flight>;
 
-  T const* rights;  // as an allocation begins, aligned for packs
+  T const* rights;  // the begin of an allocation, so aligned for packs
   T* values;
   std::int64_t const* left_count;
   std::size_t n;
@@ -345,7 +347,7 @@ struct MoveRights {
     auto const lefts = static_cast<std::size_t>(left_count[0]);
     T* const to = values + lefts;
     auto const count = static_cast<std::int64_t>(n - lefts);
-    // Tiles begin where a line of the target does.
+    // Tiles begin where a cache line of the target begins.
     int const shift = behind_line<Tuning>(to);
     int const tile = tile_of(team.team_size());
     std::int64_t const tiles = (count + shift + tile - 1) / tile;
@@ -372,8 +374,9 @@ struct MoveRights {
       return Tuning::moved_at_once;
   }
 
-  // A whole tile, at least a pack before the last element. It begins where a line of the target does, but somewhere in a
-  // pack of the source: a lane loads the pack in which its elements begin, the rest of them is in the next lane's.
+  // Moves a whole tile that ends at least a pack before the last element. It begins at a cache line of the target, but
+  // at any place within a pack of the source: a lane loads the pack in which its elements begin, and gets the rest of
+  // them from the next lane.
   KOKKOS_FUNCTION void move_packs(Member const& team, std::int64_t begin, T* to) const {
     Lanes const lanes;
     int const ahead = static_cast<int>(begin % pack);
@@ -381,7 +384,7 @@ struct MoveRights {
     int const stride = team.team_size() * Lanes::width * pack;
     T const* const from = rights + (begin - ahead);
     auto own = lanes.template fill<Block>({});
-    auto behind = lanes.template fill<Block>({});  // the last lane
+    auto behind = lanes.template fill<Block>({});  // what the last lane has no next lane for
     lanes.each(
         [&](int lane, Block& mine, Block& more) {
           for (int k = 0; k < in_flight; ++k) {
@@ -400,7 +403,7 @@ struct MoveRights {
               window[e] = mine.at[k][e];
               window[pack + e] = lane + 1 == Lanes::width ? more.at[k][e] : following.at[k][e];
             }
-            // By powers of two: what indexes registers must be a constant.
+            // Shifted by powers of two, since registers can only be indexed by constants.
             for (int by = 1; by < pack; by *= 2) {
               for (int e = 0; e + by < 2 * pack; ++e) window[e] = (ahead & by) != 0 ? window[e + by] : window[e];
             }
@@ -427,14 +430,14 @@ class LookBackSplit {
         is_left_(is_left),
         shape_(exec, tile, team),
         n_(n),
-        // One tile even of nothing: it writes the count.
+        // At least one tile, even without elements: it writes the count.
         tiles_(std::max<std::size_t>(1, tiles_of(n, shape_.tile))),
         league_(league_of(tiles_)),
         movers_(league_of(std::min(teams_that_fill(exec, shape_.threads * Shape::vector_length), tiles_))),
         look_back_(look_back_for(n, label, tiles_)),
         rights_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::rights"), with_rights ? n : 0) {}
 
-  /// Enqueues it. Throws std::invalid_argument if `in` or `out` has another length than n or a stride.
+  /// Enqueues it. Throws std::invalid_argument if `in` or `out` is strided or its length is not n.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out, Writable<Exec, std::int64_t, 0> Count>
   void operator()(Exec const& exec, In const& in, Out const& out, Count const& count) {
     T const* const from = contiguous(in, n_);
@@ -482,12 +485,12 @@ class LookBackSplit {
 
 }  // namespace detail
 
-/// The stable partition in two launches that wait for nobody. `in` and `out` [n], consecutive elements, which must not
-/// overlap: elements go anywhere. `count`: one std::int64_t (rank 0), how many went left.
+/// The stable partition in two launches, in which no team waits for another. `in` and `out` [n], consecutive elements,
+/// which must not overlap: elements go anywhere. `count`: one std::int64_t (rank 0), how many elements are left ones.
 ///
-/// Predicate: `bool operator()(T) const` for the device; it is asked several times for each element and must say the same.
-/// Constructed once: chooses tiles and chunks, allocates a number a chunk. Calls only enqueue; those of one object must not
-/// run at the same time.
+/// Predicate: `bool operator()(T) const` for the device; it is called several times for each element and must always
+/// answer the same. Constructed once: chooses tiles and chunks, allocates a number for each chunk. Calls only enqueue;
+/// those of one object must not run at the same time.
 template <ExecutionSpace Exec, class T, class Predicate, class Tuning = PartitionTuning<Exec, T>>
 class ReduceThenScatter {
   using Kernels = detail::ReduceThenScatterKernels<Exec, T, Predicate, Tuning>;
@@ -495,7 +498,8 @@ class ReduceThenScatter {
 
  public:
   /// \param n elements of each array
-  /// \param tile elements that a team works on; 0, or more than its registers and scratch hold: as many as they hold
+  /// \param tile elements that a team works on, at most as many as its registers and scratch hold; 0: as many as they
+  /// hold
   /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
   /// \param label what Kokkos' tools call it
   explicit ReduceThenScatter(Exec const& exec, std::size_t n, Predicate const& is_left = {}, std::int64_t tile = 0,
@@ -506,8 +510,8 @@ class ReduceThenScatter {
         chunks_(chunks_of(exec, n, shape_.tile, shape_.threads * Shape::vector_length)),
         chunk_counts_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::chunk_counts"), chunks_.count) {}
 
-  /// Enqueues both launches, or one where there is one tile. Throws std::invalid_argument if `in` or `out` has another
-  /// length than n or a stride.
+  /// Enqueues both launches, or one where there is one tile. Throws std::invalid_argument if `in` or `out` is strided
+  /// or its length is not n.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out, Writable<Exec, std::int64_t, 0> Count>
   void operator()(Exec const& exec, In const& in, Out const& out, Count const& count) const {
     bool const is_one_tile = chunks_.n <= shape_.tile;
@@ -545,18 +549,19 @@ class ReduceThenScatter {
 };
 
 /// The stable partition in a single pass and a move: fast on GPUs where few elements go right. Views, predicate and
-/// parameters as ReduceThenScatter has them. Constructed once: allocates a buffer of n elements and a word a tile. Calls
-/// only enqueue; those of one object must not run at the same time.
+/// parameters are those of ReduceThenScatter. Constructed once: allocates a buffer of n elements and a word for each
+/// tile. Calls only enqueue; those of one object must not run at the same time.
 template <ExecutionSpace Exec, class T, class Predicate, class Tuning = PartitionTuning<Exec, T>>
 using LookBackPartition = detail::LookBackSplit<Exec, T, Predicate, true, Tuning>;
 
 /// Stream compaction in a single pass: out(0) .. out(count-1) are the left elements, in their order; the rest of `out` [n]
-/// stays as it is. Else as LookBackPartition, without its buffer.
+/// stays as it is. Otherwise as LookBackPartition, without its buffer.
 template <ExecutionSpace Exec, class T, class Predicate, class Tuning = PartitionTuning<Exec, T>>
 using LookBackCompaction = detail::LookBackSplit<Exec, T, Predicate, false, Tuning>;
 
-/// The elements of `in` [n] of which the predicate is true to the begin of `out` [n], all others behind them, both in
-/// their order; `count`: one std::int64_t, how many it is true of. For a single use: it allocates, enqueues, and waits.
+/// Writes the elements of `in` [n] of which the predicate is true to the begin of `out` [n] and all others behind them,
+/// both in their order. `count`: one std::int64_t, how many it is true of. For a single use: it allocates, enqueues,
+/// and waits.
 template <ExecutionSpace Exec, class In, class Out, class Count, class Predicate>
 void partition(Exec const& exec, In const& in, Out const& out, Count const& count, Predicate const& is_left) {
   ReduceThenScatter<Exec, typename In::non_const_value_type, Predicate> const split(exec, in.extent(0), is_left);
@@ -564,7 +569,7 @@ void partition(Exec const& exec, In const& in, Out const& out, Count const& coun
   exec.fence("tessera: partition");  // the kernel's memory is freed at the end of this call
 }
 
-/// The same of the left elements alone: `out` from `count` on stays as it is.
+/// The same for the left elements alone: `out` from `count` on stays as it is.
 template <ExecutionSpace Exec, class In, class Out, class Count, class Predicate>
 void compact(Exec const& exec, In const& in, Out const& out, Count const& count, Predicate const& is_left) {
   LookBackCompaction<Exec, typename In::non_const_value_type, Predicate> split(exec, in.extent(0), is_left);

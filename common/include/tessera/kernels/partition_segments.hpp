@@ -1,11 +1,11 @@
 #pragma once
 /// \file
-/// The stable partition of each segment of an array, where a segment is so short that the lanes of one thread hold it: each
-/// lane's vote tells all others where left elements stand, and counting bits of the votes tells each where its own goes.
-/// One launch, 2n traffic, no scratch, no barriers.
+/// The stable partition of each segment of an array, where segments are so short that the lanes of one thread hold one:
+/// a vote tells each lane where left elements stand, and by counting bits of the vote it finds where its own element
+/// goes. One launch, 2n traffic, no scratch, no barriers.
 ///
-/// Segments of at most W elements, W the lanes of a thread, stand several in a row of lanes; longer ones take several
-/// rows.
+/// A row has one element for each of the W lanes of a thread. It holds as many whole segments as fit; a segment of more
+/// than W elements takes several rows.
 ///
 /// Example, left is < 5, segments of 4: 3 7 1 8 | 9 2 -> 3 1 7 8 | 2 9, counts 2 1.
 ///
@@ -43,7 +43,7 @@ struct SegmentPartitionKernel {
   };
   // Where a lane stands in a row of whole segments.
   struct Place {
-    int segment;                 // of the row; beyond the last for lanes that are left over
+    int segment;                 // its number in the row; lanes that are left over have one beyond the last
     int position;                // in the segment
     std::uint64_t segment_bits;  // the lanes of its segment
   };
@@ -69,7 +69,7 @@ struct SegmentPartitionKernel {
     }
   }
 
-  // Segments from `first` on, several in each row.
+  // Partitions segments from `first` on, several in each row.
   KOKKOS_FUNCTION void short_segments(std::size_t first) const {
     Lanes const lanes;
     int const used = per_row * length;
@@ -89,7 +89,7 @@ struct SegmentPartitionKernel {
         places, held);
     for (int row = 0; row < rows; ++row) {
       auto votes = lanes.template fill<bool>(false);
-      // What lanes beyond the last segment vote, nobody counts.
+      // Votes of lanes beyond the last segment are not counted.
       lanes.each(
           [&](int lane, Held const& own, bool& vote) { vote = row * used + lane < count && is_left(own.at[row]); },
           held, votes);
@@ -111,12 +111,12 @@ struct SegmentPartitionKernel {
     }
   }
 
-  // One segment in several rows.
+  // Partitions one segment that takes several rows.
   KOKKOS_FUNCTION void long_segment(std::size_t number) const {
     Lanes const lanes;
     std::size_t const begin = number * static_cast<std::size_t>(length);
     int const count = static_cast<int>(Kokkos::min(n - begin, static_cast<std::size_t>(length)));
-    // A GPU's rows lie in registers, whose numbers are known to the compiler alone: it goes through all of them.
+    // On a GPU rows lie in registers, which only constants can index: the loop goes through all rows, used or not.
     int const used = (count + Lanes::width - 1) / Lanes::width;
     int const visited = Tuning::warps ? rows : used;
     auto held = lanes.template fill<Held>({});
@@ -165,7 +165,7 @@ struct SegmentPartitionKernel {
   }
 
   [[nodiscard]] KOKKOS_FUNCTION static int bits_in(std::uint64_t bits) {
-    // Kokkos' popcount, which may be a constant expression, is a loop on GPUs. A warp's votes fit into half of them.
+    // Kokkos' constexpr popcount is a loop on GPUs, so its builtin is taken. A warp's votes fit into 32 bits.
     if constexpr (Lanes::width <= 32) return Kokkos::Experimental::popcount_builtin(static_cast<std::uint32_t>(bits));
     return Kokkos::Experimental::popcount_builtin(bits);
   }
@@ -204,7 +204,7 @@ class SegmentPartition {
         threads_(team_size(exec, team, vector_length)),
         league_(league_of(tiles_of(segments_, threads_ * held()))) {}
 
-  /// Enqueues it. Throws std::invalid_argument if a View has another length or a stride.
+  /// Enqueues it. Throws std::invalid_argument if a View is strided or has another length.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out, Writable<Exec, std::int64_t, 1> Counts>
   void operator()(Exec const& exec, In const& in, Out const& out, Counts const& counts) const {
     Kokkos::parallel_for(label_, typename Kernel::Policy(exec, league_, threads_, vector_length),
@@ -222,7 +222,7 @@ class SegmentPartition {
     }
     return static_cast<int>(segment);
   }
-  // Segments that a thread takes.
+  // How many segments a thread takes.
   [[nodiscard]] std::size_t held() const {
     return static_cast<std::size_t>(Tuning::segment_groups) * (per_row_ > 0 ? Kernel::rows * per_row_ : 1);
   }

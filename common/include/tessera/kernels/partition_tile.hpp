@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What the kernels that split tiles share (partition.hpp): the choice of tiles, the register tile of a thread, the scratch
-/// of a team, and how a team writes a tile whose elements its scratch holds in their new order.
+/// What the kernels of partition.hpp share: the choice of tiles, the register tile of a thread, the scratch of a team,
+/// and how a team writes a tile whose elements stand in scratch in their new order.
 ///
 /// Example, left is < 5, two threads of 4 elements: 3 7 1 8 | 9 2 6 4 -> lefts 2 and 2, before them 0 and 2
 /// -> scratch 3 1 2 4 | 7 8 9 6.
@@ -36,39 +36,39 @@ struct WarpPartitionTuning {
   static constexpr int pack = collective::pack_width<T>;
   static constexpr int tile_bytes = 32 << 10;  ///< of scratch at most
   static constexpr int threads = 0;            ///< of a team, where the user names none; 0: 256 lanes' worth
-  /// A warp writes lines of 128 bytes with several accesses of a lane under way, elements that are not wanted are left
-  /// out, loops over registers are of constant length, and the second launch begins with the chunks that the first one
-  /// left in the caches.
+  /// Kernels are written for warps: a warp writes lines of 128 bytes, with several accesses of a lane under way;
+  /// elements that are not wanted are left out; loops over registers have constant lengths; and the second launch
+  /// begins with the chunks that the first one left in the caches.
   static constexpr bool warps = true;
   static constexpr int stores_in_flight = 8;   ///< of a lane, an element each
   static constexpr int moves_in_flight = 4;    ///< of a lane, a pack each
   static constexpr int longest_segment = 512;  ///< that the lanes of a thread hold in rows
-  static constexpr int segment_groups = 1;     ///< of rows of segments, that a thread takes one after the other
-  /// Two teams of the most lanes there are: so no thread takes more than 64 registers, and four teams of 256 lanes share a
-  /// multiprocessor. While one asks its predecessors, the others load and store.
+  static constexpr int segment_groups = 1;     ///< groups of rows that a thread takes one after the other
+  /// Two teams of 512 lanes must fit on a multiprocessor: so no lane takes more than 64 registers, and four teams of
+  /// 256 lanes fit as well. While one asks its predecessors, the others load and store.
   using Bounds = Kokkos::LaunchBounds<512, 2>;
-  /// Numbers up to so many elements are counted in 32 bits, which share a word with their flag.
+  /// Up to so many elements, counts have 32 bits and share a word with their flag.
   static constexpr std::size_t most_in_32_bits = std::numeric_limits<std::uint32_t>::max();
 };
 
-/// The same for AMD's GPUs, where 64 KiB of scratch are all that a compute unit has: of tiles of 32 KiB, and the numbers beside
-/// them, it would run one team at a time. By that count; it has not been timed.
+/// The same for AMD's GPUs, with smaller tiles: a compute unit has 64 KiB of scratch, so that with tiles of 32 KiB, and
+/// the numbers beside them, it would run one team at a time. This is reasoned; it has not been timed.
 template <class T>
 struct WavefrontPartitionTuning : WarpPartitionTuning<T> {
   static constexpr int threads = 4;
 };
 
-/// For hosts: eight rows of cache lines, and plain loops, of which a compiler makes vectors.
+/// For hosts: eight rows of cache lines, and plain loops, which a compiler vectorises.
 template <ExecutionSpace Exec, class T>
 struct HostPartitionTuning : WarpPartitionTuning<T> {
   static constexpr int lanes = lane::natural_width<Exec>;
   static constexpr int pack = 4 * collective::pack_width<T>;
   static constexpr bool warps = false;
   static constexpr int moved_at_once = 8192;  ///< elements
-  static constexpr int segment_groups = 16;   ///< a team costs more than a few segments do
+  static constexpr int segment_groups = 16;   ///< starting a team costs more than a few segments do
 };
 
-/// What suits the space.
+/// The tuning that suits the space.
 template <ExecutionSpace Exec, class T>
 using PartitionTuning =
     std::conditional_t<is_hip<Exec>, WavefrontPartitionTuning<T>,
@@ -76,11 +76,11 @@ using PartitionTuning =
 
 namespace detail {
 
-/// One of two numbers, without a branch: on random data a host guesses every second one wrong. `first`: 1 or 0.
+/// `a` if `first` is 1, `b` if it is 0, without a branch: on random data a host would mispredict every second one.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr int either(int first, int a, int b) { return b ^ ((a ^ b) & -first); }
 
-/// One thread's part of an array, in registers, told apart into left and right elements, orders kept: every element
-/// learns how many left ones stand before it in the part.
+/// One thread's part of an array, in registers, for a stable split into left and right elements: it finds for every
+/// element how many left ones stand before it in the part.
 ///
 /// Who calls: all lanes of one thread; `part` and `count` are the same in all of them. Scratch, barriers: none.
 ///
@@ -176,7 +176,8 @@ class SplitRows {
           int earlier_rows = 0;
           for (int row = 0; row < RowCount; ++row) {
             int rank = earlier_rows + before.of_row(row);
-            // Compared all at once, in vectors; and a compiler that sees no comparison below makes no branch of it.
+            // All comparisons are made here, so that they are vectorised, and the compiler makes no branch of them
+            // below.
             int lefts[N];
             for (int e = 0; e < N; ++e) lefts[e] = is_left(values.at[row][e]) ? 1 : 0;
             for (int e = 0; e < N; ++e) {
@@ -193,7 +194,7 @@ class SplitRows {
   }
 
   typename L::template Value<Own> values_;
-  typename L::template Value<Counts> before_;  // in the lanes before, row by row
+  typename L::template Value<Counts> before_;  // the left ones in the lanes before, for each row
   Counts of_rows_;
   int count_;
 };
@@ -212,18 +213,18 @@ struct PartitionShape {
   /// Throws Skip if the space has no such team, or too little scratch for it.
   PartitionShape(Exec const& exec, std::int64_t requested_tile, std::int64_t team)
       : threads(team_size(exec, team > 0 ? team : Tuning::threads, vector_length)) {
-    // What remains of a team's scratch beside some numbers a thread. A large team shares the tile of a usual one.
+    // The team's scratch, less some numbers for each thread. A large team has no larger tile than a usual one.
     int const there = Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0) - 2048 - 24 * threads;
     auto const elements = std::clamp(there, 0, Tuning::tile_bytes) / static_cast<int>(sizeof(T));
     if (elements < threads) throw Skip("a team of " + std::to_string(threads) + " threads (its scratch is too small)");
     auto const most = static_cast<std::size_t>(std::min(threads * Part::size, elements));
     tile = requested_tile == 0 ? most : std::min(static_cast<std::size_t>(requested_tile), most);
-    // A smaller tile than fits into registers leaves some of them empty; threads share it evenly.
+    // The threads share the tile evenly, also where it does not fill their registers.
     part = static_cast<int>((tile + threads - 1) / threads);
   }
 };
 
-/// A team's tile: in registers, and on its way through scratch into its new order.
+/// A team's tile: loaded into registers, then put into its new order in scratch.
 template <class Shape, class T, class Predicate, class Tuning>
 class PartitionTile {
  public:
@@ -255,7 +256,7 @@ class PartitionTile {
     int const lefts = counts.lefts;
     part_.place(Lanes{}, is_left, [=](int i, int rank, int left, T const& value) {
       int const place = before + rank;
-      // A host takes the right ones along: a store costs less than a branch.
+      // A host stores the right ones even if they are not wanted: a store costs less than a branch.
       if constexpr (with_rights || !Tuning::warps) {
         exchange[either(left, place, lefts + (begin + i) - place)] = value;
       } else {
@@ -269,19 +270,19 @@ class PartitionTile {
   int begin_;  // of this thread's part
 };
 
-/// How far `to` is behind the last border of 128 bytes, in elements: for accesses of a warp to one line each.
+/// How many elements `to` lies behind the begin of its 128-byte line: so that each access of a warp can go to one line.
 template <class Tuning, class T>
 [[nodiscard]] KOKKOS_FUNCTION int behind_line(T const* to) {
   return Tuning::warps ? static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / sizeof(T) % (128 / sizeof(T))) : 0;
 }
 
-/// Elements of a lane that are on their way.
+/// A lane's elements that are on their way.
 template <class T, int Count>
 struct InFlight {
   T at[Count];
 };
 
-/// Copies `count` elements from a team's scratch to neighbouring places in memory; on a GPU several of a lane are under
+/// Copies `count` elements from a team's scratch to consecutive places in memory; on a GPU each lane has several under
 /// way. Who calls: all lanes of the team. Barriers: none.
 template <class Shape, class Tuning, class T, class Member>
 KOKKOS_FUNCTION void store_run(Member const& team, T const* from, int count, T* to) {

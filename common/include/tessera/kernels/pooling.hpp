@@ -1,10 +1,10 @@
 #pragma once
 /// \file
 /// Pooling by windows that trail behind their outputs: out[i] = op(in[max(0, i - window + 1)] .. in[i]). Every thread
-/// makes a run of consecutive outputs, which share what their windows have in common; what a window reaches back to is
-/// in the cache, since the thread before reads it as its own. Nothing is subtracted, so that any commutative operator
-/// does and nothing cancels. One launch, 2n elements of traffic; for long windows 3 + window / run operations an
-/// output.
+/// makes a run of consecutive outputs, and folds only once what their windows have in common. The elements before the
+/// run are in the cache, since the thread before reads them as its own. Nothing is subtracted, so any commutative
+/// operator will do, and no digits cancel. One launch, 2n elements of traffic; for long windows 3 + window / run
+/// operations an output.
 ///
 /// Source: van Herk (1992); Gil and Werman, Computing 2-D min, median, and max filters (1993).
 ///
@@ -30,7 +30,7 @@
 
 namespace tessera::kernels {
 
-/// What a thread of WindowFold makes.
+/// How many outputs a thread of WindowFold makes.
 template <ExecutionSpace Exec, class T>
 struct WindowTuning {
   /// Outputs of a thread: on a GPU what one 16-byte access moves; on a host several vector registers' worth.
@@ -41,7 +41,7 @@ struct WindowTuning {
 
 namespace detail {
 
-// Two kernels: what long windows take would cost short ones registers, and so threads.
+// There are two kernels: the code for long windows would cost short ones registers, and so threads.
 template <bool IsShort, class T, class Op>
 struct WindowFoldBody {
   Op op;
@@ -70,8 +70,8 @@ struct WindowFoldBody {
 /// out[i] = op(in[max(0, i - window + 1)] .. in[i]), or that divided by the number of elements in the window.
 ///
 /// `Op` is an operator of collective/operators.hpp that commutes. Constructed once: allocates nothing. Calls only
-/// enqueue (ArrayKernel says on what); those of one object may run at the same time. On a GPU arrays that are not
-/// aligned to 16 bytes go element by element.
+/// enqueue (ArrayKernel says which Views they take); those of one object may run at the same time. On a GPU arrays that
+/// are not aligned to 16 bytes are accessed element by element.
 template <ExecutionSpace Exec, class T, collective::OperatorOn<T> Op, class Tuning = WindowTuning<Exec, T>>
 class WindowFold : public ArrayKernel<WindowFold<Exec, T, Op, Tuning>, Exec, T> {
   using Base = ArrayKernel<WindowFold, Exec, T>;
@@ -81,7 +81,7 @@ class WindowFold : public ArrayKernel<WindowFold<Exec, T, Op, Tuning>, Exec, T> 
  public:
   /// \param n elements of both arrays
   /// \param window elements of a window, at least 1; may exceed n
-  /// \param mean whether to divide, of floating-point elements
+  /// \param mean whether to divide; only for floating-point elements
   /// \param label what Kokkos' tools call it
   WindowFold(Exec const&, std::size_t n, std::size_t window, bool mean = false,
              std::string const& label = "tessera::window", Op const& op = {})
@@ -91,8 +91,8 @@ class WindowFold : public ArrayKernel<WindowFold<Exec, T, Op, Tuning>, Exec, T> 
         finish_(thread::FinishWindow<T>::of(n, window, mean)),
         op_(op) {}
 
-  /// Operations on the longest way from an element to a result, of a run and of the outputs that no run is left for;
-  /// less the division.
+  /// Operations on the longest way from an element to a result, whether in a run or in an output that is left over
+  /// after the runs; without the division.
   [[nodiscard]] double rounding_steps() const {
     double const of_run = thread::window_run_steps<items>(finish_.window);
     return is_short() ? of_run : std::max(of_run, thread::window_run_steps<1>(finish_.window));
@@ -137,7 +137,7 @@ void window_sum(Exec const& exec, std::size_t window, In const& in, Out const& o
   detail::fold_windows<collective::Sum>(exec, window, false, in, out);
 }
 
-/// That sum divided by the number of elements that are there: min(i + 1, window).
+/// That sum divided by the number of its elements: min(i + 1, window).
 template <ExecutionSpace Exec, class In, class Out>
   requires std::is_floating_point_v<typename In::non_const_value_type>
 void window_mean(Exec const& exec, std::size_t window, In const& in, Out const& out) {

@@ -13,11 +13,11 @@ namespace tessera::kernels {
 
 /// Elements of the left operand as memory holds them.
 ///
-/// Another type with `changes = true` gives, for a row r of a,
-/// - `Row row(r) const`: what it wants to keep of that row while k runs;
+/// Another type, with `changes = true`, changes them. For a row r of a it has
+/// - `Row row(r) const`: what it keeps of that row while k runs;
 /// - `template <int W> void change(Row const&, k, collective::Pack<T, W>&) const`: the new values of a[r, k] .. a[r, k + W - 1];
 /// - `template <int W> bool is_aligned() const`: whether its own arrays can be read W elements at a time.
-/// It is not asked about what lies past the end of k: that stays zero, and adds nothing.
+/// It is not called for elements past the end of k: those stay zero and add nothing.
 struct AsStored {
   static constexpr bool changes = false;
   struct Row {};
@@ -27,19 +27,19 @@ struct AsStored {
   }
 };
 
-/// The sum alone is the result.
+/// The result is the sum alone.
 struct SumAlone {
   static constexpr bool changes = false;
   static constexpr bool adds = false;
 };
 
-/// The result is what c holds + sum: for a product of which k comes in pieces.
+/// The result is what c holds, plus the sum: for a product whose k comes slice by slice.
 struct SumAndC {
   static constexpr bool changes = false;
   static constexpr bool adds = true;
 };
 
-/// The result is sum + bias[col]. sum_and_bias() makes one of a View.
+/// The result is sum + bias[col]. sum_and_bias() makes it from a View.
 template <class T>
 struct SumAndBias {
   static constexpr bool changes = true;
@@ -74,14 +74,14 @@ struct ProductForm {
   Store store{};
 };
 
-/// c = a b, and nothing else; the same with operands of which memory holds the transposed matrix.
+/// c = a b, and nothing else; then the same where memory holds an operand's transpose.
 using PlainProduct = ProductForm<>;
 using TransposedA = ProductForm<true, false>;
 using TransposedB = ProductForm<false, true>;
 /// c += a b.
 using AddedProduct = ProductForm<false, false, AsStored, SumAndC>;
 
-/// The part of k that a team sums up: `count` parts of `size`, the last of which may be short.
+/// How k is split into parts, of which a team sums one: `count` parts of `size`. The last may be shorter.
 struct KParts {
   std::size_t k;
   std::size_t size;

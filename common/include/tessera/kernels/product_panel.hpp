@@ -1,10 +1,11 @@
 #pragma once
 /// \file
-/// Gemm's kernel on a host (kernels/gemm.hpp): sums in vector registers, factors copied to where the caches like them.
+/// Gemm's kernel on a host (kernels/gemm.hpp): sums in vector registers, factors copied into panels that fit the
+/// caches.
 ///
-/// A team makes one tile of c. For each step of `depth` along k it copies its part of b to scratch, as panels as wide
-/// as the sums; each of its threads then takes strips of a few rows of a, copies the strip, transposed, and runs over
-/// the panels with as many sums in registers as there are.
+/// A team makes one tile of c. For each step of `depth` along k it copies its columns of b to scratch, into panels as
+/// wide as the sums. Each of its threads then takes strips of a few rows of a. It copies a strip, transposed, and
+/// multiplies it by one panel after the other, with as many sums as the registers hold.
 /// Source: K. Goto, R. van de Geijn, Anatomy of high-performance matrix multiplication (2008).
 
 #include <Kokkos_Core.hpp>
@@ -21,14 +22,14 @@
 
 namespace tessera::kernels {
 
-/// How many rows of sums the processor's registers hold, two vectors each.
+/// How many rows of sums, of two vectors each, the processor's registers hold.
 #if defined(__AVX512F__) || defined(__ARM_NEON)
 inline constexpr int vector_rows = 12;
 #else
 inline constexpr int vector_rows = 6;
 #endif
 
-/// Rows of sums that a thread has in registers, and its steps along k.
+/// How many rows of sums a thread has in registers, and how long its steps along k are.
 template <int Rows, int Depth>
 struct PanelShape {
   static constexpr int rows = Rows;
@@ -40,10 +41,10 @@ namespace detail {
 using collective::vector_bytes;
 
 /// c = a b for row-major c [m, n], one team a tile of c; a functor for teams of any size with vector length 1, on hosts.
-/// No extent need be a multiple of anything. The form says how a and b are stored, and what happens on the way; with
-/// parts of k, part p's sums go to the p-th of as many matrices [m, n] from c on.
+/// Extents may have any value. The form says how a and b are stored, and what happens to elements and sums. Where k is
+/// split, c is the first of `count` matrices [m, n], one after the other, and part p's sums go to the p-th.
 ///
-/// Scratch level 1: team_bytes() a team, thread_bytes() a thread. Barriers: two each `depth` of k.
+/// Scratch level 1: team_bytes() a team, thread_bytes() a thread. Barriers: two for each `depth` of k.
 template <class Exec, class T, class Shape, class Form = PlainProduct>
 class ProductPanel {
  public:
@@ -80,7 +81,7 @@ class ProductPanel {
   using Load = typename Form::Load;
   using Store = typename Form::Store;
   static constexpr int strip_lines = (depth * rows + width - 1) / width;
-  // What the compiler keeps in one register.
+  // A vector, which the compiler keeps in one register.
   typedef T Vector __attribute__((vector_size(vector_bytes)));
 
   void run(Member const& team) const {
@@ -96,7 +97,7 @@ class ProductPanel {
     std::size_t k = k_.begin(part);
     std::size_t const end = k_.end(part);
     bool first = true;
-    do {  // once if there is no k: the result is zero then
+    do {  // once even if k is 0: the result is zero then
       int const count = end - k < depth ? static_cast<int>(end - k) : depth;
       for (int panel = team.team_rank(); panel * cols < place.col_count; panel += team.team_size()) {
         copy_panel(place, panel, k, count, b + panel * cols * depth);
@@ -115,7 +116,7 @@ class ProductPanel {
     } while (k < end);
   }
 
-  // A step along k: how long, whether c holds the sums of others, whether it is finished after this one.
+  // A step along k: its length, whether c already holds the sums of earlier steps, and whether c is finished after it.
   struct Step {
     int count;
     bool add;
@@ -170,7 +171,7 @@ class ProductPanel {
     }
   }
 
-  // The sums of rows x cols elements over a step, stored or added to c.
+  // Sums rows x cols elements over one step, and stores the sums or adds them to c.
   void multiply(Place const& place, int row, int col, T const* a, T const* b, Step const& step, T* result) const {
     Vector sums[rows][2] = {};
     for (int i = 0; i < step.count; ++i, a += rows, b += cols) {

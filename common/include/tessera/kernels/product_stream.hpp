@@ -1,18 +1,20 @@
 #pragma once
 /// \file
-/// Gemm's kernel on a GPU that copies asynchronously (kernels/gemm.hpp), one team a tile of the product: as in
-/// product_tile.hpp a lane's sums are in registers, but the factors come to scratch by copies that no register holds
-/// (collective/async_copy.hpp). So a lane has registers for up to 128 sums, and reads less from scratch for each.
+/// Gemm's kernel on a GPU that copies asynchronously (kernels/gemm.hpp), one team a tile of the product. As in
+/// product_tile.hpp a lane's sums are in registers, but the factors are copied to scratch without passing through
+/// registers (collective/async_copy.hpp). So a lane has registers for up to 128 sums, and reads less from scratch for
+/// each.
 ///
 /// Slices of `depth` along k lie in `stages` places in scratch: one is multiplied, the others are on their way. In a slice,
 /// for each k, the tile's rows of a and its columns of b lie side by side. An operand whose neighbours in memory are
-/// neighbours along k is turned by copies of single elements, another one comes 16 bytes at a time. Before the
-/// multiply-adds of one k a lane reads its rows and columns of the next one. The first slice is the short one, if there is
-/// one: the others are copied without asking what there is. Rows and columns past the edge of the matrix repeat its last
+/// neighbours along k is transposed on the way, by copies of single elements; any other comes 16 bytes at a time.
+/// Before the multiply-adds of one k a lane reads its rows and columns of the next one. If k leaves a short slice, it
+/// comes first: the others are then copied without checks. Rows and columns past the edge of the matrix repeat its last
 /// ones; their sums are not stored.
 ///
 /// With two groups the team's lanes work as two teams: each sums one half of every slice, and at the end the sums
-/// of the second are added to those of the first. For tiles so small that a multiprocessor would have too few lanes.
+/// of the second are added to those of the first. This is for tiles so small that a multiprocessor would have too few
+/// lanes.
 ///
 /// Source: NVIDIA CUTLASS (efficient GEMM, multistage pipelines, sliced k).
 
@@ -31,9 +33,9 @@
 
 namespace tessera::kernels {
 
-/// A TileShape whose steps along k are slices: how many of them are in scratch, and groups of lanes that share a slice.
-/// RowsTurn: every second step along k takes a lane's rows from the last to the first. That changes which registers the
-/// compiler takes.
+/// A TileShape whose steps along k are slices. Stages: how many slices scratch holds. Groups: of lanes, which share a
+/// slice. RowsTurn: every second k, a lane goes through its rows from the last to the first, which changes what
+/// registers the compiler assigns.
 template <int Rows, int Cols, int Depth, int LaneRows, int LaneCols, int Stages, int Groups, int Teams,
           bool RowsTurn = false>
 struct StreamShape : TileShape<Rows, Cols, Depth, LaneRows, LaneCols, Teams> {
@@ -52,12 +54,12 @@ template <class T, int Outer, int Depth, int Lanes, bool AlongK>
 class StreamedOperand {
  public:
   static constexpr int pack = collective::pack_width<T>;
-  // In scratch k is the slow index. What is turned on the way has rows one pack longer than the tile: 8 lanes along k and
-  // 4 along the outer extent put their elements into 32 banks.
+  // In scratch k is the slow index. An operand that is transposed on the way has rows one pack longer than the tile:
+  // then the elements of 8 lanes along k times 4 along the outer extent go to 32 different banks.
   static constexpr int stride = Outer + (AlongK ? pack : 0);
   static constexpr int size = Depth * stride;
 
-  /// \param outer, outer_count what there is of the tile
+  /// \param outer, outer_count the first outer index of the tile, and how many there are
   /// \param k where the first slice begins
   /// \param leading elements from a row of what is stored to the next
   KOKKOS_FUNCTION StreamedOperand(T const* data, int rank, std::size_t outer, int outer_count, std::size_t k,
@@ -76,7 +78,7 @@ class StreamedOperand {
     }
   }
 
-  /// Starts the copies of the first slice, of which there are `count` steps along k, at most Depth; the others become zero.
+  /// Starts the copies of the first slice, which has `count` steps along k, at most Depth; the rest of it becomes zero.
   template <class Copies>
   KOKKOS_FUNCTION void start_first(Copies const& copies, T* slice, int count) {
     for (int i = 0; i < rounds; ++i) {
@@ -84,7 +86,7 @@ class StreamedOperand {
     }
     for (T const*& from : from_) from += AlongK ? count : count * leading_;
   }
-  /// And of the next one, all of which is there.
+  /// Starts the copies of the next slice, which is a whole one.
   template <class Copies>
   KOKKOS_FUNCTION void start(Copies const& copies, T* slice) {
     for (int i = 0; i < rounds; ++i) {
@@ -95,7 +97,8 @@ class StreamedOperand {
 
  private:
   static constexpr int width = AlongK ? 1 : pack;
-  // Lanes beside each other; the others are so many further along the outer extent (AlongK) or along k.
+  // So many lanes stand beside each other, along k (AlongK) or along the outer extent; the next ones follow in the
+  // other direction.
   static constexpr int across = AlongK ? 8 : Outer / width;
   static constexpr int round = Lanes / across;
   static constexpr int rounds = (AlongK ? Outer : Depth) / round;
@@ -124,12 +127,12 @@ class StreamedOperand {
 };
 
 /// c = a b for row-major c [m, n], one team a tile; a functor for teams of `Shape::lanes` threads with vector length
-/// 1. The form says how a and b are stored and what happens to the sums; elements of a stay as they are. With parts of k,
-/// part p's sums go to the p-th of as many matrices [m, n] from c on.
+/// 1. The form says how a and b are stored and what happens to the sums; it must not change elements of a. Where k is
+/// split, c is the first of `count` matrices [m, n], one after the other, and part p's sums go to the p-th.
 ///
-/// A pack's elements divide n and the contiguous extents of a and b, and a, b and c are aligned for packs.
+/// n and the contiguous extents of a and b must be multiples of a pack's elements, and a, b and c aligned for packs.
 /// Scratch level 0: scratch_bytes(). Barriers: one before the first slice, one a slice; with two groups some at the end.
-/// Copies: the hardware's, or a test's.
+/// Copies: the hardware's, or those of a test.
 template <class Exec, class T, class Shape, class Form = PlainProduct,
           collective::AsyncCopies Copies = collective::HardwareCopies>
 class ProductStream {
@@ -168,7 +171,8 @@ class ProductStream {
     OfB b(b_, team.team_rank(), tile.col, tile.col_count, k, Form::b_transposed ? k_.k : tiles_.cols);
     Copies const copies;
 
-    // All places but one are filled in advance. A slice that is not there is an empty group, so that groups are counted.
+    // All places but one are filled in advance. A slice that does not exist is an empty group of copies, so that the
+    // count of groups stays right.
     a.start_first(copies, slices, first);
     b.start_first(copies, slices + OfA::size, first);
     copies.commit();
@@ -193,8 +197,8 @@ class ProductStream {
 #endif
       for (int step = 0; step < group_depth; ++step) {
         if (step == group_depth - 1) {
-          // All that this slice has for this lane is in registers. Behind the barrier that is so for all lanes, and
-          // everybody's part of the next slice has arrived.
+          // This lane has read all that it needs of this slice. After the barrier that holds for all lanes, and all
+          // their copies of the next slice have arrived.
           copies.template wait<Shape::stages - 2>();
           team.team_barrier();
           from = next(from);
@@ -233,7 +237,7 @@ class ProductStream {
     T b[Shape::lane_cols];
   };
 
-  // The place behind that one, around.
+  // The place after this one; the first follows the last.
   [[nodiscard]] KOKKOS_FUNCTION static int next(int place) {
     return place == (Shape::stages - 1) * slice_size ? 0 : place + slice_size;
   }
@@ -254,7 +258,7 @@ class ProductStream {
     }
   }
 
-  // Columns back and forth: what stands beside each other uses a register again.
+  // Columns are taken back and forth: then neighbouring multiply-adds share a register.
   KOKKOS_FUNCTION static void multiply(Factors const& factors, bool from_last,
                                        T (&sums)[Shape::lane_rows][Shape::lane_cols]) {
     for (int i = 0; i < Shape::lane_rows; ++i) {
@@ -266,8 +270,8 @@ class ProductStream {
     }
   }
 
-  // Adds the second group's sums to the first's, through scratch, some rows at a time. `one` is the number 1: what is put
-  // to scratch with one access is a number of its own, too.
+  // Adds the second group's sums to the first's, through scratch, some rows at a time. `one` is the number 1: sums are
+  // multiplied by it before they are stored to scratch, for the reason given in TileLane::store.
   KOKKOS_FUNCTION static void add_groups(Member const& team, T* scratch, T (&sums)[Shape::lane_rows][Shape::lane_cols],
                                          T one) {
     constexpr int rows = 4;
@@ -278,7 +282,7 @@ class ProductStream {
     T* const own = scratch + team.team_rank() % Shape::group_lanes * pack;
     bool const gives = team.team_rank() >= Shape::group_lanes;
     for (int first = 0; first < Shape::lane_rows; first += rows) {
-      team.team_barrier();  // nobody reads any more what is overwritten
+      team.team_barrier();  // all have read what is now overwritten
       for (int i = 0; i < rows; ++i) {
         for (int j = 0; gives && j < Shape::lane_cols; j += pack) {
           Pack values;

@@ -2,12 +2,13 @@
 /// \file
 /// Gemm's kernel on a GPU (kernels/gemm.hpp), one team a tile of the product: sums in registers, factors through scratch.
 ///
-/// A lane sums `lane_rows` x `lane_cols` elements of the tile, in pieces of one pack (16 bytes) a side that lie as far
-/// apart as the lanes of a warp reach: then a warp's reads of scratch are few, wide and without bank conflicts. Steps
-/// of `depth` along k: what the next step needs is loaded from memory to registers before the multiply-adds of this
-/// one, and put into the other half of the scratch after them, so that a step has one barrier. Scratch holds, for each
-/// k, the tile's rows of a and its columns of b side by side, however they lie in memory: a lane reads its rows and
-/// columns of one k with 16-byte accesses.
+/// A lane sums `lane_rows` x `lane_cols` elements of the tile: squares with sides of one pack (16 bytes). Between two
+/// squares of a lane lie those of its warp's other lanes, so that a warp's reads of scratch are few, wide and without
+/// bank conflicts. A team goes along k in steps of `depth`. It loads what the next step needs from memory to registers
+/// before the multiply-adds of this step, and puts it into the other half of the scratch after them; so a step has one
+/// barrier.
+/// Scratch holds, for each k, the tile's rows of a and its columns of b side by side, however they lie in memory: a
+/// lane reads its rows and columns of one k with 16-byte accesses.
 ///
 /// Sources: the hierarchy of blocks, warps and lanes of NVIDIA CUTLASS (efficient GEMM); S. Gray, maxas, for the order
 /// of the lanes.
@@ -25,8 +26,8 @@
 
 namespace tessera::kernels {
 
-/// Extents of a tile, of its steps along k, and of a lane's part; teams that are to share a multiprocessor, which
-/// bounds a lane's registers (65536 / lanes / teams).
+/// The extents of a tile, of its steps along k, and of a lane's part. Teams: how many are to share a multiprocessor,
+/// which bounds a lane's registers (65536 / lanes / teams).
 template <int Rows, int Cols, int Depth, int LaneRows, int LaneCols, int Teams>
 struct TileShape {
   static constexpr int rows = Rows;
@@ -44,29 +45,29 @@ namespace detail {
 /// are its outer extent. AlongK: neighbours in memory are neighbours along k.
 template <int Outer, int Depth, int Lanes, int Width, int ScratchPack, bool AlongK>
 struct OperandTile {
-  // Accesses of one lane; each round of them covers so many outer indices (AlongK) or steps of k.
+  // A round is one access of each lane. It covers `round` outer indices (AlongK) or steps of k.
   static constexpr int across = (AlongK ? Depth : Outer) / Width;
   static constexpr int loads = Outer * Depth / Width / Lanes;
   static constexpr int round = Lanes / across;
-  // In scratch k is the slow index. What is transposed on the way has rows one pack longer than the tile: the lanes
-  // that put them down meet in no bank.
+  // In scratch k is the slow index. An operand that is transposed on the way has rows one pack longer than the tile:
+  // then lanes that store at the same time never meet in a bank.
   static constexpr int stride = Outer + (AlongK ? ScratchPack : 0);
   static constexpr int size = Depth * stride;
   static_assert(loads * round == (AlongK ? Outer : Depth), "Tessera: every lane loads as much as the others");
 
-  // What the lane loads first.
+  // The place of the element that the lane loads first.
   int outer;
   int k;
 
   KOKKOS_FUNCTION explicit OperandTile(int rank)
       : outer(AlongK ? rank / across : rank % across * Width), k(AlongK ? rank % across * Width : rank / across) {}
 
-  /// Where that is in memory. \param leading elements from a row of what is stored to the next
+  /// The offset of that element in memory. \param leading elements from one stored row to the next
   [[nodiscard]] KOKKOS_FUNCTION std::size_t offset(std::size_t first_outer, std::size_t first_k,
                                                    std::size_t leading) const {
     return AlongK ? (first_outer + outer) * leading + first_k + k : (first_k + k) * leading + first_outer + outer;
   }
-  /// From a step's first element to that of the next.
+  /// The distance from a step's first element to that of the next.
   [[nodiscard]] KOKKOS_FUNCTION static std::size_t step(std::size_t leading) {
     return AlongK ? Depth : Depth * leading;
   }
@@ -94,7 +95,8 @@ struct OperandTile {
 };
 
 /// What a lane of a tile sums: its place in the tile, and how its sums are stored. A warp's lanes stand 4 x 8, in the order
-/// (row / 2, col, row % 2); a lane has pieces of one pack a side, as far apart as the lanes of its warp reach.
+/// (row / 2, col, row % 2). A lane has squares with sides of one pack; between two of them lie those of the other
+/// lanes.
 template <class T, class Shape>
 struct TileLane {
   static constexpr int pack = collective::pack_width<T>;
@@ -113,12 +115,12 @@ struct TileLane {
     row = warp / warps_across * warp_rows + (in_warp / 16 * 2 + in_warp % 2) * pack;
     col = warp % warps_across * warp_cols + in_warp / 2 % 8 * pack;
   }
-  // Of sum i of its rows, and j of its columns.
+  // The row of its i-th sums, and the column of its j-th.
   KOKKOS_FUNCTION int row_of(int i) const { return row + i / pack * (4 * pack) + i % pack; }
   KOKKOS_FUNCTION int col_of(int j) const { return col + j / pack * (8 * pack) + j % pack; }
 
-  /// Stores what lies in the matrix c, whose rows have `cols` elements, Width at a time.
-  /// \param one the number 1, which the compiler must not know: see there
+  /// Stores the sums that lie within the matrix c, whose rows have `cols` elements, Width at a time.
+  /// \param one the number 1, which the compiler must not know: the comment in the code says why
   template <int Width, class Store>
   KOKKOS_FUNCTION void store(collective::MatrixTiles::Place const& tile, Store const& form, T* c, std::size_t cols,
                              T const (&sums)[Shape::lane_rows][Shape::lane_cols], [[maybe_unused]] T one) const {
@@ -141,10 +143,10 @@ struct TileLane {
           } else if constexpr (Store::changes) {
             values[e] = form.finished(sums[i][j + e], of_col[j + e]);
           } else {
-            // What is stored with one access lies in neighbouring registers. If these were the sums themselves, a sum and its
-            // factor of b, which was loaded with one access, too, would always come from the same bank of registers: NVIDIA's
-            // have two, and a multiply-add then waits. So what is stored is a number of its own. On an H200 tiles of
-            // 128 x 256 went from 44.5 to 50.6 TFLOP/s.
+            // Values that one access stores must lie in neighbouring registers. Factors of b, which one access loaded,
+            // do so, too. If the sums themselves were stored, each sum and its factor of b would be in the same bank of
+            // registers: NVIDIA's GPUs have two banks, and a multiply-add then waits. So a copy of the sum is stored,
+            // which the product with 1 makes. On an H200 tiles of 128 x 256 went from 44.5 to 50.6 TFLOP/s.
             values[e] = sums[i][j + e] * one;
           }
         }
@@ -155,11 +157,11 @@ struct TileLane {
 };
 
 /// c = a b for row-major c [m, n], one team a tile; a functor for teams of `Shape::lanes` threads with vector length
-/// 1. No extent need be a multiple of anything. The form says how a and b are stored, and what happens on the way; with
-/// parts of k, part p's sums go to the p-th of as many matrices [m, n] from c on.
+/// 1. Extents may have any value. The form says how a and b are stored, and what happens to elements and sums. Where k
+/// is split, c is the first of `count` matrices [m, n], one after the other, and part p's sums go to the p-th.
 ///
-/// Width: elements of an access to memory. Above 1 it divides n and the contiguous extents of a and b, and a, b and c
-/// are aligned for it.
+/// Width: elements of an access to memory. If it is above 1, n and the contiguous extents of a and b must be multiples
+/// of it, and a, b and c aligned for it.
 /// Scratch level 0: scratch_bytes(). Barriers: one before the first step, one after each but the last.
 /// What lies past the end of k is zero in both factors and adds nothing; sums past the end of m or n are not stored.
 template <class Exec, class T, class Shape, int Width, class Form = PlainProduct>
@@ -186,7 +188,7 @@ class ProductTile {
     auto const part = static_cast<std::uint32_t>(team.league_rank()) / tiles;
     auto const tile = tiles_.place(static_cast<std::uint32_t>(team.league_rank()) - part * tiles);
     Lane const lane(team.team_rank());
-    // What this lane loads first; both move on along k.
+    // Where this lane loads first; both pointers move on along k.
     std::size_t k = k_.begin(static_cast<int>(part));
     std::size_t left = k_.end(static_cast<int>(part)) - k;
     std::size_t const leading_a = Form::a_transposed ? tiles_.rows : k_.k;
@@ -235,7 +237,7 @@ class ProductTile {
   using OfB = OperandTile<Shape::cols, Shape::depth, Shape::lanes, Width, pack, Form::b_transposed>;
   static constexpr int half = OfA::size + OfB::size;
 
-  // What the next step needs, on its way.
+  // The next step's elements, on their way from memory.
   struct Next {
     Access a[OfA::loads];
     Access b[OfB::loads];
@@ -249,7 +251,7 @@ class ProductTile {
     KOKKOS_FUNCTION explicit Lane(int rank) : TileLane<T, Shape>(rank), a(rank), b(rank) {}
   };
 
-  // Steps of k that a team takes at once, of so many that there are yet.
+  // How much of k the team's next step takes, if so much is left.
   KOKKOS_FUNCTION static int depth_of(std::size_t left) {
     return left < Shape::depth ? static_cast<int>(left) : Shape::depth;
   }
@@ -267,8 +269,8 @@ class ProductTile {
     }
   }
 
-  // Only what there is of k: past its end b is zero, and its product must be, too. Done as late as can be, so that the
-  // loads from memory have had the time of a step's multiply-adds.
+  // Changes only what lies within k: past its end b is zero, and a must stay finite for the product to be zero, too.
+  // Called as late as possible, so that the loads from memory have had the time of a step's multiply-adds.
   KOKKOS_FUNCTION void change(Lane const& lane, Row const (&rows)[OfA::loads], std::size_t k, std::size_t left,
                               Next& next) const {
     if constexpr (Load::changes) {
@@ -291,8 +293,8 @@ class ProductTile {
 
   KOKKOS_FUNCTION static void multiply(Lane const& lane, T const* a, T (&sums)[Shape::lane_rows][Shape::lane_cols]) {
     T const* const b = a + OfA::size;
-    // All of it: the reads of one k run ahead of the multiply-adds of another. On AMD's GPUs four of them: with all of them
-    // registers spill.
+    // Unrolled in full, so that the reads of one k run ahead of the multiply-adds of another. On AMD's GPUs by four
+    // only: unrolled in full, registers spill.
 #if defined(__HIP_DEVICE_COMPILE__)
 #pragma unroll 4
 #elif defined(KOKKOS_ENABLE_PRAGMA_UNROLL)

@@ -1,11 +1,11 @@
 #pragma once
 /// \file
-/// Many queries: a team takes a tile of them, and tiles of keys and values pass through its scratch.
+/// Attention for many queries: a team takes a tile of them, and tiles of keys and values pass through its scratch.
 ///
-/// The 16 lanes of a thread make the scores of `rows` queries and a tile of keys in registers, take exponentials
+/// The 16 lanes of a thread make the scores of `rows` queries and a tile of keys in registers. They take exponentials
 /// relative to the largest score so far, and add the weighted values to sums that stay in registers from the first key
-/// to the last: no score ever reaches memory. Weights go from the lanes that have them to all lanes of the thread
-/// through a little scratch of its own, 16 keys at a time.
+/// to the last: no score ever reaches memory. A lane's weights reach the other lanes of its thread through a little
+/// scratch of the thread's own, 16 keys at a time.
 ///
 /// Packs of a row in scratch are permuted (pack p of row r lies at p xor r mod 8), so that lanes that read the same
 /// columns of neighbouring keys do not meet in one bank.
@@ -42,15 +42,15 @@
 
 namespace tessera::kernels {
 
-/// What a team of QueryTileAttention has.
+/// How large a team of QueryTileAttention is, and its tiles.
 template <ExecutionSpace Exec, class T>
 struct QueryTileTuning {
   static constexpr int lanes = 16;            ///< of a thread
   static constexpr int rows = 8;              ///< queries of a thread
   static constexpr int tile_bytes = 1 << 14;  ///< of a tile of keys, of values, or of a whole team's queries
-  /// Teams are as large as their tile of queries, with launch bounds; else as large as the caller says.
+  /// True: a team is as large as its tile of queries requires, with launch bounds. False: as large as the caller says.
   static constexpr bool whole_teams = is_gpu<Exec>;
-  /// Of scratch. On a host the levels are the same memory, but only level 1 has enough of it.
+  /// The level of scratch. On a host both levels are the same memory, but only level 1 has enough of it.
   static constexpr int near_level = is_gpu<Exec> ? 0 : 1;
 };
 
@@ -73,7 +73,7 @@ struct QueryTile {
   static constexpr int columns = Dim / width;  // of the sums, a lane
   static constexpr int packs = Dim / pack;     // of a row
   static_assert(packs % 8 == 0 && columns % pack == 0);
-  /// As many threads as there are tiles for their queries.
+  /// The threads that a tile of queries takes.
   static constexpr int whole_threads = std::max(1, tile_elements / Dim / rows);
   static constexpr int lanes_of_team = whole_threads * width;
   using Policy = Kokkos::TeamPolicy<
@@ -83,9 +83,10 @@ struct QueryTile {
   using Scratch = ScratchView<Pack*, Exec>;
 
   static constexpr int tile_packs = keys * packs;
-  // One pack more between the threads: they read the same place of theirs at once.
+  // Between threads there is one pack more: they all read the same place of their weights at once, and so in other
+  // banks.
   static constexpr int weights_of_thread = (width * rows) / pack + 2;
-  // Where tiles of keys and queries do not fit beside each other, the queries lie further away.
+  // Where tiles of keys and queries do not fit beside each other into the near level, the queries lie in level 1.
   static constexpr int near_level = Tuning::near_level;
   static constexpr bool fit_together = (tile_packs + whole_threads * (rows * packs + weights_of_thread)) * 16 <= 40000;
   static constexpr int query_level = fit_together ? near_level : 1;
@@ -103,7 +104,7 @@ struct QueryTile {
   using Value = typename Lanes::template Value<V>;
 
   AttentionTask<T> task;
-  bool aligned;  // every row of q, k, v and the results begins with a whole pack, and is whole packs
+  bool aligned;  // every row of q, k, v and the results is aligned for packs, and is whole packs
 
   [[nodiscard]] static int threads_for(Exec const& exec, std::int64_t requested) {
     if constexpr (Tuning::whole_teams) {
@@ -136,8 +137,8 @@ struct QueryTile {
     Kokkos::parallel_for(label, policy, *this);
   }
 
-  /// Additions of all keys one after the other, and for each tile an exponential (4) and a product for what was summed
-  /// before; a weight; the lanes' totals; the quotient.
+  /// Counted: the additions of all keys one after the other, and for each tile an exponential (4) and a product with
+  /// the sums so far; a weight; the lanes' totals; the quotient.
   [[nodiscard]] static double rounding_steps(std::size_t chunk) {
     double const tiles = std::ceil(static_cast<double>(chunk) / keys);
     return static_cast<double>(chunk) + 6 * tiles + 6 + std::log2(width) + 2;
@@ -153,7 +154,7 @@ struct QueryTile {
     Pack* const tile = tile_scratch.data();
     T* const weights = reinterpret_cast<T*>(weight_scratch.data() + thread * weights_of_thread);
 
-    // Neighbouring teams take the same keys for other queries: they meet in the cache.
+    // Neighbouring teams take the same keys for other queries, so that these are in the cache.
     auto const of_team = static_cast<std::size_t>(threads) * rows;
     int const group_count = static_cast<int>((task.queries + of_team - 1) / of_team);
     int const piece = team.league_rank() / group_count;
@@ -189,7 +190,7 @@ struct QueryTile {
   }
 
  private:
-  // Rows of a matrix to scratch, by the whole team; what lies past the last row or column is zero.
+  // Loads rows of a matrix to scratch, by the whole team, with zeros past the last row or column.
   // \param group rows that are permuted alike
   KOKKOS_FUNCTION void load(Member const& team, T const* from, int count, int row_count, int group, Pack* to) const {
     int const dim = task.dim;
@@ -216,7 +217,7 @@ struct QueryTile {
     lanes.each(
         [&](int lane, Scores& own) {
           Pack const* const key_rows = tile + lane * packs;
-          int const key_swap = lane & 7;  // 16 i changes nothing
+          int const key_swap = lane & 7;  // the same for key lane + 16 i
           for (int p = 0; p < packs; ++p) {
             Pack key[keys_of_lane];
             for (int i = 0; i < keys_of_lane; ++i) key[i] = key_rows[i * width * packs + (p ^ key_swap)];
@@ -237,7 +238,7 @@ struct QueryTile {
         score);
   }
 
-  // Scores become weights; what was summed before moves to the new maximum.
+  // Scores become weights; the sums so far are made relative to the new maximum.
   KOKKOS_FUNCTION static void weigh(Lanes const& lanes, Value<Scores>& score, Value<OfRows>& largest,
                                     Value<OfRows>& total, Value<Sums>& sums) {
     for (int r = 0; r < rows; ++r) {
@@ -264,7 +265,7 @@ struct QueryTile {
     }
   }
 
-  // Lane l has columns (16 p + l) * pack on of the sums.
+  // Adds the weighted values. Lane l has the sums of the packs that begin at columns (16 p + l) * pack.
   KOKKOS_FUNCTION static void add_values(Lanes const& lanes, Value<Scores> const& weight, Pack const* tile, T* weights,
                                          Value<Sums>& sums) {
     for (int i = 0; i < keys_of_lane; ++i) {
@@ -276,7 +277,7 @@ struct QueryTile {
       lanes.sync();
       lanes.each(
           [&](int lane, Sums& own) {
-#if defined(__HIP_DEVICE_COMPILE__)  // all keys at once, as this compiler would: registers for hundreds of loads spill
+#if defined(__HIP_DEVICE_COMPILE__)  // this compiler would unroll all keys: registers for hundreds of loads spill
 #pragma unroll 2
 #endif
             for (int k = 0; k < width; ++k) {
@@ -334,18 +335,19 @@ struct QueryTile {
 
 }  // namespace detail
 
-/// out = softmax(scale * q k^T) v, for many queries: a team sees all keys, so that few leave most of a machine idle.
+/// out = softmax(scale * q k^T) v, for many queries: a team goes through all keys, so that few queries would leave most
+/// of a machine idle.
 ///
-/// Constructed once: chooses the kernel. Calls only enqueue, and may overlap: there is no memory of its own.
+/// Constructed once: chooses the kernel. Calls only enqueue, and may overlap: they share no memory.
 template <ExecutionSpace Exec, class T, class Tuning = QueryTileTuning<Exec, T>>
 class QueryTileAttention {
  public:
   static constexpr std::size_t most_columns = 256;  ///< of a row
 
-  /// \param queries, dim of q [queries, dim]; \param keys of k and v [keys, dim], the most of any call that makes a piece
+  /// \param queries, dim of q [queries, dim]; \param keys of k and v [keys, dim]; a call for a piece may have fewer
   /// \param team threads of a team; 0: choose. \param label what Kokkos' tools call it
   ///
-  /// Throws Skip if the space cannot give so many threads, and for more than most_columns.
+  /// Throws Skip if the space cannot give so many threads, or if dim is above most_columns.
   QueryTileAttention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t dim, std::int64_t team = 0,
                      std::string const& label = "tessera::attention")
       : label_(label + "::attend"), queries_(queries), task_(detail::attention_task<T>(queries, keys, dim)) {
@@ -357,8 +359,8 @@ class QueryTileAttention {
     });
   }
 
-  /// Enqueues it. `q`, `out` [queries, dim], `k`, `v` [keys, dim], row after row in memory; `out` is apart from the others,
-  /// and zeros where there are no keys. Throws std::invalid_argument for other extents or strides.
+  /// Enqueues it. `q`, `out` [queries, dim], `k`, `v` [keys, dim], row after row in memory; `out` overlaps none of the
+  /// others. Without keys it becomes zeros. Throws std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, Q const& q, K const& k, V const& v, Out const& out, T scale = 1) const {
     auto const task = detail::with_arrays(task_, queries_, q, k, v, out, scale);
@@ -369,8 +371,8 @@ class QueryTileAttention {
     choose([&]<class Kernel>() { Kernel{task, detail::is_aligned(task)}.enqueue(label_, exec, threads_); });
   }
 
-  /// Enqueues the only piece of an answer: it becomes piece `first` of `pieces`. `q` [queries, dim], `k`, `v` [n, dim], as
-  /// above, n at most `keys`.
+  /// Enqueues the single piece of an answer: it is written as piece `first` of `pieces`. `q` [queries, dim], `k`, `v`
+  /// [n, dim], as above, n at most `keys`.
   template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V>
   void operator()(Exec const& exec, Q const& q, K const& k, V const& v, AttentionPieces<Exec, T> const& pieces,
                   int first, T scale) const {

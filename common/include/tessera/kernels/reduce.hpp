@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// The sum of a term over one or several arrays, in one launch: 16-byte accesses with several in flight, lanes and
-/// threads folded without atomics, and the last team to finish folds the teams' sums, in their order: same bits on
-/// every run. Reads each array once; n elements of each are all its traffic.
+/// The sum of a term over one or several arrays, in one launch. Each lane has several 16-byte accesses in flight; lanes
+/// and threads are folded without atomics; and the last team to finish folds the teams' sums, always in the same order,
+/// so that every run gives the same bits. Each array is read once, which is all the traffic.
 ///
 /// Example, one array, term x, chunks of 4: 3 1 4 1 | 5 9 -> the teams' sums 9 and 14 -> 23.
 ///
@@ -33,15 +33,15 @@
 
 namespace tessera::kernels {
 
-/// What a thread of SinglePassSum has in flight, and how many teams there are.
+/// How much a thread of SinglePassSum has in flight, and how many teams there are.
 template <ExecutionSpace Exec, class T>
 struct SumTuning {
   static constexpr int lanes = lane::natural_width<Exec>;
-  static constexpr int rows = 4;                          ///< packs a lane loads before it adds: enough to hide memory
+  static constexpr int rows = 4;                          ///< packs a lane loads before it adds: enough to hide latency
   static constexpr int pack = collective::pack_width<T>;  ///< elements of a pack: 16 bytes, the widest load there is
-  /// Chunks for each team that runs at once if lanes alone limit it. Of two arrays registers let a quarter of these run on a GPU, so
-  /// a half is two waves: with eight, 2 x 2^24 floats take 50 instead of 45 us on an H200. Of one array more run, and one wave is
-  /// too few: 2^28 floats are read at 3.7 instead of 4.2 TB/s.
+  /// Chunks for each team that would run at once if only lanes limited it. With two arrays registers let a quarter of
+  /// these teams run on a GPU, so a half makes two waves; with eight waves 2 x 2^24 floats take 50 instead of 45 us on
+  /// an H200. With one array more teams run, and one wave is too few: 2^28 floats are read at 3.7 instead of 4.2 TB/s.
   template <int Arrays>
   static constexpr double chunks = is_gpu<Exec> ? (Arrays == 1 ? 2 : 0.5) : 1;
 };
@@ -85,7 +85,7 @@ struct SinglePassSumKernel {
   T const* in[Arrays];
   T* out;
   Sum* partial;             // one sum a team
-  std::uint32_t* finished;  // teams that are done; back at zero after every launch
+  std::uint32_t* finished;  // teams that are done; zero again after every launch
   Chunks chunks;
   Term term;
 
@@ -101,7 +101,7 @@ struct SinglePassSumKernel {
     Sum const sum = team_sum(team, lanes, of_threads, chunk_sum(team, lanes));
     Kokkos::single(Kokkos::PerTeam(team), [&] {
       partial[team.league_rank()] = sum;
-      Kokkos::memory_fence();  // whoever sees the count sees the sum
+      Kokkos::memory_fence();  // a team that sees the count must see the sum
       last() = Kokkos::atomic_fetch_add(finished, 1u) + 1 == static_cast<std::uint32_t>(chunks.count);
     });
     team.team_barrier();
@@ -176,10 +176,10 @@ struct SinglePassSumKernel {
 
 /// out = sum over i of term(a0[i], a1[i], ...), for arrays of n elements.
 ///
-/// `Term` is a function object for the device, `Accumulator<T> operator()(T const&...) const` with one argument an
-/// array; of zeros it is zero (parts that are not whole are filled with them). Constructed once: chooses teams and
-/// chunks, allocates one sum a team. Calls only enqueue; those of one object must not run at the same time, since they
-/// share that memory.
+/// `Term` is a function object for the device, `Accumulator<T> operator()(T const&...) const` with one argument for
+/// each array. For zeros it must give zero, since parts that are not whole are filled up with them. Constructed once:
+/// chooses teams and chunks, and allocates one sum for each team. Calls only enqueue; those of one object must not run
+/// at the same time, since they share that memory.
 template <ExecutionSpace Exec, class T, int Arrays, class Term, class Tuning = SumTuning<Exec, T>>
 class SinglePassSum {
   using Kernel = detail::SinglePassSumKernel<Exec, T, Arrays, Term, Tuning>;
@@ -204,14 +204,14 @@ class SinglePassSum {
         finished_(label + "::finished") {}
 
   /// Enqueues the sum of one array. `in` [n], consecutive elements; `out` one value (rank 0). Throws
-  /// std::invalid_argument if `in` has another length or a stride.
+  /// std::invalid_argument if `in` is strided or has another length.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 0> Out>
     requires(Arrays == 1)
   void operator()(Exec const& exec, In const& in, Out const& out) const {
     enqueue(exec, {contiguous(in, n_)}, out.data());
   }
 
-  /// The same of two arrays [n].
+  /// The same for two arrays [n].
   template <Readable<Exec, T, 1> A, Readable<Exec, T, 1> B, Writable<Exec, T, 0> Out>
     requires(Arrays == 2)
   void operator()(Exec const& exec, A const& a, B const& b, Out const& out) const {

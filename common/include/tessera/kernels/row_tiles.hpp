@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// A matrix cut along its rows: tiles as wide as the rows allow, one a team, and those into pieces of rows, one a
-/// thread. One row of many columns and many rows of one column fill teams alike.
+/// How a matrix is cut along its rows: into tiles as wide as the rows allow, one for each team, and these into pieces
+/// of rows, one for each thread. So one row of many columns fills teams as well as many rows of one column.
 
 #include <Kokkos_Core.hpp>
 
@@ -16,8 +16,9 @@
 
 namespace tessera::kernels {
 
-/// Tiles of at most `elements` (a multiple of 32): several whole rows where rows are short; where they are long, parts
-/// of one row, of equal size but for the last, in multiples of 32 columns, so that packs in one row stay aligned.
+/// Tiles of at most `elements` (a multiple of 32). Where rows are short, a tile is several whole rows. Where they are
+/// long, it is a part of one row, in multiples of 32 columns so that packs of a row stay aligned, all but the last
+/// equally long.
 ///
 /// Example, tiles of 64: 100 x 10 -> 6 x 10; 100 x 65 -> 1 x 64; 100 x 130 -> 1 x 64; 2 x 10 -> 2 x 10.
 [[nodiscard]] inline collective::MatrixTiles row_tiles(std::size_t rows, std::size_t cols, int elements) {
@@ -29,7 +30,7 @@ namespace tessera::kernels {
   return {.rows = rows, .cols = cols, .tile_rows = static_cast<int>(height), .tile_cols = static_cast<int>(width)};
 }
 
-/// The same for an MDRange: a block of 256 threads on a GPU; on hosts what a thread's caches hold.
+/// The same for an MDRange: tiles of 256 threads on a GPU; on hosts as much as a thread's caches hold.
 template <ExecutionSpace Exec>
 [[nodiscard]] collective::MatrixTiles mdrange_tiles(std::size_t rows, std::size_t cols) {
   return row_tiles(rows, cols, is_gpu<Exec> ? 256 : 8192);
@@ -41,8 +42,8 @@ template <ExecutionSpace Exec, class Index>
 using ColumnsFirst = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
                                            Kokkos::IndexType<Index>>;
 
-/// The policy over such tiles. Index: 32 bits do for up to 2^30 elements (an index may pass the end by a tile before it
-/// is compared).
+/// The policy over such tiles. Index: 32 bits suffice for up to 2^30 elements (an index may pass the end by a tile
+/// before it is compared).
 template <class Index, ExecutionSpace Exec>
 [[nodiscard]] ColumnsFirst<Exec, Index> columns_first(Exec const& exec, collective::MatrixTiles const& tiles) {
   using Bounds = typename ColumnsFirst<Exec, Index>::point_type;
@@ -51,7 +52,7 @@ template <class Index, ExecutionSpace Exec>
                                    typename ColumnsFirst<Exec, Index>::tile_type{tiles.tile_cols, tiles.tile_rows});
 }
 
-/// Lanes of a thread that `items` side by side are worth: no more than a warp's, a power of two; 1 on hosts.
+/// How many lanes a thread should have for `items` side by side: a power of two, at most a warp's; 1 on hosts.
 template <ExecutionSpace Exec>
 [[nodiscard]] int lanes_for(std::size_t items) {
   if (!is_gpu<Exec>) return 1;

@@ -3,12 +3,12 @@
 /// Prefix sums, and scans with any associative operator: inclusive, exclusive, by segments.
 ///
 /// Two kernels that work on tiles, in registers on GPUs and in the cache on hosts:
-/// - LookBackScan, one launch, 2n traffic, the least there is. Every team scans one tile and learns from its predecessors
-///   what lies before it. Source: Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back (NVIDIA
-///   NVR-2016-002); see collective/look_back.hpp.
+/// - LookBackScan, one launch, 2n traffic, the least possible. Every team scans one tile and learns from its
+///   predecessors what lies before it. Source: Merrill and Garland, Single-pass parallel prefix scan with decoupled
+///   look-back (NVIDIA NVR-2016-002); see collective/look_back.hpp.
 /// - ReduceThenScan, three launches, 3n traffic: every team adds up one contiguous chunk of tiles, one team scans the
-///   chunks' totals, and every team scans its chunk. There are only as many chunks as fill the machine. Same bits on every
-///   run.
+///   chunks' totals, and every team scans its chunk. There are only as many chunks as fill the machine. Every run gives
+///   the same bits.
 ///
 /// Example, sum, tiles of 3: 3 1 4 | 1 5 9 | 2 6 -> tiles alone 3 4 8 | 1 6 15 | 2 8, before them 0, 8, 23
 /// -> 3 4 8 | 9 14 23 | 25 31; exclusive 0 3 4 | 8 9 14 | 23 25.
@@ -45,17 +45,17 @@
 
 namespace tessera::kernels {
 
-/// What a thread has of a tile. On a GPU eight rows of 16-byte packs in registers, 128 bytes a lane in flight: tiles so
-/// large that asking the predecessors is rare. On a host 8192 elements in its cache; eight runs at a time hide the clocks
-/// that an addition takes.
+/// What a thread has of a tile. On a GPU: eight rows of 16-byte packs in registers, so that 128 bytes a lane are in
+/// flight, and tiles are so large that predecessors are seldom asked. On a host: 8192 elements in its cache; eight runs
+/// are summed at a time, which hides the latency of an addition.
 template <ExecutionSpace Exec, class T>
 struct ScanTuning {
   static constexpr int lanes = lane::natural_width<Exec>;
   template <class Lanes, class Elements>
   using Tile = std::conditional_t<is_gpu<Exec>, team::RegisterTile<Lanes, Elements, 8, collective::pack_width<T>>,
                                   team::MemoryTile<Lanes, Elements, 64, 8, 16>>;
-  /// Of the look-back. Two teams of the most lanes there are: so no thread takes more than 64 registers, and four teams of
-  /// 256 lanes share a multiprocessor. While one asks its predecessors, the others load and store.
+  /// For LookBackScan. Two teams of 512 lanes must fit on a multiprocessor: so no lane takes more than 64 registers,
+  /// and four teams of 256 lanes fit as well. While one asks its predecessors, the others load and store.
   using LookBackBounds = Kokkos::LaunchBounds<512, 2>;
 };
 
@@ -67,7 +67,7 @@ struct ScanShape {
   std::size_t tile;
   int part;
 
-  /// \param held what a thread can hold. A smaller tile leaves some of it empty; threads share it evenly.
+  /// \param held how many elements a thread can hold. A smaller tile is shared evenly by the threads.
   template <ExecutionSpace Exec>
   ScanShape(Exec const& exec, std::int64_t requested_tile, std::int64_t team, int vector_length, int held)
       : threads(team_size(exec, team, vector_length)) {
@@ -126,7 +126,7 @@ struct LookBackScanKernel {
     Value const own_total = own.scan(lanes, elements);
     auto const threads = team::scan_threads(team, lanes, own_total, totals.data(), op);
 
-    // 3. Tell the others, and ask them.
+    // 3. Tell the other teams this tile's total, and learn what lies before it.
     if (team.team_rank() == 0) {
       Value before;
       if (tile == 0) {
@@ -140,7 +140,7 @@ struct LookBackScanKernel {
     }
     team.team_barrier();
 
-    // 4. The scan of everything.
+    // 4. The scan with what lies before the tile.
     own.store(lanes, elements, op(shared().before, threads.before), out);
   }
 
@@ -174,7 +174,8 @@ struct ReduceThenScanKernels {
   std::size_t tile;  // elements that a team works on at a time
   int part;          // elements of a tile that are one thread's
 
-  // The totals of the threads, in two buffers: the next tile's are written while the last one's may still be read.
+  // The totals of the threads, in two buffers: those of the next tile are written while those of the last may still be
+  // read.
   [[nodiscard]] static std::size_t scratch_bytes(int threads) { return Scratch::shmem_size(2 * threads); }
 
   // One thread's part of a tile: loaded here, so that both launches read the same elements.
@@ -184,7 +185,7 @@ struct ReduceThenScanKernels {
     part_of_tile.load(Lanes{}, elements, in, begin, Kokkos::min(begin + part, end));
   }
 
-  // What a chunk adds up to.
+  // The total of a chunk.
   KOKKOS_FUNCTION void operator()(ReduceTag, Member const& team) const {
     auto const op = elements.op();
     Scratch const scratch(team.team_scratch(0), 2 * team.team_size());
@@ -239,9 +240,9 @@ template <class Kernel>
 /// before it is written and nobody else reads it, but must not overlap otherwise.
 ///
 /// Op: associative with identity, on T; it need not commute. `SegmentedOperator<T, Op>` makes it the scan of each segment.
-/// Constructed once: chooses the tile, allocates a word a tile and, for values of more than 4 bytes, two values. Calls
-/// only enqueue; those of one object must not run at the same time. The order of additions, and so the bits of sums of
-/// floats, depends on which tiles have finished.
+/// Constructed once: chooses the tile, allocates a word for each tile and, if values have more than 4 bytes, also two
+/// values. Calls only enqueue; those of one object must not run at the same time. The order of additions, and so the
+/// bits of sums of floats, depends on which tiles have finished.
 template <ExecutionSpace Exec, class T, class Op = collective::Sum<T>, class Tuning = ScanTuning<Exec, T>>
 class LookBackScan {
   using Elements = ScanElements<T, Op>;
@@ -251,7 +252,7 @@ class LookBackScan {
  public:
   /// \param n elements of each array
   /// \param elements operator, exclusive or not, segments
-  /// \param tile elements that a team works on; 0, or more than its threads hold: as many as they hold
+  /// \param tile elements that a team works on, at most as many as its threads hold; 0: as many as they hold
   /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
   /// \param label what Kokkos' tools call it
   explicit LookBackScan(Exec const& exec, std::size_t n, Elements const& elements = {}, std::int64_t tile = 0,
@@ -263,7 +264,7 @@ class LookBackScan {
         league_(league_of(tiles_of(n, shape_.tile))),
         look_back_(label, static_cast<std::size_t>(league_)) {}
 
-  /// Enqueues the scan. Throws std::invalid_argument if a View has another length than n or a stride.
+  /// Enqueues the scan. Throws std::invalid_argument if a View is strided or its length is not n.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) {
     T const* const from = contiguous(in, n_);
@@ -275,8 +276,8 @@ class LookBackScan {
     Kokkos::parallel_for(label_, with_scratch(policy, scratch), kernel);
   }
 
-  /// Roundings on the longest way to a result: at worst every tile finds only its neighbour inclusive, a chain through
-  /// all tiles.
+  /// Roundings on the longest way to a result: at worst every tile finds an inclusive value only at its neighbour, so
+  /// that the chain goes through all tiles.
   [[nodiscard]] double rounding_steps() const { return detail::tile_rounding_steps<Kernel>(shape_.threads) + league_; }
   [[nodiscard]] std::string note() const { return "tile " + std::to_string(shape_.tile); }
 
@@ -289,9 +290,9 @@ class LookBackScan {
   LookBackWorkspace<Exec, typename Kernel::Value> look_back_;
 };
 
-/// The scan in three launches, one for a single chunk, that adds in the same order on every run. Views, aliases, operator
-/// and parameters as LookBackScan has them. Constructed once: chooses tiles and chunks, allocates a value a chunk. Calls
-/// only enqueue; those of one object must not run at the same time.
+/// The scan in three launches (one, if there is a single chunk), which adds in the same order on every run. Views,
+/// aliases, operator and parameters are those of LookBackScan. Constructed once: chooses tiles and chunks, allocates a
+/// value for each chunk. Calls only enqueue; those of one object must not run at the same time.
 template <ExecutionSpace Exec, class T, class Op = collective::Sum<T>, class Tuning = ScanTuning<Exec, T>>
 class ReduceThenScan {
   using Elements = ScanElements<T, Op>;
@@ -307,7 +308,7 @@ class ReduceThenScan {
         chunks_(chunks_of(exec, n, shape_.tile, shape_.threads * vector_length)),
         totals_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::totals"), chunks_.count) {}
 
-  /// Enqueues the scan. Throws std::invalid_argument if a View has another length than n or a stride.
+  /// Enqueues the scan. Throws std::invalid_argument if a View is strided or its length is not n.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
     Kernels const kernels{
@@ -321,8 +322,8 @@ class ReduceThenScan {
     launch<typename Kernels::ScanTag>("::scan", exec, chunks_.count, kernels);
   }
 
-  /// Roundings on the longest way to a result: the chunks' totals, a chunk's tiles one after the other, twice, and what
-  /// there is within a tile.
+  /// Roundings on the longest way to a result: those of the chunks' totals, of a chunk's tiles one after the other (in
+  /// two launches), and within a tile.
   [[nodiscard]] double rounding_steps() const {
     double const within = detail::tile_rounding_steps<Kernels>(shape_.threads);
     double const chunk_tiles = std::ceil(static_cast<double>(chunks_.size) / static_cast<double>(shape_.tile));
@@ -351,8 +352,8 @@ class ReduceThenScan {
 
 namespace detail {
 
-/// The faster of the two: look-back on GPUs, where traffic decides; on hosts, whose threads would wait for each other,
-/// the chunks.
+/// The faster of the two: LookBackScan on GPUs, where traffic decides; ReduceThenScan on hosts, where threads would
+/// wait for each other in a look-back.
 template <ExecutionSpace Exec, class Op, class In, class Out>
 void scan_once(Exec const& exec, In const& in, Out const& out, Op const& op, bool exclusive) {
   using T = typename In::non_const_value_type;
@@ -373,7 +374,7 @@ void inclusive_scan(Exec const& exec, In const& in, Out const& out, Op const& op
   detail::scan_once(exec, in, out, op, false);
 }
 
-/// out[i] = in[0] op ... op in[i-1], out[0] the identity of op. Else as inclusive_scan.
+/// out[i] = in[0] op ... op in[i-1]; out[0] is the identity of op. Otherwise as inclusive_scan.
 template <ExecutionSpace Exec, class In, class Out, class Op = collective::Sum<typename In::non_const_value_type>>
 void exclusive_scan(Exec const& exec, In const& in, Out const& out, Op const& op = {}) {
   detail::scan_once(exec, in, out, op, true);

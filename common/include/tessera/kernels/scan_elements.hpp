@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What a scan is over: how an element of memory becomes a value of the scan, and a value an element again. Kernels are
-/// written once over these; the operator's type says which they are.
+/// What a scan goes over: how an element in memory becomes a value of the scan, and a value becomes an element again.
+/// Kernels are written once, for any ScanElements; the operator's type chooses which.
 ///
 /// Example, sum, exclusive: 3 1 4 -> 0 3 4; in segments of 2: 3 1 4 -> 0 3 0.
 
@@ -19,7 +19,7 @@ template <class T, class Op>
 struct ScanElements {
   using Scalar = T;
   using Value = T;
-  /// Whether a library that assumes so may exchange the operands: the operator has to say it.
+  /// Whether operands may be exchanged, as some libraries do. The operator has to say so.
   static constexpr bool commutative = requires { requires Op::commutative; };
 
   Op combine{};
@@ -28,11 +28,11 @@ struct ScanElements {
   [[nodiscard]] KOKKOS_FUNCTION Op const& op() const { return combine; }
   /// What lies before the first element.
   [[nodiscard]] KOKKOS_FUNCTION T seed() const { return combine.identity(); }
-  /// What stands in registers where there is no element.
+  /// What registers hold where there is no element.
   [[nodiscard]] KOKKOS_FUNCTION T fill() const { return combine.identity(); }
   /// The value of element i.
   [[nodiscard]] KOKKOS_FUNCTION Value lift(std::size_t, T const& element) const { return element; }
-  /// The same for a place where there may be fill() instead of an element: the identity then.
+  /// The value of element i, or the identity where there is fill() instead of an element.
   [[nodiscard]] KOKKOS_FUNCTION Value lift_if(bool, std::size_t, T const& element) const { return element; }
   /// The element to store at i, given the scan without and with element i.
   [[nodiscard]] KOKKOS_FUNCTION T lower(std::size_t, Value const& before, Value const& through) const {
@@ -61,7 +61,7 @@ struct ScanElements<T, collective::SegmentedOperator<T, Op>> {
   [[nodiscard]] KOKKOS_FUNCTION Value lift(std::size_t i, T const& element) const {
     return {element, i % segment == 0 ? 1 : 0};
   }
-  // The place of an element that there is not may be a segment's head: it must not mark one.
+  // A place without an element may be at a segment's head: it must not be marked as one.
   [[nodiscard]] KOKKOS_FUNCTION Value lift_if(bool there, std::size_t i, T const& element) const {
     return there ? lift(i, element) : combine.identity();
   }
@@ -71,17 +71,17 @@ struct ScanElements<T, collective::SegmentedOperator<T, Op>> {
   }
   [[nodiscard]] KOKKOS_FUNCTION T add_before(std::size_t i, std::size_t tile_begin, Value const& prefix,
                                              T const& local) const {
-    // A head between the tile's begin and i stops what comes from before the tile.
+    // What comes from before the tile ends at a segment's head between the tile's begin and i.
     return i - i % segment >= tile_begin ? local : combine.op(prefix.value, local);
   }
 };
 
-/// As the operator of ScanElements: those of a part of an array, on top of what lies before the part.
+/// As ScanElements' operator it chooses the elements of a part of an array, whose scan starts from what lies before it.
 template <class Op, class Memory>
 struct OperatorOfPart {};
 
-/// The scan of the elements from `first` on of an array. `before` [] stands for all that lies before them (of their segment):
-/// memory that the scan's first tile reads when it runs, so that it need not be known when the scan is constructed.
+/// The scan of an array's elements from `first` on. `before` (rank 0) holds what those before them (in their segment)
+/// add up to. The scan's first tile reads it when it runs, so that it need not be known when the scan is constructed.
 ///
 /// For LookBackScan and ReduceThenScan. Example, sum, before = 6: 4 5 -> 10 15.
 template <class T, class Op, class Memory>
@@ -100,7 +100,7 @@ struct ScanElements<T, OperatorOfPart<Op, Memory>> {
     if constexpr (std::is_same_v<Value, T>) {
       return before();
     } else {
-      return {before(), 0};  // no segment begins in it that would end what comes before
+      return {before(), 0};  // 0: no segment begins within it
     }
   }
   [[nodiscard]] KOKKOS_FUNCTION T fill() const { return whole.fill(); }

@@ -1,17 +1,17 @@
 #pragma once
 /// \file
-/// Segment rules over an array: what becomes of an element is made of it, of a neighbour, and of a fold of its
-/// segment's first elements, or of all. collective/segment_rule.hpp says what a rule is. One launch, 2n elements of
+/// Segment rules over an array: each result is made of the element, of a neighbour, and of a fold of the first elements
+/// of its segment, or of all of them. collective/segment_rule.hpp says what a rule is. One launch, 2n elements of
 /// traffic:
 ///
 /// - SegmentLanes: every thread holds the segments of its part in the registers of its lanes, which exchange folds. No
-///   scratch, no barrier: for GPUs. A thread has 32 lanes on every machine, hardware lanes or emulated ones: where an
-///   element lies and the order of operations are the same. Segments whose length is no power of two take as many
-///   places as the next one, and go element by element.
-/// - SegmentScratch: a team loads a tile of whole segments into its scratch and folds each there. Two barriers a tile,
-///   and one more for every halving of a segment where all of it is folded.
-/// - SegmentRange: one segment an index. On a host a core works through a segment with vector instructions, and nothing
-///   else is as fast; on a GPU neighbouring threads are a segment apart in memory.
+///   scratch, no barrier: for GPUs. A thread has 32 lanes on every machine, hardware lanes or emulated ones, so that an
+///   element's lane and the order of operations are the same everywhere. Segments whose length is no power of two take
+///   the places of the next power of two, and are accessed element by element.
+/// - SegmentScratch: a team loads a tile of whole segments into its scratch and folds each there. Two barriers a tile;
+///   where whole segments are folded, one more for every halving.
+/// - SegmentRange: a range with one index for each segment. It is the fastest on a host, where a core works through a
+///   segment with vector instructions. On a GPU neighbouring threads access memory a segment apart.
 ///
 /// Example, maximum, segments of 5: 3 1 4 1 5 | 2 6 -> 5 5 5 5 5 | 6 6. In scratch 3 1 4 1 5 becomes 3 5 4 . . (the
 /// last two, onto the first two), then 4 5 . . ., then 5. In lanes, packs of 4 and 4 rows, a part has 512 places: 64
@@ -50,25 +50,28 @@ struct SegmentTuning : PartsTuning<Exec> {
   // SegmentLanes.
   static constexpr int lanes = 32;  ///< of a thread
   static constexpr int rows = 4;    ///< packs of a lane in flight: they keep the memory busy
-  /// Elements of a pack: 16 bytes, of 16-bit floats 8 bytes. A segment of 4, or a fold of 4, is no smaller than that.
+  /// Elements of a pack: 16 bytes, but at most 4 elements (8 bytes of 16-bit floats), so that a segment of 4, or a fold
+  /// of 4, is at least one pack.
   static constexpr int pack = collective::pack_width<T> < 4 ? collective::pack_width<T> : 4;
-  /// Masks of parts that are not whole would take twice these registers, and leave the memory half as many lanes that
-  /// wait for it.
+  /// Bounds the registers. Without it, masks for parts that are not whole would take twice as many, and only half as
+  /// many lanes could wait for memory at a time.
   template <int RowCount>
   using Bounds = Kokkos::LaunchBounds<512, (RowCount <= 4 ? 2 : 1)>;
 
   // SegmentScratch.
-  static constexpr bool element_a_thread = is_gpu<Exec>;  ///< else a thread takes whole segments, in vectors
+  static constexpr bool element_a_thread = is_gpu<Exec>;  ///< else a thread takes whole segments, by vectors
   static constexpr int scratch_piece = 64;                ///< elements of a piece where the array is one segment
 
   // SegmentRange.
-  static constexpr int index = is_gpu<Exec> ? 8 : collective::longest_segment;  ///< elements of an index, likewise
+  /// Elements of an index, where the array is one segment.
+  static constexpr int index = is_gpu<Exec> ? 8 : collective::longest_segment;
 };
 
 namespace detail {
 
-/// The elements of a segment as the kernels take them; 0: the array is one. For a rule that only looks at partners, any
-/// even number says the same. Throws std::invalid_argument if the segment is too long, or cannot be the array.
+/// The length of a segment as the kernels take it; 0: the array is one segment. For a rule that only looks at partners
+/// any even length gives the same results. Throws std::invalid_argument if the segment is too long, or if the rule does
+/// not allow the array to be one.
 template <collective::SegmentRule Rule>
 [[nodiscard]] int segment_of(SegmentShape const& shape) {
   static_assert(!collective::folds<Rule> || Rule::neighbour != collective::Neighbour::partner,
@@ -167,7 +170,8 @@ struct SegmentLanesKernel {
   }
 };
 
-/// How a tile is cut: pieces of `length` elements, which are the segments, or of one segment that is the whole array.
+/// How a tile is cut into pieces of `length` elements. A piece is a segment, or a piece of the array where that is one
+/// segment.
 struct SegmentTile {
   int pieces = 1;
   int length = 1;
@@ -192,7 +196,8 @@ struct SegmentScratchKernel {
   std::size_t n;
   SegmentTile tile;
 
-  // A rule that folds all of a segment looks at no element but by its fold. Else the tile, and one behind it.
+  // How many elements scratch holds: none for a rule that folds whole segments, since it needs only the fold; else
+  // those of the tile and the one behind it.
   [[nodiscard]] KOKKOS_FUNCTION static int value_count(SegmentTile const& tile) {
     return folds_all ? 0 : tile.size() + 1;
   }
@@ -248,7 +253,7 @@ struct SegmentScratchKernel {
     }
   }
 
-  // What finish wants to know of a piece's segment.
+  // The fold of a piece's segment, as `finish` takes it.
   [[nodiscard]] KOKKOS_FUNCTION auto settled_of(Folded const* folds, int piece) const {
     int const fold = folds_all ? piece * tile.length : (tile.one_segment ? 0 : piece);
     return rule.settle(collective::folds<Rule> ? folds[fold] : rule.nothing());
@@ -294,7 +299,7 @@ struct SegmentScratchKernel {
     });
   }
 
-  // The second half of what is left of each segment onto the first.
+  // Folds the second half of what is left of each segment onto the first, until one is left.
   KOKKOS_FUNCTION void fold_by_halving(Member const& team, Folded* folds, int count) const {
     for (int length = tile.length; length > 1; length = (length + 1) / 2) {
       team.team_barrier();
@@ -343,9 +348,10 @@ struct SegmentRangeKernel {
 /// out[i] = what the rule makes of in[i], by lanes. Arrays that are aligned to 16 bytes are accessed in packs, others
 /// element by element.
 ///
-/// Constructed once: chooses teams, allocates nothing. Throws Skip if the space has not got what it needs, and
-/// std::invalid_argument for segments above longest_segment, or of the whole array if the rule folds all of it. Calls
-/// only enqueue (ArrayKernel says on what); those of one object may run at the same time.
+/// Constructed once: chooses teams, allocates nothing. Throws Skip if the space cannot give such teams. Throws
+/// std::invalid_argument for segments above longest_segment, and for one segment that is the whole array if the rule
+/// folds whole segments. Calls only enqueue (ArrayKernel says which Views they take); those of one object may run at
+/// the same time.
 template <ExecutionSpace Exec, collective::SegmentRule Rule, class Tuning = SegmentTuning<Exec, typename Rule::Element>>
 class SegmentLanes : public ArrayKernel<SegmentLanes<Exec, Rule, Tuning>, Exec, typename Rule::Element> {
   using T = typename Rule::Element;
@@ -358,7 +364,7 @@ class SegmentLanes : public ArrayKernel<SegmentLanes<Exec, Rule, Tuning>, Exec, 
   static constexpr int vector_length = lane::vector_length<Exec>(Tuning::lanes);
 
  public:
-  /// \param shape its tile is of no matter
+  /// \param shape its tile is ignored
   /// \param label what Kokkos' tools call it
   SegmentLanes(Exec const& exec, SegmentShape const& shape, std::string label = "tessera::segments",
                Rule const& rule = {})
@@ -399,7 +405,7 @@ class SegmentScratch : public ArrayKernel<SegmentScratch<Exec, Rule, Tuning>, Ex
   using Kernel = detail::SegmentScratchKernel<Exec, Rule, Tuning>;
 
  public:
-  /// As SegmentLanes'.
+  /// Parameters as for SegmentLanes.
   SegmentScratch(Exec const& exec, SegmentShape const& shape, std::string label = "tessera::segments",
                  Rule const& rule = {})
       : Base(shape.n, std::move(label)), rule_(rule), threads_(team_size(exec, shape.team)) {
@@ -430,7 +436,7 @@ class SegmentScratch : public ArrayKernel<SegmentScratch<Exec, Rule, Tuning>, Ex
   detail::SegmentTile tile_;
 };
 
-/// The same, one segment an index.
+/// The same, by a range with one index for each segment.
 template <ExecutionSpace Exec, collective::SegmentRule Rule, class Tuning = SegmentTuning<Exec, typename Rule::Element>>
 class SegmentRange : public ArrayKernel<SegmentRange<Exec, Rule, Tuning>, Exec, typename Rule::Element> {
   using T = typename Rule::Element;
@@ -438,7 +444,7 @@ class SegmentRange : public ArrayKernel<SegmentRange<Exec, Rule, Tuning>, Exec, 
   friend Base;
 
  public:
-  /// As SegmentLanes'; shape.team is of no matter either.
+  /// Parameters as for SegmentLanes; shape.team is ignored, too.
   SegmentRange(Exec const&, SegmentShape const& shape, std::string label = "tessera::segments", Rule const& rule = {})
       : Base(shape.n, std::move(label)), rule_(rule), segment_(detail::segment_of<Rule>(shape)) {}
 
@@ -455,7 +461,7 @@ class SegmentRange : public ArrayKernel<SegmentRange<Exec, Rule, Tuning>, Exec, 
   int segment_;
 };
 
-/// The one that suits the space: by lanes on a GPU, one segment an index on a host.
+/// The one that suits the space: SegmentLanes on a GPU, SegmentRange on a host.
 template <ExecutionSpace Exec, collective::SegmentRule Rule>
 using SegmentKernel = std::conditional_t<is_gpu<Exec>, SegmentLanes<Exec, Rule>, SegmentRange<Exec, Rule>>;
 

@@ -2,17 +2,17 @@
 /// \file
 /// The softmax of each row of a matrix, y = e^(x - max) / sum e^(x - max), in one launch.
 ///
-/// Short rows: W lanes a row, several rows under way in each thread. Longer ones: a team a row. In both a row is read
-/// once and held in the lanes' registers while its maximum and its sum are found. Rows beyond what a team's registers
-/// hold: a sweep for maximum and sum together, and one that writes, backwards. On hosts, if not told otherwise, a
-/// thread takes a row with loops that become vector instructions.
+/// W lanes share a short row, and each thread has several rows under way; a team shares a longer one. In both cases the
+/// row is read once, and lanes hold it in registers while its maximum and its sum are found. Rows that a team's
+/// registers cannot hold are read twice: first for maximum and sum together, then, backwards, to write the results. On
+/// hosts, if not told otherwise, a thread takes a row with loops that become vector instructions.
 ///
-/// A row with a NaN or +infinity, and one of nothing but -infinities, becomes NaN, as SciPy's; -infinity among finite
+/// As in SciPy, a row with a NaN or +infinity, or with nothing but -infinity, becomes NaN; -infinity among finite
 /// elements gives 0.
 ///
 /// Source: Milakov and Gimelshein, Online normalizer calculation for softmax (2018), for the long rows.
 ///
-/// Traffic: each element read once and written once; longer rows than registers hold are read twice.
+/// Traffic: each element read once and written once; rows that registers cannot hold are read twice.
 ///
 /// Example, one row: 1 2 3 4 -> 0.0320586 0.08714432 0.2368828 0.6439143.
 ///
@@ -45,8 +45,9 @@
 
 namespace tessera::kernels {
 
-/// Who takes a row: some lanes of a thread, up to most_for_lanes elements; a team, whatever its length; one or the other
-/// by its length; or a thread with loops that become vector instructions, for hosts.
+/// What works on a row. `lanes`: some lanes of a thread, for up to most_for_lanes elements. `team`: a team, whatever
+/// the length. `automatic`: either, by the length. `loops`, for hosts: a thread with loops that become vector
+/// instructions.
 enum class SoftmaxMethod : std::uint8_t { automatic, lanes, team, loops };
 
 /// How RowSoftmax deals out rows.
@@ -55,19 +56,20 @@ struct SoftmaxTuning {
   static constexpr SoftmaxMethod method = is_gpu<Exec> ? SoftmaxMethod::automatic : SoftmaxMethod::loops;
   static constexpr int pack = collective::pack_width<T>;   ///< elements of a pack: 16 bytes, the widest load there is
   static constexpr int lanes = lane::natural_width<Exec>;  ///< of a thread, in teams of a row
-  /// Packs of a lane in a team of a row: few, and as many threads as hold the row, so that more teams run at once; and
-  /// as many as registers hold.
+  /// Packs of a lane where a team takes a row. Few packs, if enough threads can hold the row so, let more teams run at
+  /// once; many packs are as many as registers hold.
   static constexpr int few_packs = 4;
   static constexpr int many_packs = 8;
-  /// A team for each tile of rows by lanes; else one for each chunk that keeps a thread of a host busy.
+  /// With method `lanes`, whether each tile of rows has a team of its own. If not, a team takes a chunk of rows, long
+  /// enough to keep a host's thread busy.
   static constexpr bool team_a_tile = is_gpu<Exec>;
-  static constexpr int most_lanes = is_gpu<Exec> ? 512 : 1;  ///< of a team of a row, if its size is not given
+  static constexpr int most_lanes = is_gpu<Exec> ? 512 : 1;  ///< of a team that takes a row, if the user gives no size
   using Bounds = Kokkos::LaunchBounds<512, 2>;               ///< 64 registers a lane: teams enough to hide memory
 };
 
 namespace detail {
 
-/// The rows of x and y [rows, cols], C order; elements count as factor * x.
+/// The rows of x and y [rows, cols], in C order. The softmax is of factor * x.
 template <class T>
 struct SoftmaxRows {
   T const* x;
@@ -77,12 +79,12 @@ struct SoftmaxRows {
   T factor;
 };
 
-/// A lane's part of a row in registers: what both kernels of rows in registers do with it.
+/// A lane's part of a row in registers, and what both kernels that hold rows in registers do with it.
 template <class T, int Packs, int N>
 struct SoftmaxItems {
   using Items = thread::Rows<T, Packs, N>;
 
-  /// Loads the packs at first, first + apart, ... that lie in the row; the rest is -infinity, which counts as nothing.
+  /// Loads the packs at first, first + apart, ... that lie in the row. The rest becomes -infinity, which adds nothing.
   KOKKOS_FUNCTION static void load(T const* row, int first, int apart, int cols, T factor, Items& items) {
     for (int k = 0; k < Packs; ++k) {
       int const at = first + k * apart;
@@ -145,7 +147,7 @@ struct TeamSoftmax {
   SoftmaxRows<T> of;
 
   static void enqueue(std::string const& label, Exec const& exec, SoftmaxRows<T> const& of, int threads) {
-    // Teams go from row to row: to start one for each short row takes longer than the row.
+    // Teams go from row to row: starting a team takes longer than a short row.
     std::size_t const teams = std::min(of.rows, 32 * teams_that_fill(exec, threads * vector_length));
     Policy policy(exec, static_cast<int>(teams), threads, vector_length);
     auto const scratch = static_cast<int>(2 * Scratch::shmem_size(threads));
@@ -176,7 +178,7 @@ struct TeamSoftmax {
           },
           items, of_lane);
       thread::Larger<T> const larger;
-      // The barrier of each also says that all have read what the other left in its scratch a row before.
+      // The barriers in each of the two folds also ensure that all have read the other's scratch of the row before.
       T const max = team::fold_threads(team, lanes, thread::reduce<T>(lanes, of_lane, larger), maxima.data(),
                                        collective::minus_infinity<T>(), larger);
       lanes.each([&](int, Items& own, T& value) { value = Share::exponentials(own, max); }, items, of_lane);
@@ -190,7 +192,7 @@ struct TeamSoftmax {
   }
 };
 
-/// W lanes a row, InFlight rows under way in each thread, the rows in registers as above.
+/// W lanes share a row, each thread has InFlight rows under way, and rows are held in registers as above.
 template <ExecutionSpace Exec, class T, class Tuning, int W, int Packs, int N, int InFlight>
 struct LanesSoftmax {
   using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
@@ -206,7 +208,7 @@ struct LanesSoftmax {
 
   static void enqueue(std::string const& label, Exec const& exec, SoftmaxRows<T> const& of, int threads) {
     std::size_t const tile = static_cast<std::size_t>(threads) * InFlight;
-    // A tile for each team, up to what a league can have.
+    // One tile for each team, unless a league cannot have so many.
     std::size_t const teams = Tuning::team_a_tile ? std::size_t{1} << 30 : teams_that_fill(exec, threads);
     LanesSoftmax const kernel{of, split(of.rows, tile, teams)};
     Kokkos::parallel_for(label, Policy(exec, kernel.chunks.count, threads, vector_length), kernel);
@@ -221,8 +223,8 @@ struct LanesSoftmax {
     std::size_t const end = chunks.end(team.league_rank());
     for (std::size_t first = chunks.begin(team.league_rank()) + team.team_rank(); first < end;
          first += threads * InFlight) {
-      // This thread's rows are first, first + threads, ...: a warp's accesses stay together. A row past the end has no
-      // columns: every lane takes part in every exchange.
+      // This thread's rows are first, first + threads, ..., so that a warp's accesses stay together. A row past the end
+      // counts as one without columns, because every lane must take part in every exchange.
       typename Lanes::template Value<Items> items[InFlight];
       typename Lanes::template Value<T> of_lane[InFlight];
       for (int r = 0; r < InFlight; ++r) {
@@ -287,12 +289,12 @@ struct SweepSoftmax {
       T const* const from = of.x + row * of.cols;
       Sum const sum = team::fold_threads(team, lanes, piece.sum(from, of.cols), sums.data(), Sum{}, Merge{});
       piece.write(from, of.y + row * of.cols, of.cols, sum.max, sum.inverse());
-      team.team_barrier();  // the sums are read: the next row's, or another team's on a host, may come
+      team.team_barrier();  // all have read the sums, which the next row, or another team on a host, overwrites
     }
   }
 };
 
-/// A host's thread a row.
+/// On a host: a thread takes a row.
 template <ExecutionSpace Exec, class T>
 struct LoopRowSoftmax {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -333,17 +335,17 @@ struct LoopRowSoftmax {
 
 /// out = softmax(factor * in), row by row, for matrices of rows x cols.
 ///
-/// Constructed once: chooses the kernel. Calls only enqueue, and may overlap: there is no memory of its own.
+/// Constructed once: chooses the kernel. Calls only enqueue, and may overlap: they share no memory.
 template <ExecutionSpace Exec, class T, class Tuning = SoftmaxTuning<Exec, T>>
 class RowSoftmax {
   static constexpr int pack = Tuning::pack;
   static constexpr SoftmaxMethod method = Tuning::method;
 
  public:
-  /// Elements of a row up to which lanes of one thread hold it.
+  /// The longest row, in elements, that the lanes of one thread hold.
   static constexpr std::size_t most_for_lanes = 256 * pack;
 
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many, and with method `lanes` if
+  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many, or with method `lanes` if
   /// rows are too long for the registers of one thread's lanes.
   /// \param label what Kokkos' tools call it
   RowSoftmax(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
@@ -371,12 +373,12 @@ class RowSoftmax {
     with_kernel(exec, in_packs, [&]<class Kernel>(int threads) { Kernel::enqueue(label_, exec, of, threads); });
   }
 
-  /// Roundings of a row's sum on the longest way. (An element's own are its exponential and its division besides.)
+  /// Roundings of a row's sum on the longest way. (An element has its exponential and its division besides.)
   [[nodiscard]] double rounding_steps() const { return steps_; }
 
  private:
-  /// Calls body.operator()<Kernel>(threads) with the kernel for rows of this length. What the method never takes is not
-  /// compiled.
+  /// Calls body.operator()<Kernel>(threads) with the kernel for rows of this length. Kernels that the method never uses
+  /// are not compiled.
   template <class Body>
   void with_kernel(Exec const& exec, [[maybe_unused]] bool in_packs, Body const& body) const {
     if constexpr (method == SoftmaxMethod::loops) {
@@ -400,7 +402,7 @@ class RowSoftmax {
 
   template <int N, class Body>
   void with_lanes(Exec const& exec, Body const& body) const {
-    constexpr int e = pack / N;  // as many elements in registers without packs
+    constexpr int e = pack / N;  // without packs (N = 1) a lane still holds as many elements
     (void)(try_lanes<1, e, N, 4>(exec, body) || try_lanes<4, e, N, 4>(exec, body) ||
            try_lanes<16, e, N, 4>(exec, body) || try_lanes<32, 2 * e, N, 2>(exec, body) ||
            try_lanes<32, 4 * e, N, 1>(exec, body) || try_lanes<32, 8 * e, N, 1>(exec, body));
@@ -411,7 +413,7 @@ class RowSoftmax {
     constexpr int e = pack / N;
     using Small = detail::TeamSoftmax<Exec, T, Tuning, Tuning::few_packs * e, N>;
     using Large = detail::TeamSoftmax<Exec, T, Tuning, Tuning::many_packs * e, N>;
-    int const given = team_size(exec, team_, Small::vector_length);  // may say Skip
+    int const given = team_size(exec, team_, Small::vector_length);  // may throw Skip
     std::size_t const most = team_ > 0 ? given : std::max(given, Tuning::most_lanes / Small::vector_length);
     auto const run = [&]<class Kernel>() {
       std::size_t const needed = std::max<std::size_t>(1, tiles_of(cols_, Kernel::of_thread));

@@ -1,11 +1,12 @@
 #pragma once
 /// \file
-/// Softmax of rows, several teams a row: two launches, with what each chunk of a row sums up to in memory between them.
-/// For one row, or a few long ones; see softmax.hpp for many.
+/// Softmax of rows in which several teams share a row, for one row or a few long ones; softmax.hpp is for many. Two
+/// launches, which hand over {max, sum} of each chunk of a row in memory.
 ///
-/// First each team finds {max, sum} of its chunk. Then each team folds all of its row's, in their order, so that every
-/// one has the same, and writes its chunk. The second launch goes over the data backwards: what the first one read last
-/// is still in the last cache. Same bits on every run.
+/// In the first launch each team finds {max, sum} of its chunk. In the second each team folds those of all chunks of
+/// its row, always in the same order, so that every team gets the same result, and writes its chunk. It goes over the
+/// data backwards, because what the first launch read last is still in the last-level cache. Every run gives the same
+/// bits.
 ///
 /// Traffic: each element read twice and written once.
 ///
@@ -42,7 +43,7 @@ namespace tessera::kernels {
 /// How SplitRowSoftmax goes through a chunk.
 template <ExecutionSpace Exec, class T>
 struct SplitSoftmaxTuning {
-  static constexpr bool loops = !is_gpu<Exec>;  ///< by loops that become a host's vector instructions, not by lanes
+  static constexpr bool loops = !is_gpu<Exec>;  ///< loops that become a host's vector instructions, instead of lanes
   static constexpr int lanes = lane::natural_width<Exec>;
   static constexpr int pack = collective::pack_width<T>;  ///< elements of a pack: 16 bytes, the widest load there is
   using Bounds = Kokkos::LaunchBounds<512, 2>;            ///< 64 registers a lane: teams enough to hide memory
@@ -50,7 +51,7 @@ struct SplitSoftmaxTuning {
 
 namespace detail {
 
-/// A thread's part of a piece by lanes: every so many packs of it.
+/// A thread's part of a chunk, by lanes: packs at regular distances.
 template <class Exec, class T, class Tuning, int N>
 struct LanePart {
   using Lanes = lane::On<Exec, Tuning::lanes>;
@@ -73,7 +74,7 @@ struct LanePart {
   }
 };
 
-/// The same by loops, for hosts: a contiguous part of it.
+/// The same by loops, for hosts: a contiguous part of the chunk.
 template <class Exec, class T>
 struct LoopPart {
   using Lanes = lane::On<Exec, 1>;
@@ -119,7 +120,7 @@ struct RowChunks {
   Sum* partial;         // one a chunk: [rows, chunks.count]
   bool writes = false;  // the second launch
 
-  /// Chunks of a row that fill the machine, together with those of all other rows.
+  /// The chunks of a row: together with those of all other rows they fill the machine.
   [[nodiscard]] static Chunks chunks_of(Exec const& exec, int threads, std::size_t rows, std::size_t cols) {
     std::size_t const teams = teams_that_fill(exec, threads * vector_length);
     return split(cols, static_cast<std::size_t>(threads) * Part::part, rows == 0 ? 1 : tiles_of(teams, rows));
@@ -131,7 +132,7 @@ struct RowChunks {
     Kokkos::parallel_for(label, with_scratch(policy, scratch), *this);
   }
 
-  /// A chunk, its threads; the chunks of a row, dealt out to all lanes, and folded like them.
+  /// Counted: a chunk, and its threads; then the chunks of a row, which all lanes share and fold in the same way.
   [[nodiscard]] static double rounding_steps(Chunks const& chunks, int threads) {
     double const of_lanes = std::log2(Lanes::width);
     double const of_threads = std::ceil(static_cast<double>(threads) / Lanes::width) + of_lanes;
@@ -161,7 +162,7 @@ struct RowChunks {
   }
 
  private:
-  // This thread's part of a row's chunks, in every lane.
+  // The sum over this thread's part of a row's chunks, the same in every lane.
   KOKKOS_FUNCTION Sum of_chunks(Member const& team, Lanes const& lanes, Sum const* of_row) const {
     auto sums = lanes.template fill<Sum>(Sum{});
     for (int first = team.team_rank() * Lanes::width; first < chunks.count; first += team.team_size() * Lanes::width) {
@@ -179,8 +180,8 @@ struct RowChunks {
 
 /// out = softmax(in), row by row, for matrices of rows x cols.
 ///
-/// Constructed once: chooses the chunks, allocates two numbers for each. Calls only enqueue; those of one object must not
-/// run at the same time, since they share that memory.
+/// Constructed once: chooses the chunks, and allocates two numbers for each. Calls only enqueue; those of one object
+/// must not run at the same time, since they share that memory.
 template <ExecutionSpace Exec, class T, class Tuning = SplitSoftmaxTuning<Exec, T>>
 class SplitRowSoftmax {
   static constexpr int pack = Tuning::pack;
@@ -209,9 +210,9 @@ class SplitRowSoftmax {
     (*this)(exec, in, out, [](auto const&) {});
   }
 
-  /// The same of rows that go on elsewhere: `between(sums)` is called on the host between the two launches, unless there is
-  /// no element. `sums` [rows * chunks], OnlineSum<T>, is what each chunk of a row sums up to, and what the second launch
-  /// folds, row by row.
+  /// The same for rows of which others hold more columns: `between(sums)` is called on the host between the two
+  /// launches, unless there is no element. `sums` [rows * chunks], OnlineSum<T>, has the {max, sum} of each chunk of a
+  /// row, which the second launch folds, row by row.
   template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out, class Between>
   void operator()(Exec const& exec, In const& in, Out const& out, Between const& between) const {
     detail::SoftmaxRows<T> const of{row_major(in, rows_, singles_.n), row_major(out, rows_, singles_.n), rows_,
@@ -224,7 +225,7 @@ class SplitRowSoftmax {
   }
 
   [[nodiscard]] int most_chunks() const { return std::max(singles_.count, packs_.count); }  ///< of any row
-  [[nodiscard]] int chunks() const { return packs_.count; }  ///< of a row that is whole packs and begins with one
+  [[nodiscard]] int chunks() const { return packs_.count; }  ///< of a row, if the Views are aligned for packs
 
   /// Roundings of a row's sum on the longest way.
   [[nodiscard]] double rounding_steps() const {

@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// Stencils over an array: what becomes of an element is made of it and of the next few of its segment. By lanes, which
-/// exchange their neighbours' elements; or through team scratch, by tiles with a halo. One launch, 2n elements of
-/// traffic.
+/// Stencils over an array: each result is made of the element and of the next few in its segment. There are two
+/// kernels: by lanes, which exchange their neighbours' elements; and through team scratch, by tiles with a halo. One
+/// launch, 2n elements of traffic.
 ///
 /// A stencil is a type for the device with `static constexpr int reach` and `T operator()(T const* window, int present)
 /// const`; collective/thread/forward_stencil.hpp says more.
@@ -71,7 +71,7 @@ struct LaneStencilKernel {
          begin += static_cast<std::size_t>(team.team_size()) * part) {
       collective::SegmentedPart const where = segments.part(begin);
       typename Lanes::template Value<Items> values;
-      // Loaded as far as the array goes, stored as far as the tile goes: the tile's last elements look past its end.
+      // Loads go as far as the array, stores as far as the tile: the tile's last elements need some past its end.
       thread::load_rows(lanes, in + begin, where.count < part ? where.count : part, T(0), values);
       thread::stencil_on_rows<Items>(lanes, stencil, in + begin, where, values);
       thread::store_rows(lanes, out + begin, thread::count_before(begin, tile_end, part), values);
@@ -85,7 +85,7 @@ struct ScratchStencilKernel {
   using Member = typename Policy::member_type;
   static constexpr int N = Tuning::pack;  // a multiple of the elements in 16 bytes
   using Pack = collective::Pack<T, N>;
-  // Packs, for their alignment.
+  // Scratch is an array of packs, so that it is aligned for them.
   using Scratch = ScratchView<Pack*, Exec>;
 
   Stencil stencil;
@@ -95,7 +95,7 @@ struct ScratchStencilKernel {
   team::HaloTile<T> shape;
   bool streaming;
 
-  /// Packs of scratch for the tile, its halo, and what the last pack has too many.
+  /// Packs of scratch for the tile and its halo, rounded up to a whole pack.
   [[nodiscard]] KOKKOS_FUNCTION static constexpr int places(team::HaloTile<T> const& shape) {
     return (shape.places() + N - 1) / N + 1;
   }
@@ -136,10 +136,10 @@ struct ScratchStencilKernel {
 }  // namespace detail
 
 /// out[i] = stencil(in[i], in[i + 1] ..), as far as these are in the segment of in[i]. Lanes hold rows of packs in
-/// registers and exchange what their neighbours look at: no scratch, no barrier.
+/// registers and exchange the elements that their neighbours need: no scratch, no barrier.
 ///
 /// Constructed once: chooses teams and tiles, allocates nothing, may throw Skip. Calls only enqueue (ArrayKernel says
-/// on what); those of one object may run at the same time.
+/// which Views they take); those of one object may run at the same time.
 template <ExecutionSpace Exec, class T, class Stencil, class Tuning = StencilTuning<Exec, T>>
 class LaneStencil : public ArrayKernel<LaneStencil<Exec, T, Stencil, Tuning>, Exec, T> {
   using Base = ArrayKernel<LaneStencil, Exec, T>;
@@ -204,7 +204,7 @@ class ScratchStencil : public ArrayKernel<ScratchStencil<Exec, T, Stencil, Tunin
   bool streaming_;
 };
 
-/// The one that suits the space: by lanes on a GPU, through scratch on a host.
+/// The one that suits the space: LaneStencil on a GPU, ScratchStencil on a host.
 template <ExecutionSpace Exec, class T, class Stencil>
 using StencilKernel = std::conditional_t<is_gpu<Exec>, LaneStencil<Exec, T, Stencil>, ScratchStencil<Exec, T, Stencil>>;
 

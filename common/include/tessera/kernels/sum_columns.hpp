@@ -2,10 +2,12 @@
 /// \file
 /// The sum of each column of a matrix [rows, cols] in C order, for every shape.
 ///
-/// Columns in chunks of rows that fill the machine, and then the sums of the chunks' sums, in their order: two launches,
-/// without atomics, same bits on every run. Where columns alone keep the machine busy there is one chunk, and one launch.
+/// Columns are cut into as many chunks of rows as fill the machine. One launch sums the chunks, a second one their
+/// sums, always in the same order and without atomics, so that every run gives the same bits. Where the columns alone
+/// keep the machine busy there is one chunk, and one launch.
 ///
-/// Traffic: each element read once, each sum written once; a row of sums for each chunk twice besides.
+/// Traffic: each element is read once, each sum written once. Besides, a row of sums for each chunk is written and
+/// read.
 ///
 /// Example: [1 2 3; 4 5 6] -> 5 7 9.
 ///
@@ -36,11 +38,11 @@ namespace tessera::kernels {
 /// How SumColumns goes through a chunk of rows.
 template <ExecutionSpace Exec, class T>
 struct ColumnSumTuning {
-  static constexpr bool tiles = !is_gpu<Exec>;            ///< by a host's tiles of columns in scratch, not by lanes
-  static constexpr bool atomic = false;                   ///< the chunks' sums are added to zeros by atomics, instead
+  static constexpr bool tiles = !is_gpu<Exec>;            ///< by tiles of columns in scratch, as suits a host
+  static constexpr bool atomic = false;                   ///< true: chunks add their sums to zeros by atomics instead
   static constexpr int pack = collective::pack_width<T>;  ///< columns of a lane: 16 bytes, the widest load there is
-  /// Lanes side by side at most, where columns alone do not keep the machine busy: pieces of rows of 1 KB; in one chunk,
-  /// of 128 bytes, the least that memory gives.
+  /// The most lanes side by side, where columns alone do not keep the machine busy. With several chunks they read 1 KB
+  /// of a row; with one chunk 128 bytes, the least that memory gives.
   static constexpr int split_across = 64;
   static constexpr int whole_across = 8;
   static constexpr int tile_bytes = 1 << 14;  ///< of a tile's sums: they stay in the first-level cache
@@ -48,14 +50,14 @@ struct ColumnSumTuning {
 
 namespace detail {
 
-/// Sums over the rows of each chunk of rows, of N columns a lane: to target[chunk, cols], or added to target[cols]. What the
-/// target holds is the sums' type, or one that they are rounded to.
+/// Sums over each chunk of rows, N columns a lane: written to target[chunk, cols], or added to target[cols]. The target
+/// has the type of the sums, or one to which they are rounded.
 ///
-/// By lanes: for GPUs (on hosts it is right, but walks through memory as caches do not like it). The lanes of a team
-/// stand in a rectangle: `across` of them side by side, each on a pack of columns, and `down` of them below each other.
-/// Each walks down its rows of the team's chunk in steps of `down`, with several rows under way, so that a team reads
-/// whole pieces of several rows at a time however wide the matrix is. At the end the lanes below each other meet in
-/// scratch.
+/// By lanes, for GPUs. (On hosts the result is right, too, but its order of accesses does not suit caches.) The lanes
+/// of a team stand in a rectangle: `across` of them side by side, each on a pack of columns, and `down` of them below
+/// each other. Each walks down its rows of the team's chunk in steps of `down`, with several rows under way, so that a
+/// team reads long runs of several rows at a time however wide the matrix is. At the end the lanes below each other add
+/// up their sums in scratch.
 template <ExecutionSpace Exec, class T, class Tuning, int N, class Target = collective::Accumulator<T>>
 struct LaneColumns {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -75,14 +77,15 @@ struct LaneColumns {
   Chunks chunks;
   bool atomic;
 
-  /// Chooses everything but the pointers. `split`: into as many chunks of rows as fill the machine, else into one.
+  /// Chooses everything but the pointers. `split`: whether there are as many chunks of rows as fill the machine, or
+  /// one.
   [[nodiscard]] static LaneColumns shape(Exec const& exec, int lanes, std::size_t rows, std::size_t cols, bool split) {
     LaneColumns kernel{};
     std::size_t const packs = std::max<std::size_t>(1, cols / N);
     auto const widest = static_cast<int>(std::bit_floor(static_cast<unsigned>(lanes)));
     std::size_t const fill = teams_that_fill(exec, lanes);
-    // Columns alone are enough for all teams: no row needs another team or lane. Else pieces of rows, and chunks of rows
-    // as long as that leaves them.
+    // If columns alone are enough for all teams, lanes stand side by side as far as possible. Else fewer do, and the
+    // others share the rows.
     int const wanted = tiles_of(packs, widest) >= fill ? widest : split ? Tuning::split_across : Tuning::whole_across;
     kernel.across = static_cast<int>(
         std::min<std::size_t>(static_cast<std::size_t>(std::min(wanted, widest)), std::bit_ceil(packs)));
@@ -107,7 +110,7 @@ struct LaneColumns {
     Kokkos::parallel_for(label, with_scratch(policy, scratch), *this);
   }
 
-  /// A lane's part of a chunk, the rows under way among themselves, the lanes below each other.
+  /// Counted: a lane's part of a chunk, the rows under way among themselves, the lanes below each other.
   [[nodiscard]] double rounding_steps() const {
     auto const step = static_cast<double>(down) * in_flight;
     return std::ceil(static_cast<double>(chunks.size) / step) + std::log2(in_flight) + std::ceil(std::log2(down));
@@ -165,7 +168,7 @@ struct LaneColumns {
     return sum;
   }
 
-  // Adds the rows under way, pairwise: a shorter chain, and no waiting for each other.
+  // Adds the rows under way, pairwise: the chain is shorter, and additions wait less for each other.
   KOKKOS_FUNCTION static void add(Pack const (&rows)[in_flight], Sums& sum) {
     for (int e = 0; e < N; ++e) {
       Sum of_rows[in_flight];
@@ -194,11 +197,12 @@ struct LaneColumns {
   }
 };
 
-/// Sums over the rows of each chunk of rows: to target[chunk, cols], or added to target[cols], as LaneColumns does.
+/// Sums over each chunk of rows: written to target[chunk, cols], or added to target[cols], as LaneColumns does.
 ///
-/// By tiles: for hosts, with the interface of LaneColumns. A team keeps the sums of a tile of columns in scratch, which
-/// stays in the first-level cache, and streams the rows of its chunk through it, several at a time. Of a matrix narrower
-/// than the tile it takes several rows as one long one: their elements follow each other in memory, and so do their sums.
+/// By tiles, for hosts, with the interface of LaneColumns. A team keeps the sums of a tile of columns in scratch, which
+/// stays in the first-level cache, and adds the rows of its chunk to them, several at a time. If the matrix is narrower
+/// than the tile, it treats several rows as one long row: their elements follow each other in memory, and so do their
+/// sums.
 template <ExecutionSpace Exec, class T, class Tuning, class Target = collective::Accumulator<T>>
 struct TileColumns {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -212,7 +216,7 @@ struct TileColumns {
   Target* target;
   std::size_t cols;
   int width;          // columns of a tile
-  int down;           // rows that lie in the tile behind each other, a power of two
+  int down;           // rows that make up a long row, a power of two
   std::size_t tiles;  // of columns
   Chunks chunks;
   bool atomic;
@@ -246,8 +250,8 @@ struct TileColumns {
     Kokkos::parallel_for(label, with_scratch(policy, scratch), *this);
   }
 
-  /// The long rows of a chunk, four at a time and up to three one by one, the rows that are left over, the rows of a
-  /// long one.
+  /// Counted: the long rows of a chunk, four at a time and up to three one by one; the rows that are left over; the
+  /// rows of a long one.
   [[nodiscard]] double rounding_steps() const {
     double const long_rows = static_cast<double>(chunks.size) / down;
     return std::ceil(long_rows / at_once) + std::log2(at_once) + at_once - 1 + 1 + std::log2(down);
@@ -263,7 +267,7 @@ struct TileColumns {
     SumsView const scratch(team.team_scratch(0), static_cast<std::size_t>(width) * down);
     Sum* const sums = scratch.data();
 
-    // Each thread has a piece of the tile, of all rows.
+    // Each thread has a part of the tile, and adds all rows to it.
     int const span = count * down;
     int const low = piece_begin(team, span, team.team_rank());
     int const high = piece_begin(team, span, team.team_rank() + 1);
@@ -293,8 +297,8 @@ struct TileColumns {
     return static_cast<int>(static_cast<std::int64_t>(size) * thread / team.team_size());
   }
 
-  // Sums of places [low, high) of the long rows that begin at `from`. The compiler may not guess that the sums are apart
-  // from the rows: it is told.
+  // Sums places [low, high) of the long rows that begin at `from`. KOKKOS_RESTRICT tells the compiler what it cannot
+  // know: that the sums do not overlap the rows.
   KOKKOS_FUNCTION void stream(T const* from, std::size_t rows, int low, int high, Sum* KOKKOS_RESTRICT sums) const {
     std::size_t const apart = cols * down;
     std::size_t const long_rows = rows / down;
@@ -313,7 +317,7 @@ struct TileColumns {
     for (; row < long_rows; ++row, from += apart) {
       for (int i = low; i < high; ++i) sums[i] += static_cast<Sum>(from[i]);
     }
-    int const left_over = static_cast<int>((rows - long_rows * down) * cols);  // 0 if the tile holds no row whole
+    int const left_over = static_cast<int>((rows - long_rows * down) * cols);  // 0 if the tile is narrower than a row
     for (int i = low; i < high && i < left_over; ++i) sums[i] += static_cast<Sum>(from[i]);
   }
 };
@@ -345,7 +349,7 @@ class SumColumns {
     [[nodiscard]] std::size_t partial_sums() const {
       return Tuning::atomic || first.chunks.count == 1 ? 0 : static_cast<std::size_t>(first.chunks.count) * first.cols;
     }
-    /// A chunk, then the chunks: by atomics at worst one after the other.
+    /// Counted: a chunk, then the chunks; by atomics these are added one after the other at worst.
     [[nodiscard]] double rounding_steps() const {
       double const of_chunks = Tuning::atomic ? first.chunks.count : second.rounding_steps();
       return first.rounding_steps() + (first.chunks.count == 1 ? 0 : of_chunks);
@@ -374,7 +378,7 @@ class SumColumns {
                                                             : enqueue(exec, singles_, a, out);
   }
 
-  /// Chunks of rows, of a matrix whose rows are whole packs and begin with one.
+  /// The number of chunks, for Views that are aligned for packs.
   [[nodiscard]] int chunks() const { return in_packs() ? packs_.first.chunks.count : singles_.first.chunks.count; }
 
   /// Roundings of a column's sum on the longest way.

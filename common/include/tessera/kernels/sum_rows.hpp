@@ -1,14 +1,14 @@
 #pragma once
 /// \file
-/// The sum of each row of a matrix [rows, cols] in C order, in one launch, without atomics on sums: same bits on every
-/// run.
+/// The sum of each row of a matrix [rows, cols] in C order, in one launch. Sums are made without atomics, so that every
+/// run gives the same bits.
 ///
-/// Short rows, however many: a few lanes a row, as many as its length keeps busy; neighbouring lanes read neighbouring
-/// packs, and every lane has several rows under way. Long ones: a team a row, or several teams where there are so few
-/// rows that a team each leaves the machine idle; then each row is cut into chunks, and the last team of a row to finish
-/// folds the row's partial sums, in their order.
+/// A few lanes share a short row, as many as its length keeps busy; neighbouring lanes read neighbouring packs, and
+/// every lane has several rows under way. A team takes a long row. If there are so few rows that one team each would
+/// leave the machine idle, several teams share a row: it is cut into chunks, and the last of its teams to finish folds
+/// the partial sums, in their order.
 ///
-/// Traffic: each element read once, each sum written once; a sum for each chunk twice besides.
+/// Traffic: each element is read once, each sum written once. Besides, a sum for each chunk is written and read.
 ///
 /// Example: [1 2 3; 4 5 6] -> 6 15.
 ///
@@ -39,8 +39,8 @@
 
 namespace tessera::kernels {
 
-/// Who takes a row: lanes of a thread; a team, whatever its length; as many teams as keep the machine busy; or lanes or
-/// several teams, by its length.
+/// What works on a row. `lanes`: lanes of a thread. `team`: one team, whatever the length. `teams`: as many teams as
+/// keep the machine busy. `automatic`: lanes or teams, by the length.
 enum class RowSumMethod : std::uint8_t { automatic, lanes, team, teams };
 
 /// How SumRows deals out rows.
@@ -50,18 +50,19 @@ struct RowSumTuning {
   static constexpr std::size_t most_for_lanes = 1 << 12;   ///< elements of a row, where the method is automatic
   static constexpr int lanes = lane::natural_width<Exec>;  ///< of a thread of a team
   static constexpr int most_batch = 16;  ///< rows that a team folds together: less waiting at barriers
-  /// Lanes of a thread read packs of 16 bytes, with four rows under way, or eight of single elements; else they are a
-  /// host's vector registers, of which those of one row are enough under way where it fills several.
+  /// True: lanes of a thread read packs of 16 bytes with four rows under way, or single elements with eight. False:
+  /// lanes are those of a host's vector registers; one row under way is enough where it fills several registers.
   static constexpr bool in_packs = is_gpu<Exec>;
   static constexpr int pack = collective::pack_width<T>;
-  /// A team for each tile of rows by lanes; else one for each chunk that keeps a thread of a host busy.
+  /// With method `lanes`, whether each tile of rows has a team of its own. If not, a team takes a chunk of rows, long
+  /// enough to keep a host's thread busy.
   static constexpr bool team_a_tile = is_gpu<Exec>;
 };
 
 namespace detail {
 
-/// W lanes sum a row, N elements at a time; a thread has `InFlight` rows under way. With N > 1 the matrix and its rows
-/// must begin on the boundary of a pack of N.
+/// W lanes sum a row, N elements at a time; a thread has `InFlight` rows under way. If N is above 1, the matrix and its
+/// rows must be aligned for packs of N.
 template <ExecutionSpace Exec, class T, class Tuning, int W, int N, int InFlight>
 struct LaneRows {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -82,13 +83,13 @@ struct LaneRows {
                       std::size_t rows, std::size_t cols) {
     int const threads = team_size(exec, team, vector_length);
     std::size_t const tile = static_cast<std::size_t>(threads) * InFlight;
-    // A tile for each team, up to what a league can have.
+    // One tile for each team, unless a league cannot have so many.
     std::size_t const teams = Tuning::team_a_tile ? std::size_t{1} << 30 : teams_that_fill(exec, threads);
     LaneRows const kernel{a, out, cols, split(rows, tile, teams)};
     Kokkos::parallel_for(label, Policy(exec, kernel.chunks.count, threads, vector_length), kernel);
   }
 
-  /// A lane's packs of a row, the elements of a pack, the lanes.
+  /// Counted: a lane's packs of a row, the elements of a pack, the lanes.
   [[nodiscard]] static double rounding_steps(std::size_t cols) {
     return std::ceil(static_cast<double>(cols) / (W * N)) + N - 1 + std::log2(W);
   }
@@ -101,8 +102,8 @@ struct LaneRows {
     int const threads = team.team_size();
     for (std::size_t first = chunks.begin(team.league_rank()) + team.team_rank(); first < end;
          first += static_cast<std::size_t>(threads) * InFlight) {
-      // This thread's rows are first, first + threads, ...: a warp's accesses stay together. Where the matrix ends, rows
-      // that are there are summed once more, and dropped: no access has a condition.
+      // This thread's rows are first, first + threads, ..., so that a warp's accesses stay together. At the matrix' end
+      // existing rows are summed once more, and the sums dropped, so that no access has a condition.
       std::size_t const left = (end - first + threads - 1) / threads;
       int const count = left < InFlight ? static_cast<int>(left) : InFlight;
       Pack const* row[InFlight];
@@ -152,10 +153,12 @@ struct LaneRows {
 
 /// Rows by teams, each row in one chunk or several.
 ///
-/// A team goes from row to row, and folds its threads' sums a batch of rows at a time, for one barrier. Where a row has
-/// several chunks, a team takes one of them, and the last to finish folds the row's partial sums, in their order.
+/// A team goes from row to row, and folds its threads' sums for a batch of rows at a time, which takes only one
+/// barrier. Where a row has several chunks, a team takes one of them, and the last to finish folds the row's partial
+/// sums, in their order.
 ///
-/// Memory: `partial`, one sum a chunk, and `finished`, one counter a row, zero before the first launch and after each.
+/// Memory: `partial`, one sum for each chunk, and `finished`, one counter for each row, zero before the first launch
+/// and after each.
 template <ExecutionSpace Exec, class T, class Tuning>
 struct TeamRows {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -178,7 +181,7 @@ struct TeamRows {
   std::uint32_t* finished;
   int batch = 1;
 
-  /// Threads of a team that has no idle ones on `count` elements.
+  /// How many threads a team may have so that none is idle on `count` elements.
   [[nodiscard]] static int threads_for(Exec const& exec, std::int64_t requested, std::size_t count) {
     int const most = team_size(exec, requested, vector_length);
     if (requested > 0) return most;
@@ -187,7 +190,7 @@ struct TeamRows {
     return threads;
   }
 
-  /// Rows that a team folds together: several where that leaves the machine busy.
+  /// How many rows a team folds together: several, if that still leaves the machine busy.
   [[nodiscard]] int batch_for(Exec const& exec, int threads) const {
     if (chunks.count > 1) return 1;
     std::size_t const teams = teams_that_fill(exec, threads * vector_length);
@@ -198,7 +201,7 @@ struct TeamRows {
     if (rows == 0) return;
     TeamRows kernel = *this;
     kernel.batch = batch_for(exec, threads);
-    // Teams go from row to row: a league as large as the number of short rows would spend its time on starting teams.
+    // Teams go from row to row: one team for each short row would spend most of its time on starting.
     std::size_t const most = 32 * teams_that_fill(exec, threads * vector_length);
     std::size_t const teams = chunks.count > 1 ? rows * chunks.count : std::min(tiles_of(rows, kernel.batch), most);
     Policy policy(exec, static_cast<int>(teams), threads, vector_length);
@@ -206,7 +209,7 @@ struct TeamRows {
     Kokkos::parallel_for(label, with_scratch(policy, scratch), kernel);
   }
 
-  /// A thread's part of a chunk, the threads; the same over the chunks of a row.
+  /// Counted: a thread's part of a chunk, and the threads; then the same over the chunks of a row.
   [[nodiscard]] static double rounding_steps(Chunks const& chunks, int threads) {
     double const of_threads = std::ceil(static_cast<double>(threads) / Lanes::width) + std::log2(Lanes::width);
     double const of_chunk = Piece::rounding_steps(static_cast<double>(chunks.size), threads) + of_threads;
@@ -229,7 +232,8 @@ struct TeamRows {
     Lanes const lanes;
     int const threads = team.team_size();
     Piece const piece_sum{lanes, team.team_rank(), threads};
-    // Two halves in turns: the barrier of one batch also says that all have read the sums of the one before it.
+    // The two halves of the scratch take turns: the barrier of a batch ensures that all have read the sums of the one
+    // before it.
     int half = 0;
     for (std::size_t first = static_cast<std::size_t>(team.league_rank()) * batch; first < rows;
          first += static_cast<std::size_t>(team.league_size()) * batch) {
@@ -256,7 +260,7 @@ struct TeamRows {
     }
   }
 
-  // One chunk: there are not many more of them than run at once.
+  // Sums one chunk. A team has only one, since there are not many more chunks than teams that run at once.
   KOKKOS_FUNCTION void sum_chunk(Member const& team, Sum* of_threads) const {
     Lanes const lanes;
     LastView const last(team.team_scratch(0));
@@ -270,7 +274,7 @@ struct TeamRows {
     Sum const sum = team_sum(piece_sum(a + row * chunks.n + begin, chunks.end(chunk) - begin));
     Kokkos::single(Kokkos::PerTeam(team), [&] {
       partial[team.league_rank()] = sum;
-      Kokkos::memory_fence();  // whoever sees the count sees the sum
+      Kokkos::memory_fence();  // a team that sees the count must see the sum
       last() = Kokkos::atomic_fetch_add(finished + row, 1u) + 1 == static_cast<std::uint32_t>(chunks.count);
     });
     team.team_barrier();  // also between the two uses of the scratch
@@ -306,7 +310,7 @@ class SumRows {
           std::string const& label = "tessera::sum_rows")
       : label_(label + "::sum"), rows_(rows), cols_(cols), team_(team) {
     if (by_lanes()) {
-      with_lanes(true, [&]<class Kernel>() { (void)team_size(exec, team_, Kernel::vector_length); });  // may say Skip
+      with_lanes(true, [&]<class Kernel>() { (void)team_size(exec, team_, Kernel::vector_length); });  // may throw Skip
       for (bool const aligned : {false, true}) {
         with_lanes(aligned, [&]<class Kernel>() { steps_ = std::max(steps_, Kernel::rounding_steps(cols_)); });
       }

@@ -16,12 +16,12 @@
 
 namespace tessera::kernels {
 
-/// Vector lanes of a thread that fill a warp on a GPU. On a host 1: there the compiler makes vectors of a thread's loop.
+/// How many vector lanes of a thread fill a warp on a GPU. On a host 1, since the compiler vectorises a thread's loop.
 template <ExecutionSpace Exec>
 inline constexpr int warp_lanes = is_gpu<Exec> ? 32 : 1;
 
-/// Threads of a team: what the user asked for, or 256 lanes' worth on a GPU and one thread on a host, where a core
-/// works through a whole tile and barriers only cost. Throws Skip if the space cannot give so many.
+/// How many threads a team has: as many as the user asked for; else those of 256 lanes on a GPU, and one on a host,
+/// where a core works through a whole tile and barriers would only cost. Throws Skip if the space cannot give so many.
 ///
 /// \param requested threads a team (0: choose)
 /// \param lanes vector lanes of each thread
@@ -37,8 +37,9 @@ template <ExecutionSpace Exec>
   return is_gpu<Exec> ? std::max(1, 256 / lanes) : 1;
 }
 
-/// Launch bounds of a kernel whose teams are as large as team_size lets them be. Kokkos' HIP back end tells its compiler 1024
-/// lanes where a policy says nothing, so that each has 128 registers; of 512 each has 256. CUDA's compiler knows no such limit.
+/// Launch bounds of a kernel whose teams may be as large as team_size allows. Without them Kokkos' HIP back end tells
+/// its compiler to expect 1024 lanes, each of which then has 128 registers; with 512 each has 256. CUDA's compiler
+/// knows no such limit.
 template <ExecutionSpace Exec>
 using AnyTeamBounds = std::conditional_t<is_hip<Exec>, Kokkos::LaunchBounds<512, 1>, Kokkos::LaunchBounds<>>;
 
@@ -55,15 +56,15 @@ void require_scratch(std::size_t bytes) {
   throw Skip("a team's scratch of " + std::to_string(bytes) + " bytes (there are " + std::to_string(most) + ")");
 }
 
-/// Elements of a tile that a team keeps in scratch level 0: what the user asked for, or what 16 KiB hold (so that
-/// several teams share a multiprocessor), a power of two. Throws Skip if the user's tile does not fit.
+/// How many elements a team's tile has in scratch level 0: as many as the user asked for; else as many as 16 KiB hold
+/// (so that several teams share a multiprocessor), a power of two. Throws Skip if the user's tile does not fit.
 ///
 /// \param requested elements of a tile (0: choose)
 /// \param bytes_per_element scratch that the method needs for an element
 /// \param fixed_bytes scratch that it needs besides
 template <ExecutionSpace Exec>
 [[nodiscard]] int scratch_tile(std::int64_t requested, std::size_t bytes_per_element, std::size_t fixed_bytes) {
-  // Padding of each scratch array is at most 64 bytes; a handful of arrays.
+  // Each scratch array is padded by at most 64 bytes, and there are only a few arrays.
   std::size_t const spare = fixed_bytes + 512;
   auto const most = static_cast<std::size_t>(Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0));
   require_scratch<Exec>(spare + bytes_per_element);

@@ -3,37 +3,43 @@
 /// Attention on matrix units (collective/lane/matrix_unit.hpp), with an online softmax between the two products; scores and weights
 /// stay in registers.
 ///
-/// A factor is a sum of numbers of bfloat16. With one term it is rounded to 8 bits. With three it is what it was: x = high + middle +
-/// low, each the nearest to what the ones before leave over, hold 24 bits. The product of two such factors is
+/// A factor is written as a sum of bfloat16 numbers, its terms. With one term it is rounded to 8 bits. With three it
+/// keeps its 24 bits: x = high + middle + low, where each term is the bfloat16 nearest to what the terms before it
+/// leave over. The product of two such factors is
 ///
 ///     (low high + middle middle + high low) + (middle high + high middle) + high high
 ///
-/// and three more below 2^-23 of it, which are left out. The small ones are added first, to a sum that starts at 0 for each 16 columns
-/// (keys), and that sum is added to the others in float: what a matrix unit cuts off is then cut off of few numbers.
+/// and three more products below 2^-23 of it, which are left out. The small products are added first, to a sum that
+/// starts at 0 for each 16 columns (keys). That sum is added to the others in float. So a matrix unit, which cuts off
+/// low bits, cuts them off few numbers.
 ///
-/// The first kernel packs q, k and v into a workspace, in the order in which lanes hold fragments: a block of 16 x 16 elements is, for
-/// each term, a piece of 16 bytes for each of 32 lanes. Behind it every access is of whole pieces, lane after lane, with no address to compute
-/// and nothing to mask: outside of the matrices there are zeros. With g = lane / 4 and t = lane % 4 a lane has
+/// The first kernel packs q, k and v into a workspace, in the order in which lanes hold fragments: a block of 16 x 16
+/// elements is, for each term, 16 bytes for each of 32 lanes (a BlockPiece). The second kernel then reads only whole
+/// BlockPieces, lane after lane. It need not mask anything: outside of the matrices there are zeros. With g = lane / 4
+/// and t = lane % 4 a lane has
 ///
 ///     of q and k   rows g and g + 8, columns 4 t .. 4 t + 3     the order of a product's terms is free: a unit's row of b 2 t, 2 t + 1,
 ///                                                               2 t + 8, 2 t + 9 is column 4 t .. 4 t + 3
 ///     of v         keys 2 t, 2 t + 1, 2 t + 8, 2 t + 9, columns 4 (g / 2) + g % 2 and that + 2, one for each of two products, so
 ///                  that its sums are of columns 4 t .. 4 t + 3: 16 bytes of a row of the result
 ///
-/// In the second kernel a team has `queries`, each of its threads (a warp) 16 or 32 of them for good. Tiles of keys and values
-/// come by asynchronous copies. Several threads share queries and divide the keys of every tile between them, and merge what they
-/// have at the end: so there are twice as many warps, and none of them reads all keys from scratch.
+/// In the second kernel a team works on `queries` queries; each of its threads (a warp) keeps 16 or 32 of them
+/// throughout. Tiles of keys and values come by asynchronous copies. Two threads may share queries: they divide the
+/// keys of every tile between them, and merge their results at the end. So there are twice as many warps, and none of
+/// them reads all keys from scratch.
 ///
 ///     one term, d = 64:    8 warps, 4 x 32 queries, 2 x 32 keys of a tile of 64, two tiles of 16 KiB in scratch
 ///     three terms, d = 64: 16 warps, 8 x 16 queries, 2 x 16 keys of a tile of 32, whose keys and values, 12 KiB each, come one
 ///                          after the other to one of three places
 ///
-/// What a lane has of two products' scores side by side is, in terms, its fragment of the weights for the second product. The sum
-/// of weights is a product with ones: of the same terms that the values are multiplied by. Sums of a tile start at 0 and
-/// are then added in float: a matrix unit cuts off what it cannot hold, an addition rounds to nearest.
+/// The scores that a lane has of two neighbouring products become, split into terms, its fragment of the weights for
+/// the second product: no lane needs another's. The sum of weights is a product with ones, of the same terms that the
+/// values are multiplied by. Sums of a tile start at 0 and are then added in float, because an addition rounds to
+/// nearest, where a matrix unit cuts off.
 ///
-/// With one term weights are relative to a score that was once the largest of its query. Another takes its place when it is more than
-/// a factor of 2 in the weights above it: that is seldom, and nothing overflows. With three they are relative to the largest one.
+/// With one term the weights of a query are relative to a score that was once its largest. A larger score takes its
+/// place only when a weight would be above 2: that is seldom, and nothing overflows. With three terms weights are
+/// always relative to the largest score.
 ///
 /// Example: q = [[1 0]], k = [[0 1] [1 0]], v = [[2] [4]] filled up with zeros, scale ln 3: weights 1 and 3, and 3.5.
 ///
@@ -70,9 +76,10 @@
 
 namespace tessera::kernels {
 
-/// How a team cuts its work: `Down` threads beside each other in the queries, each with `Strips` of 16, `Across` in the keys of a
-/// tile, each with `KeyBlocks` of 16. `Dim` columns, with zeros behind the problem's. `Terms` of a factor: 1 or 3. `Steps`: 1, or 2 if
-/// a tile's keys come first, then its values, `Stages` times as much as a step in scratch.
+/// How a team cuts its work. `Down` threads divide the queries, each with `Strips` strips of 16; `Across` threads
+/// divide the keys of a tile, each with `KeyBlocks` blocks of 16. `Dim`: columns, of which those past the problem's are
+/// zeros. `Terms` of a factor: 1 or 3. `Steps`: 1 if a tile's keys and values come together, 2 if its keys come first.
+/// `Stages`: how many steps scratch holds.
 template <int Dim, int Down, int Across, int Strips, int KeyBlocks, int Stages, int Terms = 1, int Steps = 1>
 struct TensorAttentionTile {
   using Unit = collective::MatrixUnit<BFloat16>;
@@ -81,11 +88,11 @@ struct TensorAttentionTile {
   static constexpr int across = Across;
   static constexpr int strips = Strips;
   static constexpr int key_blocks = KeyBlocks;
-  static constexpr int stages = Stages;  ///< steps in scratch: one that is read, others on their way
+  static constexpr int stages = Stages;  ///< steps in scratch: one is read, the others are on their way
   static constexpr int edge = 16;        ///< of a block
   static constexpr int blocks = Dim / edge;
   static constexpr int terms = Terms;
-  static constexpr int products = Terms * (Terms + 1) / 2;  ///< of terms, that count
+  static constexpr int products = Terms * (Terms + 1) / 2;  ///< of two factors' terms: those that are not left out
   static constexpr int steps = Steps;
   static constexpr int threads = Down * Across;
   static constexpr int lanes = threads * Unit::lanes;
@@ -93,7 +100,7 @@ struct TensorAttentionTile {
   static constexpr int keys = Across * KeyBlocks * edge;
   static constexpr std::size_t pieces_of_queries =
       std::size_t{queries} / edge * blocks * Terms * Unit::lanes;  ///< of a team
-  /// Of keys in a tile; as many values follow.
+  /// Those of a tile's keys; as many of its values follow.
   static constexpr int pieces_of_keys = Across * KeyBlocks * blocks * Terms * Unit::lanes;
   static constexpr int pieces_of_tile = 2 * pieces_of_keys;
   static constexpr int pieces_of_step = pieces_of_tile / Steps;
@@ -101,7 +108,7 @@ struct TensorAttentionTile {
   static_assert(Terms == 1 || (Terms == 3 && KeyBlocks == 1),
                 "Tessera: small terms are added to each other before they meet large ones, in each block");
 
-  /// Which terms the i-th product of two factors is of, 0 the largest: the small products first.
+  /// Which terms the i-th product multiplies; 0 is the largest term. Small products come first.
   struct Pair {
     int of_a;
     int of_b;
@@ -111,17 +118,19 @@ struct TensorAttentionTile {
     return i < 3 ? Pair{2 - i, i} : Pair{4 - i, i - 3};
   }
 
-  /// For every tile an addition, and where its largest score takes the place of the known one, an exponential (4) and two products;
-  /// the merging of the threads' parts; the quotient.
+  /// For every tile an addition and, if its largest score replaces the known one, an exponential (4) and two products;
+  /// then the merging of the threads' parts, and the quotient.
   [[nodiscard]] static double rounding_steps(std::size_t key_count) {
     return 7 * static_cast<double>(tiles_of(key_count, keys)) + 8 * (Across - 1) + 3;
   }
-  /// A product of the unit: seventeen numbers that are aligned to the largest of them lose less than 2^-23 of it each, and their
-  /// sum once more; or it is made as two: 40 u at most. So many of them make the sum of a tile, of weights as of weighted values.
+  /// One product of the unit is off by at most 40 u: it aligns seventeen numbers to the largest of them, which costs
+  /// each less than 2^-23 of that one, and their sum as much once more; or the unit makes it as two. The sum of a tile,
+  /// of weights as of weighted values, is made of `KeyBlocks` such products.
   ///
-  /// Three terms: the product of the large ones loses that; the five others as much of numbers that are 2^-8 of them and less, 2 u
-  /// together; what is left out is 2 u of the factors' product, and that the terms' magnitudes are more than the factors' is less
-  /// than 1 u. Terms of weights may underflow: 2^-125 of each value, of up to 2^40, the largest weight being 1.
+  /// Three terms: the product of the large terms is off by those 40 u. The five others lose as much of numbers that are
+  /// at most 2^-8 of these: 2 u together. The products that are left out are 2 u of the factors' product. The
+  /// magnitudes of the terms add up to more than those of the factors: less than 1 u. Terms of weights may underflow,
+  /// which costs 2^-125 of each value, of up to 2^40, since the largest weight is 1.
   [[nodiscard]] static ReducedPrecision reduced_precision(std::size_t key_count) {
     double const u = unit_roundoff(DType::float32);
     if (Terms > 1) return {.relative = 45 * u, .absolute = static_cast<double>(key_count) * 0x1p-85};
@@ -131,12 +140,13 @@ struct TensorAttentionTile {
 
 namespace detail {
 
-/// What scores are multiplied by, on their way to weights. One term: q by the sign, for a scale of 0 by 0, and the exponent of a
-/// weight, a power of two, is a score times the factor, which is above 0. Three terms: scores by the factor, the scale.
+/// What scores are multiplied by, on their way to weights. One term: q is multiplied by the scale's sign (by 0 if the
+/// scale is 0). A weight is a power of two, whose exponent is a score times the factor, which is above 0. Three terms:
+/// scores are multiplied by the factor, which is the scale.
 struct ScoreFactor {
   float sign;
   float factor;
-  float slack;  ///< a score that is so much above the known one takes its place: where weights would be 2 and more
+  float slack;  ///< a score that is further than this above the known one replaces it: its weight would be above 2
 
   template <class Tile>
   [[nodiscard]] static ScoreFactor of(double scale) {
@@ -155,16 +165,17 @@ struct RowsOfFloats {
   std::size_t cols;
 };
 
-/// What a lane has of a block: eight factors, or a term of each.
+/// What a lane has of a block: eight factors, or one term of each.
 using BlockPiece = collective::Pack<std::uint32_t, 4>;
 
-/// Takes what a word of two numbers of bfloat16 holds off two floats.
+/// Subtracts from two floats the two bfloat16 numbers that a word holds.
 KOKKOS_INLINE_FUNCTION void take_off(std::uint32_t word, float& low, float& high) {
   low -= Kokkos::bit_cast<float>(word << 16);
   high -= Kokkos::bit_cast<float>(word & 0xffff'0000U);
 }
 
-/// Makes terms of bfloat16 of q, k and v and packs them: index i is a piece, of q first. Rows of whole teams and tiles, zeros outside.
+/// Splits q, k and v into bfloat16 terms and packs them. A call for each BlockPiece: index i counts first those of q,
+/// then those of the tiles of k and v. Rows are filled up with zeros to whole teams and tiles.
 template <class Tile>
 struct PackAttention {
   using Unit = typename Tile::Unit;
@@ -196,12 +207,12 @@ struct PackAttention {
   }
 
  private:
-  // A term of two numbers.
+  // One term of each of two numbers.
   [[nodiscard]] KOKKOS_FUNCTION static std::uint32_t term_of(float low, float high, int term) {
     for (int t = 0; t < term; ++t) take_off(Unit::word(low, high), low, high);
     return Unit::word(low, high);
   }
-  // Rows g and g + 8 of a block, four columns.
+  // From rows g and g + 8 of a block, four columns.
   [[nodiscard]] KOKKOS_FUNCTION static BlockPiece of_rows(RowsOfFloats const& matrix, std::size_t row_block,
                                                           std::size_t col_block, int lane, int term, float factor) {
     std::size_t const first = row_block * Tile::edge + static_cast<std::size_t>(lane / 4);
@@ -225,7 +236,7 @@ struct PackAttention {
     }
     return piece;
   }
-  // Four keys of a block, two columns.
+  // From two columns of a block, four keys.
   [[nodiscard]] KOKKOS_FUNCTION static BlockPiece of_columns(RowsOfFloats const& matrix, std::size_t row_block,
                                                              std::size_t col_block, int lane, int term) {
     BlockPiece piece;
@@ -274,7 +285,7 @@ struct AttendTiles {
   float slack;
   bool by_packs;  ///< rows of the result are whole packs
 
-  /// What threads that share queries hand over at the end lies where the tiles were.
+  /// At the end threads that share queries hand over their sums in the scratch where the tiles were.
   static constexpr int pieces_of_thread = strips * (panels + 1) * Unit::lanes;
   static constexpr int scratch_pieces =
       std::max(Tile::stages * Tile::pieces_of_step, (Tile::across - 1) * Tile::down * pieces_of_thread);
@@ -320,7 +331,7 @@ struct AttendTiles {
   }
 
  private:
-  // Of the rows of a strip that a lane has elements of, g and g + 8.
+  // A value for each of the two rows of a strip of which a lane has elements: g and g + 8.
   struct OfRows {
     float at[2];
   };
@@ -329,19 +340,20 @@ struct AttendTiles {
     Value<OfRows> total[strips];  // of the weights
     Value<C> sums[strips][panels];
   };
-  // Where no key was seen: below all scores, and finite, since differences of it are formed and, of one term, multiplied.
+  // The known score before any key was seen. It is below all scores, but finite: it is subtracted and, with one term,
+  // multiplied.
   static constexpr float below_all = terms == 1 ? -0x1p100F : -0x1p120F;
 
-  // Steps of tiles in scratch.
+  // The steps of tiles that scratch holds.
   struct Ring {
     BlockPiece* stages;
     std::size_t tile_count;
     std::size_t coming = 0;  // the next step whose copies start
-    int read = 0;            // stages
+    int read = 0;            // the stage that is read, and the one that is filled next
     int next = Tile::stages - 1;
   };
 
-  // Starts the copies of the next step to a stage.
+  // Starts the copies of the next step into a stage.
   KOKKOS_FUNCTION void start(Member const& team, Lanes const& lanes, Copies const& copies, Ring& ring,
                              int stage) const {
     if (ring.coming < ring.tile_count * Tile::steps) {
@@ -364,11 +376,11 @@ struct AttendTiles {
     copies.commit();
   }
 
-  // The step that is read next, when it is there.
+  // Waits for the step that is read next, and returns it.
   KOKKOS_FUNCTION BlockPiece const* arrived(Member const& team, Lanes const& lanes, Copies const& copies,
                                             Ring& ring) const {
     copies.template wait<Tile::stages - 2>();
-    // Behind it everybody's part of this step has arrived, and nobody reads the step before it any more.
+    // After it the copies of all threads for this step have arrived, and nobody reads the step before any more.
     team.team_barrier();
     start(team, lanes, copies, ring, ring.next);
     BlockPiece const* const step = ring.stages + ring.read * Tile::pieces_of_step;
@@ -398,7 +410,7 @@ struct AttendTiles {
     }
   }
 
-  // What two products beside each other have of a block.
+  // Loads a block's factors b of two neighbouring products.
   KOKKOS_FUNCTION static void load(Lanes const& lanes, BlockPiece const* block, Value<B>& first, Value<B>& second) {
     lanes.each(
         [&](int lane, B& low, B& high) {
@@ -409,7 +421,8 @@ struct AttendTiles {
         first, second);
   }
 
-  // Of this thread's keys of a tile, of which the first `count` exist. The sums so far become relative to the same scores.
+  // Makes the weights of this thread's keys of a tile, of which the first `count` exist. The sums so far are made
+  // relative to the same scores.
   KOKKOS_FUNCTION void make_weights(Lanes const& lanes, BlockPiece const* keys, int count,
                                     Value<A> const (&own)[strips][blocks][terms], State& state,
                                     Value<A> (&weights)[strips][key_blocks][terms]) const {
@@ -431,7 +444,7 @@ struct AttendTiles {
               [](int, A& w, C& left, C& right) {
                 w = A{{Unit::word(left.at[0], left.at[1]), Unit::word(left.at[2], left.at[3]),
                        Unit::word(right.at[0], right.at[1]), Unit::word(right.at[2], right.at[3])}};
-                if constexpr (terms > 1) {  // what the next terms are of
+                if constexpr (terms > 1) {  // the rest, of which the next terms are made
                   take_off(w.at[0], left.at[0], left.at[1]);
                   take_off(w.at[1], left.at[2], left.at[3]);
                   take_off(w.at[2], right.at[0], right.at[1]);
@@ -458,12 +471,13 @@ struct AttendTiles {
         },
         scores, known);
   }
-  // What weights change by when they become relative to a score that is so much larger: `change` is not above 0.
+  // The factor by which weights change when another score takes the known one's place. `change`: known minus new score,
+  // not above 0.
   [[nodiscard]] KOKKOS_FUNCTION float weight_of(float change) const {
     return terms == 1 ? collective::fast_exp2(change * factor) : collective::exp_nonpositive(change);
   }
 
-  // Blocks of columns side by side, so that no product waits for the one before it.
+  // How many blocks of columns are worked on together, so that no product waits for the one before it.
   static constexpr int together = blocks % 2 == 0 && Tile::lanes <= 256 ? 2 : 1;
 
   KOKKOS_FUNCTION void multiply_keys(Lanes const& lanes, BlockPiece const* keys,
@@ -537,7 +551,7 @@ struct AttendTiles {
     TESSERA_UNROLL
     for (int t = 0; t < terms; ++t) load(lanes, block + t * Unit::lanes, b[t][0], b[t][1]);
   }
-  // Two products beside each other: begins the sums, or adds to them.
+  // Two neighbouring products: begins the sums, or adds to them.
   KOKKOS_FUNCTION static void multiply_two(Lanes const& lanes, bool begins, Value<A> const& a, Value<B> const (&b)[2],
                                            Value<C> (&sums)[2]) {
     for (int panel = 0; panel < 2; ++panel) {
@@ -556,7 +570,7 @@ struct AttendTiles {
         sum, more);
   }
 
-  // The keys from `count` on do not exist.
+  // Excludes the keys from `count` on, which do not exist.
   KOKKOS_FUNCTION static void leave_out(Lanes const& lanes, int count, Value<C> (&scores)[strips][2 * key_blocks]) {
     TESSERA_UNROLL
     for (int s = 0; s < strips; ++s) {
@@ -575,7 +589,8 @@ struct AttendTiles {
     }
   }
 
-  // If a score is far above the one that its query's weights are relative to, the largest ones take their places.
+  // If any score is far above the one that its query's weights are relative to, every query's weights become relative
+  // to its largest score.
   KOKKOS_FUNCTION void follow(Lanes const& lanes, Value<C> const (&scores)[strips][2 * key_blocks],
                               State& state) const {
     Value<OfRows> highest[strips];
@@ -600,7 +615,7 @@ struct AttendTiles {
     if (!lanes.any(far_above)) return;
     TESSERA_UNROLL
     for (int s = 0; s < strips; ++s) {
-      for (int mask = 1; mask < 4; mask *= 2) {  // the lanes of a row
+      for (int mask = 1; mask < 4; mask *= 2) {  // over the four lanes that share a row
         auto const other = lanes.exchange(highest[s], mask);
         lanes.each(
             [](int, OfRows& own, OfRows const& partner) {
@@ -694,7 +709,7 @@ struct AttendTiles {
     }
   }
 
-  // What the threads of the same queries have goes to the first of them.
+  // Of the threads that share queries, the first takes the sums of the others.
   KOKKOS_FUNCTION void merge_parts(Member const& team, Lanes const& lanes, int part, Floats* slots,
                                    State& state) const {
     int const place = team.team_rank() % Tile::down;
@@ -789,12 +804,12 @@ struct AttendTiles {
 
 }  // namespace detail
 
-/// Which tile a team makes. `most_columns` and `least_columns` of a row; choose(columns, few, body) calls body.operator()<Tile>():
-/// `few` says that teams of 128 queries would leave half of the multiprocessors idle.
+/// Which tile a team takes. A row has `least_columns` to `most_columns` columns. choose(columns, few, body) calls
+/// body.operator()<Tile>(); `few` says that teams of 128 queries would leave half of the multiprocessors idle.
 template <ExecutionSpace Exec, int Terms>
 struct TensorAttentionTuning;
 
-/// Sums of 32 queries and 64 columns are 64 registers of a lane, of 16 queries and 128 as many.
+/// The sums of 32 queries and 64 columns take 64 registers of a lane; those of 16 queries and 128 columns as many.
 template <ExecutionSpace Exec>
 struct TensorAttentionTuning<Exec, 1> {
   static constexpr std::size_t least_columns = 0;
@@ -809,10 +824,10 @@ struct TensorAttentionTuning<Exec, 1> {
     body.template operator()<TensorAttentionTile<128, 8, 1, 1, 2, 2>>();
   }
 };
-/// Terms and sums of 16 queries and 64 columns are 80 registers of a lane.
+/// The terms and sums of 16 queries and 64 columns take 80 registers of a lane.
 ///
-/// A score of fewer than 48 columns would be further off than a sum of products in float: a block's sum is off by 45 units
-/// (reduced_precision), then come an addition for each further block and the scale.
+/// With fewer than 48 columns a score would have a larger error than a sum of so many products in float: a block's sum
+/// is off by 45 u (reduced_precision), to which come an addition for each further block and the product with the scale.
 template <ExecutionSpace Exec>
 struct TensorAttentionTuning<Exec, 3> {
   static constexpr std::size_t least_columns = 48;
@@ -828,9 +843,10 @@ struct TensorAttentionTuning<Exec, 3> {
 
 /// out = softmax(scale * q k^T) v for q, out [queries, columns] and k, v [keys, columns] of floats.
 ///
-/// Constructed once: allocates the workspace, 2 `Terms` bytes an element of q, k and v and what fills their last tiles. Calls only
-/// enqueue, two launches, none without a query; calls of one object must not run at the same time, since they share the workspace.
-/// Elements are 0 or of `smallest` to `largest`, `scale` is one that takes() takes: beyond, products may leave float's range.
+/// Constructed once: allocates the workspace, 2 `Terms` bytes for each element of q, k and v, with their last tiles
+/// filled up. Calls only enqueue: two launches, none without a query. Calls of one object must not run at the same
+/// time, since they share the workspace. Elements must be 0 or have magnitudes from `smallest` to `largest`, and
+/// takes(scale) must be true: else products may leave float's range.
 ///
 /// \tparam Terms of a factor: 1 (bfloat16, 8 bits) or 3 (float's accuracy)
 template <ExecutionSpace Exec, int Terms, class Tuning = TensorAttentionTuning<Exec, Terms>>
@@ -843,8 +859,8 @@ class TensorAttention {
     return size == 0 || (size >= 0x1p-20 && size <= 0x1p20);
   }
 
-  /// \param keys of k and v; \param team threads of a team; 0: choose. Throws Skip if the device has no matrix units, and for another
-  /// team and rows that the tiles do not take.
+  /// \param keys rows of k and v; \param team threads of a team; 0: choose. Throws Skip if the device has no matrix
+  /// units, if a team cannot have so many threads, or if no tile takes so many columns.
   TensorAttention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t columns, std::int64_t team = 0,
                   std::string label = "tessera::tensor_attention")
       : label_(std::move(label)), queries_(queries), keys_(keys), columns_(columns) {
@@ -863,8 +879,8 @@ class TensorAttention {
     choose([&]<class Tile>() { plan<Tile>(exec, team); });
   }
 
-  /// Enqueues. All are matrices by rows; out overlaps none of the others; it is zeros where there are no keys. Throws
-  /// std::invalid_argument if an extent or a stride is another, and for a scale that takes() does not take.
+  /// Enqueues. All are matrices by rows; out overlaps none of the others. Without keys, out becomes zeros. Throws
+  /// std::invalid_argument for other extents or strides, and for a scale that takes() does not take.
   template <Readable<Exec, float, 2> Q, Readable<Exec, float, 2> K, Readable<Exec, float, 2> V,
             Writable<Exec, float, 2> Out>
   void operator()([[maybe_unused]] Exec const& exec, Q const& q, K const& k, V const& v, Out const& out,
@@ -886,7 +902,8 @@ class TensorAttention {
     choose([&]<class Tile>() { enqueue<Tile>(exec, of_q, of_k, of_v, to, scale); });
   }
 
-  /// Roundings of a sum of weights, or of weighted values, on the longest way; and what else results are off by.
+  /// The longest chain of roundings of a sum of weights or of weighted values. The errors of rounded factors and of the
+  /// unit come on top (reduced_precision).
   [[nodiscard]] double rounding_steps() const { return steps_; }
   [[nodiscard]] ReducedPrecision reduced_precision() const { return reduced_; }
 

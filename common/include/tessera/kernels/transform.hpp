@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// An element-wise function of one or several arrays, in one launch: an index takes 16 bytes of each, the widest access
-/// that a GPU's thread has. What is left over goes element by element, and so do arrays that do not begin on 16 bytes.
-/// Reads every array once and writes one.
+/// An element-wise function of one or several arrays, in one launch. An index takes 16 bytes of each, the widest access
+/// that a GPU's thread has. The remainder is accessed element by element, as are arrays that are not aligned to 16
+/// bytes. Reads every array once and writes one.
 ///
 /// Example, f = a + b, packs of 4: (1 2 3 4 | 5) + (10 20 30 40 | 50) -> 11 22 33 44 | 55: two indices.
 ///
@@ -22,7 +22,7 @@
 
 namespace tessera::kernels {
 
-/// What an index of Transform takes.
+/// How many elements an index of Transform takes.
 template <ExecutionSpace Exec, class T>
 struct TransformTuning {
   static constexpr int pack = collective::pack_width<T>;  ///< elements: 16 bytes, the widest access there is
@@ -51,7 +51,7 @@ struct TransformPack {
   }
 };
 
-/// The elements of an array of any rank, if they lie as those of `out` do, without gaps.
+/// The elements of an array of any rank. They must lie in memory in the same order as those of `out`, without gaps.
 template <class In, class Out>
 [[nodiscard]] typename In::value_type* elements_beside(In const& in, Out const& out) {
   for (std::size_t r = 0; r < In::rank(); ++r) {
@@ -74,8 +74,9 @@ template <class In, class Out>
 
 /// out[i] = f(a[i], b[i], ...) for arrays of one shape, any rank and any layout without gaps.
 ///
-/// `Function` is a function object for the device, `T operator()(T const&...) const` with one argument an array. An
-/// input may be the output; otherwise they do not overlap. Holds no memory: calls may run at the same time.
+/// `Function` is a function object for the device, `T operator()(T const&...) const` with one argument for each array.
+/// An input may be the output; otherwise they must not overlap. Calls may run at the same time, since they share no
+/// memory.
 template <ExecutionSpace Exec, class T, class Function, class Tuning = TransformTuning<Exec, T>>
 class Transform {
  public:
@@ -83,7 +84,7 @@ class Transform {
   explicit Transform(Function const& f = {}, std::string label = "tessera::transform")
       : f_(f), label_(std::move(label)) {}
 
-  /// Enqueues out = f(in). Throws std::invalid_argument if the arrays have other shapes or layouts, or gaps.
+  /// Enqueues out = f(in). Throws std::invalid_argument if the arrays differ in shape or layout, or have gaps.
   template <class In, class Out>
     requires Readable<In, Exec, T, Out::rank()> && Writable<Out, Exec, T, Out::rank()>
   void operator()(Exec const& exec, In const& in, Out const& out) const {

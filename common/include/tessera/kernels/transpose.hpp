@@ -3,14 +3,14 @@
 /// A matrix transposed, out(c, r) = in(r, c), in one launch that reads every element once and writes it once, with 16-byte
 /// accesses on both sides of memory.
 ///
-/// A team takes a tile. A lane loads square blocks of it, one pack (16 bytes) from each of their rows, turns them in its
-/// registers, and puts the packs of the output's rows into the team's scratch, from where other lanes store them. On a
-/// GPU the packs of a row of the tile are permuted in scratch (pack p of a row of block b lies at p xor b), so that a
-/// quarter of a warp, which scratch serves at once, never meets in one bank: neither when it writes the same pack of
-/// neighbouring blocks, nor when it reads neighbouring packs. No padding, and every pack stays aligned. On a host a column
-/// of blocks leaves the registers as whole cache lines.
+/// A team takes a tile. A lane loads square blocks of it, one pack (16 bytes) from each of their rows, transposes them
+/// in its registers, and puts the packs of the output's rows into the team's scratch, from where other lanes store
+/// them. On a GPU the packs of a row of the tile are permuted in scratch (pack p of a row of block b lies at p xor b).
+/// So a quarter of a warp, which scratch serves at once, has no bank conflicts, neither when it writes the same pack of
+/// neighbouring blocks nor when it reads neighbouring packs. This needs no padding, and every pack stays aligned. On a
+/// host a column of blocks leaves the registers as whole cache lines.
 ///
-/// Where the columns of a matrix are no whole packs, that side of memory is accessed element by element.
+/// A matrix whose rows are no whole packs is accessed element by element.
 ///
 /// Example: in = [1 2 3; 4 5 6] -> out = [1 4; 2 5; 3 6].
 ///
@@ -35,20 +35,20 @@
 
 namespace tessera::kernels {
 
-/// The tile of a team, in blocks of pack x pack elements, and how it is stored. Of a host:
+/// The tile of a team, in blocks of pack x pack elements, and how it is stored: on a host.
 template <ExecutionSpace Exec, class T>
 struct TransposeTuning {
   static constexpr int blocks_down = 4;  ///< of a tile, at most: with packs of 16 bytes a cache line of the output
-  /// Of a tile, at most: rows of the input are long streams, fetched ahead. A block of 16-bit elements has twice the bytes of one
-  /// of floats, and a host's scratch is 32 KiB.
+  /// Of a tile, at most: rows of the input become long streams, which are prefetched. A block of 16-bit elements has
+  /// twice the bytes of one of floats, and a host's scratch is 32 KiB.
   static constexpr int blocks_across = sizeof(T) == 2 ? 32 : 64;
   static constexpr int blocks_in_flight = 1;  ///< of a lane
-  static constexpr int band = 32;             ///< rows of tiles that go together: they write 2 KiB of an output's row
-  /// Neighbouring lanes store neighbouring packs. False: a thread stores whole rows, which a compiler makes vectors of.
+  static constexpr int band = 32;             ///< rows of tiles taken together: they write 2 KiB of an output's row
+  /// True: neighbouring lanes store neighbouring packs. False: a thread stores whole rows, which a compiler vectorises.
   static constexpr bool by_lanes = false;
 };
 
-/// Of a GPU.
+/// The same on a GPU.
 template <ExecutionSpace Exec, class T>
   requires is_gpu<Exec>
 struct TransposeTuning<Exec, T> {
@@ -76,7 +76,7 @@ struct TransposeKernel {
   bool aligned_out;  // as is every row of the output
   bool streaming;    // the output does not stay in a host's caches
 
-  // Tiles of whole blocks: as many of them in another shape where the matrix is too narrow.
+  // Tiles of whole blocks. Where the matrix is too narrow or too low, a tile has as many blocks in another shape.
   [[nodiscard]] static collective::MatrixTiles cut(std::size_t rows, std::size_t cols) {
     auto const in_blocks = collective::fitted_tiles(tiles_of(rows, pack), tiles_of(cols, pack), Tuning::blocks_down,
                                                     Tuning::blocks_across);
@@ -87,12 +87,12 @@ struct TransposeKernel {
             .band = Tuning::band};
   }
 
-  // Packs of a tile.
+  // How many packs a tile has.
   [[nodiscard]] static KOKKOS_FUNCTION int staged_packs(collective::MatrixTiles const& tiles) {
     return tiles.tile_rows / pack * tiles.tile_cols;
   }
 
-  // Where pack `down` of row `row` of the turned tile lies in scratch; the row belongs to block `row / pack`.
+  // Where pack `down` of row `row` of the transposed tile lies in scratch; the row belongs to block `row / pack`.
   [[nodiscard]] KOKKOS_FUNCTION static int slot(int row, int down, int blocks_down) {
     return row * blocks_down + (Tuning::by_lanes ? down ^ (row / pack & (blocks_down - 1)) : down);
   }
@@ -124,7 +124,7 @@ struct TransposeKernel {
   KOKKOS_FUNCTION void load(Member const& team, collective::MatrixTiles::Place const& place, T const* from,
                             Pack* staged, int blocks_across, int blocks_down) const {
     int const bits = Kokkos::countr_zero(static_cast<unsigned>(blocks_across));
-    // Blocks of one call, all of which are under way at once.
+    // A call takes several blocks, all of which are under way at once.
     int const count = blocks_across * blocks_down;
     int const together = count < Tuning::blocks_in_flight ? count : Tuning::blocks_in_flight;
     int const calls = count / together;  // powers of two
@@ -170,7 +170,7 @@ struct TransposeKernel {
     }
   }
 
-  // Neighbouring lanes store neighbours in a row of the output, whichever row that is.
+  // Stores the tile: neighbouring lanes store neighbouring packs of a row of the output.
   KOKKOS_FUNCTION void store(Member const& team, collective::MatrixTiles::Place const& place, Pack const* staged, T* to,
                              int blocks_down) const {
     int const bits = Kokkos::countr_zero(static_cast<unsigned>(blocks_down));
@@ -193,8 +193,9 @@ struct TransposeKernel {
     }
   }
 
-  // Tuning::blocks_down blocks down: a column of them is turned in registers, and leaves as whole cache lines of the output. Where rows
-  // share their place in the first cache, a line of the input is read at once: by parts it would be gone before its next part.
+  // Transposes a column of Tuning::blocks_down blocks in registers, from where it leaves as whole cache lines of the
+  // output. Where rows compete for the same place in the first-level cache, a line of the input is read at once: read
+  // in parts, it would be evicted before its next part.
   KOKKOS_FUNCTION void turn_lines(Member const& team, collective::MatrixTiles::Place const& place, T const* from,
                                   T* to) const {
     constexpr int line = Tuning::blocks_down;  // its packs
@@ -212,7 +213,7 @@ struct TransposeKernel {
     if (streaming) collective::streaming_fence();
   }
 
-  // So many packs of each of blocks_down * pack rows.
+  // Transposes `packs` packs of each of blocks_down * pack rows.
   template <int packs>
   KOKKOS_FUNCTION void turn_packs(T const* from, T* to) const {
     constexpr int line = Tuning::blocks_down;
@@ -240,7 +241,7 @@ struct TransposeKernel {
     }
   }
 
-  // One row of the output after the other.
+  // Stores the tile, one row of the output after the other.
   KOKKOS_FUNCTION void store_rows(Member const& team, collective::MatrixTiles::Place const& place, Pack const* staged,
                                   T* to, int blocks_down) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, place.col_count), [&](int row) {
@@ -278,8 +279,8 @@ class Transpose {
         threads_(team_size(exec, team)),
         league_(league_of(tiles_.count())) {}
 
-  /// Enqueues. Both are matrices by rows, and do not overlap. Throws std::invalid_argument if an extent or a stride is
-  /// another.
+  /// Enqueues. Both are matrices by rows, and do not overlap. Throws std::invalid_argument for other extents or
+  /// strides.
   template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
     T const* const from = row_major(in, tiles_.rows, tiles_.cols);

@@ -1,11 +1,12 @@
 #pragma once
 /// \file
-/// A scan of any length around a team's scan of one tile in scratch: scan every tile, scan the tiles' totals, add them.
-/// The totals are scanned the same way, level upon level, until one tile holds them, so any number of elements is right:
-/// every tile gets the total of all tiles before it, not of its neighbour only.
+/// A scan of any length, built from a team's scan of one tile in scratch: scan every tile, scan the tiles' totals, and
+/// add these to the tiles. The totals are scanned in the same way, level upon level, until one tile holds them. So the
+/// result is right for any number of elements: every tile gets the total of all tiles before it, not only of its
+/// neighbour.
 ///
 /// Traffic: 2n to scan the tiles, 2n to add (n = bytes of the input): twice the least; scan.hpp has faster ones. Launches:
-/// 2L + 1 with L levels of totals, none of them for a single tile.
+/// 2L + 1 with L levels of totals; a single tile has no such level.
 ///
 /// Example, tiles of 3, sum: 1 1 1 1 1 1 1 1 -> tiles 1 2 3 | 1 2 3 | 1 2, totals 3 3 2 -> 3 6 8
 /// -> 1 2 3 | 4 5 6 | 7 8.
@@ -31,7 +32,7 @@
 
 namespace tessera::kernels {
 
-/// Where a scan of a tile in scratch left its result: inclusively or exclusively, and the total.
+/// Where a scan of a tile in scratch has left its result, whether that is inclusive or exclusive, and the total.
 template <class Values>
 struct ScannedTile {
   using V = typename Values::non_const_value_type;
@@ -44,14 +45,15 @@ struct ScannedTile {
     if (!inclusive) return data(i);
     return i > 0 ? data(i - 1) : identity;
   }
-  /// The scan with element i, of n.
+  /// The scan up to and with element i, of n.
   [[nodiscard]] KOKKOS_FUNCTION V through(int i, int n) const {
     if (inclusive) return data(i);
     return i + 1 < n ? data(i + 1) : total;
   }
 };
 
-/// What a TileScan (below) says of itself, if it has no lanes, two values in scratch for each element, and these in order.
+/// A base for a TileScan (see below) that has one lane a thread and two values in scratch for each element, and keeps
+/// the elements in order.
 struct TileScanInScratch {
   template <class Values>
   using Tile = Values;
@@ -80,7 +82,7 @@ struct ScanTiles {
   Flat<Scalar> out;
   Flat<Value> totals;
   int tile;
-  int tile_values;  // of the tile's View in scratch: as many, or more
+  int tile_values;  // length of the tile's View in scratch, at least the tile's elements
 
   [[nodiscard]] static std::size_t scratch_bytes(int tile, int threads) {
     std::size_t bytes = 0;
@@ -106,7 +108,7 @@ struct ScanTiles {
   }
 
  private:
-  // All vector lanes of all threads, for loops over the tile.
+  // The number of a vector lane among those of all threads, for loops over the tile.
   [[nodiscard]] KOKKOS_FUNCTION static int lane_rank(Member const& team) {
     (void)team;
     KOKKOS_IF_ON_DEVICE((return static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);))
@@ -135,7 +137,7 @@ struct AddTotals {
 
 }  // namespace detail
 
-/// The scheme. `in` and `out` [n], consecutive elements; they may be the same View, but must not overlap otherwise.
+/// The scan. `in` and `out` [n], consecutive elements; they may be the same View, but must not overlap otherwise.
 ///
 /// TileScan is a team's scan of one tile, a type with
 ///   static constexpr int lanes;                                // of a thread
@@ -148,9 +150,9 @@ struct AddTotals {
 /// `run` scans tile(0) .. tile(n-1), and takes its other Views from the team's scratch; its result is valid for every
 /// thread. It needs a barrier before it reads the tile.
 ///
-/// Constructed once: chooses the tile, allocates the levels' totals; throws Skip for tiles of one element and for those
-/// that scratch does not hold. Calls only enqueue; those of one object must not run at the same time. Op, elements, tile
-/// and team as LookBackScan has them (scan.hpp).
+/// Constructed once: chooses the tile, and allocates the levels' totals; throws Skip for tiles of one element and for
+/// those that scratch does not hold. Calls only enqueue; those of one object must not run at the same time. Op,
+/// elements, tile and team are those of LookBackScan (scan.hpp).
 template <ExecutionSpace Exec, class T, class Op, class TileScan>
 class TwoLevelScan {
   using Elements = ScanElements<T, Op>;
@@ -174,27 +176,27 @@ class TwoLevelScan {
     }
   }
 
-  /// Levels of totals above the elements.
+  /// How many levels of totals there are above the elements.
   [[nodiscard]] int levels() const { return static_cast<int>(totals_.size()); }
 
-  /// Enqueues the scan. Throws std::invalid_argument if a View has another length than n or a stride.
+  /// Enqueues the scan. Throws std::invalid_argument if a View is strided or its length is not n.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
     scan(exec, in, out, totals_of(0));
   }
 
-  /// The same, and stores what the elements of each tile alone combine to: `kept` [tiles()]. It must not overlap the others.
-  /// Throws std::invalid_argument if it has another length or a stride.
+  /// The same, and stores the total of each tile alone: `kept` [tiles()], which must not overlap the others.
+  /// Throws std::invalid_argument if it is strided or has another length.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out, Writable<Exec, T, 1> Kept>
     requires std::is_same_v<Value, T>
   void operator()(Exec const& exec, In const& in, Out const& out, Kept const& kept) const {
     scan(exec, in, out, Flat<Value>(contiguous(kept, tiles()), tiles()));
   }
 
-  /// Tiles of the elements.
+  /// How many tiles the elements have.
   [[nodiscard]] std::size_t tiles() const { return tiles_of(n_, tile_); }
 
-  /// Roundings on the longest way to a result: a tile on every level, and one a level to add what lies before.
+  /// Roundings on the longest way to a result: those of a tile on every level, and one on each to add what lies before.
   [[nodiscard]] double rounding_steps() const {
     return (levels() + 1) * TileScan::rounding_steps(tile_, threads_) + levels();
   }
@@ -208,7 +210,7 @@ class TwoLevelScan {
   using Flat = Kokkos::View<V*, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   using TotalsView = Kokkos::View<Value*, typename Exec::memory_space>;
 
-  /// The scan; the tiles' totals come to `of_tiles`, which stays as it is if it is not ours.
+  /// The scan. The tiles' totals go to `of_tiles`. If that is the caller's, it keeps the totals of each tile alone.
   template <class In, class Out>
   void scan(Exec const& exec, In const& in, Out const& out, Flat<Value> const& of_tiles) const {
     Flat<T> const to(contiguous(out, n_), n_);
@@ -225,7 +227,7 @@ class TwoLevelScan {
     if (!totals_.empty()) add_totals(exec, elements_, to, totals_[0]);
   }
 
-  /// Where the totals of the tiles of a level go; nowhere if there is one tile.
+  /// Where the totals of a level's tiles go; an empty View if there is one tile.
   [[nodiscard]] Flat<Value> totals_of(std::size_t level) const {
     return level < totals_.size() ? Flat<Value>(totals_[level]) : Flat<Value>();
   }

@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// What kernels take: Kokkos Views of any memory that the execution space reaches. What a kernel cannot read is a compile
-/// error where the type says it (a matrix by columns, results in const elements, memory out of reach), and
-/// std::invalid_argument where only the run can tell (a stride, a wrong extent): never a wrong result in silence.
+/// What kernels take: Kokkos Views of any memory that the execution space reaches. A View that a kernel cannot use is a
+/// compile error if its type tells (a matrix by columns, results in const elements, memory out of reach), and
+/// std::invalid_argument if only the run can tell (a stride, a wrong extent). It never gives a wrong result in silence.
 
 #include <Kokkos_Core.hpp>
 
@@ -35,7 +35,7 @@ namespace detail {
 }  // namespace detail
 
 /// The elements of an array, one after the other in memory. `n`: how many there must be. Throws std::invalid_argument if
-/// there are others, or if they are strided.
+/// the array has another length, or is strided.
 template <class V>
   requires(V::rank() == 1)
 [[nodiscard]] typename V::value_type* contiguous(V const& array, std::size_t n) {
@@ -51,7 +51,7 @@ template <class V>
 }
 
 /// The elements of a matrix of `rows` x `cols`, row after row in memory: LayoutRight, or a LayoutStride that amounts to
-/// it. Throws std::invalid_argument if its extents are others, or if there are gaps between elements or rows.
+/// it. Throws std::invalid_argument if it has other extents, or gaps between elements or rows.
 template <class V>
   requires(V::rank() == 2)
 [[nodiscard]] typename V::value_type* row_major(V const& matrix, std::size_t rows, std::size_t cols) {

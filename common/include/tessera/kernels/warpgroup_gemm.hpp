@@ -1,22 +1,24 @@
 #pragma once
 /// \file
-/// The product of two matrices of floats, c = a b, by warpgroups: what TensorGemm (kernels/tensor_gemm.hpp) computes, to the same bound,
-/// on a GPU of compute capability 9.0 by its own instructions. These take factors from scratch, not from registers, and 64 x 128
-/// sums at a time.
+/// The product of two matrices of floats, c = a b, by warpgroups. It computes what TensorGemm (kernels/tensor_gemm.hpp)
+/// does, to the same bound, with the instructions that only GPUs of compute capability 9.0 have. These take factors
+/// from scratch, not from registers, and make 64 x 128 sums at a time.
 ///
 /// Two launches. The first rounds a and b and writes them to a workspace, as panels of 16 of k (collective/warpgroup.hpp):
 ///
 ///     packed a   [k / 16][2][m] packs of 8 neighbours of k          packed b   [k / 16][2][n], columns in another order
 ///
-/// The second makes c. A team is one warpgroup, its tile 128 x 128: two products of 64 x 128 for each 16 of k.
+/// The second makes c. A team is one warpgroup, and its tile is 128 x 128: two products of 64 x 128 for each 16 of k.
 ///
 ///     stage      256 packs of a, 256 of b: 8 KiB; five of them fit into the scratch that Kokkos gives
 ///
-/// Copies run three stages ahead. A stage's products are waited for when the next one's are under way, so that the units always
-/// have some to do; the barrier behind which a stage is copied over is that of the next one. Three teams share a multiprocessor.
+/// Copies run three stages ahead. The products of a stage are waited for only when those of the next are under way, so
+/// that the units never idle. So a stage may be overwritten only after the barrier of the next one. Three teams share a
+/// multiprocessor.
 ///
-/// A lane's sums are neighbours by two. So the even columns of 16 are the first eight of b's panel, and the odd ones the last eight: two
-/// sums of one and two of the other are four neighbours of c.
+/// A lane's sums come as pairs of neighbours, but c is best written four at a time. So a panel has,
+/// of 16 columns of b, first the eight even ones, then the eight odd ones: a lane's two sums of the even columns and
+/// its two of the odd ones are then four neighbours of c.
 ///
 /// Traffic, with tiles of M x N: 6 (m k + k n) bytes to pack, 2 m n k (1 / M + 1 / N) mostly from the cache, 4 m n written.
 ///
@@ -53,11 +55,12 @@
 
 namespace tessera::kernels {
 
-/// A team's tile of c: `Strips` products below each other. `MostTeams`: on a multiprocessor, for which registers must suffice.
+/// A team's tile of c: `Strips` products below each other. `MostTeams`: how many teams share a multiprocessor;
+/// registers must suffice for them.
 ///
-/// In a prototype outside of Kokkos (apps/matmul/NOTES.md), on an H200, 4096^3, the product alone: 2 strips and 5 stages 519 TFLOP/s,
-/// 4 stages 457; a tile of 64 x 256 426, one of 128 x 192 454. With 64 KiB of scratch, which Kokkos does not give, 4 stages of 32 of k
-/// make 548.
+/// Measured with a prototype outside of Kokkos (apps/matmul/NOTES.md), on an H200, 4096^3, the product alone: 519
+/// TFLOP/s with 2 strips and 5 stages, 457 with 4 stages; 426 with tiles of 64 x 256, 454 with 128 x 192. 4 stages of
+/// 32 of k would reach 548, but need 64 KiB of scratch, which Kokkos does not give.
 template <int Strips = 2, int Stages = 5, int MostTeams = 3>
 struct WarpgroupTile {
   static constexpr int strips = Strips;
@@ -73,8 +76,8 @@ struct WarpgroupTile {
 
 namespace detail {
 
-/// Rounds a matrix of `rows` x `k`, or the transpose of one, and writes its panels; zeros where they are larger. A call for each pack.
-/// `Paired`: rows (b's columns) in the order in which two sums of a lane are neighbours.
+/// Rounds a matrix of `rows` x `k`, or the transpose of one, and writes its panels, with zeros outside of the matrix. A
+/// call for each pack. `Paired`: rows (b's columns) are reordered so that a lane's sums are neighbours in c by four.
 template <class Factor, bool Transposed, bool Paired, class Load>
 struct PackPanels {
   using Unit = collective::MatrixUnit<Factor>;
@@ -86,7 +89,7 @@ struct PackPanels {
   std::size_t padded;           // rows of the panels, a multiple of 16
   std::size_t slices;           // of 16 of k
   collective::Divider divider;  // by `padded`, where the matrix is transposed; else by `slices`
-  bool is_aligned;              // rows can be read by four elements
+  bool is_aligned;              // rows can be read four elements at a time
   Load load;
   collective::FactorPack* packed;
 
@@ -153,7 +156,7 @@ struct WarpgroupProduct {
   int stages;          // of k
   collective::MatrixTiles tiles;
   Store store;
-  bool by_packs;  // c can be written by four elements
+  bool by_packs;  // c can be written four elements at a time
 
   [[nodiscard]] static std::size_t scratch_bytes() {
     return Scratch::shmem_size(Tile::stages * packs_of_stage) + bytes_to_a_line<Exec>;
@@ -175,7 +178,8 @@ struct WarpgroupProduct {
     for (int stage = 0; stage < stages; ++stage) {
       copies.template wait<Tile::stages - 3>();
       products.see_copies();
-      // Behind it everybody's part of this stage has arrived, and the products of the stage before the last one are done.
+      // After it the copies of all lanes for this stage have arrived, and the products of the stage before the last are
+      // done.
       team.team_barrier();
       start(team, lanes, copies, place, stage + Tile::stages - 2, slots + next * packs_of_stage);
       FactorPanel const rows{slots + slot * packs_of_stage, Tile::rows};
@@ -229,7 +233,7 @@ struct WarpgroupProduct {
           [&](int lane, Sums const& own) {
             TESSERA_UNROLL
             for (int i = 0; i < 64;
-                 i += 8) {  // 16 columns of two rows: of the first eight in b's order, then of the others
+                 i += 8) {  // a lane's sums of 16 columns and two rows: those of even columns first
               int const col = i / 8 * 16 + lane % 4 * 4;
               TESSERA_UNROLL
               for (int half = 0; half < 4; half += 2) {
@@ -249,8 +253,9 @@ struct WarpgroupProduct {
   }
 };
 
-/// Whether the code that the device runs has Warpgroup's instructions: it was compiled for compute capability 9.0a.
-/// `Kernel` is a type of the caller's: two files may be compiled for different devices.
+/// Whether the code that the device runs has Warpgroup's instructions, because it was compiled for compute capability
+/// 9.0a. `Kernel` is any type of the caller's: it keeps the answers of two files apart, which may be compiled for
+/// different devices.
 template <class Kernel>
 struct AskForWarpgroups {
   KOKKOS_FUNCTION void operator()(std::size_t, int& has) const {
@@ -262,7 +267,7 @@ struct AskForWarpgroups {
   }
 };
 
-/// Throws Skip if it has not, or if the device is of another compute capability. It launches a kernel and waits.
+/// Throws Skip if the code lacks them, or if the device has another compute capability. It launches a kernel and waits.
 template <class Kernel, ExecutionSpace Exec>
 void require_warpgroups([[maybe_unused]] Exec const& exec) {
   int has = 0;
@@ -283,12 +288,14 @@ void require_warpgroups([[maybe_unused]] Exec const& exec) {
 
 }  // namespace detail
 
-/// c = a b for a [m, k], b [k, n] and c [m, n] of floats, factors rounded to `Factor`: Half or BFloat16; with a form that says so a is
-/// given as [k, m] or b as [n, k]. How exact: error_of_factors and error_of_unit_sums (kernels/tensor_gemm.hpp).
+/// c = a b for a [m, k], b [k, n] and c [m, n] of floats, with factors rounded to `Factor`: Half or BFloat16. If the
+/// form says so, a is given as [k, m] or b as [n, k]. error_of_factors and error_of_unit_sums (kernels/tensor_gemm.hpp)
+/// bound the error.
 ///
-/// Constructed once: allocates the workspace, 2 (m k + k n) bytes and what fills the tiles at the edges; it launches a small kernel and
-/// waits. Calls only enqueue, two launches, none if c is empty. Calls of one object must not run at the same time, since they share
-/// the workspace. If k is 0, c becomes zeros (changed as the form says). A factor's range is as in TensorGemm.
+/// Constructed once: allocates the workspace, 2 (m k + k n) bytes with the tiles at the edges filled up; it launches a
+/// small kernel and waits. Calls only enqueue: two launches, none if c is empty. Calls of one object must not run at
+/// the same time, since they share the workspace. If k is 0, c becomes zeros (changed as the form says). Factors have
+/// the same range as in TensorGemm.
 template <ExecutionSpace Exec, class Factor, class Form = PlainProduct, class Tile = WarpgroupTile<>>
 class WarpgroupGemm {
  public:
@@ -309,8 +316,8 @@ class WarpgroupGemm {
     b_ = packs("::b", across_);
   }
 
-  /// Enqueues. All are matrices by rows; c overlaps neither a nor b. Throws std::invalid_argument if an extent or a stride
-  /// is another.
+  /// Enqueues. All are matrices by rows; c overlaps neither a nor b. Throws std::invalid_argument for other
+  /// extents or strides.
   template <Readable<Exec, float, 2> A, Readable<Exec, float, 2> B, Writable<Exec, float, 2> C>
   void operator()([[maybe_unused]] Exec const& exec, A const& a, B const& b, C const& c,
                   [[maybe_unused]] Form const& form = {}) const {
@@ -367,7 +374,7 @@ class WarpgroupGemm {
   std::size_t k_;
   std::size_t slices_;  // of 16 of k
   collective::MatrixTiles tiles_;
-  std::size_t down_ = 0;    // rows of a's panels: with those that fill the last tiles
+  std::size_t down_ = 0;    // rows of a's panels, those included that fill the last tiles
   std::size_t across_ = 0;  // columns of b's
   int league_ = 0;
   Workspace a_;

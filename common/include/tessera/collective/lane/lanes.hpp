@@ -18,9 +18,9 @@
 ///   shift_down(v, 1) -> 2 3 4 4
 ///   exchange(v, 1)   -> 2 1 4 3     (partner = lane xor 1)
 ///   read(v, 2)       -> 3           (one value, the same for all lanes)
-///   first_of(v, 2)   -> 1 1 3 3     (that of the first lane in each group of 2)
+///   first_of(v, 2)   -> 1 1 3 3     (the value of the first lane in each group of 2)
 ///   ballot(v > 2)    -> 0b1100
-///   sync()              what one lane wrote, the others see
+///   sync()              afterwards all lanes see what each has written
 
 #include <Kokkos_Core.hpp>
 
@@ -34,13 +34,13 @@
 namespace tessera::lane {
 
 namespace detail {
-// Something to call for each lane: nvcc's front end knows no lambda in a concept.
+// Something to call for each lane: nvcc's front end does not accept a lambda in a concept.
 struct LaneBody {
   KOKKOS_FUNCTION void operator()(int, int&) const {}
 };
 }  // namespace detail
 
-/// What lane code may ask of its lanes.
+/// The functions that lane code may call on its lanes.
 template <class L>
 concept Lanes = requires(L const& lanes, typename L::template Value<int> value, typename L::template Value<bool> flag) {
   { L::width } -> std::convertible_to<int>;
@@ -135,7 +135,7 @@ class Emulated {
     return ballot(flag) == (~std::uint64_t{0} >> (64 - W));
   }
 
-  /// What a lane has written to scratch or memory before, the others see after.
+  /// After it all lanes see what each has written to scratch or memory before it.
   KOKKOS_FUNCTION void sync() const {}
 };
 
@@ -209,9 +209,9 @@ class Hardware {
   }
 
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-  // Position of this thread's lane 0 in its warp or wavefront. Where the thread is all of it this is a constant, and so
-  // is the mask below: for one that it does not know, nvcc has every exchange look up who is there, at several times the
-  // cost of the exchange.
+  // The position of this thread's lane 0 in its warp or wavefront. If the thread has all its lanes this is a constant,
+  // and so is the mask below. With a mask that it does not know, nvcc makes every exchange look up which lanes take
+  // part, which costs several times as much as the exchange.
   [[nodiscard]] KOKKOS_FUNCTION static unsigned first() {
 #if defined(__CUDA_ARCH__)
     constexpr unsigned warp = 32;
@@ -293,11 +293,11 @@ struct OnSpace<Exec, W> {
 template <ExecutionSpace Exec, int W>
 using On = typename OnSpace<Exec, W>::type;
 
-/// Lanes that a thread of the space has by nature: a warp on GPUs; on hosts 8, a vector register of floats.
+/// How many lanes suit a thread of the space: on GPUs those of a warp; on hosts 8, a vector register of floats.
 template <ExecutionSpace Exec>
 inline constexpr int natural_width = is_gpu<Exec> ? 32 : 8;
 
-/// Vector length of a TeamPolicy for W lanes on the space: emulated lanes live in one thread.
+/// The vector length of a TeamPolicy for W lanes on the space. It is 1 on hosts, where one thread emulates all lanes.
 template <ExecutionSpace Exec>
 [[nodiscard]] constexpr int vector_length(int width) {
   return is_gpu<Exec> ? width : 1;

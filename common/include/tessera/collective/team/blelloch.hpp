@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Exclusive scan of a tile in scratch after Blelloch: up and down a balanced tree, 2n work. Threads of a GPU that work on
-/// one level meet in few banks of scratch, unless `tree` has padded indices (bank_padded.hpp).
+/// Exclusive scan of a tile in scratch after Blelloch: up and down a balanced tree, 2n work. On a GPU the threads that
+/// work on one level meet in a few banks of scratch, unless `tree` has padded indices (bank_padded.hpp).
 /// Source: Blelloch, Prefix sums and their applications (1990), section 1.2.
 
 #include <Kokkos_Macros.hpp>
@@ -11,7 +11,7 @@
 
 namespace tessera::team {
 
-/// Leaves of the tree over n values: the least power of two that holds them.
+/// How many leaves the tree over n values has: n rounded up to a power of two.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION int blelloch_leaves(int n) {
   int leaves = 1;
   while (leaves < n) leaves *= 2;
@@ -44,7 +44,7 @@ template <Team M, class Values, class Op>
     tree(leaves) = tree(leaves - 1);
     tree(leaves - 1) = op.identity();
   }
-  // Down: the left child gets what lies before the parent, the right one that and the left subtree, in this order.
+  // Down: the left child gets what lies before the parent. The right one gets the same, followed by the left subtree.
   for (int stride = leaves / 2; stride >= 1; stride /= 2) {
     team.team_barrier();
     for (int right = 2 * stride * (team.team_rank() + 1) - 1; right < leaves; right += 2 * stride * team.team_size()) {

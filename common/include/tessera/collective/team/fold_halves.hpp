@@ -1,9 +1,9 @@
 #pragma once
 /// \file
 /// Reduction of a tile in scratch by a tree whose strides halve: each level folds the upper half of what is left onto
-/// the lower. In CUDA's words sequential addressing: threads that work are neighbours, and so are their values. So whole
-/// warps fall idle, and banks do not conflict; tree_reduce.hpp has the other order (interleaved addressing), which
-/// combines neighbours.
+/// the lower. CUDA calls this sequential addressing: the threads that work are neighbours, and so are their values. So
+/// whole warps become idle, and there are no bank conflicts. tree_reduce.hpp has the other order (interleaved
+/// addressing), which combines neighbours.
 /// Source: Harris, Optimizing parallel reduction in CUDA (2007), reduction 3.
 
 #include <Kokkos_Macros.hpp>
@@ -17,9 +17,8 @@ namespace tessera::team {
 ///
 /// Who calls: every thread of the team, vector length 1. Scratch: the caller's `values`, n values, n >= 1; overwritten.
 /// Barriers: one before each level (so the caller needs none between filling `values` and the call) and one after the
-/// last: values(0) is valid for every thread. One a level is enough, without a register between reading and writing: a
-/// level writes below `stride`, and what it reads of others lies above. Operator: associative and commutative; any n, any
-/// team size.
+/// last: values(0) is valid for every thread. One barrier a level is enough, because a level writes below `stride`, and
+/// reads other threads' values only above. Operator: associative and commutative; any n, any team size.
 ///
 /// Example, n = 5, sum: 3 1 4 1 5 -> stride 4: 8 1 4 1 -> stride 2: 12 2 -> stride 1: 14.
 template <Team M, class Values, class Op>

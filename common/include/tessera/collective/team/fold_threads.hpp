@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What the threads of a team have, put together by their lanes.
+/// Reduction of one value a thread over a team, by its lanes.
 
 #include <Kokkos_Macros.hpp>
 

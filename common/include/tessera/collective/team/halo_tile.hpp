@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// A tile of an array with its halo in team scratch: for windows that reach past the tile's ends.
+/// A tile of an array in team scratch, with its halo, for windows that reach past the tile's ends.
 
 #include <Kokkos_Core.hpp>
 
@@ -12,7 +12,8 @@
 namespace tessera::team {
 
 namespace detail {
-// body(i) for 0 <= i < n, once each: by Kokkos' threads and vector lanes, or by the threads of another team.
+// Calls body(i) once for each 0 <= i < n: by Kokkos' threads and vector lanes, or by the threads of another kind of
+// team.
 template <Team M, class Body>
 KOKKOS_FUNCTION void for_each_of_team(M const& team, int n, Body const& body) {
   if constexpr (requires { Kokkos::TeamVectorRange(team, n); }) {
@@ -33,14 +34,14 @@ struct HaloTile {
 
   static constexpr int pack = collective::pack_width<T>;
 
-  /// Position of the tile's first element.
+  /// The tile's first element has this place in scratch.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int origin() const { return (left + pack - 1) / pack * pack; }
-  /// Elements of scratch that it needs.
+  /// How many elements of scratch it needs.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int places() const { return origin() + size + right; }
 
   /// Loads the tile that begins at `begin` of data[0 .. n) with its halo, and returns the place of element `begin`:
   /// result[-left .. size + right). What lies outside of the array is not read, and becomes `fill`. A tile may begin after
-  /// the array, and before it: `begin` is then what unsigned arithmetic makes of the negative position.
+  /// the array's end, or before its begin: `begin` is then the negative position, converted to unsigned.
   ///
   /// Who calls: all threads of the team. Scratch: `places()` elements, aligned to 16 bytes. Barriers: none; the caller
   /// needs one before the tile is read, and one before the scratch is loaded again.
@@ -52,7 +53,7 @@ struct HaloTile {
     T* const tile = scratch + origin();
     using Pack = collective::Pack<T, pack>;
     auto const whole_size = static_cast<std::size_t>(size);
-    // Not `begin + size <= n`, which is true of a tile that begins before the array and ends in it.
+    // Not `begin + size <= n`, which also holds for a tile that begins before the array and ends in it.
     bool const whole = begin <= n && whole_size <= n - begin && size % pack == 0 &&
                        collective::is_aligned_for_packs<pack>(data + begin);
     if (whole) {
@@ -62,7 +63,7 @@ struct HaloTile {
       detail::for_each_of_team(team, size, [&](int i) { tile[i] = begin + i < n ? data[begin + i] : fill; });
     }
     detail::for_each_of_team(team, left + right, [&](int i) {
-      // Unsigned arithmetic: what lies before the array wraps, and is past its end as well.
+      // In unsigned arithmetic a place before the array wraps around, and so counts as past its end.
       int const offset = i < left ? i - left : size + i - left;
       std::size_t const at = begin + static_cast<std::size_t>(static_cast<std::ptrdiff_t>(offset));
       tile[offset] = at < n ? data[at] : fill;

@@ -31,11 +31,12 @@ template <Team M, class Values, class Op>
   return from;
 }
 
-/// Replaces data(0) .. data(n-1) by their inclusive scan, without a second View: what a sweep reads of other elements goes
-/// to registers, `Items` values of each thread, before any of them is replaced.
+/// Replaces data(0) .. data(n-1) by their inclusive scan, without a second View: a sweep first reads the other elements
+/// that it needs into registers, `Items` values in each thread, and then replaces its own.
 ///
-/// A team that cannot hold n values takes a sweep in blocks of Items * threads elements, from the last block to the first:
-/// what a block reads lies in itself, before the barrier, or in blocks before it, which this sweep has yet to replace.
+/// A team that cannot hold n values makes a sweep in blocks of Items * threads elements, from the last block to the
+/// first. A block reads elements of its own, before the barrier, or of blocks before it, which this sweep replaces
+/// later.
 ///
 /// Who calls: every thread of the team, vector length 1. Scratch: the caller's View of n values or more. Barriers: one
 /// before every sweep (so the caller needs none between filling `data` and the call), one between reading and writing in

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Scans over a team by way of its lanes.
+/// Scans over a team, made by its lanes.
 
 #include <Kokkos_Macros.hpp>
 
@@ -11,7 +11,8 @@
 
 namespace tessera::team {
 
-/// What scan_threads gives each thread: the combination of all earlier threads' values, and of all.
+/// What scan_threads gives each thread: the combination of the earlier threads' values, and that of all threads'
+/// values.
 template <class T>
 struct ThreadPrefix {
   T before;
@@ -35,7 +36,8 @@ template <Team M, lane::Lanes L, class T, class Op>
       },
       own);
   team.team_barrier();
-  // Every thread scans all totals for itself: as many steps as one thread would need, without a second barrier.
+  // Every thread scans all totals for itself. That takes no more steps than if one thread did it, and no second
+  // barrier.
   ThreadPrefix<T> result{op.identity(), op.identity()};
   for (int first = 0; first < team.team_size(); first += L::width) {
     auto totals = lanes.template fill<T>(op.identity());
@@ -45,7 +47,7 @@ template <Team M, lane::Lanes L, class T, class Op>
         },
         totals);
     thread::inclusive_scan(lanes, totals, op);
-    // The thread just before this one, if it is among these.
+    // The place of the thread just before this one, if it is among these.
     int const previous = team.team_rank() - 1 - first;
     T const upto_previous = lanes.template read<T>(totals, previous >= 0 && previous < L::width ? previous : 0);
     if (previous >= 0 && previous < L::width) result.before = op(result.total, upto_previous);
@@ -54,8 +56,8 @@ template <Team M, lane::Lanes L, class T, class Op>
   return result;
 }
 
-/// Replaces data[0, n) in scratch by its inclusive scan: lanes scan rows of W elements, a thread carries from row to
-/// row of its part, the team adds what lies before the thread's part.
+/// Replaces data[0, n) in scratch by its inclusive scan. Lanes scan rows of W elements, a thread carries the sum from
+/// row to row of its part, and the team adds what lies before the thread's part.
 ///
 /// Who calls: all lanes of every thread. Scratch: the caller's `data` (n values) and `totals` (one value a thread).
 /// Barriers: the caller needs none between filling `data` and the call; data is valid for every thread at the end.

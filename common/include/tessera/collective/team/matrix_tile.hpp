@@ -16,9 +16,9 @@ struct Matrix {
   std::size_t cols = 0;
 };
 
-/// Loads `height` x `width` elements from (row, col) of a matrix on into `tile`, element (r, c) of it at
-/// tile[r * stride + c]. What lies outside of the matrix is not read, and becomes `fill`; what lies between the rows of
-/// the tile (stride > width) is not touched.
+/// Loads `height` x `width` elements of a matrix, from (row, col) on, into `tile`: its element (r, c) is stored at
+/// tile[r * stride + c]. What lies outside of the matrix is not read, and becomes `fill`; the places between the rows
+/// of the tile (stride > width) are not touched.
 ///
 /// Who calls: all threads of the team; neighbouring vector lanes touch neighbouring columns. Scratch: height * stride
 /// elements. Barriers: none; the caller needs one before the tile is read, and one before it is loaded again.
@@ -27,7 +27,7 @@ struct Matrix {
 template <class Member, class T>
 KOKKOS_FUNCTION void load_tile(Member const& team, Matrix<T const> const& matrix, std::size_t row, std::size_t col,
                                int height, int width, T const& fill, T* tile, int stride) {
-  // In 32 bits: how many columns there are from `col` on.
+  // How many columns there are from `col` on, in 32 bits.
   int const in_row = col >= matrix.cols                                    ? 0
                      : matrix.cols - col < static_cast<std::size_t>(width) ? static_cast<int>(matrix.cols - col)
                                                                            : width;
@@ -35,7 +35,7 @@ KOKKOS_FUNCTION void load_tile(Member const& team, Matrix<T const> const& matrix
     int const count = row + r < matrix.rows ? in_row : 0;
     T const* const from = matrix.data + (count > 0 ? (row + r) * matrix.cols + col : 0);
     T* const to = tile + r * stride;
-    // Two loops without a condition rather than one with: these are what a host's compiler makes vectors of.
+    // Two loops without a condition rather than one with a condition: a host's compiler vectorises these.
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, count), [&](int c) { to[c] = from[c]; });
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, count, width), [&](int c) { to[c] = fill; });
   });

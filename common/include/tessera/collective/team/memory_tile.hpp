@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// One thread's part of a scan's tile that stays in memory: read for its total, and again, from the cache, for its scan.
+/// One thread's part of a scan's tile, which stays in memory: it is read for its total, and again, from the cache, for
+/// its scan.
 
 #include <Kokkos_Macros.hpp>
 
@@ -12,16 +13,16 @@
 
 namespace tessera::team {
 
-/// `BlockCount` blocks of elements, each of `RunCount` runs of `RunLength` neighbours. An operation needs the result of the
-/// one before it in its run, some clocks later: a thread goes through a block's runs side by side, and those clocks are the
-/// other runs'. What lies before each run is kept between the two.
+/// `BlockCount` blocks of elements, each of `RunCount` runs of `RunLength` neighbours. An operation must wait some
+/// clocks for the result of the one before it in its run. So a thread goes through a block's runs side by side, and
+/// uses those clocks for the other runs. Between scan() and store() it keeps what lies before each run.
 ///
-/// `Elements` says how an element of memory becomes a value of the scan and back (see kernels/scan_elements.hpp). Calls as
-/// RegisterTile has them; its lanes are not used. Meant for hosts, whose caches hold more than their registers.
-/// Who calls: one thread. Scratch: none. Barriers: none. Operator: associative; the order is kept.
+/// `Elements` says how an element of memory becomes a value of the scan and back (see kernels/scan_elements.hpp). The
+/// calls are those of RegisterTile, but lanes are not used. For hosts, whose caches hold more than their registers. Who
+/// calls: one thread. Scratch: none. Barriers: none. Operator: associative; the order is kept.
 ///
-/// Example, blocks of 2 runs of 2, sum, elements 3 1 4 1 5 9 2: runs 3 1 | 4 1, what lies before them 0 | 4; no further
-/// whole block: 5 9 2 are a run of their own, before it 9; total 25.
+/// Example, blocks of 2 runs of 2, sum, elements 3 1 4 1 5 9 2: runs 3 1 | 4 1, before them 0 | 4; since 5 9 2 are no
+/// whole block, they are a run of their own, before it 9; total 25.
 template <lane::Lanes L, class Elements, int BlockCount, int RunCount, int RunLength>
 class MemoryTile {
  public:
@@ -91,7 +92,7 @@ class MemoryTile {
   Scalar const* data_ = nullptr;
   std::size_t begin_ = 0;
   int count_ = 0;
-  Value before_[BlockCount * RunCount];  // all earlier elements of the part, for each run
+  Value before_[BlockCount * RunCount];  // for each run: the total of all earlier elements of the part
   Value before_rest_;
 };
 

@@ -3,9 +3,9 @@
 /// A tile in scratch whose lanes read runs of packs without bank conflicts.
 ///
 /// Lanes that hold L consecutive outputs start L elements apart: with packs in their natural order, lanes that are
-/// served together ask the same banks. So the tile is kept as planes: plane q holds pack q of every run, one run after
-/// the other, and neighbouring lanes read neighbouring packs. What follows a run is the next run: the address of what a
-/// lane reads next is a constant away.
+/// served together would meet in the same banks. So the tile is kept as planes: plane q holds pack q of every run, one
+/// run after the other, and neighbouring lanes read neighbouring packs. A run is followed by the next run, so that the
+/// pack that a lane reads next is always the same distance away.
 ///
 /// Example, packs of 2, L = 4, elements 0 .. 11: plane 0 is 0 1 | 4 5 | 8 9, plane 1 is 2 3 | 6 7 | 10 11.
 
@@ -27,13 +27,13 @@ struct RunTile {
   Pack* packs;
   int plane;  // packs of a plane
 
-  /// Packs of a plane for so many elements. Four more than a multiple of eight, so that planes begin in different
-  /// banks: they are written pack after pack.
+  /// How many packs a plane has for so many elements: four more than a multiple of eight, so that planes begin in
+  /// different banks, since consecutive packs are written to different planes.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION static constexpr int plane_for(int elements) {
     int const runs = (elements + L - 1) / L;
     return (runs + 3) / 8 * 8 + 4;
   }
-  /// Packs of scratch.
+  /// How many packs of scratch the tile needs.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION static constexpr int places(int elements) {
     return planes * plane_for(elements);
   }
@@ -43,7 +43,7 @@ struct RunTile {
     return packs[(p % count) * static_cast<unsigned>(plane) + p / count];
   }
 
-  /// Loads data[0 .. count) and, to the end of its last pack, zeros; `left` elements are there.
+  /// Loads data[0 .. count), followed by zeros to the end of the last pack. `left`: how many elements exist.
   ///
   /// Who calls: all threads of the team. Barriers: none; the caller needs one before the tile is read, and one before
   /// it is loaded again.
@@ -79,8 +79,8 @@ struct RunTile {
     });
   }
 
-  /// The tile from one of its runs on, as a source of thread::correlate. What lies past the tile's elements may be
-  /// read: it is scratch, and takes no part.
+  /// The tile from one of its runs on, as a source for thread::correlate. What lies past the tile's elements may be
+  /// read, since it is scratch, but is not used.
   struct Run {
     Pack* packs;  // of the run in plane 0
     int plane;

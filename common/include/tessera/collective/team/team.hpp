@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What a team collective asks of its team. Kokkos' team members are teams; so is the one in the tests that runs its
+/// What a team collective requires of its team. Kokkos' team members are teams; so is one in the tests that runs its
 /// threads in the worst order between barriers.
 
 #include <concepts>

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// Correlation, out[i] = a[i] * k[0] + a[i + 1] * k[1] + .., by runs: a thread makes L consecutive outputs. It has
-/// their L sums in registers, and the input slides by under them, L elements at a time.
+/// their L sums in registers, and goes through the input that they need, L elements at a time.
 
 #include <Kokkos_Macros.hpp>
 
@@ -12,9 +12,9 @@
 
 namespace tessera::thread {
 
-/// Values that lie one after the other in memory, `count` of which may be read. What correlate asks of its sources:
-/// `at(i)`; `read_whole<N>(i, to)`, N values from i on, i a multiple of N; and `read<N>(i, to)`, as far as they are
-/// there.
+/// Values that lie one after the other in memory, `count` of which may be read. It has the members that correlate()
+/// requires of its sources: `at(i)`; `read_whole<N>(i, to)`, N values from i on, i a multiple of N; and `read<N>(i,
+/// to)`, as far as these exist.
 ///
 /// \tparam Aligned whether `data` is aligned for 16-byte packs, or, if smaller, for the packs of N that are read
 template <class T, bool Aligned>
@@ -47,7 +47,7 @@ namespace detail {
 /// sums[t] += values[t + j] * k[j], j < count <= L.
 template <int L, class T>
 KOKKOS_INLINE_FUNCTION void multiply_add(T const* values, T const* k, int count, collective::Accumulator<T>* sums) {
-  // In registers every index must be known when this is compiled: all L taps, and a mask.
+  // In registers every index must be a constant, so all L taps are taken, with a mask.
   constexpr bool in_registers = L <= 8;
   int const end = in_registers ? L : count;
   for (int j = 0; j < end; ++j) {
@@ -57,8 +57,7 @@ KOKKOS_INLINE_FUNCTION void multiply_add(T const* values, T const* k, int count,
   }
 }
 
-/// The same for Taps taps of values that lie in memory: one pass over the sums, of which a host's compiler makes
-/// vectors.
+/// The same for Taps taps and values in memory: one pass over the sums, which a host's compiler vectorises.
 template <int L, int Taps, class T>
 KOKKOS_INLINE_FUNCTION void add_taps(T const* values, T const* k, collective::Accumulator<T>* sums) {
   for (int t = 0; t < L; ++t) {
@@ -68,7 +67,7 @@ KOKKOS_INLINE_FUNCTION void add_taps(T const* values, T const* k, collective::Ac
   }
 }
 
-/// Four taps a pass.
+/// The same, with four taps in each pass.
 template <int L, class T>
 KOKKOS_INLINE_FUNCTION void add_in_passes(T const* values, T const* k, int taps, collective::Accumulator<T>* sums) {
   int j = 0;
@@ -83,11 +82,11 @@ KOKKOS_INLINE_FUNCTION void add_in_passes(T const* values, T const* k, int taps,
 
 }  // namespace detail
 
-/// sums[t] += sum over j < taps of a(t + j) * k(j), t < L, where t + j < left: what lies past the array's end takes no
-/// part, not even as a zero, since k may hold infinities.
+/// sums[t] += sum over j < taps of a(t + j) * k(j), t < L, where t + j < left. Terms past the array's end are left out,
+/// not multiplied by zero, since k may hold infinities.
 ///
-/// 2 L elements and L taps a step, for L * L multiplications: with L = 8 that is compute and not loads. In the order of
-/// the taps.
+/// A step loads 2 L elements and taps for L * L multiplications: with L = 8 arithmetic takes the time, not loads. Terms
+/// are added in the order of the taps.
 ///
 /// Who calls: any thread. \param left elements of `a` from its first on; may be 0 or less
 ///
@@ -108,7 +107,7 @@ KOKKOS_INLINE_FUNCTION void correlate(A const& a, K const& k, int taps, int left
     return;
   }
 
-  constexpr int steps = 2;  // so that what moves from one end of the window to the other is only half of it
+  constexpr int steps = 2;  // so that L elements move to the begin of the window only every second time
   T window[(steps + 1) * L];
   T factors[L];
   a.template read<L>(0, window);
@@ -129,7 +128,7 @@ KOKKOS_INLINE_FUNCTION void correlate(A const& a, K const& k, int taps, int left
   }
 }
 
-/// The sums as elements: the first `count` of them to out[0 ..), with one access where that is all L and `aligned`.
+/// Stores the first `count` sums to out[0 ..), as elements: with one access if these are all L and `aligned` is true.
 template <int L, class T>
 KOKKOS_INLINE_FUNCTION void store_sums(collective::Accumulator<T> const* sums, int count, bool aligned, T* out) {
   if constexpr (L <= collective::pack_width<T>) {
@@ -145,7 +144,7 @@ KOKKOS_INLINE_FUNCTION void store_sums(collective::Accumulator<T> const* sums, i
   }
 }
 
-/// What lies so far away that nobody reaches it, in 32 bits.
+/// `count` in 32 bits; larger numbers are clamped, since nobody reaches so far.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION int clamped_count(std::size_t count) {
   constexpr std::size_t far = std::size_t{1} << 30;
   return static_cast<int>(count < far ? count : far);

@@ -3,11 +3,11 @@
 /// Stencils that look at an element and the next few of its segment, on packs and on a thread's rows of them.
 ///
 /// A stencil is a type with
-///   static constexpr int reach;                          // elements after the own one that it looks at
+///   static constexpr int reach;                          // how many elements after its own it uses
 ///   T operator()(T const* window, int present) const;    // result for window[0]
-/// where window[0 .. min(present, reach + 1)) are the element and the next ones of its segment. Up to window[reach]
-/// there are values, but those of other segments, or none at all, do not count. At a place past the array's end
-/// `present` may be anything below 1; what comes out is not used.
+/// where window[0 .. min(present, reach + 1)) are the element and the next ones of its segment. Further places up to
+/// window[reach] may be read, but hold elements of other segments or no elements, and must not be used. At a place past
+/// the array's end `present` may be anything below 1, and the result is not used.
 ///
 /// Example, sum of up to three, segments of 3, W = 2, N = 2, 2 rows, elements 1 2 3 4 5 6 7 8: 6 5 3 15 11 6 15 8.
 
@@ -20,10 +20,11 @@
 
 namespace tessera::thread {
 
-/// The stencil on window[0 .. N), which stands at `offset` in the part and is followed by `reach` elements more.
+/// Applies the stencil to window[0 .. N), which stands at `offset` in the part and is followed by `reach` more
+/// elements.
 ///
 /// Who calls: any lane, by itself. Scratch, barriers: none.
-/// \param uncut whether part.is_uncut() for the whole part and what it reaches: then nothing is masked
+/// \param uncut whether part.is_uncut() holds for the whole part and its reach: then nothing is masked
 template <int N, class Stencil, class T>
 [[nodiscard]] KOKKOS_FUNCTION collective::Pack<T, N> stencil_on_pack(Stencil const& stencil, T const* window,
                                                                      collective::SegmentedPart const& part, int offset,
@@ -37,7 +38,7 @@ template <int N, class Stencil, class T>
   int const count = part.count - offset;
   int left = part.left_at(offset);
   if (length >= N) {
-    // At most one segment ends before the last element: each finds its place by itself, so that they can be done
+    // At most one segment ends before the last element. Each element finds its place by itself, so that all can be done
     // side by side.
     for (int e = 0; e < N; ++e) {
       int const of_segment = e < left ? left - e : left + length - e;
@@ -54,7 +55,7 @@ template <int N, class Stencil, class T>
 
 namespace detail {
 
-/// The first elements of a lane's pack: what the lane before it looks at.
+/// The first elements of a lane's pack, which the lane before it needs.
 template <class T, int Count>
 struct PackHead {
   static constexpr int count = Count;
@@ -77,10 +78,10 @@ template <class Items, class Head, lane::Lanes L>
 }  // namespace detail
 
 /// Replaces each of a thread's elements by the stencil's result. `values` holds the elements from in[0] on, as
-/// load_rows leaves them; what follows a lane's pack comes from the next lane, for a row's last lane from the next row,
-/// and for the last row from memory.
+/// load_rows leaves them. The elements after a lane's pack come from the next lane; those after a row's last lane from
+/// the next row; those after the last row from memory.
 ///
-/// Who calls: all lanes of one thread. Scratch, barriers: none. Reads in[size .. size + reach), as far as it is there.
+/// Who calls: all lanes of one thread. Scratch, barriers: none. Reads in[size .. size + reach), as far as these exist.
 template <class Items, lane::Lanes L, class Stencil, class T>
 KOKKOS_FUNCTION void stencil_on_rows(L const& lanes, Stencil const& stencil, T const* in,
                                      collective::SegmentedPart const& part, typename L::template Value<Items>& values) {
@@ -92,11 +93,11 @@ KOKKOS_FUNCTION void stencil_on_rows(L const& lanes, Stencil const& stencil, T c
   using Head = detail::PackHead<T, reach>;
 
   bool const uncut = part.is_uncut(size + reach);
-  Head behind{};  // the part
+  Head behind{};  // the elements after the part
   for (int k = 0; k < reach; ++k) {
     if (size + k < part.count) behind.at[k] = in[size + k];
   }
-  for (int row = 0; row < rows; ++row) {  // each before the next row changes
+  for (int row = 0; row < rows; ++row) {  // in this order, since a row needs the next one unchanged
     auto const next_lane = lanes.shift_down(detail::heads_of<Items, Head>(lanes, values, row), 1);
     Head const next_row =
         row + 1 < rows ? lanes.template read<Head>(detail::heads_of<Items, Head>(lanes, values, row + 1), 0) : behind;

@@ -21,7 +21,7 @@
 namespace tessera::thread {
 
 /// Sums of elements of type T by lanes L: 16-byte accesses from the first 16-byte boundary on, four under way in each
-/// lane; what lies before it, and what is left at the end, element by element.
+/// lane; elements before that boundary, and those left at the end, are read one by one.
 template <class T, lane::Lanes L>
 struct PieceSum {
   using Sum = collective::Accumulator<T>;
@@ -38,7 +38,7 @@ struct PieceSum {
   int thread;
   int threads;
 
-  /// Packs, or head and tail; the sums of a lane; the lanes.
+  /// Counted: packs, or head and tail; the sums of a lane; the lanes.
   [[nodiscard]] static double rounding_steps(double count, int threads) {
     return std::max(std::ceil(count / part / threads) + in_flight, 1.0 + pack) + in_flight * pack + std::log2(L::width);
   }
@@ -59,7 +59,7 @@ struct PieceSum {
           },
           sums);
     }
-    // Less than a part: whole lines, then element by element, together with the head.
+    // The rest is less than a part: whole lines first, then single elements, together with the head.
     T const* const rest = body + parts * part;
     int const rest_count = static_cast<int>(count - head - parts * part);
     int const lines = rest_count / line;
@@ -69,14 +69,14 @@ struct PieceSum {
     }
     auto of_lane = lanes.template fill<Sum>(Sum(0));
     bool const has_packs = parts != 0 || lines != 0;
-    bool const has_ends = thread == threads - 1;  // the one with the least to do
+    bool const has_ends = thread == threads - 1;  // the last thread has the least to do
     lanes.each(
         [&](int lane, Sum& sum, Sums const& own) {
           if (has_ends) {
             if (lane < head) sum += static_cast<Sum>(piece[lane]);
             for (int i = lines * line + lane; i < rest_count; i += L::width) sum += static_cast<Sum>(rest[i]);
           }
-          if (!has_packs) return;  // short rows are many
+          if (!has_packs) return;  // short rows, of which there may be many, need no more
           for (int k = 0; k < in_flight; ++k) {
             for (int e = 0; e < pack; ++e) sum += own.at[k][e];
           }
@@ -91,7 +91,7 @@ struct PieceSum {
   }
 };
 
-/// The sum of values[begin + lane], values[begin + lane + step], ... before `end` over the lanes.
+/// The sum over all lanes of values[begin + lane], values[begin + lane + step], ... before `end`.
 template <class Sum, lane::Lanes L>
 [[nodiscard]] KOKKOS_FUNCTION Sum strided_sum(L const& lanes, Sum const* values, int begin, int end, int step) {
   auto of_lane = lanes.template fill<Sum>(Sum(0));

@@ -17,8 +17,8 @@
 namespace tessera::thread {
 
 /// Butterfly: after step m, every lane holds the reduction of its block of 2m lanes. The lane with bit m set is the
-/// later one, so that an operator that is not commutative sees its arguments in order. Of emulated lanes only what leads to the
-/// last step's lane 0 is computed, in the same order: a fifth of the work.
+/// later one, so that an operator that does not commute gets its arguments in order. With emulated lanes only what lane
+/// 0 of the last step depends on is computed, in the same order: a fifth of the work.
 template <class T, lane::Lanes L, class Op>
 [[nodiscard]] KOKKOS_FUNCTION T reduce(L const& lanes, typename L::template Value<T> value, Op const& op) {
   if constexpr (std::same_as<L, lane::Emulated<L::width>>) {

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// One thread's part of an array in registers: rows of W lanes x N elements, loaded and stored with one access a lane
-/// and row where the part is whole and aligned, element by element and masked where it is not.
+/// One thread's part of an array in registers: rows of W lanes x N elements. If the part is whole and aligned, a lane
+/// loads and stores each row with one access, else element by element with masks.
 ///
 /// Element (row, lane, e) stands at (row * W + lane) * N + e from the part's begin: neighbouring lanes touch
 /// neighbouring packs, so a warp's access is one contiguous piece.
@@ -27,13 +27,13 @@ struct Rows {
   collective::Pack<T, N> at[RowCount];
 };
 
-/// Position of an element in its thread's part.
+/// The position of an element in its thread's part.
 template <int W, int N>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr int row_offset(int row, int lane, int e) {
   return (row * W + lane) * N + e;
 }
 
-/// Elements of [begin, begin + size) that lie before `end`. Within a part 32 bits do, and cost a GPU half the
+/// How many elements of [begin, begin + size) lie before `end`. Within a part 32 bits suffice, and take a GPU half the
 /// registers.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr int count_before(std::size_t begin, std::size_t end, int size) {
   if (begin >= end) return 0;
@@ -61,7 +61,7 @@ KOKKOS_FUNCTION void load_rows(L const& lanes, T const* part, int count, T const
       values);
 }
 
-/// Stores them to the first `count` places of `part`, and to no other.
+/// Stores elements to the first `count` places of `part`, and to no others.
 template <lane::Lanes L, class Values, class T>
 KOKKOS_FUNCTION void store_rows(L const& lanes, T* part, int count, Values const& values) {
   lanes.each(

@@ -1,10 +1,11 @@
 #pragma once
 /// \file
-/// Segments in the registers of one thread's lanes: folded and finished by exchange, without memory.
+/// Segments in the registers of one thread's lanes, which fold and finish them by exchanges, without memory.
 ///
-/// The thread holds Rows (thread/rows.hpp). A segment takes `places()` of them, a power of two, from a multiple of that
-/// on: within a pack, over several lanes, or over several rows. Places that no element has take part in every exchange,
-/// with what changes nothing. Every function finds the places of a lane anew (core/hidden.hpp).
+/// The thread holds Rows (thread/rows.hpp). A segment takes `places()` places in them, a power of two, from a multiple
+/// of that number on: within a pack, over several lanes, or over several rows. Places without an element take part in
+/// every exchange, with a value that changes nothing. Every function computes the places of a lane anew
+/// (core/hidden.hpp says why).
 ///
 /// Who calls: all lanes of one thread, with the same part. Scratch, barriers: none.
 ///
@@ -26,15 +27,15 @@ namespace tessera::thread {
 /// How segments lie in a thread's places, and how many elements there are.
 struct SegmentPlaces {
   int places_log2;  ///< places of a segment are 2^places_log2
-  int length;       ///< elements of a segment, at most its places; one more if it goes on after the thread's part
+  int length;       ///< elements of a segment, at most its places; its places + 1 if it goes on after the thread's part
   int count;        ///< elements of the part
   int available;    ///< elements from the part's begin to the array's end, or one more than a part can have
-  bool dense;       ///< every place of a whole part has its element: it can be accessed in packs
-  bool whole;       ///< dense, and none is missing
+  bool dense;       ///< every place of a whole part has an element, so that the part can be accessed in packs
+  bool whole;       ///< dense, and no element is missing
 
   [[nodiscard]] KOKKOS_FUNCTION int places() const { return 1 << places_log2; }
   [[nodiscard]] KOKKOS_FUNCTION int position(int place) const { return place & (places() - 1); }
-  /// Of a place with an element: its index in the part.
+  /// The index in the part of the element at a place that has one.
   [[nodiscard]] KOKKOS_FUNCTION int offset(int place) const {
     return dense ? place : (place >> places_log2) * length + position(place);
   }
@@ -45,7 +46,7 @@ struct SegmentPlaces {
   }
 };
 
-/// Loads the part's elements into their places; the others become T(0).
+/// Loads the part's elements into their places; all other places become T(0).
 template <lane::Lanes L, class Values, class T>
 KOKKOS_FUNCTION void load_segments(L const& lanes, T const* in, SegmentPlaces const& part, Values& values) {
   if (part.dense) {
@@ -65,7 +66,7 @@ KOKKOS_FUNCTION void load_segments(L const& lanes, T const* in, SegmentPlaces co
       values);
 }
 
-/// Stores the places that have an element, and no other.
+/// Stores the places that have an element, and no others.
 template <lane::Lanes L, class Values, class T>
 KOKKOS_FUNCTION void store_segments(L const& lanes, T* out, SegmentPlaces const& part, Values const& values) {
   if (part.dense) {
@@ -85,7 +86,7 @@ KOKKOS_FUNCTION void store_segments(L const& lanes, T* out, SegmentPlaces const&
       values);
 }
 
-/// Folds of the segments that a lane's packs belong to, one a row.
+/// The folds of the segments to which a lane's packs belong, one for each row.
 template <class Rule, int RowCount>
 struct RowFolds {
   typename Rule::Folded at[RowCount];
@@ -93,8 +94,7 @@ struct RowFolds {
 
 namespace detail {
 
-// Loops over rows by masks, written as recursion: what indexes a lane's rows is then a constant, and they stay in
-// registers.
+// Loops over rows by masks, written as recursion, so that rows are indexed by constants and stay in registers.
 template <int Mask, int RowCount, class Rule>
 KOKKOS_FUNCTION void fold_rows(Rule const& rule, int rows_per_segment, RowFolds<Rule, RowCount>& folds) {
   if constexpr (Mask < RowCount) {
@@ -143,10 +143,11 @@ template <class Rule, class Pack, int N>
 
 }  // namespace detail
 
-/// The fold of its segment for each of a lane's packs. Where a pack holds several segments the result is of no use, and
-/// finish_segments makes its own. A rule that folds whole segments must be commutative: rows are folded before lanes.
+/// The fold of its segment for each of a lane's packs. Where a pack holds several segments the result is meaningless,
+/// and finish_segments makes its own. A rule that folds whole segments must commute, because rows are folded before
+/// lanes.
 ///
-/// \tparam Plain the part is whole, and no pack holds several segments: then little is asked for each element
+/// \tparam Plain the part is whole, and no pack holds several segments: then few tests are needed for each element
 template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
 [[nodiscard]] KOKKOS_FUNCTION typename L::template Value<RowFolds<Rule, Items::rows>> fold_segments(
     L const& lanes, Rule const& rule, SegmentPlaces const& part, typename L::template Value<Items> const& values) {
@@ -182,7 +183,7 @@ template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
   int const reach = part.places() < Rule::reach ? part.places() : Rule::reach;
   for (int mask = 1; mask < L::width && mask * pack < reach; mask *= 2) {
     TESSERA_UNROLL
-    for (int row = 0; row < rows; ++row) {  // unrolled: what indexes registers must be a constant
+    for (int row = 0; row < rows; ++row) {  // unrolled, since registers can only be indexed by constants
       if ((row & (rows_per_segment - 1)) != 0) continue;
       detail::move_row<Rule, rows>(lanes, folds, row, rule, [&](auto& one) {
         auto const partner = lanes.exchange(one, mask);
@@ -209,7 +210,7 @@ template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
 }
 
 /// Replaces each element by what the rule makes of it. `folds` are those of fold_segments, or one fold for all where the
-/// array is one segment. `behind` is the element after the part, if part.available says that there is one. `Plain` as for
+/// array is one segment. `behind` is the element after the part, if part.available says that it exists. `Plain` as for
 /// fold_segments. A partner is another element of the lane's pack or, where a pack is one element, the neighbouring lane's.
 template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
 KOKKOS_FUNCTION void finish_segments(L const& lanes, Rule const& rule, SegmentPlaces const& part,
@@ -226,7 +227,7 @@ KOKKOS_FUNCTION void finish_segments(L const& lanes, Rule const& rule, SegmentPl
     return first;
   };
   TESSERA_UNROLL
-  for (int row = 0; row < rows; ++row) {  // each before the next row changes
+  for (int row = 0; row < rows; ++row) {  // in this order, since a row needs the next one unchanged
     auto next_lane = lanes.template fill<T>(T(0));
     T next_row = behind;
     auto partner = lanes.template fill<T>(T(0));

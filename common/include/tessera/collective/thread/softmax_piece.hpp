@@ -4,12 +4,14 @@
 /// the results in another.
 ///
 /// Two forms of the same two functions, `sum` and `write`:
-/// - LaneSoftmax: the lanes of one of several threads, 16-byte accesses with several in flight;
-/// - LoopSoftmax: a host's thread, loops that become vector instructions, block after block in the first-level cache.
+/// - LaneSoftmax: several threads share the piece, and the lanes of each have several 16-byte accesses in flight;
+/// - LoopSoftmax: a host's thread, with loops that become vector instructions, block after block in the first-level
+///   cache.
 ///
-/// Elements count as `factor * x`, with factor > 0. x and y may be the same array.
+/// The softmax is of `factor * x`, with factor > 0. x and y may be the same array.
 ///
-/// Who calls: all lanes of a thread. Scratch, barriers: none. Result of `sum`: of the thread's part, in every lane.
+/// Who calls: all lanes of a thread. Scratch, barriers: none. Result of `sum`: that of the thread's part, in every
+/// lane.
 ///
 /// Example, factor 1: sum of 1 2 3 -> {3, e^-2 + e^-1 + 1}; write(.., max 3, inverse 1/1.503) -> 0.0900 0.2447 0.6652.
 
@@ -26,14 +28,14 @@
 
 namespace tessera::thread {
 
-/// The larger of two, for maxima whose sum of exponentials shows a NaN anyway: one instruction.
+/// The larger of two, in one instruction. It may lose a NaN, which the sum of exponentials then still has.
 template <class T>
 struct Larger {
   [[nodiscard]] KOKKOS_FUNCTION T operator()(T const& a, T const& b) const { return b > a ? b : a; }
 };
 
-/// Parts of N-element packs, taken in turns by `threads` threads. With N > 1 pieces begin on the boundary of a pack, or
-/// go element by element.
+/// Parts of N-element packs, which `threads` threads take in turns. If N is above 1, pieces are aligned for packs, or
+/// are accessed element by element.
 template <class T, lane::Lanes L, int N>
 struct LaneSoftmax {
   using OnlineSum = collective::OnlineSum<T>;
@@ -46,7 +48,7 @@ struct LaneSoftmax {
   int threads;
   T factor;
 
-  /// A lane's parts, the elements of a part, the lanes.
+  /// Counted: a lane's parts, the elements of a part, the lanes.
   [[nodiscard]] static double rounding_steps(double count, int threads) {
     using Merge = collective::MergeOnlineSums<T>;
     return Merge::rounding_steps * (std::ceil(count / part / threads) + std::log2(L::width)) + in_flight * N;
@@ -63,7 +65,7 @@ struct LaneSoftmax {
     return reduce<OnlineSum>(lanes, sums, collective::MergeOnlineSums<T>{});
   }
 
-  /// From the end to the begin: what was read last is in a cache, perhaps.
+  /// From the end to the begin, since what was read last may still be in a cache.
   KOKKOS_FUNCTION void write(T const* piece, T* out, std::size_t count, T max, T inverse) const {
     std::size_t const parts = (count + part - 1) / part;
     for (std::size_t i = thread; i < parts; i += threads) {
@@ -87,7 +89,7 @@ struct LaneSoftmax {
  private:
   [[nodiscard]] KOKKOS_FUNCTION static T nothing() { return collective::minus_infinity<T>(); }
 
-  // One rescaling for all elements of a part.
+  // Adds a part, with one rescaling for all its elements.
   KOKKOS_FUNCTION void add(Items const& of, OnlineSum& own) const {
     T max = own.max;
     for (int k = 0; k < in_flight; ++k) {
@@ -112,7 +114,7 @@ struct LoopSoftmax {
 
   T factor;
 
-  /// Blocks, the chains within one, the chains.
+  /// Counted: blocks, a chain within one, and the chains among themselves.
   [[nodiscard]] static double rounding_steps(double count) {
     using Merge = collective::MergeOnlineSums<T>;
     return Merge::rounding_steps * std::ceil(count / block) + static_cast<double>(block) / wide + wide + wide;
@@ -131,7 +133,8 @@ struct LoopSoftmax {
     return of[0];
   }
 
-  /// Calls `use(i, exponentials, n)` for runs of n exponentials of factor * x - reference from i on. Returns their sum.
+  /// Calls `use(i, exponentials, n)` for runs of n values e^(factor * x - reference), from element i on. Returns the
+  /// sum of all.
   template <class Use>
   KOKKOS_FUNCTION T exponentials(T const* piece, std::size_t count, T reference, Use const& use) const {
     T sums[wide] = {};
@@ -178,7 +181,7 @@ struct LoopSoftmax {
     }
   }
 
-  /// Both for a piece that a cache holds: every exponential is taken once.
+  /// Sum and results in one call, for a piece that a cache holds: every exponential is taken only once.
   KOKKOS_FUNCTION void whole(T const* piece, T* out, std::size_t count) const {
     T const largest = max(piece, count);
     T const sum = exponentials(piece, count, largest, [&](std::size_t i, T const* values, int size) {

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Windows that trail behind their outputs, out[i] = op(a[i - window + 1] .. a[i]), by runs: neighbouring windows share
-/// all but their ends. A thread makes the L consecutive outputs of a run in its registers.
+/// Windows that trail behind their outputs, out[i] = op(a[i - window + 1] .. a[i]), by runs: a thread makes the L
+/// consecutive outputs of a run in its registers, because neighbouring windows share all but their ends.
 
 #include <Kokkos_Macros.hpp>
 
@@ -13,7 +13,8 @@
 
 namespace tessera::thread {
 
-/// N elements with one access if that is no wider than 16 bytes (`from` is aligned for it), else one after the other.
+/// Reads N elements, with one access if that is no wider than 16 bytes (`from` must be aligned for it), else one by
+/// one.
 template <int N, class T>
 KOKKOS_INLINE_FUNCTION void read_run(T const* from, T* to) {
   if constexpr (N <= collective::pack_width<T>) {
@@ -35,7 +36,7 @@ KOKKOS_INLINE_FUNCTION void write_run(T const* from, T* to) {
   }
 }
 
-/// Elements that window_run folds side by side: lanes of a vector register, or independent chains.
+/// How many elements window_run folds side by side: lanes of a vector register, or independent chains.
 template <int L>
 inline constexpr int fold_width = L == 1 ? 8 : L;
 
@@ -58,13 +59,13 @@ template <int L, class T, class Op>
   return chains[0];
 }
 
-/// The windows that reach no farther back than a run: up to L + 1 elements.
+/// The longest window that counts as short, because it reaches no farther back than a run: L + 1 elements.
 template <int L>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr bool is_short_window(std::size_t window) {
   return window <= static_cast<std::size_t>(L) + 1;
 }
 
-/// window_run of a short window: tap by tap, for all L outputs at once.
+/// window_run for a short window: element by element, for all L outputs at once.
 template <int L, class T, class Op>
 KOKKOS_INLINE_FUNCTION void short_window_run(Op const& op, T const* at, std::size_t window, std::size_t before,
                                              T* out) {
@@ -76,7 +77,7 @@ KOKKOS_INLINE_FUNCTION void short_window_run(Op const& op, T const* at, std::siz
   }
   read_run<L>(at, values + L);
   for (int t = 0; t < L; ++t) out[t] = values[L + t];
-  // In registers every index must be known when this is compiled: all taps there can be, and a mask.
+  // In registers every index must be a constant, so all possible elements are taken, with a mask.
   constexpr bool in_registers = L <= 8;
   auto const taps = static_cast<int>(window);
   int const end = in_registers ? L + 1 : taps;
@@ -87,10 +88,11 @@ KOKKOS_INLINE_FUNCTION void short_window_run(Op const& op, T const* at, std::siz
   }
 }
 
-/// window_run of any other: what all L windows have in common, at[L - window .. -1], is folded once; from there on
-/// backwards their begins, and forwards from at[0] on their ends. (window - L) / L + 3 operations an output, and never
-/// a subtraction, so that any operator does and nothing cancels. Source: van Herk (1992); Gil and Werman, Computing 2-D
-/// min, median, and max filters (1993); here the blocks are as long as the run, not as the window.
+/// window_run for any other window. What all L windows have in common, the core at[L - window .. -1], is folded once.
+/// The windows' begins are folded backwards from there, their ends forwards from at[0]. This takes (window - L) / L + 3
+/// operations an output. Nothing is subtracted, so any commutative operator will do, and no digits cancel. Source: van
+/// Herk (1992); Gil and Werman, Computing 2-D min, median, and max filters (1993); here the blocks are as long as the
+/// run, not as the window.
 ///
 /// Example, L = 4, window 6, sum, at[-5 ..]: 1 2 3 4 5 | 6 7 8 9: the core is 4 + 5; begins with it 15 14 12 9; ends
 /// 6 13 21 30; out 21 27 33 39.
@@ -113,7 +115,7 @@ KOKKOS_INLINE_FUNCTION void long_window_run(Op const& op, T const* at, std::size
   }
 }
 
-/// out[t] = op over at[t - window + 1 .. t], t < L, as far as these are at or after at[-before].
+/// out[t] = op over at[t - window + 1 .. t], t < L, without those before at[-before].
 ///
 /// Who calls: any thread. `at` is aligned as for read_run<L>. May be read: at[-before .. L). The operator commutes.
 ///
@@ -127,19 +129,19 @@ KOKKOS_INLINE_FUNCTION void window_run(Op const& op, T const* at, std::size_t wi
   }
 }
 
-/// From folded windows to results: divides by the number of elements present if a mean is wanted. Who
-/// calls: any thread.
+/// Turns folded windows into results: if a mean is wanted, divides by the number of elements in the window. Who calls:
+/// any thread.
 template <class T>
 struct FinishWindow {
   std::size_t window;
   bool mean;
 
-  /// Of arrays of n elements: no window is longer. Who calls: the host.
+  /// For arrays of n elements, than which no window is longer. Who calls: the host.
   [[nodiscard]] static FinishWindow of(std::size_t n, std::size_t window, bool mean) {
     return {std::clamp<std::size_t>(window, 1, std::max<std::size_t>(1, n)), mean};
   }
 
-  /// values[0 .. count) are those of outputs begin, begin + 1, ...
+  /// values[0 .. count) belong to outputs begin, begin + 1, ...
   KOKKOS_FUNCTION void operator()(std::size_t begin, T* values, int count) const {
     if constexpr (std::is_floating_point_v<T>) {
       if (!mean) return;
