@@ -232,8 +232,7 @@ struct WarpgroupProduct {
       lanes.each(
           [&](int lane, Sums const& own) {
             TESSERA_UNROLL
-            for (int i = 0; i < 64;
-                 i += 8) {  // a lane's sums of 16 columns and two rows: those of even columns first
+            for (int i = 0; i < 64; i += 8) {  // a lane's sums of 16 columns and two rows: those of even columns first
               int const col = i / 8 * 16 + lane % 4 * 4;
               TESSERA_UNROLL
               for (int half = 0; half < 4; half += 2) {
