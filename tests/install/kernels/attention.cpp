@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,7 @@ using MatrixOf = Kokkos::View<T**, Kokkos::LayoutRight, Exec>;
 using Matrix = MatrixOf<double>;
 
 template <class T = double>
-MatrixOf<T> filled(char const* label, int rows, int cols, int seed) {
+MatrixOf<T> filled(std::string const& label, int rows, int cols, int seed) {
   MatrixOf<T> const matrix(label, rows, cols);
   auto const host = Kokkos::create_mirror_view(matrix);
   for (int r = 0; r < rows; ++r) {

@@ -280,7 +280,8 @@ struct ScratchHistogramKernel {
     int const chunk = team.league_rank() / of.slices;
     int const size = slice_size(bins.count, of.slices);
     BinSlice const slice{team.league_rank() % of.slices * size, size};
-    Words const counts(team.team_scratch(scratch_level), of.copies * slice.size);
+    constexpr int level = scratch_level;  // Kokkos takes a reference, and a device has no static member
+    Words const counts(team.team_scratch(level), of.copies * slice.size);
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, of.copies * slice.size), [&](int i) { counts(i) = 0; });
     team.team_barrier();
     std::uint32_t* const own = counts.data() + team.team_rank() % of.copies * slice.size;
