@@ -6,8 +6,7 @@
 ///   merge  fewer queries than keys: all ranks get all queries, make pieces of each from their own keys, and the rank that has
 ///          the query merges them (ranks/reduce_scatter_pieces.hpp). 2 d + 2 numbers a query pass between ranks.
 ///   ring   else: queries stay where they are, and blocks of keys and values go round, each to the rank before
-///          (ranks/rotate.hpp).
-///          While a rank makes the pieces of one block, the next one is on its way. 2 d numbers a key.
+///          (ranks/rotate.hpp). While a rank makes the pieces of one block, the next is on its way. 2 d numbers a key.
 ///
 /// A single rank has nothing to merge, and only runs the kernel.
 

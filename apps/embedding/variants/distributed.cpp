@@ -3,9 +3,8 @@
 ///
 ///   whole  all of it on each rank; then ranks exchange nothing. The kernel is kernels/embedding.hpp.
 ///   rows   a block of its rows on each rank, for a table that does not fit into the memory of one. Each rank asks the
-///   owners
-///          for the rows that its indices name, and gets them in an all-to-all (ranks/rows_from_owners.hpp). Every
-///          launch asks anew, since its indices may have changed.
+///          owners for the rows that its indices name, and gets them in an all-to-all (ranks/rows_from_owners.hpp).
+///          Every launch asks anew, since its indices may have changed.
 ///
 /// A single rank has the whole table in both cases.
 ///

@@ -12,12 +12,10 @@
 ///   Folded nothing() const;                 // combine(nothing(), f) is f, in every bit
 ///   Folded lift(Element x) const;
 ///   Folded combine(Folded a, Folded b) const;               // associative; commutative where it folds whole segments
-///   Settled settle(Folded f) const;                         // what finish needs of the fold, made once for several
-///   calls Element alone(Element x) const;                         // stands for a neighbour that does not exist
-///   Element finish(Element x, Element neighbour, Settled settled, bool odd) const;   // odd: the position in the
-///   segment
-/// (finish is also called for places behind the end of the array, where folds are nothing(): it must not trap or
-/// overflow)
+///   Settled settle(Folded f) const;                         // what finish needs of the fold, once for several calls
+///   Element alone(Element x) const;                         // stands for a neighbour that does not exist
+///   Element finish(Element x, Element neighbour, Settled settled, bool odd) const;   // odd: the position in the segment
+/// (finish is also called for places behind the array's end, where folds are nothing(): it must not trap or overflow)
 ///
 /// A fold of the first `reach` elements is a tree: 0 with 1, 2 with 3, then those two, and so on, so that every variant
 /// gives the same bits.

@@ -28,8 +28,7 @@
 ///   wait<N>()               returns when all groups but the last N are done, for the thread that waits
 ///
 /// Who calls: all lanes of four neighbouring threads of a team together, with the same panels. Scratch: that of the
-/// panels.
-/// Barriers: none; what a product reads may be overwritten after wait() and then a barrier of the team.
+/// panels. Barriers: none; what a product reads may be overwritten after wait() and then a barrier of the team.
 ///
 /// Example: where every element of a and b is 1, multiply_add adds 16 to each element of c.
 ///

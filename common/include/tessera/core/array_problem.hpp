@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// From an array to an array as long: what the Problems have in common whose input is `in` [n] and whose output is
-/// `out` [n].
+/// From an array to an array of the same length: what Problems with an input `in` [n] and an output `out` [n] have in
+/// common.
 
 #include <array>
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace tessera {
 
-/// Base of such a Problem. One whose input has another name declares an Input of its own.
+/// The base of such a Problem. A Problem whose input has another name declares an Input of its own.
 template <class ProblemParameters>
 struct ArrayProblem {
   using Parameters = ProblemParameters;

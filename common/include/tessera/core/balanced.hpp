@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Generated terms whose sum is a small number however many there are, for results of 16 bits. All positive, their sum would be
-/// rounded when it is stored, and with it what a lost term leaves missing.
+/// Generated terms whose sum is a small number, however many there are, for results of 16 bits. If all were positive,
+/// their sum would be rounded when it is stored, and the rounding could hide a lost term.
 
 #include <cstdint>
 
@@ -16,12 +16,14 @@ struct BalancedTerm {
   bool remainder;
 };
 
-/// Term i of n. The second half of them are the first half's once more, negative, and in another order: those from a third of it
-/// on come first. The last term, the remainder, is the sum; of an even n a zero stands beside it.
+/// Term i of n. The second half repeats the terms of the first with the other sign, and in another order: those from a
+/// third of the first half on come first. The last term, the remainder, is the sum of all; if n is even, a zero stands
+/// beside it.
 ///
-/// A lost or doubled run of terms on one side of the middle is never made good by another, since all there have one sign, and one
-/// across the middle meets other terms. The sum is a whole number of few bits, so that it and whatever is near it are numbers of
-/// the dtype; partial sums, in any order, are those of a sum of positive terms at most.
+/// If a run of terms on one side of the middle is lost or doubled, no other makes up for it, since all there have one
+/// sign. In a run across the middle the terms do not cancel, because of the other order. The sum is a whole number of
+/// few bits, so that the dtype has it and its neighbours. Partial sums, in any order, are at most those of a sum of
+/// positive terms.
 ///
 /// Example, n = 7, terms 5 1 2: 5 1 2 | -1 -2 -5 | r -> r; n = 8: 5 1 2 | -1 -2 -5 | 0 r.
 [[nodiscard]] constexpr BalancedTerm balanced_term(std::uint64_t n, std::uint64_t i) {
@@ -33,7 +35,7 @@ struct BalancedTerm {
   return {from < half ? from : from - half, -1, false};
 }
 
-/// What the remainder is: 1 to 64, in 7 bits of bfloat16's 8, so that twice the sum is a number as well.
+/// The remainder: 1 to 64, in 7 of bfloat16's 8 bits, so that bfloat16 holds twice the sum as well.
 [[nodiscard]] constexpr std::uint64_t balance_remainder(std::uint64_t seed, std::uint64_t line) {
   return 1 + random_bits(seed + 2, 0, line) % 64;
 }

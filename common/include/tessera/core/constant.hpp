@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// A scalar parameter that becomes an element: does the run's dtype have it?
+/// For a scalar parameter that becomes an element: whether the run's dtype can hold it.
 
 #include <cmath>
 #include <cstdint>

@@ -72,13 +72,13 @@ template <Fields F>
   return specs;
 }
 
-/// Bytes of fields of these shapes.
+/// How many bytes fields of these shapes take.
 template <Fields F>
 [[nodiscard]] double bytes_of(std::vector<Shape> const& shapes) {
   double bytes = 0;
   F fields{};
   detail::for_each_field(fields, [&]<class View>(std::size_t i, View const&) {
-    // In double: the product may pass 2^64 before anybody has asked whether there is so much memory.
+    // In double, since the product may exceed 2^64, and whether there is so much memory is checked only later.
     double count = 1;
     for (std::size_t const extent : shapes.at(i)) count *= static_cast<double>(extent);
     bytes += count * sizeof(typename View::value_type);
@@ -86,7 +86,7 @@ template <Fields F>
   return bytes;
 }
 
-/// Shapes of the fields.
+/// The shapes of the fields.
 template <Fields F>
 [[nodiscard]] std::vector<Shape> shapes_of(F const& fields) {
   std::vector<Shape> shapes;

@@ -3,15 +3,15 @@
 /// Floats of 16 bits, as elements of arrays: Half (IEEE 754 binary16: 5 bits of exponent, 11 significant ones) and BFloat16
 /// (the upper half of a float: 8 and 8).
 ///
-/// They are storage. An operator has both operands as floats, which every one of them is exactly, and gives a float; what is
-/// stored is rounded once, to nearest, ties to even. Kokkos' half_t would not do: it is a float of 32 bits where a machine has
-/// no instructions for 16, and rounds after each operation where it has them.
+/// They are storage only. Operators convert both operands to float, which is exact, and give a float; a result is
+/// rounded once, when it is stored, to nearest, ties to even. Kokkos' half_t would not do: it is a float of 32 bits
+/// where a machine has no instructions for 16, and rounds after each operation where it has them.
 ///
-/// One operation on two of them, made in float and stored, is that operation rounded once: to round twice is innocuous for
-/// +, -, *, / and sqrt if the first has at least 2p + 2 bits, p those of the second (S. Figueroa, When is double rounding
-/// innocuous?, SIGNUM Newsletter 30, 1995). Float has 24 = 2 * 11 + 2. That asks for no underflow in float: a product of Halves
-/// has none, and sums of floats are exact there; a product or quotient of BFloat16s below 2^-126 may be off by one in the last
-/// bit.
+/// One operation on two of them, made in float and stored, equals that operation rounded once: rounding twice is
+/// innocuous for +, -, *, / and sqrt if the first rounding is to at least 2p + 2 bits, p those of the second (S.
+/// Figueroa, When is double rounding innocuous?, SIGNUM Newsletter 30, 1995). Float has 24 = 2 * 11 + 2. This requires
+/// that nothing underflows in float: a product of Halves never does, and sums below the normal range are exact; a
+/// product or quotient of BFloat16s below 2^-126 may be off by one in the last bit.
 ///
 /// Example: Half(1.0f) + Half(0x1p-11f) is the float 1 + 2^-11; stored in a Half it is 1, half way to the next, which is odd.
 
@@ -21,7 +21,7 @@
 #include <limits>
 #include <type_traits>
 
-// Of this header alone: it is also for what knows nothing of Kokkos.
+// For this header only, which code without Kokkos also includes.
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define TESSERA_FUNCTION __host__ __device__
 #else
@@ -34,18 +34,18 @@ namespace detail {
 
 template <class To, class From>
 [[nodiscard]] TESSERA_FUNCTION constexpr To bits_as(From const& from) {
-  return __builtin_bit_cast(To, from);  // std::bit_cast is no function for a device
+  return __builtin_bit_cast(To, from);  // std::bit_cast cannot be called on a device
 }
 
-/// A binary format of 16 bits by its bits of mantissa (without the implicit one). All by integers: in constant expressions,
-/// on any machine.
+/// A binary format of 16 bits, given by the bits of its mantissa (without the implicit one). All is computed with
+/// integers, so that it works in constant expressions and on any machine.
 template <int Mantissa>
 struct ShortFormat {
   static constexpr int least_exponent = 2 - (1 << (14 - Mantissa));  // of a normal number
   static constexpr std::uint16_t infinity = static_cast<std::uint16_t>(0x7fff >> Mantissa << Mantissa);
   static constexpr std::uint16_t quiet = static_cast<std::uint16_t>(infinity | (1 << (Mantissa - 1)));
 
-  /// The nearest number's bits, of a double: rounded once.
+  /// The bits of the number nearest to a double, rounded once.
   [[nodiscard]] TESSERA_FUNCTION static constexpr std::uint16_t rounded(double value) {
     auto const bits = bits_as<std::uint64_t>(value);
     auto const sign = static_cast<std::uint16_t>(bits >> 48 & 0x8000);
@@ -53,7 +53,7 @@ struct ShortFormat {
     std::uint64_t const fraction = bits & 0xf'ffff'ffff'ffffU;
     if (exponent == 1024 && fraction != 0) return sign | quiet;
     if (exponent > -least_exponent + 1) return sign | infinity;
-    if (exponent < least_exponent - Mantissa - 1) return sign;  // below half of the smallest; denormals of double, too
+    if (exponent < least_exponent - Mantissa - 1) return sign;  // below half of the smallest; also denormals of double
     // Below the normal range there are fewer bits: the last is always worth 2^(least_exponent - Mantissa).
     int const below = exponent < least_exponent ? least_exponent - exponent : 0;
     int const cut = 52 - Mantissa + below;
@@ -62,14 +62,14 @@ struct ShortFormat {
     std::uint64_t const tie = std::uint64_t{1} << (cut - 1);
     std::uint64_t kept = significand >> cut;
     if (rest > tie || (rest == tie && kept % 2 != 0)) ++kept;
-    // The implicit bit adds 1 to the exponent, and so does a carry out of the mantissa: up to infinity, too.
+    // The implicit bit adds 1 to the exponent, and so does a carry out of the mantissa, which may lead to infinity.
     int const biased = below > 0 ? 0 : exponent - least_exponent;
     return static_cast<std::uint16_t>(sign | ((static_cast<std::uint64_t>(biased) << Mantissa) + kept));
   }
 };
 
-/// binary16 from and to float, without branches. Source: F. Giesen's conversions, in which an addition of floats rounds what
-/// becomes a denormal, and a subtraction normalises it.
+/// binary16 from and to float, without branches. Source: F. Giesen's conversions, in which an addition of floats rounds
+/// a result that becomes denormal, and a subtraction normalises a denormal.
 [[nodiscard]] TESSERA_FUNCTION constexpr std::uint16_t half_from_float_bits(std::uint32_t bits) {
   std::uint32_t const magnitude = bits & 0x7fff'ffffU;
   std::uint32_t const sign = bits >> 16 & 0x8000U;
@@ -97,7 +97,7 @@ struct ShortFormat {
   return static_cast<std::uint16_t>(((bits & 0x7fff'ffffU) > 0x7f80'0000U ? nan : rounded) >> 16);
 }
 
-// Compilers with a type of 16 bits whose conversions are an instruction.
+// Compilers that have a type of 16 bits whose conversions are single instructions.
 #if defined(__HIPCC__) || \
     (!defined(__CUDACC__) && defined(__FLT16_MANT_DIG__) && (defined(__F16C__) || defined(__aarch64__)))
 inline constexpr bool has_float16 = true;
@@ -152,7 +152,8 @@ struct BFloat16Bits {
   }
 };
 
-/// The integer as a double from which no rounding to 16 bits tells it: exact, or with a last bit that stands for all below.
+/// The integer as a double that rounds to the same 16 bits: exact, or with a last bit that stands for all bits below
+/// it.
 template <std::integral Integer>
 [[nodiscard]] TESSERA_FUNCTION constexpr double to_odd(Integer value) {
   if constexpr (sizeof(Integer) > 4) {
@@ -165,7 +166,7 @@ template <std::integral Integer>
   return static_cast<double>(value);
 }
 
-/// What the two have in common: 16 bits of storage that are a float to whoever reads them.
+/// What both types have in common: 16 bits of storage that convert to a float when read.
 template <class Bits>
 class StoredFloat {
  public:
@@ -184,9 +185,9 @@ class StoredFloat {
 
   TESSERA_FUNCTION constexpr operator float() const {
     return Bits::as_float(bits_);
-  }  // NOLINT: so operators are float's
+  }  // NOLINT: implicit, so that operators are those of float
 
-  /// The sign's bit alone: nothing is rounded, and a NaN stays one.
+  /// Changes only the sign bit: nothing is rounded, and a NaN stays one.
   [[nodiscard]] TESSERA_FUNCTION constexpr StoredFloat operator-() const {
     return from_bits(static_cast<std::uint16_t>(bits_ ^ 0x8000U));
   }
@@ -226,7 +227,7 @@ struct ArithmeticOf<T> {
 };
 }  // namespace detail
 
-/// The type that operations on T are made in, and sums: float of the floats of 16 bits, else T itself.
+/// The type in which operations on T, and sums, are made: float for floats of 16 bits, else T itself.
 template <class T>
 using Arithmetic = typename detail::ArithmeticOf<T>::type;
 

@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// A value that hipcc cannot know. What is computed from a lane's number and does not change (places, addresses, whether there
-/// is an element) hipcc computes once, before loops or for all of them, and keeps: of many rows that is more than there are
-/// registers. From a hidden number each loop computes its own. nvcc keeps less, and is not told.
+/// A value that hipcc cannot know. hipcc computes only once whatever follows from a lane's number and does not change
+/// (places, addresses, whether an element exists), and keeps it for all loops: for many rows that takes more registers
+/// than there are. From a hidden number each loop computes these anew. nvcc keeps less, and needs no such hint.
 ///
 /// Example, in a lane's code: int const lane = hidden_on_hip(rank);
 
@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-/// The same value. No instruction.
+/// Returns the same value, without an instruction.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION int hidden_on_hip(int value) {
 #if defined(__HIP_DEVICE_COMPILE__)
   asm volatile("" : "+v"(value));

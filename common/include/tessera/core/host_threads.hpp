@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// The driver's own work (comparing, copying, generating) on all of the host's cores: by threads of its own, so that
-/// nothing depends on which spaces this Kokkos has, and no code is shared with what is checked.
+/// The driver's own work (comparing, copying, generating) on all of the host's cores. It has threads of its own, so
+/// that nothing depends on which spaces this Kokkos has, and it shares no code with what it checks.
 
 #include <pthread.h>
 #include <sched.h>
@@ -78,7 +78,7 @@ void for_blocks(std::size_t count, std::size_t block, Body const& body) {
         });
       }
     } catch (std::system_error const&) {  // NOLINT(bugprone-empty-catch)
-      // No more threads are to be had: those that are there do it.
+      // If no more threads can be started, those that exist do the work.
     }
     work();
   }

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What is said about mini-apps, variants and parameters: plain data for --help, --list and the reports. No Kokkos.
+/// Descriptions of mini-apps, variants and parameters: plain data for --help, --list and the reports. No Kokkos.
 
 #include <array>
 #include <cstdint>
@@ -33,8 +33,8 @@ inline constexpr std::array<Level, 6> all_levels{Level::range,  Level::team,    
   return "unknown";
 }
 
-/// What does a row's operations: its peak is their roof. Units beside multiply_add are matrix units (tensor cores) for factors of
-/// that type, with sums in float (collective/lane/matrix_unit.hpp).
+/// The unit that does a row's operations; its peak is their roof. All but multiply_add are matrix units (tensor cores)
+/// for factors of that type, with sums in float (collective/lane/matrix_unit.hpp).
 enum class Unit : std::uint8_t { multiply_add, tf32, half, bfloat16 };
 inline constexpr std::array matrix_units{Unit::tf32, Unit::half, Unit::bfloat16};
 
@@ -48,16 +48,16 @@ inline constexpr std::array matrix_units{Unit::tf32, Unit::half, Unit::bfloat16}
   return "unknown";
 }
 
-/// How a field lies on several ranks.
+/// How several ranks share a field.
 enum class Split : std::uint8_t {
   rows,   ///< each rank has a block of its first dimension (ranks::block_of)
   whole,  ///< each rank has all of it
-  grid,   ///< a matrix: each rank of a grid has a block of the rows, and of these a block of the columns (ranks::Grid)
+  grid,   ///< a matrix: each rank of a grid has a block of rows by a block of columns (ranks::Grid)
 };
 
-/// What generated data are like. A Problem says which of these kinds it has; the first is the default of a run.
+/// Kinds of generated data. A Problem says which of these it has; the first is a run's default.
 enum class DataKind : std::uint8_t {
-  exact,        ///< on a grid, so small and sparse that every sum a variant may form is a number of the dtype
+  exact,        ///< on a grid, so small and sparse that the dtype holds every sum that a variant may form
   random,       ///< uniform: sums are rounded, and checked against a bound
   adversarial,  ///< zeros of both signs, denormals, magnitudes from 2^-40 to 2^40, cancellation; integers that wrap
 };
@@ -73,7 +73,7 @@ inline constexpr std::array data_kinds{DataKind::exact, DataKind::random, DataKi
   return "unknown";
 }
 
-/// What a variant says of itself.
+/// A variant's description of itself.
 struct VariantInfo {
   std::string_view name;                    ///< --variant name, file name and struct name (in snake_case) agree
   Level level = Level::range;               ///< lowest level of the hierarchy that the code names
@@ -81,14 +81,14 @@ struct VariantInfo {
   bool deterministic = true;                ///< same bits on every run with the same options; checked on every run
   std::string_view ordered_by = "atomics";  ///< for --list: what orders operations where it is not deterministic
   Unit unit = Unit::multiply_add;           ///< what does its operations
-  int unit_products = 1;  ///< that the unit makes for one of the result: the roof is its peak over that
+  int unit_products = 1;  ///< products of the unit for one of the result: the roof is the unit's peak divided by it
 };
 
-/// What a mini-app says of itself.
+/// A mini-app's description of itself.
 struct AppInfo {
   std::string_view name;        ///< "prefix_sum"
   std::string_view summary;     ///< one line: the formula
-  bool measures_roofs = false;  ///< its rows are roofs themselves: those of another device may stand beside them
+  bool measures_roofs = false;  ///< its rows are roofs themselves, and may be compared with those of another device
 };
 
 /// The value of a scalar parameter: an attribute of /input or an option of the same name.
@@ -105,11 +105,11 @@ struct ParameterSpec {
   double maximum = std::numeric_limits<double>::infinity();
   bool must_be_finite = true;
   bool shapes_generated =
-      false;  ///< it shapes the generated input: a mistake beside --input, and no attribute of a file
-  /// Tunes variants, and changes neither input nor result: an integer whose option takes lists and ranges, as --size
-  /// does. A run has a case for each value; its input and its reference are made once.
+      false;  ///< whether it shapes generated input: then it is a mistake beside --input, and no attribute of a file
+  /// Whether it only tunes variants, and changes neither input nor result: an integer whose option takes lists and
+  /// ranges, as --size does. A run has a case for each value, and makes input and reference once.
   bool sweep = false;
-  /// It says how ranks share the work, and nothing on one rank.
+  /// Whether it says how ranks share the work, and means nothing on one rank.
   bool of_ranks = false;
 };
 
@@ -118,19 +118,19 @@ struct FieldSpec {
   std::string name;
   int rank = 1;
   DType dtype = DType::float32;
-  bool vector_as_row = false;  ///< a matrix (rank 2) that a file may hold as a vector [n], which is read as [1, n]
+  bool vector_as_row = false;  ///< whether a file may hold this matrix (rank 2) as a vector [n], read as [1, n]
 };
 
-/// The least work an input asks for, whatever the variant.
+/// The least work that an input requires, whatever the variant.
 struct Work {
   double bytes = 0;  ///< each input read once, each output written once
   double flops = 0;
 };
 
-/// What a model of the machine says of a row, to stand beside its measurement.
+/// What a model of the machine predicts for a row, reported beside its measurement.
 struct Prediction {
-  double bytes = 0;   ///< that memory moves, whole sectors or cache lines, where caches keep nothing in between
-  double passes = 1;  ///< in which a warp carries out one instruction: the ways of a bank conflict, the branches taken
+  double bytes = 0;   ///< that memory moves, in whole sectors or cache lines, if caches keep nothing in between
+  double passes = 1;  ///< that a warp needs for one instruction: by ways of a bank conflict, or by branches taken
 };
 
 }  // namespace tessera

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// From --size to the extents of a normalised row and a linear layer on it: what the apps on x [rows, hidden] and
-/// w [outputs, hidden] share.
+/// From --size to the extents of normalised rows and a linear layer on them: for all mini-apps on x [rows, hidden] and
+/// w [outputs, hidden].
 
 #include <algorithm>
 #include <array>
@@ -64,8 +64,8 @@ struct LinearLayer {
   }
 
   /// The extents that a size stands for. The size is first divided by the extents that are given. Of the rest, hidden
-  /// is the largest power of two not above the root, outputs the root of what is left, rows what is left then. No rows
-  /// if the size is 0.
+  /// is the largest power of two not above the root, outputs the root of what is left, rows what then remains. If the
+  /// size is 0 there are no rows.
   ///
   /// Example: 2^11 -> 16 rows, 8 hidden, 16 outputs; 2^36 -> 4096 of each.
   [[nodiscard]] LinearLayer of_size(std::size_t size) const {
@@ -84,7 +84,7 @@ struct LinearLayer {
       double const estimate = free == 3 ? std::cbrt(wide) : free == 2 ? std::sqrt(wide) : wide;
       auto const fits = [&](std::size_t s) { return free == 1 || s <= (free == 2 ? rest / s : rest / s / s); };
       auto side = free == 1 ? rest : std::max<std::size_t>(1, static_cast<std::size_t>(estimate));
-      while (!fits(side)) --side;  // the root was rounded
+      while (!fits(side)) --side;  // the root may have been rounded
       while (free > 1 && fits(side + 1)) ++side;
       return side;
     };
@@ -115,7 +115,7 @@ struct LinearLayer {
   [[nodiscard]] Shape y_shape() const { return {static_cast<std::size_t>(rows), static_cast<std::size_t>(outputs)}; }
 };
 
-/// Throws UserError for integers, and for an eps that is no normal number of the type that its operations are made in.
+/// Throws UserError for integers, and for an eps that is no normal number of the type in which operations are made.
 inline void needs_dtype(LinearLayer const& layer, DType dtype) {
   if (dtype == DType::int32) {
     throw UserError("dtype int32 (a normalised row is no row of integers); choose float or double");
@@ -128,8 +128,8 @@ inline void needs_dtype(LinearLayer const& layer, DType dtype) {
   }
 }
 
-/// Throws UserError, naming the shapes, unless `name` has the shape `wanted`. `found` is its shape; `others` (with
-/// their shapes) and `why` say in the message where `wanted` comes from.
+/// Throws UserError, naming the shapes, unless the shape `found` of the field `name` is `wanted`. `others` (with their
+/// shapes) and `why` tell in the message where `wanted` comes from.
 inline void needs_shape(std::string const& name, Shape const& found, Shape const& wanted, std::string const& others,
                         std::string const& why) {
   if (found == wanted) return;
@@ -137,7 +137,7 @@ inline void needs_shape(std::string const& name, Shape const& found, Shape const
                   " the shape " + to_string(wanted));
 }
 
-/// Throws UserError if rows of x have no elements, or w, gamma or beta do not go together with x.
+/// Throws UserError if rows of x have no elements, or if the extents of w, gamma or beta do not match those of x.
 inline void needs_layer(Shape const& x, Shape const& gamma, Shape const& beta, Shape const& w) {
   if (x[1] == 0) {
     throw UserError("x has shape " + to_string(x) +
@@ -151,7 +151,7 @@ inline void needs_layer(Shape const& x, Shape const& gamma, Shape const& beta, S
   needs_shape("beta", beta, {x[1]}, "x " + to_string(x), "one for each column of x");
 }
 
-/// Base of a Problem whose first fields are x and gamma.
+/// The base of Problems whose first fields are x and gamma.
 struct LinearLayerProblem {
   /// Extents of the generated input, eps, team.
   using Parameters = LinearLayer;
@@ -159,16 +159,17 @@ struct LinearLayerProblem {
   /// Throws UserError for integers, and for an eps that the dtype cannot hold.
   static void check(Parameters const& parameters, DType dtype) { needs_dtype(parameters, dtype); }
 
-  /// A normalised row has roots and quotients: no data are exact.
+  /// There are no exact data, since normalising a row takes roots and quotients.
   static constexpr std::array data{DataKind::random, DataKind::adversarial};
 
-  /// Rows with a mean of 2, a gamma around 1, a bias or gradients of 9 bits, none of them 0.
+  /// Rows with a mean of 2, a gamma around 1, and a bias or gradients of 9 bits, none of them 0.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
     T const value = drawn<T>(draw);
     if (draw.data != DataKind::random) return value;
     if (draw.field == 0) return T(2) + value;
-    // The last of either: sums over rows are exact. The signs of a row are drawn: no number is without its opposite.
+    // The bias, or the gradients: sums over rows are exact. Signs are random: every number is as likely as its
+    // opposite.
     if (draw.field == 4) return (2 * whole_value<T>(draw, 8) + 1) / T(256);
     if (draw.field == 1) return T(1) + value / T(2);
     return value;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// From a matrix to a matrix: what the Problems have in common whose input is `a` [rows, cols].
+/// From a matrix to a matrix: what Problems with an input `a` [rows, cols] have in common.
 
 #include <array>
 #include <cstddef>
@@ -16,8 +16,8 @@
 
 namespace tessera {
 
-/// Base of such a Problem, with a parameter `rows` of the generated input; output_shapes are the Problem's own. One whose
-/// output is no matrix declares an Output of its own.
+/// The base of such a Problem, with a parameter `rows` of the generated input. The Problem itself has output_shapes,
+/// and, if its output is no matrix, an Output of its own.
 template <class ProblemParameters>
 struct MatrixProblem {
   using Parameters = ProblemParameters;
@@ -32,7 +32,7 @@ struct MatrixProblem {
     static auto fields(auto& self) { return std::tie(self.a); }
   };
 
-  /// out, of two extents.
+  /// out, a matrix.
   template <class T, class Memory>
   struct Output {
     Array<T**, Memory> out;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// From --size to the extents of a matrix: what the apps on `[rows, cols]` share.
+/// From --size to the extents of a matrix: for all mini-apps on `[rows, cols]`.
 
 #include <cmath>
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace tessera {
 
-/// [rows, size / rows], rounded down. With `rows` 0 it takes as many rows as possible, but no more than columns; a
-/// power of two, if the size is one. Throws UserError if there are more rows than elements.
+/// [rows, size / rows], rounded down. If `rows` is 0, it takes as many rows as possible, but no more than columns, and
+/// a power of two if the size is one. Throws UserError if there are more rows than elements.
 ///
 /// Example: 2^5 -> [4, 8]; 30 -> [5, 6]; 31 in 4 rows -> [4, 7].
 [[nodiscard]] inline Shape matrix_shape(std::size_t size, std::int64_t rows) {
@@ -26,7 +26,7 @@ namespace tessera {
   }
   if (size == 0) return {0, 0};
   auto side = static_cast<std::size_t>(std::sqrt(static_cast<double>(size)));
-  while (side * side > size) --side;  // the square root was rounded
+  while (side * side > size) --side;  // the square root may have been rounded up
   if ((size & (size - 1)) == 0) {
     std::size_t power = 1;
     while (2 * power <= side) power *= 2;

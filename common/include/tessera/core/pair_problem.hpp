@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// From two arrays as long as each other: what the Problems have in common whose input is `a` [n] and `b` [n].
+/// From two arrays of the same length: what Problems with inputs `a` [n] and `b` [n] have in common.
 
 #include <array>
 #include <cstddef>
@@ -16,7 +16,8 @@
 
 namespace tessera {
 
-/// Base of such a Problem. One whose output is no array as long declares an Output and output_shapes of its own.
+/// The base of such a Problem. A Problem whose output is not an array of that length declares an Output and
+/// output_shapes of its own.
 template <class ProblemParameters>
 struct PairProblem {
   using Parameters = ProblemParameters;
@@ -53,7 +54,7 @@ struct PairProblem {
   }
 
  protected:
-  /// Throws UserError, naming both shapes, unless a and b are equally long: `why` they must be.
+  /// Throws UserError, naming both shapes, unless a and b are equally long. `why`: the reason why they must be.
   static void needs_equal_lengths(std::vector<Shape> const& input, std::string const& why) {
     if (input[0] == input[1]) return;
     throw UserError("a has shape " + to_string(input[0]) + " and b " + to_string(input[1]) + " (" + why +

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The parameters that many mini-apps have, with the same words and limits in each.
+/// Parameters that many mini-apps have, with the same text and limits in each.
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// Of generated matrices.
+/// --rows, for generated matrices.
 [[nodiscard]] inline ParameterSpec rows_parameter() {
   return {.name = "rows",
           .help = "rows of the generated matrix, of --size / rows columns; 0: about square",
@@ -18,7 +18,7 @@ namespace tessera {
           .shapes_generated = true};
 }
 
-/// Of segments of any length.
+/// --segment, for segments of any length.
 [[nodiscard]] inline ParameterSpec segment_parameter() {
   return {.name = "segment",
           .help = "elements of a segment; 0: the whole array is one",
@@ -27,7 +27,7 @@ namespace tessera {
           .minimum = 0};
 }
 
-/// Of segments that are held as a whole, in registers or scratch.
+/// --segment, for segments that are held as a whole, in registers or scratch.
 [[nodiscard]] inline ParameterSpec held_segment_parameter() {
   return {.name = "segment",
           .help = "elements of a segment, 1 to 1024; 0: the whole array is one",

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The least work of formulas that take an element of each array: out[i] = f(a[i], b[i], ...).
+/// The least work of formulas that take one element of each array: out[i] = f(a[i], b[i], ...).
 
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-/// Base of a Problem whose arrays, inputs and outputs together, are so many of one size, and whose formula has so many
+/// The base of a Problem with `Arrays` arrays of one size, inputs and outputs together, and a formula of `Operations`
 /// operations, each of which rounds. Every array is moved once.
 ///
 /// Example: out[i] = a[i] + b[i] is PerElement<3, 1>.

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The concept inside: what a mini-app (its Problem) and a variant must be, checked by the compiler.
+/// The concept inside: what a mini-app (its Problem) and a variant must have, checked by the compiler.
 
 #include <concepts>
 #include <cstddef>
@@ -32,43 +32,44 @@ concept Fields = requires(F& fields) {
 
 /// A mini-app's problem.
 ///
-/// - `info`, `parameters()`: what it says of itself. `Parameters::from(map)` turns the map into typed members, and
-///   throws UserError when they do not go together.
+/// - `info`, `parameters()`: its description. `Parameters::from(map)` turns the map into typed members, and throws
+///   UserError if they do not go together.
 /// - `Input<T, Memory>`, `Output<T, Memory>`: Fields; the input carries `parameters` too. With `static constexpr bool
 ///   vector_as_row = true` a file may hold each matrix among them as a vector [n], which is read as one row [1, n].
 /// - `input_shapes(size, parameters)`: the shapes that `--size` stands for.
-/// - `output_shapes(shapes, parameters)`: the output's shapes. Throws UserError, naming both shapes, if the input's do
-///   not go together.
+/// - `output_shapes(shapes, parameters)`: the output's shapes. Throws UserError, naming both shapes, if the input's
+///   shapes do not match.
 /// - `element<T>(draw, parameters)`: the generated value of an element. It is a pure function of the Draw
 ///   (core/random.hpp), so that any rank and any thread can make its part.
-/// - `data`, optional: an array of the DataKinds that `element` knows, the default first. Without it: random alone.
+/// - `data`, optional: an array of the DataKinds that `element` knows, the default first. Without it: only random.
 /// - `short_floats`, optional: true if it has rows in Half and BFloat16 (core/half.hpp), where this build has these dtypes.
 /// - `check(parameters, dtype)`, optional: throws UserError where a parameter does not suit the dtype (a constant of
 ///   2.5 for int32). Called before any data are made.
-/// - `terms(shapes, parameters)`, optional: terms in an output's longest sum; without it rounding_steps stands for
-///   them. A row is `weak` if its check could not have seen the loss of one tile of these terms.
+/// - `terms(shapes, parameters)`, optional: how many terms an output's longest sum has; without it, as many as
+///   rounding_steps. A row is `weak` if its check could not have seen the loss of one tile of these terms.
 /// - `work(shapes, parameters, dtype)`: the least work, whatever the variant.
 /// - `rounding_steps(shapes, parameters)`: the longest chain of roundings of any variant; a Plan may state a shorter
 ///   one.
-/// - `input_split(parameters)`, `output_split(parameters)`, optional, both or none: how each field lies on several ranks
+/// - `input_split(parameters)`, `output_split(parameters)`, optional, both or none: how several ranks share each field
 ///   (Split), in the order of the fields. With them the mini-app has variants of level `ranks`.
 /// - `reference_of_part<T>(input, output_rows, part)`, optional: the reference of a rank's own part of the output, from its
 ///   part of the input and a ranks::Part. Without it each rank runs the reference on the whole input.
-/// - `rows_apart`, optional: true if a row of the output needs the same row of the split inputs, and whole ones, alone. The
-///   reference of a rank's part is then that of its part of the input.
-/// - `reach(shapes, parameters)`, optional: rows of the split inputs beside a row that the same row of the output needs
-///   (ranks::Reach); all outputs are split. With it each rank runs the reference on its own rows and more than these,
-///   made or read again: not on what a variant was told of them. If Parameters have a member `first`, it is the index of
-///   the first of them there.
-/// - `needs(shapes, output_boxes)`, optional: what of each input field (ranks::Box) the reference of such parts of the output
-///   needs, so that reference<T>(these) is that of the parts. With it each rank runs it on these, made or read again.
+/// - `rows_apart`, optional: true if a row of the output needs only the same row of split inputs, and whole inputs. The
+///   reference of a rank's part is then the reference run on its part of the input.
+/// - `reach(shapes, parameters)`, optional: how many rows of the split inputs beside a row the same row of the output
+///   needs (ranks::Reach); all outputs must be split. With it each rank runs the reference on its own rows and more
+///   rows beside them than the reach. It makes or reads these again, and does not use what variants have received. If
+///   Parameters have a member `first`, it is set to the index of the first of these rows.
+/// - `needs(shapes, output_boxes)`, optional: the part of each input field (ranks::Box) that the reference needs for
+///   these parts of the output: reference<T>(those) gives these. With it each rank runs the reference on them, made or
+///   read again.
 /// - `grid(shapes, parameters, ranks)`, where a field has Split::grid: the grid (ranks::Grid) of that many ranks. Throws
 ///   UserError if there is none.
-/// - `reference_doubles`, optional: what an element of the reference takes at most: 1, a value; 2, the default, and a scale;
-///   3, and an offset. Whether a case fits into memory is known by it beforehand. `exact_reference_doubles`, optional: the
-///   same of generated exact data, for which no scale is made.
-/// - `reference<T>(input)`: the serial oracle. For each element a value and a scale of its error; what a scale of 0 or
-///   infinity asks for stands at ExpectedField (core/types.hpp).
+/// - `reference_doubles`, optional: the most numbers that an element of the reference takes: 1: a value; 2, the
+///   default: also a scale; 3: also an offset. It tells in advance whether a case fits into memory.
+///   `exact_reference_doubles`, optional: the same for generated exact data, for which no scale is made.
+/// - `reference<T>(input)`: the serial oracle. It gives each element's value and the scale of its error; ExpectedField
+///   (core/types.hpp) says what a scale of 0 or infinity means.
 template <class P, class T>
 concept ProblemFor =
     Fields<typename P::template Input<T, Kokkos::HostSpace>> &&
@@ -93,7 +94,7 @@ template <class P>
   requires requires { P::short_floats; }
 inline constexpr bool has_short_floats<P> = P::short_floats;
 
-/// True if the Problem says how its fields lie on several ranks.
+/// True if the Problem says how several ranks share its fields.
 template <class P>
 concept Distributed = requires(typename P::Parameters const& parameters) {
   { P::input_split(parameters) } -> std::same_as<std::vector<Split>>;
@@ -110,7 +111,7 @@ template <class P>
   }
 }
 
-/// Terms in the longest sum that an output is.
+/// How many terms the longest sum of an output has.
 template <class P>
 [[nodiscard]] double terms_of(std::vector<Shape> const& shapes, typename P::Parameters const& parameters) {
   if constexpr (requires { P::terms(shapes, parameters); }) {
@@ -120,11 +121,11 @@ template <class P>
   }
 }
 
-/// True where a variant declares that it applies: the `requires` clause of its Plan, or none.
+/// True where a variant declares that it applies: where its Plan's `requires` clause holds, or has none.
 template <class V, class Exec, class T>
 concept DeclaredFor = requires { typename V::template Plan<Exec, T>; };
 
-/// A variant's Plan can be constructed from (exec, input): it allocates and chooses there, untimed.
+/// A variant's Plan can be constructed from (exec, input), where it allocates and chooses; this is not timed.
 template <class V, class P, class Exec, class T>
 concept Plannable =
     std::constructible_from<typename V::template Plan<Exec, T>, Exec const&, InputOn<P, Exec, T> const&>;
@@ -136,7 +137,7 @@ concept Enqueueable = requires(typename V::template Plan<Exec, T>& plan, Exec co
   { plan(exec, input, output) } -> std::same_as<void>;
 };
 
-/// A variant says its name, level and summary.
+/// A variant has its name, level and summary.
 template <class V>
 concept Described = requires {
   { V::info } -> std::convertible_to<VariantInfo>;

@@ -37,8 +37,8 @@ struct Draw {
   return mix(mix(seed + 0x9E3779B97F4A7C15ULL * (stream + 1)) + 0x9E3779B97F4A7C15ULL * (index + 1));
 }
 
-/// Uniform in [-1, 1) for floating types (24 random bits, so that float and double see the same numbers; as many as there are
-/// significant ones of those of 16 bits, so that nothing is rounded), uniform in [-100, 100] for integers.
+/// Uniform in [-1, 1) for floating types, uniform in [-100, 100] for integers. Floating types have 24 random bits, so
+/// that float and double get the same numbers; those of 16 bits have as many as they hold, so that nothing is rounded.
 template <class T>
 [[nodiscard]] constexpr T random_value(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   std::uint64_t const bits = random_bits(seed, stream, index);
@@ -53,9 +53,9 @@ template <class T>
   }
 }
 
-/// A number that a kernel may treat wrongly: zeros of both signs, denormals, magnitudes from 2^-40 to
-/// 2^40 (of Half from 2^-14 to 2^14), neighbours that cancel but for their last bits; of integers 0, 1 and -1, the ends of the
-/// range and anything. Sums of 2^32 of them, and of products of two of them, stay in the range of float.
+/// A number that a kernel may treat wrongly: zeros of both signs, denormals, magnitudes from 2^-40 to 2^40 (in Half
+/// from 2^-14 to 2^14), neighbours that cancel except for their last bits; for integers 0, 1 and -1, the ends of the
+/// range, and any others. Sums of 2^32 of them, and of products of two of them, stay in the range of float.
 template <class T>
 [[nodiscard]] constexpr T adversarial_value(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   std::uint64_t const bits = random_bits(seed, stream, index);
@@ -71,7 +71,7 @@ template <class T>
       case 1: return std::numeric_limits<T>::denorm_min() * static_cast<A>(static_cast<int>((bits >> 4) % 1001) - 500);
       case 2: return negative ? T(-1) : T(1);
       case 3:
-      case 4: {  // the neighbour before has the other sign
+      case 4: {  // cancels with the neighbour before, which has the other sign
         A const own = random_value<T>(seed, stream, index / 2) * static_cast<A>(1 << neighbours);
         return index % 2 == 0 ? own : -own + uniform;
       }
@@ -90,8 +90,8 @@ template <class T>
   }
 }
 
-/// The element where nothing is to be summed, or the data are not exact: random_value, or adversarial_value. Of exact
-/// data these are 24 random bits, and one rounded operation on them has one right result.
+/// The element where nothing is summed, or where data are not exact: random_value or adversarial_value. Exact data then
+/// have 24 random bits, and one rounded operation on them has only one right result.
 template <class T>
 [[nodiscard]] constexpr T drawn(Draw const& draw) {
   return draw.data == DataKind::adversarial ? adversarial_value<T>(draw.seed, draw.field, draw.index)
@@ -105,12 +105,12 @@ template <class T>
   return static_cast<T>(whole - (std::int32_t{1} << (bits - 1)));
 }
 
-/// Terms whose sum is exact in float in any order: where they are not 0, and how large they are. The sum of all `terms`
-/// of them (or of their products with factors up to `factor`) stays within 2^23, and so does every sum of some of them.
-/// They are positive, so that a lost term is never made good by another.
+/// Terms whose sum is exact in float in any order: which of them are not 0, and how large these are. The sum of all
+/// `terms` of them (or of their products with factors up to `factor`) stays within 2^23, and so does every sum of some
+/// of them. They are positive, so that no term makes up for a lost one.
 ///
-/// Of each `block` consecutive terms one is not 0, at a random place. So a run of 2 * block - 1 consecutive terms
-/// always has one that counts: its loss is seen.
+/// In each `block` of consecutive terms one is not 0, at a random place. So a run of 2 * block - 1 consecutive terms
+/// always has one that is not 0, and its loss is noticed.
 ///
 /// Example: 2^12 terms -> every one, up to 256; 2^24 terms -> one of 8, up to 4; 2^32 -> one of 2^11, up to 4.
 struct Sparsity {
@@ -139,7 +139,7 @@ struct Sparsity {
     return (position & (block - 1)) == place;
   }
 
-  /// 1 .. largest, wherever it stands.
+  /// A value of 1 .. largest, for any position.
   [[nodiscard]] constexpr std::uint64_t dense(std::uint64_t seed, std::uint64_t stream, std::uint64_t line,
                                               std::uint64_t position) const {
     return 1 + ((random_bits(seed, stream, (line << 36) + position) >> 32) & (largest - 1));

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Scratch memory of a team, from the launch to the kernel's last statement.
+/// Scratch memory of a team: how a launch asks for it, and what a kernel must do before it reuses or leaves it.
 ///
 /// Use:  using Tile = ScratchView<float*, Exec>;
 ///       Kokkos::parallel_for("name", with_scratch(Policy(exec, league, threads), Tile::shmem_size(n)), kernel);
@@ -27,26 +27,27 @@ template <class Policy>
   return policy;
 }
 
-/// Bytes that on_a_line() may skip, to be asked for beside a kernel's own.
+/// How many bytes on_a_line() may skip; a kernel must ask for them besides its own.
 template <class Exec>
 inline constexpr std::size_t bytes_to_a_line = is_gpu<Exec> ? 128 : 0;
 
-/// On a GPU the first element at or behind `data`, in a team's scratch, that begins a line of 128 bytes; elsewhere `data`. Kokkos'
-/// own 16 bytes lie in front of a team's scratch, so that a sector of 32 bytes there is half of one and half of the next: where
-/// two lanes copy a sector of memory asynchronously past the first cache, it is fetched twice.
+/// On a GPU the first element from `data` on, in a team's scratch, that begins a line of 128 bytes; elsewhere `data`.
+/// Without it scratch is not aligned to sectors of 32 bytes, because Kokkos' own 16 bytes lie in front of it. Then two
+/// lanes may copy one sector of memory, which is fetched twice if the copies are asynchronous and bypass the
+/// first-level cache.
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION T* on_a_line(T* data) {
 #if defined(__CUDA_ARCH__)
-  // By an index: of an address that is made from a number the compiler does not know that it is scratch.
+  // By an index, since the compiler does not know of an address that is made from a number that it is in scratch.
   return data + (0U - static_cast<unsigned>(__cvta_generic_to_shared(data))) % 128 / sizeof(T);
 #else
   return data;
 #endif
 }
 
-/// The last statement of a kernel that uses scratch, and of a loop's body that uses it again in the next iteration.
-/// A host's threads go on with another team in the same memory, and one that is ahead would overwrite what the others
-/// still read.
+/// Must be the last statement of a kernel that uses scratch, and of a loop's body that uses it again in the next
+/// iteration. A host's threads go on with another team in the same memory, and a thread that is ahead would overwrite
+/// what others still read.
 ///
 /// Who calls: all threads of the team. Barriers: one.
 template <class Member>

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What kernels on segments are launched on, and the Plans of variants around them.
+/// The shape on which kernels on segments are launched, and the Plans of variants around such kernels.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace tessera {
 struct SegmentShape {
   std::size_t n = 0;
   std::size_t segment = 0;  ///< elements; 0: the whole array is one
-  std::int64_t tile = 0;    ///< elements that a team works on, of stencils; 0: choose
+  std::int64_t tile = 0;    ///< for stencils: elements that a team works on; 0: choose
   std::int64_t team = 0;    ///< threads; 0: choose
-  std::size_t first = 0;    ///< of stencils: index of the first element, of a part of a longer array
+  std::size_t first = 0;    ///< for stencils on a part of a longer array: the index of its first element
 };
 
 /// The Plan of a variant around kernels on segments (kernels/stencil.hpp, kernels/segments.hpp): `Kernels` has one for
-/// each of the Problem's operations, in the order of its enum. `Variant` has a member `label`; Problem::shape_of says
-/// of an input what they are launched on, or throws Skip.
+/// each of the Problem's operations, in the order of its enum. `Variant` has a member `label`; Problem::shape_of gives
+/// the shape for an input, or throws Skip.
 template <class Problem, class Variant, ExecutionSpace Exec, class T, class... Kernels>
 class SegmentPlan {
  public:
@@ -34,7 +34,7 @@ class SegmentPlan {
   }
 
  protected:
-  /// The operation's number.
+  /// The number of the operation.
   [[nodiscard]] std::size_t op() const { return kernel_.index(); }
 
  private:

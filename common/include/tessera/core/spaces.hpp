@@ -15,7 +15,7 @@ namespace tessera {
 template <class Exec>
 concept ExecutionSpace = Kokkos::is_execution_space_v<Exec>;
 
-/// An array in C order: what every field of an Input or Output is, on every memory space.
+/// An array in C order: the type of every field of an Input or Output, on every memory space.
 template <class DataType, class Memory>
 using Array = Kokkos::View<DataType, Kokkos::LayoutRight, Memory>;
 
@@ -69,7 +69,7 @@ struct Contains<Exec, TypeList<Types...>> : std::bool_constant<(std::is_same_v<E
 using EnabledSpaces = typename detail::Concatenated<detail::CudaSpaces, detail::HipSpaces, detail::OpenMPSpaces,
                                                     detail::ThreadsSpaces, detail::SerialSpaces>::type;
 
-/// True for spaces whose lanes are a warp's or a wavefront's.
+/// True for GPUs, whose lanes are those of a warp or a wavefront.
 template <ExecutionSpace Exec>
 inline constexpr bool is_gpu =
     detail::Contains<Exec, detail::CudaSpaces>::value || detail::Contains<Exec, detail::HipSpaces>::value;
@@ -78,8 +78,9 @@ inline constexpr bool is_gpu =
 template <ExecutionSpace Exec>
 inline constexpr bool is_hip = detail::Contains<Exec, detail::HipSpaces>::value;
 
-/// Multiprocessors of a GPU as its driver counts them (compute units of AMD's), a host's threads. The concurrency of a GPU
-/// does not tell: it is threads, and how many of them share a multiprocessor differs between GPUs.
+/// How many multiprocessors a GPU has, as its driver counts them (on AMD's GPUs compute units), or how many threads a
+/// host has. concurrency() does not tell: for a GPU it counts threads, and how many of these share a multiprocessor
+/// differs.
 template <ExecutionSpace Exec>
 [[nodiscard]] int multiprocessors(Exec const& exec) {
   if constexpr (detail::Contains<Exec, detail::CudaSpaces>::value) {

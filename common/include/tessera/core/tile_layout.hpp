@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// A matrix in memory tile after tile, in each tile row after row. Kokkos has no such layout; an operator() is all that it
-/// takes.
+/// A matrix that lies in memory tile after tile, and in each tile row after row. Kokkos has no such layout, but a class
+/// with an operator() suffices.
 
 #include <Kokkos_Macros.hpp>
 
@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-/// (row, col) of tiles of 2^shift x 2^shift elements, `across` of them side by side.
+/// Gives element (row, col) of a matrix in tiles of 2^shift x 2^shift elements, `across` of them side by side.
 ///
 /// Example, shift 1, across 2: (0, 0) (0, 1) (1, 0) (1, 1) lie at 0 1 2 3, (0, 2) at 4, (2, 0) at 8.
 ///

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Counting tiles and teams.
+/// How many tiles and teams there are.
 
 #include <cstddef>
 #include <limits>
@@ -10,10 +10,10 @@
 
 namespace tessera {
 
-/// Tiles that n elements fall into.
+/// How many tiles n elements have.
 [[nodiscard]] constexpr std::size_t tiles_of(std::size_t n, std::size_t tile) { return (n + tile - 1) / tile; }
 
-/// That many teams as a launch takes them. Throws Skip if a league cannot have so many.
+/// A number of teams, as the int that a launch takes. Throws Skip if a league cannot have so many.
 [[nodiscard]] inline int league_of(std::size_t teams) {
   if (teams > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     throw Skip("a league of " + std::to_string(teams) + " teams (it has at most 2^31 - 1)");

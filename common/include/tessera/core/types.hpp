@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// The plain words that every layer shares: dtypes, shapes, host arrays, errors. No Kokkos here, so that the
-/// driver, the reports and their tests compile in seconds.
+/// The plain types that every layer shares: dtypes, shapes, host arrays, errors. No Kokkos here, so that the driver,
+/// the reports and their tests compile in seconds.
 
 #include <array>
 #include <concepts>
@@ -23,10 +23,10 @@ namespace tessera {
 /// Element types of fields. The names are those of the command line and of the reports.
 enum class DType : std::uint8_t { float32, float64, int32, int64, float16, bfloat16 };
 
-/// The dtypes that a run may have. int64 is for counts alone, which an output has beside fields of the run's dtype.
+/// The dtypes that a run may have. int64 is only for counts, which an output may have beside fields of the run's dtype.
 inline constexpr std::array run_dtypes{DType::float32, DType::float64, DType::int32, DType::float16, DType::bfloat16};
 
-/// The dtypes that operations are made in: each has a peak of its own.
+/// The dtypes in which operations are made: each has a peak of its own.
 inline constexpr std::array arithmetic_dtypes{DType::float32, DType::float64, DType::int32};
 
 /// "float", "double", "int32", "int64", "half" or "bfloat16".
@@ -48,7 +48,7 @@ inline constexpr std::array arithmetic_dtypes{DType::float32, DType::float64, DT
   return dtype == DType::float64 || dtype == DType::int64 ? 8 : 4;
 }
 
-/// The dtype of a run of that name, or nothing.
+/// The dtype of that name, if a run may have it; else nothing.
 [[nodiscard]] constexpr std::optional<DType> dtype_from_name(std::string_view name) {
   for (DType const dtype : run_dtypes) {
     if (name == name_of(dtype)) return dtype;
@@ -85,7 +85,7 @@ struct DTypeOf<BFloat16> {
 template <class T>
 inline constexpr DType dtype_of = DTypeOf<T>::value;
 
-/// The dtype that operations and sums are made in: float of the floats of 16 bits (core/half.hpp), else the dtype itself.
+/// The dtype in which operations and sums are made: float for floats of 16 bits (core/half.hpp), else the dtype itself.
 [[nodiscard]] constexpr DType arithmetic_of(DType dtype) { return size_of(dtype) == 2 ? DType::float32 : dtype; }
 
 /// What an output element holds before a row writes it: NaN, or the most negative integer.
@@ -135,24 +135,25 @@ struct HostField {
   [[nodiscard]] std::size_t bytes() const { return count() * size_of(dtype); }
 };
 
-/// What the reference says of one output field: for each element the value in a wide type and the scale of its error.
+/// What the reference gives for one output field: for each element the value in a wide type and the scale of its error.
 ///
-/// The error a variant may make at element i is `steps * unit_roundoff * scale[i] + offset[i]` (plus the smallest
-/// denormal a step), where `steps` is the longest chain of roundings in that variant, and the unit roundoff that of the
-/// dtype that sums are made in: of half and bfloat16 that is float, and the result is rounded to the dtype once more.
+/// The error that a variant may make at element i is `steps * unit_roundoff * scale[i] + offset[i]` (plus the smallest
+/// denormal for each step). `steps` is the longest chain of roundings in that variant. The unit roundoff is that of the
+/// dtype in which sums are made: for half and bfloat16 that is float, and the result is rounded to the dtype once more.
 /// - A `scale` above 0 is the sum of the magnitudes that enter the element.
-/// - A `scale` of 0 asks for equality with the value rounded to the dtype: for a single operation, and where the
-///   reference has proved that no variant rounds more than once (see verify/grid.hpp). An empty `scale` asks for it
+/// - A `scale` of 0 requires equality with the value rounded to the dtype: for a single operation, and where the
+///   reference has proved that no variant rounds more than once (see verify/grid.hpp). An empty `scale` requires it
 ///   everywhere.
 /// - A `scale` of infinity says that a part of the result may overflow in some order of operations. Nothing is known of
 ///   the element then: it is counted as unchecked.
-/// - `offset` is the error that every variant may make, whatever the order of its operations (an exponential of a
-///   rounded argument): in the element's unit, not negative; empty where there is none.
+/// - `offset` is the error that every variant may make, whatever the order of its operations (such as that of an
+///   exponential with a rounded argument): in the element's unit, not negative; empty if there is none.
 /// - `bfloat16_offset` takes the place of `offset` for a variant that rounds the factors of its products to bfloat16
-///   (ReducedPrecision::bfloat16_factors): 2^-8 of each, which goes through everything behind the products. Where it is empty, such
-///   a variant fails. `bfloat16_scale`, if not empty, takes the place of `scale`.
-/// - `random_scale` takes the place of `scale`, where it is not empty, for data that were drawn at random, and `random_spread` adds to it:
-///   sums of terms whose signs are drawn independently, of which each is computed before it is added up (see verify/verify.hpp).
+///   (ReducedPrecision::bfloat16_factors): an error of 2^-8 of each, carried through everything that follows the
+///   products. If it is empty, such a variant fails. `bfloat16_scale`, if not empty, takes the place of `scale`.
+/// - `random_scale`, if not empty, takes the place of `scale` for data that were drawn at random, and `random_spread`
+///   adds to it. This is for sums of terms whose signs are drawn independently, and each of which is computed before it
+///   is added up (see verify/verify.hpp).
 struct ExpectedField {
   std::string name;
   Shape shape;
@@ -163,28 +164,29 @@ struct ExpectedField {
   std::vector<double> bfloat16_offset = {};
   std::vector<double> random_scale = {};
   std::vector<double> random_spread = {};
-  /// What make_narrow() (verify/verify.hpp) puts in the place of `value`.
+  /// What make_narrow() (verify/verify.hpp) puts here in place of `value`.
   std::shared_ptr<float const[]> narrow = {};
-  /// Terms in an element's longest sum; 0: as the Problem says.
+  /// How many terms an element's longest sum has; 0: as the Problem says.
   double terms = 0;
-  /// Of scale 0: the values are exact sums that may have more bits than the dtype has. Of 16-bit floats; the sums of others are
-  /// made in the dtype.
+  /// With a scale of 0: whether the values are exact sums that may have more bits than the dtype. Only for 16-bit
+  /// floats, since other sums are made in the dtype itself.
   bool rounded_sums = false;
-  /// Every element depends on all terms of the sums: one that is checked closely is enough.
+  /// Whether every element depends on all terms of the sums, so that one closely checked element is enough.
   bool each_sees_all = false;
-  /// A row that computes in the dtype rounds nothing, and must be equal: `scale` is for rows that round the data.
+  /// Whether a row that computes in the dtype rounds nothing, and must be equal; `scale` is then for rows that round
+  /// the data.
   bool exact = false;
 };
 
-/// What a row's results may be off by because its arithmetic is not the dtype's (see verify/verify.hpp).
+/// The error of a row's results because its arithmetic is not that of the dtype (see verify/verify.hpp).
 struct ReducedPrecision {
-  double relative = 0;            ///< to the scale
-  double absolute = 0;            ///< beside that: of data that are too small for the arithmetic's numbers
-  bool rounds_data = false;       ///< there are data that the arithmetic's numbers do not represent
-  bool bfloat16_factors = false;  ///< the field's own bounds for factors of bfloat16 count (ExpectedField)
+  double relative = 0;            ///< relative to the scale
+  double absolute = 0;            ///< in addition: for data that are too small for the arithmetic's numbers
+  bool rounds_data = false;       ///< whether the arithmetic's numbers do not represent some of the data
+  bool bfloat16_factors = false;  ///< whether the field's own bounds for factors of bfloat16 count (ExpectedField)
 };
 
-/// Fields as a list, moved into it: a list in braces would copy every value.
+/// Makes a list of fields by moving them: a list in braces would copy every value.
 template <std::same_as<ExpectedField>... Field>
 [[nodiscard]] std::vector<ExpectedField> list_of(Field&&... fields) {
   std::vector<ExpectedField> list;
@@ -193,13 +195,14 @@ template <std::same_as<ExpectedField>... Field>
   return list;
 }
 
-/// The user's mistake: reported as one message, exit code 2, nothing run. The text reads `problem (why); what to do`.
+/// A mistake of the user's: it is reported as one message, with exit code 2, and nothing runs. The text reads `problem
+/// (why); what to do`.
 class UserError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Thrown by a Plan's constructor: this variant cannot run this input here, and why. Not a failure.
+/// Thrown by a Plan's constructor: says why this variant cannot run this input here. It is not a failure.
 class Skip : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
