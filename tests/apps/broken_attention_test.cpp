@@ -378,23 +378,23 @@ struct OnEmulatedUnits {
       if (given == Given::swapped_values) std::swap_ranges(v.begin(), v.begin() + dim, v.begin() + dim);
       std::size_t const tiles = tiles_of(key_count, Tile::keys);
       std::size_t const teams = tiles_of(in.q.extent(0), Tile::queries);
-      std::size_t const query_pieces = teams * Tile::pieces_of_queries;
-      std::size_t const pieces = query_pieces + tiles * Tile::pieces_of_tile;
-      test::GuardedArray<kernels::detail::BlockPiece> of_pieces(pieces);
-      kernels::detail::BlockPiece* const packed = of_pieces.last(pieces);
+      std::size_t const query_packs = teams * Tile::packs_of_queries;
+      std::size_t const packs = query_packs + tiles * Tile::packs_of_tile;
+      test::GuardedArray<kernels::detail::BlockPack> of_packs(packs);
+      kernels::detail::BlockPack* const packed = of_packs.last(packs);
       auto const [sign, factor, slack] = kernels::detail::ScoreFactor::of<Tile>(in.parameters.scale);
       kernels::detail::PackAttention<Tile> const pack{Matrix{in.q.data(), in.q.extent(0), dim},
                                                       Matrix{k.data(), key_count, dim},
                                                       Matrix{v.data(), key_count, dim},
                                                       sign,
-                                                      query_pieces,
+                                                      query_packs,
                                                       packed,
-                                                      packed + query_pieces};
-      for (std::size_t i = 0; i < pieces; ++i) pack(i);
+                                                      packed + query_packs};
+      for (std::size_t i = 0; i < packs; ++i) pack(i);
       if (given == Given::lost_tile) key_count -= Tile::keys;
       if (given == Given::zeros_as_keys) key_count = tiles * Tile::keys;
       Kernel const kernel{packed,
-                          packed + query_pieces,
+                          packed + query_packs,
                           out.out.data(),
                           in.q.extent(0),
                           key_count,

@@ -14,8 +14,8 @@
 /// low bits, cuts them off few numbers.
 ///
 /// The first kernel packs q, k and v into a workspace, in the order in which lanes hold fragments: a block of 16 x 16
-/// elements is, for each term, 16 bytes for each of 32 lanes (a BlockPiece). The second kernel then reads only whole
-/// BlockPieces, lane after lane. It need not mask anything: outside of the matrices there are zeros. With g = lane / 4
+/// elements is, for each term, 16 bytes for each of 32 lanes (a BlockPack). The second kernel then reads only whole
+/// BlockPacks, lane after lane. It need not mask anything: outside of the matrices there are zeros. With g = lane / 4
 /// and t = lane % 4 a lane has
 ///
 ///     of q and k   rows g and g + 8, columns 4 t .. 4 t + 3     the order of a product's terms is free: a unit's row of b 2 t, 2 t + 1,
@@ -98,12 +98,12 @@ struct TensorAttentionTile {
   static constexpr int lanes = threads * Unit::lanes;
   static constexpr int queries = Down * Strips * edge;
   static constexpr int keys = Across * KeyBlocks * edge;
-  static constexpr std::size_t pieces_of_queries =
+  static constexpr std::size_t packs_of_queries =
       std::size_t{queries} / edge * blocks * Terms * Unit::lanes;  ///< of a team
   /// Those of a tile's keys; as many of its values follow.
-  static constexpr int pieces_of_keys = Across * KeyBlocks * blocks * Terms * Unit::lanes;
-  static constexpr int pieces_of_tile = 2 * pieces_of_keys;
-  static constexpr int pieces_of_step = pieces_of_tile / Steps;
+  static constexpr int packs_of_keys = Across * KeyBlocks * blocks * Terms * Unit::lanes;
+  static constexpr int packs_of_tile = 2 * packs_of_keys;
+  static constexpr int packs_of_step = packs_of_tile / Steps;
   static_assert(Dim % edge == 0 && Stages >= 2 && (Steps == 1 || Steps == 2));
   static_assert(Terms == 1 || (Terms == 3 && KeyBlocks == 1),
                 "Tessera: small terms are added to each other before they meet large ones, in each block");
@@ -166,7 +166,7 @@ struct RowsOfFloats {
 };
 
 /// What a lane has of a block: eight factors, or one term of each.
-using BlockPiece = collective::Pack<std::uint32_t, 4>;
+using BlockPack = collective::Pack<std::uint32_t, 4>;
 
 /// Subtracts from two floats the two bfloat16 numbers that a word holds.
 KOKKOS_INLINE_FUNCTION void take_off(std::uint32_t word, float& low, float& high) {
@@ -174,7 +174,7 @@ KOKKOS_INLINE_FUNCTION void take_off(std::uint32_t word, float& low, float& high
   high -= Kokkos::bit_cast<float>(word & 0xffff'0000U);
 }
 
-/// Splits q, k and v into bfloat16 terms and packs them. A call for each BlockPiece: index i counts first those of q,
+/// Splits q, k and v into bfloat16 terms and packs them. A call for each BlockPack: index i counts first those of q,
 /// then those of the tiles of k and v. Rows are filled up with zeros to whole teams and tiles.
 template <class Tile>
 struct PackAttention {
@@ -183,24 +183,24 @@ struct PackAttention {
   RowsOfFloats k;
   RowsOfFloats v;
   float sign;  ///< what q is multiplied by: -1, 0 or 1
-  std::size_t query_pieces;
-  BlockPiece* queries;
-  BlockPiece* tiles;
+  std::size_t query_packs;
+  BlockPack* queries;
+  BlockPack* tiles;
 
   KOKKOS_FUNCTION void operator()(std::size_t i) const {
     constexpr std::size_t lanes = Unit::lanes;
     constexpr std::size_t blocks = Tile::blocks;
     int const lane = static_cast<int>(i % lanes);
-    int const term = static_cast<int>(i / lanes % Tile::terms);  // a tile's pieces are whole blocks
-    if (i < query_pieces) {
+    int const term = static_cast<int>(i / lanes % Tile::terms);  // a tile's packs are whole blocks
+    if (i < query_packs) {
       std::size_t const block = i / lanes / Tile::terms;
       queries[i] = of_rows(q, block / blocks, block % blocks, lane, term, sign);
       return;
     }
-    std::size_t const at = i - query_pieces;
+    std::size_t const at = i - query_packs;
     constexpr std::size_t rows = Tile::keys / Tile::edge;
     constexpr std::size_t blocks_of_keys = rows * blocks;
-    std::size_t const tile = at / Tile::pieces_of_tile;
+    std::size_t const tile = at / Tile::packs_of_tile;
     std::size_t const block = at / lanes / Tile::terms % (2 * blocks_of_keys);
     tiles[at] = block < blocks_of_keys ? of_rows(k, tile * rows + block / blocks, block % blocks, lane, term, 1)
                                        : of_columns(v, tile * rows + block / blocks - rows, block % blocks, lane, term);
@@ -213,11 +213,11 @@ struct PackAttention {
     return Unit::word(low, high);
   }
   // From rows g and g + 8 of a block, four columns.
-  [[nodiscard]] KOKKOS_FUNCTION static BlockPiece of_rows(RowsOfFloats const& matrix, std::size_t row_block,
-                                                          std::size_t col_block, int lane, int term, float factor) {
+  [[nodiscard]] KOKKOS_FUNCTION static BlockPack of_rows(RowsOfFloats const& matrix, std::size_t row_block,
+                                                         std::size_t col_block, int lane, int term, float factor) {
     std::size_t const first = row_block * Tile::edge + static_cast<std::size_t>(lane / 4);
     std::size_t const col = col_block * Tile::edge + static_cast<std::size_t>(lane % 4 * 4);
-    BlockPiece piece;
+    BlockPack pack;
     for (int r = 0; r < 2; ++r) {
       std::size_t const row = first + static_cast<std::size_t>(8 * r);
       collective::Pack<float, 4> x{};
@@ -231,15 +231,15 @@ struct PackAttention {
           }
         }
       }
-      piece[2 * r] = term_of(x[0] * factor, x[1] * factor, term);
-      piece[2 * r + 1] = term_of(x[2] * factor, x[3] * factor, term);
+      pack[2 * r] = term_of(x[0] * factor, x[1] * factor, term);
+      pack[2 * r + 1] = term_of(x[2] * factor, x[3] * factor, term);
     }
-    return piece;
+    return pack;
   }
   // From two columns of a block, four keys.
-  [[nodiscard]] KOKKOS_FUNCTION static BlockPiece of_columns(RowsOfFloats const& matrix, std::size_t row_block,
-                                                             std::size_t col_block, int lane, int term) {
-    BlockPiece piece;
+  [[nodiscard]] KOKKOS_FUNCTION static BlockPack of_columns(RowsOfFloats const& matrix, std::size_t row_block,
+                                                            std::size_t col_block, int lane, int term) {
+    BlockPack pack;
     for (int half = 0; half < 2; ++half) {
       int const of_block = Unit::col_of_b(lane, 0) / 2 * 4 + 2 * half + Unit::col_of_b(lane, 0) % 2;
       std::size_t const col = col_block * Tile::edge + static_cast<std::size_t>(of_block);
@@ -249,10 +249,10 @@ struct PackAttention {
         bool const exists = row < matrix.rows && col < matrix.cols;
         x[e] = exists ? matrix.data[row * matrix.cols + col] : 0;
       }
-      piece[2 * half] = term_of(x[0], x[1], term);
-      piece[2 * half + 1] = term_of(x[2], x[3], term);
+      pack[2 * half] = term_of(x[0], x[1], term);
+      pack[2 * half + 1] = term_of(x[2], x[3], term);
     }
-    return piece;
+    return pack;
   }
 };
 
@@ -262,7 +262,7 @@ struct AttendTiles {
   using Unit = typename Tile::Unit;
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Tile::lanes, 1>>;
   using Member = typename Policy::member_type;
-  using Scratch = ScratchView<BlockPiece*, Exec>;
+  using Scratch = ScratchView<BlockPack*, Exec>;
   template <class V>
   using Value = typename Lanes::template Value<V>;
   using A = typename Unit::A;
@@ -275,8 +275,8 @@ struct AttendTiles {
   static constexpr int terms = Tile::terms;
   static constexpr int panels = 2 * blocks;  // of the sums: products beside each other
 
-  BlockPiece const* queries;  ///< of whole teams
-  BlockPiece const* tiles;    ///< of keys and values
+  BlockPack const* queries;  ///< of whole teams
+  BlockPack const* tiles;    ///< of keys and values
   float* out;
   std::size_t query_count;
   std::size_t key_count;
@@ -286,16 +286,16 @@ struct AttendTiles {
   bool by_packs;  ///< rows of the result are whole packs
 
   /// At the end threads that share queries hand over their sums in the scratch where the tiles were.
-  static constexpr int pieces_of_thread = strips * (panels + 1) * Unit::lanes;
-  static constexpr int scratch_pieces =
-      std::max(Tile::stages * Tile::pieces_of_step, (Tile::across - 1) * Tile::down * pieces_of_thread);
+  static constexpr int packs_of_thread = strips * (panels + 1) * Unit::lanes;
+  static constexpr int scratch_packs =
+      std::max(Tile::stages * Tile::packs_of_step, (Tile::across - 1) * Tile::down * packs_of_thread);
   [[nodiscard]] static std::size_t scratch_bytes() {
-    return Scratch::shmem_size(scratch_pieces) + bytes_to_a_line<Exec>;
+    return Scratch::shmem_size(scratch_packs) + bytes_to_a_line<Exec>;
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
-    Scratch const scratch(team.team_scratch(0), scratch_pieces);
-    BlockPiece* const stages = on_a_line(scratch.data());
+    Scratch const scratch(team.team_scratch(0), scratch_packs);
+    BlockPack* const stages = on_a_line(scratch.data());
     Lanes const lanes;
     Copies const copies;
     int const part = team.team_rank() / Tile::down;  // of the keys of a tile
@@ -313,14 +313,14 @@ struct AttendTiles {
       state.total[s] = lanes.template fill<OfRows>(OfRows{{0, 0}});
       for (Value<C>& sum : state.sums[s]) sum = lanes.template fill<C>(C{});
     }
-    int const of_part = part * Tile::pieces_of_keys / Tile::across;
+    int const of_part = part * Tile::packs_of_keys / Tile::across;
     for (std::size_t tile = 0; tile < tile_count; ++tile) {
-      BlockPiece const* const keys = arrived(team, lanes, copies, ring);
+      BlockPack const* const keys = arrived(team, lanes, copies, ring);
       std::size_t const left = key_count - tile * Tile::keys;
       int const count = left < Tile::keys ? static_cast<int>(left) : Tile::keys;
       Value<A> weights[strips][key_blocks][terms];
       make_weights(lanes, keys + of_part, count - part * key_blocks * Tile::edge, own, state, weights);
-      BlockPiece const* values = keys + Tile::pieces_of_keys;
+      BlockPack const* values = keys + Tile::packs_of_keys;
       if constexpr (Tile::steps == 2) values = arrived(team, lanes, copies, ring);
       add_weights(lanes, weights, state);
       add_values(lanes, values + of_part, weights, state);
@@ -346,7 +346,7 @@ struct AttendTiles {
 
   // The steps of tiles that scratch holds.
   struct Ring {
-    BlockPiece* stages;
+    BlockPack* stages;
     std::size_t tile_count;
     std::size_t coming = 0;  // the next step whose copies start
     int read = 0;            // the stage that is read, and the one that is filled next
@@ -357,16 +357,16 @@ struct AttendTiles {
   KOKKOS_FUNCTION void start(Member const& team, Lanes const& lanes, Copies const& copies, Ring& ring,
                              int stage) const {
     if (ring.coming < ring.tile_count * Tile::steps) {
-      BlockPiece const* const from = tiles + ring.coming * Tile::pieces_of_step;
-      BlockPiece* const to = ring.stages + stage * Tile::pieces_of_step;
+      BlockPack const* const from = tiles + ring.coming * Tile::packs_of_step;
+      BlockPack* const to = ring.stages + stage * Tile::packs_of_step;
       int const first = team.team_rank() * Unit::lanes;
       auto lane_of_team = lanes.template fill<int>(first);
       lanes.each(
           [&](int lane, int& own) {
             own += lane;
             TESSERA_UNROLL
-            for (int i = 0; i < Tile::pieces_of_step; i += Tile::lanes) {
-              if (Tile::pieces_of_step % Tile::lanes != 0 && own + i >= Tile::pieces_of_step) break;
+            for (int i = 0; i < Tile::packs_of_step; i += Tile::lanes) {
+              if (Tile::packs_of_step % Tile::lanes != 0 && own + i >= Tile::packs_of_step) break;
               copies.template copy_async<16>(to + own + i, from + own + i, true);
             }
           },
@@ -377,13 +377,13 @@ struct AttendTiles {
   }
 
   // Waits for the step that is read next, and returns it.
-  KOKKOS_FUNCTION BlockPiece const* arrived(Member const& team, Lanes const& lanes, Copies const& copies,
-                                            Ring& ring) const {
+  KOKKOS_FUNCTION BlockPack const* arrived(Member const& team, Lanes const& lanes, Copies const& copies,
+                                           Ring& ring) const {
     copies.template wait<Tile::stages - 2>();
     // After it the copies of all threads for this step have arrived, and nobody reads the step before any more.
     team.team_barrier();
     start(team, lanes, copies, ring, ring.next);
-    BlockPiece const* const step = ring.stages + ring.read * Tile::pieces_of_step;
+    BlockPack const* const step = ring.stages + ring.read * Tile::packs_of_step;
     ring.read = ring.read + 1 == Tile::stages ? 0 : ring.read + 1;
     ring.next = ring.next + 1 == Tile::stages ? 0 : ring.next + 1;
     return step;
@@ -397,12 +397,12 @@ struct AttendTiles {
       for (int block = 0; block < blocks; ++block) {
         TESSERA_UNROLL
         for (int t = 0; t < terms; ++t) {
-          BlockPiece const* const from =
+          BlockPack const* const from =
               queries + (((first_strip + static_cast<std::size_t>(s)) * blocks + block) * terms + t) * Unit::lanes;
           lanes.each(
               [&](int lane, A& a) {
-                BlockPiece const piece = from[lane];
-                a = A{{piece[0], piece[2], piece[1], piece[3]}};
+                BlockPack const pack = from[lane];
+                a = A{{pack[0], pack[2], pack[1], pack[3]}};
               },
               own[s][block][t]);
         }
@@ -411,19 +411,19 @@ struct AttendTiles {
   }
 
   // Loads a block's factors b of two neighbouring products.
-  KOKKOS_FUNCTION static void load(Lanes const& lanes, BlockPiece const* block, Value<B>& first, Value<B>& second) {
+  KOKKOS_FUNCTION static void load(Lanes const& lanes, BlockPack const* block, Value<B>& first, Value<B>& second) {
     lanes.each(
         [&](int lane, B& low, B& high) {
-          BlockPiece const piece = block[lane];
-          low = B{{piece[0], piece[1]}};
-          high = B{{piece[2], piece[3]}};
+          BlockPack const pack = block[lane];
+          low = B{{pack[0], pack[1]}};
+          high = B{{pack[2], pack[3]}};
         },
         first, second);
   }
 
   // Makes the weights of this thread's keys of a tile, of which the first `count` exist. The sums so far are made
   // relative to the same scores.
-  KOKKOS_FUNCTION void make_weights(Lanes const& lanes, BlockPiece const* keys, int count,
+  KOKKOS_FUNCTION void make_weights(Lanes const& lanes, BlockPack const* keys, int count,
                                     Value<A> const (&own)[strips][blocks][terms], State& state,
                                     Value<A> (&weights)[strips][key_blocks][terms]) const {
     Value<C> scores[strips][2 * key_blocks];
@@ -480,7 +480,7 @@ struct AttendTiles {
   // How many blocks of columns are worked on together, so that no product waits for the one before it.
   static constexpr int together = blocks % 2 == 0 && Tile::lanes <= 256 ? 2 : 1;
 
-  KOKKOS_FUNCTION void multiply_keys(Lanes const& lanes, BlockPiece const* keys,
+  KOKKOS_FUNCTION void multiply_keys(Lanes const& lanes, BlockPack const* keys,
                                      Value<A> const (&own)[strips][blocks][terms],
                                      Value<C> (&scores)[strips][2 * key_blocks]) const {
     if constexpr (terms == 1) {
@@ -547,7 +547,7 @@ struct AttendTiles {
     }
   }
 
-  KOKKOS_FUNCTION static void load_terms(Lanes const& lanes, BlockPiece const* block, Value<B> (&b)[terms][2]) {
+  KOKKOS_FUNCTION static void load_terms(Lanes const& lanes, BlockPack const* block, Value<B> (&b)[terms][2]) {
     TESSERA_UNROLL
     for (int t = 0; t < terms; ++t) load(lanes, block + t * Unit::lanes, b[t][0], b[t][1]);
   }
@@ -673,7 +673,7 @@ struct AttendTiles {
     }
   }
 
-  KOKKOS_FUNCTION static void add_values(Lanes const& lanes, BlockPiece const* values,
+  KOKKOS_FUNCTION static void add_values(Lanes const& lanes, BlockPack const* values,
                                          Value<A> const (&weights)[strips][key_blocks][terms], State& state) {
     TESSERA_UNROLL
     for (int block = 0; block < blocks; block += together) {
@@ -715,7 +715,7 @@ struct AttendTiles {
     int const place = team.team_rank() % Tile::down;
     team.team_barrier();  // all have read the last tile
     if (part > 0) {
-      Floats* const slot = slots + ((part - 1) * Tile::down + place) * pieces_of_thread;
+      Floats* const slot = slots + ((part - 1) * Tile::down + place) * packs_of_thread;
       TESSERA_UNROLL
       for (int s = 0; s < strips; ++s) {
         Floats* const to = slot + s * (panels + 1) * Unit::lanes;
@@ -735,7 +735,7 @@ struct AttendTiles {
     team.team_barrier();
     if (part > 0) return;
     for (int other = 1; other < Tile::across; ++other) {
-      Floats const* const slot = slots + ((other - 1) * Tile::down + place) * pieces_of_thread;
+      Floats const* const slot = slots + ((other - 1) * Tile::down + place) * packs_of_thread;
       TESSERA_UNROLL
       for (int s = 0; s < strips; ++s) {
         Floats const* const from = slot + s * (panels + 1) * Unit::lanes;
@@ -917,14 +917,14 @@ class TensorAttention {
       using Kernel =
           detail::AttendTiles<Exec, lane::On<Exec, Tile::Unit::lanes>, Tile, collective::HardwareCopiesPastL1>;
       auto const [sign, factor, slack] = detail::ScoreFactor::of<Tile>(scale);
-      detail::BlockPiece* const tiles = pieces_.data() + query_pieces_;
+      detail::BlockPack* const tiles = packs_.data() + query_packs_;
       Kokkos::parallel_for(label_ + "::pack",
-                           Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, pieces_.extent(0)),
-                           detail::PackAttention<Tile>{q, k, v, sign, query_pieces_, pieces_.data(), tiles});
+                           Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, packs_.extent(0)),
+                           detail::PackAttention<Tile>{q, k, v, sign, query_packs_, packs_.data(), tiles});
       typename Kernel::Policy const policy(exec, league_, Tile::threads, Tile::Unit::lanes);
       Kokkos::parallel_for(label_ + "::attend", with_scratch(policy, Kernel::scratch_bytes()),
-                           Kernel{pieces_.data(), tiles, out, queries_, keys_, static_cast<int>(columns_), factor,
-                                  slack, columns_ % 4 == 0 && collective::is_aligned_for_packs<4>(out)});
+                           Kernel{packs_.data(), tiles, out, queries_, keys_, static_cast<int>(columns_), factor, slack,
+                                  columns_ % 4 == 0 && collective::is_aligned_for_packs<4>(out)});
     }
   }
 
@@ -942,23 +942,23 @@ class TensorAttention {
     steps_ = Tile::rounding_steps(keys_);
     reduced_ = Tile::reduced_precision(keys_);
     league_ = league_of(tiles_of(queries_, Tile::queries));
-    query_pieces_ = static_cast<std::size_t>(league_) * Tile::pieces_of_queries;
-    pieces_ = Pieces(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label_ + "::pieces"),
-                     query_pieces_ + tiles_of(keys_, Tile::keys) * Tile::pieces_of_tile);
+    query_packs_ = static_cast<std::size_t>(league_) * Tile::packs_of_queries;
+    packs_ = Packs(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label_ + "::packs"),
+                   query_packs_ + tiles_of(keys_, Tile::keys) * Tile::packs_of_tile);
   }
 
-  using Pieces = Kokkos::View<detail::BlockPiece*, typename Exec::memory_space>;
+  using Packs = Kokkos::View<detail::BlockPack*, typename Exec::memory_space>;
 
   std::string label_;
   std::size_t queries_;
   std::size_t keys_;
   std::size_t columns_;
   bool few_ = false;
-  std::size_t query_pieces_ = 0;
+  std::size_t query_packs_ = 0;
   int league_ = 0;
   double steps_ = 1;
   ReducedPrecision reduced_;
-  Pieces pieces_;
+  Packs packs_;
 };
 
 /// out = softmax(scale * q k^T) v (see TensorAttention), all by rows, out overlapping none. For a single use: it enqueues, and waits.
