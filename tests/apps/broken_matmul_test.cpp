@@ -389,6 +389,20 @@ TEST(BrokenMatmul, AsyncIgnoresTheMask) {
   EXPECT_GT((wrong_elements<Async<float, IgnoresTheMask>, float>(3, 5, 9, 7, 17)), 0u);
 }
 
+// Half's numbers below 2^-14 are exact, but units that flush take them for 0: then such an element is off by all of itself.
+TEST(Matmul, SmallHalvesOnUnitsThatFlush) {
+  using Kept = FactorRule<Half, false>;
+  using Flushed = FactorRule<Half, true>;
+  for (float const value : {0x1p-15F, -0x1.8p-20F}) {
+    EXPECT_EQ(Kept::fit(value, std::abs(value)), Fit::exactly);
+    EXPECT_EQ(Flushed::fit(value, std::abs(value)), Fit::small);
+    EXPECT_LE(std::abs(value), Flushed::of_small);
+  }
+  EXPECT_EQ(Flushed::fit(0x1p-14F, 0x1p-14F), Fit::exactly);
+  EXPECT_EQ(Flushed::fit(0.0F, 0.0F), Fit::exactly);
+  EXPECT_EQ((FactorRule<BFloat16, true>::fit(0x1p-60F, 0x1p-60F)), Fit::exactly);
+}
+
 // The kernel on matrix units, with emulated lanes: a tile of 32 x 64 by four threads.
 using TensorTile = kernels::Tf32Tile<2, 2, 1, 4, 3, 1>;
 template <int Terms, int Width, class Copies = Late>
