@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="c1aa19714d4acbfa94ece2dffac11ba299c3dc71187b89ebbc60e4bf63a57553")
+    version("0.2.0", sha256="c1f3964451341365844689c7343229280823d996a4c4aa50f7233965b00375c2")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
