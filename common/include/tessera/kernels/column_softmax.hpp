@@ -46,7 +46,7 @@ struct ColumnSoftmaxTuning {
   static constexpr bool loops = !is_gpu<Exec>;            ///< loops along columns, as suit a host, instead of lanes
   static constexpr int pack = collective::pack_width<T>;  ///< columns of a lane: 16 bytes, the widest load there is
   static constexpr int most_across = 64;                  ///< lanes side by side: up to 1 KB of a row
-  static constexpr std::size_t tile_bytes = 1 << 13;      ///< of a tile's maxima, and of its sums: half a cache
+  static constexpr std::size_t tile_bytes = 1 << 13;      ///< of a tile's maxima, and of its sums: both half a cache
   using Bounds = Kokkos::LaunchBounds<512, 2>;            ///< 64 registers a lane: teams enough to hide memory
 };
 
