@@ -76,13 +76,34 @@ template <int Count, class Rule, class Folded>
 }
 
 // Folds the second half onto the first, again and again: loops of constant length, each of which becomes one vector
-// instruction.
+// instruction. The last four take part to the end, each with a partner: loops over two elements and over one become branches
+// that no processor foresees, which cost short segments more than all else.
 template <int Count, class Rule, class Folded>
 KOKKOS_FUNCTION void fold_halves(Rule const& rule, Folded* of) {
-  if constexpr (Count > 1) {
+  static_assert(Count >= 4);
+  if constexpr (Count > 4) {
     for (int e = 0; e < Count / 2; ++e) of[e] = rule.combine(of[e], of[e + Count / 2]);
     fold_halves<Count / 2>(rule, of);
+  } else {
+    Folded const two_away[4] = {of[2], of[3], of[0], of[1]};
+    for (int e = 0; e < 4; ++e) of[e] = rule.combine(of[e], two_away[e]);
+    Folded const next[4] = {of[1], of[0], of[3], of[2]};
+    for (int e = 0; e < 4; ++e) of[e] = rule.combine(of[e], next[e]);
   }
+}
+
+// Folds `count` elements, a multiple of Wide that is not 0, in as many chains. Apart from the loop over all elements no loop has a
+// length that only the run knows, so that on hosts a short segment's chains stay in registers.
+template <int Wide, class Rule>
+[[nodiscard]] KOKKOS_FUNCTION typename Rule::Folded fold_wholes(Rule const& rule, typename Rule::Element const* segment,
+                                                                int count) {
+  typename Rule::Folded of[Wide];
+  for (int e = 0; e < Wide; ++e) of[e] = rule.lift(segment[e]);
+  for (int i = Wide; i < count; i += Wide) {
+    for (int e = 0; e < Wide; ++e) of[e] = rule.combine(of[e], rule.lift(segment[i + e]));
+  }
+  fold_halves<Wide>(rule, of);
+  return of[0];
 }
 
 }  // namespace detail
@@ -110,6 +131,7 @@ template <SegmentRule Rule>
     return rule.of_run(segment, count);
   } else {
     constexpr int wide = 32;
+    if (count % wide == 0) return detail::fold_wholes<wide>(rule, segment, count);
     typename Rule::Folded of[wide];
     for (int e = 0; e < wide; ++e) of[e] = rule.nothing();
     int i = 0;
