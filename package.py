@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="c1f3964451341365844689c7343229280823d996a4c4aa50f7233965b00375c2")
+    version("0.2.0", sha256="ead641e1f274a0dacca1ce60f2ce2bf0047d414bd6da56610974d619c27f7ac0")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
