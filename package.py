@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="ead641e1f274a0dacca1ce60f2ce2bf0047d414bd6da56610974d619c27f7ac0")
+    version("0.2.0", sha256="30fef63b7fb651afe7a7daf0577ebe2ef4c0715ee52f9b7e7631f07d7af0c019")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
