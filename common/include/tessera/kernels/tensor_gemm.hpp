@@ -93,7 +93,8 @@ struct TensorGemmTuning<Exec> {
   using Small = TensorTile<2, 2, 2, 4, 3, 2, 4>;
   static constexpr std::size_t lanes_of_multiprocessor = 2048;
 };
-/// The same tiles of c for wavefronts, whose lanes have half as many sums each. Chosen by registers and scratch; never timed.
+/// For wavefronts: of large products the same tile of c, of which a lane has half as many sums, of small ones 64 x 64. Chosen by
+/// registers and scratch; never timed.
 template <ExecutionSpace Exec>
   requires(is_gpu<Exec> && collective::matrix_lanes<Exec> == 64)
 struct TensorGemmTuning<Exec> {
