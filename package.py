@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="30fef63b7fb651afe7a7daf0577ebe2ef4c0715ee52f9b7e7631f07d7af0c019")
+    version("0.2.0", sha256="988b0e2f49e9b6d0e994fadb9a5df8f6a21ea64e42b407ba3cc3d71fe5b5ee68")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
