@@ -136,8 +136,13 @@ function(tessera_add_app name)
                         PRIVATE tessera::core tessera_flags ${with_library})
   if(TESSERA_UNITY)
     # One unit: what variants share is compiled once. Other mini-apps are the work of other cores. What not all builds have
-    # stays outside of it: so the unit is the same in all of them, and ccache has it from the build before.
-    set_target_properties(tessera_app_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+    # stays outside of it: so the unit is the same in all of them, and ccache has it from the build before. Where there are
+    # many cores, the largest mini-app is waited for: a number is how many files are joined at most.
+    set(files_of_unit 0)
+    if(TESSERA_UNITY MATCHES "^([2-9]|[1-9][0-9]+)$")
+      set(files_of_unit ${TESSERA_UNITY})
+    endif()
+    set_target_properties(tessera_app_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files_of_unit})
     set_source_files_properties(variants/kernels.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   if(TARGET tessera_precompiled)

@@ -54,8 +54,10 @@ class Spoilt {
 
   void restore() {
     std::copy(kept_.begin(), kept_.end(), data_);
-    case_.release_device_input();
+    changed();
   }
+  /// A GPU has a copy of the input, which it must fetch anew.
+  void changed() { case_.release_device_input(); }
   [[nodiscard]] std::size_t size() const { return kept_.size(); }
   std::uint16_t& operator[](std::size_t i) { return data_[i]; }
 
@@ -116,6 +118,7 @@ void expect_mistakes_are_seen(App const& app, DType dtype, std::size_t size) {
     if (reads_nothing.contains(row.info.name)) continue;
     bool const order_matters = !sums.contains(app.info.name) && !sums.contains(row.info.name);
     auto const expect_failed = [&](std::string const& mistake) {
+      input.changed();
       EXPECT_EQ(judged(row, *problem_case, expected), "FAILED") << what << ": " << mistake;
       input.restore();
     };

@@ -225,6 +225,7 @@ struct SmallTuning {
   template <class Lanes, class Elements>
   using Tile = team::RegisterTile<Lanes, Elements, 2, 1>;
   using LookBackBounds = Kokkos::LaunchBounds<>;
+  static int ahead(auto const&) { return 3; }
 };
 
 // The single pass, tile after tile in the same scratch, in every order of threads: each tile finds its predecessors done.
@@ -247,7 +248,7 @@ void expect_single_pass_in_any_order(Elements const& elements, int threads) {
       std::vector<Value> scratch(Kernel::scratch_bytes(threads) / sizeof(Value) + 16);
       poison(out, 1);
       poison(scratch, 2);
-      Kernel const kernel{elements, in.data(), out.data(), n, tile, part, look_back.next_launch(Exec())};
+      Kernel const kernel{elements, in.data(), out.data(), n, tile, part, 1, look_back.next_launch(Exec())};
       auto const problem = team.run(order, n, [&](AdversarialTeam::Member const& member) {
         for (std::size_t rank = 0; rank < tiles; ++rank) {
           kernel(LeagueMember(member, static_cast<int>(rank), scratch.data(),
@@ -410,12 +411,14 @@ struct SmallRegisterTiles {
   template <class Lanes, class Elements>
   using Tile = team::RegisterTile<Lanes, Elements, 2, 2>;
   using LookBackBounds = Kokkos::LaunchBounds<512, 2>;
+  static int ahead(auto const&) { return 2; }
 };
 struct SmallMemoryTiles {
   static constexpr int lanes = 4;
   template <class Lanes, class Elements>
   using Tile = team::MemoryTile<Lanes, Elements, 2, 3, 2>;
   using LookBackBounds = Kokkos::LaunchBounds<512, 2>;
+  static int ahead(auto const&) { return 2; }
 };
 
 template <class Exec, class Tuning, template <class, class, class, class> class Scan, class T, class Op>

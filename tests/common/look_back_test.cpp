@@ -48,18 +48,18 @@ class ObservedLanes : public lane::Emulated<W> {
 };
 
 // The memory of a look-back on the host, without a launch, so that tests can write to it as they like.
-template <class V>
+template <class V, class Word = std::uint64_t>
 struct HostLookBack {
   explicit HostLookBack(std::size_t tiles) : words(tiles), partial(tiles), inclusive(tiles) {
     poison(partial, 1);
     poison(inclusive, 2);
   }
 
-  [[nodiscard]] collective::LookBackHandle<V> handle(std::uint32_t epoch) {
+  [[nodiscard]] collective::LookBackHandle<V, Word> handle(std::uint32_t epoch) {
     return {words.data(), partial.data(), inclusive.data(), &counter, 0, epoch};
   }
 
-  std::vector<std::uint64_t> words;
+  std::vector<Word> words;
   std::vector<V> partial;
   std::vector<V> inclusive;
   std::uint32_t counter = 0;
@@ -67,12 +67,12 @@ struct HostLookBack {
 
 // Tiles 0 to k - 1 publish, in a random order, a partial value, an inclusive one, or first the one and then the other;
 // tile 0 an inclusive one at last.
-template <class Op>
+template <class Op, class Word = std::uint64_t>
 class Publishers final : public Elsewhere {
  public:
   using V = typename Op::Value;
 
-  Publishers(collective::LookBackHandle<V> const& handle, std::vector<V> const& values, std::uint64_t seed)
+  Publishers(collective::LookBackHandle<V, Word> const& handle, std::vector<V> const& values, std::uint64_t seed)
       : handle_(handle) {
     auto const inclusive = serial_inclusive(values, Op{});
     for (std::size_t tile = 0; tile < values.size(); ++tile) {
@@ -113,19 +113,19 @@ class Publishers final : public Elsewhere {
   };
   void publish(Event const& event) { handle_.publish(event.tile, event.state, event.value); }
 
-  collective::LookBackHandle<V> handle_;
+  collective::LookBackHandle<V, Word> handle_;
   std::vector<Event> first_;
   std::vector<Event> later_;
   std::size_t next_ = 0;
   int idle_ = 0;
 };
 
-template <class Op, int W>
+template <class Op, int W, class Word = std::uint64_t>
 void expect_look_back_step_by_step() {
   using V = typename Op::Value;
   for (std::size_t const tiles : {1, 2, 3, 7, 8, 9, 31, 32, 33, 63, 64, 65, 130}) {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
-      HostLookBack<V> memory(tiles + 1);
+      HostLookBack<V, Word> memory(tiles + 1);
       // What an earlier launch and one just before the epochs began anew left behind.
       auto const stale = samples<Op>(tiles + 1, seed + 1000);
       std::uint32_t const epoch = seed % 2 ? 7 : 1;
@@ -136,7 +136,7 @@ void expect_look_back_step_by_step() {
       }
       auto const handle = memory.handle(epoch);
       auto const values = samples<Op>(tiles, seed);
-      Publishers<Op> publishers(handle, values, seed);
+      Publishers<Op, Word> publishers(handle, values, seed);
       V before{};
       ASSERT_NO_THROW(before = handle.before(ObservedLanes<W>(&publishers), tiles, Op{}))
           << W << " lanes, " << tiles << " tiles, seed " << seed;
@@ -148,6 +148,8 @@ void expect_look_back_step_by_step() {
 TEST(LookBack, StepByStep) {
   for_each_width([]<int W>() {
     expect_look_back_step_by_step<Compose<std::uint16_t>, W>();
+    expect_look_back_step_by_step<Compose<std::uint32_t>, W>();
+    expect_look_back_step_by_step<Compose<std::uint32_t>, W, collective::WordPair>();
     expect_look_back_step_by_step<Multiply, W>();
   });
 }
@@ -231,7 +233,7 @@ struct LookBackKernel {
   DeviceView<V> values;
   DeviceView<V> before;
   DeviceView<int> drawn;
-  collective::LookBackHandle<V> look_back;
+  typename kernels::LookBackWorkspace<Exec, V>::Handle look_back;
   std::uint64_t seed;
 
   KOKKOS_FUNCTION void operator()(typename Kokkos::TeamPolicy<Exec>::member_type const& team) const {
@@ -347,12 +349,13 @@ void expect_repeated_look_back() {
 
 TEST(LookBack, PackedValuesInKernels) { expect_repeated_look_back<Compose<std::uint16_t>>(); }
 TEST(LookBack, PackedValuesThatRarelySayAnything) { expect_repeated_look_back<LastNonZero>(); }
+TEST(LookBack, ValuesOfEightBytesInKernels) { expect_repeated_look_back<Compose<std::uint32_t>>(); }
 TEST(LookBack, WideValuesInKernels) { expect_repeated_look_back<Multiply>(); }
 
 // Every tile publishes, or counts as present if it has.
 template <class Exec, class V>
 struct PublishOrCount {
-  collective::LookBackHandle<V> look_back;
+  typename kernels::LookBackWorkspace<Exec, V>::Handle look_back;
   bool publish;
 
   KOKKOS_FUNCTION void operator()(int tile, int& present) const {
@@ -361,10 +364,11 @@ struct PublishOrCount {
   }
 };
 
-template <class Exec, class V>
-[[nodiscard]] int present(collective::LookBackHandle<V> const& look_back, int tiles, bool publish) {
+template <class Exec>
+[[nodiscard]] int present(typename kernels::LookBackWorkspace<Exec, int>::Handle const& look_back, int tiles,
+                          bool publish) {
   int count = 0;
-  Kokkos::parallel_reduce("present", Kokkos::RangePolicy<Exec>(0, tiles), PublishOrCount<Exec, V>{look_back, publish},
+  Kokkos::parallel_reduce("present", Kokkos::RangePolicy<Exec>(0, tiles), PublishOrCount<Exec, int>{look_back, publish},
                           count);
   return count;
 }

@@ -40,7 +40,7 @@ SHARES = {
     "L2": "lts__throughput.avg.pct_of_peak_sustained_elapsed",
     "L1": "l1tex__throughput.avg.pct_of_peak_sustained_active",
     "multiply-adds": "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active",
-    "tensor units": "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active",
+    "tensor units": "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
     "issue": "sm__inst_issued.avg.pct_of_peak_sustained_active",
     "warps": "sm__warps_active.avg.pct_of_peak_sustained_active",
 }

@@ -12,9 +12,10 @@
 /// Launches: nothing is reset between them. Every word carries the number of the launch (its epoch), so what an earlier
 /// launch left behind reads as absent; tickets go on counting.
 ///
-/// Visibility: values up to 4 bytes share one 8-byte word with epoch and state, which is read and written whole. Wider
-/// values stand in arrays of their own: value, fence, word on the writing side; word, fence, value on the reading side.
-/// Partial and inclusive values have separate places, so that none is overwritten while it is read.
+/// Visibility: a value that fits shares one word with epoch and state, which is read and written whole: values of up to 4
+/// bytes a word of 8, on CUDA values of up to 8 bytes a word of 16. Wider values stand in arrays of their own: value,
+/// fence, word on the writing side; word, fence, value on the reading side. There partial and inclusive values have
+/// separate places, so that none is overwritten while it is read.
 ///
 /// Patience: a tile that looks back immediately finds few inclusive values, and walks far over partial ones. Hundreds
 /// of teams that do so all read the same few cache lines, and slow down every access to data behind these. So on a GPU
@@ -28,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/operators.hpp>
@@ -60,12 +62,16 @@ struct TileReport {
   V value;
 };
 
+/// What is published for a tile: epoch and state, and the value if that fits beside them.
+template <ExecutionSpace Exec, class V>
+using LookBackWord =
+    std::conditional_t<has_word_pairs<Exec> && (sizeof(V) > 4 && sizeof(V) <= 8), WordPair, std::uint64_t>;
+
 /// The part of LookBack that kernels use: pointers and the numbers of this launch. Copied into the kernel.
-template <class V>
+template <class V, class Word = std::uint64_t>
 class LookBackHandle {
  public:
-  static constexpr bool packed = sizeof(V) <= 4;
-  using Word = std::uint64_t;
+  static constexpr bool packed = sizeof(V) <= sizeof(Word) / 2;
 
   LookBackHandle(Word* words, V* partial, V* inclusive, std::uint32_t* counter, std::uint32_t first_ticket,
                  std::uint32_t epoch, unsigned patience = 0)
@@ -86,9 +92,13 @@ class LookBackHandle {
   /// Publishes a tile's value. Who calls: one lane of one thread of the team.
   KOKKOS_FUNCTION void publish(std::size_t tile, TileState state, V const& value) const {
     if constexpr (packed) {
-      std::uint32_t bits = 0;
+      Half bits = 0;
       memcpy(&bits, &value, sizeof(V));
-      store_word(&words_[tile], (Word{tag(state)} << 32) | bits);
+      if constexpr (std::is_same_v<Word, WordPair>) {
+        store_word(&words_[tile], {.first = tag(state), .second = bits});
+      } else {
+        store_word(&words_[tile], (Word{tag(state)} << 32) | bits);
+      }
     } else {
       (state == TileState::partial ? partial_ : inclusive_)[tile] = value;
       Kokkos::memory_fence();  // a team that sees the word must see the value
@@ -99,12 +109,19 @@ class LookBackHandle {
   /// What a tile has published by now in this launch. Who calls: any lane.
   [[nodiscard]] KOKKOS_FUNCTION TileReport<V> poll(std::size_t tile) const {
     Word const word = load_word(&words_[tile]);
-    auto const found = static_cast<std::uint32_t>(word >> 32);
+    std::uint32_t found = 0;
+    Half bits = 0;
+    if constexpr (std::is_same_v<Word, WordPair>) {
+      found = static_cast<std::uint32_t>(word.first);
+      bits = word.second;
+    } else {
+      found = static_cast<std::uint32_t>(word >> 32);
+      bits = static_cast<Half>(word);
+    }
     TileReport<V> report{};
     if (found == tag(TileState::partial)) report.state = TileState::partial;
     if (found == tag(TileState::inclusive)) report.state = TileState::inclusive;
     if constexpr (packed) {
-      auto const bits = static_cast<std::uint32_t>(word);
       memcpy(&report.value, &bits, sizeof(V));
     } else if (report.state != TileState::absent) {
       Kokkos::memory_fence();  // the value must not be read before the word
@@ -157,6 +174,8 @@ class LookBackHandle {
   }
 
  private:
+  using Half = std::conditional_t<std::is_same_v<Word, WordPair>, std::uint64_t, std::uint32_t>;  // has a value
+
   // Kokkos' constexpr countr_zero is a loop on GPUs, so it is not used here.
   [[nodiscard]] KOKKOS_FUNCTION static int lowest(std::uint64_t bits) {
     return Kokkos::Experimental::countr_zero_builtin(bits);

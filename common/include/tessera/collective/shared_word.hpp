@@ -4,7 +4,11 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <cstdint>
 #include <thread>
+#include <type_traits>
+
+#include <tessera/core/spaces.hpp>
 
 namespace tessera::collective {
 
@@ -21,6 +25,47 @@ template <class Word>
 KOKKOS_INLINE_FUNCTION void store_word(Word* word, Word value) {
   KOKKOS_IF_ON_DEVICE((*const_cast<Word volatile*>(word) = value;))
   KOKKOS_IF_ON_HOST((Kokkos::atomic_store(word, value);))
+}
+
+/// Two words that are read and written at once, as one access of 16 bytes: by CUDA from 12.3 on. On a host a lock stands for
+/// that, which is for tests.
+struct alignas(16) WordPair {
+  std::uint64_t first = 0;
+  std::uint64_t second = 0;
+};
+
+/// True where load_word and store_word move a WordPair without a lock.
+template <ExecutionSpace Exec>
+inline constexpr bool has_word_pairs =
+#if defined(KOKKOS_ENABLE_CUDA) && defined(__CUDACC__) && __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
+    std::is_same_v<Exec, Kokkos::Cuda>;
+#else
+    false;
+#endif
+
+[[nodiscard]] KOKKOS_INLINE_FUNCTION WordPair load_word(WordPair const* word) {
+  WordPair loaded;
+#if defined(__CUDA_ARCH__)
+  // A vector of two words would do on today's GPUs, but only a single element of 128 bits is promised to be one access.
+  asm volatile("{ .reg .b128 pair; ld.relaxed.gpu.global.b128 pair, [%2]; mov.b128 {%0, %1}, pair; }"
+               : "=l"(loaded.first), "=l"(loaded.second)
+               : "l"(word)
+               : "memory");
+#else
+  KOKKOS_IF_ON_HOST((loaded = Kokkos::atomic_load(word);))
+#endif
+  return loaded;
+}
+
+KOKKOS_INLINE_FUNCTION void store_word(WordPair* word, WordPair value) {
+#if defined(__CUDA_ARCH__)
+  asm volatile(
+      "{ .reg .b128 pair; mov.b128 pair, {%0, %1}; st.relaxed.gpu.global.b128 [%2], pair; }" ::"l"(value.first),
+      "l"(value.second), "l"(word)
+      : "memory");
+#else
+  KOKKOS_IF_ON_HOST((Kokkos::atomic_store(word, value);))
+#endif
 }
 
 /// Does nothing for about so long. On AMD's GPUs it pauses for at least 64 cycles, because a wavefront that polls

@@ -25,6 +25,7 @@
 #include <tessera/collective/accumulator.hpp>
 #include <tessera/collective/matrix_tiles.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/collective/prefetch.hpp>
 #include <tessera/collective/streaming_store.hpp>
 #include <tessera/collective/thread/rows.hpp>
 #include <tessera/core/spaces.hpp>
@@ -39,8 +40,12 @@ template <class T>
 struct GpuConv2dTuning {
   static constexpr int rows = 8;  ///< of a strip: with a row of the input they fill 128 registers
   static constexpr int width = collective::pack_width<T>;  ///< columns of a strip: one 16-byte access
-  static constexpr int part = 4;              ///< taps in registers, each way: what was loaded is used for all of them
+  static constexpr int part = 4;  ///< taps in registers, each way: what was loaded is used for all of them
+  /// Kernels of 5 x 5 and 7 x 7 taps are taken as one part: a row of the input is loaded once. 49 taps of 4 bytes fit beside the sums.
+  static constexpr bool whole_squares = sizeof(T) <= 4;
   static constexpr bool in_registers = true;  ///< rows of the input are loaded into registers, and all loops unrolled
+  static constexpr int lanes =
+      128;  ///< of a team on a GPU, if the user gives no size: less to wait for at its end than with 256
   static constexpr int down = 8;     ///< strips of a tile below each other: warps that share the rows in between
   static constexpr int across = 32;  ///< strips of a tile beside each other: a warp
   static constexpr int tiles_per_thread = 0;    ///< 0: tiles keep that height
@@ -52,6 +57,7 @@ template <class T>
 struct HostConv2dTuning : GpuConv2dTuning<T> {
   static constexpr int rows = 2;                                   ///< both use what is loaded
   static constexpr int width = static_cast<int>(512 / sizeof(T));  ///< what the vector registers hold
+  static constexpr bool whole_squares = false;                     ///< what a row has is in the first cache anyway
   static constexpr bool in_registers = false;                      ///< the input comes from the first cache
   static constexpr int down = 128;  ///< the rows above are in the caches, and few are read by two tiles
   static constexpr int across = 16;
@@ -113,7 +119,8 @@ namespace detail {
 /// Who calls: any thread for itself. Scratch, barriers: none.
 ///
 /// \tparam Aligned every row of `in` and `out` is aligned for packs and is whole packs; it only matters if in_registers
-template <class Sum, class Tuning, bool Aligned>
+/// \tparam Side of the kernel's square of taps, all of which a lane holds from strip to strip; 0: any taps, in parts
+template <class Sum, class Tuning, bool Aligned, int Side>
 class Strip {
  public:
   static constexpr int rows = Tuning::rows;
@@ -128,8 +135,19 @@ class Strip {
     }
   }
 
+  /// The taps that a lane holds.
+  struct Held {
+    Sum taps[Side == 0 ? 1 : Side][Side == 0 ? 1 : Side];
+    KOKKOS_FORCEINLINE_FUNCTION explicit Held(Convolution<Sum> const& of) {
+      for (int i = 0; i < Side; ++i) {
+        for (int j = 0; j < Side; ++j) taps[i][j] = of.tap(i, j);
+      }
+    }
+  };
+
   /// How many columns add() may read, from the strip's first one on.
   [[nodiscard]] static std::size_t reach(std::size_t tap_cols) {
+    if (Side > 0) return window_of(Side);
     if (tap_cols == 0) return 0;
     std::size_t const last = (tap_cols - 1) / part * part;
     return last + window_of(static_cast<int>(tap_cols - last));
@@ -138,7 +156,8 @@ class Strip {
   /// Adds all terms, where none lies beyond an edge. `from`: the element of `in` where the strip begins; `rows` +
   /// tap_rows
   /// - 1 rows and reach() columns must follow it. Taps are taken in parts, whose extents the compiler knows.
-  KOKKOS_FORCEINLINE_FUNCTION void add(Convolution<Sum> const& of, Sum const* from) {
+  KOKKOS_FORCEINLINE_FUNCTION void add(Convolution<Sum> const& of, Sum const* from, Held const& held) {
+    if constexpr (Side > 0) return add_rows(of, from, held.taps, LoadedRows<Side>{});
     for (std::size_t ky = 0; ky < of.tap_rows; ky += part) {
       for (std::size_t kx = 0; kx < of.tap_cols; kx += part) {
         Sum const* const corner = from + ky * of.cols + kx;
@@ -298,11 +317,11 @@ class Strip {
   Sum sums_[rows][width];
 };
 
-template <ExecutionSpace Exec, class Sum, class Tuning, bool Aligned>
+template <ExecutionSpace Exec, class Sum, class Tuning, bool Aligned, int Side>
 struct Conv2dKernel {
   using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
   using Member = typename Policy::member_type;
-  using Sums = Strip<Sum, Tuning, Aligned>;
+  using Sums = Strip<Sum, Tuning, Aligned, Side>;
 
   Convolution<Sum> of;
   collective::MatrixTiles tiles;
@@ -311,6 +330,8 @@ struct Conv2dKernel {
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     auto const place = tiles.place(team.league_rank());
+    if constexpr (Side > 0) ask(team, place);
+    typename Sums::Held const held(of);
     int const across = tiles.tile_cols / Sums::width;  // a power of two
     int const bits = Kokkos::countr_zero(static_cast<unsigned>(across));
     int const strips = across * (tiles.tile_rows / Sums::rows);
@@ -323,13 +344,24 @@ struct Conv2dKernel {
       Sum const* const from = of.in + y * of.cols + x;
       Sums sums;
       if (y + Sums::rows + of.tap_rows - 1 <= of.rows && x + reach <= of.cols) {
-        sums.add(of, from);
+        sums.add(of, from, held);
       } else {
         sums.add_at_edge(of, from, of.rows - y, of.cols - x);
       }
       sums.store(of, of.out + y * of.cols + x, place.row_count - row, place.col_count - col, streaming);
     });
     if (streaming) collective::streaming_fence();
+  }
+
+ private:
+  // Asks for what the tile needs: lanes have sums and taps in their registers, and room for only a row or two of the input on its way.
+  KOKKOS_FUNCTION void ask(Member const& team, collective::MatrixTiles::Place const& place) const {
+    int const lines = (place.col_count * static_cast<int>(sizeof(Sum)) + 127) / 128;  // of a row: a lane each
+    int const rows = thread::count_before(place.row, of.rows, place.row_count + Side - 1);
+    Sum const* const first = of.in + place.row * of.cols + place.col;
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, rows * lines), [&](int i) {
+      collective::prefetch(first + i / lines * of.cols, place.col_count, i % lines, lines);
+    });
   }
 };
 
@@ -350,7 +382,10 @@ class Conv2d {
   /// \param label what Kokkos' tools call it
   Conv2d(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
          std::string const& label = "tessera::conv2d")
-      : label_(label + "::sum"), rows_(rows), cols_(cols), threads_(team_size(exec, team)) {
+      : label_(label + "::sum"),
+        rows_(rows),
+        cols_(cols),
+        threads_(team_size(exec, is_gpu<Exec> && team == 0 ? Tuning::lanes : team)) {
     if (cols == 1) std::swap(rows, cols);  // as in `convolution`
     std::size_t const strip_rows = tiles_of(rows, Tuning::rows);
     std::size_t const strip_cols = tiles_of(cols, Tuning::width);
@@ -375,16 +410,25 @@ class Conv2d {
     constexpr int pack = collective::pack_width<Sum>;
     bool const aligned = of.cols % pack == 0 && collective::is_aligned_for_packs<pack>(of.in, of.out);
     if constexpr (Tuning::in_registers) {
-      aligned ? enqueue<true>(exec, of, false) : enqueue<false>(exec, of, false);
+      aligned ? enqueue<true>(exec, of) : enqueue<false>(exec, of);
     } else {
-      enqueue<false>(exec, of, aligned && collective::streams<Exec>(of.rows * of.cols * sizeof(Sum)));
+      launch<false, 0>(exec, of, aligned && collective::streams<Exec>(of.rows * of.cols * sizeof(Sum)));
     }
   }
 
  private:
   template <bool Aligned>
-  void enqueue(Exec const& exec, Convolution<Sum> const& of, bool streaming) const {
-    using Kernel = detail::Conv2dKernel<Exec, Sum, Tuning, Aligned>;
+  void enqueue(Exec const& exec, Convolution<Sum> const& of) const {
+    if constexpr (Tuning::whole_squares) {
+      if (of.tap_rows == 5 && of.tap_cols == 5) return launch<Aligned, 5>(exec, of, false);
+      if (of.tap_rows == 7 && of.tap_cols == 7) return launch<Aligned, 7>(exec, of, false);
+    }
+    launch<Aligned, 0>(exec, of, false);
+  }
+
+  template <bool Aligned, int Side>
+  void launch(Exec const& exec, Convolution<Sum> const& of, bool streaming) const {
+    using Kernel = detail::Conv2dKernel<Exec, Sum, Tuning, Aligned, Side>;
     Kernel const kernel{.of = of, .tiles = tiles_, .reach = Kernel::Sums::reach(of.tap_cols), .streaming = streaming};
     Kokkos::parallel_for(label_, typename Kernel::Policy(exec, league_, threads_), kernel);
   }

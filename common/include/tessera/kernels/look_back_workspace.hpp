@@ -17,7 +17,8 @@ namespace tessera::kernels {
 template <ExecutionSpace Exec, class V>
 class LookBackWorkspace {
  public:
-  using Handle = collective::LookBackHandle<V>;
+  using Word = collective::LookBackWord<Exec, V>;
+  using Handle = collective::LookBackHandle<V, Word>;
 
   LookBackWorkspace(std::string const& label, std::size_t tiles)
       : tiles_(tiles),
@@ -30,7 +31,7 @@ class LookBackWorkspace {
   /// launches, when it clears the memory.
   [[nodiscard]] Handle next_launch(Exec const& exec) {
     if (++epoch_ == last_epoch) {
-      Kokkos::deep_copy(exec, words_, 0);
+      Kokkos::deep_copy(exec, words_, Word{});
       epoch_ = 1;
     }
     std::uint32_t const first = next_ticket_;
@@ -50,7 +51,7 @@ class LookBackWorkspace {
 
   using Memory = typename Exec::memory_space;
   std::size_t tiles_;
-  Kokkos::View<std::uint64_t*, Memory> words_;
+  Kokkos::View<Word*, Memory> words_;
   Kokkos::View<V*, Memory> partial_;
   Kokkos::View<V*, Memory> inclusive_;
   Kokkos::View<std::uint32_t, Memory> counter_;

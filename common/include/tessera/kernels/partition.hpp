@@ -272,7 +272,7 @@ struct LookBackSplitKernel {
   std::size_t tiles;
   std::size_t tile_size;
   int part;
-  collective::LookBackHandle<Count> look_back;
+  typename LookBackWorkspace<Exec, Count>::Handle look_back;
 
   [[nodiscard]] static std::size_t scratch_bytes(Shape const& shape) {
     return Scratch<Shared>::shmem_size(1) + Scratch<int>::shmem_size(shape.threads) +
