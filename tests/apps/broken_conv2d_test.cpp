@@ -105,19 +105,22 @@ struct GpuTuned {
   };
 };
 
-// Rows of whole packs and not; taps of whole parts and not; tiles with and without an edge.
+// Rows of whole packs and not; taps of whole parts and not, and squares that are taken whole; tiles with and without an edge.
 TEST(Conv2d, PacksInRegisters) {
   App const app = make_app<Conv2d>({rows<Conv2d, GpuTuned>()});
+  std::vector<Shape> taps{{5, 5}, {7, 7}};
+  for (std::size_t tap_rows : {1, 2, 4, 9}) {
+    for (std::size_t tap_cols : {1, 3, 5, 8}) taps.push_back({tap_rows, tap_cols});
+  }
   for (Row const& row : app.rows) {
     if (!testing::is_wanted(row)) continue;
-    for (Shape const& in : {Shape{1, 1}, Shape{1, 260}, Shape{260, 1}, Shape{70, 3}, Shape{75, 133}, Shape{75, 136}}) {
-      for (std::size_t tap_rows : {1, 2, 4, 9}) {
-        for (std::size_t tap_cols : {1, 3, 5, 8}) {
-          testing::PatternSource const source(app, testing::Pattern::random, {in, {tap_rows, tap_cols}});
-          auto const problem_case = app.read(row.dtype, source, testing::with_defaults(app, {}));
-          EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 1), "")
-              << testing::name_of(app, row) << ", " << to_string(in) << " and " << tap_rows << " x " << tap_cols;
-        }
+    for (Shape const& in :
+         {Shape{1, 1}, Shape{1, 260}, Shape{260, 1}, Shape{5, 5}, Shape{70, 3}, Shape{75, 133}, Shape{75, 136}}) {
+      for (Shape const& k : taps) {
+        testing::PatternSource const source(app, testing::Pattern::random, {in, k});
+        auto const problem_case = app.read(row.dtype, source, testing::with_defaults(app, {}));
+        EXPECT_EQ(testing::run_row(row, *problem_case, problem_case->reference(), 1), "")
+            << testing::name_of(app, row) << ", " << to_string(in) << " and " << to_string(k);
       }
     }
   }

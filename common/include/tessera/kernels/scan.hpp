@@ -52,14 +52,16 @@ namespace tessera::kernels {
 template <ExecutionSpace Exec, class T>
 struct ScanTuning {
   static constexpr int lanes = lane::natural_width<Exec>;
-  /// A pack of shorter types has more elements, each of which takes a register of its own while it is added.
-  static constexpr int rows = sizeof(T) < 4 ? 4 : 8;
+  /// A pack of a short type has more elements, each of which takes a register of its own while it is added. One of a type of 8 bytes
+  /// has two, and half as many elements cost as many steps over the lanes: so there are more rows, and registers for them.
+  static constexpr int rows = sizeof(T) < 4 ? 4 : sizeof(T) == 8 ? 12 : 8;
   template <class Lanes, class Elements>
   using Tile = std::conditional_t<is_gpu<Exec>, team::RegisterTile<Lanes, Elements, rows, collective::pack_width<T>>,
                                   team::MemoryTile<Lanes, Elements, 64, 8, 16>>;
   /// For LookBackScan. Two teams of 512 lanes must fit on a multiprocessor: so no lane takes more than 64 registers,
-  /// and four teams of 256 lanes fit as well. While one asks its predecessors, the others load and store.
-  using LookBackBounds = Kokkos::LaunchBounds<512, 2>;
+  /// and four teams of 256 lanes fit as well. While one asks its predecessors, the others load and store. Of types of 8 bytes
+  /// one team of 512 lanes, or two of 256.
+  using LookBackBounds = Kokkos::LaunchBounds<512, sizeof(T) == 8 ? 1 : 2>;
   /// For LookBackScan: how many tiles behind its own a team asks for, which another team loads a little later; 0: it asks for none.
   /// On a GPU one a multiprocessor, 4 MB of a last cache: with half or twice as many the scan is as fast, with four times slower.
   [[nodiscard]] static int ahead(Exec const& exec) { return is_gpu<Exec> ? multiprocessors(exec) : 0; }
