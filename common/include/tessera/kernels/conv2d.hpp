@@ -3,7 +3,8 @@
 /// A two-dimensional convolution in one launch: out[y, x] = sum of in[y + ky, x + kx] * k[ky, kx], as far as these are
 /// inside. Every lane makes a strip of neighbouring sums in registers: it walks down the rows of the input, loads each of
 /// them with 16-byte accesses, and adds it to all sums that it is part of. Elements and rows that it shares with the
-/// lanes beside and below come from the first-level cache, since those lanes read them, too.
+/// lanes beside and below come from the first-level cache, since those lanes read them, too. On GPUs kernels of 5 x 5 and 7 x 7
+/// taps are taken whole: a lane holds all of them, and loads each row of the input once.
 ///
 /// Reads and writes each element once, if a tile and its halo of Ky - 1 rows fit into the caches. On hosts an output that
 /// is larger than the last-level cache bypasses the caches.
