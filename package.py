@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="988b0e2f49e9b6d0e994fadb9a5df8f6a21ea64e42b407ba3cc3d71fe5b5ee68")
+    version("0.2.0", sha256="9109dd10c13cecc7b6d5732b9d927050e0c52f39bbfcf817ff8aa99975a3b0a3")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
