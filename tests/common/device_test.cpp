@@ -224,8 +224,10 @@ struct SmallTuning {
   static constexpr int lanes = 4;
   template <class Lanes, class Elements>
   using Tile = team::RegisterTile<Lanes, Elements, 2, 1>;
+  template <class Lanes, class Elements>
+  using LookBackTile = Tile<Lanes, Elements>;
   using LookBackBounds = Kokkos::LaunchBounds<>;
-  static int ahead(auto const&) { return 3; }
+  static int ahead(auto const&, std::size_t) { return 3; }
 };
 
 // The single pass, tile after tile in the same scratch, in every order of threads: each tile finds its predecessors done.
@@ -410,15 +412,19 @@ struct SmallRegisterTiles {
   static constexpr int lanes = 4;
   template <class Lanes, class Elements>
   using Tile = team::RegisterTile<Lanes, Elements, 2, 2>;
+  template <class Lanes, class Elements>
+  using LookBackTile = Tile<Lanes, Elements>;
   using LookBackBounds = Kokkos::LaunchBounds<512, 2>;
-  static int ahead(auto const&) { return 2; }
+  static int ahead(auto const&, std::size_t) { return 2; }
 };
 struct SmallMemoryTiles {
   static constexpr int lanes = 4;
   template <class Lanes, class Elements>
   using Tile = team::MemoryTile<Lanes, Elements, 2, 3, 2>;
+  template <class Lanes, class Elements>
+  using LookBackTile = Tile<Lanes, Elements>;
   using LookBackBounds = Kokkos::LaunchBounds<512, 2>;
-  static int ahead(auto const&) { return 2; }
+  static int ahead(auto const&, std::size_t) { return 2; }
 };
 
 template <class Exec, class Tuning, template <class, class, class, class> class Scan, class T, class Op>

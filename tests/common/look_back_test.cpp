@@ -202,6 +202,22 @@ TEST(LookBack, PollSeesOnlyThisLaunch) {
   EXPECT_TRUE(same(memory.partial[0], Matrix{5, 6, 7, 8}));
 }
 
+// The same of a value in one word of 16 bytes with its flag.
+TEST(LookBack, AWordPairIsSeenWhole) {
+  using V = Affine<std::uint32_t>;
+  HostLookBack<V, collective::WordPair> memory(2);
+  auto const handle = memory.handle(5);
+  memory.handle(4).publish(0, TileState::inclusive, {1, 2});
+  EXPECT_EQ(handle.poll(0).state, TileState::absent);
+  handle.publish(0, TileState::partial, {0xfffffff1u, 0xfffffff2u});
+  EXPECT_EQ(handle.poll(0).state, TileState::partial);
+  EXPECT_TRUE(same(handle.poll(0).value, V{0xfffffff1u, 0xfffffff2u}));
+  handle.publish(0, TileState::inclusive, {3, 0});
+  EXPECT_EQ(handle.poll(0).state, TileState::inclusive);
+  EXPECT_TRUE(same(handle.poll(0).value, V{3, 0}));
+  EXPECT_EQ(handle.poll(1).state, TileState::absent);
+}
+
 TEST(LookBack, TicketsGoOnWhenTheCounterWraps) {
   std::uint32_t counter = 0xfffffffeu;
   collective::LookBackHandle<int> const handle(nullptr, nullptr, nullptr, &counter, 0xfffffffeu, 1);

@@ -1,11 +1,14 @@
 // Collectives of one thread's lanes, with operators that mind the order.
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <tessera/collective/operators.hpp>
+#include <tessera/collective/prefetch.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/scan.hpp>
 #include <tessera/kernels/histogram.hpp>
@@ -118,6 +121,48 @@ TEST(ThreadCollectives, EightBytes) { expect_scans_and_reductions<Compose<std::u
 TEST(ThreadCollectives, SixteenBytes) { expect_scans_and_reductions<Multiply>(); }
 TEST(ThreadCollectives, LastNonZero) { expect_scans_and_reductions<LastNonZero>(); }
 TEST(ThreadCollectives, SegmentedSum) { expect_scans_and_reductions<SegmentedSum>(); }
+
+// ---- What lanes ask for ahead: each line once, and nothing past the end.
+
+template <class T>
+void expect_lines(std::size_t count, int lanes) {
+  std::size_t const line = std::max<std::size_t>(1, 128 / sizeof(T));
+  std::vector<int> asked((count + line - 1) / line);
+  for (int lane = 0; lane < lanes; ++lane) {
+    collective::each_line<T>(count, lane, lanes, [&](std::size_t i) {
+      ASSERT_LT(i, count);
+      ASSERT_EQ(i % line, 0u);
+      ++asked[i / line];
+    });
+  }
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    EXPECT_EQ(asked[i], 1) << "line " << i << " of " << count << " elements of " << sizeof(T) << " bytes, " << lanes
+                           << " lanes";
+  }
+}
+
+TEST(Prefetch, EachLineOnce) {
+  struct Large {
+    char bytes[300];
+  };
+  for (std::size_t const count : {0, 1, 31, 32, 33, 127, 128, 600, 4096, 5000}) {
+    for (int const lanes : {1, 4, 32, 256}) {
+      expect_lines<char>(count, lanes);
+      expect_lines<float>(count, lanes);
+      expect_lines<double>(count, lanes);
+      expect_lines<Large>(count, lanes);
+    }
+  }
+}
+
+TEST(Prefetch, DocumentedExample) {
+  std::vector<std::size_t> of_lane[4];
+  for (int lane = 0; lane < 4; ++lane) {
+    collective::each_line<float>(600, lane, 4, [&](std::size_t i) { of_lane[lane].push_back(i); });
+  }
+  EXPECT_EQ(of_lane[0], (std::vector<std::size_t>{0, 128, 256, 384, 512}));
+  EXPECT_EQ(of_lane[3], (std::vector<std::size_t>{96, 224, 352, 480}));
+}
 
 }  // namespace
 }  // namespace tessera::test

@@ -72,6 +72,7 @@ template <class V, class Word = std::uint64_t>
 class LookBackHandle {
  public:
   static constexpr bool packed = sizeof(V) <= sizeof(Word) / 2;
+  static_assert(std::is_trivially_copyable_v<V>, "Tessera: values of a look-back are copied byte by byte");
 
   LookBackHandle(Word* words, V* partial, V* inclusive, std::uint32_t* counter, std::uint32_t first_ticket,
                  std::uint32_t epoch, unsigned patience = 0)

@@ -30,8 +30,8 @@ KOKKOS_INLINE_FUNCTION void store_word(Word* word, Word value) {
 /// Two words that are read and written at once, as one access of 16 bytes: by CUDA from 12.3 on. On a host a lock stands for
 /// that, which is for tests.
 struct alignas(16) WordPair {
-  std::uint64_t first = 0;
-  std::uint64_t second = 0;
+  std::uint64_t first;
+  std::uint64_t second;
 };
 
 /// True where load_word and store_word move a WordPair without a lock.
@@ -43,8 +43,8 @@ inline constexpr bool has_word_pairs =
     false;
 #endif
 
-[[nodiscard]] KOKKOS_INLINE_FUNCTION WordPair load_word(WordPair const* word) {
-  WordPair loaded;
+[[nodiscard]] KOKKOS_INLINE_FUNCTION WordPair load_word([[maybe_unused]] WordPair const* word) {
+  WordPair loaded{};
 #if defined(__CUDA_ARCH__)
   // A vector of two words would do on today's GPUs, but only a single element of 128 bits is promised to be one access.
   asm volatile("{ .reg .b128 pair; ld.relaxed.gpu.global.b128 pair, [%2]; mov.b128 {%0, %1}, pair; }"
@@ -57,7 +57,7 @@ inline constexpr bool has_word_pairs =
   return loaded;
 }
 
-KOKKOS_INLINE_FUNCTION void store_word(WordPair* word, WordPair value) {
+KOKKOS_INLINE_FUNCTION void store_word([[maybe_unused]] WordPair* word, [[maybe_unused]] WordPair value) {
 #if defined(__CUDA_ARCH__)
   asm volatile(
       "{ .reg .b128 pair; mov.b128 pair, {%0, %1}; st.relaxed.gpu.global.b128 [%2], pair; }" ::"l"(value.first),

@@ -92,6 +92,18 @@ template <ExecutionSpace Exec>
   }
 }
 
+/// Bytes of a GPU's last cache, which its multiprocessors share; 0 on a host.
+template <ExecutionSpace Exec>
+[[nodiscard]] std::size_t last_cache_of_gpu([[maybe_unused]] Exec const& exec) {
+  if constexpr (detail::Contains<Exec, detail::CudaSpaces>::value) {
+    return static_cast<std::size_t>(exec.cuda_device_prop().l2CacheSize);
+  } else if constexpr (is_hip<Exec>) {
+    return static_cast<std::size_t>(exec.hip_device_prop().l2CacheSize);
+  } else {
+    return 0;
+  }
+}
+
 /// "cuda", "hip", "openmp", "threads" or "serial".
 template <ExecutionSpace Exec>
 [[nodiscard]] constexpr std::string_view space_name() {

@@ -45,12 +45,11 @@ struct GpuConv2dTuning {
   /// Kernels of 5 x 5 and 7 x 7 taps are taken as one part: a row of the input is loaded once. 49 taps of 4 bytes fit beside the sums.
   static constexpr bool whole_squares = sizeof(T) <= 4;
   static constexpr bool in_registers = true;  ///< rows of the input are loaded into registers, and all loops unrolled
-  static constexpr int lanes =
-      128;  ///< of a team on a GPU, if the user gives no size: less to wait for at its end than with 256
+  static constexpr int lanes = 128;           ///< of a team on a GPU, if the user gives no size
   static constexpr int down = 8;     ///< strips of a tile below each other: warps that share the rows in between
   static constexpr int across = 32;  ///< strips of a tile beside each other: a warp
   static constexpr int tiles_per_thread = 0;    ///< 0: tiles keep that height
-  using Bounds = Kokkos::LaunchBounds<512, 1>;  ///< lets the compiler use 128 registers: nothing spills
+  using Bounds = Kokkos::LaunchBounds<512, 1>;  ///< lets the compiler use 128 registers: at most 32 bytes spill
 };
 
 /// For hosts: a thread makes a strip, of which the compiler makes vectors.
@@ -158,15 +157,18 @@ class Strip {
   /// tap_rows
   /// - 1 rows and reach() columns must follow it. Taps are taken in parts, whose extents the compiler knows.
   KOKKOS_FORCEINLINE_FUNCTION void add(Convolution<Sum> const& of, Sum const* from, Held const& held) {
-    if constexpr (Side > 0) return add_rows(of, from, held.taps, LoadedRows<Side>{});
-    for (std::size_t ky = 0; ky < of.tap_rows; ky += part) {
-      for (std::size_t kx = 0; kx < of.tap_cols; kx += part) {
-        Sum const* const corner = from + ky * of.cols + kx;
-        switch (thread::count_before(ky, of.tap_rows, part)) {
-          case 1: add_part<1>(of, ky, kx, corner); break;
-          case 2: add_part<2>(of, ky, kx, corner); break;
-          case 3: add_part<3>(of, ky, kx, corner); break;
-          default: add_part<part>(of, ky, kx, corner); break;
+    if constexpr (Side > 0) {
+      add_rows(of, from, held.taps, LoadedRows<Side>{});
+    } else {
+      for (std::size_t ky = 0; ky < of.tap_rows; ky += part) {
+        for (std::size_t kx = 0; kx < of.tap_cols; kx += part) {
+          Sum const* const corner = from + ky * of.cols + kx;
+          switch (thread::count_before(ky, of.tap_rows, part)) {
+            case 1: add_part<1>(of, ky, kx, corner); break;
+            case 2: add_part<2>(of, ky, kx, corner); break;
+            case 3: add_part<3>(of, ky, kx, corner); break;
+            default: add_part<part>(of, ky, kx, corner); break;
+          }
         }
       }
     }
@@ -355,7 +357,7 @@ struct Conv2dKernel {
   }
 
  private:
-  // Asks for what the tile needs: lanes have sums and taps in their registers, and room for only a row or two of the input on its way.
+  // Asks for the tile and the rows below it: lanes have sums and taps in their registers, and room for only a row or two of the input on its way.
   KOKKOS_FUNCTION void ask(Member const& team, collective::MatrixTiles::Place const& place) const {
     int const lines = (place.col_count * static_cast<int>(sizeof(Sum)) + 127) / 128;  // of a row: a lane each
     int const rows = thread::count_before(place.row, of.rows, place.row_count + Side - 1);

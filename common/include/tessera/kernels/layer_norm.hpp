@@ -32,6 +32,7 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/collective/streaming_store.hpp>
 #include <tessera/collective/team/fold_threads.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/rows.hpp>
@@ -246,11 +247,11 @@ class LanesOfRow {
   }
 
   /// Writes ln of a row of x, of which `held` is the last part and `normalised` the statistics. Afterwards `held` is
-  /// undefined.
+  /// undefined. `streaming`: past a host's caches; the row must be whole packs of 16 bytes, and aligned for them.
   template <class Who = OneThread>
   KOKKOS_FUNCTION static void normalise(Lanes const& lanes, T const* row, std::size_t cols,
                                         NormalisedRow<A> const& normalised, T const* gamma, T const* beta, T* ln,
-                                        HeldByLanes& held, Who const& who = {}) {
+                                        HeldByLanes& held, Who const& who = {}, bool streaming = false) {
     bool const is_held = cols <= static_cast<std::size_t>(part * who.threads);
     each_part(cols, who, [&](std::size_t first, auto count) {
       if (!is_held) load(lanes, row + first, count, held, who);
@@ -281,6 +282,9 @@ class LanesOfRow {
         each_pack([&](int i, collective::Pack<T, N>& own) {
           for (int e = 0; e < N; ++e) own[e] = scales[i + e] * normalised(own[e]) + offsets[i + e];
         });
+        if constexpr (N == 1 && Packs == 1) {
+          if (streaming) return store_past_caches(held, ln + first, count);
+        }
         each_pack([&](int i, collective::Pack<T, N> const& own) {
           for (int e = 0; e < N; ++e) ln[first + i + e] = own[e];
         });
@@ -329,6 +333,16 @@ class LanesOfRow {
   }
 
  private:
+  // The first `count` lanes' elements, as packs of 16 bytes: emulated lanes lie beside each other in memory.
+  KOKKOS_FUNCTION static void store_past_caches(HeldByLanes const& held, T* to, int count) {
+    constexpr int pack = collective::pack_width<T>;
+    for (int first = 0; first < count; first += pack) {
+      collective::Pack<T, pack> values;
+      for (int e = 0; e < pack; ++e) values[e] = held.at[first + e].at[0][0];
+      collective::streaming_store(to + first, values);
+    }
+  }
+
   // Where a lane's pack stands in a part: neighbouring lanes, and then neighbouring threads, have neighbouring packs.
   template <class Who>
   [[nodiscard]] KOKKOS_FUNCTION static int place(int pack, int lane, Who const& who) {
@@ -361,7 +375,8 @@ struct LayerNormRows {
   RowStatistics<Arithmetic<T>> statistics;  // null: not stored
   T const* gamma;
   T const* beta;
-  T* ln;  // null: not stored
+  T* ln;                   // null: not stored
+  bool streaming = false;  // ln is stored past a host's caches
 
   /// One row, by all lanes of `who`.
   template <class Row, class Who>
@@ -378,7 +393,7 @@ struct LayerNormRows {
           held);
     }
     if (ln != nullptr) {
-      Row::normalise(lanes, x + row * cols, cols, normalised, gamma, beta, ln + row * cols, held, who);
+      Row::normalise(lanes, x + row * cols, cols, normalised, gamma, beta, ln + row * cols, held, who, streaming);
     }
   }
 };
@@ -399,6 +414,7 @@ struct LayerNormKernel {
     for (std::size_t row = chunks.begin(team.league_rank()) + team.team_rank(); row < end; row += team.team_size()) {
       of.template take<Row>(lanes, row, OneThread{});
     }
+    if (of.streaming) collective::streaming_fence();
   }
 };
 
@@ -513,7 +529,10 @@ class LayerNorm {
     constexpr int pack = collective::pack_width<T>;
     bool const aligned = collective::is_aligned_for_packs<pack>(x) && collective::is_aligned_for_packs<pack>(gamma) &&
                          collective::is_aligned_for_packs<pack>(beta) && collective::is_aligned_for_packs<pack>(ln);
-    detail::LayerNormRows<T> const of{x, cols_, eps_, statistics, gamma, beta, ln};
+    // In place, a row is in the cache already.
+    bool const streaming = aligned && cols_ % pack == 0 && ln != nullptr && ln != x &&
+                           collective::streams<Exec>(rows_ * cols_ * sizeof(T));
+    detail::LayerNormRows<T> const of{x, cols_, eps_, statistics, gamma, beta, ln, streaming};
     bool const by_team = Tuning::with_team(cols_, aligned, [&]<int W, int N, int Packs, int most>() {
       using Kernel = detail::TeamLayerNorm<Exec, T, W, N, Packs, most>;
       Kernel{of, rows_}.enqueue(label_, exec, Kernel::threads_of(exec, cols_, team_));

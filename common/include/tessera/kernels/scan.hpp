@@ -46,25 +46,34 @@
 
 namespace tessera::kernels {
 
-/// What a thread has of a tile. On a GPU: rows of 16-byte packs in registers, so that 128 bytes a lane are in flight, and tiles are so
-/// large that predecessors are seldom asked. On a host: 8192 elements in its cache; eight runs are summed at a time, which hides
-/// the latency of an addition.
+/// What a thread has of a tile. On a GPU: rows of 16-byte packs in registers, as many as are in flight at once; tiles are so large that
+/// predecessors are seldom asked. On a host: 8192 elements in its cache; eight runs are summed at a time, which hides the latency
+/// of an addition.
 template <ExecutionSpace Exec, class T>
 struct ScanTuning {
   static constexpr int lanes = lane::natural_width<Exec>;
-  /// A pack of a short type has more elements, each of which takes a register of its own while it is added. One of a type of 8 bytes
-  /// has two, and half as many elements cost as many steps over the lanes: so there are more rows, and registers for them.
-  static constexpr int rows = sizeof(T) < 4 ? 4 : sizeof(T) == 8 ? 12 : 8;
+  template <class Lanes, class Elements, int rows>
+  using TileOf = std::conditional_t<is_gpu<Exec>, team::RegisterTile<Lanes, Elements, rows, collective::pack_width<T>>,
+                                    team::MemoryTile<Lanes, Elements, 64, 8, 16>>;
+  /// A pack of a short type has more elements, each of which takes a register of its own while it is added.
+  static constexpr int rows = sizeof(T) < 4 ? 4 : 8;
   template <class Lanes, class Elements>
-  using Tile = std::conditional_t<is_gpu<Exec>, team::RegisterTile<Lanes, Elements, rows, collective::pack_width<T>>,
-                                  team::MemoryTile<Lanes, Elements, 64, 8, 16>>;
+  using Tile = TileOf<Lanes, Elements, rows>;
+  /// For LookBackScan. A pack of a type of 8 bytes has two elements, which share a scan over the lanes: so there are more rows.
+  template <class Lanes, class Elements>
+  using LookBackTile = TileOf<Lanes, Elements, sizeof(T) == 8 ? 12 : rows>;
   /// For LookBackScan. Two teams of 512 lanes must fit on a multiprocessor: so no lane takes more than 64 registers,
   /// and four teams of 256 lanes fit as well. While one asks its predecessors, the others load and store. Of types of 8 bytes
   /// one team of 512 lanes, or two of 256.
   using LookBackBounds = Kokkos::LaunchBounds<512, sizeof(T) == 8 ? 1 : 2>;
-  /// For LookBackScan: how many tiles behind its own a team asks for, which another team loads a little later; 0: it asks for none.
-  /// On a GPU one a multiprocessor, 4 MB of a last cache: with half or twice as many the scan is as fast, with four times slower.
-  [[nodiscard]] static int ahead(Exec const& exec) { return is_gpu<Exec> ? multiprocessors(exec) : 0; }
+  /// For LookBackScan: how many tiles of `bytes` behind its own a team asks for, which another team loads a little later; 0: it asks for
+  /// none. On a GPU 32 KiB a multiprocessor: on an H200 4 of 50 MiB of its last cache. With half or twice as much the scan is as
+  /// fast; with four times as much what was asked for is gone before it is read.
+  [[nodiscard]] static int ahead(Exec const& exec, std::size_t bytes) {
+    if (!is_gpu<Exec>) return 0;
+    std::size_t const all = std::min<std::size_t>(multiprocessors(exec) * 32768, last_cache_of_gpu(exec) / 8);
+    return static_cast<int>(std::max<std::size_t>(1, all / bytes));
+  }
 };
 
 namespace detail {
@@ -92,7 +101,7 @@ struct LookBackScanKernel {
   using Scalar = typename Elements::Scalar;
   using Value = typename Elements::Value;
   using Lanes = L;
-  using Tile = typename Tuning::template Tile<Lanes, Elements>;
+  using Tile = typename Tuning::template LookBackTile<Lanes, Elements>;
 
   // A team's scratch: the number of its tile, what lies before the tile, the threads' totals.
   struct Shared {
@@ -257,7 +266,7 @@ template <class Kernel>
 /// before it is written and nobody else reads it, but must not overlap otherwise.
 ///
 /// Op: associative with identity, on T; it need not commute. `SegmentedOperator<T, Op>` makes it the scan of each segment.
-/// Constructed once: chooses the tile, allocates a word for each tile and, if values have more than 4 bytes, also two
+/// Constructed once: chooses the tile, allocates a word for each tile and, if values are too large for that, also two
 /// values. Calls only enqueue; those of one object must not run at the same time. The order of additions, and so the
 /// bits of sums of floats, depends on which tiles have finished.
 template <ExecutionSpace Exec, class T, class Op = collective::Sum<T>, class Tuning = ScanTuning<Exec, T>>
@@ -287,8 +296,14 @@ class LookBackScan {
     T const* const from = contiguous(in, n_);
     T* const to = contiguous(out, n_);
     if (n_ == 0) return;
-    Kernel const kernel{
-        elements_, from, to, n_, shape_.tile, shape_.part, Tuning::ahead(exec), look_back_.next_launch(exec)};
+    Kernel const kernel{elements_,
+                        from,
+                        to,
+                        n_,
+                        shape_.tile,
+                        shape_.part,
+                        Tuning::ahead(exec, shape_.tile * sizeof(T)),
+                        look_back_.next_launch(exec)};
     typename Kernel::Policy policy(exec, league_, shape_.threads, vector_length);
     std::size_t const scratch = Kernel::scratch_bytes(shape_.threads);
     Kokkos::parallel_for(label_, with_scratch(policy, scratch), kernel);

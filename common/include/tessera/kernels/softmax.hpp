@@ -66,11 +66,13 @@ struct SoftmaxTuning {
   static constexpr bool team_a_tile = is_gpu<Exec>;
   static constexpr int most_lanes = is_gpu<Exec> ? 512 : 1;  ///< of a team that takes a row, if the user gives no size
   using Bounds = Kokkos::LaunchBounds<512, 2>;               ///< 64 registers a lane: teams enough to hide memory
-  /// How many rows of `cols` elements behind its own a team asks for, which another team reads a little later, while it waits for
-  /// its maximum and its sum; 0: it asks for none. On a GPU rows of 64 KiB a multiprocessor: on an H200 8 MiB of a last cache of 50;
-  /// with twice as many what was asked for is gone before it is read.
-  [[nodiscard]] static std::size_t ahead(Exec const& exec, std::size_t cols) {
-    return is_gpu<Exec> ? std::max<std::size_t>(1, multiprocessors(exec) * 65536 / (cols * sizeof(T))) : 0;
+  /// While it waits for its maximum and its sum, a team has asked for the row that lies so many rows of `bytes` behind its own, and
+  /// that another team reads a little later; 0: it asks for none. On a GPU 64 KiB a multiprocessor: on an H200 8 of 50 MiB of its last
+  /// cache; with twice as much what was asked for is gone before it is read.
+  [[nodiscard]] static std::size_t ahead(Exec const& exec, std::size_t bytes) {
+    if (!is_gpu<Exec>) return 0;
+    std::size_t const all = std::min<std::size_t>(multiprocessors(exec) * 65536, last_cache_of_gpu(exec) / 5);
+    return std::max<std::size_t>(1, all / bytes);
   }
 };
 
@@ -159,7 +161,8 @@ struct TeamSoftmax {
     std::size_t const teams = std::min(of.rows, 32 * teams_that_fill(exec, threads * vector_length));
     Policy policy(exec, static_cast<int>(teams), threads, vector_length);
     auto const scratch = static_cast<int>(2 * Scratch::shmem_size(threads));
-    Kokkos::parallel_for(label, with_scratch(policy, scratch), TeamSoftmax{of, Tuning::ahead(exec, of.cols)});
+    Kokkos::parallel_for(label, with_scratch(policy, scratch),
+                         TeamSoftmax{of, Tuning::ahead(exec, of.cols * sizeof(T))});
   }
 
   /// Roundings of the sum: a lane's elements, the lanes, the threads.
