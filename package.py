@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="9109dd10c13cecc7b6d5732b9d927050e0c52f39bbfcf817ff8aa99975a3b0a3")
+    version("0.2.0", sha256="09bffd73ffa83c8616bea02cc53a091d1e3a602b5149aa623122a7a0b59f68bb")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
