@@ -200,11 +200,15 @@ struct KeyStream {
   // Neighbouring lanes of a group hold neighbouring packs of a row.
   [[nodiscard]] KOKKOS_FUNCTION static int column(int lane, int pack) { return (pack * Share + lane % Share) * Width; }
 
+  // \tparam full every lane has all its columns
+  template <bool full = false>
   KOKKOS_FUNCTION void load(T const* row, int lane, Row& own) const {
     for (int p = 0; p < Columns / Width; ++p) {
       int const col = column(lane, p);
       collective::Pack<T, Width> values{};
-      if constexpr (any_row) {
+      if constexpr (full) {
+        values = collective::load_pack<Width>(row + col);
+      } else if constexpr (any_row) {
         if (col + Width <= task.dim) {
           values = collective::load_pack<Width>(row + col);
         } else {
@@ -219,6 +223,18 @@ struct KeyStream {
 
   // Neighbouring groups hold neighbouring rows. Rows past the last are zero, and so are their weights.
   KOKKOS_FUNCTION void load_block(Lanes const& lanes, T const* rows, int count, Value<Block>& to) const {
+    if constexpr (any_row) {
+      // Most rows are so: without a test in each lane the compiler joins the lanes' loads.
+      if (count == block && task.dim == Share * Columns) {
+        lanes.each(
+            [&](int lane, Block& own) {
+              T const* const row = rows + lane / Share * task.dim;
+              for (int k = 0; k < keys; ++k) load<true>(row + k * groups * task.dim, lane, own.at[k]);
+            },
+            to);
+        return;
+      }
+    }
     lanes.each(
         [&](int lane, Block& own) {
           T const* const row = rows + lane / Share * task.dim;
