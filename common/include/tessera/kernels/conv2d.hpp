@@ -52,6 +52,12 @@ struct GpuConv2dTuning {
   using Bounds = Kokkos::LaunchBounds<512, 1>;  ///< lets the compiler use 128 registers: at most 32 bytes spill
 };
 
+/// For AMD's GPUs: with all taps of 7 x 7 hipcc spills.
+template <class T>
+struct HipConv2dTuning : GpuConv2dTuning<T> {
+  static constexpr bool whole_squares = false;
+};
+
 /// For hosts: a thread makes a strip, of which the compiler makes vectors.
 template <class T>
 struct HostConv2dTuning : GpuConv2dTuning<T> {
@@ -65,7 +71,8 @@ struct HostConv2dTuning : GpuConv2dTuning<T> {
 };
 
 template <ExecutionSpace Exec, class T>
-using Conv2dTuning = std::conditional_t<is_gpu<Exec>, GpuConv2dTuning<T>, HostConv2dTuning<T>>;
+using Conv2dTuning = std::conditional_t<is_hip<Exec>, HipConv2dTuning<T>,
+                                        std::conditional_t<is_gpu<Exec>, GpuConv2dTuning<T>, HostConv2dTuning<T>>>;
 
 /// A convolution's operands, without the taps that never meet an element: those that lie past the input even from its
 /// first element. A single column is treated as a single row, which it is in memory, so that it is as fast as one.
