@@ -108,7 +108,7 @@ struct GpuTuned {
 // Rows of whole packs and not; taps of whole parts and not, and squares that are taken whole; tiles with and without an edge.
 TEST(Conv2d, PacksInRegisters) {
   App const app = make_app<Conv2d>({rows<Conv2d, GpuTuned>()});
-  std::vector<Shape> taps{{5, 5}, {7, 7}};
+  std::vector<Shape> taps{{5, 5}, {7, 7}, {5, 3}, {7, 5}};
   for (std::size_t tap_rows : {1, 2, 4, 9}) {
     for (std::size_t tap_cols : {1, 3, 5, 8}) taps.push_back({tap_rows, tap_cols});
   }
