@@ -144,7 +144,7 @@ class Strip {
 
   /// The taps that a lane holds.
   struct Held {
-    Sum taps[Side == 0 ? 1 : Side][Side == 0 ? 1 : Side];
+    Sum taps[Side == 0 ? 1 : Side][Side == 0 ? 1 : Side] = {};
     KOKKOS_FORCEINLINE_FUNCTION explicit Held(Convolution<Sum> const& of) {
       for (int i = 0; i < Side; ++i) {
         for (int j = 0; j < Side; ++j) taps[i][j] = of.tap(i, j);
