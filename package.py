@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="09bffd73ffa83c8616bea02cc53a091d1e3a602b5149aa623122a7a0b59f68bb")
+    version("0.2.0", sha256="a956050e53b5554eb6068ddad2aa11e22c6abb794ef769ea07530738825dcd3b")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
