@@ -268,6 +268,43 @@ struct AskedTuning : kernels::LayerNormTuning<Exec, float> {
   }
 };
 
+// What a host's lanes store past its caches, which only matrices larger than these do by themselves: every element, and none behind.
+template <class T, int W>
+void expect_same_past_caches() {
+  using Exec = Kokkos::DefaultHostExecutionSpace;
+  using Row = kernels::LanesOfRow<Exec, T, W, 1, 1>;
+  typename Row::Lanes const lanes;
+  std::size_t const pack = collective::pack_width<T>;
+  for (std::size_t const packs : {1, 2, 3, 15, 16, 17, 25, 64, 129}) {
+    std::size_t const cols = packs * pack;
+    Kokkos::View<T*, Kokkos::HostSpace> x("x", cols), gamma("gamma", cols), beta("beta", cols);
+    Kokkos::View<T*, Kokkos::HostSpace> expected("expected", cols), found("found", cols + pack);
+    for (std::size_t i = 0; i < cols; ++i) {
+      x(i) = static_cast<T>(i * 7 % 13);
+      gamma(i) = static_cast<T>(1 + i % 5);
+      beta(i) = static_cast<T>(i % 11);
+    }
+    Kokkos::deep_copy(found, T(-77));
+    for (bool const streaming : {false, true}) {
+      auto held = lanes.template fill<typename Row::Held>(typename Row::Held{});
+      auto const normalised = Row::statistics_of(lanes, x.data(), cols, Arithmetic<T>(0.01), held);
+      T* const ln = streaming ? found.data() : expected.data();
+      Row::normalise(lanes, x.data(), cols, normalised, gamma.data(), beta.data(), ln, held, {}, streaming);
+    }
+    collective::streaming_fence();
+    for (std::size_t i = 0; i < cols; ++i)
+      ASSERT_EQ(found(i), expected(i)) << i << " of " << cols << ", " << W << " lanes";
+    for (std::size_t i = cols; i < cols + pack; ++i) ASSERT_EQ(found(i), T(-77)) << "behind a row of " << cols;
+  }
+}
+
+TEST(Layernorm, PastCachesEveryElement) {
+  expect_same_past_caches<float, 8>();
+  expect_same_past_caches<float, 32>();
+  expect_same_past_caches<float, 64>();
+  expect_same_past_caches<double, 64>();
+}
+
 // Packs are read only where x, gamma, beta and ln begin with one: memory of somebody else may begin anywhere.
 TEST(Layernorm, PacksOnlyWhereAllBeginWithOne) {
   using Exec = Kokkos::DefaultExecutionSpace;
