@@ -268,7 +268,7 @@ struct AskedTuning : kernels::LayerNormTuning<Exec, float> {
   }
 };
 
-// What a host's lanes store past its caches, which only matrices larger than these do by themselves: every element, and none behind.
+// What a host's lanes store past its caches: every element, and none behind. By itself only a large matrix is stored so.
 template <class T, int W>
 void expect_same_past_caches() {
   using Exec = Kokkos::DefaultHostExecutionSpace;

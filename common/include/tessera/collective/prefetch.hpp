@@ -2,9 +2,8 @@
 /// \file
 /// Asks for memory that will be needed soon, so that it is in a GPU's last cache by then.
 ///
-/// A team that reads, then waits for its other threads or for other teams, then writes, leaves the memory idle in between. If each
-/// team asks early for what is read next, by itself or by a team that starts later, the memory works on. What was asked for takes
-/// no registers.
+/// A team that reads, then waits for other threads or other teams, then writes, leaves the memory idle while it waits.
+/// If it asks early for what a team that starts later will read, the memory works on. A request takes no registers.
 
 #include <Kokkos_Core.hpp>
 
@@ -12,7 +11,8 @@
 
 namespace tessera::collective {
 
-/// Calls body(i) for elements i of 0 .. count - 1 that are 128 bytes apart: those of lane `lane` of `lanes`, which share them.
+/// Calls body(i) for every element i < count that begins a line of 128 bytes, as far as that line is this lane's: lane
+/// `lane` of `lanes` takes every `lanes`-th line.
 ///
 /// Example, 4 lanes, 600 floats (19 lines of 32): lane 0 gets 0 128 256 384 512, lane 3 gets 96 224 352 480.
 template <class T, class Body>
@@ -22,9 +22,9 @@ KOKKOS_FUNCTION void each_line(std::size_t count, int lane, int lanes, Body cons
     body(i);
 }
 
-/// Asks for `count` elements of an array from `first` on; of those that begin within a line of memory, perhaps not for the last
-/// line. Without effect on hosts, whose hardware foresees contiguous reads by itself, and on AMD's gfx90a and gfx942, which
-/// have no such request.
+/// Asks for `count` elements of an array, from `first` on. If `first` is not at the begin of a line of memory, the last
+/// line may be left out. Does nothing on hosts, whose hardware foresees contiguous reads by itself, and on AMD's gfx90a
+/// and gfx942, which have no such request.
 ///
 /// Who calls: lane `lane` of `lanes` that share the elements. Scratch, barriers: none.
 template <class T>

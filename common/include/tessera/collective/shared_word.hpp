@@ -27,8 +27,8 @@ KOKKOS_INLINE_FUNCTION void store_word(Word* word, Word value) {
   KOKKOS_IF_ON_HOST((Kokkos::atomic_store(word, value);))
 }
 
-/// Two words that are read and written at once, as one access of 16 bytes: by CUDA from 12.3 on. On a host a lock stands for
-/// that, which is for tests.
+/// Two words that are read and written in one access of 16 bytes. CUDA can do that from 12.3 on. On a host a lock makes
+/// it so, which only tests use.
 struct alignas(16) WordPair {
   std::uint64_t first;
   std::uint64_t second;

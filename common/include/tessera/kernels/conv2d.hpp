@@ -42,7 +42,8 @@ struct GpuConv2dTuning {
   static constexpr int rows = 8;  ///< of a strip: with a row of the input they fill 128 registers
   static constexpr int width = collective::pack_width<T>;  ///< columns of a strip: one 16-byte access
   static constexpr int part = 4;  ///< taps in registers, each way: what was loaded is used for all of them
-  /// Kernels of 5 x 5 and 7 x 7 taps are taken as one part: a row of the input is loaded once. 49 taps of 4 bytes fit beside the sums.
+  /// 5 x 5 and 7 x 7 taps are taken as one part, so that a row of the input is loaded once. 49 taps of 4 bytes fit into
+  /// registers beside the sums.
   static constexpr bool whole_squares = sizeof(T) <= 4;
   static constexpr bool in_registers = true;  ///< rows of the input are loaded into registers, and all loops unrolled
   static constexpr int lanes = 128;           ///< of a team on a GPU, if the user gives no size
@@ -364,7 +365,8 @@ struct Conv2dKernel {
   }
 
  private:
-  // Asks for the tile and the rows below it: lanes have sums and taps in their registers, and room for only a row or two of the input on its way.
+  // Asks for the tile and the rows below it. Sums and taps leave a lane registers for only a row or two of the input
+  // on their way.
   KOKKOS_FUNCTION void ask(Member const& team, collective::MatrixTiles::Place const& place) const {
     int const lines = (place.col_count * static_cast<int>(sizeof(Sum)) + 127) / 128;  // of a row: a lane each
     int const rows = thread::count_before(place.row, of.rows, place.row_count + Side - 1);

@@ -46,9 +46,9 @@
 
 namespace tessera::kernels {
 
-/// What a thread has of a tile. On a GPU: rows of 16-byte packs in registers, as many as are in flight at once; tiles are so large that
-/// predecessors are seldom asked. On a host: 8192 elements in its cache; eight runs are summed at a time, which hides the latency
-/// of an addition.
+/// What a thread has of a tile. On a GPU: rows of 16-byte packs in registers, all loaded at once; tiles are so large
+/// that predecessors are seldom asked. On a host: 8192 elements in its cache; eight runs are summed at a time, which
+/// hides the latency of an addition.
 template <ExecutionSpace Exec, class T>
 struct ScanTuning {
   static constexpr int lanes = lane::natural_width<Exec>;
@@ -59,16 +59,16 @@ struct ScanTuning {
   static constexpr int rows = sizeof(T) < 4 ? 4 : 8;
   template <class Lanes, class Elements>
   using Tile = TileOf<Lanes, Elements, rows>;
-  /// For LookBackScan. A pack of a type of 8 bytes has two elements, which share a scan over the lanes: so there are more rows.
+  /// For LookBackScan. More rows of types of 8 bytes: their packs have two elements, so a scan over the lanes serves few.
   template <class Lanes, class Elements>
   using LookBackTile = TileOf<Lanes, Elements, sizeof(T) == 8 ? 12 : rows>;
   /// For LookBackScan. Two teams of 512 lanes must fit on a multiprocessor: so no lane takes more than 64 registers,
-  /// and four teams of 256 lanes fit as well. While one asks its predecessors, the others load and store. Of types of 8 bytes
-  /// one team of 512 lanes, or two of 256.
+  /// and four teams of 256 lanes fit as well. While one asks its predecessors, the others load and store.
+  /// With types of 8 bytes one team of 512 lanes fits, or two of 256.
   using LookBackBounds = Kokkos::LaunchBounds<512, sizeof(T) == 8 ? 1 : 2>;
-  /// For LookBackScan: how many tiles of `bytes` behind its own a team asks for, which another team loads a little later; 0: it asks for
-  /// none. On a GPU 32 KiB a multiprocessor: on an H200 4 of 50 MiB of its last cache. With half or twice as much the scan is as
-  /// fast; with four times as much what was asked for is gone before it is read.
+  /// For LookBackScan: how many tiles ahead of its own the tile lies that a team asks for, so that another team finds it
+  /// in the cache. 0: no team asks. \param bytes of a tile. On a GPU 32 KiB a multiprocessor, 4 of an H200's 50 MiB. Half
+  /// or twice as much is as fast; with four times as much, what was asked for is gone before it is read.
   [[nodiscard]] static int ahead(Exec const& exec, std::size_t bytes) {
     if (!is_gpu<Exec>) return 0;
     std::size_t const all = std::min<std::size_t>(multiprocessors(exec) * 32768, last_cache_of_gpu(exec) / 8);

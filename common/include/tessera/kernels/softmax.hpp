@@ -66,9 +66,9 @@ struct SoftmaxTuning {
   static constexpr bool team_a_tile = is_gpu<Exec>;
   static constexpr int most_lanes = is_gpu<Exec> ? 512 : 1;  ///< of a team that takes a row, if the user gives no size
   using Bounds = Kokkos::LaunchBounds<512, 2>;               ///< 64 registers a lane: teams enough to hide memory
-  /// While it waits for its maximum and its sum, a team has asked for the row that lies so many rows of `bytes` behind its own, and
-  /// that another team reads a little later; 0: it asks for none. On a GPU 64 KiB a multiprocessor: on an H200 8 of 50 MiB of its last
-  /// cache; with twice as much what was asked for is gone before it is read.
+  /// How many rows ahead of its own the row lies that a team asks for, so that another team finds it in the cache. 0: no
+  /// team asks. \param bytes of a row. On a GPU 64 KiB a multiprocessor, 8 of an H200's 50 MiB. With twice as much, what
+  /// was asked for is gone before it is read.
   [[nodiscard]] static std::size_t ahead(Exec const& exec, std::size_t bytes) {
     if (!is_gpu<Exec>) return 0;
     std::size_t const all = std::min<std::size_t>(multiprocessors(exec) * 65536, last_cache_of_gpu(exec) / 5);
