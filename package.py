@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="a956050e53b5554eb6068ddad2aa11e22c6abb794ef769ea07530738825dcd3b")
+    version("0.2.0", sha256="aa8f37a27f7ef63153c5ae312b1e1cfbd295e84b76fdaff5971d46d8e6fc89d9")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
