@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// The Plan of tensor_tf32 and tensor_3xtf32: Tf32Gemm (kernels/tf32_gemm.hpp), and which elements it can take.
+/// The Plan of tensor_tf32 and tensor_3xtf32, by Tf32Gemm (kernels/tf32_gemm.hpp), and of warpgroup_tf32 and warpgroup_3xtf32, by
+/// WarpgroupTf32Gemm (kernels/warpgroup_tf32_gemm.hpp); and which elements they can take.
 
 #include <Kokkos_Core.hpp>
 
@@ -29,8 +30,8 @@ struct Tf32Rule {
 };
 
 /// On hosts it emulates matrix units, for tests; the variants skip hosts. Throws Skip for matrices with elements that
-/// the terms do not represent, and on GPUs without matrix units.
-template <ExecutionSpace Exec, int Terms>
+/// the terms do not represent, and on GPUs without matrix units. `Gemm`: a kernel object for floats, of so many terms.
+template <ExecutionSpace Exec, int Terms, class Gemm = kernels::Tf32Gemm<Exec, Terms>>
 class Tf32Plan {
  public:
   Tf32Plan(Exec const& exec, InputOn<Matmul, Exec, float> const& input, std::string label)
@@ -60,8 +61,6 @@ class Tf32Plan {
   }
 
  private:
-  using Gemm = kernels::Tf32Gemm<Exec, Terms>;
-
   Gemm gemm_;
   bool rounds_data_ = false;
 };

@@ -28,13 +28,15 @@ VariantRows tensor_fp16();
 VariantRows tensor_bf16();
 VariantRows warpgroup_fp16();
 VariantRows warpgroup_bf16();
+VariantRows warpgroup_tf32();
+VariantRows warpgroup_3xtf32();
 VariantRows kernels();
 VariantRows distributed();
 
 App app() {
   return make_app<Matmul>({naive(), scratch(), tiled(), tiled_overlap(), tiled_async(), register_tile(), tensor_tf32(),
-                           tensor_3xtf32(), tensor_fp16(), tensor_bf16(), warpgroup_fp16(), warpgroup_bf16(), kernels(),
-                           distributed()});
+                           tensor_3xtf32(), tensor_fp16(), tensor_bf16(), warpgroup_fp16(), warpgroup_bf16(), warpgroup_tf32(),
+                           warpgroup_3xtf32(), kernels(), distributed()});
 }
 
 namespace {

@@ -20,7 +20,9 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-FACTORS = "tensor_3xtf32,tensor_tf32,tensor_fp16,tensor_bf16,warpgroup_fp16,warpgroup_bf16"
+FACTORS = (
+    "warpgroup_3xtf32,tensor_3xtf32,warpgroup_tf32,tensor_tf32,tensor_fp16,tensor_bf16,warpgroup_fp16,warpgroup_bf16"
+)
 SAMPLED = ["--verify", "sample:2000"]  # of products: in full they take their reference minutes
 SMALL = "2^10,2^15,2^20"
 # name of the report: mini-apps, sizes, options, whether PyTorch is asked. First what the table in apps/README.md shows.

@@ -68,7 +68,7 @@ class Ratios(unittest.TestCase):
 
     def test_rows_that_do_less_do_not_count(self):
         less = [("matmul", f"tensor_{of}") for of in ("tf32", "fp16", "bf16")]
-        less += [("matmul", "warpgroup_fp16"), ("matmul", "warpgroup_bf16")]
+        less += [("matmul", f"warpgroup_{of}") for of in ("tf32", "fp16", "bf16")]
         less += [("attention", "fused_tensor"), ("layernorm_linear", "fused_tensor")]
         for app, variant in less:
             rows = [

@@ -49,6 +49,7 @@ LESS = {
     ("matmul", "tensor_tf32"): "rounds factors to 11 bits",
     ("matmul", "tensor_fp16"): "rounds factors to 11 bits",
     ("matmul", "tensor_bf16"): "rounds factors to 8 bits",
+    ("matmul", "warpgroup_tf32"): "rounds factors to 11 bits",
     ("matmul", "warpgroup_fp16"): "rounds factors to 11 bits",
     ("matmul", "warpgroup_bf16"): "rounds factors to 8 bits",
     ("layernorm_linear", "fused_tensor"): "rounds factors to 8 bits",

@@ -12,6 +12,7 @@
 #include <tessera/kernels/tensor_gemm.hpp>
 #include <tessera/kernels/tf32_gemm.hpp>
 #include <tessera/kernels/warpgroup_gemm.hpp>
+#include <tessera/kernels/warpgroup_tf32_gemm.hpp>
 
 using Exec = Kokkos::DefaultExecutionSpace;
 template <class T>
@@ -99,6 +100,13 @@ int check_on_units(Exec const& exec, int m, int n, int k) {
     wrong += differs_anywhere("warpgroup_gemm once", c, k);
   } catch (tessera::Skip const& skip) {
     std::printf("warpgroup_gemm is skipped: %s\n", skip.what());
+  }
+  try {
+    Kokkos::deep_copy(c, -1);
+    tessera::kernels::warpgroup_tf32_gemm<2>(exec, a, b, c);
+    wrong += differs_anywhere("warpgroup_tf32_gemm once", c, k);
+  } catch (tessera::Skip const& skip) {
+    std::printf("warpgroup_tf32_gemm is skipped: %s\n", skip.what());
   }
   float const largest = tessera::kernels::largest_magnitude(exec, a);
   return largest == 5.0F ? wrong : differs("largest_magnitude", 0, largest, 5.0F);

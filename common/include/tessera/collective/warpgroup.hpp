@@ -1,14 +1,18 @@
 #pragma once
 /// \file
 /// Products of matrices by four threads of 32 lanes together (a warpgroup) on a GPU's matrix units, with factors that the units read from
-/// scratch by themselves: c += a b, a [64, 16], b [16, 128], c [64, 128]. Sums are floats, factors Half or BFloat16.
+/// scratch by themselves: c += a b, a [64, depth], b [depth, 128], c [64, 128]. Sums are floats. Factors are Half or BFloat16, depth 16,
+/// or Tf32, depth 8.
 ///
-/// One instruction does what 128 of MatrixUnit's do (collective/lane/matrix_unit.hpp), and no register holds a factor:
-/// only in this way do the units of compute capability 9.0 reach their full rate.
+/// One instruction does what 128 of MatrixUnit's do (collective/lane/matrix_unit.hpp), and no register holds a factor
+/// of b: only in this way do the units of compute capability 9.0 reach their full rate.
 ///
-/// In scratch a panel holds 16 of k for some rows of a (columns of b), in packs of 8 neighbours of k, 16 bytes:
+/// In scratch a panel holds `depth` of k for some rows of a (columns of b), in packs of 16 bytes, 8 neighbours of k or (Tf32) 4:
 ///
-///     panel    [2][rows] packs: k = 0 .. 7 of each row, then k = 8 .. 15 of each
+///     panel    [2][rows] packs: the first half of k for each row, then the second half for each
+///
+/// Of Tf32 a is no panel: thread w holds its rows 16 w .. 16 w + 15 in registers, as MatrixUnit<Tf32>::A. So a kernel can make
+/// factors of what it reads from scratch.
 ///
 /// Thread w of the four has rows 16 w .. 16 w + 15 of c. With g = lane / 4 and t = lane % 4 a lane's sums are
 ///
@@ -23,7 +27,9 @@
 /// A lane (emulated lanes: a thread) has an object of its own:
 ///   see_copies()            makes what this lane's copies wrote to scratch visible to products; a barrier must follow
 ///   begin()                 before the first product of a group: makes the sums in registers visible to it
-///   multiply_add(c, a, b)   starts c += a b; a and b are the panels, a from the first of its 64 rows on
+///   multiply_add(c, a, b)   starts c += a b; a and b are the panels, a from the first of its 64 rows on; of Tf32 a is
+///                           what the lanes hold, which must stay as it is until the product is done
+///   multiply(c, a, b)       of Tf32: starts c = a b
 ///   commit()                all products since the last commit become a group
 ///   wait<N>()               returns when all groups but the last N are done, for the thread that waits
 ///
@@ -49,7 +55,7 @@
 
 namespace tessera::collective {
 
-/// Eight factors of 16 bits, two in each word.
+/// Eight factors of 16 bits, two in each word, or four of tf32.
 using FactorPack = Pack<std::uint32_t, 4>;
 
 /// A panel in scratch: 16 of k for `rows` rows of a, or columns of b. `packs` may point to any row that is a multiple
@@ -61,6 +67,10 @@ struct FactorPanel {
   [[nodiscard]] KOKKOS_FUNCTION FactorPanel from(int row) const { return {packs + row, rows}; }
   [[nodiscard]] KOKKOS_FUNCTION std::uint16_t bits(int row, int k) const {
     return static_cast<std::uint16_t>(packs[k / 8 * rows + row][k % 8 / 2] >> 16 * (k % 2));
+  }
+  /// Of tf32: the word that is a float.
+  [[nodiscard]] KOKKOS_FUNCTION float number(int row, int k) const {
+    return Kokkos::bit_cast<float>(packs[k / 4 * rows + row][k % 4]);
   }
 };
 
@@ -83,15 +93,9 @@ struct AnyWarpgroup {
   [[nodiscard]] KOKKOS_FUNCTION static int col_of_c(int lane, int i) { return 8 * (i / 4) + 2 * (lane % 4) + i % 2; }
 };
 
-/// Products by the hardware.
-template <class Factor>
-class Warpgroup : public AnyWarpgroup {
+/// Products by the hardware: what is the same for all factors.
+class WarpgroupGroups : public AnyWarpgroup {
  public:
-  static_assert(std::same_as<Factor, Half> || std::same_as<Factor, BFloat16>,
-                "Tessera: no matrix unit has such factors");
-
-  KOKKOS_FUNCTION explicit Warpgroup(int /*thread*/) {}
-
   KOKKOS_FUNCTION void see_copies() const {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
@@ -114,19 +118,44 @@ class Warpgroup : public AnyWarpgroup {
 #endif
   }
 
+ protected:
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  // The word with which the instruction describes a panel. All of it is in units of 16 bytes: where the panel begins,
+  // the distance to the next half of k, and the distance to the next 8 rows.
+  static __device__ std::uint64_t described(FactorPanel const& panel) {
+    auto const at = static_cast<std::uint64_t>(__cvta_generic_to_shared(panel.packs));
+    return at >> 4 | static_cast<std::uint64_t>(panel.rows) << 16 | std::uint64_t{8} << 32;
+  }
+#endif
+};
+
 // Eight sums from the n-th on, as operands.
 #define TESSERA_EIGHT(n)                                                                             \
   "+f"(c.at[n]), "+f"(c.at[(n) + 1]), "+f"(c.at[(n) + 2]), "+f"(c.at[(n) + 3]), "+f"(c.at[(n) + 4]), \
       "+f"(c.at[(n) + 5]), "+f"(c.at[(n) + 6]), "+f"(c.at[(n) + 7])
+#define TESSERA_SUMS                                                                                              \
+  TESSERA_EIGHT(0), TESSERA_EIGHT(8), TESSERA_EIGHT(16), TESSERA_EIGHT(24), TESSERA_EIGHT(32), TESSERA_EIGHT(40), \
+      TESSERA_EIGHT(48), TESSERA_EIGHT(56)
+#define TESSERA_NAMES_OF_SUMS                                                                         \
+  " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, " \
+  "%21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, "   \
+  "%40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, "   \
+  "%59, %60, %61, %62, %63}"
+
+/// Products of panels of 16-bit factors by the hardware.
+template <class Factor>
+class Warpgroup : public WarpgroupGroups {
+ public:
+  static_assert(std::same_as<Factor, Half> || std::same_as<Factor, BFloat16>,
+                "Tessera: no matrix unit has such factors");
+
+  KOKKOS_FUNCTION explicit Warpgroup(int /*thread*/) {}
+
 // The last five operands say: products are added; neither factor is negated; in both k is the faster index.
-#define TESSERA_WGMMA(TYPE)                                                                                        \
-  asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32." TYPE "." TYPE                                        \
-               " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, " \
-               "%21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, "   \
-               "%40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, "   \
-               "%59, %60, %61, %62, %63}, %64, %65, 1, 1, 1, 0, 0;"                                                \
-               : TESSERA_EIGHT(0), TESSERA_EIGHT(8), TESSERA_EIGHT(16), TESSERA_EIGHT(24), TESSERA_EIGHT(32),      \
-                 TESSERA_EIGHT(40), TESSERA_EIGHT(48), TESSERA_EIGHT(56)                                           \
+#define TESSERA_WGMMA(TYPE)                                                                       \
+  asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32." TYPE "." TYPE TESSERA_NAMES_OF_SUMS \
+               ", %64, %65, 1, 1, 1, 0, 0;"                                                       \
+               : TESSERA_SUMS                                                                     \
                : "l"(described(a)), "l"(described(b)))
   KOKKOS_FUNCTION void multiply_add(WarpgroupSums& c, FactorPanel const& a, FactorPanel const& b) const {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -140,47 +169,66 @@ class Warpgroup : public AnyWarpgroup {
 #endif
   }
 #undef TESSERA_WGMMA
-#undef TESSERA_EIGHT
-
- private:
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  // The word with which the instruction describes a panel. All of it is in units of 16 bytes: where the panel begins,
-  // the distance to the next 8 of k, and the distance to the next 8 rows.
-  static __device__ std::uint64_t described(FactorPanel const& panel) {
-    auto const at = static_cast<std::uint64_t>(__cvta_generic_to_shared(panel.packs));
-    return at >> 4 | static_cast<std::uint64_t>(panel.rows) << 16 | std::uint64_t{8} << 32;
-  }
-#endif
 };
 
-/// Products by a host's thread, for all the lanes that it emulates. On a device it does nothing.
-template <class Factor, Arrival arrival>
-class EmulatedWarpgroup : public AnyWarpgroup {
+/// Products of a lane's tf32 and a panel of them.
+template <>
+class Warpgroup<Tf32> : public WarpgroupGroups {
+ public:
+  static constexpr int depth = 8;
+  using A = MatrixUnit<Tf32>::A;
+
+  KOKKOS_FUNCTION explicit Warpgroup(int /*thread*/) {}
+
+  KOKKOS_FUNCTION void multiply_add(WarpgroupSums& c, A const& a, FactorPanel const& b) const { start<1>(c, a, b); }
+  KOKKOS_FUNCTION void multiply(WarpgroupSums& c, A const& a, FactorPanel const& b) const { start<0>(c, a, b); }
+
+ private:
+  // The operand behind the panel says whether the product is added; the last two, that neither factor is negated.
+  template <int Adds>
+  KOKKOS_FUNCTION static void start(WarpgroupSums& c, A const& a, FactorPanel const& b) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    asm volatile("wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32" TESSERA_NAMES_OF_SUMS
+                 ", {%64, %65, %66, %67}, %68, %69, 1, 1;"
+                 : TESSERA_SUMS
+                 : "r"(__float_as_uint(a.at[0])), "r"(__float_as_uint(a.at[1])), "r"(__float_as_uint(a.at[2])),
+                   "r"(__float_as_uint(a.at[3])), "l"(described(b)), "n"(Adds));
+#else
+    (void)c, (void)a, (void)b;
+#endif
+  }
+};
+#undef TESSERA_NAMES_OF_SUMS
+#undef TESSERA_SUMS
+#undef TESSERA_EIGHT
+
+/// Products by a host's thread, for all the lanes that it emulates: what is the same for all factors. On a device it does nothing.
+/// \tparam Product carry_out() makes it
+template <class Product, Arrival arrival>
+class EmulatedGroups : public AnyWarpgroup {
  public:
   using Sums = lane::Values<WarpgroupSums, lanes>;
 
-  KOKKOS_FUNCTION explicit EmulatedWarpgroup(int thread) : thread_(thread) { KOKKOS_IF_ON_HOST((queue_ = new Queue;)) }
-  KOKKOS_FUNCTION ~EmulatedWarpgroup() { KOKKOS_IF_ON_HOST((delete queue_;)) }
-  EmulatedWarpgroup(EmulatedWarpgroup const&) = delete;
-  EmulatedWarpgroup& operator=(EmulatedWarpgroup const&) = delete;
+  KOKKOS_FUNCTION explicit EmulatedGroups(int thread) : thread_(thread) { KOKKOS_IF_ON_HOST((queue_ = new Queue;)) }
+  KOKKOS_FUNCTION ~EmulatedGroups() { KOKKOS_IF_ON_HOST((delete queue_;)) }
+  EmulatedGroups(EmulatedGroups const&) = delete;
+  EmulatedGroups& operator=(EmulatedGroups const&) = delete;
 
   KOKKOS_FUNCTION void see_copies() const {}
   KOKKOS_FUNCTION void begin() const {}
-  KOKKOS_FUNCTION void multiply_add(Sums& c, FactorPanel const& a, FactorPanel const& b) const {
-    KOKKOS_IF_ON_HOST((queue_->products.push_back({&c, a, b}); if (arrival == Arrival::at_once) carry_out(1);))
-  }
   KOKKOS_FUNCTION void commit() const { KOKKOS_IF_ON_HOST((queue_->groups.push_back(queue_->products.size());)) }
   template <int N>
   KOKKOS_FUNCTION void wait() const {
     KOKKOS_IF_ON_HOST((let_finish(N);))
   }
 
+ protected:
+  KOKKOS_FUNCTION void start([[maybe_unused]] Product const& product) const {
+    KOKKOS_IF_ON_HOST((queue_->products.push_back(product); if (arrival == Arrival::at_once) carry_out(1);))
+  }
+  [[nodiscard]] KOKKOS_FUNCTION int thread() const { return thread_; }
+
  private:
-  struct Product {
-    Sums* c;
-    FactorPanel a;
-    FactorPanel b;
-  };
   struct Queue {
     std::vector<Product> products;
     std::vector<std::size_t> groups;  // their ends
@@ -198,26 +246,93 @@ class EmulatedWarpgroup : public AnyWarpgroup {
   void carry_out(std::size_t count) const {
     auto& products = queue_->products;
     count = count < products.size() ? count : products.size();
-    for (std::size_t p = 0; p < count; ++p) {
-      Product const& one = products[p];
-      for (int lane = 0; lane < lanes; ++lane) {
-        for (int i = 0; i < 64; ++i) {
-          int const row = row_of_c(thread_, lane, i);
-          int const col = col_of_c(lane, i);
-          auto sum = static_cast<double>(one.c->at[lane].at[i]);
-          for (int k = 0; k < depth; ++k) {
-            sum += static_cast<double>(static_cast<float>(Kokkos::bit_cast<Factor>(one.a.bits(row, k)))) *
-                   static_cast<double>(static_cast<float>(Kokkos::bit_cast<Factor>(one.b.bits(col, k))));
-          }
-          one.c->at[lane].at[i] = static_cast<float>(sum);
-        }
-      }
-    }
+    for (std::size_t p = 0; p < count; ++p) products[p].carry_out();
     products.erase(products.begin(), products.begin() + static_cast<std::ptrdiff_t>(count));
   }
 
   int thread_;
   Queue* queue_ = nullptr;
+};
+
+/// c += a b of a thread's rows, and of panels of 16-bit factors.
+template <class Factor>
+struct EmulatedPanelProduct {
+  int thread;
+  lane::Values<WarpgroupSums, AnyWarpgroup::lanes>* c;
+  FactorPanel a;
+  FactorPanel b;
+
+  void carry_out() const {
+    for (int lane = 0; lane < AnyWarpgroup::lanes; ++lane) {
+      for (int i = 0; i < 64; ++i) {
+        int const row = AnyWarpgroup::row_of_c(thread, lane, i);
+        int const col = AnyWarpgroup::col_of_c(lane, i);
+        auto sum = static_cast<double>(c->at[lane].at[i]);
+        for (int k = 0; k < AnyWarpgroup::depth; ++k) {
+          sum += static_cast<double>(static_cast<float>(Kokkos::bit_cast<Factor>(a.bits(row, k)))) *
+                 static_cast<double>(static_cast<float>(Kokkos::bit_cast<Factor>(b.bits(col, k))));
+        }
+        c->at[lane].at[i] = static_cast<float>(sum);
+      }
+    }
+  }
+};
+
+/// c += a b, or c = a b, of what the lanes hold of a and a panel of tf32.
+struct EmulatedTf32Product {
+  using Unit = MatrixUnit<Tf32>;
+  int thread;
+  lane::Values<WarpgroupSums, AnyWarpgroup::lanes>* c;
+  lane::Values<Unit::A, AnyWarpgroup::lanes> const* a;
+  FactorPanel b;
+  bool adds;
+
+  void carry_out() const {
+    float rows[Unit::rows][Unit::depth];
+    for (int lane = 0; lane < AnyWarpgroup::lanes; ++lane) {
+      for (int i = 0; i < 4; ++i)
+        rows[Unit::row_of_a(lane, i)][Unit::col_of_a(lane, i)] = cut_to_tf32(a->at[lane].at[i]);
+    }
+    for (int lane = 0; lane < AnyWarpgroup::lanes; ++lane) {
+      for (int i = 0; i < 64; ++i) {
+        int const row = AnyWarpgroup::row_of_c(thread, lane, i) - 16 * thread;
+        int const col = AnyWarpgroup::col_of_c(lane, i);
+        double sum = adds ? static_cast<double>(c->at[lane].at[i]) : 0.0;
+        for (int k = 0; k < Unit::depth; ++k) {
+          sum += static_cast<double>(rows[row][k]) * static_cast<double>(cut_to_tf32(b.number(col, k)));
+        }
+        c->at[lane].at[i] = static_cast<float>(sum);
+      }
+    }
+  }
+};
+
+/// Products by a host's thread, for all the lanes that it emulates. On a device it does nothing.
+template <class Factor, Arrival arrival>
+class EmulatedWarpgroup : public EmulatedGroups<EmulatedPanelProduct<Factor>, arrival> {
+ public:
+  using Base = EmulatedGroups<EmulatedPanelProduct<Factor>, arrival>;
+  using Base::Base;
+
+  KOKKOS_FUNCTION void multiply_add(typename Base::Sums& c, FactorPanel const& a, FactorPanel const& b) const {
+    this->start({this->thread(), &c, a, b});
+  }
+};
+
+template <Arrival arrival>
+class EmulatedWarpgroup<Tf32, arrival> : public EmulatedGroups<EmulatedTf32Product, arrival> {
+ public:
+  using Base = EmulatedGroups<EmulatedTf32Product, arrival>;
+  using Base::Base;
+  using A = lane::Values<MatrixUnit<Tf32>::A, AnyWarpgroup::lanes>;
+  static constexpr int depth = 8;
+
+  KOKKOS_FUNCTION void multiply_add(typename Base::Sums& c, A const& a, FactorPanel const& b) const {
+    this->start({this->thread(), &c, &a, b, true});
+  }
+  KOKKOS_FUNCTION void multiply(typename Base::Sums& c, A const& a, FactorPanel const& b) const {
+    this->start({this->thread(), &c, &a, b, false});
+  }
 };
 
 }  // namespace tessera::collective

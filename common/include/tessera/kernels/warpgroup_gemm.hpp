@@ -133,6 +133,29 @@ struct PackPanels {
   }
 };
 
+/// Stores a lane's sums of 64 x 128 elements, from row `first_row` of the tile on, whose panel of b has the even columns of 16 before
+/// the odd ones. `by_packs`: rows of c, `cols` long, can be written four elements at a time.
+template <class Products, class Store>
+KOKKOS_INLINE_FUNCTION void store_panel_sums(float* c, collective::MatrixTiles::Place const& place, std::size_t cols,
+                                             int first_row, int thread, int lane, collective::WarpgroupSums const& sums,
+                                             Store const& store, bool by_packs) {
+  TESSERA_UNROLL
+  for (int i = 0; i < 64; i += 8) {  // a lane's sums of 16 columns and two rows: those of even columns first
+    int const col = i / 8 * 16 + lane % 4 * 4;
+    TESSERA_UNROLL
+    for (int half = 0; half < 4; half += 2) {
+      int const row = first_row + Products::row_of_c(thread, lane, half);
+      if (row >= place.row_count || col >= place.col_count) continue;
+      std::size_t const first = place.col + static_cast<std::size_t>(col);
+      float const* const even = sums.at + i + half;
+      float const* const odd = even + 4;
+      store_four(c + (place.row + static_cast<std::size_t>(row)) * cols + first, first,
+                 place.col_count - col < 4 ? place.col_count - col : 4, {even[0], odd[0], even[1], odd[1]}, store,
+                 by_packs);
+    }
+  }
+}
+
 /// The product of packed panels.
 template <class Exec, class Lanes, class Tile, class Products, collective::AsyncCopies Copies, class Store>
 struct WarpgroupProduct {
@@ -231,21 +254,8 @@ struct WarpgroupProduct {
     for (int s = 0; s < strips; ++s) {
       lanes.each(
           [&](int lane, Sums const& own) {
-            TESSERA_UNROLL
-            for (int i = 0; i < 64; i += 8) {  // a lane's sums of 16 columns and two rows: those of even columns first
-              int const col = i / 8 * 16 + lane % 4 * 4;
-              TESSERA_UNROLL
-              for (int half = 0; half < 4; half += 2) {
-                int const row = s * Products::rows + Products::row_of_c(team.team_rank(), lane, half);
-                if (row >= place.row_count || col >= place.col_count) continue;
-                std::size_t const first = place.col + static_cast<std::size_t>(col);
-                float const* const even = own.at + i + half;
-                float const* const odd = even + 4;
-                store_four(c + (place.row + static_cast<std::size_t>(row)) * tiles.cols + first, first,
-                           place.col_count - col < 4 ? place.col_count - col : 4, {even[0], odd[0], even[1], odd[1]},
-                           store, by_packs);
-              }
-            }
+            store_panel_sums<Products>(c, place, tiles.cols, s * Products::rows, team.team_rank(), lane, own, store,
+                                       by_packs);
           },
           sums[s]);
     }

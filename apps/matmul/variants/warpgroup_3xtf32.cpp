@@ -1,0 +1,34 @@
+/// \file
+/// By warpgroups, each factor as the sum of two tf32: three products, of float's accuracy. Each 8 of k are summed by the matrix unit
+/// and added in float. The kernel is kernels/warpgroup_tf32_gemm.hpp. CMake compiles this file for 9.0a.
+
+#include "../problem.hpp"
+#include "../tf32_plan.hpp"
+
+#include <concepts>
+
+#include <tessera/kernels/warpgroup_tf32_gemm.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::matmul {
+
+struct Warpgroup3xtf32 {
+  static constexpr VariantInfo info{
+      .name = "warpgroup_3xtf32",
+      .level = Level::team,
+      .summary = "matrix units that read scratch, factors as sums of two tf32: three products, float's accuracy",
+      .unit = Unit::tf32,
+      .unit_products = 3};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  class Plan : public Tf32Plan<Exec, 2, kernels::WarpgroupTf32Gemm<Exec, 2>> {
+   public:
+    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
+        : Tf32Plan<Exec, 2, kernels::WarpgroupTf32Gemm<Exec, 2>>(exec, input, "tessera::matmul::warpgroup_3xtf32") {}
+  };
+};
+
+VariantRows warpgroup_3xtf32() { return rows<Matmul, Warpgroup3xtf32>(); }
+
+}  // namespace tessera::matmul

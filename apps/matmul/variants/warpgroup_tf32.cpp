@@ -1,0 +1,33 @@
+/// \file
+/// By warpgroups: matrix units that read b from scratch, on GPUs of compute capability 9.0. Factors are rounded to tf32, which has 11
+/// significant bits; sums are floats. The kernel is kernels/warpgroup_tf32_gemm.hpp. CMake compiles this file for 9.0a.
+
+#include "../problem.hpp"
+#include "../tf32_plan.hpp"
+
+#include <concepts>
+
+#include <tessera/kernels/warpgroup_tf32_gemm.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::matmul {
+
+struct WarpgroupTf32 {
+  static constexpr VariantInfo info{
+      .name = "warpgroup_tf32",
+      .level = Level::team,
+      .summary = "matrix units that read scratch, factors rounded to tf32 (11 bits), sums in float",
+      .unit = Unit::tf32};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  class Plan : public Tf32Plan<Exec, 1, kernels::WarpgroupTf32Gemm<Exec, 1>> {
+   public:
+    Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
+        : Tf32Plan<Exec, 1, kernels::WarpgroupTf32Gemm<Exec, 1>>(exec, input, "tessera::matmul::warpgroup_tf32") {}
+  };
+};
+
+VariantRows warpgroup_tf32() { return rows<Matmul, WarpgroupTf32>(); }
+
+}  // namespace tessera::matmul
