@@ -60,7 +60,7 @@ namespace tessera::kernels {
 
 /// A team's tile of c. `Ahead`: how many stages are on their way; `MostTeams`: how many teams share a multiprocessor, for which registers
 /// must suffice: two terms take 246 of them, one takes 168.
-template <int Terms, int Ahead = Terms == 2 ? 2 : 3, int MostTeams = Terms == 2 ? 2 : 3>
+template <int Terms, int Ahead = 2, int MostTeams = Terms == 2 ? 2 : 3>
 struct WarpgroupTf32Tile {
   static_assert(Terms == 1 || Terms == 2, "Tessera: a factor has one or two terms");
   static_assert(Ahead >= 1, "Tessera: a stage must be on its way while another is multiplied");

@@ -1,0 +1,231 @@
+// The matrix product by warpgroups with factors of one or two tf32, with emulated lanes and units: under a team that runs its threads
+// in the worst order, with copies and products that happen at the earliest and at the latest moment.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <Kokkos_Core.hpp>
+
+#include "adversarial_league.hpp"
+#include "adversarial_team.hpp"
+#include "guarded_array.hpp"
+#include "product_cases.hpp"
+
+#include <tessera/collective/async_copy.hpp>
+#include <tessera/collective/warpgroup.hpp>
+#include <tessera/core/tiles.hpp>
+#include <tessera/kernels/warpgroup_tf32_gemm.hpp>
+
+namespace tessera::test {
+namespace {
+
+using collective::AnyWarpgroup;
+using collective::Arrival;
+using collective::FactorPack;
+using collective::FactorPanel;
+using collective::Tf32;
+using collective::WarpgroupSums;
+using Lanes = lane::Emulated<AnyWarpgroup::lanes>;
+using Early = collective::EmulatedWarpgroup<Tf32, Arrival::at_once>;
+using Late = collective::EmulatedWarpgroup<Tf32, Arrival::at_wait>;
+using EarlyCopies = collective::EmulatedCopies<Arrival::at_once>;
+using LateCopies = collective::EmulatedCopies<Arrival::at_wait>;
+using Unit = collective::MatrixUnit<Tf32>;
+
+// A thread's 16 rows of a and a panel of b, of whole numbers.
+TEST(WarpgroupTf32, MultipliesAndAdds) {
+  auto const of_a = [](int row, int k) { return static_cast<float>(row % 9 - k % 5); };
+  auto const of_b = [](int col, int k) { return static_cast<float>(k - col % 7); };
+  std::vector<FactorPack> packs(2 * AnyWarpgroup::cols);
+  for (int k = 0; k < 8; ++k) {
+    for (int col = 0; col < AnyWarpgroup::cols; ++col) {
+      packs[static_cast<std::size_t>(k / 4 * AnyWarpgroup::cols + col)][k % 4] =
+          Kokkos::bit_cast<std::uint32_t>(of_b(col, k));
+    }
+  }
+  Lanes const lanes;
+  for (int thread = 0; thread < AnyWarpgroup::threads; ++thread) {
+    auto a = lanes.fill(Unit::A{});
+    for (int lane = 0; lane < AnyWarpgroup::lanes; ++lane) {
+      for (int i = 0; i < 4; ++i) {
+        a.at[lane].at[i] = of_a(16 * thread + Unit::row_of_a(lane, i), Unit::col_of_a(lane, i));
+      }
+    }
+    Late const products(thread);
+    auto sums = lanes.fill(WarpgroupSums{});
+    for (auto& own : sums.at) own.at[5] = 3;
+    FactorPanel const b{packs.data(), AnyWarpgroup::cols};
+    for (int adds = 0; adds < 2; ++adds) {
+      auto const before = sums;
+      adds == 0 ? products.multiply(sums, a, b) : products.multiply_add(sums, a, b);
+      products.commit();
+      EXPECT_EQ(sums.at[7].at[5], before.at[7].at[5]) << "before it is waited for";
+      products.wait<0>();
+      for (int lane = 0; lane < AnyWarpgroup::lanes; ++lane) {
+        for (int i = 0; i < 64; ++i) {
+          float sum = adds == 0 ? 0.0F : before.at[lane].at[i];
+          for (int k = 0; k < 8; ++k) {
+            sum += of_a(AnyWarpgroup::row_of_c(thread, lane, i), k) * of_b(AnyWarpgroup::col_of_c(lane, i), k);
+          }
+          ASSERT_EQ(sums.at[lane].at[i], sum) << thread << " " << lane << " " << i << " " << adds;
+        }
+      }
+    }
+  }
+}
+
+// What the two launches do, one call and one team after the other. The workspace lies just before memory that cannot be read.
+template <int Terms, int Ahead, int Width, class Products, class Copies, class Form>
+void run_all(Extents const& e, Product<float, Form>& product, Order order) {
+  using Tile = kernels::WarpgroupTf32Tile<Terms, Ahead, 1>;
+  using Kernel = kernels::detail::WarpgroupTf32Product<AdversarialSpace, Lanes, Tile, Products, Copies,
+                                                       typename Form::Store, Width>;
+  std::size_t const across = tiles_of(e.n, Tile::cols) * Tile::cols;
+  std::size_t const stages = tiles_of(e.k, Tile::depth);
+  GuardedArray<FactorPack> of_b(across * stages * 2 * Terms + 1);
+  FactorPack* const packed = of_b.last(across * stages * 2 * Terms);
+  kernels::detail::PackTerms<Terms> const pack{product.b, e.k, e.n, across, collective::Divider(across), packed};
+  for (std::size_t i = 0; i < across * stages; ++i) pack(i);
+  collective::MatrixTiles const tiles{
+      .rows = e.m, .cols = e.n, .tile_rows = Tile::rows, .tile_cols = Tile::cols, .band = 2};
+  Kernel const kernel{product.a,
+                      packed,
+                      product.c,
+                      e.k,
+                      across,
+                      static_cast<int>(stages),
+                      tiles,
+                      product.form().store,
+                      e.n % 4 == 0 && collective::is_aligned_for_packs<4>(product.c)};
+  AdversarialTeam team(Tile::threads);
+  std::vector<char> scratch(Kernel::scratch_bytes() + 64, static_cast<char>(-1));  // NaN
+  std::optional<std::string> const error = team.run(order, 1, [&](AdversarialTeam::Member const& member) {
+    for (int rank = 0; rank < league_of(tiles.count()); ++rank) {
+      kernel(LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size())));
+    }
+  });
+  EXPECT_EQ(error.value_or(""), "");
+  EXPECT_TRUE(of_b.untouched());
+}
+
+// Around the edges of panels, strips, tiles, and of the stages that are on their way.
+std::vector<Extents> const extents = {{1, 1, 1},     {1, 1, 0},     {3, 40, 0},    {1, 33, 9},    {35, 1, 17},
+                                      {16, 16, 8},   {17, 15, 33},  {64, 128, 64}, {65, 131, 7},  {63, 124, 40},
+                                      {129, 20, 24}, {20, 129, 36}, {128, 4, 48},  {130, 132, 52}};
+
+template <int Terms, int Ahead, int Width, class Products = Late, class Copies = LateCopies,
+          class Form = kernels::PlainProduct>
+void expect_right(std::vector<Order> const& orders) {
+  for (Extents const& e : extents) {
+    if (Width == 4 && e.k % 4 != 0) continue;
+    Product<float, Form> product(e);
+    for (Order const order : orders) {
+      product.renew();
+      run_all<Terms, Ahead, Width, Products, Copies, Form>(e, product, order);
+      EXPECT_EQ(product.wrong_elements(), 0u) << text_of(e) + name_of(order);
+      product.expect_right(text_of(e));
+    }
+  }
+}
+
+TEST(WarpgroupTf32Product, InAnyOrder) {
+  expect_right<2, 2, 4>({Order::ascending, Order::descending, Order::rotating});
+  expect_right<2, 2, 1>({Order::random});
+  expect_right<1, 3, 4>({Order::descending, Order::random});
+  expect_right<1, 3, 1>({Order::rotating});
+}
+TEST(WarpgroupTf32Product, CopiesAndProductsAtOnce) {
+  expect_right<2, 1, 4, Early, EarlyCopies>({Order::rotating});
+  expect_right<2, 2, 4, Late, EarlyCopies>({Order::descending});
+  expect_right<2, 3, 1, Early, LateCopies>({Order::ascending});
+  expect_right<1, 1, 4, Late, EarlyCopies>({Order::descending});
+  expect_right<1, 2, 1, Early, LateCopies>({Order::ascending});
+}
+TEST(WarpgroupTf32Product, ChangesWhatItStores) {
+  expect_right<2, 2, 4, Late, LateCopies, Biased<float>>({Order::descending});
+  expect_right<1, 3, 1, Late, LateCopies, kernels::AddedProduct>({Order::ascending});
+}
+
+// Waits for one group too few, for the sums of a strip or for the last ones.
+struct CopiesWaitTooLittle : LateCopies {
+  template <int N>
+  KOKKOS_FUNCTION void wait() const {
+    LateCopies::wait<N + 1>();
+  }
+};
+struct NeverWaits : Late {
+  using Late::Late;
+  template <int N>
+  KOKKOS_FUNCTION void wait() const {
+    Late::wait<1>();
+  }
+};
+// Products that take the high part of b for the low one.
+struct TakesHighForLow : Late {
+  using Late::Late;
+  KOKKOS_FUNCTION void multiply(Sums& c, A const& a, FactorPanel const& b) const {
+    Late::multiply(c, a, {b.packs - 2 * AnyWarpgroup::cols, b.rows});
+  }
+};
+TEST(BrokenWarpgroupTf32Product, IsSeen) {
+  Extents const e{33, 33, 200};
+  Product<float> product(e);
+  using Form = kernels::PlainProduct;
+  auto const wrong = [&]<int Terms, class Products, class Copies>() {
+    product.renew();
+    run_all<Terms, 2, 4, Products, Copies, Form>(e, product, Order::ascending);
+    return product.wrong_elements();
+  };
+  EXPECT_EQ((wrong.template operator()<2, Late, LateCopies>()), 0u);
+  EXPECT_GT((wrong.template operator()<2, Late, CopiesWaitTooLittle>()), 0u);
+  EXPECT_GT((wrong.template operator()<1, Late, CopiesWaitTooLittle>()), 0u);
+  EXPECT_GT((wrong.template operator()<2, NeverWaits, LateCopies>()), 0u);
+  EXPECT_GT((wrong.template operator()<1, NeverWaits, LateCopies>()), 0u);
+  EXPECT_GT((wrong.template operator()<2, TakesHighForLow, LateCopies>()), 0u);
+}
+
+// Numbers of 24 bits: two terms are as exact as their bound says, one is not.
+template <int Terms>
+[[nodiscard]] double largest_error(double* bound) {
+  Extents const e{33, 40, 128};
+  Product<float> product(e);
+  for (std::size_t i = 0; i < e.m * e.k; ++i) product.a[i] = std::sin(static_cast<float>(i) * 1.7F) + 1.1F;
+  for (std::size_t i = 0; i < e.k * e.n; ++i) product.b[i] = std::cos(static_cast<float>(i) * 2.3F) - 0.2F;
+  run_all<Terms, 2, 4, Late, LateCopies, kernels::PlainProduct>(e, product, Order::ascending);
+  double const u = 0x1p-24;
+  *bound = (33 + static_cast<double>(e.k) / 8) * u;
+  double largest = 0;
+  for (std::size_t i = 0; i < e.m; ++i) {
+    for (std::size_t j = 0; j < e.n; ++j) {
+      double sum = 0;
+      double magnitude = 0;
+      for (std::size_t k = 0; k < e.k; ++k) {
+        double const term = static_cast<double>(product.a[i * e.k + k]) * static_cast<double>(product.b[k * e.n + j]);
+        sum += term;
+        magnitude += std::abs(term);
+      }
+      largest = std::max(largest, std::abs(static_cast<double>(product.c[i * e.n + j]) - sum) / magnitude);
+    }
+  }
+  return largest;
+}
+TEST(WarpgroupTf32Product, TwoTermsAreAsExactAsTheirBound) {
+  double bound = 0;
+  EXPECT_LE(largest_error<2>(&bound), bound);
+  EXPECT_GT(largest_error<1>(&bound), 4 * bound);
+}
+
+TEST(WarpgroupTf32Gemm, IsSkippedWhereThereAreNone) {
+  using Host = Kokkos::DefaultHostExecutionSpace;
+  EXPECT_THROW((kernels::WarpgroupTf32Gemm<Host, 2>(Host(), 4, 4, 4)), Skip);
+}
+
+}  // namespace
+}  // namespace tessera::test
