@@ -35,8 +35,8 @@ VariantRows distributed();
 
 App app() {
   return make_app<Matmul>({naive(), scratch(), tiled(), tiled_overlap(), tiled_async(), register_tile(), tensor_tf32(),
-                           tensor_3xtf32(), tensor_fp16(), tensor_bf16(), warpgroup_fp16(), warpgroup_bf16(), warpgroup_tf32(),
-                           warpgroup_3xtf32(), kernels(), distributed()});
+                           tensor_3xtf32(), tensor_fp16(), tensor_bf16(), warpgroup_fp16(), warpgroup_bf16(),
+                           warpgroup_tf32(), warpgroup_3xtf32(), kernels(), distributed()});
 }
 
 namespace {

@@ -38,6 +38,7 @@ using Late = collective::EmulatedWarpgroup<Tf32, Arrival::at_wait>;
 using EarlyCopies = collective::EmulatedCopies<Arrival::at_once>;
 using LateCopies = collective::EmulatedCopies<Arrival::at_wait>;
 using Unit = collective::MatrixUnit<Tf32>;
+using WithBias = kernels::ProductForm<false, false, kernels::AsStored, kernels::SumAndBias<float>>;
 
 // A thread's 16 rows of a and a panel of b, of whole numbers.
 TEST(WarpgroupTf32, MultipliesAndAdds) {
@@ -149,7 +150,7 @@ TEST(WarpgroupTf32Product, CopiesAndProductsAtOnce) {
   expect_right<1, 2, 1, Early, LateCopies>({Order::ascending});
 }
 TEST(WarpgroupTf32Product, ChangesWhatItStores) {
-  expect_right<2, 2, 4, Late, LateCopies, Biased<float>>({Order::descending});
+  expect_right<2, 2, 4, Late, LateCopies, WithBias>({Order::descending});
   expect_right<1, 3, 1, Late, LateCopies, kernels::AddedProduct>({Order::ascending});
 }
 
