@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="aa8f37a27f7ef63153c5ae312b1e1cfbd295e84b76fdaff5971d46d8e6fc89d9")
+    version("0.2.0", sha256="6d950660dd11444f4d64442f0c6cca29041b6b02b3aad20a83141a48a7ca8ebf")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
