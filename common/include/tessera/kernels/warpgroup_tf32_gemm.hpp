@@ -151,10 +151,13 @@ struct WarpgroupTf32Product {
     Lanes const lanes;
     Copies const copies;
     Products const products(team.team_rank());
+    Value<Source> source = lanes.template fill<Source>(Source{});
+    lanes.each([&](int lane, Source& own) { own = source_of(place, team.team_rank() * Products::lanes + lane); },
+               source);
     Sums sums[2];
     for (Sums& own : sums) own = zeros(lanes);
     for (int stage = 0; stage < ahead; ++stage)
-      start(team, lanes, copies, place, stage, slots.a(stage), slots.b(stage));
+      start(team, lanes, copies, source, stage, slots.a(stage), slots.b(stage));
     Turn now{0, 0};
     Turn next{ahead, ahead};
     if constexpr (terms == 2) {
@@ -167,7 +170,7 @@ struct WarpgroupTf32Product {
         // After it the copies of all lanes for this stage have arrived, the a of the stage before is in registers, and the b of the one
         // before that is multiplied.
         team.team_barrier();
-        start(team, lanes, copies, place, stage + ahead, slots.a(next.a), slots.b(next.b));
+        start(team, lanes, copies, source, stage + ahead, slots.a(next.a), slots.b(next.b));
         FactorPanel const high_b{slots.b(now.b), Tile::cols};
         FactorPanel const low_b{slots.b(now.b) + 2 * Tile::cols, Tile::cols};
         TESSERA_UNROLL
@@ -193,7 +196,7 @@ struct WarpgroupTf32Product {
         copies.template wait<ahead - 1>();
         products.see_copies();
         team.team_barrier();  // as above
-        start(team, lanes, copies, place, stage + ahead, slots.a(next.a), slots.b(next.b));
+        start(team, lanes, copies, source, stage + ahead, slots.a(next.a), slots.b(next.b));
         products.template wait<0>();
         FactorPanel const cols{slots.b(now.b), Tile::cols};
         TESSERA_UNROLL
@@ -232,34 +235,47 @@ struct WarpgroupTf32Product {
     return lanes.template fill<collective::WarpgroupSums>(collective::WarpgroupSums{});
   }
 
+  // What a lane copies of the first stage: of the others the same, further on. A row of a is two packs, the lanes of a team are the
+  // columns of a panel of b.
+  struct Source {
+    float const* a;
+    FactorPack const* b;
+    int rows;  // of the tile, from the lane's first one on
+    int k;     // of the stage
+  };
+  static_assert(Tile::lanes == Tile::cols && packs_of_a % Tile::lanes == 0);
+  [[nodiscard]] KOKKOS_FUNCTION Source source_of(collective::MatrixTiles::Place const& place, int own) const {
+    return {.a = a + (place.row + static_cast<std::size_t>(own / 2)) * inner + static_cast<std::size_t>(own % 2 * 4),
+            .b = b + place.col + static_cast<std::size_t>(own),
+            .rows = place.row_count - own / 2,
+            .k = own % 2 * 4};
+  }
+
   // Starts the copies of a stage, if there is one.
-  KOKKOS_FUNCTION void start(Member const& team, Lanes const& lanes, Copies const& copies,
-                             collective::MatrixTiles::Place const& place, int stage, FactorPack* to_a,
-                             FactorPack* to_b) const {
+  KOKKOS_FUNCTION void start(Member const& team, Lanes const& lanes, Copies const& copies, Value<Source>& source,
+                             int stage, FactorPack* to_a, FactorPack* to_b) const {
     if (stage < stages) {
       auto const k = static_cast<std::size_t>(stage) * Tile::depth;
-      FactorPack const* const from_b = b + static_cast<std::size_t>(stage) * 2 * terms * across + place.col;
-      lanes.each([&](int lane) {
-        int const own = team.team_rank() * Products::lanes + lane;
-        TESSERA_UNROLL
-        for (int i = 0; i < packs_of_a; i += Tile::lanes) {  // two packs a row
-          int const row = (i + own) / 2;
-          std::size_t const first = k + static_cast<std::size_t>((i + own) % 2 * 4);
-          float const* const from = a + (place.row + static_cast<std::size_t>(row)) * inner + first;
-          float* const to = reinterpret_cast<float*>(to_a + i + own);
-          TESSERA_UNROLL
-          for (int e = 0; e < 4; e += Width) {
-            bool const inside = row < place.row_count && first + static_cast<std::size_t>(e) < inner;
-            copies.template copy_async<4 * Width>(to + e, inside ? from + e : a, inside);
-          }
-        }
-        TESSERA_UNROLL
-        for (int i = 0; i < packs_of_b; i += Tile::lanes) {
-          int const pack = i + own;
-          copies.template copy_async<16>(
-              to_b + pack, from_b + static_cast<std::size_t>(pack / Tile::cols) * across + pack % Tile::cols, true);
-        }
-      });
+      int const left = inner - k < Tile::depth ? static_cast<int>(inner - k) : Tile::depth;
+      lanes.each(
+          [&](int lane, Source const& from) {
+            int const own = team.team_rank() * Products::lanes + lane;
+            TESSERA_UNROLL
+            for (int i = 0; i < packs_of_a; i += Tile::lanes) {
+              float const* const row = from.a + static_cast<std::size_t>(i / 2) * inner + k;
+              float* const to = reinterpret_cast<float*>(to_a + i + own);
+              TESSERA_UNROLL
+              for (int e = 0; e < 4; e += Width) {
+                copies.template copy_async<4 * Width>(to + e, row + e, i / 2 < from.rows && from.k + e < left);
+              }
+            }
+            FactorPack const* panel = from.b + static_cast<std::size_t>(stage) * 2 * terms * across;
+            TESSERA_UNROLL
+            for (int i = 0; i < packs_of_b; i += Tile::lanes, panel += across) {
+              copies.template copy_async<16>(to_b + i + own, panel, true);
+            }
+          },
+          source);
     }
     copies.commit();
   }
