@@ -59,7 +59,7 @@
 namespace tessera::kernels {
 
 /// A team's tile of c. `Ahead`: how many stages are on their way; `MostTeams`: how many teams share a multiprocessor, for which registers
-/// must suffice: two terms take 246 of them, one takes 168.
+/// must suffice: two terms take 252 of them, one takes 168.
 template <int Terms, int Ahead = 2, int MostTeams = Terms == 2 ? 2 : 3>
 struct WarpgroupTf32Tile {
   static_assert(Terms == 1 || Terms == 2, "Tessera: a factor has one or two terms");
