@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="6d950660dd11444f4d64442f0c6cca29041b6b02b3aad20a83141a48a7ca8ebf")
+    version("0.2.0", sha256="c08d615e2da6bf2f8c7ea52c243bc73f7f4ad502a5bac8c0475121086059c2e9")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
