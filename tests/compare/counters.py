@@ -29,6 +29,12 @@ ROWS = {
     "axis_sum-columns": (["axis_sum", "--axis", "0"], "2^28", "columns_atomic", "LaneColumns|TileColumns"),
     "matmul-645": (["matmul"], "2^28", "register_tile", "Product(Tile|Stream|Panel)"),
     "matmul-4096-3xtf32": (["matmul", "--verify", "sample:200"], "2^36", "tensor_3xtf32", "Tf32Product"),
+    "matmul-4096-warpgroups": (
+        ["matmul", "--verify", "sample:200"],
+        "2^36",
+        "warpgroup_3xtf32",
+        "WarpgroupTf32Product",
+    ),
     "matmul-4096-bf16": (["matmul", "--verify", "sample:200"], "2^36", "tensor_bf16", "PackedProduct"),
     "attention": (["attention", "--queries", "16384", "--verify", "sample:200"], "2^20", "fused_bf16x3", "AttendTiles"),
 }  # fmt: skip
