@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="c08d615e2da6bf2f8c7ea52c243bc73f7f4ad502a5bac8c0475121086059c2e9")
+    version("0.2.0", sha256="278dc029d554739f9cb630ad6ce00c175a663d9156df8d628cf1ac22acfd6de1")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
