@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="278dc029d554739f9cb630ad6ce00c175a663d9156df8d628cf1ac22acfd6de1")
+    version("0.2.0", sha256="4a86ba2b7d09fe49c65d1f2913694d2ae0dd012547d5c0a6aeba2d3c6fa2dbce")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
