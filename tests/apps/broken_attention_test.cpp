@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -402,14 +401,7 @@ struct OnEmulatedUnits {
                           factor,
                           slack,
                           dim % 4 == 0 && collective::is_aligned_for_packs<4>(out.out.data())};
-      std::vector<char> scratch(Kernel::scratch_bytes() + 64, static_cast<char>(-1));  // NaN
-      test::AdversarialTeam team(Tile::threads);
-      std::optional<std::string> const error = team.run(order, 1, [&](test::AdversarialTeam::Member const& member) {
-        for (std::size_t rank = 0; rank < teams; ++rank) {
-          kernel(test::LeagueMember(member, static_cast<int>(rank), scratch.data(), static_cast<int>(scratch.size())));
-        }
-      });
-      EXPECT_EQ(error.value_or(""), "");
+      test::run_league(kernel, static_cast<int>(teams), Tile::threads, order);
     }
   };
 };

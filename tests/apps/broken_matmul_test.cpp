@@ -420,8 +420,6 @@ std::size_t far_elements(std::size_t m, std::size_t n, std::size_t k, double rel
   float* const b = of_b.last(k * n);
   for (std::size_t i = 0; i < m * k; ++i) a[i] = element(i * 7 + 3);
   for (std::size_t i = 0; i < k * n; ++i) b[i] = element(i * 5 + 1);
-  test::AdversarialTeam team(TensorTile::threads);
-  std::vector<char> scratch(Kernel::scratch_bytes() + 64);
   std::size_t far = 0;
   for (test::Order const order : test::all_orders) {
     float* const c = of_c.last(m * n);
@@ -429,13 +427,7 @@ std::size_t far_elements(std::size_t m, std::size_t n, std::size_t k, double rel
     collective::MatrixTiles const tiles{
         .rows = m, .cols = n, .tile_rows = TensorTile::rows, .tile_cols = TensorTile::cols, .band = 2};
     Kernel const kernel{a, b, c, k, tiles, {}};
-    std::fill(scratch.begin(), scratch.end(), static_cast<char>(-1));  // NaN
-    std::optional<std::string> const error = team.run(order, 1, [&](test::AdversarialTeam::Member const& member) {
-      for (int rank = 0; rank < league_of(tiles.count()); ++rank) {
-        kernel(test::LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size())));
-      }
-    });
-    EXPECT_EQ(error.value_or(""), "");
+    test::run_league(kernel, league_of(tiles.count()), TensorTile::threads, order);
     EXPECT_TRUE(of_c.untouched());
     for (std::size_t i = 0; i < m; ++i) {
       for (std::size_t j = 0; j < n; ++j) {

@@ -2,6 +2,12 @@
 // A league of AdversarialTeams, for kernels that are functors of a TeamPolicy's member. To be included before these: they find
 // only what of Kokkos was declared by then.
 
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
 #include <Kokkos_Core.hpp>
 
 #include "adversarial_team.hpp"
@@ -37,6 +43,20 @@ class LeagueMember {
   int league_size_;
   Scratch scratch_;
 };
+
+/// Runs a kernel that says how much scratch a team takes: `teams` of `threads` each, one after the other in the same scratch, which is
+/// full of NaN at first.
+template <class Kernel>
+void run_league(Kernel const& kernel, int teams, int threads, Order order) {
+  AdversarialTeam team(threads);
+  std::vector<char> scratch(Kernel::scratch_bytes() + 64, static_cast<char>(-1));
+  std::optional<std::string> const error = team.run(order, 1, [&](AdversarialTeam::Member const& member) {
+    for (int rank = 0; rank < teams; ++rank) {
+      kernel(LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size())));
+    }
+  });
+  EXPECT_EQ(error.value_or(""), "");
+}
 
 /// The indices 0 .. count - 1 that a team's threads share: thread t has t, t + threads, ... as on a GPU.
 struct SharedIndices {

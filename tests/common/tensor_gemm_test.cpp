@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,14 +70,7 @@ template <class Factor, class Tile, class Form, class Copies>
                       tiles,
                       product.form().store,
                       e.n % 4 == 0 && collective::is_aligned_for_packs<4>(product.c)};
-  AdversarialTeam team(Tile::threads);
-  std::vector<char> scratch(Kernel::scratch_bytes() + 64, static_cast<char>(-1));  // NaN
-  std::optional<std::string> const error = team.run(order, 1, [&](AdversarialTeam::Member const& member) {
-    for (int rank = 0; rank < league_of(tiles.count()); ++rank) {
-      kernel(LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size())));
-    }
-  });
-  EXPECT_EQ(error.value_or(""), "");
+  run_league(kernel, league_of(tiles.count()), Tile::threads, order);
   EXPECT_TRUE(of_a.untouched() && of_b.untouched());
   return product.wrong_elements();
 }

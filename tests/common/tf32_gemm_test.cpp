@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -50,14 +49,7 @@ void run_all_teams(Extents const& e, Product<float, Form>& product, Order order)
   collective::MatrixTiles const tiles{
       .rows = e.m, .cols = e.n, .tile_rows = Tile::rows, .tile_cols = Tile::cols, .band = 2};
   Kernel const kernel{product.a, product.b, product.c, e.k, tiles, product.form().store};
-  AdversarialTeam team(Tile::threads);
-  std::vector<char> scratch(Kernel::scratch_bytes() + 64, static_cast<char>(-1));  // NaN
-  std::optional<std::string> const error = team.run(order, 1, [&](AdversarialTeam::Member const& member) {
-    for (int rank = 0; rank < league_of(tiles.count()); ++rank) {
-      kernel(LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size())));
-    }
-  });
-  EXPECT_EQ(error.value_or(""), "");
+  run_league(kernel, league_of(tiles.count()), Tile::threads, order);
 }
 
 // Around the edges of tiles and slices: of any extents, and with whole packs in the rows of all matrices.

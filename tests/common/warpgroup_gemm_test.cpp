@@ -2,9 +2,9 @@
 // and products that happen at the earliest and at the latest moment. Factors are small whole numbers, which both types of
 // 16 bits represent: results are bit for bit those of plain loops.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -76,6 +76,7 @@ TEST(Warpgroup, AddsTheProductOfPanels) {
     Lanes const lanes;
     auto sums = lanes.fill(WarpgroupSums{});
     for (auto& own : sums.at) own.at[5] = 3;
+    products.begin();
     products.multiply_add(sums, FactorPanel{a.data(), rows}.from(16), {b.data(), AnyWarpgroup::cols});
     products.commit();
     products.commit();  // an empty group
@@ -142,14 +143,7 @@ template <class Factor, class Tile, class Form, class Products, class Copies>
                       tiles,
                       product.form().store,
                       e.n % 4 == 0 && collective::is_aligned_for_packs<4>(product.c)};
-  AdversarialTeam team(Tile::threads);
-  std::vector<char> scratch(Kernel::scratch_bytes() + 64, static_cast<char>(-1));  // NaN
-  std::optional<std::string> const error = team.run(order, 1, [&](AdversarialTeam::Member const& member) {
-    for (int rank = 0; rank < league_of(tiles.count()); ++rank) {
-      kernel(LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size())));
-    }
-  });
-  EXPECT_EQ(error.value_or(""), "");
+  run_league(kernel, league_of(tiles.count()), Tile::threads, order);
   EXPECT_TRUE(of_a.untouched() && of_b.untouched());
   return product.wrong_elements();
 }
@@ -194,6 +188,21 @@ TEST(WarpgroupProduct, ChangesWhatItLoadsAndStores) {
   expect_right<BFloat16, One, Late, LateCopies, Changed<float>>({Order::ascending});
   expect_right<Half, Two, Late, LateCopies, Biased<float>>({Order::descending});
   expect_right<Half, One, Late, LateCopies, kernels::AddedProduct>({Order::ascending});
+}
+
+// What a thread copied is made visible to the units before each barrier: no emulated unit can tell.
+struct CountsSeen : Late<Half> {
+  using Late<Half>::Late;
+  static inline std::atomic<int> seen = 0;
+  KOKKOS_FUNCTION void see_copies() const { KOKKOS_IF_ON_HOST((++seen;)) }
+};
+TEST(WarpgroupProduct, MakesTheCopiesOfAllStagesVisible) {
+  Extents const e{130, 20, 80};  // 2 tiles, 5 stages
+  Product<float> product(e);
+  CountsSeen::seen = 0;
+  EXPECT_EQ((wrong_elements<Half, Two, kernels::PlainProduct, CountsSeen, LateCopies>(e, product, Order::ascending)),
+            0u);
+  EXPECT_EQ(CountsSeen::seen, 2 * 5 * AnyWarpgroup::threads);
 }
 
 // Waits for one group too few.

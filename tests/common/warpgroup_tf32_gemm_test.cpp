@@ -2,10 +2,10 @@
 // in the worst order, with copies and products that happen at the earliest and at the latest moment.
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,6 +65,7 @@ TEST(WarpgroupTf32, MultipliesAndAdds) {
     FactorPanel const b{packs.data(), AnyWarpgroup::cols};
     for (int adds = 0; adds < 2; ++adds) {
       auto const before = sums;
+      products.begin();
       adds == 0 ? products.multiply(sums, a, b) : products.multiply_add(sums, a, b);
       products.commit();
       EXPECT_EQ(sums.at[7].at[5], before.at[7].at[5]) << "before it is waited for";
@@ -105,14 +106,7 @@ void run_all(Extents const& e, Product<float, Form>& product, Order order) {
                       tiles,
                       product.form().store,
                       e.n % 4 == 0 && collective::is_aligned_for_packs<4>(product.c)};
-  AdversarialTeam team(Tile::threads);
-  std::vector<char> scratch(Kernel::scratch_bytes() + 64, static_cast<char>(-1));  // NaN
-  std::optional<std::string> const error = team.run(order, 1, [&](AdversarialTeam::Member const& member) {
-    for (int rank = 0; rank < league_of(tiles.count()); ++rank) {
-      kernel(LeagueMember(member, rank, scratch.data(), static_cast<int>(scratch.size())));
-    }
-  });
-  EXPECT_EQ(error.value_or(""), "");
+  run_league(kernel, league_of(tiles.count()), Tile::threads, order);
   EXPECT_TRUE(of_b.untouched());
 }
 
@@ -152,6 +146,23 @@ TEST(WarpgroupTf32Product, CopiesAndProductsAtOnce) {
 TEST(WarpgroupTf32Product, ChangesWhatItStores) {
   expect_right<2, 2, 4, Late, LateCopies, WithBias>({Order::descending});
   expect_right<1, 3, 1, Late, LateCopies, kernels::AddedProduct>({Order::ascending});
+}
+
+// What a thread copied is made visible to the units before each barrier: no emulated unit can tell.
+struct CountsSeen : Late {
+  using Late::Late;
+  static inline std::atomic<int> seen = 0;
+  KOKKOS_FUNCTION void see_copies() const { KOKKOS_IF_ON_HOST((++seen;)) }
+};
+TEST(WarpgroupTf32Product, MakesTheCopiesOfAllStagesVisible) {
+  Extents const e{130, 20, 40};  // 2 tiles, 5 stages
+  Product<float> product(e);
+  for (int terms = 1; terms <= 2; ++terms) {
+    CountsSeen::seen = 0;
+    terms == 1 ? run_all<1, 2, 4, CountsSeen, LateCopies>(e, product, Order::ascending)
+               : run_all<2, 2, 4, CountsSeen, LateCopies>(e, product, Order::ascending);
+    EXPECT_EQ(CountsSeen::seen, 2 * 5 * AnyWarpgroup::threads);
+  }
 }
 
 // Waits for one group too few, for the sums of a strip or for the last ones.

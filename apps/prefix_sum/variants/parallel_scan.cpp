@@ -11,7 +11,7 @@
 
 namespace tessera::prefix_sum {
 
-// A value and where it begins. Kokkos' scan assumes a commutative join: on CUDA (4.6) it passes the later value first.
+// A value and where it begins. Kokkos' scan assumes a commutative join: with Threads (4.6) it passes the later value first.
 // With its place, a value that does not commute can be put in order.
 template <class Value>
 struct Placed {
@@ -62,11 +62,12 @@ template <class Exec, class T, class Op>
 struct KokkosScan {
   using Elements = kernels::ScanElements<T, Op>;
 
-  // On an H200 (Kokkos 4.6.01) parts that are no neighbours were joined: segments of doubles were wrong from 2^24 elements on.
+  // On CUDA (4.6) a thread of the first pass sums every 128th element once there are more than 2^21: parts that are no neighbours,
+  // which no place can put in order.
   KokkosScan(Exec const&, std::size_t, Elements const& all, std::int64_t, std::int64_t, std::string const&)
       : elements(all) {
     if constexpr (is_gpu<Exec> && !Elements::commutative) {
-      throw Skip("segments (Kokkos' scan joins the parts of a GPU's array in any order; segments need theirs)");
+      throw Skip("segments (on a GPU Kokkos' scan joins parts that are no neighbours; segments need their order)");
     }
   }
 

@@ -45,6 +45,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include <tessera/collective/async_copy.hpp>
@@ -215,8 +216,10 @@ class EmulatedGroups : public AnyWarpgroup {
   EmulatedGroups& operator=(EmulatedGroups const&) = delete;
 
   KOKKOS_FUNCTION void see_copies() const {}
-  KOKKOS_FUNCTION void begin() const {}
-  KOKKOS_FUNCTION void commit() const { KOKKOS_IF_ON_HOST((queue_->groups.push_back(queue_->products.size());)) }
+  KOKKOS_FUNCTION void begin() const { KOKKOS_IF_ON_HOST((queue_->begun = true;)) }
+  KOKKOS_FUNCTION void commit() const {
+    KOKKOS_IF_ON_HOST((queue_->groups.push_back(queue_->products.size()); queue_->begun = false;))
+  }
   template <int N>
   KOKKOS_FUNCTION void wait() const {
     KOKKOS_IF_ON_HOST((let_finish(N);))
@@ -224,16 +227,28 @@ class EmulatedGroups : public AnyWarpgroup {
 
  protected:
   KOKKOS_FUNCTION void start([[maybe_unused]] Product const& product) const {
-    KOKKOS_IF_ON_HOST((queue_->products.push_back(product); if (arrival == Arrival::at_once) carry_out(1);))
+    KOKKOS_IF_ON_HOST(
+        (queue_->products.push_back({product, queue_->begun}); if (arrival == Arrival::at_once) carry_out(1);))
   }
   [[nodiscard]] KOKKOS_FUNCTION int thread() const { return thread_; }
 
  private:
+  struct Started {
+    Product product;
+    bool begun;
+  };
   struct Queue {
-    std::vector<Product> products;
+    std::vector<Started> products;
     std::vector<std::size_t> groups;  // their ends
+    bool begun = false;
   };
 
+  // What hardware may make of sums that were not made visible to it.
+  static void spoil(Sums& sums) {
+    for (WarpgroupSums& own : sums.at) {
+      for (float& sum : own.at) sum = std::numeric_limits<float>::quiet_NaN();
+    }
+  }
   void let_finish(std::size_t all_but) const {
     if (queue_->groups.size() <= all_but) return;
     std::size_t const groups = queue_->groups.size() - all_but;
@@ -246,7 +261,10 @@ class EmulatedGroups : public AnyWarpgroup {
   void carry_out(std::size_t count) const {
     auto& products = queue_->products;
     count = count < products.size() ? count : products.size();
-    for (std::size_t p = 0; p < count; ++p) products[p].carry_out();
+    for (std::size_t p = 0; p < count; ++p) {
+      products[p].product.carry_out();
+      if (!products[p].begun) spoil(*products[p].product.c);
+    }
     products.erase(products.begin(), products.begin() + static_cast<std::ptrdiff_t>(count));
   }
 
@@ -290,8 +308,7 @@ struct EmulatedTf32Product {
   void carry_out() const {
     float rows[Unit::rows][Unit::depth];
     for (int lane = 0; lane < AnyWarpgroup::lanes; ++lane) {
-      for (int i = 0; i < 4; ++i)
-        rows[Unit::row_of_a(lane, i)][Unit::col_of_a(lane, i)] = cut_to_tf32(a->at[lane].at[i]);
+      for (int i = 0; i < 4; ++i) rows[Unit::row_of_a(lane, i)][Unit::col_of_a(lane, i)] = factor(a->at[lane].at[i]);
     }
     for (int lane = 0; lane < AnyWarpgroup::lanes; ++lane) {
       for (int i = 0; i < 64; ++i) {
@@ -299,11 +316,17 @@ struct EmulatedTf32Product {
         int const col = AnyWarpgroup::col_of_c(lane, i);
         double sum = adds ? static_cast<double>(c->at[lane].at[i]) : 0.0;
         for (int k = 0; k < Unit::depth; ++k) {
-          sum += static_cast<double>(rows[row][k]) * static_cast<double>(cut_to_tf32(b.number(col, k)));
+          sum += static_cast<double>(rows[row][k]) * static_cast<double>(factor(b.number(col, k)));
         }
         c->at[lane].at[i] = static_cast<float>(sum);
       }
     }
+  }
+
+ private:
+  // What the unit makes of a number with more bits than tf32 has is not defined: NaN here.
+  [[nodiscard]] static float factor(float value) {
+    return cut_to_tf32(value) == value ? value : std::numeric_limits<float>::quiet_NaN();
   }
 };
 

@@ -271,12 +271,6 @@ struct Tf32Product {
     }
   }
 
-  // A factor's terms.
-  KOKKOS_FUNCTION static void split(float value, float& high, float& low) {
-    high = collective::to_tf32(value);
-    if constexpr (Terms == 2) low = collective::cut_to_tf32(value - high);
-  }
-
   // Adds the products of a slice to this thread's sums.
   KOKKOS_FUNCTION void multiply(Member const& team, Lanes const& lanes, float const* slice,
                                 Sums (&sums)[strips][panels]) const {
@@ -297,10 +291,10 @@ struct Tf32Product {
             [&](int lane, B& high_0, B& high_1, B& high_2, B& high_3, B& low_0, B& low_1, B& low_2, B& low_3) {
               Pack const x = collective::pack_at<4>(slice_b + (Unit::four_of(lane) + 4 * e) * Tile::pitch_b +
                                                     j * Unit::cols + Unit::line_of(lane) * 4);
-              split(x[0], high_0.at[i], low_0.at[i]);
-              split(x[1], high_1.at[i], low_1.at[i]);
-              split(x[2], high_2.at[i], low_2.at[i]);
-              split(x[3], high_3.at[i], low_3.at[i]);
+              collective::split_to_tf32<Terms>(x[0], high_0.at[i], low_0.at[i]);
+              collective::split_to_tf32<Terms>(x[1], high_1.at[i], low_1.at[i]);
+              collective::split_to_tf32<Terms>(x[2], high_2.at[i], low_2.at[i]);
+              collective::split_to_tf32<Terms>(x[3], high_3.at[i], low_3.at[i]);
             },
             high[0], high[1], high[2], high[3], low[0], low[1], low[2], low[3]);
       }
@@ -319,17 +313,18 @@ struct Tf32Product {
                                                       s * Unit::rows + Unit::line_of(lane) * Unit::groups);
                 for (int r = 0; r < Unit::groups; ++r) {
                   int const i = r + e % 2 * Unit::groups;
-                  e < 2 ? split(x[r], high_0.at[i], low_0.at[i]) : split(x[r], high_1.at[i], low_1.at[i]);
+                  e < 2 ? collective::split_to_tf32<Terms>(x[r], high_0.at[i], low_0.at[i])
+                        : collective::split_to_tf32<Terms>(x[r], high_1.at[i], low_1.at[i]);
                 }
               }
             } else {
               for (int r = 0; r < Unit::groups; ++r) {
                 int const row = s * Unit::rows + Unit::line_of(lane) + Unit::lines * r;
                 Pack const x = collective::pack_at<4>(slice_a + row * Tile::depth + Unit::four_of(lane) * 4);
-                split(x[0], high_0.at[r], low_0.at[r]);
-                split(x[1], high_0.at[Unit::groups + r], low_0.at[Unit::groups + r]);
-                split(x[2], high_1.at[r], low_1.at[r]);
-                split(x[3], high_1.at[Unit::groups + r], low_1.at[Unit::groups + r]);
+                collective::split_to_tf32<Terms>(x[0], high_0.at[r], low_0.at[r]);
+                collective::split_to_tf32<Terms>(x[1], high_0.at[Unit::groups + r], low_0.at[Unit::groups + r]);
+                collective::split_to_tf32<Terms>(x[2], high_1.at[r], low_1.at[r]);
+                collective::split_to_tf32<Terms>(x[3], high_1.at[Unit::groups + r], low_1.at[Unit::groups + r]);
               }
             }
           },

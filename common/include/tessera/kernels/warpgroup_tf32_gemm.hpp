@@ -24,7 +24,7 @@
 /// A panel has, of 16 columns of b, first the eight even ones, then the eight odd ones, as in kernels/warpgroup_gemm.hpp: a lane's sums
 /// are four neighbours of c.
 ///
-/// Traffic, with tiles of M x N: 12 k n bytes to split b, m n k (4 / N + 8 / M) mostly from the cache, 4 m n written.
+/// Traffic of two terms, with tiles of M x N: 12 k n bytes to split b, m n k (4 / N + 8 / M) mostly from the cache, 4 m n written.
 ///
 /// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22]: small whole numbers are exact.
 ///
@@ -95,10 +95,11 @@ struct PackTerms {
     for (int e = 0; e < 8; ++e) {
       std::size_t const row = 8 * eighth + static_cast<std::size_t>(e);
       float const value = row < k && col < cols ? from[row * cols + col] : 0.0F;
-      float const high = collective::to_tf32(value);
-      terms[0][e % 2][e / 2] = Kokkos::bit_cast<std::uint32_t>(high);
-      if constexpr (Terms == 2) {
-        terms[1][e % 2][e / 2] = Kokkos::bit_cast<std::uint32_t>(collective::cut_to_tf32(value - high));
+      float numbers[2];
+      collective::split_to_tf32<Terms>(value, numbers[0], numbers[1]);
+      TESSERA_UNROLL
+      for (int term = 0; term < Terms; ++term) {
+        terms[term][e % 2][e / 2] = Kokkos::bit_cast<std::uint32_t>(numbers[term]);
       }
     }
     collective::FactorPack* to = packed + eighth * 2 * Terms * padded + col / 16 * 16 + col % 2 * 8 + col % 16 / 2;
@@ -160,24 +161,25 @@ struct WarpgroupTf32Product {
       start(team, lanes, copies, source, stage, slots.a(stage), slots.b(stage));
     Turn now{0, 0};
     Turn next{ahead, ahead};
-    if constexpr (terms == 2) {
-      Sums own = zeros(lanes);  // of 8 of k and one strip
-      Value<A> high[2];         // of each strip
-      Value<A> low[2];
-      for (int stage = 0; stage < stages; ++stage) {
-        copies.template wait<ahead - 1>();
-        products.see_copies();
-        // After it the copies of all lanes for this stage have arrived, the a of the stage before is in registers, and the b of the one
-        // before that is multiplied.
-        team.team_barrier();
-        start(team, lanes, copies, source, stage + ahead, slots.a(next.a), slots.b(next.b));
-        FactorPanel const high_b{slots.b(now.b), Tile::cols};
-        FactorPanel const low_b{slots.b(now.b) + 2 * Tile::cols, Tile::cols};
+    [[maybe_unused]] Sums own = zeros(lanes);  // two terms: of 8 of k and one strip
+    Value<A> high[2];                          // of each strip
+    Value<A> low[2];
+    for (int stage = 0; stage < stages; ++stage) {
+      copies.template wait<ahead - 1>();
+      products.see_copies();
+      // After it the copies of all lanes for this stage have arrived, the a of the stage before is in registers, and the b of the one
+      // before that is multiplied.
+      team.team_barrier();
+      start(team, lanes, copies, source, stage + ahead, slots.a(next.a), slots.b(next.b));
+      FactorPack const* const slot = slots.a(now.a);
+      FactorPanel const high_b{slots.b(now.b), Tile::cols};
+      if constexpr (terms == 2) {
+        FactorPanel const low_b{high_b.packs + 2 * Tile::cols, Tile::cols};
         TESSERA_UNROLL
         for (int s = 0; s < 2; ++s) {
-          load(team, lanes, slots.a(now.a), s, high[s], low[s]);
+          load(team, lanes, slot, s, high[s], low[s]);
           products.template wait<0>();
-          add(lanes, own, sums[1 - s]);  // what the other strip has since; nothing at first
+          add(lanes, own, sums[1 - s]);  // the other strip's; nothing at first
           products.begin();
           // The small ones first: they meet each other before they meet a large sum.
           products.multiply(own, high[s], low_b);
@@ -185,31 +187,20 @@ struct WarpgroupTf32Product {
           products.multiply_add(own, high[s], high_b);
           products.commit();
         }
-        advance(now);
-        advance(next);
-      }
-      products.template wait<0>();
-      add(lanes, own, sums[1]);
-    } else {
-      Value<A> factors[2];
-      for (int stage = 0; stage < stages; ++stage) {
-        copies.template wait<ahead - 1>();
-        products.see_copies();
-        team.team_barrier();  // as above
-        start(team, lanes, copies, source, stage + ahead, slots.a(next.a), slots.b(next.b));
-        products.template wait<0>();
-        FactorPanel const cols{slots.b(now.b), Tile::cols};
+      } else {
+        products.template wait<0>();  // they read these registers
         TESSERA_UNROLL
-        for (int s = 0; s < 2; ++s) load(team, lanes, slots.a(now.a), s, factors[s], factors[s]);
+        for (int s = 0; s < 2; ++s) load(team, lanes, slot, s, high[s], low[s]);
         products.begin();
         TESSERA_UNROLL
-        for (int s = 0; s < 2; ++s) products.multiply_add(sums[s], factors[s], cols);
+        for (int s = 0; s < 2; ++s) products.multiply_add(sums[s], high[s], high_b);
         products.commit();
-        advance(now);
-        advance(next);
       }
-      products.template wait<0>();
+      advance(now);
+      advance(next);
     }
+    products.template wait<0>();
+    if constexpr (terms == 2) add(lanes, own, sums[1]);
     write(team, lanes, place, sums);
     leave_scratch(team);
   }
@@ -292,9 +283,8 @@ struct WarpgroupTf32Product {
             auto const two = collective::pack_at<2>(rows + (lane / 4 + 8 * r) * Tile::depth + lane % 4 * 2);
             TESSERA_UNROLL
             for (int half = 0; half < 2; ++half) {
-              float const rounded = collective::to_tf32(two[half]);
-              high_own.at[r + 2 * half] = rounded;
-              if constexpr (terms == 2) low_own.at[r + 2 * half] = collective::cut_to_tf32(two[half] - rounded);
+              int const i = r + 2 * half;
+              collective::split_to_tf32<terms>(two[half], high_own.at[i], low_own.at[i]);
             }
           }
         },

@@ -198,6 +198,14 @@ struct MatrixUnit<Tf32, Lanes> : AnyMatrixUnit<Lanes> {
   return Kokkos::bit_cast<float>(Kokkos::bit_cast<std::uint32_t>(value) & 0xffff'e000U);
 }
 
+/// Such a number's terms of tf32: one, the nearest; or two, that and what it leaves over, cut off behind 11 of its at most 12 bits.
+template <int Terms>
+KOKKOS_INLINE_FUNCTION void split_to_tf32(float value, float& high, [[maybe_unused]] float& low) {
+  static_assert(Terms == 1 || Terms == 2, "Tessera: a factor has one or two terms");
+  high = to_tf32(value);
+  if constexpr (Terms == 2) low = cut_to_tf32(value - high);
+}
+
 // c += a b, or c = a b, by the instruction for two factors of TYPE a register.
 #define TESSERA_MMA_16(TYPE)                                                          \
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." TYPE "." TYPE                 \
