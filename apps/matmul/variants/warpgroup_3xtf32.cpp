@@ -1,5 +1,5 @@
 /// \file
-/// By warpgroups, each factor as the sum of two tf32: three products, of float's accuracy. Each 8 of k are summed by the matrix unit
+/// By warpgroups, each factor as the sum of two tf32: three products, of float's accuracy. Each 16 of k are summed by the matrix unit
 /// and added in float. The kernel is kernels/warpgroup_tf32_gemm.hpp. CMake compiles this file for 9.0a.
 
 #include "../problem.hpp"

@@ -8,18 +8,20 @@
 ///
 ///     packed b   [k / 8][term][2][n] packs of 4 of k: the even ones of a row, then the odd ones; columns in another order
 ///
-/// The second makes c. A team is one warpgroup, and its tile is 128 x 128: two strips of 64 rows, a product for each 8 of k. a is
-/// copied as it is, 8 elements of each row. A lane reads two neighbours of k from two rows, splits them, and holds them as its
-/// part of a: so there is no workspace of a, and scratch is read once for all terms.
+/// The second makes c. A team is one warpgroup, and its tile is 128 x 128: two strips of 64 rows. a is copied as it is, in pieces of
+/// 8 of k of a strip. A lane reads two neighbours of k from two rows of a piece, splits them, and holds them as its part of a:
+/// so there is no workspace of a, and scratch is read once for all terms. A stage has 8 of k for each term:
 ///
-///     stage, two terms   256 packs of a, 512 of b: 12 KiB
+///     stage, one term    2 pieces of 128 packs of a, 256 packs of b: 8 KiB
+///     stage, two terms   4 pieces of 128 packs of a, 1024 packs of b: 24 KiB
 ///
-/// With two terms a strip's 8 of k are three products, high low, low high, high high, in sums of their own that start at 0. They are added
-/// to the tile's in float: a matrix unit cuts off what it cannot hold, an addition in float rounds to nearest. While the unit
-/// works for one strip, lanes add the sums of the other, and read what comes next. With one term the unit keeps all sums.
+/// With one term the unit keeps all sums. With two a strip's 16 of k are six products, in sums of their own that start at 0: first the
+/// four of a high and a low part, then the two of high parts. They are added to the tile's in float: a matrix unit cuts off what it
+/// cannot hold, an addition in float rounds to nearest.
 ///
-/// The factors of a are in registers before the next barrier, but a panel of b is read until its products are done. So b needs one
-/// slot more than a: with two terms 3 of a and 4 of b, 44 KiB of the 48 that Kokkos gives. Two teams share a multiprocessor.
+/// Scratch has a place for each stage that is ahead, and for the one that is multiplied. With two terms two stages are too large for the
+/// 48 KiB that Kokkos gives. There the next copies start when all threads have read the first of the four pieces, and take its place:
+/// 46 KiB. Two teams share a multiprocessor, three with one term: while one loads or adds, another multiplies.
 ///
 /// A panel has, of 16 columns of b, first the eight even ones, then the eight odd ones, as in kernels/warpgroup_gemm.hpp: a lane's sums
 /// are four neighbours of c.
@@ -59,8 +61,8 @@
 namespace tessera::kernels {
 
 /// A team's tile of c. `Ahead`: how many stages are on their way; `MostTeams`: how many teams share a multiprocessor, for which registers
-/// must suffice: two terms take 252 of them, one takes 168.
-template <int Terms, int Ahead = 2, int MostTeams = Terms == 2 ? 2 : 3>
+/// must suffice: two terms take 248 of them, one takes 168.
+template <int Terms, int Ahead = Terms == 2 ? 1 : 2, int MostTeams = Terms == 2 ? 2 : 3>
 struct WarpgroupTf32Tile {
   static_assert(Terms == 1 || Terms == 2, "Tessera: a factor has one or two terms");
   static_assert(Ahead >= 1, "Tessera: a stage must be on its way while another is multiplied");
@@ -71,7 +73,8 @@ struct WarpgroupTf32Tile {
   static constexpr int lanes = threads * collective::AnyWarpgroup::lanes;
   static constexpr int rows = 2 * collective::AnyWarpgroup::rows;
   static constexpr int cols = collective::AnyWarpgroup::cols;
-  static constexpr int depth = collective::Warpgroup<collective::Tf32>::depth;  ///< of a stage
+  static constexpr int eighths = Terms;  ///< of a stage: how many times 8 of k
+  static constexpr int depth = eighths * collective::Warpgroup<collective::Tf32>::depth;
 };
 
 namespace detail {
@@ -127,11 +130,14 @@ struct WarpgroupTf32Product {
   using Sums = Value<collective::WarpgroupSums>;
   static constexpr int terms = Tile::terms;
   static constexpr int ahead = Tile::ahead;
-  static constexpr int packs_of_a = 2 * Tile::rows;  // of a stage
-  static constexpr int packs_of_b = 2 * terms * Tile::cols;
-  static constexpr int slots_of_a = ahead + 1;
-  static constexpr int slots_of_b = ahead + 2;
-  static constexpr int all_packs = slots_of_a * packs_of_a + slots_of_b * packs_of_b;
+  static constexpr int panel = 2 * Tile::cols;  // packs of a term of b, 8 of k
+  static constexpr int packs_of_b = Tile::eighths * terms * panel;
+  static constexpr int piece = 2 * Products::rows;  // packs of a strip of a, 8 of k
+  static constexpr int pieces = 2 * Tile::eighths;  // of a stage
+  static constexpr int turns = ahead + 1;
+  static constexpr bool shares_first = terms == 2 && ahead == 1;  // one place for the first pieces of all stages
+  static constexpr int slots_of_a = shares_first ? 1 + turns * (pieces - 1) : turns * pieces;
+  static constexpr int all_packs = slots_of_a * piece + turns * packs_of_b;
 
   float const* a;
   FactorPack const* b;
@@ -157,47 +163,59 @@ struct WarpgroupTf32Product {
                source);
     Sums sums[2];
     for (Sums& own : sums) own = zeros(lanes);
-    for (int stage = 0; stage < ahead; ++stage)
-      start(team, lanes, copies, source, stage, slots.a(stage), slots.b(stage));
-    Turn now{0, 0};
-    Turn next{ahead, ahead};
-    [[maybe_unused]] Sums own = zeros(lanes);  // two terms: of 8 of k and one strip
-    Value<A> high[2];                          // of each strip
+    for (int stage = 0; stage < ahead; ++stage) start(team, lanes, copies, source, stage, slots, stage);
+    int turn = 0;
+    [[maybe_unused]] Sums own = zeros(lanes);  // two terms: of a stage and one strip
+    Value<A> high[2];
     Value<A> low[2];
     for (int stage = 0; stage < stages; ++stage) {
       copies.template wait<ahead - 1>();
       products.see_copies();
-      // After it the copies of all lanes for this stage have arrived, the a of the stage before is in registers, and the b of the one
-      // before that is multiplied.
-      team.team_barrier();
-      start(team, lanes, copies, source, stage + ahead, slots.a(next.a), slots.b(next.b));
-      FactorPack const* const slot = slots.a(now.a);
-      FactorPanel const high_b{slots.b(now.b), Tile::cols};
+      if constexpr (terms == 1) products.template wait<0>();  // they read the place where the next copies go
+      team.team_barrier();  // after it the copies of all lanes for this stage have arrived
+      FactorPack const* const b_of_stage = slots.b(turn);
+      auto const b_of = [&](int e, int term) {
+        return FactorPanel{b_of_stage + (e * terms + term) * panel, Tile::cols};
+      };
+      auto const start_next = [&] {
+        start(team, lanes, copies, source, stage + ahead, slots, turn == 0 ? ahead : turn - 1);
+      };
       if constexpr (terms == 2) {
-        FactorPanel const low_b{high_b.packs + 2 * Tile::cols, Tile::cols};
         TESSERA_UNROLL
         for (int s = 0; s < 2; ++s) {
-          load(team, lanes, slot, s, high[s], low[s]);
+          load(team, lanes, slots.a(turn, s, 0), high[0], low[0]);
           products.template wait<0>();
           add(lanes, own, sums[1 - s]);  // the other strip's; nothing at first
-          products.begin();
           // The small ones first: they meet each other before they meet a large sum.
-          products.multiply(own, high[s], low_b);
-          products.multiply_add(own, low[s], high_b);
-          products.multiply_add(own, high[s], high_b);
+          products.begin();
+          products.multiply(own, high[0], b_of(0, 1));
+          products.multiply_add(own, low[0], b_of(0, 0));
           products.commit();
+          if (s == 0) {
+            team.team_barrier();  // after it all threads have read the first piece, and made the products of the stage before
+            start_next();
+          }
+          load(team, lanes, slots.a(turn, s, 1), high[1], low[1]);
+          products.begin();
+          products.multiply_add(own, high[1], b_of(1, 1));
+          products.multiply_add(own, low[1], b_of(1, 0));
+          products.multiply_add(own, high[0], b_of(0, 0));
+          products.commit();
+          products.begin();
+          products.multiply_add(own, high[1], b_of(1, 0));
+          products.commit();
+          products.template wait<1>();  // the next strip is loaded into what these read
         }
       } else {
-        products.template wait<0>();  // they read these registers
+        start_next();
         TESSERA_UNROLL
-        for (int s = 0; s < 2; ++s) load(team, lanes, slot, s, high[s], low[s]);
+        for (int i = 0; i < pieces; ++i) load(team, lanes, slots.a(turn, i, 0), high[i], low[i]);
         products.begin();
         TESSERA_UNROLL
-        for (int s = 0; s < 2; ++s) products.multiply_add(sums[s], high[s], high_b);
+        for (int i = 0; i < pieces; ++i) products.multiply_add(sums[i], high[i], b_of(0, 0));
         products.commit();
       }
-      advance(now);
-      advance(next);
+      turn = turn == ahead ? 0 : turn + 1;
     }
     products.template wait<0>();
     if constexpr (terms == 2) add(lanes, own, sums[1]);
@@ -206,45 +224,42 @@ struct WarpgroupTf32Product {
   }
 
  private:
-  // First the slots of b, then those of a.
+  // Where the stages stand, `turn` by `turn`: first b, then a.
   struct Slots {
-    FactorPack* first;
-    [[nodiscard]] KOKKOS_FUNCTION FactorPack* b(int slot) const { return first + slot * packs_of_b; }
-    [[nodiscard]] KOKKOS_FUNCTION FactorPack* a(int slot) const {
-      return first + slots_of_b * packs_of_b + slot * packs_of_a;
+    FactorPack* packs;
+    [[nodiscard]] KOKKOS_FUNCTION FactorPack* b(int turn) const { return packs + turn * packs_of_b; }
+    [[nodiscard]] KOKKOS_FUNCTION FactorPack* a(int turn, int strip, int eighth) const {
+      int const number = strip * Tile::eighths + eighth;
+      int const slot = !shares_first ? turn * pieces + number : number == 0 ? 0 : turn * (pieces - 1) + number;
+      return packs + turns * packs_of_b + slot * piece;
     }
   };
-  struct Turn {
-    int a;
-    int b;
-  };
-  KOKKOS_FUNCTION static void advance(Turn& turn) {
-    turn.a = turn.a + 1 == slots_of_a ? 0 : turn.a + 1;
-    turn.b = turn.b + 1 == slots_of_b ? 0 : turn.b + 1;
-  }
   [[nodiscard]] KOKKOS_FUNCTION static Sums zeros(Lanes const& lanes) {
     return lanes.template fill<collective::WarpgroupSums>(collective::WarpgroupSums{});
   }
 
-  // What a lane copies of the first stage: of the others the same, further on. A row of a is two packs, the lanes of a team are the
-  // columns of a panel of b.
+  // What a lane copies of the first stage: of the others the same, further on. Neighbouring lanes copy the packs of a row of a; the lanes
+  // of a team are the columns of a panel of b.
   struct Source {
     float const* a;
     FactorPack const* b;
     int rows;  // of the tile, from the lane's first one on
     int k;     // of the stage
   };
-  static_assert(Tile::lanes == Tile::cols && packs_of_a % Tile::lanes == 0);
+  static constexpr int rows_at_once = Tile::lanes * 4 / Tile::depth;
+  static_assert(Tile::lanes == Tile::cols && Products::rows % rows_at_once == 0);
   [[nodiscard]] KOKKOS_FUNCTION Source source_of(collective::MatrixTiles::Place const& place, int own) const {
-    return {.a = a + (place.row + static_cast<std::size_t>(own / 2)) * inner + static_cast<std::size_t>(own % 2 * 4),
+    int const row = own / (Tile::depth / 4);
+    int const k = own % (Tile::depth / 4) * 4;
+    return {.a = a + (place.row + static_cast<std::size_t>(row)) * inner + static_cast<std::size_t>(k),
             .b = b + place.col + static_cast<std::size_t>(own),
-            .rows = place.row_count - own / 2,
-            .k = own % 2 * 4};
+            .rows = place.row_count - row,
+            .k = k};
   }
 
   // Starts the copies of a stage, if there is one.
   KOKKOS_FUNCTION void start(Member const& team, Lanes const& lanes, Copies const& copies, Value<Source>& source,
-                             int stage, FactorPack* to_a, FactorPack* to_b) const {
+                             int stage, Slots const& slots, int turn) const {
     if (stage < stages) {
       auto const k = static_cast<std::size_t>(stage) * Tile::depth;
       int const left = inner - k < Tile::depth ? static_cast<int>(inner - k) : Tile::depth;
@@ -252,18 +267,21 @@ struct WarpgroupTf32Product {
           [&](int lane, Source const& from) {
             int const own = team.team_rank() * Products::lanes + lane;
             TESSERA_UNROLL
-            for (int i = 0; i < packs_of_a; i += Tile::lanes) {
-              float const* const row = from.a + static_cast<std::size_t>(i / 2) * inner + k;
-              float* const to = reinterpret_cast<float*>(to_a + i + own);
+            for (int i = 0; i < Tile::rows; i += rows_at_once) {
+              float const* const row = from.a + static_cast<std::size_t>(i) * inner + k;
+              FactorPack* const strip = slots.a(turn, i / Products::rows, from.k / 8);
+              float* const to =
+                  reinterpret_cast<float*>(strip) + (i % Products::rows + own / (Tile::depth / 4)) * 8 + from.k % 8;
               TESSERA_UNROLL
               for (int e = 0; e < 4; e += Width) {
-                copies.template copy_async<4 * Width>(to + e, row + e, i / 2 < from.rows && from.k + e < left);
+                copies.template copy_async<4 * Width>(to + e, row + e, i < from.rows && from.k + e < left);
               }
             }
-            FactorPack const* panel = from.b + static_cast<std::size_t>(stage) * 2 * terms * across;
+            FactorPack const* from_b = from.b + static_cast<std::size_t>(stage) * (packs_of_b / Tile::cols) * across;
+            FactorPack* const to_b = slots.b(turn) + own;
             TESSERA_UNROLL
-            for (int i = 0; i < packs_of_b; i += Tile::lanes, panel += across) {
-              copies.template copy_async<16>(to_b + i + own, panel, true);
+            for (int i = 0; i < packs_of_b; i += Tile::cols, from_b += across) {
+              copies.template copy_async<16>(to_b + i, from_b, true);
             }
           },
           source);
@@ -271,16 +289,15 @@ struct WarpgroupTf32Product {
     copies.commit();
   }
 
-  // A lane's part of a strip's 8 of k. Of each row it takes neighbours, the even one for the first half of the panel.
-  KOKKOS_FUNCTION static void load(Member const& team, Lanes const& lanes, FactorPack const* slot, int strip,
-                                   Value<A>& high, Value<A>& low) {
-    float const* const rows =
-        reinterpret_cast<float const*>(slot) + (strip * Products::rows + 16 * team.team_rank()) * Tile::depth;
+  // A lane's part of a piece of a. Of each row it takes neighbours, the even one for the first half of the panel.
+  KOKKOS_FUNCTION static void load(Member const& team, Lanes const& lanes, FactorPack const* packs, Value<A>& high,
+                                   Value<A>& low) {
+    float const* const rows = reinterpret_cast<float const*>(packs) + 16 * team.team_rank() * 8;
     lanes.each(
         [&](int lane, A& high_own, A& low_own) {
           TESSERA_UNROLL
           for (int r = 0; r < 2; ++r) {
-            auto const two = collective::pack_at<2>(rows + (lane / 4 + 8 * r) * Tile::depth + lane % 4 * 2);
+            auto const two = collective::pack_at<2>(rows + (lane / 4 + 8 * r) * 8 + lane % 4 * 2);
             TESSERA_UNROLL
             for (int half = 0; half < 2; ++half) {
               int const i = r + 2 * half;
@@ -341,8 +358,8 @@ class WarpgroupTf32Gemm {
     detail::require_warpgroups<WarpgroupTf32Gemm>(exec);
     if (league_ == 0) return;
     across_ = tiles_.across() * Tile::cols;
-    b_ =
-        Workspace(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label_ + "::b"), stages_ * 2 * Terms * across_);
+    b_ = Workspace(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label_ + "::b"),
+                   eighths() * 2 * Terms * across_);
   }
 
   /// Enqueues. All are matrices by rows; c overlaps neither a nor b. Throws std::invalid_argument for other extents or strides.
@@ -367,16 +384,16 @@ class WarpgroupTf32Gemm {
   ///
   /// One term: that for each 8 of k; factors are off by 2^-11 each.
   ///
-  /// Two terms: 4 u for what the low parts lack, 4 u for low low. Of 8 of k the product of high parts loses 24 u, and the two of a
-  /// high and a low part as much of numbers that are 2^-10 of it, 0.1 u; that these are in the sum makes the former 0.1 u larger.
+  /// Two terms: 4 u for what the low parts lack, 4 u for low low. Of 16 of k the two products of high parts lose 24 u each, and the four
+  /// of a high and a low part as much of numbers that are 2^-10 of it, 0.2 u; that these are in the sum makes the former 0.2 u larger.
   [[nodiscard]] double error() const {
     double const u = unit_roundoff(DType::float32);
-    return Terms == 1 ? 0x1p-10 + 0x1p-22 + 24 * u * static_cast<double>(stages_) : 33 * u;
+    return Terms == 1 ? 0x1p-10 + 0x1p-22 + 24 * u * static_cast<double>(eighths()) : 57 * u;
   }
 
   // Public because a device kernel may not be launched from a private function.
   void split(Exec const& exec, float const* b) const {
-    std::size_t const calls = stages_ * across_;
+    std::size_t const calls = eighths() * across_;
     Kokkos::parallel_for(
         label_ + "::split", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, calls),
         detail::PackTerms<Terms>{b, inner_, tiles_.cols, across_, collective::Divider(across_), b_.data()});
@@ -395,6 +412,8 @@ class WarpgroupTf32Gemm {
 
  private:
   using Workspace = Kokkos::View<collective::FactorPack*, typename Exec::memory_space>;
+
+  [[nodiscard]] std::size_t eighths() const { return stages_ * Tile::eighths; }
 
   std::string label_;
   std::size_t inner_;
