@@ -183,6 +183,7 @@ struct WarpgroupTf32Product {
       if constexpr (terms == 2) {
         TESSERA_UNROLL
         for (int s = 0; s < 2; ++s) {
+          products.template wait<1>();  // all but the strip's last ones before, which do not read what is loaded
           load(team, lanes, slots.a(turn, s, 0), high[0], low[0]);
           products.template wait<0>();
           add(lanes, own, sums[1 - s]);  // the other strip's; nothing at first
@@ -191,10 +192,6 @@ struct WarpgroupTf32Product {
           products.multiply(own, high[0], b_of(0, 1));
           products.multiply_add(own, low[0], b_of(0, 0));
           products.commit();
-          if (s == 0) {
-            team.team_barrier();  // after it all threads have read the first piece, and made the products of the stage before
-            start_next();
-          }
           load(team, lanes, slots.a(turn, s, 1), high[1], low[1]);
           products.begin();
           products.multiply_add(own, high[1], b_of(1, 1));
@@ -204,7 +201,11 @@ struct WarpgroupTf32Product {
           products.begin();
           products.multiply_add(own, high[1], b_of(1, 0));
           products.commit();
-          products.template wait<1>();  // the next strip is loaded into what these read
+          if (s == 0) {
+            // After it all threads have read the first piece, and made the products of the stage before. The unit has work meanwhile.
+            team.team_barrier();
+            start_next();
+          }
         }
       } else {
         start_next();
