@@ -68,6 +68,18 @@ if(TARGET roofline)
   list(APPEND quickly --machine ${machine_file})
 endif()
 
+# What joins parts of an array must join neighbours, which sums of everything do not show, and segments do. rows_* tries them on 70001
+# elements: some rows have more levels above 2^21.
+foreach(app IN ITEMS prefix_sum partition)
+  if(TARGET ${app})
+    foreach(segment 100 1048583)
+      tessera_add_gpu_test(segments_of_${segment}_${app}
+        COMMAND ${app} --size 2^24 --segment ${segment} --dtype all ${quickly})
+      set_tests_properties(gpu_segments_of_${segment}_${app} PROPERTIES FIXTURES_REQUIRED gpu_machine)
+    endforeach()
+  endif()
+endforeach()
+
 # Every row on every input that ships.
 tessera_add_gpu_test(inputs COMMAND tessera run all --inputs ${PROJECT_SOURCE_DIR}/inputs ${quickly})
 set_tests_properties(gpu_inputs PROPERTIES FIXTURES_REQUIRED gpu_machine)
