@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="4a86ba2b7d09fe49c65d1f2913694d2ae0dd012547d5c0a6aeba2d3c6fa2dbce")
+    version("0.2.0", sha256="5ead098da5fc7704deaf09ba7f60975262b9d08a8e1aa87cb0ddeed1f50d07bd")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
