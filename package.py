@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="5ead098da5fc7704deaf09ba7f60975262b9d08a8e1aa87cb0ddeed1f50d07bd")
+    version("0.2.0", sha256="454f56f941c9e36e0efde024394472d7c29ea97fecbee94371f6ad040c6549f8")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
