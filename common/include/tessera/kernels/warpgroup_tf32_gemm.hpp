@@ -73,7 +73,7 @@ struct WarpgroupTf32Tile {
   static constexpr int lanes = threads * collective::AnyWarpgroup::lanes;
   static constexpr int rows = 2 * collective::AnyWarpgroup::rows;
   static constexpr int cols = collective::AnyWarpgroup::cols;
-  static constexpr int eighths = Terms;  ///< of a stage: how many times 8 of k
+  static constexpr int eighths = Terms;  ///< how many times 8 of k a stage has
   static constexpr int depth = eighths * collective::Warpgroup<collective::Tf32>::depth;
 };
 
@@ -183,7 +183,8 @@ struct WarpgroupTf32Product {
       if constexpr (terms == 2) {
         TESSERA_UNROLL
         for (int s = 0; s < 2; ++s) {
-          products.template wait<1>();  // all but the strip's last ones before, which do not read what is loaded
+          products
+              .template wait<1>();  // the last product of the strip before may go on: it does not read these registers
           load(team, lanes, slots.a(turn, s, 0), high[0], low[0]);
           products.template wait<0>();
           add(lanes, own, sums[1 - s]);  // the other strip's; nothing at first
@@ -191,7 +192,6 @@ struct WarpgroupTf32Product {
           products.begin();
           products.multiply(own, high[0], b_of(0, 1));
           products.multiply_add(own, low[0], b_of(0, 0));
-          products.commit();
           load(team, lanes, slots.a(turn, s, 1), high[1], low[1]);
           products.begin();
           products.multiply_add(own, high[1], b_of(1, 1));
