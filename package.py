@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="454f56f941c9e36e0efde024394472d7c29ea97fecbee94371f6ad040c6549f8")
+    version("0.2.0", sha256="3af3ffbccf36c49c8c8c38a5d6182b210df4d852b4f7c37c984a05387843a5e2")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
