@@ -183,8 +183,8 @@ struct WarpgroupTf32Product {
       if constexpr (terms == 2) {
         TESSERA_UNROLL
         for (int s = 0; s < 2; ++s) {
-          products
-              .template wait<1>();  // the last product of the strip before may go on: it does not read these registers
+          // The last product of the strip before may go on: it does not read these registers.
+          products.template wait<1>();
           load(team, lanes, slots.a(turn, s, 0), high[0], low[0]);
           products.template wait<0>();
           add(lanes, own, sums[1 - s]);  // the other strip's; nothing at first
