@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="3af3ffbccf36c49c8c8c38a5d6182b210df4d852b4f7c37c984a05387843a5e2")
+    version("0.2.0", sha256="cf8af03d8e9c4dfe1a58d0cb2ef4278dc0469c1dd8c22a73a2fe371de2ad1539")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
