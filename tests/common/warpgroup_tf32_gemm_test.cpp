@@ -38,6 +38,8 @@ using Late = collective::EmulatedWarpgroup<Tf32, Arrival::at_wait>;
 using EarlyCopies = collective::EmulatedCopies<Arrival::at_once>;
 using LateCopies = collective::EmulatedCopies<Arrival::at_wait>;
 using Unit = collective::MatrixUnit<Tf32>;
+using OneTerm = kernels::WarpgroupTf32Tile<1>;
+using TwoTerms = kernels::WarpgroupTf32Tile<2>;
 using WithBias = kernels::ProductForm<false, false, kernels::AsStored, kernels::SumAndBias<float>>;
 
 // A thread's 16 rows of a and a panel of b, of whole numbers.
@@ -84,17 +86,17 @@ TEST(WarpgroupTf32, MultipliesAndAdds) {
 }
 
 // What the two launches do, one call and one team after the other. The workspace lies just before memory that cannot be read.
-template <int Terms, int Ahead, int Width, class Products, class Copies, class Form>
+template <class Tile, int Width, class Products, class Copies, class Form, class SomeLanes = Lanes>
 void run_all(Extents const& e, Product<float, Form>& product, Order order) {
-  using Tile = kernels::WarpgroupTf32Tile<Terms, Ahead, 1>;
-  using Kernel = kernels::detail::WarpgroupTf32Product<AdversarialSpace, Lanes, Tile, Products, Copies,
+  constexpr int terms = Tile::terms;
+  using Kernel = kernels::detail::WarpgroupTf32Product<AdversarialSpace, SomeLanes, Tile, Products, Copies,
                                                        typename Form::Store, Width>;
   std::size_t const across = tiles_of(e.n, Tile::cols) * Tile::cols;
   std::size_t const stages = tiles_of(e.k, Tile::depth);
   std::size_t const eighths = stages * Tile::eighths;
-  GuardedArray<FactorPack> of_b(across * eighths * 2 * Terms + 1);
-  FactorPack* const packed = of_b.last(across * eighths * 2 * Terms);
-  kernels::detail::PackTerms<Terms> const pack{product.b, e.k, e.n, across, collective::Divider(across), packed};
+  GuardedArray<FactorPack> of_b(across * eighths * 2 * terms + 1);
+  FactorPack* const packed = of_b.last(across * eighths * 2 * terms);
+  kernels::detail::PackTerms<terms> const pack{product.b, e.k, e.n, across, collective::Divider(across), packed};
   for (std::size_t i = 0; i < across * eighths; ++i) pack(i);
   collective::MatrixTiles const tiles{
       .rows = e.m, .cols = e.n, .tile_rows = Tile::rows, .tile_cols = Tile::cols, .band = 2};
@@ -116,15 +118,14 @@ std::vector<Extents> const extents = {{1, 1, 1},     {1, 1, 0},     {3, 40, 0}, 
                                       {16, 16, 8},   {17, 15, 33},  {64, 128, 64}, {65, 131, 7},  {63, 124, 40},
                                       {129, 20, 24}, {20, 129, 36}, {128, 4, 48},  {130, 132, 52}};
 
-template <int Terms, int Ahead, int Width, class Products = Late, class Copies = LateCopies,
-          class Form = kernels::PlainProduct>
+template <class Tile, int Width, class Products = Late, class Copies = LateCopies, class Form = kernels::PlainProduct>
 void expect_right(std::vector<Order> const& orders) {
   for (Extents const& e : extents) {
     if (Width == 4 && e.k % 4 != 0) continue;
     Product<float, Form> product(e);
     for (Order const order : orders) {
       product.renew();
-      run_all<Terms, Ahead, Width, Products, Copies, Form>(e, product, order);
+      run_all<Tile, Width, Products, Copies, Form>(e, product, order);
       EXPECT_EQ(product.wrong_elements(), 0u) << text_of(e) + name_of(order);
       product.expect_right(text_of(e));
     }
@@ -132,38 +133,55 @@ void expect_right(std::vector<Order> const& orders) {
 }
 
 TEST(WarpgroupTf32Product, InAnyOrder) {
-  expect_right<2, 1, 4>({Order::ascending, Order::descending, Order::rotating});
-  expect_right<2, 1, 1>({Order::random});
-  expect_right<1, 2, 4>({Order::descending, Order::random});
-  expect_right<1, 2, 1>({Order::rotating});
+  expect_right<TwoTerms, 4>({Order::ascending, Order::descending, Order::rotating});
+  expect_right<TwoTerms, 1>({Order::random});
+  expect_right<OneTerm, 4>({Order::descending, Order::random});
+  expect_right<OneTerm, 1>({Order::rotating});
 }
 TEST(WarpgroupTf32Product, CopiesAndProductsAtOnce) {
-  expect_right<2, 1, 4, Early, EarlyCopies>({Order::rotating});
-  expect_right<2, 2, 4, Late, EarlyCopies>({Order::descending});
-  expect_right<2, 3, 1, Early, LateCopies>({Order::ascending});
-  expect_right<1, 1, 4, Late, EarlyCopies>({Order::descending});
-  expect_right<1, 2, 1, Early, LateCopies>({Order::ascending});
+  expect_right<TwoTerms, 4, Early, EarlyCopies>({Order::rotating});
+  expect_right<TwoTerms, 4, Late, EarlyCopies>({Order::descending});
+  expect_right<TwoTerms, 1, Early, LateCopies>({Order::ascending});
+  expect_right<OneTerm, 4, Late, EarlyCopies>({Order::descending});
+  expect_right<OneTerm, 1, Early, LateCopies>({Order::ascending});
+}
+TEST(WarpgroupTf32Product, WithOtherNumbersOfPlaces) {
+  using kernels::WarpgroupTf32Tile;
+  expect_right<WarpgroupTf32Tile<2, 1, 4>, 4, Late, EarlyCopies>({Order::descending});
+  expect_right<WarpgroupTf32Tile<2, 1, 7>, 4>({Order::rotating});
+  expect_right<WarpgroupTf32Tile<2, 2, 11>, 1, Late, EarlyCopies>({Order::random});
+  expect_right<WarpgroupTf32Tile<1, 1>, 4, Late, EarlyCopies>({Order::descending});
+  expect_right<WarpgroupTf32Tile<1, 3, 2>, 4>({Order::rotating});
 }
 TEST(WarpgroupTf32Product, ChangesWhatItStores) {
-  expect_right<2, 1, 4, Late, LateCopies, WithBias>({Order::descending});
-  expect_right<1, 2, 1, Late, LateCopies, kernels::AddedProduct>({Order::ascending});
+  expect_right<TwoTerms, 4, Late, LateCopies, WithBias>({Order::descending});
+  expect_right<OneTerm, 1, Late, LateCopies, kernels::AddedProduct>({Order::ascending});
 }
 
-// What a thread copied is made visible to the units before each barrier: no emulated unit can tell.
+// What a thread copied is made visible to the units before each barrier, and its lanes meet before a place is filled anew: no emulated
+// unit and no emulated lane can tell.
 struct CountsSeen : Late {
   using Late::Late;
   static inline std::atomic<int> seen = 0;
   KOKKOS_FUNCTION void see_copies() const { KOKKOS_IF_ON_HOST((++seen;)) }
 };
+struct CountsMet : Lanes {
+  static inline std::atomic<int> met = 0;
+  KOKKOS_FUNCTION void sync() const { KOKKOS_IF_ON_HOST((++met;)) }
+};
 TEST(WarpgroupTf32Product, MakesTheCopiesOfAllStagesVisible) {
-  Extents const e{130, 20, 72};  // 2 tiles, 9 stages of one term, 5 of two
+  Extents const e{130, 20, 72};  // 2 tiles, 9 stages of one term, 5 of two, with a step or four
   Product<float> product(e);
-  for (int terms = 1; terms <= 2; ++terms) {
+  using Form = kernels::PlainProduct;
+  auto const count = [&]<class Tile>(int stages, int steps) {
     CountsSeen::seen = 0;
-    terms == 1 ? run_all<1, 2, 4, CountsSeen, LateCopies>(e, product, Order::ascending)
-               : run_all<2, 1, 4, CountsSeen, LateCopies>(e, product, Order::ascending);
-    EXPECT_EQ(CountsSeen::seen, 2 * (terms == 1 ? 9 : 5) * AnyWarpgroup::threads);
-  }
+    CountsMet::met = 0;
+    run_all<Tile, 4, CountsSeen, LateCopies, Form, CountsMet>(e, product, Order::ascending);
+    EXPECT_EQ(CountsSeen::seen, 2 * stages * AnyWarpgroup::threads);
+    EXPECT_EQ(CountsMet::met, 2 * stages * steps * AnyWarpgroup::threads);
+  };
+  count.operator()<OneTerm>(9, 1);
+  count.operator()<TwoTerms>(5, 4);
 }
 
 // Waits for one group too few, for the sums of a strip or for the last ones.
@@ -188,20 +206,20 @@ struct TakesHighForLow : Late {
   }
 };
 TEST(BrokenWarpgroupTf32Product, IsSeen) {
-  Extents const e{33, 33, 200};
+  Extents const e{100, 33, 200};  // rows in both strips
   Product<float> product(e);
   using Form = kernels::PlainProduct;
-  auto const wrong = [&]<int Terms, class Products, class Copies>() {
+  auto const wrong = [&]<class Tile, class Products, class Copies>() {
     product.renew();
-    run_all<Terms, 3 - Terms, 4, Products, Copies, Form>(e, product, Order::ascending);
+    run_all<Tile, 4, Products, Copies, Form>(e, product, Order::ascending);
     return product.wrong_elements();
   };
-  EXPECT_EQ((wrong.template operator()<2, Late, LateCopies>()), 0u);
-  EXPECT_GT((wrong.template operator()<2, Late, CopiesWaitTooLittle>()), 0u);
-  EXPECT_GT((wrong.template operator()<1, Late, CopiesWaitTooLittle>()), 0u);
-  EXPECT_GT((wrong.template operator()<2, NeverWaits, LateCopies>()), 0u);
-  EXPECT_GT((wrong.template operator()<1, NeverWaits, LateCopies>()), 0u);
-  EXPECT_GT((wrong.template operator()<2, TakesHighForLow, LateCopies>()), 0u);
+  EXPECT_EQ((wrong.template operator()<TwoTerms, Late, LateCopies>()), 0u);
+  EXPECT_GT((wrong.template operator()<TwoTerms, Late, CopiesWaitTooLittle>()), 0u);
+  EXPECT_GT((wrong.template operator()<OneTerm, Late, CopiesWaitTooLittle>()), 0u);
+  EXPECT_GT((wrong.template operator()<TwoTerms, NeverWaits, LateCopies>()), 0u);
+  EXPECT_GT((wrong.template operator()<OneTerm, NeverWaits, LateCopies>()), 0u);
+  EXPECT_GT((wrong.template operator()<TwoTerms, TakesHighForLow, LateCopies>()), 0u);
 }
 
 // Numbers of 24 bits: two terms are as exact as their bound says, one is not.
@@ -211,7 +229,7 @@ template <int Terms>
   Product<float> product(e);
   for (std::size_t i = 0; i < e.m * e.k; ++i) product.a[i] = std::sin(static_cast<float>(i) * 1.7F) + 1.1F;
   for (std::size_t i = 0; i < e.k * e.n; ++i) product.b[i] = std::cos(static_cast<float>(i) * 2.3F) - 0.2F;
-  run_all<Terms, 3 - Terms, 4, Late, LateCopies, kernels::PlainProduct>(e, product, Order::ascending);
+  run_all<kernels::WarpgroupTf32Tile<Terms>, 4, Late, LateCopies, kernels::PlainProduct>(e, product, Order::ascending);
   double const u = 0x1p-24;
   *bound = (57 + static_cast<double>(e.k) / 16) * u;
   double largest = 0;

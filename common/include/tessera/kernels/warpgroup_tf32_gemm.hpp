@@ -12,16 +12,19 @@
 /// 8 of k of a strip. A lane reads two neighbours of k from two rows of a piece, splits them, and holds them as its part of a:
 /// so there is no workspace of a, and scratch is read once for all terms. A stage has 8 of k for each term:
 ///
-///     stage, one term    2 pieces of 128 packs of a, 256 packs of b: 8 KiB
-///     stage, two terms   4 pieces of 128 packs of a, 1024 packs of b: 24 KiB
+///     stage, one term    2 pieces of a of 2 KiB, 1 panel of b of 4 KiB
+///     stage, two terms   4 pieces, 4 panels: high and low of the first 8 of k, x, and of the others, y
 ///
 /// With one term the unit keeps all sums. With two a strip's 16 of k are six products, in sums of their own that start at 0: first the
 /// four of a high and a low part, then the two of high parts. They are added to the tile's in float: a matrix unit cuts off what it
 /// cannot hold, an addition in float rounds to nearest.
 ///
-/// Scratch has a place for each stage that is ahead, and for the one that is multiplied. With two terms two stages are too large for the
-/// 48 KiB that Kokkos gives. There the next copies start when all threads have read the first of the four pieces, and take its place:
-/// 46 KiB. Two teams share a multiprocessor, three with one term: while one loads or adds, another multiplies.
+/// A stage has one barrier: behind it all lanes' copies of its panels have arrived, and nobody reads the places to which the next panels
+/// go. Two terms have three places for y high, which a stage's last product reads, and two for the others: so that product may go on
+/// when the threads meet at the barrier, and while they load what comes next. The pieces of a need no barrier for their places: a
+/// thread copies its own 16 rows, a lane one pack, and when it has loaded a piece it starts the copies of a later one to the same place.
+/// Scratch of two terms: 9 panels and 5 pieces, 46 of the 48 KiB that Kokkos gives. Two teams share a multiprocessor: while one loads
+/// or adds, the other multiplies.
 ///
 /// A panel has, of 16 columns of b, first the eight even ones, then the eight odd ones, as in kernels/warpgroup_gemm.hpp: a lane's sums
 /// are four neighbours of c.
@@ -60,20 +63,21 @@
 
 namespace tessera::kernels {
 
-/// A team's tile of c. `Ahead`: how many stages are on their way; `MostTeams`: how many teams share a multiprocessor, for which registers
-/// must suffice: two terms take 248 of them, one takes 168.
-template <int Terms, int Ahead = Terms == 2 ? 1 : 2, int MostTeams = Terms == 2 ? 2 : 3>
+/// A team's tile of c. `Ahead`: how many stages of b are on their way; `Ring`: how many pieces of a have a place in scratch. Registers
+/// suffice for two teams on a multiprocessor: two terms take 252 of them.
+template <int Terms, int Ahead = Terms == 2 ? 1 : 3, int Ring = Terms == 2 ? 5 : 2 * Ahead>
 struct WarpgroupTf32Tile {
   static_assert(Terms == 1 || Terms == 2, "Tessera: a factor has one or two terms");
   static_assert(Ahead >= 1, "Tessera: a stage must be on its way while another is multiplied");
   static constexpr int terms = Terms;
   static constexpr int ahead = Ahead;
-  static constexpr int teams = MostTeams;
+  static constexpr int ring = Ring;
+  static constexpr int teams = 2;
   static constexpr int threads = collective::AnyWarpgroup::threads;
   static constexpr int lanes = threads * collective::AnyWarpgroup::lanes;
   static constexpr int rows = 2 * collective::AnyWarpgroup::rows;
   static constexpr int cols = collective::AnyWarpgroup::cols;
-  static constexpr int eighths = Terms;  ///< how many times 8 of k a stage has
+  static constexpr int eighths = Terms;  ///< of a stage: how many times 8 of k
   static constexpr int depth = eighths * collective::Warpgroup<collective::Tf32>::depth;
 };
 
@@ -130,14 +134,23 @@ struct WarpgroupTf32Product {
   using Sums = Value<collective::WarpgroupSums>;
   static constexpr int terms = Tile::terms;
   static constexpr int ahead = Tile::ahead;
-  static constexpr int panel = 2 * Tile::cols;  // packs of a term of b, 8 of k
-  static constexpr int packs_of_b = Tile::eighths * terms * panel;
+  static constexpr int eighths = Tile::eighths;
+  static constexpr int panel = 2 * Tile::cols;      // packs of a term of b, 8 of k
   static constexpr int piece = 2 * Products::rows;  // packs of a strip of a, 8 of k
-  static constexpr int pieces = 2 * Tile::eighths;  // of a stage
-  static constexpr int turns = ahead + 1;
-  static constexpr bool shares_first = terms == 2 && ahead == 1;  // one place for the first pieces of all stages
-  static constexpr int slots_of_a = shares_first ? 1 + turns * (pieces - 1) : turns * pieces;
-  static constexpr int all_packs = slots_of_a * piece + turns * packs_of_b;
+  static constexpr int pieces = 2 * eighths;        // of a stage: those of one strip, then those of the other
+  // A step loads as many pieces as a thread has registers for, and starts the copies of later ones to their places.
+  static constexpr int at_once = terms == 2 ? 1 : 2;
+  static constexpr int steps = pieces / at_once;  // of a stage
+  static constexpr int steps_ahead = Tile::ring / at_once;
+  static_assert(Tile::ring % at_once == 0 && steps_ahead >= steps && steps_ahead < (ahead + 1) * steps,
+                "Tessera: when a stage begins, its pieces and panels must have arrived");
+  // Panels of a stage that its last product reads, and the others.
+  static constexpr int late = terms == 2 ? 1 : 0;
+  static constexpr int early = eighths * terms - late;
+  static constexpr int packs_of_b = ((ahead + 1) * early + (ahead + 2) * late) * panel;
+  static constexpr int all_packs = packs_of_b + Tile::ring * piece;
+  static_assert(Tile::lanes == Tile::cols && Products::lanes * Tile::threads == piece,
+                "Tessera: a lane copies a column of a panel, and one pack of a piece");
 
   float const* a;
   FactorPack const* b;
@@ -153,7 +166,7 @@ struct WarpgroupTf32Product {
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Scratch const scratch(team.team_scratch(0), all_packs);
-    Slots const slots{on_a_line(scratch.data())};
+    FactorPack* const packs = on_a_line(scratch.data());
     auto const place = tiles.place(static_cast<std::size_t>(team.league_rank()));
     Lanes const lanes;
     Copies const copies;
@@ -163,36 +176,43 @@ struct WarpgroupTf32Product {
                source);
     Sums sums[2];
     for (Sums& own : sums) own = zeros(lanes);
-    for (int stage = 0; stage < ahead; ++stage) start(team, lanes, copies, source, stage, slots, stage);
-    int turn = 0;
+    // A step: loads a thread's part of some pieces, and fills their places anew. The first one of a stage starts panels, too.
+    auto const take = [&](int stage, int number, Value<A>* high, Value<A>* low) {
+      int const step = stage * steps + number;
+      TESSERA_UNROLL
+      for (int i = 0; i < at_once; ++i) load(team, lanes, ring(packs, step) + i * piece, high[i], low[i]);
+      lanes.sync();  // all lanes have read the places
+      if (number == 0) start_b(team, lanes, copies, source, stage + ahead, packs);
+      start_a(team, lanes, copies, source, step + steps_ahead, packs);
+      copies.commit();
+    };
+    for (int stage = 0; stage < ahead; ++stage) start_b(team, lanes, copies, source, stage, packs);
+    for (int step = 0; step < steps_ahead; ++step) {
+      start_a(team, lanes, copies, source, step, packs);
+      copies.commit();
+    }
     [[maybe_unused]] Sums own = zeros(lanes);  // two terms: of a stage and one strip
     Value<A> high[2];
     Value<A> low[2];
     for (int stage = 0; stage < stages; ++stage) {
-      copies.template wait<ahead - 1>();
+      copies.template wait<steps_ahead - steps>();  // this lane's for the stage have arrived
       products.see_copies();
-      if constexpr (terms == 1) products.template wait<0>();  // they read the place where the next copies go
-      team.team_barrier();  // after it the copies of all lanes for this stage have arrived
-      FactorPack const* const b_of_stage = slots.b(turn);
-      auto const b_of = [&](int e, int term) {
-        return FactorPanel{b_of_stage + (e * terms + term) * panel, Tile::cols};
-      };
-      auto const start_next = [&] {
-        start(team, lanes, copies, source, stage + ahead, slots, turn == 0 ? ahead : turn - 1);
-      };
+      products.template wait<late>();  // all that read the places where the next panels go
+      team.team_barrier();
+      Panels const b_of{packs, stage};
       if constexpr (terms == 2) {
         TESSERA_UNROLL
         for (int s = 0; s < 2; ++s) {
           // The last product of the strip before may go on: it does not read these registers.
           products.template wait<1>();
-          load(team, lanes, slots.a(turn, s, 0), high[0], low[0]);
+          take(stage, 2 * s, high, low);
           products.template wait<0>();
           add(lanes, own, sums[1 - s]);  // the other strip's; nothing at first
           // The small ones first: they meet each other before they meet a large sum.
           products.begin();
           products.multiply(own, high[0], b_of(0, 1));
           products.multiply_add(own, low[0], b_of(0, 0));
-          load(team, lanes, slots.a(turn, s, 1), high[1], low[1]);
+          take(stage, 2 * s + 1, high + 1, low + 1);
           products.begin();
           products.multiply_add(own, high[1], b_of(1, 1));
           products.multiply_add(own, low[1], b_of(1, 0));
@@ -201,22 +221,14 @@ struct WarpgroupTf32Product {
           products.begin();
           products.multiply_add(own, high[1], b_of(1, 0));
           products.commit();
-          if (s == 0) {
-            // After it all threads have read the first piece, and made the products of the stage before. The unit has work meanwhile.
-            team.team_barrier();
-            start_next();
-          }
         }
       } else {
-        start_next();
-        TESSERA_UNROLL
-        for (int i = 0; i < pieces; ++i) load(team, lanes, slots.a(turn, i, 0), high[i], low[i]);
+        take(stage, 0, high, low);
         products.begin();
         TESSERA_UNROLL
         for (int i = 0; i < pieces; ++i) products.multiply_add(sums[i], high[i], b_of(0, 0));
         products.commit();
       }
-      turn = turn == ahead ? 0 : turn + 1;
     }
     products.template wait<0>();
     if constexpr (terms == 2) add(lanes, own, sums[1]);
@@ -225,71 +237,86 @@ struct WarpgroupTf32Product {
   }
 
  private:
-  // Where the stages stand, `turn` by `turn`: first b, then a.
-  struct Slots {
+  // Where the panels of a stage stand in scratch: for as many stages as have a place the early ones, then the late one.
+  struct Panels {
     FactorPack* packs;
-    [[nodiscard]] KOKKOS_FUNCTION FactorPack* b(int turn) const { return packs + turn * packs_of_b; }
-    [[nodiscard]] KOKKOS_FUNCTION FactorPack* a(int turn, int strip, int eighth) const {
-      int const number = strip * Tile::eighths + eighth;
-      int const slot = !shares_first ? turn * pieces + number : number == 0 ? 0 : turn * (pieces - 1) + number;
-      return packs + turns * packs_of_b + slot * piece;
+    int stage;
+    [[nodiscard]] KOKKOS_FUNCTION FactorPack* at(int eighth, int term) const {
+      if (late == 1 && eighth == 1 && term == 0) {
+        return packs + ((ahead + 1) * early + stage % (ahead + 2)) * panel;
+      }
+      return packs + (stage % (ahead + 1) * early + eighth + term) * panel;
+    }
+    [[nodiscard]] KOKKOS_FUNCTION FactorPanel operator()(int eighth, int term) const {
+      return {at(eighth, term), Tile::cols};
     }
   };
+  // Where the pieces of a step stand.
+  [[nodiscard]] KOKKOS_FUNCTION static FactorPack* ring(FactorPack* packs, int step) {
+    return packs + packs_of_b + step % steps_ahead * (at_once * piece);
+  }
   [[nodiscard]] KOKKOS_FUNCTION static Sums zeros(Lanes const& lanes) {
     return lanes.template fill<collective::WarpgroupSums>(collective::WarpgroupSums{});
   }
 
-  // What a lane copies of the first stage: of the others the same, further on. Neighbouring lanes copy the packs of a row of a; the lanes
-  // of a team are the columns of a panel of b.
+  // What a lane copies of the first piece of a, and of the first panel of b: of the others the same, further on. Two neighbouring lanes
+  // copy a row of a piece; the lanes of a team are the columns of a panel.
   struct Source {
     float const* a;
     FactorPack const* b;
     int rows;  // of the tile, from the lane's first one on
-    int k;     // of the stage
+    int k;     // of a piece
   };
-  static constexpr int rows_at_once = Tile::lanes * 4 / Tile::depth;
-  static_assert(Tile::lanes == Tile::cols && Products::rows % rows_at_once == 0);
   [[nodiscard]] KOKKOS_FUNCTION Source source_of(collective::MatrixTiles::Place const& place, int own) const {
-    int const row = own / (Tile::depth / 4);
-    int const k = own % (Tile::depth / 4) * 4;
+    int const row = own / 2;
+    int const k = own % 2 * 4;
     return {.a = a + (place.row + static_cast<std::size_t>(row)) * inner + static_cast<std::size_t>(k),
             .b = b + place.col + static_cast<std::size_t>(own),
             .rows = place.row_count - row,
             .k = k};
   }
-
-  // Starts the copies of a stage, if there is one.
-  KOKKOS_FUNCTION void start(Member const& team, Lanes const& lanes, Copies const& copies, Value<Source>& source,
-                             int stage, Slots const& slots, int turn) const {
-    if (stage < stages) {
-      auto const k = static_cast<std::size_t>(stage) * Tile::depth;
-      int const left = inner - k < Tile::depth ? static_cast<int>(inner - k) : Tile::depth;
-      lanes.each(
-          [&](int lane, Source const& from) {
-            int const own = team.team_rank() * Products::lanes + lane;
+  // Starts the copies of the panels of a stage, if there is one.
+  KOKKOS_FUNCTION void start_b(Member const& team, Lanes const& lanes, Copies const& copies, Value<Source>& source,
+                               int stage, FactorPack* packs) const {
+    if (stage >= stages) return;
+    Panels const to{packs, stage};
+    lanes.each(
+        [&](int lane, Source const& own) {
+          FactorPack const* from = own.b + static_cast<std::size_t>(stage) * (eighths * terms * 2) * across;
+          TESSERA_UNROLL
+          for (int i = 0; i < eighths * terms; ++i) {
+            FactorPack* const column = to.at(i / terms, i % terms) + team.team_rank() * Products::lanes + lane;
             TESSERA_UNROLL
-            for (int i = 0; i < Tile::rows; i += rows_at_once) {
-              float const* const row = from.a + static_cast<std::size_t>(i) * inner + k;
-              FactorPack* const strip = slots.a(turn, i / Products::rows, from.k / 8);
-              float* const to =
-                  reinterpret_cast<float*>(strip) + (i % Products::rows + own / (Tile::depth / 4)) * 8 + from.k % 8;
-              TESSERA_UNROLL
-              for (int e = 0; e < 4; e += Width) {
-                copies.template copy_async<4 * Width>(to + e, row + e, i < from.rows && from.k + e < left);
-              }
+            for (int half = 0; half < 2; ++half, from += across) {
+              copies.template copy_async<16>(column + half * Tile::cols, from, true);
             }
-            FactorPack const* from_b = from.b + static_cast<std::size_t>(stage) * (packs_of_b / Tile::cols) * across;
-            FactorPack* const to_b = slots.b(turn) + own;
-            TESSERA_UNROLL
-            for (int i = 0; i < packs_of_b; i += Tile::cols, from_b += across) {
-              copies.template copy_async<16>(to_b + i, from_b, true);
-            }
-          },
-          source);
-    }
-    copies.commit();
+          }
+        },
+        source);
   }
-
+  // Starts the copies of a thread's part of the pieces of a step, if there are any.
+  KOKKOS_FUNCTION void start_a(Member const& team, Lanes const& lanes, Copies const& copies, Value<Source>& source,
+                               int step, FactorPack* packs) const {
+    int const first = step * at_once;
+    if (first >= stages * pieces) return;
+    lanes.each(
+        [&](int lane, Source const& own) {
+          FactorPack* to = ring(packs, step) + team.team_rank() * Products::lanes + lane;
+          TESSERA_UNROLL
+          for (int i = first; i < first + at_once; ++i, to += piece) {
+            auto const k = static_cast<std::size_t>((i / pieces * eighths + i % eighths) * 8);
+            int const left = inner < k + 8 ? static_cast<int>(inner) - static_cast<int>(k) : 8;
+            int const row = i % pieces / eighths * Products::rows;
+            float const* const from = own.a + static_cast<std::size_t>(row) * inner + k;
+            auto* const floats = reinterpret_cast<float*>(to);
+            TESSERA_UNROLL
+            for (int e = 0; e < 4; e += Width) {
+              copies.template copy_async<4 * Width>(floats + e, from + e, row < own.rows && own.k + e < left);
+            }
+          }
+        },
+        source);
+  }
   // A lane's part of a piece of a. Of each row it takes neighbours, the even one for the first half of the panel.
   KOKKOS_FUNCTION static void load(Member const& team, Lanes const& lanes, FactorPack const* packs, Value<A>& high,
                                    Value<A>& low) {
