@@ -26,6 +26,7 @@
 
 #include <tessera/collective/accumulator.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/collective/pairwise.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/tiles.hpp>
@@ -168,16 +169,13 @@ struct LaneColumns {
     return sum;
   }
 
-  // Adds the rows under way, pairwise: the chain is shorter, and additions wait less for each other.
+  // Adds the rows under way.
   KOKKOS_FUNCTION static void add(Pack const (&rows)[in_flight], Sums& sum) {
-    for (int e = 0; e < N; ++e) {
-      Sum of_rows[in_flight];
-      for (int k = 0; k < in_flight; ++k) of_rows[k] = static_cast<Sum>(rows[k][e]);
-      for (int stride = 1; stride < in_flight; stride *= 2) {
-        for (int k = 0; k + stride < in_flight; k += 2 * stride) of_rows[k] += of_rows[k + stride];
-      }
-      sum[e] += of_rows[0];
+    Sum of_rows[in_flight][N];
+    for (int k = 0; k < in_flight; ++k) {
+      for (int e = 0; e < N; ++e) of_rows[k][e] = static_cast<Sum>(rows[k][e]);
     }
+    collective::add_pairwise(of_rows, sum);
   }
 
   KOKKOS_FUNCTION void store(Target* to, Sums const& sum) const {

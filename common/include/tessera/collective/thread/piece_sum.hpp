@@ -16,31 +16,33 @@
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/pack.hpp>
+#include <tessera/collective/pairwise.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 
 namespace tessera::thread {
 
-/// Sums of elements of type T by lanes L: 16-byte accesses from the first 16-byte boundary on, four under way in each
+/// Sums of elements of type T by lanes L: 16-byte accesses from the first 16-byte boundary on, `InFlight` under way in each
 /// lane; elements before that boundary, and those left at the end, are read one by one.
-template <class T, lane::Lanes L>
+template <class T, lane::Lanes L, int InFlight = 4>
 struct PieceSum {
   using Sum = collective::Accumulator<T>;
   static constexpr int pack = collective::pack_width<T>;
   using Pack = collective::Pack<T, pack>;
-  static constexpr int in_flight = 4;           // packs that a lane has under way
+  static constexpr int in_flight = InFlight;    // packs that a lane has under way
   static constexpr int line = L::width * pack;  // elements that a thread's lanes read with one access
   static constexpr int part = in_flight * line;
   struct Sums {
-    Sum at[in_flight][pack];
+    Sum at[pack];
   };
 
   L lanes;
   int thread;
   int threads;
 
-  /// Counted: packs, or head and tail; the sums of a lane; the lanes.
+  /// Counted: packs under way, parts, and lines, or head and tail; the sums of a lane; the lanes.
   [[nodiscard]] static double rounding_steps(double count, int threads) {
-    return std::max(std::ceil(count / part / threads) + in_flight, 1.0 + pack) + in_flight * pack + std::log2(L::width);
+    double const of_parts = std::log2(in_flight) + std::ceil(count / part / threads);
+    return std::max(of_parts + in_flight, 1.0 + pack) + pack + std::log2(L::width);
   }
 
   [[nodiscard]] KOKKOS_FUNCTION Sum operator()(T const* piece, std::size_t count) const {
@@ -55,7 +57,11 @@ struct PieceSum {
           [&](int lane, Sums& own) {
             Pack values[in_flight];
             for (int k = 0; k < in_flight; ++k) values[k] = packs[k * L::width + lane];
-            for (int k = 0; k < in_flight; ++k) add(values[k], own.at[k]);
+            Sum of_packs[in_flight][pack];
+            for (int k = 0; k < in_flight; ++k) {
+              for (int e = 0; e < pack; ++e) of_packs[k][e] = static_cast<Sum>(values[k][e]);
+            }
+            collective::add_pairwise(of_packs, own.at);
           },
           sums);
     }
@@ -65,7 +71,12 @@ struct PieceSum {
     int const lines = rest_count / line;
     for (int l = thread; l < lines; l += threads) {
       auto const* const packs = reinterpret_cast<Pack const*>(rest + l * line);
-      lanes.each([&](int lane, Sums& own) { add(packs[lane], own.at[0]); }, sums);
+      lanes.each(
+          [&](int lane, Sums& own) {
+            Pack const values = packs[lane];
+            for (int e = 0; e < pack; ++e) own.at[e] += static_cast<Sum>(values[e]);
+          },
+          sums);
     }
     auto of_lane = lanes.template fill<Sum>(Sum(0));
     bool const has_packs = parts != 0 || lines != 0;
@@ -77,17 +88,10 @@ struct PieceSum {
             for (int i = lines * line + lane; i < rest_count; i += L::width) sum += static_cast<Sum>(rest[i]);
           }
           if (!has_packs) return;  // short rows, of which there may be many, need no more
-          for (int k = 0; k < in_flight; ++k) {
-            for (int e = 0; e < pack; ++e) sum += own.at[k][e];
-          }
+          for (int e = 0; e < pack; ++e) sum += own.at[e];
         },
         of_lane, sums);
     return reduce<Sum>(lanes, of_lane, collective::Sum<Sum>{});
-  }
-
- private:
-  KOKKOS_FUNCTION static void add(Pack const& values, Sum (&sums)[pack]) {
-    for (int e = 0; e < pack; ++e) sums[e] += static_cast<Sum>(values[e]);
   }
 };
 
