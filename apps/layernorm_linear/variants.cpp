@@ -13,13 +13,14 @@ VariantRows stored_rows();
 VariantRows two_launch();
 VariantRows fused();
 VariantRows tensor_3xtf32();
+VariantRows warpgroup_3xtf32();
 VariantRows fused_tensor();
 VariantRows kernels();
 VariantRows distributed();
 
 App app() {
   return make_app<LayernormLinear>({direct(), unfused(), stored_rows(), two_launch(), fused(), tensor_3xtf32(),
-                                    fused_tensor(), kernels(), distributed()});
+                                    warpgroup_3xtf32(), fused_tensor(), kernels(), distributed()});
 }
 
 }  // namespace tessera::layernorm_linear

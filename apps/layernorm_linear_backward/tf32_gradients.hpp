@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// The Plan of tensor_3xtf32: two_stage with both products on matrix units, of float's accuracy (kernels/tf32_gemm.hpp).
+/// The Plan of tensor_3xtf32 and warpgroup_3xtf32: two_stage with both products on matrix units, of float's accuracy
+/// (kernels/tf32_gemm.hpp, kernels/warpgroup_tf32_gemm.hpp).
 
 #include <Kokkos_Core.hpp>
 
@@ -22,25 +23,26 @@
 namespace tessera::layernorm_linear_backward {
 
 /// Both products, q = G w and dw = G^T ln, with factors that are sums of two tf32.
-template <ExecutionSpace Exec>
+template <ExecutionSpace Exec, class Q, class Dw>
 struct Tf32Products {
   /// \param label of the variant; the products are called label::q and label::dw
   Tf32Products(Exec const& exec, InputOn<LayernormLinearBackward, Exec, float> const& input, std::string const& label)
       : q(exec, input.rows(), input.hidden(), input.outputs(), label + "::q"),
         dw(exec, input.outputs(), input.hidden(), input.rows(), label + "::dw") {}
 
-  kernels::Tf32Gemm<Exec, 2> q;
-  kernels::Tf32Gemm<Exec, 2, kernels::TransposedA> dw;
+  Q q;
+  Dw dw;
 };
 
 /// On hosts it emulates matrix units, for tests; the variant skips hosts. Throws Skip for elements that may round to
-/// infinity, and on GPUs without matrix units.
-template <ExecutionSpace Exec>
+/// infinity, and on GPUs without matrix units. `Q`, `Dw`: kernel objects for the products, constructed from (exec, m, n, k, label).
+template <ExecutionSpace Exec, class Q = kernels::Tf32Gemm<Exec, 2>,
+          class Dw = kernels::Tf32Gemm<Exec, 2, kernels::TransposedA>>
 class Tf32Gradients {
  public:
-  Tf32Gradients(Exec const& exec, InputOn<LayernormLinearBackward, Exec, float> const& input)
-      : gradients_(exec, input, "tessera::layernorm_linear_backward::tensor_3xtf32"),
-        lost_(lost_by_underflow(exec, input)) {}
+  Tf32Gradients(Exec const& exec, InputOn<LayernormLinearBackward, Exec, float> const& input,
+                std::string const& label = "tessera::layernorm_linear_backward::tensor_3xtf32")
+      : gradients_(exec, input, label), lost_(lost_by_underflow(exec, input)) {}
 
   void operator()(Exec const& exec, InputOn<LayernormLinearBackward, Exec, float> const& input,
                   OutputOn<LayernormLinearBackward, Exec, float> const& output) const {
@@ -92,7 +94,7 @@ class Tf32Gradients {
     return 2 * std::max({dgamma, dx, dw});
   }
 
-  TwoStageGradients<Exec, float, Tf32Products<Exec>> gradients_;
+  TwoStageGradients<Exec, float, Tf32Products<Exec, Q, Dw>> gradients_;
   double lost_;
 };
 

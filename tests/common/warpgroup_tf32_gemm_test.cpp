@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -85,18 +86,60 @@ TEST(WarpgroupTf32, MultipliesAndAdds) {
   }
 }
 
+// A thread's part of a piece: every element has a place of its own, and what lanes load at once lies in different banks. `at_once`: how
+// many neighbours of k a lane loads with one access, of which a half or all of the lanes' are one round.
+template <class Part>
+void expect_places_in_all_banks(int at_once) {
+  std::set<int> places;
+  for (int row = 0; row < 16; ++row) {
+    for (int k = 0; k < 8; ++k) places.insert(Part::place(row, k));
+  }
+  EXPECT_EQ(places.size(), 128u);
+  EXPECT_EQ(*places.begin(), 0);
+  EXPECT_EQ(*places.rbegin(), 127);
+  std::set<int> copied;
+  for (int lane = 0; lane < 32; ++lane) copied.insert(Part::place(Part::row(lane), Part::k(lane)));
+  EXPECT_EQ(copied.size(), 32u);
+  for (int const first : copied) EXPECT_EQ(first % 4, 0);
+  int const lanes = 32 / at_once;
+  for (int begin = 0; begin < 32; begin += lanes) {
+    for (int down = 0; down < 16; down += 8) {
+      for (int half = 0; half < 2; half += at_once) {
+        std::set<int> banks;
+        for (int lane = begin; lane < begin + lanes; ++lane) {
+          for (int e = 0; e < at_once; ++e) {
+            banks.insert(Part::place(lane / 4 + down, lane % 4 * 2 + half) % 32 + e);
+          }
+        }
+        EXPECT_EQ(banks.size(), 32u) << begin << " " << down << " " << half;
+      }
+    }
+  }
+}
+TEST(WarpgroupTf32, LoadsFromAllBanks) {
+  expect_places_in_all_banks<kernels::detail::PacksOfRows>(2);
+  expect_places_in_all_banks<kernels::detail::PacksOfColumns>(1);
+}
+
 // What the two launches do, one call and one team after the other. The workspace lies just before memory that cannot be read.
 template <class Tile, int Width, class Products, class Copies, class Form, class SomeLanes = Lanes>
 void run_all(Extents const& e, Product<float, Form>& product, Order order) {
   constexpr int terms = Tile::terms;
-  using Kernel = kernels::detail::WarpgroupTf32Product<AdversarialSpace, SomeLanes, Tile, Products, Copies,
-                                                       typename Form::Store, Width>;
+  using Kernel =
+      kernels::detail::WarpgroupTf32Product<AdversarialSpace, SomeLanes, Tile, Products, Copies, Form, Width>;
   std::size_t const across = tiles_of(e.n, Tile::cols) * Tile::cols;
   std::size_t const stages = tiles_of(e.k, Tile::depth);
   std::size_t const eighths = stages * Tile::eighths;
   GuardedArray<FactorPack> of_b(across * eighths * 2 * terms + 1);
   FactorPack* const packed = of_b.last(across * eighths * 2 * terms);
-  kernels::detail::PackTerms<terms> const pack{product.b, e.k, e.n, across, collective::Divider(across), packed};
+  kernels::detail::PackTerms<terms> const pack{.from = product.b,
+                                               .k = e.k,
+                                               .cols = e.n,
+                                               .next_k = Form::b_transposed ? 1 : e.n,
+                                               .next_col = Form::b_transposed ? e.k : 1,
+                                               .padded = across,
+                                               .divider = collective::Divider(across),
+                                               .packed = packed};
   for (std::size_t i = 0; i < across * eighths; ++i) pack(i);
   collective::MatrixTiles const tiles{
       .rows = e.m, .cols = e.n, .tile_rows = Tile::rows, .tile_cols = Tile::cols, .band = 2};
@@ -114,14 +157,15 @@ void run_all(Extents const& e, Product<float, Form>& product, Order order) {
 }
 
 // Around the edges of panels, strips, tiles, and of the stages that are on their way.
-std::vector<Extents> const extents = {{1, 1, 1},     {1, 1, 0},     {3, 40, 0},    {1, 33, 9},    {35, 1, 17},
-                                      {16, 16, 8},   {17, 15, 33},  {64, 128, 64}, {65, 131, 7},  {63, 124, 40},
-                                      {129, 20, 24}, {20, 129, 36}, {128, 4, 48},  {130, 132, 52}};
+std::vector<Extents> const extents = {{1, 1, 1},    {1, 1, 0},      {3, 40, 0},    {1, 33, 9},
+                                      {35, 1, 17},  {16, 16, 8},    {17, 15, 33},  {64, 128, 64},
+                                      {65, 131, 7}, {63, 124, 40},  {129, 20, 24}, {20, 129, 36},
+                                      {128, 4, 48}, {130, 132, 52}, {76, 9, 21},   {132, 33, 35}};
 
 template <class Tile, int Width, class Products = Late, class Copies = LateCopies, class Form = kernels::PlainProduct>
 void expect_right(std::vector<Order> const& orders) {
   for (Extents const& e : extents) {
-    if (Width == 4 && e.k % 4 != 0) continue;
+    if (Width == 4 && (Form::a_transposed ? e.m : e.k) % 4 != 0) continue;
     Product<float, Form> product(e);
     for (Order const order : orders) {
       product.renew();
@@ -152,6 +196,16 @@ TEST(WarpgroupTf32Product, WithOtherNumbersOfPlaces) {
   expect_right<WarpgroupTf32Tile<2, 2, 11>, 1, Late, EarlyCopies>({Order::random});
   expect_right<WarpgroupTf32Tile<1, 1>, 4, Late, EarlyCopies>({Order::descending});
   expect_right<WarpgroupTf32Tile<1, 3, 2>, 4>({Order::rotating});
+}
+TEST(WarpgroupTf32Product, ReadsTransposes) {
+  using kernels::TransposedA;
+  expect_right<TwoTerms, 4, Late, LateCopies, TransposedA>({Order::descending, Order::random});
+  expect_right<TwoTerms, 1, Late, LateCopies, TransposedA>({Order::ascending});
+  expect_right<TwoTerms, 4, Early, EarlyCopies, TransposedA>({Order::rotating});
+  expect_right<OneTerm, 4, Late, LateCopies, TransposedA>({Order::rotating});
+  expect_right<OneTerm, 1, Late, EarlyCopies, TransposedA>({Order::descending});
+  expect_right<TwoTerms, 4, Late, LateCopies, kernels::TransposedB>({Order::random});
+  expect_right<OneTerm, 1, Late, LateCopies, TransposedBoth>({Order::ascending});
 }
 TEST(WarpgroupTf32Product, ChangesWhatItStores) {
   expect_right<TwoTerms, 4, Late, LateCopies, WithBias>({Order::descending});

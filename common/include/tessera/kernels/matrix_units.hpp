@@ -2,6 +2,7 @@
 /// \file
 /// Kernels on matrix units (tensor cores) throw Skip on a device that has none.
 
+#include <cstddef>
 #include <string>
 
 #include <tessera/collective/lane/matrix_unit.hpp>
@@ -28,6 +29,13 @@ Exec const& require_matrix_units_of_warps(Exec const& exec) {
                std::to_string(collective::matrix_lanes<Exec>) + ")");
   }
   return require_matrix_units(exec);
+}
+
+/// What an element of a product of matrices may be off by because units may take numbers below the normal range for 0, where a
+/// factor is a sum of two tf32: for each of `inner` k 2^-125 of a factor, which the other one multiplies, and of three products of terms
+/// and their sums 2^-126 each. \param largest_of_a, largest_of_b bounds for the magnitudes of the factors
+[[nodiscard]] inline double lost_by_underflow_of_tf32(std::size_t inner, double largest_of_a, double largest_of_b) {
+  return static_cast<double>(inner) * 0x1p-124 * (largest_of_a + largest_of_b + 1);
 }
 
 }  // namespace tessera::kernels

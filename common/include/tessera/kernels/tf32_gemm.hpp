@@ -471,10 +471,9 @@ class Tf32Gemm {
     return Terms == 1 ? 0x1p-10 + 0x1p-22 + 20 * u * 2 * slices() : 49 * u;
   }
 
-  /// What an element may be off by besides, of two terms, for elements of a and b up to these: units may take numbers below the normal
-  /// range for 0. For each k 2^-125 of a factor, which the other one multiplies, and of three products of terms and their sums 2^-126 each.
+  /// What an element may be off by besides, of two terms, for elements of a and b up to these: see lost_by_underflow_of_tf32().
   [[nodiscard]] double lost_by_underflow(double largest_of_a, double largest_of_b) const {
-    return static_cast<double>(inner_) * 0x1p-124 * (largest_of_a + largest_of_b + 1);
+    return lost_by_underflow_of_tf32(inner_, largest_of_a, largest_of_b);
   }
 
   // Public because a device kernel may not be launched from a private function.

@@ -33,7 +33,7 @@
 ///
 /// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22]: small whole numbers are exact.
 ///
-/// Use:  warpgroup_tf32_gemm<2>(exec, a, b, c);
+/// Use:  warpgroup_tf32_gemm<2>(exec, a, b, c);  or, of a that is stored as [k, m]:  warpgroup_tf32_gemm<2>(exec, a, b, c, TransposedA{});
 /// or, enqueued many times:  WarpgroupTf32Gemm<Kokkos::Cuda, 2> gemm(exec, m, n, k);  gemm(exec, a, b, c);
 /// in a file that nvcc compiles for compute capability 9.0a (`-arch=sm_90a`): Kokkos' own flags ask for 9.0. In other code the
 /// constructor throws Skip.
@@ -42,6 +42,7 @@
 
 #include <cstddef>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include <tessera/collective/async_copy.hpp>
@@ -56,6 +57,7 @@
 #include <tessera/core/tiles.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/core/unroll.hpp>
+#include <tessera/kernels/matrix_units.hpp>
 #include <tessera/kernels/product_form.hpp>
 #include <tessera/kernels/tensor_gemm.hpp>  // store_four
 #include <tessera/kernels/views.hpp>
@@ -84,12 +86,14 @@ struct WarpgroupTf32Tile {
 namespace detail {
 
 /// Splits a matrix of `k` x `cols` into terms, and writes its panels, with zeros outside of the matrix. A call for each 8 of k of a
-/// column; neighbouring calls read neighbours of the matrix.
+/// column; neighbouring calls read neighbours of the matrix, or of its transpose 32 bytes each.
 template <int Terms>
 struct PackTerms {
   float const* from;
   std::size_t k;
   std::size_t cols;
+  std::size_t next_k;  // how far from an element to the next k, and to the next column
+  std::size_t next_col;
   std::size_t padded;           // columns of the panels, a multiple of 16
   collective::Divider divider;  // by `padded`
   collective::FactorPack* packed;
@@ -101,7 +105,7 @@ struct PackTerms {
     TESSERA_UNROLL
     for (int e = 0; e < 8; ++e) {
       std::size_t const row = 8 * eighth + static_cast<std::size_t>(e);
-      float const value = row < k && col < cols ? from[row * cols + col] : 0.0F;
+      float const value = row < k && col < cols ? from[row * next_k + col * next_col] : 0.0F;
       float numbers[2];
       collective::split_to_tf32<Terms>(value, numbers[0], numbers[1]);
       TESSERA_UNROLL
@@ -118,9 +122,35 @@ struct PackTerms {
   }
 };
 
-/// The product of a matrix by rows and packed panels.
-/// \tparam Width elements of a that are copied at once: 4, where its rows begin on 16 bytes, or 1
-template <class Exec, class Lanes, class Tile, class Products, collective::AsyncCopies Copies, class Store, int Width>
+// A thread's 16 rows of a piece are 32 packs in scratch. Which one a lane copies, by its first element; where an element stands; and what
+// a lane loads at once or one after the other, k and k + 1 of a row, so that lanes together read from all banks.
+
+/// Memory holds a by rows. A pack is four neighbours of k.
+struct PacksOfRows {
+  [[nodiscard]] KOKKOS_FUNCTION static int row(int lane) { return lane / 2; }
+  [[nodiscard]] KOKKOS_FUNCTION static int k(int lane) { return lane % 2 * 4; }
+  [[nodiscard]] KOKKOS_FUNCTION static int place(int row, int k) { return 8 * row + k; }
+  [[nodiscard]] KOKKOS_FUNCTION static collective::Pack<float, 2> two(float const* part, int row, int k) {
+    return collective::pack_at<2>(part + place(row, k));
+  }
+};
+/// Memory holds the transpose of a. A pack is four neighbouring rows. Of the even k, as of the odd ones, two stand in each half of the banks,
+/// and one of the two has the halves of its rows exchanged.
+struct PacksOfColumns {
+  [[nodiscard]] KOKKOS_FUNCTION static int row(int lane) { return lane % 4 * 4; }
+  [[nodiscard]] KOKKOS_FUNCTION static int k(int lane) { return lane / 4; }
+  [[nodiscard]] KOKKOS_FUNCTION static int place(int row, int k) {
+    int const line = k % 2 * 4 + k / 2 % 2 * 2 + (k / 4 ^ k % 2);
+    return 16 * line + (row ^ k / 2 % 2 * 8);
+  }
+  [[nodiscard]] KOKKOS_FUNCTION static collective::Pack<float, 2> two(float const* part, int row, int k) {
+    return {part[place(row, k)], part[place(row, k + 1)]};
+  }
+};
+
+/// The product of a matrix, or of a matrix's transpose, and packed panels.
+/// \tparam Width elements of a that are copied at once: 4, where its rows, as they are stored, begin on 16 bytes, or 1
+template <class Exec, class Lanes, class Tile, class Products, collective::AsyncCopies Copies, class Form, int Width>
 struct WarpgroupTf32Product {
   static_assert(Width == 1 || Width == 4, "Tessera: one element is copied at once, or 16 bytes are");
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Tile::lanes, Tile::teams>>;
@@ -132,6 +162,8 @@ struct WarpgroupTf32Product {
   template <class V>
   using Value = typename Lanes::template Value<V>;
   using Sums = Value<collective::WarpgroupSums>;
+  using Store = typename Form::Store;
+  using Part = std::conditional_t<Form::a_transposed, PacksOfColumns, PacksOfRows>;
   static constexpr int terms = Tile::terms;
   static constexpr int ahead = Tile::ahead;
   static constexpr int eighths = Tile::eighths;
@@ -259,21 +291,25 @@ struct WarpgroupTf32Product {
     return lanes.template fill<collective::WarpgroupSums>(collective::WarpgroupSums{});
   }
 
-  // What a lane copies of the first piece of a, and of the first panel of b: of the others the same, further on. Two neighbouring lanes
-  // copy a row of a piece; the lanes of a team are the columns of a panel.
+  // What a lane copies of the first piece of a, and of the first panel of b: of the others the same, further on. The lanes of a team are
+  // the columns of a panel.
   struct Source {
     float const* a;
     FactorPack const* b;
     int rows;  // of the tile, from the lane's first one on
-    int k;     // of a piece
+    int k;     // of a piece, the lane's first one
   };
   [[nodiscard]] KOKKOS_FUNCTION Source source_of(collective::MatrixTiles::Place const& place, int own) const {
-    int const row = own / 2;
-    int const k = own % 2 * 4;
-    return {.a = a + (place.row + static_cast<std::size_t>(row)) * inner + static_cast<std::size_t>(k),
+    int const lane = own % Products::lanes;
+    int const row = own / Products::lanes * 16 + Part::row(lane);
+    int const k = Part::k(lane);
+    return {.a = element_of_a(place.row + static_cast<std::size_t>(row), static_cast<std::size_t>(k)),
             .b = b + place.col + static_cast<std::size_t>(own),
             .rows = place.row_count - row,
             .k = k};
+  }
+  [[nodiscard]] KOKKOS_FUNCTION float const* element_of_a(std::size_t row, std::size_t k) const {
+    return Form::a_transposed ? a + k * tiles.rows + row : a + row * inner + k;
   }
   // Starts the copies of the panels of a stage, if there is one.
   KOKKOS_FUNCTION void start_b(Member const& team, Lanes const& lanes, Copies const& copies, Value<Source>& source,
@@ -301,31 +337,35 @@ struct WarpgroupTf32Product {
     if (first >= stages * pieces) return;
     lanes.each(
         [&](int lane, Source const& own) {
-          FactorPack* to = ring(packs, step) + team.team_rank() * Products::lanes + lane;
+          auto* to = reinterpret_cast<float*>(ring(packs, step) + team.team_rank() * Products::lanes) +
+                     Part::place(Part::row(lane), Part::k(lane));
           TESSERA_UNROLL
-          for (int i = first; i < first + at_once; ++i, to += piece) {
-            auto const k = static_cast<std::size_t>((i / pieces * eighths + i % eighths) * 8);
-            int const left = inner < k + 8 ? static_cast<int>(inner) - static_cast<int>(k) : 8;
+          for (int i = first; i < first + at_once; ++i, to += piece * 4) {
+            int const k = (i / pieces * eighths + i % eighths) * 8;
+            int const left = inner < static_cast<std::size_t>(k) + 8 ? static_cast<int>(inner) - k : 8;
             int const row = i % pieces / eighths * Products::rows;
-            float const* const from = own.a + static_cast<std::size_t>(row) * inner + k;
-            auto* const floats = reinterpret_cast<float*>(to);
+            float const* const from =
+                own.a + (element_of_a(static_cast<std::size_t>(row), static_cast<std::size_t>(k)) - a);
             TESSERA_UNROLL
             for (int e = 0; e < 4; e += Width) {
-              copies.template copy_async<4 * Width>(floats + e, from + e, row < own.rows && own.k + e < left);
+              bool const take =
+                  Form::a_transposed ? row + e < own.rows && own.k < left : row < own.rows && own.k + e < left;
+              copies.template copy_async<4 * Width>(to + e, from + e, take);
             }
           }
         },
         source);
   }
+
   // A lane's part of a piece of a. Of each row it takes neighbours, the even one for the first half of the panel.
   KOKKOS_FUNCTION static void load(Member const& team, Lanes const& lanes, FactorPack const* packs, Value<A>& high,
                                    Value<A>& low) {
-    float const* const rows = reinterpret_cast<float const*>(packs) + 16 * team.team_rank() * 8;
+    float const* const part = reinterpret_cast<float const*>(packs + Products::lanes * team.team_rank());
     lanes.each(
         [&](int lane, A& high_own, A& low_own) {
           TESSERA_UNROLL
           for (int r = 0; r < 2; ++r) {
-            auto const two = collective::pack_at<2>(rows + (lane / 4 + 8 * r) * 8 + lane % 4 * 2);
+            auto const two = Part::two(part, lane / 4 + 8 * r, lane % 4 * 2);
             TESSERA_UNROLL
             for (int half = 0; half < 2; ++half) {
               int const i = r + 2 * half;
@@ -363,7 +403,8 @@ struct WarpgroupTf32Product {
 }  // namespace detail
 
 /// c = a b for a [m, k], b [k, n] and c [m, n] of floats, with `Terms` numbers of tf32 for a factor: 1 (11 bits) or 2 (float's
-/// accuracy). The form may change sums as they are stored, and nothing else (kernels/product_form.hpp).
+/// accuracy). With a form that says so memory holds the transpose of a or b, and sums change as they are stored; elements do not
+/// change as they are loaded (kernels/product_form.hpp).
 ///
 /// Constructed once: allocates the workspace, 4 Terms k n bytes with what fills the tiles at the edges; it launches a small kernel and
 /// waits. Calls only enqueue: two launches, none if c is empty. Calls of one object must not run at the same time, since they share the
@@ -372,8 +413,7 @@ template <ExecutionSpace Exec, int Terms, class Form = PlainProduct, class Tilin
 class WarpgroupTf32Gemm {
  public:
   using Tile = Tiling;
-  static_assert(!Form::a_transposed && !Form::b_transposed && !Form::Load::changes,
-                "Tessera: this kernel reads a and b by rows, and elements as they are stored");
+  static_assert(!Form::Load::changes, "Tessera: this kernel reads elements as they are stored: change them first");
 
   /// Throws Skip if the device, or the code that was compiled for it, has no warpgroups.
   WarpgroupTf32Gemm(Exec const& exec, std::size_t m, std::size_t n, std::size_t k,
@@ -395,10 +435,13 @@ class WarpgroupTf32Gemm {
   void operator()([[maybe_unused]] Exec const& exec, A const& a, B const& b, C const& c,
                   [[maybe_unused]] Form const& form = {}) const {
     float* const to = row_major(c, tiles_.rows, tiles_.cols);
-    float const* const left = row_major(a, tiles_.rows, inner_);
-    float const* const right = row_major(b, inner_, tiles_.cols);
+    float const* const left =
+        Form::a_transposed ? row_major(a, inner_, tiles_.rows) : row_major(a, tiles_.rows, inner_);
+    float const* const right =
+        Form::b_transposed ? row_major(b, tiles_.cols, inner_) : row_major(b, inner_, tiles_.cols);
     if (league_ == 0) return;
-    [[maybe_unused]] bool const by_packs = inner_ % 4 == 0 && collective::is_aligned_for_packs<4>(left);
+    [[maybe_unused]] bool const by_packs =
+        (Form::a_transposed ? tiles_.rows : inner_) % 4 == 0 && collective::is_aligned_for_packs<4>(left);
     if constexpr (is_gpu<Exec> && collective::can_have_matrix_units<Exec> && collective::matrix_lanes<Exec> == 32) {
       if (stages_ > 0) split(exec, right);
       by_packs ? multiply<4>(exec, left, to, form) : multiply<1>(exec, left, to, form);
@@ -419,18 +462,29 @@ class WarpgroupTf32Gemm {
     return Terms == 1 ? 0x1p-10 + 0x1p-22 + 24 * u * static_cast<double>(eighths()) : 57 * u;
   }
 
+  /// What an element may be off by besides, of two terms, for elements of a and b up to these: see lost_by_underflow_of_tf32().
+  [[nodiscard]] double lost_by_underflow(double largest_of_a, double largest_of_b) const {
+    return lost_by_underflow_of_tf32(inner_, largest_of_a, largest_of_b);
+  }
+
   // Public because a device kernel may not be launched from a private function.
   void split(Exec const& exec, float const* b) const {
     std::size_t const calls = eighths() * across_;
-    Kokkos::parallel_for(
-        label_ + "::split", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, calls),
-        detail::PackTerms<Terms>{b, inner_, tiles_.cols, across_, collective::Divider(across_), b_.data()});
+    Kokkos::parallel_for(label_ + "::split", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, calls),
+                         detail::PackTerms<Terms>{.from = b,
+                                                  .k = inner_,
+                                                  .cols = tiles_.cols,
+                                                  .next_k = Form::b_transposed ? 1 : tiles_.cols,
+                                                  .next_col = Form::b_transposed ? inner_ : 1,
+                                                  .padded = across_,
+                                                  .divider = collective::Divider(across_),
+                                                  .packed = b_.data()});
   }
   template <int Width>
   void multiply(Exec const& exec, float const* a, float* c, Form const& form) const {
     using Product = detail::WarpgroupTf32Product<Exec, lane::On<Exec, collective::AnyWarpgroup::lanes>, Tile,
                                                  collective::Warpgroup<collective::Tf32>,
-                                                 collective::HardwareCopiesPastL1, typename Form::Store, Width>;
+                                                 collective::HardwareCopiesPastL1, Form, Width>;
     bool const by_packs = tiles_.cols % 4 == 0 && collective::is_aligned_for_packs<4>(c);
     Product const product{a, b_.data(), c, inner_, across_, static_cast<int>(stages_), tiles_, form.store, by_packs};
     typename Product::Policy const policy(exec, league_, Tile::threads,
@@ -452,10 +506,11 @@ class WarpgroupTf32Gemm {
   Workspace b_;
 };
 
-/// c = a b (see WarpgroupTf32Gemm), all by rows, c overlapping neither. For a single use: it allocates, enqueues, and waits.
+/// c = a b (see WarpgroupTf32Gemm), c overlapping neither. For a single use: it allocates, enqueues, and waits.
 template <int Terms, ExecutionSpace Exec, class A, class B, class C, class Form = PlainProduct>
 void warpgroup_tf32_gemm(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) {
-  WarpgroupTf32Gemm<Exec, Terms, Form> const product(exec, c.extent(0), c.extent(1), a.extent(1));
+  std::size_t const k = a.extent(Form::a_transposed ? 0 : 1);
+  WarpgroupTf32Gemm<Exec, Terms, Form> const product(exec, c.extent(0), c.extent(1), k);
   product(exec, a, b, c, form);
   exec.fence("tessera: warpgroup_tf32_gemm");  // the workspace is freed at the end of this call
 }

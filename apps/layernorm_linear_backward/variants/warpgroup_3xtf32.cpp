@@ -1,0 +1,40 @@
+/// \file
+/// By warpgroups, each factor as the sum of two tf32, so that three products have float's accuracy. The launches are in
+/// tf32_gradients.hpp, the products are kernels/warpgroup_tf32_gemm.hpp. CMake compiles this file for 9.0a.
+
+#include "../problem.hpp"
+#include "../tf32_gradients.hpp"
+
+#include <concepts>
+
+#include <tessera/kernels/product_form.hpp>
+#include <tessera/kernels/warpgroup_tf32_gemm.hpp>
+#include <tessera/table/make_app.hpp>
+#include <tessera/table/on_matrix_units.hpp>
+
+namespace tessera::layernorm_linear_backward {
+
+template <ExecutionSpace Exec>
+using WarpgroupGradients =
+    OnMatrixUnits<Exec, Tf32Gradients<Exec, kernels::WarpgroupTf32Gemm<Exec, 2>,
+                                      kernels::WarpgroupTf32Gemm<Exec, 2, kernels::TransposedA>>>;
+
+struct Warpgroup3xtf32 {
+  static constexpr VariantInfo info{.name = "warpgroup_3xtf32",
+                                    .level = Level::team,
+                                    .summary = "two_stage with products by warpgroups of float's accuracy",
+                                    .unit = Unit::tf32,
+                                    .unit_products = 3};
+
+  template <ExecutionSpace Exec, class T>
+    requires std::same_as<T, float>
+  class Plan : public WarpgroupGradients<Exec> {
+   public:
+    Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input)
+        : WarpgroupGradients<Exec>(exec, input, "tessera::layernorm_linear_backward::warpgroup_3xtf32") {}
+  };
+};
+
+VariantRows warpgroup_3xtf32() { return rows<LayernormLinearBackward, Warpgroup3xtf32>(); }
+
+}  // namespace tessera::layernorm_linear_backward
