@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="cf8af03d8e9c4dfe1a58d0cb2ef4278dc0469c1dd8c22a73a2fe371de2ad1539")
+    version("0.2.0", sha256="d36718de7d7c53ae0d48b39627f6552a6d044bf3bd379dadf944329379040359")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
