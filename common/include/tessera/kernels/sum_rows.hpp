@@ -47,8 +47,10 @@ enum class RowSumMethod : std::uint8_t { automatic, lanes, team, teams };
 template <ExecutionSpace Exec, class T>
 struct RowSumTuning {
   static constexpr RowSumMethod method = RowSumMethod::automatic;
-  /// Elements of a row, where the method is automatic.
+  /// Elements of a row up to which lanes share it, where the method is automatic; and of rows that do not all begin with a pack, which lanes
+  /// read element by element.
   static constexpr std::size_t most_for_lanes = is_gpu<Exec> ? 1023 : 4096;
+  static constexpr std::size_t most_unaligned_for_lanes = is_gpu<Exec> ? 128 : 4096;
   static constexpr int lanes = lane::natural_width<Exec>;  ///< of a thread of a team
   /// Packs that a lane of a team has under way. With four of 16 bytes rows of 5000 floats are read at 2.74 TB/s on an H100, with
   /// eight at 2.96; long rows at 3.08 with both.
@@ -344,7 +346,8 @@ class SumRows {
   using Counters = Kokkos::View<std::uint32_t*, typename Exec::memory_space>;
 
   [[nodiscard]] bool by_lanes() const {
-    return method == RowSumMethod::lanes || (method == RowSumMethod::automatic && cols_ <= Tuning::most_for_lanes);
+    std::size_t const most = cols_ % pack == 0 ? Tuning::most_for_lanes : Tuning::most_unaligned_for_lanes;
+    return method == RowSumMethod::lanes || (method == RowSumMethod::automatic && cols_ <= most);
   }
 
   /// Calls body.operator()<Kernel>() with the kernel of lanes for rows of this length.
