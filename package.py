@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="d36718de7d7c53ae0d48b39627f6552a6d044bf3bd379dadf944329379040359")
+    version("0.2.0", sha256="90b3595f541a518d1cd3b23e7331b5f3e60f99728d802f50ab52798dcf1d9e0b")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
