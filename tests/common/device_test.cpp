@@ -250,7 +250,7 @@ void expect_single_pass_in_any_order(Elements const& elements, int threads) {
       std::vector<Value> scratch(Kernel::scratch_bytes(threads) / sizeof(Value) + 16);
       poison(out, 1);
       poison(scratch, 2);
-      Kernel const kernel{elements, in.data(), out.data(), n, tile, part, 1, look_back.next_launch(Exec())};
+      Kernel const kernel{elements, in.data(), out.data(), n, tile, part, 1, look_back.next_launch(Exec()), n % 2 == 0};
       auto const problem = team.run(order, n, [&](AdversarialTeam::Member const& member) {
         for (std::size_t rank = 0; rank < tiles; ++rank) {
           kernel(LeagueMember(member, static_cast<int>(rank), scratch.data(),
@@ -295,7 +295,7 @@ void expect_chunks_in_any_order(int threads, std::int32_t before) {
       poison(out, 1);
       poison(totals, 2);
       poison(scratch, 3);
-      Kernels const kernels{elements, in.data(), out.data(), totals.data(), chunks, tile, part};
+      Kernels const kernels{elements, in.data(), out.data(), totals.data(), chunks, tile, part, n % 2 == 0};
       auto const launch = [&]<class Tag>(Tag tag, int league) {
         auto const problem = team.run(order, n, [&](AdversarialTeam::Member const& member) {
           for (int rank = 0; rank < league; ++rank) {

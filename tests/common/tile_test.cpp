@@ -173,16 +173,18 @@ void expect_tile(Elements const& elements, typename Elements::Value const& prefi
         T* const in = placed(in_memory, n, placement);
         T* const out = placed(out_memory, n, N - 1 - placement);
         for (std::size_t i = 0; i < n; ++i) in[i] = some<T>(count, i);
-        for (std::size_t i = 0; i < n; ++i) out[i] = some<T>(count + 1, i);
-        std::vector<T> expected(out, out + n);
-        auto const total = serial_tile(elements, in, begin, std::min(n, begin + size), prefix, expected);
+        for (bool const past_caches : {false, true}) {
+          for (std::size_t i = 0; i < n; ++i) out[i] = some<T>(count + 1, i);
+          std::vector<T> expected(out, out + n);
+          auto const total = serial_tile(elements, in, begin, std::min(n, begin + size), prefix, expected);
 
-        Tile tile;
-        tile.load(lanes, elements, in, begin, n);
-        ASSERT_TRUE(same(tile.scan(lanes, elements), total)) << where();
-        tile.store(lanes, elements, prefix, out);
-        ASSERT_TRUE(in_memory.untouched() && out_memory.untouched()) << where();
-        ASSERT_EQ(difference(std::vector<T>(out, out + n), expected), std::nullopt) << where();
+          Tile tile;
+          tile.load(lanes, elements, in, begin, n);
+          ASSERT_TRUE(same(tile.scan(lanes, elements), total)) << where();
+          tile.store(lanes, elements, prefix, out, past_caches);
+          ASSERT_TRUE(in_memory.untouched() && out_memory.untouched()) << where();
+          ASSERT_EQ(difference(std::vector<T>(out, out + n), expected), std::nullopt) << where() << ", " << past_caches;
+        }
       }
     }
   }

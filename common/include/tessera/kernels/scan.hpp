@@ -32,6 +32,7 @@
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/pack.hpp>
 #include <tessera/collective/prefetch.hpp>
+#include <tessera/collective/streaming_store.hpp>
 #include <tessera/collective/team/lane_scan.hpp>
 #include <tessera/collective/team/memory_tile.hpp>
 #include <tessera/collective/team/register_tile.hpp>
@@ -94,6 +95,12 @@ struct ScanShape {
   }
 };
 
+/// Whether n results should be stored past a host's caches. What is scanned in place is in the cache when it is stored.
+template <ExecutionSpace Exec, class T>
+[[nodiscard]] bool scan_streams(T const* from, T const* to, std::size_t n) {
+  return from != to && collective::streams<Exec>(n * sizeof(T));
+}
+
 template <class Exec, class Elements, class Tuning, lane::Lanes L = lane::On<Exec, Tuning::lanes>>
 struct LookBackScanKernel {
   using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::LookBackBounds>;
@@ -119,6 +126,7 @@ struct LookBackScanKernel {
   int part;   // elements of a tile that are one thread's
   int ahead;  // tiles; 0: ask for none
   typename LookBackWorkspace<Exec, Value>::Handle look_back;
+  bool streaming;  // out is stored past a host's caches
 
   [[nodiscard]] static std::size_t scratch_bytes(int threads) {
     return SharedView::shmem_size() + TotalsView::shmem_size(threads);
@@ -167,7 +175,7 @@ struct LookBackScanKernel {
     team.team_barrier();
 
     // 4. The scan with what lies before the tile.
-    own.store(lanes, elements, op(shared().before, threads.before), out);
+    own.store(lanes, elements, op(shared().before, threads.before), out, streaming);
   }
 
  private:
@@ -199,6 +207,7 @@ struct ReduceThenScanKernels {
   Chunks chunks;
   std::size_t tile;  // elements that a team works on at a time
   int part;          // elements of a tile that are one thread's
+  bool streaming;    // out is stored past a host's caches
 
   // The totals of the threads, in two buffers: those of the next tile are written while those of the last may still be
   // read.
@@ -247,7 +256,7 @@ struct ReduceThenScanKernels {
       load(own, tile_begin, team);
       Value const total = own.scan(Lanes{}, elements);
       auto const threads = team::scan_threads(team, Lanes{}, total, scratch.data() + buffer * team.team_size(), op);
-      own.store(Lanes{}, elements, op(carry, threads.before), out);
+      own.store(Lanes{}, elements, op(carry, threads.before), out, streaming);
       carry = op(carry, threads.total);
     }
     leave_scratch(team);
@@ -303,7 +312,8 @@ class LookBackScan {
                         shape_.tile,
                         shape_.part,
                         Tuning::ahead(exec, shape_.tile * sizeof(T)),
-                        look_back_.next_launch(exec)};
+                        look_back_.next_launch(exec),
+                        detail::scan_streams<Exec>(from, to, n_)};
     typename Kernel::Policy policy(exec, league_, shape_.threads, vector_length);
     std::size_t const scratch = Kernel::scratch_bytes(shape_.threads);
     Kokkos::parallel_for(label_, with_scratch(policy, scratch), kernel);
@@ -344,10 +354,11 @@ class ReduceThenScan {
   /// Enqueues the scan. Throws std::invalid_argument if a View is strided or its length is not n.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
-    Kernels const kernels{
-        elements_,  contiguous(in, chunks_.n), contiguous(out, chunks_.n), totals_.data(), chunks_, shape_.tile,
-        shape_.part};
+    T const* const from = contiguous(in, chunks_.n);
+    T* const to = contiguous(out, chunks_.n);
     if (chunks_.n == 0) return;
+    Kernels const kernels{elements_, from,        to,          totals_.data(),
+                          chunks_,   shape_.tile, shape_.part, detail::scan_streams<Exec>(from, to, chunks_.n)};
     if (chunks_.count > 1) {
       launch<typename Kernels::ReduceTag>("::reduce", exec, chunks_.count, kernels);
       launch<typename Kernels::TotalsTag>("::totals", exec, 1, kernels);

@@ -9,6 +9,8 @@
 
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/operators.hpp>
+#include <tessera/collective/pack.hpp>
+#include <tessera/collective/streaming_store.hpp>
 #include <tessera/collective/thread/rows.hpp>
 
 namespace tessera::team {
@@ -63,24 +65,50 @@ class MemoryTile {
   }
 
   /// Stores the scan of the part, given what lies before it, to the same positions of `data`, never past the end. `data`
-  /// may be where the elements were loaded from.
-  KOKKOS_FUNCTION void store(L const&, Elements const& elements, Value const& prefix, Scalar* data) {
+  /// may be where the elements were loaded from. `past_caches`: by streaming stores where `data` is aligned for them; the thread's
+  /// fence is in the call.
+  KOKKOS_FUNCTION void store(L const&, Elements const& elements, Value const& prefix, Scalar* data,
+                             bool past_caches = false) {
     auto const op = elements.op();
-    auto const put = [&](Value& running, std::size_t i) {
+    auto const next = [&](Value& running, std::size_t i) {
       Value const earlier = running;
       running = op(running, elements.lift(i, data_[i]));
-      data[i] = elements.lower(i, earlier, running);
+      return elements.lower(i, earlier, running);
     };
     for (int b = 0; b < count_ / block; ++b) {
       Value runs[RunCount];
       for (int r = 0; r < RunCount; ++r) runs[r] = op(prefix, before_[b * RunCount + r]);
-      side_by_side(b, runs, put);
+      Scalar* const to = data + begin_ + b * block;
+      if (past_caches && stream_block(b, runs, next, to)) continue;
+      side_by_side(b, runs, [&](Value& running, std::size_t i) { data[i] = next(running, i); });
     }
     Value running = op(prefix, before_rest_);
-    for (int i = count_ / block * block; i < count_; ++i) put(running, begin_ + i);
+    for (int i = count_ / block * block; i < count_; ++i) data[begin_ + i] = next(running, begin_ + i);
+    if (past_caches) collective::streaming_fence();
   }
 
  private:
+  static constexpr int pack = 16 % sizeof(Scalar) == 0 ? 16 / static_cast<int>(sizeof(Scalar)) : 0;
+
+  // The results of a block, which come from all of its runs in turn, and then, from the cache, pack by pack to `to`; false if that is not
+  // aligned.
+  template <class Next>
+  KOKKOS_FUNCTION bool stream_block(int b, Value (&runs)[RunCount], Next const& next, Scalar* to) const {
+    if constexpr (pack == 0 || block % (pack == 0 ? 1 : pack) != 0) {
+      return false;
+    } else {
+      if (!collective::is_aligned_for_packs<pack>(to)) return false;
+      collective::Pack<Scalar, pack> results[block / pack];
+      std::size_t const first = begin_ + b * block;
+      side_by_side(b, runs, [&](Value& running, std::size_t i) {
+        int const at = static_cast<int>(i - first);
+        results[at / pack][at % pack] = next(running, i);
+      });
+      for (int p = 0; p < block / pack; ++p) collective::streaming_store(to + p * pack, results[p]);
+      return true;
+    }
+  }
+
   // Calls `body` with each run of a block and each of its elements, in their order.
   template <class Body>
   KOKKOS_FUNCTION void side_by_side(int b, Value (&runs)[RunCount], Body const& body) const {

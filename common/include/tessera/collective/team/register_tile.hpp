@@ -57,8 +57,10 @@ class RegisterTile {
     return total;
   }
 
-  /// Stores the scan of the part, given what lies before it, to the same positions of `data`, never past the end.
-  KOKKOS_FUNCTION void store(L const& lanes, Elements const& elements, Value const& prefix, Scalar* data) {
+  /// Stores the scan of the part, given what lies before it, to the same positions of `data`, never past the end. Always by ordinary
+  /// stores: streaming ones are for MemoryTile.
+  KOKKOS_FUNCTION void store(L const& lanes, Elements const& elements, Value const& prefix, Scalar* data,
+                             bool /*past_caches*/ = false) {
     lanes.each(
         [&](int lane, Items& items, Before const& before) {
           auto const op = elements.op();
