@@ -34,8 +34,9 @@ struct Tf32Products {
   Dw dw;
 };
 
-/// On hosts it emulates matrix units, for tests; the variant skips hosts. Throws Skip for elements that may round to
-/// infinity, and on GPUs without matrix units. `Q`, `Dw`: kernel objects for the products, constructed from (exec, m, n, k, label).
+/// Throws Skip for elements that may round to infinity, and where `Q` or `Dw` does: Tf32Gemm on GPUs without matrix units (on hosts it
+/// emulates them, for tests; the variant skips hosts), WarpgroupTf32Gemm wherever there are no warpgroups.
+/// `Q`, `Dw`: kernel objects for the products, constructed from (exec, m, n, k, label).
 template <ExecutionSpace Exec, class Q = kernels::Tf32Gemm<Exec, 2>,
           class Dw = kernels::Tf32Gemm<Exec, 2, kernels::TransposedA>>
 class Tf32Gradients {

@@ -213,7 +213,8 @@ struct Rows {
     static constexpr auto method = chosen;
     static constexpr bool in_packs = true;
     static constexpr std::size_t most_for_lanes = 100;
-    static constexpr std::size_t most_unaligned_for_lanes = 100;
+    static constexpr std::size_t most_unaligned_for_lanes = 40;
+    static constexpr int in_flight = 8;  // as on GPUs
   };
   template <class Exec, class T>
   using Kernel = kernels::SumRows<Exec, T, Tuning<Exec, T>>;

@@ -8,11 +8,14 @@
 #include <gtest/gtest.h>
 
 #include <tessera/collective/operators.hpp>
+#include <tessera/collective/pairwise.hpp>
 #include <tessera/collective/prefetch.hpp>
+#include <tessera/collective/thread/piece_sum.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/collective/thread/scan.hpp>
 #include <tessera/kernels/histogram.hpp>
 
+#include "guarded_array.hpp"
 #include "lane_checks.hpp"
 #include "operators_for_tests.hpp"
 
@@ -162,6 +165,62 @@ TEST(Prefetch, DocumentedExample) {
   }
   EXPECT_EQ(of_lane[0], (std::vector<std::size_t>{0, 128, 256, 384, 512}));
   EXPECT_EQ(of_lane[3], (std::vector<std::size_t>{96, 224, 352, 480}));
+}
+
+TEST(AddPairwise, DocumentedExample) {
+  int packs[8][1] = {{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}};
+  int to[1] = {100};
+  collective::add_pairwise(packs, to);
+  EXPECT_EQ(to[0], 136);
+}
+TEST(AddPairwise, AddsEveryPackOnce) {
+  int packs[7][3];  // no power of two
+  int to[3] = {};
+  for (int k = 0; k < 7; ++k) {
+    for (int e = 0; e < 3; ++e) packs[k][e] = 1 << (3 * k + e);
+  }
+  collective::add_pairwise(packs, to);
+  for (int e = 0; e < 3; ++e) EXPECT_EQ(to[e], 0111111 << (e + 3) | 1 << e) << e;
+}
+
+// Pieces of every length and on every place of an access, just before memory that cannot be read, by some threads. Every element is in the
+// sum once: all are different powers or numbers whose sums wrap.
+template <class T, int W, int InFlight>
+void expect_piece_sums() {
+  using L = lane::Emulated<W>;
+  using Piece = thread::PieceSum<T, L, InFlight>;
+  using Sum = typename Piece::Sum;
+  std::size_t const most = 2 * Piece::part + Piece::line + 3;
+  GuardedArray<T> memory(most);
+  for (int const threads : {1, 3}) {
+    for (std::size_t count = 0; count <= most; count += count < 2 * Piece::line ? 1 : 5) {
+      T* const piece = memory.last(count);
+      Sum expected = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        piece[i] = static_cast<T>(random_bits(i) % 64 + 1);
+        expected += static_cast<Sum>(piece[i]);
+      }
+      Sum sum = 0;
+      for (int thread = 0; thread < threads; ++thread) sum += Piece{L{}, thread, threads}(piece, count);
+      ASSERT_EQ(sum, expected) << count << " elements, " << W << " lanes, " << InFlight << " packs, " << threads
+                               << " threads";
+    }
+  }
+}
+TEST(PieceSum, OfEveryLength) {
+  expect_piece_sums<float, 2, 4>();
+  expect_piece_sums<float, 8, 8>();
+  expect_piece_sums<float, 32, 8>();
+  expect_piece_sums<double, 8, 4>();
+  expect_piece_sums<std::uint8_t, 8, 2>();  // more elements before a boundary than lanes
+}
+TEST(PieceSum, DocumentedExample) {
+  alignas(16) float data[24];
+  for (int i = 0; i < 24; ++i) data[i] = static_cast<float>(i);  // 1 2 3 lie before the boundary at 4
+  using Piece = thread::PieceSum<float, lane::Emulated<2>, 2>;
+  lane::Emulated<2> const lanes;
+  EXPECT_EQ((Piece{lanes, 0, 2}(data + 3, 21)), (4.0F + 19) * 16 / 2);
+  EXPECT_EQ((Piece{lanes, 1, 2}(data + 3, 21)), 3.0F + 20 + 21 + 22 + 23);
 }
 
 }  // namespace

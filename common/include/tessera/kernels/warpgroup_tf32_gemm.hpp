@@ -122,8 +122,8 @@ struct PackTerms {
   }
 };
 
-// A thread's 16 rows of a piece are 32 packs in scratch. Which one a lane copies, by its first element; where an element stands; and what
-// a lane loads at once or one after the other, k and k + 1 of a row, so that lanes together read from all banks.
+// A thread's 16 rows of a piece are 32 packs in scratch. row() and k() say with which element the pack begins that a lane copies. place()
+// says where an element stands. two() loads k and k + 1 of a row, so that the lanes together read from all banks.
 
 /// Memory holds a by rows. A pack is four neighbours of k.
 struct PacksOfRows {
@@ -341,6 +341,7 @@ struct WarpgroupTf32Product {
                      Part::place(Part::row(lane), Part::k(lane));
           TESSERA_UNROLL
           for (int i = first; i < first + at_once; ++i, to += piece * 4) {
+            // 32 bits suffice: with k of 2^31 - 16 the panels of b would be a TiB.
             int const k = (i / pieces * eighths + i % eighths) * 8;
             int const left = inner < static_cast<std::size_t>(k) + 8 ? static_cast<int>(inner) - k : 8;
             int const row = i % pieces / eighths * Products::rows;
@@ -407,8 +408,8 @@ struct WarpgroupTf32Product {
 /// change as they are loaded (kernels/product_form.hpp).
 ///
 /// Constructed once: allocates the workspace, 4 Terms k n bytes with what fills the tiles at the edges; it launches a small kernel and
-/// waits. Calls only enqueue: two launches, none if c is empty. Calls of one object must not run at the same time, since they share the
-/// workspace. If k is 0, c becomes zeros (changed). Elements are those that Tf32Gemm takes.
+/// waits. Calls only enqueue: two launches (one if k is 0, none if c is empty). Calls of one object must not run at the same time, since
+/// they share the workspace. If k is 0, c becomes zeros (changed). Elements are those that Tf32Gemm takes.
 template <ExecutionSpace Exec, int Terms, class Form = PlainProduct, class Tiling = WarpgroupTf32Tile<Terms>>
 class WarpgroupTf32Gemm {
  public:

@@ -42,7 +42,8 @@ struct PieceSum {
   /// Counted: packs under way, parts, and lines, or head and tail; the sums of a lane; the lanes.
   [[nodiscard]] static double rounding_steps(double count, int threads) {
     double const of_parts = std::log2(in_flight) + std::ceil(count / part / threads);
-    return std::max(of_parts + in_flight, 1.0 + pack) + pack + std::log2(L::width);
+    double const of_ends = std::ceil((pack - 1.0) / L::width) + pack;
+    return std::max(of_parts + in_flight, of_ends) + pack + std::log2(L::width);
   }
 
   [[nodiscard]] KOKKOS_FUNCTION Sum operator()(T const* piece, std::size_t count) const {
@@ -84,7 +85,7 @@ struct PieceSum {
     lanes.each(
         [&](int lane, Sum& sum, Sums const& own) {
           if (has_ends) {
-            if (lane < head) sum += static_cast<Sum>(piece[lane]);
+            for (int i = lane; i < head; i += L::width) sum += static_cast<Sum>(piece[i]);
             for (int i = lines * line + lane; i < rest_count; i += L::width) sum += static_cast<Sum>(rest[i]);
           }
           if (!has_packs) return;  // short rows, of which there may be many, need no more
