@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="90b3595f541a518d1cd3b23e7331b5f3e60f99728d802f50ab52798dcf1d9e0b")
+    version("0.2.0", sha256="f7288f2f363a9b03b2c5e73932d4d3ca5358e8b795aabe1274351a080165bcd6")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
