@@ -68,7 +68,7 @@ namespace detail {
 
 template <ExecutionSpace Exec, class T, int Arrays, class Term, class Tuning>
 struct SinglePassSumKernel {
-  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Policy = Kokkos::TeamPolicy<Exec, AnyTeamBounds<Exec>>;
   using Member = typename Policy::member_type;
   using Lanes = lane::On<Exec, Tuning::lanes>;
   using Sum = collective::Accumulator<T>;
