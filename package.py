@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="f7288f2f363a9b03b2c5e73932d4d3ca5358e8b795aabe1274351a080165bcd6")
+    version("0.2.0", sha256="1d717dfc75e6402946e42c2de7ca4117df21b6055ed28d38f4d93df58e243e7e")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
