@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="1d717dfc75e6402946e42c2de7ca4117df21b6055ed28d38f4d93df58e243e7e")
+    version("0.2.0", sha256="d4ec6cf9b3618c889efe7915530aded13fd56ce1fe21e725a4cd5edbb79cc56a")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
