@@ -38,8 +38,9 @@ namespace tessera::kernels {
 template <ExecutionSpace Exec, class T>
 struct SumTuning {
   static constexpr int lanes = lane::natural_width<Exec>;
-  /// Packs that a lane loads before it adds. With four of 16 bytes 2^28 floats are read at 2.94 TB/s on an H100, with eight at 3.03.
-  static constexpr int rows = is_gpu<Exec> ? 8 : 4;
+  /// Packs that a lane loads before it adds. With four of 16 bytes 2^28 floats are read at 2.94 TB/s on an H100, with eight at 3.03. The
+  /// terms of eight packs of a short type are more than a lane has registers for.
+  static constexpr int rows = is_gpu<Exec> && sizeof(T) >= 4 ? 8 : 4;
   static constexpr int pack = collective::pack_width<T>;  ///< elements of a pack: 16 bytes, the widest load there is
   /// Chunks for each team that would run at once if only lanes limited it. On a GPU registers let a quarter of these teams run:
   /// so there are four waves with one array, and two with two. One wave more or less is 1% of 2^28 floats; twice as many
