@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="d4ec6cf9b3618c889efe7915530aded13fd56ce1fe21e725a4cd5edbb79cc56a")
+    version("0.2.0", sha256="5e315811695303a66866521756e328c2f17d77ddce23325b334f7d15fcfccf31")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
