@@ -42,8 +42,8 @@ namespace tessera::kernels {
 template <ExecutionSpace Exec, class T>
 struct HistogramTuning {
   static constexpr int lanes = lane::natural_width<Exec>;
-  /// On a GPU eight 16-byte accesses of a lane under way (2^24 floats take 39 us on an H100, with four 43), four of short elements,
-  /// whose bins are as many registers; on hosts a cache line.
+  /// On a GPU eight 16-byte accesses of a lane under way (2^24 floats take 38 to 39 us on an H100, with four 39 to 43), four of short
+  /// elements, whose bins are as many registers; on hosts a cache line.
   static constexpr int rows = !is_gpu<Exec> ? 1 : sizeof(T) < 4 ? 4 : 8;
   static constexpr int pack = (is_gpu<Exec> ? 1 : 4) * collective::pack_width<T>;
   /// Chunks for each team that runs at once. A team adds all of its counts to the result, by an atomic in memory for every bin: of
