@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="5e315811695303a66866521756e328c2f17d77ddce23325b334f7d15fcfccf31")
+    version("0.2.0", sha256="fd3ff644414b9b386b90aab8637636ecbbf01ff757c4e9fe08ce3bc5a82080a7")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
