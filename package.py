@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="fd3ff644414b9b386b90aab8637636ecbbf01ff757c4e9fe08ce3bc5a82080a7")
+    version("0.2.0", sha256="c25a624a1ee5e017ae8a062b9b3f210d4bc4ba8d74b66fb60231574ad4bb9ce8")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
