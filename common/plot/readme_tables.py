@@ -15,7 +15,9 @@ between them is replaced:
 
 app: the folder of the README if it is not said; space: needed if the reports have several; dtype: float; sizes: all; reports: the
 folder's *.json. With ratios= the reports that it names, our fastest rows beside libraries' (tests/compare); with scaling= rows on
-several ranks beside those of one (--baseline). Python's own library is enough. Exit code 2: a mistake, and nothing was written.
+several ranks beside those of one (--baseline). A noisy row (the upper quartile of its samples exceeds 1.5 times the lower) is
+refused; with noisy=omitted the table has ~ in the place of its figure. Python's own library is enough. Exit code 2: a mistake, and
+nothing was written.
 """
 
 import argparse
@@ -65,13 +67,17 @@ def rewritten(path, root):
 
 def table(readme, root, folder, options):
     """The lines between two marks."""
-    unknown = set(options) - {"app", "space", "dtype", "sizes", "reports", "ratios", "scaling"}
+    known = ("app", "space", "dtype", "sizes", "reports", "ratios", "scaling", "noisy")
+    unknown = set(options) - set(known)
     if unknown:
-        raise UserError(f"the mark says {', '.join(sorted(unknown))} (unknown); choose from app, space, dtype, sizes, reports, ratios, scaling")
+        raise UserError(f"the mark says {', '.join(sorted(unknown))} (unknown); choose from {', '.join(known)}")
+    omit_noisy = options.get("noisy") == "omitted"
+    if "noisy" in options and not omit_noisy:
+        raise UserError(f"the mark says noisy={options['noisy']} (unknown); write noisy=omitted, or nothing")
     results = os.path.join(root, "common", "results", folder)
     for name, made in (("ratios", ratios), ("scaling", scaling)):
         if name in options:
-            return made.table([os.path.join(results, report) for report in options[name].split(",")])
+            return made.table([os.path.join(results, report) for report in options[name].split(",")], omit_noisy)
     paths = sorted(glob.glob(os.path.join(results, "*.json")))
     if "reports" in options:
         paths = [os.path.join(results, name) for name in options["reports"].split(",")]
@@ -101,6 +107,11 @@ def table(readme, root, folder, options):
     if missing:
         raise UserError(f"no rows of size {', '.join(missing)} (there are {', '.join(map(series.size_name, there))}); "
                         "correct the sizes")  # fmt: skip
+    shown = [point for point in points if point.case.size in sizes]
+    if not omit_noisy:
+        ratios.refuse_noisy(shown, paths)
+    elif not any(point.noisy for point in shown):
+        raise UserError("the mark says noisy=omitted (no row of this table is noisy); leave it out")
     mine = [report for report in reports if any(wanted(row) and row.place.space == space for row in report.rows)]
     place = points[0].place
     copies = [roofs.copy_bytes_per_second for point in points for roofs in point.roofs if roofs.copy_bytes_per_second]
@@ -127,10 +138,14 @@ def table(readme, root, folder, options):
             cells.append(_cell(point) if point else "")
         if any(cells):
             lines.append(f"| `{variant}` | " + " | ".join(cells) + " |")
+    if omit_noisy:
+        lines += ["", "`~`: no figure, since the upper quartile of the samples exceeds 1.5 times the lower."]
     return lines
 
 
 def _cell(point):
+    if point.noisy:
+        return ratios.NOISE
     share = f" ({point.share_of_roof:.0%})" if point.share_of_roof is not None else ""
     return f"{_three_digits(point.bytes_per_second / 1e9)}{share}"
 

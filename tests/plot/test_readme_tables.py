@@ -79,7 +79,7 @@ class Tables(unittest.TestCase):
         self.assertIn("+| `range` | 50.0 (50%) | 50.0 (50%) |", out)
 
     def test_launches_are_joined(self):
-        write(self.results, "b.json", report([{"app": "map", "variant": "range", "size": 2**20, "seconds": 1.0}]))
+        write(self.results, "b.json", report([{"app": "map", "variant": "range", "size": 2**20, "seconds": 2e-4}]))
         self.write_readme()
         self.run_script()
         self.assertIn("Medians of 2 launches", self.text())
@@ -127,6 +127,52 @@ class Tables(unittest.TestCase):
         write(self.results, "b.json", report([weak], git_commit="other"))
         self.write_readme(mark="<!-- figures: chip-2026-11-22 scaling=two.json,b.json -->")
         self.refused("not of one device, one build")
+
+    def test_noisy_rows_are_refused_or_have_no_figure(self):
+        rows = [{"app": "map", "variant": "range", "size": size, "seconds": 8 * size / COPY, "noisy": size == 2**24}
+                for size in (2**20, 2**22, 2**24)]  # fmt: skip
+        write(self.results, "map.json", report(rows))
+        self.write_readme()
+        self.refused("map range 2^24", "noisy (the upper quartile", "noisy=omitted")
+        self.write_readme(mark=MARK.replace(" -->", " noisy=omitted -->"))
+        self.assertEqual(self.run_script()[0], 0)
+        self.assertIn("| `range` | 100 (100%) | ~ |\n\n`~`: no figure, since", self.text())
+        # What is not shown does not matter, and a mark that says more than there is goes.
+        self.write_readme(mark=MARK.replace("2^24", "2^22"))
+        self.assertEqual(self.run_script()[0], 0)
+        self.write_readme(mark=MARK.replace("2^24", "2^22 noisy=omitted"))
+        self.refused("no row of this table is noisy")
+        self.write_readme(mark=MARK.replace(" -->", " noisy=shown -->"))
+        self.refused("noisy=shown (unknown)")
+
+    def test_noisy_rows_beside_libraries(self):
+        def rows(**noisy):
+            made = [("fast", "team", 1e-3), ("slow", "range", 2e-3), ("library", "library", 1.5e-3)]
+            return [{"app": "map", "variant": name, "level": level, "seconds": seconds, "noisy": noisy.get(name, False)}
+                    for name, level, seconds in made]  # fmt: skip
+
+        self.write_readme(mark="<!-- figures: chip-2026-11-22 ratios=map.json -->")
+        write(self.results, "map.json", report(rows(fast=True)))
+        self.assertEqual(self.run_script()[0], 0)  # ours is the fastest that is not noisy
+        self.assertIn("| `slow` | 67.11 GB/s | library | 89.48 GB/s | 0.75 |", self.text())
+        write(self.results, "map.json", report(rows(library=True)))
+        self.refused("map library 2^24", "noisy")
+        self.write_readme(mark="<!-- figures: chip-2026-11-22 ratios=map.json noisy=omitted -->")
+        self.assertEqual(self.run_script()[0], 0)
+        self.assertIn("| `fast` | 134.2 GB/s | library | ~ | ~ |", self.text())
+
+    def test_noisy_rows_on_several_ranks(self):
+        noisy = {**self.of_ranks("strong", "map", 2**20, 1e-3, 2e-3), "noisy": True}
+        write(self.results, "two.json", report([noisy, self.of_ranks("strong", "map", 2**24, 2.0, 1.0)]))
+        self.write_readme(mark="<!-- figures: chip-2026-11-22 scaling=two.json -->")
+        self.refused("map distributed 2^20", "noisy")
+        self.write_readme(mark="<!-- figures: chip-2026-11-22 scaling=two.json noisy=omitted -->")
+        self.assertEqual(self.run_script()[0], 0)
+        self.assertIn("| map | 1 ms; ~ | 2 s; 2.00 |\n", self.text())
+        weak = {**self.of_ranks("weak", "map", 2**25, 1e-3, 2e-3), "noisy": True}
+        write(self.results, "two.json", report([weak]))
+        self.assertEqual(self.run_script()[0], 0)
+        self.assertIn("| map | 2^24 | 1 ms | ~ | ~ | 20 us |", self.text())
 
     def test_tables_beside_the_reports(self):
         self.readme = os.path.join(self.results, "README.md")

@@ -51,6 +51,44 @@ class Points(unittest.TestCase):
         (point,) = points_of(*(report([{"app": "map", "seconds": seconds}]) for seconds in (3e-3, 1e-3, 2e-3)))
         self.assertEqual((point.launches, point.seconds, point.low_seconds, point.high_seconds), (3, 2e-3, 1e-3, 3e-3))
 
+    def test_quartiles_further_apart_than_half_as_much_again_are_noise(self):
+        rows = [{"app": "map", "variant": "quiet", "seconds": 2e-3}, {"app": "map", "variant": "noisy", "seconds": 1e-3, "noisy": True}]
+        self.assertEqual([(point.variant, point.noisy) for point in points_of(report(rows))], [("quiet", False), ("noisy", True)])
+        # Exactly 1.5 times apart is not further.
+        document = report(rows[:1])
+        document["rows"][0].update(seconds_first_quartile=1.0, seconds=1.2, seconds_third_quartile=1.5)
+        self.assertFalse(points_of(document)[0].noisy)
+        document["rows"][0].update(seconds_third_quartile=1.501)
+        self.assertTrue(points_of(document)[0].noisy)
+
+    def test_launches_are_noisy_together(self):
+        def launches(*rows):
+            (point,) = points_of(*(report([{"app": "map", "seconds": seconds, "noisy": noisy}]) for seconds, noisy in rows))
+            return point.noisy
+
+        self.assertFalse(launches((1.0, False), (1.1, False), (1.2, True)))
+        self.assertTrue(launches((1.0, False), (1.1, True)))
+        self.assertTrue(launches((1.0, False), (1.0, False), (2.0, False), (2.0, False)))
+
+    def test_the_best_is_not_noisy_unless_all_are(self):
+        rows = [{"app": "dot", "variant": variant, "seconds": seconds, "noisy": noisy}
+                for variant, seconds, noisy in (("a", 1e-3, True), ("b", 3e-3, False), ("c", 2e-3, False))]  # fmt: skip
+        points = points_of(report(rows))
+        self.assertEqual([point.variant for point in series.largest_cases(points)[0].points], ["c", "b", "a"])
+        (picture,) = series.shares(points)
+        self.assertEqual([point.variant for point in picture.groups[0].points], ["c", "b", "a"])
+        (picture,) = series.comparisons([*points, *points_of(report(rows, device="B chip"))], most_rows=0)
+        self.assertEqual([point.variant for point in picture.rows[0][2]], ["c", "c"])
+        (group,) = series.largest_cases(points_of(report(rows[:1])))
+        self.assertEqual([point.variant for point in group.points], ["a"])
+
+    def test_size_day_and_host_are_known(self):
+        there = report([{"app": "map", "seconds": 1e-3}])
+        there["system"].update(host="node8", started="2026-11-24T06:00:00Z")
+        (point,) = points_of(report([{"app": "map", "seconds": 1e-3}]), there)
+        self.assertEqual((point.days, point.hosts), (("2026-11-22", "2026-11-24"), ("node7", "node8")))
+        self.assertEqual(point.least_seconds_measured, 0.8e-3)
+
     def test_a_launch_is_held_against_its_own_roof(self):
         slow, fast = (report([{"app": "map", "seconds": 2e-3}], copy=copy) for copy in (50e9, 100e9))
         (point,) = points_of(slow, fast)
@@ -221,6 +259,11 @@ class Comparison(unittest.TestCase):
         (picture,) = series.comparisons(points_of(report(rows), report(rows[::-1], device="B chip")))
         self.assertFalse(picture.variants)
         self.assertEqual([(name, [p.variant for p in found]) for name, _, found in picture.rows], [("map", ["v0", "v0"])])
+
+    def test_rows_that_move_nothing_have_no_place(self):
+        rows = [{"app": "roofline", "variant": "launch", "bytes": 0.0, "seconds": 1e-6}, {"app": "map", "seconds": 1e-3}]
+        (picture,) = series.comparisons(points_of(report(rows), report(rows, device="B chip")))
+        self.assertEqual([name for name, _, _ in picture.rows], ["map plain"])
 
     def test_one_place_is_no_comparison(self):
         self.assertEqual(series.comparisons(points_of(report([{"app": "map", "seconds": 1e-3}]))), [])

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import subprocess
 import sys
 
 from . import series
@@ -52,9 +53,11 @@ def main(arguments=None):
         print(f"tessera-plot: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"tessera-plot: cannot write {error.filename} ({error.strerror}); name another place with --output",
-              file=sys.stderr)  # fmt: skip
+        print(f"tessera-plot: cannot write {error.filename or 'to stdout'} ({error.strerror}); name another place with "
+              "--output", file=sys.stderr)  # fmt: skip
         return 1
+    except KeyboardInterrupt:
+        return 130
 
 
 def run(options):
@@ -88,7 +91,15 @@ def run(options):
     for name, kind, data in pictures:
         files = [options.output] if single else [f"{options.output}/{name}.{ending}" for ending in formats]
         for file in files:
-            draw.save(getattr(draw, kind)(data, names), file)
+            try:
+                draw.save(getattr(draw, kind)(data, names), file)
+            except OSError:
+                raise
+            except Exception as error:  # of matplotlib's, for figures that nobody thought of
+                raise UserError(
+                    f"cannot draw {name} ({type(error).__name__}: {_first_line(error)}); choose others with --kind, --app, "
+                    "--variant, or look for odd figures in the report"
+                )
             print(file)
     left_out = {}
     for report in reports:
@@ -137,12 +148,38 @@ def _drawing():
         from . import pictures
     except Exception as error:  # a broken installation may fail in any way
         missing = isinstance(error, ModuleNotFoundError)
-        why = f"{error.name} is missing from" if missing else f"matplotlib does not start, {error}, in"
+        why = f"{error.name} is missing from" if missing else f"matplotlib does not start, {_first_line(error)}, in"
+        other = other_python()
         raise UserError(
-            f"cannot draw ({why} this Python, {sys.executable}); install matplotlib (Debian: python3-matplotlib; "
-            "Spack: py-matplotlib; pip: matplotlib)"
+            f"cannot draw ({why} this Python, {sys.executable}); "
+            + (f"run it with one that has matplotlib: {other} {sys.argv[0]} ..., or " if other else "")
+            + "install matplotlib (Debian: python3-matplotlib; Spack: py-matplotlib; pip: matplotlib)"
         )
     return pictures
+
+
+def other_python():
+    """Another Python of this machine that can draw, from PATH and the usual folders, or None."""
+    # With a link its folder counts: a virtual environment's python3 is a link to another Python, with other modules.
+    tried = {os.path.abspath(sys.executable)}
+    for folder in filter(None, [*os.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/bin"]):
+        for name in ("python3", *(f"python3.{minor}" for minor in range(20, 9, -1))):
+            path = os.path.abspath(os.path.join(folder, name))
+            if path in tried or not os.access(path, os.X_OK):
+                continue
+            tried.add(path)
+            check = "import sys; assert sys.version_info >= (3, 10); import matplotlib.pyplot"
+            try:
+                found = subprocess.run([path, "-c", check], stdin=subprocess.DEVNULL, capture_output=True, timeout=20)
+            except (OSError, subprocess.TimeoutExpired):
+                continue
+            if found.returncode == 0:
+                return path
+    return None
+
+
+def _first_line(error):
+    return (str(error).splitlines() or ["no reason"])[0]
 
 
 def _choice(option, text, allowed):

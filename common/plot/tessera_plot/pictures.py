@@ -1,7 +1,7 @@
 """How each picture is drawn. Readable in grey and by colour-blind readers: nothing is told by colour alone."""
 
 import logging
-from math import atan2, degrees
+from math import log
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # what it says of caches of fonts is no news to a user
 import matplotlib  # noqa: E402
@@ -23,6 +23,7 @@ LEVELS = {"range": ("#0072B2", "o"), "team": ("#D55E00", "s"), "lane": ("#009E73
 ROOF = {"color": "black", "linestyle": (0, (6, 2)), "linewidth": 1.3, "zorder": 1.5}
 RANGE = {"color": "#999999", "linewidth": 0.7, "zorder": 1.4}
 PEAK = {**ROOF, "linestyle": "-"}
+SPREAD = {"linewidth": 0.7, "zorder": 2.5}  # of samples: from quartile to quartile
 BELOW, BESIDE = "below", "beside"  # where a legend stands: _caption sees to its room
 PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
 
@@ -88,17 +89,27 @@ def roofline(picture, names):
             for bound in _apart(picture.peak):
                 axes.plot([corner if copy else low, high], [bound, bound], **RANGE)
             axes.plot([corner if copy else low, high], [peak, peak], **PEAK)
-        for number, group in enumerate(picture.groups):
+        axes.set(xscale="log", yscale="log", xlim=(low, high), xlabel="operations per byte moved (at least)",
+                 ylabel="operations a second")  # fmt: skip
+        bottom = min([p.flops / p.high_seconds for p in shown] + ([copy * low] if copy else [])) / 2
+        tops = [p.flops / p.low_seconds for p in shown] + ([peak] if peak else []) + ([copy * corner] if copy else [])
+        top = 3 * max(tops)
+        axes.set_ylim(bottom, top)
+        # The fastest ones first: they keep their places, and others that coincide with them stand beside.
+        order = sorted((place, number, point) for number, group in enumerate(picture.groups)
+                       for place, point in enumerate(group.points))  # fmt: skip
+        taken = []
+        for place, number, point in order:
             look = _look(number)
             look["linestyle"] = "none"
-            for place, point in enumerate(group.points):
-                fill = {} if place == 0 else {"markerfacecolor": "white", "markeredgecolor": look["color"],
-                                              "markeredgewidth": 0.9, "markersize": 4}  # fmt: skip
-                axes.plot(point.intensity, point.flops_per_second, zorder=3 if place == 0 else 2, **{**look, **fill})
-        axes.set(xscale="log", yscale="log", xlim=(low, high), xlabel="operations per byte moved (at least)")
-        bottom = min([p.flops_per_second for p in shown] + ([copy * low] if copy else [])) / 2
-        tops = [p.flops_per_second for p in shown] + ([peak] if peak else []) + ([copy * corner] if copy else [])
-        axes.set_ylim(bottom, 3 * max(tops))
+            fill = {} if place == 0 else {"markerfacecolor": "white", "markeredgecolor": look["color"],
+                                          "markeredgewidth": 0.9, "markersize": 4}  # fmt: skip
+            x = low * (high / low) ** _free(
+                log(point.intensity / low) / log(high / low), log(point.flops_per_second / bottom) / log(top / bottom), taken
+            )
+            axes.plot([x, x], [point.flops / point.high_seconds, point.flops / point.low_seconds], color=look["color"],
+                      **SPREAD)  # fmt: skip
+            axes.plot(x, point.flops_per_second, zorder=4 if place == 0 else 3, **{**look, **fill})
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _operations(value)))
         handles = []
@@ -111,30 +122,28 @@ def roofline(picture, names):
         handles.append(Line2D([], [], linestyle="none", label="\nfastest variant, share of roof"))
         for number, group in enumerate(picture.groups):
             best = group.points[0]
-            share = f" {best.share_of_roof:.0%}" if best.share_of_roof is not None else ""
+            share = f" {_share(best)}" if best.share_of_roof is not None else ""
             label = f"{group.name}{'*' if group.small else ''}: {best.variant}{share}"
             handles.append(Line2D([], [], label=label, **{**_look(number), "linestyle": "none"}))
         handles.append(Line2D([], [], linestyle="none", marker="o", markerfacecolor="white", markeredgecolor="black",
                               markersize=4, label="hollow: the other variants"))  # fmt: skip
         figure.legend(handles=handles, loc="upper right", handletextpad=0.4, labelspacing=0.35, handlelength=2,
                       borderaxespad=0.2).set_label(BESIDE)  # fmt: skip
-        _title(figure, f"Roofline, {picture.dtype}", names[picture.place])
-        more = _no_operations(picture.without_operations)
+        _title(figure, f"Roofline, {picture.dtype}", names[picture.place], shown)
+        more = "; ".join(filter(None, (_no_operations(picture.without_operations), "points that coincide stand side by side")))
         if _apart(picture.copy) or _apart(picture.peak):
             more = "; ".join(filter(None, ("grey: lowest and highest ceiling of the runs", more)))
-        _caption(figure, _words(picture.place, _points_of(picture.groups), picture.groups, more))
-        # The slope of the copy line on paper is known once the layout is.
-        figure.canvas.draw()
-        if copy:
-            start = axes.transData.transform((low, copy * low))
-            end = axes.transData.transform((corner, copy * corner))
-            along = low * (corner / low) ** 0.75
-            axes.annotate(_memory(picture.place.space), (along, copy * along), xytext=(-3, 5), ha="center",
-                          textcoords="offset points", rotation=_degrees(end - start), rotation_mode="anchor", fontsize=8,
-                          bbox=PAPER)  # fmt: skip
-        if peak:
-            axes.annotate("peak", (high, peak), xytext=(0, 4), textcoords="offset points", ha="right", fontsize=8)
+        _caption(figure, _words(picture.place, _points_of(picture.groups), picture.groups, more, bars=True))
         return figure
+
+
+def _free(x, y, taken, apart=0.011, step=0.013, most=3):
+    """The place beside (x, y), in parts of the axes, that is nearest to it and not taken, a few steps away at most; takes it."""
+    places = [x + step * number * sign for number in range(most + 1) for sign in (1, -1)]
+    free = (place for place in places if all(abs(place - other) > apart or abs(y - at) > apart for other, at in taken))
+    place = next(free, x)
+    taken.append((place, y))
+    return place
 
 
 def _apart(ceiling):
@@ -158,11 +167,20 @@ def _no_operations(names):
 def over_size(picture, names):
     with plt.rc_context(LOOK):
         figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.4))
+        aside = _asides(len(picture.variants), {p.case.size for mine in picture.variants.values() for p in mine})
         for number, (variant, mine) in enumerate(picture.variants.items()):
-            sizes = [point.case.size for point in mine]
+            sizes = [point.case.size * aside[number] for point in mine]
             seconds = [point.seconds for point in mine]
             look = _look(number)
             bars = {"capsize": 2, "elinewidth": 0.7, "capthick": 0.7}
+            least = {**look, "marker": "_", "linestyle": "none", "markeredgecolor": look["color"], "markeredgewidth": 0.9}
+            hollow = {**look, "linestyle": "none", "markerfacecolor": "white", "zorder": 3}
+            left.plot(sizes, [p.least_seconds_measured for p in mine], **least)
+            right.plot(sizes, [p.bytes / p.least_seconds_measured for p in mine], **least)
+            for x, point in zip(sizes, mine, strict=True):
+                if point.noisy:
+                    left.plot(x, point.seconds, **hollow)
+                    right.plot(x, point.bytes_per_second, **hollow)
             slow, fast = [p.high_seconds for p in mine], [p.low_seconds for p in mine]
             left.errorbar(sizes, seconds, yerr=_bars(seconds, fast, slow), label=variant, **look, **bars)
             rates, lowest, highest = ([p.bytes / time for p, time in zip(mine, times, strict=True)]
@@ -170,10 +188,8 @@ def over_size(picture, names):
             right.errorbar(sizes, rates, yerr=_bars(rates, lowest, highest), **look, **bars)
         if picture.roof:
             sizes, seconds, rates = zip(*picture.roof, strict=True)
-            left.plot(sizes, seconds, label="roof", **ROOF)
+            left.plot(sizes, seconds, label=f"roof, {_bytes_per_second(rates[-1])}", **ROOF)
             right.plot(sizes, rates, **ROOF)
-            right.annotate(f"roof {_bytes_per_second(rates[-1])}", (sizes[-1], rates[-1]), xytext=(0, 3),
-                           textcoords="offset points", ha="right", fontsize=8)  # fmt: skip
         if picture.launch_seconds:
             left.axhline(picture.launch_seconds, color="#777777", linestyle=":", linewidth=1.1, label="one launch")
         sizes = sorted({point.case.size for mine in picture.variants.values() for point in mine})
@@ -186,10 +202,23 @@ def over_size(picture, names):
         right.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _bytes_per_second(value)))
         _plain_log(right)
         _legend_below(figure, left)
-        _title(figure, f"{picture.name}, {picture.dtype}", names[picture.place])
         shown = [point for mine in picture.variants.values() for point in mine]
-        _caption(figure, _words(picture.place, shown, bars=True))
+        _title(figure, f"{picture.name}, {picture.dtype}", names[picture.place], shown)
+        _caption(figure, _words(picture.place, shown, more="; ".join(filter(None, ("dashes: least times", _aside_words(picture)))),
+                                bars=True, mark="hollow"))  # fmt: skip
         return figure
+
+
+def _aside_words(picture):
+    return "variants stand a little aside of each other, so that none hides another" if len(picture.variants) > 1 else ""
+
+
+def _asides(number, places):
+    """A factor for each of so many series over places on a logarithmic axis, within 2 / 5 of the gap between these."""
+    places = sorted(places)
+    gap = min((4.0, *(after / before for before, after in zip(places, places[1:]))))
+    step = min(0.06, 0.4 / max(1, number - 1))
+    return [gap ** (step * (place - (number - 1) / 2)) for place in range(number)]
 
 
 def _bars(values, low, high):
@@ -220,7 +249,7 @@ def shares(picture, names):
         lines = max(sum(len(group.points) + 1.4 for group in column) for column in columns)
         size = 3.9 * max(len(columns), 1.7), 0.9 + 0.165 * lines
         figure, panels = plt.subplots(1, len(columns), squeeze=False, figsize=size)
-        beyond = any(point.share_of_roof > 1 for group in picture.groups for point in group.points)
+        beyond = any(point.share_of_roof > 1.005 for group in picture.groups for point in group.points)
         right = 1.25  # a dot beyond it stands at the edge, with its figure
         for axes, column in zip(panels[0], columns, strict=True):
             y, ticks, labels = 0.0, [], []
@@ -238,7 +267,11 @@ def shares(picture, names):
                               linestyle="-" if point.share_of_roof <= right else ":")  # fmt: skip
                     axes.plot(at, y, marker=marker, color=colour, markeredgecolor="black", markeredgewidth=0.4, zorder=3,
                               clip_on=False)  # fmt: skip
-                    axes.annotate(f"{point.share_of_roof:.0%}", (at, y), xytext=(5, 0), textcoords="offset points",
+                    # From quartile to quartile; what is written stands right of that.
+                    worst, best = (min(point.share_of_roof * point.seconds / time, right)
+                                   for time in (point.high_seconds, point.low_seconds))  # fmt: skip
+                    axes.plot([worst, best], [y, y], color="black", marker="|", markersize=5, **SPREAD)
+                    axes.annotate(_share(point), (max(at, best), y), xytext=(5, 0), textcoords="offset points",
                                   va="center", fontsize=7, bbox=PAPER)  # fmt: skip
                     ticks.append(y)
                     labels.append(point.variant)
@@ -259,9 +292,9 @@ def shares(picture, names):
         ]
         handles.append(Line2D([], [], **ROOF, label="roof"))
         _below(figure, handles, [handle.get_label() for handle in handles], len(handles))
-        _title(figure, f"Share of the roof, {picture.dtype}", names[picture.place])
+        _title(figure, f"Share of the roof, {picture.dtype}", names[picture.place], _points_of(picture.groups))
         more = "beyond 100%: caches help; beyond 125%: at the edge, with its figure" if beyond else ""
-        _caption(figure, _words(picture.place, _points_of(picture.groups), picture.groups, more))
+        _caption(figure, _words(picture.place, _points_of(picture.groups), picture.groups, more, bars=True))
         return figure
 
 
@@ -287,16 +320,23 @@ def scaling(picture, names):
     with plt.rc_context(LOOK):
         figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.4))
         ranks = sorted({values[0] for mine in picture.variants.values() for values in mine})
+        aside = _asides(len(picture.variants), ranks)
+        bars = {"capsize": 2, "elinewidth": 0.7}
         for number, (variant, mine) in enumerate(picture.variants.items()):
-            where = [values[0] for values in mine]
+            where = [values[0] * aside[number] for values in mine]
             look = _look(number)
+            _, seconds, fast, slow, speedups, efficiencies = zip(*mine, strict=True)
+
+            def spread(values):
+                """Of what is proportional to the speed: what the quartiles of the times make of it."""
+                return _bars(values, *([value * time / bound for value, time, bound in zip(values, seconds, bounds, strict=True)]
+                                       for bounds in (slow, fast)))  # fmt: skip
+
             if picture.weak:
-                _, seconds, fast, slow, _, _ = zip(*mine, strict=True)
-                left.errorbar(where, seconds, yerr=_bars(seconds, fast, slow), label=variant, capsize=2, elinewidth=0.7,
-                              **look)  # fmt: skip
+                left.errorbar(where, seconds, yerr=_bars(seconds, fast, slow), label=variant, **bars, **look)
             else:
-                left.plot(where, [values[4] for values in mine], label=variant, **look)
-            right.plot(where, [values[5] for values in mine], **look)
+                left.errorbar(where, speedups, yerr=spread(speedups), label=variant, **bars, **look)
+            right.errorbar(where, efficiencies, yerr=spread(efficiencies), **bars, **look)
         if picture.weak:
             first = min(mine[0][1] for mine in picture.variants.values())
             left.axhline(first, label="ideal", **ROOF)
@@ -320,8 +360,8 @@ def scaling(picture, names):
         _legend_below(figure, left)
         kind = "weak scaling" if picture.weak else "strong scaling"
         of = f"{_size(picture.size)} elements{' a rank' if picture.weak else ''}"
-        _title(figure, f"{picture.name}, {kind}, {of}, {picture.dtype}", names[picture.place])
-        _caption(figure, [_built(picture.place)])
+        _title(figure, f"{picture.name}, {kind}, {of}, {picture.dtype}", names[picture.place], picture.points, sizes=False)
+        _caption(figure, _words(picture.place, picture.points, more=_aside_words(picture), bars=True, mark=""))
         return figure
 
 
@@ -341,9 +381,14 @@ def comparison(picture, names):
                 if point is None:
                     continue
                 look = {**_look(number), "linestyle": "none"}
-                left.plot(point.bytes_per_second, y, **look)
+                if point.noisy:
+                    look["markerfacecolor"] = "white"
+                at = y + 0.12 * (number - (len(found) - 1) / 2)  # beside each other, so that none hides another
+                left.plot([point.bytes / point.high_seconds, point.bytes / point.low_seconds], [at, at], color=look["color"],
+                          **SPREAD)  # fmt: skip
+                left.plot(point.bytes_per_second, at, **look)
                 if point.share_of_roof is not None:
-                    right.plot(point.share_of_roof, y, **look)
+                    right.plot(point.share_of_roof, at, **look)
                     highest = max(highest, point.share_of_roof)
         sizes = {size for _, size, _ in picture.rows}
         labels = [name if len(sizes) == 1 else f"{name}, {_size(size)}" for name, size, _ in picture.rows]
@@ -362,9 +407,13 @@ def comparison(picture, names):
         ]
         _below(figure, handles, [handle.get_label() for handle in handles], 1)
         what = "" if picture.variants else ", each one's fastest variant"
-        of = f", {_size(sizes.pop())} elements" if len(sizes) == 1 else ""
-        _title(figure, f"Comparison, {picture.dtype}{of}{what}", "")
-        _caption(figure, [f"{names[place]}: {_built(place)}" for place in picture.places])
+        shown = [point for _, _, found in picture.rows for point in found if point]
+        _title(figure, f"Comparison, {picture.dtype}{what}", "", shown)
+        words = []
+        for place in picture.places:
+            own = [point for point in shown if point.place == place]
+            words.append(f"{names[place]}: {', '.join(filter(None, (_built(place), _when(own))))}")
+        _caption(figure, [*words, _times(shown, bars=True), *_noise(shown, "hollow")])
         return figure
 
 
@@ -373,17 +422,54 @@ def comparison(picture, names):
 # ----------------------------------------------------------------------------------------------------------------------
 
 
-def _title(figure, title, place):
-    figure.suptitle(f"{title}\n{place}" if place else title, x=0.01, ha="left", fontsize=10)
+def _title(figure, title, place, some_points, sizes=True):
+    """Above the picture: what it is, where, and of which size, day and host."""
+    lines = [title, place, ", ".join(filter(None, (_sizes(some_points) if sizes else "", _when(some_points))))]
+    figure.suptitle("\n".join(filter(None, lines)), x=0.01, ha="left", fontsize=10)
 
 
-def _words(place, some_points, groups=(), more="", bars=False):
-    """What a caption says: the build, what a time is, and what else is needed to read the picture."""
+def _sizes(some_points):
+    sizes = sorted({point.case.size for point in some_points if point.case.size is not None})
+    words = []
+    if sizes:
+        words.append(f"{_size(sizes[0])}{f' to {_size(sizes[-1])}' if len(sizes) > 1 else ''} elements")
+    if any(point.case.size is None for point in some_points):
+        words.append("cases from files")
+    return " and ".join(words)
+
+
+def _when(some_points):
+    """Days and hosts of some points: "2026-11-25, host node7"."""
+    days = sorted({day for point in some_points for day in point.days if day})
+    hosts = sorted({host for point in some_points for host in point.hosts})
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}" if days else ""
+    where = f"{len(hosts)} hosts" if len(hosts) > 2 else f"host{'s' if len(hosts) > 1 else ''} {' and '.join(hosts)}"
+    return ", ".join(filter(None, (when, where if hosts else "")))
+
+
+def _share(point):
+    """Its share of the roof, marked if it is noisy."""
+    share = point.share_of_roof
+    return f"{'~' if point.noisy else ''}{f'{share:.0%}' if share < 100 else f'{100 * share:.0e}%'}"
+
+
+def _noise(some_points, mark):
+    noisy = sum(point.noisy for point in some_points)
+    rows = f"{noisy} of {len(some_points)} points {'is' if noisy == 1 else 'are'} noisy: quartiles more than 1.5 times apart"
+    return [f"{mark}{': ' if mark else ''}{rows}"] if noisy else []
+
+
+def _times(some_points, bars):
     launches = max(point.launches for point in some_points)
     times = "medians of samples" if launches == 1 else f"medians of {launches} launches, where there are as many"
     if bars:
         times += ", bars: quartiles" if launches == 1 else ", bars: fastest and slowest"
-    words = [f"{_built(place)}; {times}"]
+    return times
+
+
+def _words(place, some_points, groups=(), more="", bars=False, mark="~"):
+    """What a caption says: the build, what a time is, and what else is needed to read the picture."""
+    words = [f"{_built(place)}; {_times(some_points, bars)}", *_noise(some_points, mark)]
     if place.build.build_type != "Release":
         words.append(f"a {place.build.build_type} build: its figures say nothing about speed")
     if more:
@@ -421,7 +507,7 @@ def _caption(figure, words):
 def _legend_below(figure, axes):
     handles, labels = axes.get_legend_handles_labels()
     lines = ("roof", "one launch", "ideal")  # matplotlib puts lines before error bars
-    order = sorted(range(len(labels)), key=lambda place: labels[place] in lines)
+    order = sorted(range(len(labels)), key=lambda place: labels[place].startswith(lines))
     handles, labels = ([items[place] for place in order] for items in (handles, labels))
     _below(figure, handles, labels, min(4, len(labels)), handlelength=3)
 
@@ -441,10 +527,6 @@ def _plain_log(axes, which="y"):
 
 def _points_of(groups):
     return [point for group in groups for point in group.points]
-
-
-def _degrees(vector):
-    return degrees(atan2(vector[1], vector[0]))
 
 
 def _scaled(value, steps):

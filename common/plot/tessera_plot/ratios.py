@@ -4,6 +4,20 @@ import os
 
 from .reports import UserError, read_all
 
+NOISE = "~"  # in the place of a figure
+
+
+def refuse_noisy(rows, paths):
+    """A UserError if one of the rows is noisy: its median is no figure for a page."""
+    noisy = [f"{row.case.app} {row.variant} {case_text(row.case)}" for row in rows if row.noisy]
+    if noisy:
+        more = f" and {len(noisy) - 3} more" if len(noisy) > 3 else ""
+        raise UserError(
+            f"{', '.join(noisy[:3])}{more} in {', '.join(map(os.path.basename, paths))}: noisy (the upper quartile of the samples "
+            "exceeds 1.5 times the lower); measure again, or write noisy=omitted in the mark, and the table has ~ there"
+        )
+
+
 # What a parameter is where nobody says anything: not worth a word. Of the others 0, and of an axis nothing: it is always said.
 DEFAULTS = {
     "axis": None,
@@ -57,9 +71,9 @@ LESS = {
 }
 
 
-def table(paths):
+def table(paths, omit_noisy=False):
     """The lines of the table. Rows of one case in several reports are set beside each other: of one device and one build. A case
-    whose rows of ours are all weak is there, and says so."""
+    whose rows of ours are all weak is there, and says so. A figure of a noisy row is a UserError, or ~ with `omit_noisy`."""
     reports = read_all(paths)
     weak = [row for report in reports for row in report.weak if row.ranks == 1]
     rows = [row for report in reports for row in report.rows if row.ranks == 1] + weak
@@ -76,13 +90,15 @@ def table(paths):
         peers = [row for row in of_case if row.level == "library" and row not in weak]
         if not ours or not peers:
             continue
-        best = min([row for row in ours if row not in weak] or ours, key=lambda row: row.seconds)
+        best = min([row for row in ours if row not in weak] or ours, key=lambda row: (row.noisy, row.seconds))
         name = f"`{best.variant}` (weak)" if best in weak else f"`{best.variant}`"
         for peer in sorted(peers, key=lambda row: row.variant):
-            lines.append(
-                f"| {case.app} | {case_text(case)} | {name} | "
-                f"{rate(best, best.seconds)} | {peer.variant} | {rate(best, peer.seconds)} | {peer.seconds / best.seconds:.2f} |"
-            )
+            if not omit_noisy:
+                refuse_noisy([best, peer], paths)
+            own = NOISE if best.noisy else rate(best, best.seconds)
+            other = NOISE if peer.noisy else rate(best, peer.seconds)
+            ratio = NOISE if best.noisy or peer.noisy else f"{peer.seconds / best.seconds:.2f}"
+            lines.append(f"| {case.app} | {case_text(case)} | {name} | {own} | {peer.variant} | {other} | {ratio} |")
     if len(lines) == 2:
         raise UserError(f"no case in {', '.join(paths)} has a row of ours and one of a library's; run tessera_peers")
     return lines

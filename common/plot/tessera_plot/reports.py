@@ -1,10 +1,12 @@
 """Reports as `--json` writes them: read, checked, and turned into a list of measurements."""
 
 import json
-import math
 from dataclasses import dataclass
 
 SCHEMA = "tessera-report/1"
+
+# A row is noisy if the third quartile of its samples exceeds so many times the first: its median is no figure then.
+NOISY_RATIO = 1.5
 
 
 class UserError(Exception):
@@ -86,6 +88,7 @@ class Row:
     level: str
     ranks: int
     seconds: float
+    least_seconds: float  # of the samples
     low_seconds: float  # first quartile of the samples
     high_seconds: float  # third quartile
     bytes: float
@@ -93,7 +96,13 @@ class Row:
     share_of_copy: float | None
     share_of_roof: float | None
     roofs: Roofs
+    host: str
+    day: str  # when the run began, in UTC
     scaling: Scaling | None = None
+
+    @property
+    def noisy(self):
+        return self.high_seconds > NOISY_RATIO * self.low_seconds
 
 
 @dataclass
@@ -113,7 +122,7 @@ def read(path):
     document = _document(path)
     try:
         return _report(path, document)
-    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError) as error:
         what = f"it has no {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
         raise UserError(f"cannot use {path} (it says {SCHEMA} but is not whole: {what}); write it again with --json")
 
@@ -140,7 +149,7 @@ def _document(path):
             document = json.load(file)
     except OSError as error:
         raise UserError(f"cannot read {path} ({error.strerror}); name a file that --json wrote")
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UserError(f"cannot use {path} (it is no JSON document); {what_to_do}")
     schema = document.get("schema") if isinstance(document, dict) else None
     if not isinstance(schema, str) or not schema.startswith("tessera-"):
@@ -185,7 +194,7 @@ def _report(path, document):
         left_out={},
     )
     for row in document["rows"]:
-        timed = _number(row["seconds"]) is not None
+        timed = bool(_number(row["seconds"]))  # a time of 0 is none: the clock did not see the launch
         rows = {"passed": report.rows, "weak": report.weak}.get(row["status"]) if timed else None
         if rows is not report.rows:
             status = row["status"] if row["status"] != "passed" else "not timed"
@@ -201,10 +210,11 @@ def _report(path, document):
             Row(
                 place=places[row["space"]],
                 case=case,
-                variant=row["variant"],
-                level=row["level"],
-                ranks=int(row["ranks"]["count"]) if "ranks" in row else 1,
+                variant=_text(row["variant"]),
+                level=_text(row["level"]),
+                ranks=_count(row["ranks"]["count"], least=1) if "ranks" in row else 1,
                 seconds=seconds,
+                least_seconds=_number(row.get("seconds_min")) or seconds,
                 low_seconds=_number(row["seconds_first_quartile"]) or seconds,
                 high_seconds=_number(row["seconds_third_quartile"]) or seconds,
                 bytes=_number(row["bytes"]) or 0.0,
@@ -218,6 +228,8 @@ def _report(path, document):
                     _number(space["launch_seconds"]),
                     _number(space["working_set_bytes"]),
                 ),
+                host=str(system.get("host") or "unknown"),
+                day=report.started[:10],
                 scaling=_scaling(row.get("ranks") or {}),
             )
         )
@@ -230,15 +242,15 @@ def _unit_peak(row, space):
     if unit == "multiply_add":
         return _number(space["peak_operations_per_second"].get(row["dtype"]))
     peak = _number(space["matrix_peak_operations_per_second"][unit])
-    return peak / row["unit_products"] if peak else None
+    return peak / _count(row["unit_products"], least=1) if peak else None
 
 
 def _scaling(ranks):
     scaling = ranks.get("scaling")
-    if not scaling or _number(scaling["efficiency"]) is None:
+    if not scaling or not _number(scaling["efficiency"]) or not _number(scaling["baseline_seconds"]):
         return None
     return Scaling(
-        kind=scaling["kind"],
+        kind=_text(scaling["kind"]),
         efficiency=float(scaling["efficiency"]),
         one_seconds=float(scaling["baseline_seconds"]),
         communication_seconds=_number(ranks["communication_seconds"]["max"]) or 0.0,
@@ -248,19 +260,38 @@ def _scaling(ranks):
 
 def _case(item, cold):
     return Case(
-        app=item["app"],
-        dtype=item["dtype"],
-        size=item["size"] if item["source"] == "generated" else None,
-        file=item["file"],
-        parameters=tuple(sorted(item["parameters"].items())),
-        data=item["data"],
+        app=_text(item["app"]),
+        dtype=_text(item["dtype"]),
+        size=_count(item["size"]) if item["source"] == "generated" else None,
+        file=None if item["file"] is None else _text(item["file"]),
+        parameters=tuple(sorted((name, _scalar(value)) for name, value in item["parameters"].items())),
+        data=None if item["data"] is None else _text(item["data"]),
         cold=cold,
     )
 
 
 def _number(value):
-    """A finite number, or None."""
-    return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
+    """A number that a machine could have measured, or None: 0, or from 1e-30 to 1e30."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and (value == 0 or 1e-30 <= value <= 1e30) else None
+
+
+def _text(value):
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r:.40} is no text")
+    return value
+
+
+def _count(value, least=0):
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**64:
+        raise ValueError(f"{value!r:.40} is no number of elements, ranks or products")
+    return value
+
+
+def _scalar(value):
+    if isinstance(value, (list, dict)):
+        raise ValueError(f"{value!r:.40} is no value of a parameter")
+    return value
 
 
 def _plain(device):

@@ -1,11 +1,12 @@
 """How rows on several ranks scale, as a table: against the rows of one rank that --baseline named."""
 
-from .ratios import size_text
+from .ratios import NOISE, refuse_noisy, size_text
 from .reports import UserError, read_all
 
 
-def table(paths):
-    """The lines of the table: of weak scaling a line a row, of strong scaling a line a mini-app and a column a size."""
+def table(paths, omit_noisy=False):
+    """The lines of the table: of weak scaling a line a row, of strong scaling a line a mini-app and a column a size. A noisy row is
+    a UserError, or ~ with `omit_noisy`."""
     reports = read_all(paths)
     rows = [row for report in reports for row in report.rows if row.scaling]
     kinds = {row.scaling.kind for row in rows}
@@ -14,6 +15,8 @@ def table(paths):
                         "name reports of one that ran with --baseline")  # fmt: skip
     if len({(row.place, row.ranks) for row in rows}) > 1:
         raise UserError(f"{', '.join(paths)} are not of one device, one build and one number of ranks; part them")
+    if not omit_noisy:
+        refuse_noisy(rows, paths)
     row = rows[0]
     lines = [
         f"{min(report.started for report in reports)[:10]}, {row.ranks} ranks, each on one {row.place.device} ({row.place.space}), "
@@ -35,9 +38,10 @@ def _weak(rows):
     ]
     for row in sorted(rows, key=lambda row: (row.case.app, row.case.size)):
         of = row.scaling
+        time, efficiency = (NOISE, NOISE) if row.noisy else (time_text(row.seconds), f"{of.efficiency:.0%}")
         lines.append(
-            f"| {row.case.app} | {size_text(row.case.size // ranks)} | {time_text(of.one_seconds)} | {time_text(row.seconds)} | "
-            f"{of.efficiency:.0%} | {time_text(of.communication_seconds)} | {of.bytes_sent / 2**20:.3g} |"
+            f"| {row.case.app} | {size_text(row.case.size // ranks)} | {time_text(of.one_seconds)} | {time} | "
+            f"{efficiency} | {time_text(of.communication_seconds)} | {of.bytes_sent / 2**20:.3g} |"
         )
     return lines
 
@@ -53,13 +57,14 @@ def _strong(rows):
     for app in sorted({row.case.app for row in rows}):
         of_app = {row.case.size: row for row in rows if row.case.app == app}
         cells = [
-            f"{time_text(of_app[size].scaling.one_seconds)}; {of_app[size].scaling.one_seconds / of_app[size].seconds:.2f}"
-            if size in of_app
-            else ""
-            for size in sizes
+            f"{time_text(of_app[size].scaling.one_seconds)}; {_speedup(of_app[size])}" if size in of_app else "" for size in sizes
         ]
         lines.append(f"| {app} | " + " | ".join(cells) + " |")
     return lines
+
+
+def _speedup(row):
+    return NOISE if row.noisy else f"{row.scaling.one_seconds / row.seconds:.2f}"
 
 
 def time_text(seconds):

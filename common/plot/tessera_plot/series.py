@@ -3,12 +3,16 @@
 Rows of the same build, device, case, variant and number of ranks are launches of the same thing: one Point. Its time is
 the median of the launches' medians; low and high are the quartiles of a single launch's samples, else the fastest and the
 slowest launch.
+
+A Point is noisy if its row is; of several launches, if half of them are, or if the quartiles of their times are as far apart.
 """
 
 import re
 from collections import defaultdict
 from dataclasses import dataclass
 from statistics import median
+
+from .reports import NOISY_RATIO
 
 SMALL_BYTES = 16 * 2**20  # below, a time says more of caches and launches than of memory
 SMALL_FLOPS = 2**24
@@ -23,13 +27,17 @@ class Point:
     ranks: int
     launches: int
     seconds: float
+    least_seconds_measured: float
     low_seconds: float
     high_seconds: float
+    noisy: bool
     bytes: float
     flops: float
     share_of_copy: float | None
     share_of_roof: float | None
     roofs: tuple  # of Roofs, one a launch
+    hosts: tuple  # each once, in the order of the launches
+    days: tuple  # likewise
 
     @property
     def bytes_per_second(self):
@@ -68,13 +76,18 @@ def _join(rows):
         ranks=first.ranks,
         launches=len(rows),
         seconds=median(row.seconds for row in rows),
+        least_seconds_measured=min(row.least_seconds for row in rows),
         low_seconds=first.low_seconds if single else min(row.seconds for row in rows),
         high_seconds=first.high_seconds if single else max(row.seconds for row in rows),
+        noisy=2 * sum(row.noisy for row in rows) >= len(rows)
+        or _quantile([row.seconds for row in rows], 0.75) > NOISY_RATIO * _quantile([row.seconds for row in rows], 0.25),
         bytes=first.bytes,
         flops=first.flops,
         share_of_copy=_median(row.share_of_copy for row in rows),
         share_of_roof=_median(row.share_of_roof for row in rows),
         roofs=tuple(row.roofs for row in rows),
+        hosts=tuple(_unique(row.host for row in rows)),
+        days=tuple(_unique(row.day for row in rows)),
     )
 
 
@@ -138,6 +151,15 @@ def _unique(items):
     return list(dict.fromkeys(items))
 
 
+def _quantile(values, q):
+    """Linear between neighbours, as the reports' quartiles are."""
+    values = sorted(values)
+    position = q * (len(values) - 1)
+    below = int(position)
+    above = min(below + 1, len(values) - 1)
+    return values[below] + (position - below) * (values[above] - values[below])
+
+
 def _median(values):
     known = [value for value in values if value is not None]
     return median(known) if known else None
@@ -157,6 +179,11 @@ def fewest_ranks(all_points):
     return [point for point in all_points if point.ranks == least[point.place.space, point.place.device]]
 
 
+def by_time(point):
+    """The order of points from the best on: a noisy one is not better than one whose time is known."""
+    return point.noisy, point.seconds
+
+
 @dataclass
 class Group:
     """The variants of a mini-app on one case: the one that moves the most, of each setting."""
@@ -164,7 +191,7 @@ class Group:
     app: str
     name: str  # the app's, and what tells the setting from others
     small: bool
-    points: list  # fastest first
+    points: list  # fastest first, noisy ones last
 
 
 def largest_cases(some_points):
@@ -181,7 +208,7 @@ def largest_cases(some_points):
             chosen[_setting(point) if generated else None].append(point)
         for setting, members in chosen.items():
             largest = max(members, key=lambda point: (point.bytes, point.flops)).case
-            best = sorted((point for point in members if point.case == largest), key=lambda point: point.seconds)
+            best = sorted((point for point in members if point.case == largest), key=by_time)
             words = setting_name(setting, list(chosen)) if generated else ""
             small = best[0].bytes < SMALL_BYTES and best[0].flops < SMALL_FLOPS
             groups.append(Group(app, f"{app} {words}".strip(), small, best))
@@ -272,7 +299,7 @@ class Shares:
 
     place: object
     dtype: str
-    groups: list  # of Group, with points whose share is known, largest share first
+    groups: list  # of Group, with points whose share is known, largest share first, noisy ones last
 
 
 def shares(all_points):
@@ -282,7 +309,7 @@ def shares(all_points):
         for group in largest_cases(members):
             known = [point for point in group.points if point.share_of_roof is not None]
             if known:
-                known.sort(key=lambda point: -point.share_of_roof)
+                known.sort(key=lambda point: (point.noisy, -point.share_of_roof))
                 groups.append(Group(group.app, group.name, group.small, known))
         if groups:
             result.append(Shares(place, dtype, groups))
@@ -299,6 +326,7 @@ class Scaling:
     dtype: str
     size: int  # in all, or of a rank
     variants: dict  # variant: [(ranks, seconds, low, high, speedup, efficiency)]
+    points: list
 
 
 def scaling(all_points, weak):
@@ -326,7 +354,7 @@ def scaling(all_points, weak):
             settings = _unique(key[2] for key in families if key[0] == app)
             if variants:
                 name = f"{app} {setting_name(setting, settings)}".strip()
-                result.append(Scaling(weak, name, place, dtype, size, variants))
+                result.append(Scaling(weak, name, place, dtype, size, variants, family))
     return result
 
 
@@ -349,7 +377,7 @@ class Comparison:
 def comparisons(all_points, most_rows=40):
     """One for each dtype of which two places ran the same cases, on the largest size that all of them have (else two)."""
     result = []
-    members = [point for point in fewest_ranks(all_points) if point.case.size]
+    members = [point for point in fewest_ranks(all_points) if point.case.size and point.bytes]
     for dtype in _unique(point.case.dtype for point in members):
         mine = [point for point in members if point.case.dtype == dtype]
         places = _unique(point.place for point in mine)
@@ -367,14 +395,15 @@ def comparisons(all_points, most_rows=40):
             fastest = []
             for place in places:
                 here = [point for point in chosen if point.place == place]
-                fastest.append(min(here, key=lambda point: point.seconds) if here else None)
-            by_app.append((name, size, fastest))
+                fastest.append(min(here, key=by_time) if here else None)
+            if app != "roofline":  # whose variants are no ways to do one thing
+                by_app.append((name, size, fastest))
             for variant in _unique(point.variant for point in chosen):
                 found = [next((p for p in chosen if (p.place, p.variant) == (place, variant)), None) for place in places]
                 if sum(point is not None for point in found) > 1:
                     by_variant.append((f"{name} {variant}", size, found))
-        if by_app:
-            whole = 0 < len(by_variant) <= most_rows
+        if by_app or by_variant:
+            whole = 0 < len(by_variant) <= most_rows or not by_app
             result.append(Comparison(dtype, places, by_variant if whole else by_app, whole))
     return result
 
