@@ -208,6 +208,79 @@ TEST(Comparison, rows_that_are_not_right_any_more) {
   EXPECT_EQ(back.only_new, 2u);
 }
 
+// A folder of a study: each report has some of the rows.
+TEST(Comparison, a_report_is_a_launch_of_what_its_command_asks_for) {
+  Made made(7);
+  std::vector<Launch> study;
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    for (std::string const command : {"run a ", "run b ", "run b 4 ranks"}) {
+      Launch launch = made.launch(3, 0.0001);
+      Launch with_names = launch;
+      with_names.asked = command;
+      with_names.rows.clear();
+      for (auto const& [key, row] : launch.rows) with_names.rows[command + key] = row;
+      study.push_back(with_names);
+    }
+  }
+  Comparison const copy = compare(study, study, {});
+  EXPECT_EQ(copy.last_line(), "TESSERA compare rows=9 slower=0 faster=0 same=9 unclear=0 unverified=0");
+  EXPECT_EQ(copy.fewest_of_a_row, 5u);
+  EXPECT_EQ(copy.most_of_a_row, 5u);
+  EXPECT_TRUE(copy.warnings.empty());
+  EXPECT_TRUE(comparison_text(copy, false).starts_with("15 old launches, 15 new, 9 rows of 5 launches a side; "));
+  for (ComparedRow const& row : copy.rows) EXPECT_EQ(row.new_launches, 5u);
+
+  // One report of a command is missing: fewer launches, and nothing is wrong with their rows.
+  auto fewer = study;
+  fewer.erase(fewer.begin() + 1);
+  Comparison const four = compare(study, fewer, {});
+  EXPECT_EQ(four.count(Verdict::unverified), 0u);
+  EXPECT_EQ(four.fewest_of_a_row, 4u);
+  ASSERT_EQ(four.warnings.size(), 1u);
+  EXPECT_EQ(four.warnings.front(),
+            "3 of the rows have only 4 launches a side: take five or more, old and new in turns");
+  EXPECT_TRUE(comparison_text(four, false).starts_with("15 old launches, 14 new, 9 rows of 4 to 5 launches a side; "));
+
+  // A row that one launch of a command lacks, one that failed in one, one that was skipped in one, a command that is gone.
+  auto after = study;
+  after[0].rows.erase("run a row 0");
+  after[3].rows["run a row 1"].verified = false;
+  after[6].rows["run a row 2"].verified = false;
+  after[6].rows["run a row 2"].skipped = true;
+  std::erase_if(after, [](Launch const& launch) { return launch.asked == "run b 4 ranks"; });
+  Comparison const lost = compare(study, after, {});
+  EXPECT_EQ(lost.last_line(), "TESSERA compare rows=9 slower=0 faster=0 same=3 unclear=0 unverified=6");
+
+  // A command of other rows beside it changes nothing.
+  auto more = study;
+  Launch other = made.launch(1, 0.001);
+  other.asked = "run c ";
+  other.rows = {{"run c row", other.rows.begin()->second}};
+  more.push_back(other);
+  EXPECT_EQ(compare(study, more, {}).last_line(), copy.last_line());
+  EXPECT_EQ(compare(study, more, {}).only_new, 1u);
+}
+
+TEST(Comparison, where_threads_ran_is_said) {
+  Made made(8);
+  auto before = made.launches(5, 2, 0.001);
+  auto after = before;
+  for (Launch& launch : before) launch.threads = "openmp 2 threads, processors 0-1, OMP_PROC_BIND=spread";
+  // An older build says nothing of it.
+  EXPECT_TRUE(compare(after, before, {}).warnings.empty());
+  for (Launch& launch : after) launch.threads = before.front().threads;
+  EXPECT_TRUE(compare(before, after, {}).warnings.empty());
+  EXPECT_NE(comparison_text(compare(before, after, {}), false).find("\nlaunches: openmp 2 threads, processors 0-1, "),
+            std::string::npos);
+  after[2].threads = "openmp 1 threads, processors 0, OMP_PROC_BIND=spread";
+  Comparison const differ = compare(before, after, {});
+  ASSERT_EQ(differ.warnings.size(), 1u);
+  EXPECT_EQ(differ.warnings.front(), "old and new launches differ in their threads, or in where these may run");
+  std::string const text = comparison_text(differ, false);
+  EXPECT_NE(text.find("\nold: openmp 2 threads, "), std::string::npos) << text;
+  EXPECT_NE(text.find("\nnew: openmp 1 threads, processors 0, "), std::string::npos) << text;
+}
+
 TEST(Comparison, a_self_test_takes_every_order_of_neighbours) {
   Made made(5);
   SelfTest const test = self_test(made.launches(10, 50, 0.01), {});

@@ -1528,10 +1528,14 @@ echo "$*" >>calls
 if [[ ${FAILS:-} && "$*" == *"$FAILS"* ]]; then echo "no memory" >&2; exit 3; fi
 if [[ ${KILLED_AT:-} && $(wc -l <calls) == "$KILLED_AT" ]]; then kill -TERM "$PPID"; sleep 0.2; exit 143; fi
 status=passed words="$*"
+if [[ ${SKIPPED:-} && "$*" == *"$SKIPPED"* ]]; then status=skipped; fi
+grep Cpus_allowed_list /proc/self/status >>processors
 if [[ ${WRONG:-} && "$*" == *"$WRONG"* ]]; then status=failed; fi
-printf '{"schema": "tessera-report/1", "input": [], "rows": [{"status": "%s"}],
-  "system": {"command": "tessera %s", "ranks": "%s", "finished": "now"}}' "$status" "$*" "${RANKS:-1}" >"${words##*--json }"
-[[ $status == passed ]]
+printf '{"schema": "tessera-report/1", "input": [], "rows": [{"status": "%s", "reason": "needs 2 ranks"}],
+  "system": {"command": "tessera %s", "ranks": "%s", "finished": "now",
+             "spaces": {"openmp": {"device": "EPYC, %s threads"}, "cuda": {"device": "H100"}}}}' \
+  "$status" "$*" "${RANKS:-1}" "$(wc -l <calls | sed 's/4/1/; s/[2356]/2/')" >"${words##*--json }"
+[[ $status != failed ]]
 )sh";
 
 class StudyRun : public Suite {
@@ -1539,10 +1543,11 @@ class StudyRun : public Suite {
   StudyRun() {
     std::ofstream(path("program")) << stand_in;
     fs::permissions(path("program"), fs::perms::owner_all);
-    for (char const* name : {"FAILS", "KILLED_AT", "WRONG", "RANKS"}) ::unsetenv(name);
+    forget();
   }
-  ~StudyRun() override {
-    for (char const* name : {"FAILS", "KILLED_AT", "WRONG", "RANKS"}) ::unsetenv(name);
+  ~StudyRun() override { forget(); }
+  static void forget() {
+    for (char const* name : {"FAILS", "KILLED_AT", "WRONG", "RANKS", "SKIPPED"}) ::unsetenv(name);
   }
   // The study of two sizes, three times.
   Result study(Names more = {}) {
@@ -1605,6 +1610,64 @@ TEST_F(StudyRun, a_step_that_fails_does_not_end_the_study) {
   EXPECT_TRUE(has(study({"--out", path("other")}).out, "FAILED: the report is of 3 ranks, not of 1"));
 }
 
+TEST_F(StudyRun, a_launch_that_skipped_all_of_its_rows_is_not_done) {
+  ::setenv("SKIPPED", "--size 16 ", 1);
+  Result const result = study();
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(result.last_line(), "TESSERA study steps=6 done=3 before=0 failed=3 rows_failed=0");
+  EXPECT_TRUE(has(result.out, "FAILED: all of its rows were skipped (needs 2 ranks)"));
+  // It is made again, and found done once a row ran.
+  ::unsetenv("SKIPPED");
+  Result const again = study();
+  EXPECT_EQ(again.last_line(), "TESSERA study steps=6 done=3 before=3 failed=0 rows_failed=0");
+  EXPECT_TRUE(has(again.out, "again, since all of its rows were skipped (needs 2 ranks)"));
+  // So is a report without any row.
+  json report = json::parse(std::ifstream(path("out/fake-8-r1-1.json")));
+  report["rows"] = json::array();
+  std::ofstream(path("out/fake-8-r1-1.json")) << report;
+  EXPECT_TRUE(has(study().out, "again, since it has no rows"));
+}
+
+// OpenMP binds the thread that starts them to one processor.
+TEST_F(StudyRun, launches_have_all_processors) {
+  cpu_set_t const all = host_processors();
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "this machine has a single processor";
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu) {
+    if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+  }
+  ::setenv("OMP_PLACES", "some places", 1);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  Result const result = study();
+  ASSERT_EQ(::sched_setaffinity(0, sizeof all, &all), 0);
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  std::ifstream allowed("/proc/self/status");
+  std::string mine;
+  while (std::getline(allowed, mine) && !mine.starts_with("Cpus_allowed_list")) {
+  }
+  std::ifstream seen(path("processors"));
+  std::size_t launches = 0;
+  for (std::string line; std::getline(seen, line); ++launches) EXPECT_EQ(line, mine);
+  EXPECT_EQ(launches, 6u);
+  std::string const list = mine.substr(mine.find_last_of(" \t") + 1);
+  EXPECT_TRUE(result.out.starts_with("launches on processors " + list + ", ")) << result.out;
+  EXPECT_TRUE(has(result.out.substr(0, result.out.find('\n')), " OMP_PLACES=some places"));
+  // And a run's report says what it had.
+  (void)run({"good"});
+  EXPECT_EQ(report()["system"]["processors"], list);
+  EXPECT_EQ(report()["system"]["OMP_PLACES"], "some places");
+  ::unsetenv("OMP_PLACES");
+}
+
+// Said of the first launch, and of one that has others.
+TEST_F(StudyRun, threads_of_launches_are_said) {
+  Result const result = study();
+  EXPECT_TRUE(has(result.out, "--json " + path("out/fake-8-r1-1.json") + "\n  threads: openmp 1 threads\n2 of 6"));
+  EXPECT_TRUE(has(result.out, "\n  warning: openmp has 2 threads, the launches before had 1 threads\n"));
+  EXPECT_FALSE(has(result.out, "cuda"));
+}
+
 TEST_F(StudyRun, goes_on_after_a_kill) {
   ::setenv("KILLED_AT", "3", 1);
   Result const killed = study();
@@ -1614,6 +1677,46 @@ TEST_F(StudyRun, goes_on_after_a_kill) {
   EXPECT_EQ(calls(), 3u);
   ::unsetenv("KILLED_AT");
   EXPECT_EQ(study().last_line(), "TESSERA study steps=6 done=4 before=2 failed=0 rows_failed=0");
+}
+
+// Each command is a report of its own, and a launch of its rows only.
+TEST_F(Suite, folders_of_several_commands_are_compared) {
+  auto const launch = [&](std::string const& folder, std::string const& name, Names words) {
+    fs::create_directories(path(folder));
+    words.insert(words.begin(), "run");
+    words.insert(words.end(), {"--min-time", "0", "--json", path(folder + "/" + name + ".json")});
+    ASSERT_EQ(suite(words).code, 0);
+  };
+  for (std::string const repeat : {"1", "2"}) {
+    launch("old", "fake-8-" + repeat, {"fake", "--size", "8"});
+    launch("old", "fake-16-" + repeat, {"fake", "--size", "16"});
+    launch("old", "good-" + repeat, {"other", "--size", "8", "--variant", "good"});
+    launch("old", "float_only-" + repeat, {"other", "--size", "8", "--variant", "float_only"});
+  }
+  fs::copy(path("old"), path("copy"));
+  Result const copy = suite({"compare", path("old"), path("copy"), "--all"});
+  EXPECT_EQ(copy.code, 0) << copy.out << copy.err;
+  EXPECT_TRUE(has(copy.out, "8 old launches, 8 new, 6 rows of 2 launches a side"));
+  EXPECT_TRUE(has(copy.last_line(), "rows=6 slower=0 faster=0 "));
+  EXPECT_TRUE(has(copy.last_line(), "unverified=0"));
+  EXPECT_TRUE(has(copy.out, "warning: only 2 launches a side"));
+  // One report a side, and of another command; a row that its command had before.
+  EXPECT_TRUE(has(suite({"compare", path("old/fake-8-1.json"), path("copy")}).last_line(), "rows=2 "));
+  EXPECT_TRUE(has(suite({"compare", path("old"), path("copy/fake-8-1.json")}).last_line(), "rows=6 "));
+  EXPECT_TRUE(has(suite({"compare", path("old"), path("copy/fake-8-1.json")}).last_line(), "unverified=4"));
+  json report = json::parse(std::ifstream(path("copy/fake-8-2.json")));
+  report["rows"].erase(0);
+  std::ofstream(path("copy/fake-8-2.json")) << report;
+  EXPECT_TRUE(has(suite({"compare", path("old"), path("copy")}).last_line(), "unverified=1"));
+}
+
+TEST_F(Suite, a_comparison_of_nothing_is_a_mistake) {
+  apps = {fake_app({"fake", {"good", "skips"}})};
+  ASSERT_EQ(suite_run("fake", {"--size", "8", "--variant", "skips"}).code, 0);
+  Result const result = suite({"compare", path("r.json"), path("r.json"), "--json", path("c.json")});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_TRUE(has(result.err, "nothing to compare (no row is verified in the old reports)"));
+  EXPECT_FALSE(fs::exists(path("c.json")));
 }
 
 TEST_F(Suite, a_study_is_printed) {

@@ -81,6 +81,8 @@ TEST(Study, presets) {
     EXPECT_EQ(steps.back().repeat, 5u);
   }
   auto const first = [](std::string const& name) { return text_of(steps_of(preset(name)).front()); };
+  EXPECT_EQ(first("quick"), "map,dot,prefix_sum --size 2^16 --max-time 0.1");
+  EXPECT_EQ(steps_of(preset("quick")).size(), 15u);
   EXPECT_EQ(first("strong"), "dot --size 2^26 --variant distributed");
   EXPECT_EQ(first("weak"), "dot --size-per-rank 2^24 --variant distributed");
   EXPECT_EQ(first("sizes"), "map --size 2^16");

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,7 +68,7 @@ bool open_terminal(int (&ends)[2]) {
 // A program that runs, with its stdout and stderr as pipes; or with a terminal as stderr.
 class Process {
  public:
-  /// `environment`: NAME=value.
+  /// `environment`: NAME=value; NAME without a value is unset.
   Process(std::string const& program, Names const& arguments, std::string const& directory,
           Names const& environment = {}, bool terminal = false) {
     int out[2];
@@ -90,7 +91,12 @@ class Process {
       ::setenv("TERM", "xterm", 1);
       ::setenv("OMP_WAIT_POLICY", "passive", 1);  // other tests may have the cores
       for (std::string const& entry : environment) {
-        ::setenv(entry.substr(0, entry.find('=')).c_str(), entry.c_str() + entry.find('=') + 1, 1);
+        std::size_t const equals = entry.find('=');
+        if (equals == std::string::npos) {
+          ::unsetenv(entry.c_str());
+        } else {
+          ::setenv(entry.substr(0, equals).c_str(), entry.c_str() + equals + 1, 1);
+        }
       }
       if (::chdir(directory.c_str()) == 0) ::execv(path.c_str(), argv.data());
       ::_exit(127);
@@ -512,6 +518,129 @@ TEST_F(CommandLine, a_study_of_the_real_program_is_done_once) {
   EXPECT_TRUE(
       has(printed.out,
           " run dot --size-per-rank 2^24 --variant distributed --json weak/dot-2p24-each-r4-distributed-5.json"));
+}
+
+// Launches of a program whose own thread OpenMP binds to one processor have the processors that it was started with.
+TEST_F(CommandLine, launches_have_the_processors_of_the_program) {
+  Names const spaces = listed("map", "space");
+  if (std::ranges::find(spaces, "openmp") == spaces.end()) GTEST_SKIP() << "this build has no OpenMP";
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "this machine has a single processor";
+  cpu_set_t one;  // the last
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &all)) continue;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+  }
+  Names const few{"--size",  "2^10",   "--samples", "3",     "--min-time", "0",
+                  "--space", "openmp", "--variant", "range", "--roof",     "1e12,1e11"};
+  auto const facts = [&](std::string const& name) {
+    json const system = report(name)["system"];
+    EXPECT_EQ(system["OMP_PROC_BIND"], "spread");
+    EXPECT_FALSE(system.contains("OMP_NUM_THREADS"));
+    return std::pair(system["processors"].get<std::string>(), system["spaces"]["openmp"]["concurrency"].get<int>());
+  };
+  // Whatever places OpenMP is told of: an explicit list leaves out some.
+  for (std::string const places : {"threads", "cores", "{0}"}) {
+    SCOPED_TRACE(places);
+    for (bool const on_one : {false, true}) {
+      Names const environment{"OMP_NUM_THREADS", "OMP_PROC_BIND=spread", "OMP_PLACES=" + places};
+      auto const start = [&](Names const& words) {
+        EXPECT_EQ(::sched_setaffinity(0, sizeof one, on_one ? &one : &all), 0);
+        Result const result = Process("tessera", words, directory.string(), environment).finish();
+        EXPECT_EQ(::sched_setaffinity(0, sizeof all, &all), 0);
+        return result;
+      };
+      Names direct{"run", "map", "--json", "direct.json"};
+      direct.insert(direct.end(), few.begin(), few.end());
+      if (start(direct).code != 0) continue;  // OpenMP refuses places that are not there
+      auto const expected = facts("direct.json");
+      if (places == "threads") {
+        EXPECT_EQ(expected.second, on_one ? 1 : CPU_COUNT(&all));
+      }
+      Result const study = start({"study", "--preset", "sizes", "--apps", "map", "--sizes", "2^10", "--repeats", "1",
+                                  "--variants", "range", "--spaces", "openmp", "--options",
+                                  "--samples 3 --min-time 0 --roof 1e12,1e11", "--machine", "direct.json", "--run"});
+      EXPECT_EQ(study.code, 0) << study.out << study.err;
+      EXPECT_TRUE(study.out.starts_with("launches on processors " + expected.first + ", OMP_PLACES=" + places + " "))
+          << study.out;
+      EXPECT_TRUE(has(study.out, "  threads: openmp " + std::to_string(expected.second) + " threads\n"));
+      EXPECT_EQ(facts("sizes/map-2p10-r1-range-openmp-1.json"), expected);
+      fs::remove_all(path("sizes"));
+      Names compare{"compare",    "--self-test", std::string(TESSERA_BIN_DIR) + "/tessera",
+                    "--launches", "2",           "--keep",
+                    "kept",       "--",          "run",
+                    "map"};
+      compare.insert(compare.end(), few.begin(), few.end());
+      Result const self = start(compare);
+      EXPECT_LE(self.code, 1) << self.err;
+      EXPECT_TRUE(has(self.err, "launches on processors " + expected.first + ", OMP_PLACES=" + places + " "));
+      EXPECT_EQ(facts("kept/04-old.json"), expected);
+      fs::remove_all(path("kept"));
+    }
+  }
+}
+
+// The first launch measures, or that for the predictions; the others take its file.
+TEST_F(CommandLine, a_study_measures_roofs_once_and_compares_with_its_copy) {
+  Names const words{"study",
+                    "--preset",
+                    "sizes",
+                    "--apps",
+                    "map,dot",
+                    "--sizes",
+                    "2^10,2^12",
+                    "--repeats",
+                    "2",
+                    "--spaces",
+                    listed("map", "space").front(),
+                    "--options",
+                    "--samples 3 --min-time 0",
+                    "--out",
+                    "s",
+                    "--run"};
+  Result const first = run("tessera", words);
+  EXPECT_EQ(first.code, 0) << first.out << first.err;
+  EXPECT_EQ(first.last_line(), "TESSERA study steps=8 done=8 before=0 failed=0 rows_failed=0");
+  std::size_t measured = 0;
+  std::size_t rows = 0;
+  std::set<double> roofs;
+  auto const count = [&](json const& document) {
+    for (json const& space : document["system"]["spaces"]) {
+      if (space["machine_file"].is_null())
+        ++measured;
+      else
+        EXPECT_EQ(space["machine_file"], "s/machine/roofs-r1.json");
+      roofs.insert(space["copy_bytes_per_second"].get<double>());
+    }
+  };
+  if (fs::exists(path("s/machine/roofs.json"))) count(report("s/machine/roofs.json"));
+  for (fs::directory_entry const& entry : fs::directory_iterator(path("s"))) {
+    if (entry.path().extension() != ".json") continue;
+    json const document = json::parse(std::ifstream(entry.path()));
+    count(document);
+    if (entry.path().stem().string().ends_with("-1")) {
+      rows += static_cast<std::size_t>(std::ranges::count(
+          document["rows"], std::string("passed"), [](json const& row) { return row["status"].get<std::string>(); }));
+    }
+  }
+  EXPECT_EQ(measured, 1u);
+  EXPECT_EQ(roofs.size(), 1u);
+  EXPECT_TRUE(has(first.out, " --save-machine s/machine/roofs-r1.json\n"));
+  EXPECT_TRUE(has(first.out, "8 of 8: "));
+  fs::copy(path("s"), path("copy"), fs::copy_options::recursive);
+  Result const compared = run("tessera", {"compare", "s", "copy", "--all"});
+  EXPECT_EQ(compared.code, 0) << compared.out << compared.err;
+  EXPECT_TRUE(has(compared.last_line(), "TESSERA compare rows=" + std::to_string(rows) + " slower=0 faster=0 "));
+  EXPECT_TRUE(has(compared.last_line(), " unverified=0"));
+  EXPECT_TRUE(has(compared.out, "8 old launches, 8 new, " + std::to_string(rows) + " rows of 2 launches a side"));
+  // Another day may be another machine: the first launch measures anew.
+  fs::remove(path("s/map-2p10-r1-" + listed("map", "space").front() + "-1.json"));
+  Result const again = run("tessera", words);
+  EXPECT_EQ(again.last_line(), "TESSERA study steps=8 done=1 before=7 failed=0 rows_failed=0");
+  EXPECT_TRUE(has(again.out, " --save-machine s/machine/roofs-r1.json\n"));
 }
 
 // The table in common/cluster/scaling.md is what the program writes, for the mini-apps of this build.

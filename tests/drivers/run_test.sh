@@ -33,7 +33,8 @@ expect() {
 expect 0 'usage: ./run COMMAND' help
 # shellcheck disable=SC2016  # the backquotes are the message's
 expect 2 'did you mean `test`' tset
-expect 2 'demo takes no arguments' demo now
+expect 2 'unknown mini-app' demo now
+TESSERA_BUILD_DIR=$work/nothing expect 2 'there is no map in' demo map
 expect 2 'unknown mini-app' test no_such_app
 expect 2 'unknown mini-app' build dto
 expect 2 'install takes one argument' install
@@ -73,6 +74,18 @@ for seconds in 1 4; do
 done
 expect 0 'programs are in' build map
 expect 0 'failed=0' map --size 1000 --samples 1 --min-time 0
+
+# The commands at the end of a demo run with what it built: elsewhere nothing is compiled for them, and variables that say where
+# it was built are part of them.
+expect 0 'failed=0' demo
+grep '^  .*/run ' out >commands || true
+if [[ $(wc -l <commands) != 3 ]]; then fail "a demo does not end with three commands"; fi
+while read -r command; do
+  command=${command/.\/run/$(printf %q "$checkout/run")}
+  code=0
+  env -u TESSERA_BUILD_DIR -u TESSERA_APPS -u TESSERA_DTYPES bash -c "${command/2^26/2^18}" >out 2>err </dev/null || code=$?
+  if ((code)) || grep -q 'building\|configuring\|compiling' err; then fail "of the demo: $command: exit code $code, or it compiles"; fi
+done <commands
 
 # An installation: where one stands, with a space in its name. It starts there, elsewhere, and by its own name for itself; what
 # was in the directory stays.

@@ -141,6 +141,7 @@ std::vector<std::string> const& keys() {
 
 std::vector<Preset> const& presets() {
   static std::vector<Preset> const all{
+      {"quick", "map, dot and prefix_sum on 2^16, 2^20 and 2^22 elements: takes about a minute"},
       {"strong", "the same size on 1, 2 and 4 ranks: dot, prefix_sum, conv2d and transpose, 2^26 elements"},
       {"weak", "the same size a rank on 1, 2 and 4 ranks: 2^24 elements each"},
       {"sizes", "map, dot, prefix_sum and softmax from 2^16 to 2^28 elements, all variants"},
@@ -158,6 +159,10 @@ Study preset(std::string const& name) {
     study.sizes = {name == "weak" ? one << 24 : one << 26};
     study.ranks = {1, 2, 4};
     study.variants = {"distributed"};
+  } else if (name == "quick") {
+    study.apps = {"map+dot+prefix_sum"};
+    study.sizes = {one << 16, one << 20, one << 22};
+    study.options = {"--max-time", "0.1"};
   } else if (name == "sizes") {
     study.apps = {"map", "dot", "prefix_sum", "softmax"};
     study.sizes = {one << 16, one << 20, one << 24, one << 28};

@@ -1,6 +1,7 @@
 #include "child.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,9 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include <tessera/core/host_threads.hpp>
+#include <tessera/table/runtime.hpp>
 
 #include "interruption.hpp"
 
@@ -34,6 +38,9 @@ ChildEnd run_child(std::vector<std::string> words, std::string const& out, std::
   int const as_new = O_WRONLY | O_CREAT | O_TRUNC;
   (void)::posix_spawn_file_actions_addopen(&streams, STDOUT_FILENO, out.c_str(), as_new, 0644);
   (void)::posix_spawn_file_actions_addopen(&streams, STDERR_FILENO, errors.c_str(), as_new, 0644);
+  // A child inherits the processors of this thread, which OpenMP may have bound to one of them.
+  find_processors();
+  (void)::sched_setaffinity(0, sizeof(cpu_set_t), &host_processors());
   pid_t child = -1;
   ChildEnd end;
   int const error = ::posix_spawnp(&child, argv.front(), &streams, nullptr, argv.data(), environ);

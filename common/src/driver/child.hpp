@@ -18,7 +18,7 @@ struct ChildEnd {
 };
 
 // Starts words[0], found as a shell does, and waits for its end. Its stdout goes to the file `out`, its stderr to `errors`, which
-// is removed where nothing was said. A signal that ends this program, but for Ctrl-C, which reaches both, is handed on.
+// is removed where nothing was said. It may use all processors of this process (host_processors()). A signal that ends this program, but for Ctrl-C, which reaches both, is handed on.
 [[nodiscard]] ChildEnd run_child(std::vector<std::string> words, std::string const& out, std::string const& errors);
 
 }  // namespace tessera

@@ -22,6 +22,7 @@
 #include <tessera/report/comparison.hpp>
 #include <tessera/report/table.hpp>
 
+#include "../report/thread_facts.hpp"
 #include "child.hpp"
 #include "interruption.hpp"
 
@@ -177,12 +178,18 @@ Launch launch(std::string const& program, Words arguments, std::string const& re
   if (!end.ran() || !fs::exists(report, ignored)) {
     throw UserError("a launch of " + program + " failed (" + end.how() + "); try it alone with these arguments");
   }
-  return read_launch(report);
+  Launch const launch = read_launch(report);
+  if (std::ranges::all_of(launch.rows, [](auto const& row) { return row.second.skipped; })) {
+    throw UserError("a launch of " + program +
+                    " measured nothing (it skipped all of its rows); try it alone with these " + "arguments");
+  }
+  return launch;
 }
 
 // Launches in turns, A B B A A B B A: whatever drifts is shared by both. Empty after a signal.
 std::vector<Launch> in_turns(Words const& programs, CompareArguments const& arguments, fs::path const& folder) {
   std::vector<Launch> launches;
+  std::cerr << "tessera compare: launches on " << one_line(report::thread_text(report::thread_facts())) << std::endl;
   for (std::size_t i = 0; i < 2 * arguments.launches; ++i) {
     bool const second = (i % 4 == 1) || (i % 4 == 2);
     std::string const name = (i < 9 ? "0" : "") + std::to_string(i + 1) + (second ? "-new.json" : "-old.json");
@@ -194,12 +201,18 @@ std::vector<Launch> in_turns(Words const& programs, CompareArguments const& argu
 }
 
 int show(Comparison const& comparison, CompareArguments const& arguments, WholeFile* json) {
+  if (comparison.rows.empty()) {
+    throw UserError("nothing to compare (no row is verified in the old reports); give reports with rows that passed");
+  }
   std::cout << comparison_text(comparison, arguments.all) << std::flush;
   if (json != nullptr) json->replace(comparison_json(comparison));
   return comparison.count(Verdict::slower) + comparison.count(Verdict::unverified) > 0 ? 1 : 0;
 }
 
 int show(SelfTest const& test, std::size_t launches) {
+  if (test.verdicts == 0) {
+    throw UserError("nothing to compare (no row was verified); try the program alone with these arguments");
+  }
   double const limit = 0.01;
   std::cout << "self-test: " << launches << " launches of one build, " << test.comparisons
             << " comparisons: " << test.wrong << " of " << test.verdicts << " verdicts wrong ("
@@ -259,7 +272,8 @@ std::string compare_help() {
          "  --json FILE          write the comparison (schema tessera-comparison/1)\n"
          "  --keep DIR           keep the reports of --run and --self-test there\n"
          "\n"
-         "A launch is one number a row, the median of its samples. Verdicts: slower, faster, same (the interval of the\n"
+         "A launch is one number a row, the median of its samples. A report is a launch of the rows that its command has;\n"
+         "a folder may hold reports of several commands, as that of a study. Verdicts: slower, faster, same (the interval of the\n"
          "ratio lies within the threshold), unclear (more launches would tell), unverified (right before, and now it\n"
          "failed, was skipped or is missing). \"of roof\" is the ratio of times over what the roofs of their own runs allow.\n"
          "\n"

@@ -36,6 +36,7 @@
 
 #include "../report/json.hpp"
 #include "../report/tee.hpp"
+#include "../report/thread_facts.hpp"
 #include "commands.hpp"
 #include "interruption.hpp"
 #include "plan.hpp"
@@ -282,6 +283,7 @@ class Session {
     report_.build = build_facts();
     report_.system["command"] = command_.program + (arguments_.empty() ? "" : " ") + join(arguments_, " ");
     report_.system["ranks"] = std::to_string(ranks_.count());
+    report_.system.merge(report::thread_facts());
     if (ranks_.count() > 1) {
       report_.system["nodes"] = std::to_string(std::llround(ranks_.sum(ranks_.rank_on_node() == 0 ? 1 : 0)));
       report_.system["mpi"] = ranks_.library();

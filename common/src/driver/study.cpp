@@ -13,6 +13,7 @@
 #include <iostream>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -23,11 +24,13 @@
 #include <tessera/cli/sizes.hpp>
 #include <tessera/cli/study.hpp>
 #include <tessera/measure/sampling.hpp>
+#include <tessera/report/machine_file.hpp>
 #include <tessera/report/model.hpp>
 #include <tessera/report/table.hpp>
 #include <tessera/table/build_facts.hpp>
 #include <tessera/table/runtime.hpp>
 
+#include "../report/thread_facts.hpp"
 #include "child.hpp"
 #include "interruption.hpp"
 
@@ -267,6 +270,17 @@ std::string before(std::vector<Forecast> const& forecasts) {
 // What a step did
 // ---------------------------------------------------------------------------------------------------------------------
 
+// Why rows of a report say nothing; empty if one of them ran.
+std::string nothing_ran(Json const& rows) {
+  if (rows.empty()) return "it has no rows";
+  std::string why;
+  for (Json const& row : rows) {
+    if (row.value("status", std::string()) != "skipped") return "";
+    if (why.empty() && row.contains("reason") && row["reason"].is_string()) why = row["reason"].get<std::string>();
+  }
+  return "all of its rows were skipped" + (why.empty() ? "" : " (" + why + ")");
+}
+
 // A report, or why there is none to count on.
 struct Found {
   Json report;
@@ -302,6 +316,8 @@ Found look(std::string const& path, Step const& step, bool same_build) {
   } else if (same_build && (text("build", "git_commit") != build::git_commit ||
                             text("build", "compiler") != build::compiler || text("build", "flags") != build::flags)) {
     found.why_not = "the report is of another build";
+  } else {
+    found.why_not = nothing_ran(report["rows"]);
   }
   return found;
 }
@@ -374,10 +390,14 @@ class Runner {
         steps_(steps_of(study_)),
         folder_(arguments.folder) {
     char const* const launcher = std::getenv("TESSERA_LAUNCHER");
-    shown_ = !own_ ? quoted(arguments.program)
-             : launcher == nullptr || *launcher == '\0'
-                 ? quoted(typed)
-                 : std::string(launcher) + " " + quoted(fs::path(typed).filename().string());
+    this_program_ = launcher == nullptr || *launcher == '\0'
+                        ? quoted(typed)
+                        : std::string(launcher) + " " + quoted(fs::path(typed).filename().string());
+    shown_ = own_ ? this_program_ : quoted(arguments.program);
+    // Whoever names roofs for the launches wants these.
+    measures_once_ = own_ && std::ranges::none_of(study_.options, [](std::string const& word) {
+                       return word.starts_with("--roof") || word.starts_with("--machine");
+                     });
     program_ = own_ ? own_program(typed) : arguments.program;
     // Every mistake before the first launch. Another program may have other mini-apps.
     if (own_) {
@@ -412,6 +432,8 @@ class Runner {
     fs::create_directories(folder_, error);
     if (error) throw UserError("cannot write --out " + folder_ + " (" + error.message() + "); name another folder");
     SignalGuard const guard;
+    if (measures_once_) fs::create_directories(fs::path(folder_) / "machine", error);
+    std::cout << "launches on " << one_line(report::thread_text(report::thread_facts())) << std::endl;
     measure_machine();
     for (std::size_t i = 0; i < steps_.size() && !interrupted(); ++i) {
       Step const& step = steps_[i];
@@ -425,7 +447,7 @@ class Runner {
         (void)errors_.add(forecasts, old.report);
         continue;
       }
-      std::cout << of << ": " << command_text(step) << "\n";
+      std::cout << of << ": " << command_text(step, roofs_of(step)) << "\n";
       if (old.there) put_aside(step, old.why_not);
       std::cout << before(forecasts) << std::flush;
       std::string const why = launch(step, forecasts);
@@ -455,20 +477,46 @@ class Runner {
     return (fs::path(folder_) / (step.name + ".json")).string();
   }
 
-  [[nodiscard]] Words words_of(Step const& step, std::string const& report) const {
+  // What follows `--json`, `more`, is no part of what look() compares.
+  [[nodiscard]] Words words_of(Step const& step, Words const& more) const {
     Words words = step.launcher;
     words.insert(words.end(), {program_, "run", step.apps});
     words.insert(words.end(), step.arguments.begin(), step.arguments.end());
-    words.insert(words.end(), {"--json", report});
+    words.insert(words.end(), {"--json", report_of(step)});
+    words.insert(words.end(), more.begin(), more.end());
     return words;
   }
 
-  [[nodiscard]] std::string command_text(Step const& step) const {
+  [[nodiscard]] std::string command_text(Step const& step, Words const& more = {}) const {
     std::string text;
     for (std::string const& word : step.launcher) text += quoted(word) + " ";
     text += shown_ + " run " + step.apps;
     for (std::string const& word : step.arguments) text += " " + quoted(word);
-    return text + " --json " + quoted(report_of(step));
+    text += " --json " + quoted(report_of(step));
+    for (std::string const& word : more) text += " " + quoted(word);
+    return text;
+  }
+
+  [[nodiscard]] std::string roofs_file(std::size_t ranks) const {
+    return (fs::path(folder_) / "machine" / ("roofs-r" + std::to_string(ranks) + ".json")).string();
+  }
+
+  // Roofs are those of all ranks together: the first launch on so many ranks measures them, and the others take its file. One
+  // that needs another space, too, measures again. A file of an earlier time may be of another machine.
+  [[nodiscard]] Words roofs_of(Step const& step) const {
+    if (!measures_once_) return {};
+    std::string const file = roofs_file(step.ranks);
+    if (!measured_.contains(step.ranks) || !fs::exists(file)) return {"--save-machine", file};
+    std::map<std::string, SpaceReport> const known = read_machine_file(file);
+    Options const options = options_of(apps_, step);
+    for (App const* const app : apps_of(apps_, step.apps)) {
+      for (DType const dtype : dtypes_of(*app, options)) {
+        for (Row const* const row : select_rows(*app, options, dtype)) {
+          if (!known.contains(row->space)) return {"--save-machine", file};
+        }
+      }
+    }
+    return {"--machine", file};
   }
 
   // Roofs, and the bandwidths of caches, for the model. Without roofline there is no prediction, and the study goes on.
@@ -501,7 +549,7 @@ class Runner {
     std::error_code ignored;
     fs::create_directories(fs::path(folder_) / "machine", ignored);
     if (!look(report_of(step), step, true).why_not.empty()) {
-      std::cout << "the machine: " << command_text(step) << std::endl;
+      std::cout << "the machine: " << command_text(step, roofs_of(step)) << std::endl;
       std::string const why = launch(step, {});
       if (interrupted()) return;
       if (why.empty()) --done_;  // it is no step of the study
@@ -529,25 +577,43 @@ class Runner {
   // Why it failed; empty: it is done.
   std::string launch(Step const& step, std::vector<Forecast> const& forecasts) {
     fs::path const base = fs::path(folder_) / step.name;
-    ChildEnd const end = run_child(words_of(step, report_of(step)), base.string() + ".txt", base.string() + ".stderr");
+    ChildEnd const end = run_child(words_of(step, roofs_of(step)), base.string() + ".txt", base.string() + ".stderr");
     if (interrupted()) return "";
     if (!end.ran()) return end.how();
+    if (measures_once_ && fs::exists(roofs_file(step.ranks))) measured_.insert(step.ranks);
     Found const found = look(report_of(step), step, own_);
     if (!found.why_not.empty()) return found.why_not + (end.complaint.empty() ? "" : ": " + end.complaint);
     std::size_t const bad = failed_rows(found.report);
     failed_rows_ += bad;
     ++done_;
-    std::cout << errors_.add(forecasts, found.report);
+    std::cout << threads_of(step, found.report) << errors_.add(forecasts, found.report);
     if (bad > 0) std::cout << "  " << count(bad, "row", "rows") << " FAILED: see " << base.string() << ".txt\n";
     std::cout << std::flush;
     return "";
   }
 
+  // How many threads the launches on so many ranks have: said once, and again if a launch has others.
+  std::string threads_of(Step const& step, Json const& report) {
+    Json const spaces = report["system"].value("spaces", Json::object());
+    std::string first, other;
+    for (auto const& [name, space] : spaces.items()) {
+      std::string const threads = report::threads_of_device(space.value("device", std::string()));
+      if (threads.empty()) continue;
+      auto const [known, is_new] = threads_.try_emplace({step.ranks, name}, threads);
+      if (is_new) first += (first.empty() ? "" : ", ") + name + " " + threads;
+      if (known->second == threads) continue;
+      other += "  warning: " + name + " has " + threads + ", the launches before had " + known->second + "\n";
+    }
+    std::string const each = step.ranks == 1 ? "" : "on each of " + std::to_string(step.ranks) + " ranks ";
+    return (first.empty() ? "" : "  threads: " + each + first + "\n") + other;
+  }
+
   [[nodiscard]] Words look_at() const {
     std::string const reports = quoted(folder_) + "/*.json";
-    return {
-        "pictures:  tessera-plot " + reports + " --kind " + kind_of(study_) + " -o " + quoted(folder_) + "/pictures",
-        "two builds: tessera compare " + quoted(folder_) + " FOLDER-OF-THE-OTHER"};
+    // In a checkout it is not on the PATH.
+    std::string const plot = fs::exists("common/plot/tessera-plot") ? "common/plot/tessera-plot " : "tessera-plot ";
+    return {"pictures:  " + plot + reports + " --kind " + kind_of(study_) + " -o " + quoted(folder_) + "/pictures",
+            "two builds: " + this_program_ + " compare " + quoted(folder_) + " FOLDER-OF-THE-OTHER"};
   }
 
   int end() {
@@ -569,8 +635,12 @@ class Runner {
   bool own_;  // the launches are of this program
   std::vector<Step> steps_;
   std::string folder_;
-  std::string shown_;
+  std::string this_program_;  // as it is called
+  std::string shown_;         // that of the launches
   std::string program_;
+  bool measures_once_ = false;
+  std::set<std::size_t> measured_;                                      // ranks whose roofs are in their file
+  std::map<std::pair<std::size_t, std::string>, std::string> threads_;  // of the spaces on so many ranks
   Machines machines_;
   Errors errors_;
   std::size_t done_ = 0;
@@ -596,7 +666,7 @@ std::string study_help() {
       "usage\n"
       "  tessera study FILE.json            print the commands\n"
       "  tessera study --preset NAME        those of a study that needs no file\n"
-      "  tessera study ... --run            run them; what is done is not done again\n"
+      "  tessera study ... --run            run them; what is done is not done again, roofs are measured once\n"
       "\n"
       "presets\n";
   for (Preset const& known : presets()) {
@@ -615,7 +685,7 @@ std::string study_help() {
       "  --name NAME            another name\n"
       "  --machine FILE         roofs for predictions, of a report or of --save-machine (default: --run measures them)\n"
       "  --link SECONDS,BYTES   between ranks, for predictions: latency of a message, and bytes a second\n"
-      "  --program PATH         the tessera of another build; without predictions\n"
+      "  --program PATH         the tessera of another build; without predictions, each launch measures its roofs\n"
       "\n"
       "a study file\n"
       "  {\"schema\": \"tessera-study/1\", \"name\": \"mine\", \"apps\": [\"dot\", \"prefix_sum\"],\n"

@@ -7,12 +7,15 @@
 #include <filesystem>
 #include <limits>
 #include <set>
+#include <sstream>
 
+#include <tessera/cli/nearest.hpp>
 #include <tessera/core/types.hpp>
 #include <tessera/measure/sampling.hpp>
 #include <tessera/report/table.hpp>
 
 #include "json.hpp"
+#include "thread_facts.hpp"
 
 namespace tessera::comparison {
 
@@ -258,12 +261,45 @@ double positive_or_unknown(Json const& value) {
   return value.is_number() && value.get<double>() > 0 ? value.get<double>() : unknown;
 }
 
+// What a command asks for: two launches of a study differ in the names of the files that they write.
+std::string without_files(std::string const& command) {
+  static std::set<std::string> const files{"--json", "--log", "--output", "--save-machine", "--machine"};
+  std::string kept;
+  bool drops = false;
+  std::istringstream words(command);
+  for (std::string word; words >> word;) {
+    if (word.starts_with("--")) drops = files.contains(word.substr(0, word.find('=')));
+    if (!drops) kept += word + " ";
+  }
+  return kept;
+}
+
+// "4 ranks: openmp 2 threads, processors 0-1, OMP_PLACES=threads OMP_PROC_BIND=spread"
+std::string threads_of(Json const& system, std::string const& on_ranks) {
+  std::string text;
+  for (auto const& [name, space] : system.at("spaces").items()) {
+    std::string const threads = report::threads_of_device(space.value("device", ""));
+    if (!threads.empty()) text += (text.empty() ? "" : ", ") + name + " " + threads;
+  }
+  Facts facts;
+  for (auto const& [name, value] : system.items()) {
+    if (value.is_string()) facts[name] = value.get<std::string>();
+  }
+  if (!facts.contains("processors")) return "";  // an older report
+  return on_ranks + (on_ranks.empty() ? "" : ": ") + text + (text.empty() ? "" : ", ") + report::thread_text(facts);
+}
+
 void read_rows(Json const& json, Launch& launch) {
   Json const& cases = json.at("input");
   Json const& system = json.at("system");
   launch.build_type = json.at("build").value("build_type", "");
   Json const ranks = system.contains("ranks") ? system.at("ranks") : Json("1");
-  for (auto const& [name, space] : system.at("spaces").items()) launch.devices[name] = space.value("device", "");
+  std::string const on_ranks = ranks == "1" ? "" : ranks.get<std::string>() + " ranks";
+  launch.asked = without_files(system.value("command", "")) + on_ranks;
+  launch.threads = threads_of(system, on_ranks);
+  for (auto const& [name, space] : system.at("spaces").items()) {
+    launch.devices[name + (on_ranks.empty() ? "" : " on ") + on_ranks] = space.value("device", "");
+  }
   for (Json const& row : json.at("rows")) {
     Json const& one = cases.at(row.at("case").get<std::size_t>());
     LaunchRow read;
@@ -307,13 +343,20 @@ namespace {
 struct Side {
   std::vector<double> seconds;
   std::vector<double> of_roof;  // time over the least time
+  std::size_t launches = 0;     // that should have it
   std::size_t verified = 0;
   std::size_t failed = 0;  // neither verified nor skipped
 };
 
 Side side_of(std::vector<Launch> const& launches, std::string const& key) {
   Side side;
+  std::set<std::string> asked;
   for (Launch const& launch : launches) {
+    if (launch.rows.contains(key)) asked.insert(launch.asked);
+  }
+  for (Launch const& launch : launches) {
+    if (!asked.contains(launch.asked)) continue;
+    ++side.launches;
     auto const found = launch.rows.find(key);
     if (found == launch.rows.end()) continue;
     LaunchRow const& row = found->second;
@@ -349,13 +392,16 @@ LaunchRow const& some_row(std::vector<Launch> const& launches, std::string const
   throw std::logic_error("a row that no launch has");
 }
 
+std::vector<std::string> threads_of(std::vector<Launch> const& launches) {
+  std::set<std::string> texts;
+  for (Launch const& launch : launches) {
+    if (!launch.threads.empty()) texts.insert(launch.threads);
+  }
+  return {texts.begin(), texts.end()};
+}
+
 std::vector<std::string> warnings_of(std::vector<Launch> const& old_launches, std::vector<Launch> const& new_launches) {
   std::vector<std::string> warnings;
-  std::size_t const fewest = std::min(old_launches.size(), new_launches.size());
-  if (fewest < 5) {
-    warnings.push_back("only " + std::to_string(fewest) + (fewest == 1 ? " launch" : " launches") +
-                       " a side: take five or more, old and new in turns");
-  }
   std::map<std::string, std::set<std::string>> devices;
   std::set<std::string> debug;
   for (auto const* side : {&old_launches, &new_launches}) {
@@ -366,6 +412,11 @@ std::vector<std::string> warnings_of(std::vector<Launch> const& old_launches, st
   }
   for (auto const& [space, names] : devices) {
     if (names.size() > 1) warnings.push_back("launches on different devices of " + space + ": see the ratio of roofs");
+  }
+  auto const old_threads = threads_of(old_launches);
+  auto const new_threads = threads_of(new_launches);
+  if (!old_threads.empty() && !new_threads.empty() && old_threads != new_threads) {
+    warnings.emplace_back("old and new launches differ in their threads, or in where these may run");
   }
   for (std::string const& type : debug) warnings.push_back("launches of a build that is not Release: " + type);
   return warnings;
@@ -392,7 +443,8 @@ Comparison compare(std::vector<Launch> const& old_launches, std::vector<Launch> 
   comparison.options = options;
   comparison.old_launches = old_launches.size();
   comparison.new_launches = new_launches.size();
-  comparison.warnings = warnings_of(old_launches, new_launches);
+  comparison.old_threads = threads_of(old_launches);
+  comparison.new_threads = threads_of(new_launches);
   struct Pair {
     std::string key;
     Side before;
@@ -413,6 +465,23 @@ Comparison compare(std::vector<Launch> const& old_launches, std::vector<Launch> 
   for (std::string const& key : keys_of(new_launches)) {
     if (!old_keys.contains(key)) ++comparison.only_new;
   }
+  std::size_t few = 0;  // rows of fewer than five launches a side
+  for (Pair const& pair : pairs) {
+    // A row that no new launch has says nothing of how many there are.
+    std::size_t const old_count = pair.before.launches;
+    std::size_t const new_count = pair.after.launches > 0 ? pair.after.launches : old_count;
+    std::size_t& fewest = comparison.fewest_of_a_row;
+    fewest = fewest == 0 ? std::min(old_count, new_count) : std::min({fewest, old_count, new_count});
+    comparison.most_of_a_row = std::max({comparison.most_of_a_row, old_count, new_count});
+    if (std::min(old_count, new_count) < 5) ++few;
+  }
+  if (few > 0) {
+    std::string const of_rows = few < pairs.size() ? std::to_string(few) + " of the rows have " : "";
+    comparison.warnings.push_back(of_rows + "only " + std::to_string(comparison.fewest_of_a_row) +
+                                  (comparison.fewest_of_a_row == 1 ? " launch" : " launches") +
+                                  " a side: take five or more, old and new in turns");
+  }
+  std::ranges::copy(warnings_of(old_launches, new_launches), std::back_inserter(comparison.warnings));
   double const error = options.error / static_cast<double>(std::max<std::size_t>(1, pairs.size()));
   for (auto const& [key, before, after] : pairs) {
     ComparedRow row;
@@ -426,7 +495,7 @@ Comparison compare(std::vector<Launch> const& old_launches, std::vector<Launch> 
     if (!before.of_roof.empty() && !after.of_roof.empty()) {
       row.of_roof = ratio_of_medians(before.of_roof, after.of_roof, error);
     }
-    bool const lost = after.failed > 0 || after.verified < new_launches.size();
+    bool const lost = after.launches == 0 || after.verified < after.launches;
     row.verdict = lost ? Verdict::unverified : judge(row.time, options.threshold);
     comparison.rows.push_back(row);
   }
@@ -465,11 +534,30 @@ SelfTest self_test(std::vector<Launch> const& launches, CompareOptions const& op
 
 namespace {
 
+constexpr std::size_t most_texts = 4;
+
+// "old: openmp 2 threads, processors 0-1\n", a line for each text.
+std::string lines_of(std::string const& side, std::vector<std::string> const& texts) {
+  std::string lines;
+  for (std::size_t i = 0; i < std::min(texts.size(), most_texts); ++i) lines += side + one_line(texts[i]) + "\n";
+  if (texts.size() > most_texts) lines += side + std::to_string(texts.size() - most_texts) + " more\n";
+  return lines;
+}
+
 std::string three_decimals(double value) {
   if (!std::isfinite(value)) return std::isnan(value) ? "-" : "inf";
   char buffer[64];
   std::snprintf(buffer, sizeof buffer, "%.3f", value);
   return buffer;
+}
+
+// " of 2 to 5 launches a side", if that is not the number of reports.
+std::string launches_of_rows(Comparison const& comparison) {
+  std::size_t const fewest = comparison.fewest_of_a_row;
+  std::size_t const most = comparison.most_of_a_row;
+  if (fewest == comparison.old_launches && fewest == comparison.new_launches) return "";
+  return " of " + std::to_string(fewest) + (fewest == most ? "" : " to " + std::to_string(most)) +
+         (most == 1 ? " launch" : " launches") + " a side";
 }
 
 Json ratio_json(Ratio const& ratio) {
@@ -491,8 +579,14 @@ std::string comparison_text(Comparison const& comparison, bool all) {
   }
   std::string text = std::to_string(comparison.old_launches) + " old launches, " +
                      std::to_string(comparison.new_launches) + " new, " + std::to_string(comparison.rows.size()) +
-                     " rows; threshold " + format_number(100 * comparison.options.threshold) +
-                     "%, error of all verdicts together " + format_number(100 * comparison.options.error) + "%\n";
+                     " rows" + launches_of_rows(comparison) + "; threshold " +
+                     format_number(100 * comparison.options.threshold) + "%, error of all verdicts together " +
+                     format_number(100 * comparison.options.error) + "%\n";
+  if (comparison.old_threads == comparison.new_threads) {
+    text += lines_of("launches: ", comparison.old_threads);
+  } else {
+    text += lines_of("old: ", comparison.old_threads) + lines_of("new: ", comparison.new_threads);
+  }
   for (std::string const& warning : comparison.warnings) text += "warning: " + warning + "\n";
   if (lines.size() > 1) {
     std::vector<std::size_t> widths(lines.front().size(), 0);
@@ -523,6 +617,8 @@ std::string comparison_json(Comparison const& comparison) {
   json["error"] = comparison.options.error;
   json["old_launches"] = comparison.old_launches;
   json["new_launches"] = comparison.new_launches;
+  json["old_threads"] = comparison.old_threads;
+  json["new_threads"] = comparison.new_threads;
   json["warnings"] = comparison.warnings;
   json["verdicts"] = Json::object();
   for (Verdict const verdict :

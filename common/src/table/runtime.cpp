@@ -53,6 +53,8 @@ std::string host_name() {
   return model.empty() ? "host processor" : model;
 }
 
+}  // namespace
+
 // With OMP_PROC_BIND this thread was bound to one processor before main() began. OpenMP's places say which processors
 // the process has.
 void find_processors() {
@@ -67,8 +69,6 @@ void find_processors() {
   if (CPU_COUNT(&processors) > CPU_COUNT(&host_processors())) use_processors(processors);
 #endif
 }
-
-}  // namespace
 
 namespace {
 

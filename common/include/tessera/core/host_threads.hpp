@@ -31,12 +31,13 @@ namespace detail {
 
 }  // namespace detail
 
-/// The processors that for_blocks uses: those that the first caller may run on, or what use_processors() said.
+/// The processors of this process: those that the first caller may run on, or what use_processors() said. The umbrella
+/// program calls it before any library can bind its thread.
 [[nodiscard]] inline cpu_set_t const& host_processors() { return detail::processors_in_use(); }
 
-/// Says which processors this process has. Without it they cannot be known where OMP_PROC_BIND is set: OpenMP's runtime
-/// then binds the main thread to one processor as it is loaded, and every thread inherits that. Called by Runtime,
-/// before other threads start.
+/// Says which processors this process has, for programs whose first caller was bound already: if OMP_PROC_BIND is set,
+/// OpenMP's runtime binds the main thread to one processor as it is loaded. Called by find_processors(), before other
+/// threads start.
 inline void use_processors(cpu_set_t const& processors) { detail::processors_in_use() = processors; }
 
 /// How many threads for_blocks works with, at least 1.

@@ -13,8 +13,8 @@
 
 namespace tessera::comparison {
 
-/// What is said about a row. `unverified`: its result was right in the old launches, and in a new one it failed, was
-/// skipped or is missing.
+/// What is said about a row. `unverified`: its result was right in the old launches, and in a new launch of it the row
+/// failed, was skipped or is missing; or no new launch has it.
 enum class Verdict : std::uint8_t { unverified, slower, faster, unclear, same };
 
 [[nodiscard]] constexpr std::string_view name_of(Verdict verdict) {
@@ -69,8 +69,12 @@ struct LaunchRow {
 /// The rows of a launch by what they are: app, case, variant, space, ranks.
 struct Launch {
   std::string path;
+  /// Its command without the files that it writes, and its ranks: launches that should have the same rows. A folder may
+  /// hold launches of several commands, as that of a study does.
+  std::string asked;
   std::map<std::string, LaunchRow> rows;
-  std::map<std::string, std::string> devices;  ///< by space
+  std::map<std::string, std::string> devices;  ///< by space and ranks
+  std::string threads;                         ///< of each host space, and where they may run; empty if it is not known
   std::string build_type;
 };
 
@@ -85,7 +89,7 @@ struct CompareOptions {
 struct ComparedRow {
   LaunchRow row;  ///< its names
   Verdict verdict = Verdict::unclear;
-  std::size_t old_launches = 0;
+  std::size_t old_launches = 0;  ///< in which it was verified
   std::size_t new_launches = 0;
   double old_seconds = 0;  ///< median of launches
   double new_seconds = 0;
@@ -101,6 +105,10 @@ struct Comparison {
   std::vector<std::string> warnings;
   std::size_t only_old = 0;  ///< rows that no new launch has, never verified in the old ones
   std::size_t only_new = 0;
+  std::size_t fewest_of_a_row = 0;  ///< launches a side, of the row that has the fewest
+  std::size_t most_of_a_row = 0;
+  std::vector<std::string> old_threads;  ///< what the launches say of their threads, each text once
+  std::vector<std::string> new_threads;
 
   [[nodiscard]] std::size_t count(Verdict verdict) const;
   /// "TESSERA compare rows=3 slower=0 faster=1 same=1 unclear=1 unverified=0", for scripts.

@@ -20,6 +20,10 @@ class Runtime {
   Runtime& operator=(Runtime const&) = delete;
 };
 
+/// Finds the processors of this process (host_processors()) if OpenMP's runtime has bound this thread to fewer. Runtime
+/// does so itself. Needs no Runtime.
+void find_processors();
+
 /// A region for profilers (Kokkos Tools), from construction to destruction. Regions nest.
 class Region {
  public:
