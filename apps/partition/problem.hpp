@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// partition: values less than the pivot first, then all others, both in their order; in the whole array or by
-/// segments.
+/// partition: values less than the pivot first, then all others, both in their order (or the others in the reverse order); in the
+/// whole array or by segments.
 
 #include <array>
 #include <cstddef>
@@ -20,6 +20,7 @@ namespace tessera::partition {
 
 struct Parameters {
   double pivot = 0;         ///< in the elements' unit
+  bool reversed = false;    ///< the right elements of a segment from the last to the first
   std::size_t segment = 0;  ///< elements; 0: the whole array is one segment
   std::int64_t tile = 0;    ///< elements; 0: the variant's choice
   std::int64_t team = 0;    ///< threads; 0: the variant's choice
@@ -33,6 +34,11 @@ struct Parameters {
   /// True if there is one segment, or none: for variants that know nothing of segments.
   [[nodiscard]] bool is_one_segment(std::size_t n) const { return segment == 0 || n <= segment; }
 };
+
+/// Throws Skip for --right reversed: for variants that keep the right elements in order.
+inline void require_kept_order(Parameters const& parameters) {
+  if (parameters.reversed) throw Skip("--right reversed (it keeps the right elements in order)");
+}
 
 struct Partition : ArrayProblem<Parameters> {
   static constexpr AppInfo info{.name = "partition",

@@ -30,13 +30,14 @@ std::vector<ExpectedField> Partition::reference(Input<T, Kokkos::HostSpace> cons
     counts.value[s] = static_cast<double>(lefts);
     // Without a branch, which no processor could predict.
     std::size_t left = begin;
-    std::size_t right = begin + lefts;
+    std::size_t right = input.parameters.reversed ? end - 1 : begin + lefts;
+    std::size_t const step = input.parameters.reversed ? static_cast<std::size_t>(-1) : 1;
     for (std::size_t i = begin; i < end; ++i) {
       auto const x = static_cast<double>(in[i]);
       std::size_t const is_left = x < pivot ? 1 : 0;
       out[is_left != 0 ? left : right] = x;
       left += is_left;
-      right += 1 - is_left;
+      right += (1 - is_left) * step;
     }
   }
   return list_of(std::move(values), std::move(counts));
@@ -77,8 +78,12 @@ std::vector<ExpectedField> Partition::reference_of_part(Input<T, Kokkos::HostSpa
     std::size_t const s = (own.begin + i) / length;
     // Of the elements of its segment before this one the lefts are known: the others are right.
     auto const lefts_before = static_cast<std::size_t>(before[s]);
-    std::size_t const to =
-        is_left(i) ? s * length + lefts_before : own.begin + i - lefts_before + static_cast<std::size_t>(total[s]);
+    std::size_t const begin = s * length;
+    std::size_t const rights_before = own.begin + i - begin - lefts_before;
+    std::size_t const first_right = begin + static_cast<std::size_t>(total[s]);
+    std::size_t const last = std::min(n - begin, length) + begin - 1;
+    std::size_t const right = input.parameters.reversed ? last - rights_before : first_right + rights_before;
+    std::size_t const to = is_left(i) ? begin + lefts_before : right;
     given[static_cast<std::size_t>(ranks::owner_of(to, n, part.ranks.count()))].push_back(
         {to, static_cast<double>(input.in(i))});
     before[s] += is_left(i) ? 1 : 0;

@@ -14,7 +14,8 @@
 namespace tessera::partition {
 
 /// For a variant with `template <Exec, T, Predicate> Kernel`, a type that is constructed from (exec, n, predicate,
-/// tile, team, label) and enqueued with (exec, in, values, count).
+/// tile, team, label) and enqueued with (exec, in, values, count). It keeps the right elements in order, unless the variant
+/// says `reversed`, or `left_alone`: it writes none.
 template <class Variant, ExecutionSpace Exec, class T>
 class WholeArrayPlan {
  public:
@@ -34,6 +35,11 @@ class WholeArrayPlan {
     if (!input.parameters.is_one_segment(input.in.extent(0))) {
       throw Skip("segments of " + std::to_string(input.parameters.segment) +
                  " (the whole array is partitioned at once)");
+    }
+    if constexpr (requires { Variant::reversed; }) {
+      if (!input.parameters.reversed) throw Skip("--right kept (it writes the right side in the reverse order)");
+    } else if constexpr (!requires { Variant::left_alone; }) {
+      require_kept_order(input.parameters);
     }
     return input.in.extent(0);
   }

@@ -7,12 +7,13 @@ from cases.common import ALL, FLOAT, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, 
 INT64 = np.dtype("int64")
 
 
-def partition_case(name, description, values, pivot, segment=0, tile=0):
+def partition_case(name, description, values, pivot, segment=0, tile=0, right=None):
     length = segment if segment > 0 else max(1, values.size)
     pieces = [values[i : i + length] for i in range(0, values.size, length)]
     with np.errstate(invalid="ignore"):
         masks = [wide(piece) < pivot for piece in pieces]
-    parts = [part for piece, mask in zip(pieces, masks) for part in (piece[mask], piece[~mask])]
+    step = -1 if right == "reversed" else 1
+    parts = [part for piece, mask in zip(pieces, masks) for part in (piece[mask], piece[~mask][::step])]
     counts = [int(np.count_nonzero(mask)) for mask in masks]
     if segment == 0 and values.size == 0:
         counts = [0]
@@ -21,6 +22,8 @@ def partition_case(name, description, values, pivot, segment=0, tile=0):
         "left_count": np.array(counts, INT64),
     }
     parameters = {"pivot": float(pivot), "segment": segment, "tile": tile}
+    if right is not None:
+        parameters["right"] = right
     return Case(name + SUFFIX[values.dtype], description, {"in": values}, expected, parameters)
 
 
@@ -36,8 +39,12 @@ def cases():
         yield case("segments_of_3", "segments that divide no row of lanes", uneven(50, t), 2, segment=3)
         yield case("long_segments", "segments of 100, more than a row of lanes", uneven(777, t), 0, segment=100)
         yield case("tiles", "1001 elements in tiles of 8: many tiles, a short one last", uneven(1001, t), 0, tile=8)
+        yield case("reversed", "pivot 5, the right side reversed: 3 7 1 8 2 9 4 6 -> 3 1 2 4 6 9 8 7", puzzle, 5, right="reversed")
+        yield case("reversed_tiles", "the right side reversed, many tiles", uneven(1001, t), 0, tile=8, right="reversed")
         yield case("all_left", "all less than the pivot", uneven(101, t), 1000)
         yield case("all_right", "none less than the pivot", uneven(101, t), -1000, tile=8)
+    yield case("reversed_segments", "the right side of each segment of 7 reversed", uneven(50, FLOAT), 1, segment=7,
+               right="reversed")
     t = FLOAT
     yield case("empty", "no elements: the count is 0", np.empty(0, t), 0)
     yield case("empty_segments", "no elements, no segments, no counts", np.empty(0, t), 0, segment=8)

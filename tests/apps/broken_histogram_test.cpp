@@ -36,14 +36,15 @@ template <class T>
 struct WrongCounts {
   T const* in;
   std::size_t n;
-  kernels::detail::BinCounts result;
+  std::int64_t* counts;
+  std::int64_t* outside;
   kernels::EqualBins<T> bins;
   T hi;
   Mistake mistake;
 
   KOKKOS_FUNCTION void operator()(int) const {
     if (mistake != Mistake::not_zeroed) {
-      for (std::int32_t bin = 0; bin < result.size(); ++bin) result[bin] = 0;
+      for (std::int32_t bin = 0; bin <= bins.count; ++bin) of(bin) = 0;
     }
     std::int64_t held = 0;  // of the bin before, read before another element of it was counted
     for (std::size_t i = 0; i < n; ++i) {
@@ -54,12 +55,15 @@ struct WrongCounts {
       if (mistake == Mistake::outside_in_last && bin == bins.count) bin = bins.count - 1;
       if (mistake == Mistake::skips_tail && i >= n / 4 * 4) continue;
       if (mistake == Mistake::loses_updates) {
-        if (i % 2 == 0) held = result[bin];
-        if (i % 2 == 1 && bins(in[i - 1]) == bin) result[bin] = held;
+        if (i % 2 == 0) held = of(bin);
+        if (i % 2 == 1 && bins(in[i - 1]) == bin) of(bin) = held;
       }
-      ++result[bin];
+      ++of(bin);
     }
   }
+
+ private:
+  KOKKOS_FUNCTION std::int64_t& of(std::int32_t bin) const { return bin < bins.count ? counts[bin] : *outside; }
 };
 
 template <Mistake mistake>
@@ -70,14 +74,9 @@ struct Wrong {
     Plan(Exec const&, InputOn<Histogram, Exec, T> const&) {}
     void operator()(Exec const& exec, InputOn<Histogram, Exec, T> const& in,
                     OutputOn<Histogram, Exec, T> const& out) const {
-      Kokkos::parallel_for(
-          "tessera::tests::broken_histogram", Kokkos::RangePolicy<Exec>(exec, 0, 1),
-          WrongCounts<T>{in.in.data(),
-                         in.in.extent(0),
-                         {out.counts.data(), out.outside.data(), static_cast<std::int32_t>(in.parameters.bins)},
-                         in.parameters.template rule<T>(),
-                         static_cast<T>(in.parameters.hi),
-                         mistake});
+      Kokkos::parallel_for("tessera::tests::broken_histogram", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+                           WrongCounts<T>{in.in.data(), in.in.extent(0), out.counts.data(), out.outside.data(),
+                                          in.parameters.template rule<T>(), static_cast<T>(in.parameters.hi), mistake});
     }
   };
 };
@@ -298,8 +297,14 @@ void expect_right_in_any_order(int threads, int copies, int slices, std::int64_t
   test::GuardedArray<char> of_scratch(bytes);
   test::AdversarialTeam team(threads);
   for (test::Order const order : test::all_orders) {
-    std::vector<std::int64_t> counts(static_cast<std::size_t>(bins) + 1);
-    Kernel const kernel{in, {counts.data(), &counts.back(), static_cast<std::int32_t>(bins)}, rule, shape};
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(bins) + 1, -1);
+    std::vector<std::int64_t> totals(counts.size());
+    std::uint32_t finished = 0;
+    Kernel const kernel{in,
+                        {totals.data(), &finished, counts.data(), &counts.back(), static_cast<std::int32_t>(bins),
+                         static_cast<std::uint32_t>(chunks.count * slices)},
+                        rule,
+                        shape};
     char* const scratch = of_scratch.last(bytes);
     std::optional<std::string> const error = team.run(order, 1, [&](test::AdversarialTeam::Member const& member) {
       for (int rank = 0; rank < chunks.count * slices; ++rank) {
@@ -307,6 +312,8 @@ void expect_right_in_any_order(int threads, int copies, int slices, std::int64_t
       }
     });
     EXPECT_EQ(error.value_or(""), "");
+    EXPECT_EQ(totals, std::vector<std::int64_t>(totals.size())) << "as the next launch needs it";
+    EXPECT_EQ(finished, 0u);
     EXPECT_EQ(counts, expected) << n << " in " << slices << " slices of " << bins << " bins by " << threads
                                 << " threads, " << name_of(order);
   }

@@ -282,8 +282,10 @@ struct SmallTuning : kernels::WarpPartitionTuning<T> {
   static constexpr int rows = 2;
   static constexpr bool warps = as_warps;
   static constexpr int stores_in_flight = 2;
-  static constexpr int moves_in_flight = 2;
-  static constexpr int moved_at_once = 32;
+  template <class Exec>
+  [[nodiscard]] static int ahead(Exec const&, std::size_t) {
+    return 0;
+  }
 };
 
 // Teams in every order of their threads, one after the other in one scratch. The arrays and the scratch end where memory cannot
@@ -301,7 +303,6 @@ class WorstOrders {
         team_(threads),
         in_(n + 1),
         values_(n + 1),
-        rights_(n + 4),
         scratch_(scratch_bytes()),
         expected_(n),
         is_left_(pivot) {
@@ -333,26 +334,32 @@ class WorstOrders {
     }
   }
 
-  // The single pass, and the launch that moves the right elements.
-  template <class Tuning, class Count, bool with_rights>
+  // The single pass, and before it the launch that counts.
+  template <class Tuning, class Count, kernels::detail::Rights rights>
   void single_pass() {
-    using Pass = kernels::detail::LookBackSplitKernel<Space, T, IsLeft, Count, with_rights, Tuning>;
+    using kernels::detail::Rights;
+    using Counter = kernels::detail::CountLefts<Space, T, IsLeft, Tuning>;
+    using Pass = kernels::detail::LookBackSplitKernel<Space, T, IsLeft, Count, rights, Tuning>;
     using Exec = Kokkos::DefaultHostExecutionSpace;
     std::size_t const tiles = std::max<std::size_t>(1, tiles_of(n_, tile_));
     kernels::LookBackWorkspace<Exec, Count> look_back("look_back", tiles);
+    if (rights == Rights::reversed) std::reverse(expected_.begin() + lefts_, expected_.end());
+    std::int64_t total = 0;
+    std::uint32_t finished = 0;
     for (test::Order const order : test::all_orders) {
       begin();
-      T* const rights = rights_.last((n_ + 3) / 4 * 4);  // packs are read from it
-      Pass const pass{is_left_, from_, to_,   rights, &found_lefts_,
-                      n_,       tiles, tile_, part(), look_back.next_launch(Exec())};
-      run(order, static_cast<int>(tiles), [&](test::LeagueMember const& member) { pass(member); });
-      if constexpr (with_rights) {
-        kernels::detail::MoveRights<Space, T, Tuning> const move{rights, to_, &found_lefts_, n_};
-        run(order, 2, [&](test::LeagueMember const& member) { move(member); });
+      if (rights == Rights::kept) {
+        kernels::Chunks const chunks = kernels::split(n_, static_cast<std::size_t>(threads_) * Counter::part, 3);
+        Counter const counter{is_left_, from_, &found_lefts_, &total, &finished, chunks};
+        run(order, chunks.count, [&](test::LeagueMember const& member) { counter(member); });
+        EXPECT_EQ(total, 0);  // as the next launch needs it
+        EXPECT_EQ(finished, 0u);
       }
-      expect_right(with_rights ? n_ : static_cast<std::size_t>(lefts_), order);
-      EXPECT_TRUE(rights_.untouched());
+      Pass const pass{is_left_, from_, to_, &found_lefts_, n_, tiles, tile_, part(), 0, look_back.next_launch(Exec())};
+      run(order, static_cast<int>(tiles), [&](test::LeagueMember const& member) { pass(member); });
+      expect_right(rights == Rights::dropped ? static_cast<std::size_t>(lefts_) : n_, order);
     }
+    if (rights == Rights::reversed) std::reverse(expected_.begin() + lefts_, expected_.end());
   }
 
  private:
@@ -390,7 +397,6 @@ class WorstOrders {
   test::AdversarialTeam team_;
   test::GuardedArray<T> in_;
   test::GuardedArray<T> values_;
-  test::GuardedArray<T> rights_;
   test::GuardedArray<char> scratch_;
   std::vector<T> expected_;
   IsLeft is_left_;
@@ -410,9 +416,12 @@ TEST(PartitionKernels, InOneScratchInAnyOrder) {
             WorstOrders orders(threads, tile, tiles * tile + more, pivot);
             orders.reduce_then_scatter<SmallTuning<float, true>>();
             orders.reduce_then_scatter<SmallTuning<float, false>>();
-            orders.single_pass<SmallTuning<float, true>, std::uint32_t, true>();
-            orders.single_pass<SmallTuning<float, false>, std::uint64_t, true>();
-            orders.single_pass<SmallTuning<float, true>, std::uint64_t, false>();
+            using kernels::detail::Rights;
+            orders.single_pass<SmallTuning<float, true>, std::uint32_t, Rights::kept>();
+            orders.single_pass<SmallTuning<float, false>, std::uint64_t, Rights::kept>();
+            orders.single_pass<SmallTuning<float, true>, std::uint32_t, Rights::reversed>();
+            orders.single_pass<SmallTuning<float, false>, std::uint64_t, Rights::reversed>();
+            orders.single_pass<SmallTuning<float, true>, std::uint64_t, Rights::dropped>();
           }
         }
       }

@@ -14,6 +14,7 @@ struct Compact {
   static constexpr VariantInfo info{.name = "compact",
                                     .level = Level::device,
                                     .summary = "stream compaction in a single pass: writes the left part alone"};
+  static constexpr bool left_alone = true;
   template <class Exec, class T, class Predicate>
   using Kernel = kernels::LookBackCompaction<Exec, T, Predicate>;
   template <ExecutionSpace Exec, class T>

@@ -57,6 +57,7 @@ struct Distributed {
     [[nodiscard]] bool alone() const { return ranks_.count() == 1; }
 
     [[nodiscard]] static std::size_t length(Parameters const& parameters, ranks::Part const& part) {
+      require_kept_order(parameters);
       std::size_t const n = part.input[0][0];
       if (!parameters.is_one_segment(n)) {
         throw Skip("segments of " + std::to_string(parameters.segment) + " (the whole array is partitioned at once)");

@@ -34,6 +34,7 @@ struct LaneScan {
         : is_left_(input.parameters.pivot),
           length_(input.in.extent(0)),
           threads_(kernels::team_size(exec, input.parameters.team, lane::vector_length<Exec>(width))) {
+      require_kept_order(input.parameters);
       if (input.parameters.segment != 0) length_ = std::min(length_, input.parameters.segment);
       if (length_ > longest) {
         throw Skip("segments of " + std::to_string(length_) + " (one thread takes " + std::to_string(longest) + ")");

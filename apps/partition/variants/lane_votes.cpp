@@ -19,7 +19,9 @@ struct LaneVotes {
    public:
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
         : split_(exec, input.in.extent(0), input.parameters.segment, LessThanPivot<T>(input.parameters.pivot),
-                 input.parameters.team, "tessera::partition::lane_votes") {}
+                 input.parameters.team, "tessera::partition::lane_votes") {
+      require_kept_order(input.parameters);
+    }
 
     void operator()(Exec const& exec, InputOn<Partition, Exec, T> const& input,
                     OutputOn<Partition, Exec, T> const& output) const {

@@ -1,6 +1,6 @@
 /// \file
-/// A single pass over the data with decoupled look-back, and a launch that moves the right elements behind the left
-/// ones: 2n traffic where all are left, 4n where all are right. The kernel is kernels/partition.hpp.
+/// A launch that counts the left elements, then a single pass with decoupled look-back: 3n traffic, of which two thirds are
+/// reads. The kernel is kernels/partition.hpp.
 
 #include "../whole_array_plan.hpp"
 
@@ -12,7 +12,7 @@ namespace tessera::partition {
 struct LookBack {
   static constexpr VariantInfo info{.name = "look_back",
                                     .level = Level::device,
-                                    .summary = "single pass: tiles ask their predecessors; then right ones are moved"};
+                                    .summary = "a count; then a single pass in which tiles ask their predecessors"};
   template <class Exec, class T, class Predicate>
   using Kernel = kernels::LookBackPartition<Exec, T, Predicate>;
   template <ExecutionSpace Exec, class T>

@@ -35,6 +35,7 @@ struct ScanScatter {
       auto const values = output.values;
       auto const left_count = output.left_count;
       auto const before = before_;  // before(i), i up to n: how many left elements lie before element i
+      bool const reversed = input.parameters.reversed;
       std::size_t const n = in.extent(0);
       std::size_t const segments = left_count.extent(0);
       std::size_t const length = input.parameters.segment == 0 ? std::max<std::size_t>(1, n) : input.parameters.segment;
@@ -57,8 +58,9 @@ struct ScanScatter {
             std::size_t const begin = segment_of(i) * length;
             std::size_t const end = n - begin < length ? n : begin + length;
             std::uint32_t const left = before(i) - before(begin);
-            std::size_t const behind = i + (before(end) - before(begin)) - left;
-            values(is_left(in(i)) ? begin + left : behind) = in(i);
+            std::size_t const rights = i - begin - left;  // before this element
+            std::size_t const right = reversed ? end - 1 - rights : begin + (before(end) - before(begin)) + rights;
+            values(is_left(in(i)) ? begin + left : right) = in(i);
           });
     }
 

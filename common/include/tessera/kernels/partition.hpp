@@ -7,10 +7,12 @@
 ///   the left elements of one contiguous chunk of tiles. In the second every team adds up the counts of all chunks
 ///   (there are only as many as fill the machine), and then knows where the elements of its tiles go. No team waits for
 ///   another.
-/// - LookBackPartition: every team splits a tile, learns from its predecessors how many left elements lie before it
-///   (decoupled look-back, collective/look_back.hpp), and writes the left ones to their places. The right ones belong
-///   behind all left ones, whose number is unknown until the last tile is counted. So they go to a buffer of their own,
-///   in order, and a second launch moves them from there. 2n traffic where all are left, 4n where all are right.
+/// - LookBackPartition: a launch counts the left elements of the whole array. In the next one every team splits a tile, learns
+///   from its predecessors how many left elements lie before it (decoupled look-back, collective/look_back.hpp), and writes both
+///   sides to their places. 3n traffic, of which two thirds are reads.
+/// - LookBackPartitionReversed: the same pass without the count. Where the right side begins is unknown until the last tile is
+///   counted, but not where it ends: so its elements are written from the end of the array on, in the reverse order. 2n traffic,
+///   one launch.
 /// - LookBackCompaction: the same pass without the right ones. n elements read, the left ones written, one launch.
 ///
 /// Tiles lie in registers. Their elements are put in order in the team's scratch, so that left and right ones are
@@ -168,7 +170,7 @@ struct ReduceThenScatterKernels {
       PartitionTile<Shape, T, Predicate, Tuning> own;
       // The barrier in there comes before `exchange` is written again, and the one below before `totals` is.
       auto const counts = own.load(team, in + begin, part, count, is_left, totals.data());
-      own.template exchange<true>(is_left, counts, exchange.data());
+      own.template exchange<RightOrder::kept>(is_left, counts, count, exchange.data());
       team.team_barrier();
       if (is_one_tile) total = upto = counts.lefts;
       upto -= counts.lefts;  // now up to the tile's begin
@@ -248,8 +250,69 @@ struct ReduceThenScatterKernels {
   }
 };
 
+/// What becomes of the right elements in a pass of look-back: they are left out; written from the end of the array on, in the
+/// reverse order; or kept in order, if it is known how many left ones there are.
+enum class Rights : std::uint8_t { dropped, reversed, kept };
+
+/// Counts the left elements of the whole array. Teams have few tiles each and begin with the last ones, so that a launch which
+/// follows finds the first ones in the cache.
+template <ExecutionSpace Exec, class T, class Predicate, class Tuning>
+struct CountLefts {
+  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
+  using Member = typename Policy::member_type;
+  using Shape = PartitionShape<Exec, T, Tuning>;
+  using Lanes = typename Shape::Lanes;
+  using Rows = thread::Rows<T, Shape::Part::rows, Shape::Part::pack>;
+  using Scratch = ScratchView<std::int64_t*, Exec>;
+  static constexpr int part = Shape::Part::size;
+
+  Predicate is_left;
+  T const* in;
+  std::int64_t* left_count;
+  std::int64_t* total;      // zero before every launch
+  std::uint32_t* finished;  // teams that have added their count; zero before every launch
+  Chunks chunks;
+
+  [[nodiscard]] static std::size_t scratch_bytes(int threads) { return Scratch::shmem_size(threads); }
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Lanes const lanes;
+    Scratch const sums(team.team_scratch(0), team.team_size());
+    int const chunk = chunks.count - 1 - team.league_rank();
+    std::size_t const end = chunks.end(chunk);
+    auto lefts = lanes.template fill<std::int32_t>(0);
+    for (std::size_t begin = chunks.begin(chunk) + static_cast<std::size_t>(team.team_rank()) * part; begin < end;
+         begin += static_cast<std::size_t>(team.team_size()) * part) {
+      int const count = thread::count_before(begin, end, part);
+      auto rows = lanes.template fill<Rows>({});
+      thread::load_rows(lanes, in + begin, count, T{}, rows);
+      lanes.each(
+          [&](int lane, Rows const& own, std::int32_t& sum) {
+            for (int row = 0; row < Rows::rows; ++row) {
+              for (int e = 0; e < Rows::pack; ++e) {
+                bool const is_there =
+                    count == part || thread::row_offset<Lanes::width, Rows::pack>(row, lane, e) < count;
+                sum += is_there && is_left(own.at[row][e]) ? 1 : 0;
+              }
+            }
+          },
+          rows, lefts);
+    }
+    std::int64_t const own = thread::reduce<std::int32_t>(lanes, lefts, collective::Sum<std::int32_t>{});
+    auto const all = team::scan_threads(team, lanes, own, sums.data(), collective::Sum<std::int64_t>{}).total;
+    Kokkos::single(Kokkos::PerTeam(team), [&] {
+      Kokkos::atomic_add(total, all);
+      Kokkos::memory_fence();  // a team that sees the number must see the count
+      if (Kokkos::atomic_fetch_add(finished, 1u) + 1 != static_cast<std::uint32_t>(chunks.count)) return;
+      *left_count = Kokkos::atomic_exchange(total, std::int64_t{0});
+      *finished = 0;
+    });
+    leave_scratch(team);
+  }
+};
+
 /// Count: an unsigned type that holds numbers up to n. One of 32 bits shares a word with its flag.
-template <ExecutionSpace Exec, class T, class Predicate, class Count, bool with_rights, class Tuning>
+template <ExecutionSpace Exec, class T, class Predicate, class Count, Rights rights, class Tuning>
 struct LookBackSplitKernel {
   using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
   using Member = typename Policy::member_type;
@@ -266,12 +329,12 @@ struct LookBackSplitKernel {
   Predicate is_left;
   T const* in;
   T* values;
-  T* rights;  // all right elements, in order
   std::int64_t* left_count;
   std::size_t n;
   std::size_t tiles;
   std::size_t tile_size;
   int part;
+  int ahead;  // tiles ahead of its own of the one that a team asks for; 0: none
   typename LookBackWorkspace<Exec, Count>::Handle look_back;
 
   [[nodiscard]] static std::size_t scratch_bytes(Shape const& shape) {
@@ -296,10 +359,16 @@ struct LookBackSplitKernel {
     // 2. The tile alone. Its elements go to scratch before its predecessors are asked: so these have more time to
     // answer.
     PartitionTile<Shape, T, Predicate, Tuning> tile;
+    if (ahead > 0) {
+      prefetch_part<Shape>(team, in, begin + static_cast<std::size_t>(ahead) * tile_size, n, part);
+    }
     auto const counts = tile.load(team, in + begin, part, count, is_left, totals.data());
     auto const lefts = static_cast<Count>(counts.lefts);
     if (team.team_rank() == 0 && number > 0) publish(team, number, collective::TileState::partial, lefts);
-    tile.template exchange<with_rights>(is_left, counts, exchange.data());
+    constexpr auto order = rights == Rights::dropped    ? RightOrder::none
+                           : rights == Rights::reversed ? RightOrder::reversed
+                                                        : RightOrder::kept;
+    tile.template exchange<order>(is_left, counts, count, exchange.data());
 
     // 3. What lies before it.
     if (team.team_rank() == 0) {
@@ -307,16 +376,21 @@ struct LookBackSplitKernel {
       publish(team, number, collective::TileState::inclusive, add(before, lefts));
       Kokkos::single(Kokkos::PerThread(team), [&] {
         shared(0).before = before;
-        if (number + 1 == tiles) left_count[0] = static_cast<std::int64_t>(add(before, lefts));
+        if (rights != Rights::kept && number + 1 == tiles)
+          left_count[0] = static_cast<std::int64_t>(add(before, lefts));
       });
     }
     team.team_barrier();
 
     // 4. Write the left elements as one run of neighbours, and the right ones as another.
     std::size_t const before = shared(0).before;
+    std::size_t const rights_before = begin - before;
+    int const right_count = count - counts.lefts;
     store_run<Shape, Tuning>(team, exchange.data(), counts.lefts, values + before);
-    if constexpr (with_rights) {
-      store_run<Shape, Tuning>(team, exchange.data() + counts.lefts, count - counts.lefts, rights + (begin - before));
+    if constexpr (rights != Rights::dropped) {
+      T* const to = rights == Rights::kept ? values + static_cast<std::size_t>(left_count[0]) + rights_before
+                                           : values + (n - rights_before - right_count);
+      store_run<Shape, Tuning>(team, exchange.data() + counts.lefts, right_count, to);
     }
   }
 
@@ -326,106 +400,17 @@ struct LookBackSplitKernel {
   }
 };
 
-/// Moves the right elements behind the left ones. There are as many teams as fill the machine; only when they run do
-/// they learn how many elements there are to move.
-template <ExecutionSpace Exec, class T, class Tuning>
-struct MoveRights {
-  using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
-  using Member = typename Policy::member_type;
-  using Lanes = lane::On<Exec, Tuning::lanes>;
-  static constexpr int in_flight = Tuning::moves_in_flight;
-  static constexpr int pack = collective::pack_width<T>;
-  using Pack = collective::Pack<T, pack>;
-  using Block = InFlight<Pack, in_flight>;
-
-  T const* rights;  // the begin of an allocation, so aligned for packs
-  T* values;
-  std::int64_t const* left_count;
-  std::size_t n;
-
-  KOKKOS_FUNCTION void operator()(Member const& team) const {
-    auto const lefts = static_cast<std::size_t>(left_count[0]);
-    T* const to = values + lefts;
-    auto const count = static_cast<std::int64_t>(n - lefts);
-    // Tiles begin where a cache line of the target begins.
-    int const shift = behind_line<Tuning>(to);
-    int const tile = tile_of(team.team_size());
-    std::int64_t const tiles = (count + shift + tile - 1) / tile;
-    for (std::int64_t number = team.league_rank(); number < tiles; number += team.league_size()) {
-      // The last first: the caches still hold it.
-      std::int64_t const begin = (tiles - 1 - number) * tile - shift;
-      if (Tuning::warps && begin >= 0 && begin + tile + pack <= count) {
-        move_packs(team, begin, to + begin);
-      } else {
-        std::int64_t const first = Kokkos::max<std::int64_t>(begin, 0);
-        auto const moved = static_cast<int>(Kokkos::min<std::int64_t>(begin + tile, count) - first);
-        T const* const tile_from = rights + first;
-        T* const tile_to = to + first;
-        Kokkos::parallel_for(Kokkos::TeamVectorRange(team, moved), [&](int i) { tile_to[i] = tile_from[i]; });
-      }
-    }
-  }
-
- private:
-  [[nodiscard]] KOKKOS_FUNCTION static int tile_of(int threads) {
-    if constexpr (Tuning::warps)
-      return in_flight * Lanes::width * pack * threads;
-    else
-      return Tuning::moved_at_once;
-  }
-
-  // Moves a whole tile that ends at least a pack before the last element. It begins at a cache line of the target, but
-  // at any place within a pack of the source: a lane loads the pack in which its elements begin, and gets the rest of
-  // them from the next lane.
-  KOKKOS_FUNCTION void move_packs(Member const& team, std::int64_t begin, T* to) const {
-    Lanes const lanes;
-    int const ahead = static_cast<int>(begin % pack);
-    int const first = team.team_rank() * Lanes::width * pack;
-    int const stride = team.team_size() * Lanes::width * pack;
-    T const* const from = rights + (begin - ahead);
-    auto own = lanes.template fill<Block>({});
-    auto behind = lanes.template fill<Block>({});  // what the last lane has no next lane for
-    lanes.each(
-        [&](int lane, Block& mine, Block& more) {
-          for (int k = 0; k < in_flight; ++k) {
-            T const* const at = from + first + k * stride + lane * pack;
-            mine.at[k] = collective::pack_at<pack>(at);
-            if (lane + 1 == Lanes::width) more.at[k] = collective::pack_at<pack>(at + pack);
-          }
-        },
-        own, behind);
-    auto const next = lanes.shift_down(own, 1);
-    lanes.each(
-        [&](int lane, Block const& mine, Block const& following, Block const& more) {
-          for (int k = 0; k < in_flight; ++k) {
-            T window[2 * pack];
-            for (int e = 0; e < pack; ++e) {
-              window[e] = mine.at[k][e];
-              window[pack + e] = lane + 1 == Lanes::width ? more.at[k][e] : following.at[k][e];
-            }
-            // Shifted by powers of two, since registers can only be indexed by constants.
-            for (int by = 1; by < pack; by *= 2) {
-              for (int e = 0; e + by < 2 * pack; ++e) window[e] = (ahead & by) != 0 ? window[e + by] : window[e];
-            }
-            Pack out;
-            for (int e = 0; e < pack; ++e) out[e] = window[e];
-            collective::pack_at<pack>(to + first + k * stride + lane * pack) = out;
-          }
-        },
-        own, next, behind);
-  }
-};
-
-/// The pass of LookBackPartition and LookBackCompaction.
-template <ExecutionSpace Exec, class T, class Predicate, bool with_rights, class Tuning>
+/// The pass of LookBackPartition, LookBackPartitionReversed and LookBackCompaction.
+template <ExecutionSpace Exec, class T, class Predicate, Rights rights, class Tuning>
 class LookBackSplit {
   using Shape = PartitionShape<Exec, T, Tuning>;
+  using Counter = CountLefts<Exec, T, Predicate, Tuning>;
 
  public:
   explicit LookBackSplit(Exec const& exec, std::size_t n, Predicate const& is_left = {}, std::int64_t tile = 0,
                          std::int64_t team = 0,
-                         std::string const& label = with_rights ? "tessera::look_back_partition"
-                                                                : "tessera::look_back_compaction")
+                         std::string const& label = rights == Rights::dropped ? "tessera::look_back_compaction"
+                                                                              : "tessera::look_back_partition")
       : label_(label),
         is_left_(is_left),
         shape_(exec, tile, team),
@@ -433,22 +418,22 @@ class LookBackSplit {
         // At least one tile, even without elements: it writes the count.
         tiles_(std::max<std::size_t>(1, tiles_of(n, shape_.tile))),
         league_(league_of(tiles_)),
-        movers_(league_of(std::min(teams_that_fill(exec, shape_.threads * Shape::vector_length), tiles_))),
+        counted_(split(n, static_cast<std::size_t>(shape_.threads) * Counter::part * Tuning::tiles_of_count, tiles_)),
         look_back_(look_back_for(n, label, tiles_)),
-        rights_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::rights"), with_rights ? n : 0) {}
+        total_(label + "::total"),
+        finished_(label + "::finished") {}
 
   /// Enqueues it. Throws std::invalid_argument if `in` or `out` is strided or its length is not n.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out, Writable<Exec, std::int64_t, 0> Count>
   void operator()(Exec const& exec, In const& in, Out const& out, Count const& count) {
     T const* const from = contiguous(in, n_);
     T* const to = contiguous(out, n_);
-    std::visit([&](auto& look_back) { pass(exec, from, to, count.data(), look_back); }, look_back_);
-    if constexpr (with_rights) {
-      using Move = MoveRights<Exec, T, Tuning>;
-      Kokkos::parallel_for(label_ + "::move",
-                           typename Move::Policy(exec, movers_, shape_.threads, Shape::vector_length),
-                           Move{rights_.data(), to, count.data(), n_});
+    if constexpr (rights == Rights::kept) {
+      typename Counter::Policy policy(exec, counted_.count, shape_.threads, Shape::vector_length);
+      Kokkos::parallel_for(label_ + "::count", with_scratch(policy, Counter::scratch_bytes(shape_.threads)),
+                           Counter{is_left_, from, count.data(), total_.data(), finished_.data(), counted_});
     }
+    std::visit([&](auto& look_back) { pass(exec, from, to, count.data(), look_back); }, look_back_);
   }
 
   [[nodiscard]] std::string note() const { return "tile " + std::to_string(shape_.tile); }
@@ -465,11 +450,11 @@ class LookBackSplit {
 
   template <class Count>
   void pass(Exec const& exec, T const* in, T* out, std::int64_t* count, LookBackWorkspace<Exec, Count>& look_back) {
-    using Kernel = LookBackSplitKernel<Exec, T, Predicate, Count, with_rights, Tuning>;
+    using Kernel = LookBackSplitKernel<Exec, T, Predicate, Count, rights, Tuning>;
     typename Kernel::Policy policy(exec, league_, shape_.threads, Shape::vector_length);
     Kokkos::parallel_for(label_ + "::pass", with_scratch(policy, Kernel::scratch_bytes(shape_)),
-                         Kernel{is_left_, in, out, rights_.data(), count, n_, tiles_, shape_.tile, shape_.part,
-                                look_back.next_launch(exec)});
+                         Kernel{is_left_, in, out, count, n_, tiles_, shape_.tile, shape_.part,
+                                Tuning::ahead(exec, shape_.tile * sizeof(T)), look_back.next_launch(exec)});
   }
 
   std::string label_;
@@ -478,9 +463,10 @@ class LookBackSplit {
   std::size_t n_;
   std::size_t tiles_;
   int league_;
-  int movers_;
+  Chunks counted_;
   LookBack look_back_;
-  Kokkos::View<T*, typename Exec::memory_space> rights_;
+  Kokkos::View<std::int64_t, typename Exec::memory_space> total_;
+  Kokkos::View<std::uint32_t, typename Exec::memory_space> finished_;
 };
 
 }  // namespace detail
@@ -548,16 +534,21 @@ class ReduceThenScatter {
   Kokkos::View<std::int64_t*, typename Exec::memory_space> chunk_counts_;
 };
 
-/// The stable partition in a single pass and a move: fast on GPUs where few elements go right. Views, predicate and
-/// parameters are those of ReduceThenScatter. Constructed once: allocates a buffer of n elements and a word for each
-/// tile. Calls only enqueue; those of one object must not run at the same time.
+/// The stable partition in a count and a single pass: fastest on GPUs, from some million elements on. Views, predicate and
+/// parameters are those of ReduceThenScatter. Constructed once: allocates a word for each tile. Calls only enqueue; those of one object must not run at the same time.
 template <ExecutionSpace Exec, class T, class Predicate, class Tuning = PartitionTuning<Exec, T>>
-using LookBackPartition = detail::LookBackSplit<Exec, T, Predicate, true, Tuning>;
+using LookBackPartition = detail::LookBackSplit<Exec, T, Predicate, detail::Rights::kept, Tuning>;
+
+/// The left elements in their order, then the right ones in the reverse order: a single pass of 2n traffic, since the right
+/// ones can be written from the end of the array on before anyone knows how many left ones there are. Otherwise as
+/// LookBackPartition.
+template <ExecutionSpace Exec, class T, class Predicate, class Tuning = PartitionTuning<Exec, T>>
+using LookBackPartitionReversed = detail::LookBackSplit<Exec, T, Predicate, detail::Rights::reversed, Tuning>;
 
 /// Stream compaction in a single pass: out(0) .. out(count-1) are the left elements, in their order; the rest of `out` [n]
-/// stays as it is. Otherwise as LookBackPartition, without its buffer.
+/// stays as it is. Otherwise as LookBackPartition.
 template <ExecutionSpace Exec, class T, class Predicate, class Tuning = PartitionTuning<Exec, T>>
-using LookBackCompaction = detail::LookBackSplit<Exec, T, Predicate, false, Tuning>;
+using LookBackCompaction = detail::LookBackSplit<Exec, T, Predicate, detail::Rights::dropped, Tuning>;
 
 /// Writes the elements of `in` [n] of which the predicate is true to the begin of `out` [n] and all others behind them,
 /// both in their order. `count`: one std::int64_t, how many it is true of. For a single use: it allocates, enqueues,

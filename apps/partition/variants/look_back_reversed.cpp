@@ -1,0 +1,25 @@
+/// \file
+/// A single pass over the data with decoupled look-back: the left elements in their order, the right ones from the end of the
+/// array on, in the reverse order. 2n traffic, one launch. The kernel is kernels/partition.hpp.
+
+#include "../whole_array_plan.hpp"
+
+#include <tessera/kernels/partition.hpp>
+#include <tessera/table/make_app.hpp>
+
+namespace tessera::partition {
+
+struct LookBackReversed {
+  static constexpr VariantInfo info{.name = "look_back_reversed",
+                                    .level = Level::device,
+                                    .summary = "single pass: right elements from the end on; needs --right reversed"};
+  static constexpr bool reversed = true;
+  template <class Exec, class T, class Predicate>
+  using Kernel = kernels::LookBackPartitionReversed<Exec, T, Predicate>;
+  template <ExecutionSpace Exec, class T>
+  using Plan = WholeArrayPlan<LookBackReversed, Exec, T>;
+};
+
+VariantRows look_back_reversed() { return rows<Partition, LookBackReversed>(); }
+
+}  // namespace tessera::partition
