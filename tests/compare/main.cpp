@@ -13,8 +13,10 @@ int main(int argc, char** argv) {
   for (tessera::compare::Peer const& peer : tessera::compare::peers()) {
     auto const app = std::ranges::find_if(apps, [&](tessera::App const& one) { return one.info.name == peer.app; });
     if (app == apps.end()) continue;  // not in this build
-    app->variants.push_back(peer.variant.info);
-    app->rows.insert(app->rows.end(), peer.variant.rows.begin(), peer.variant.rows.end());
+    for (tessera::VariantRows const& variant : peer.variants) {
+      app->variants.push_back(variant.info);
+      app->rows.insert(app->rows.end(), variant.rows.begin(), variant.rows.end());
+    }
   }
   return tessera::run_suite(apps, argc, argv);
 }

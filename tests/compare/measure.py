@@ -44,7 +44,9 @@ CASES = {
             ["histogram"], "2^28", ["--bins", bins, "--distribution", distribution], False)
         for distribution in ("uniform", "zipf") for bins in ("1", "16", "256", "4096", "65536")
     },
-    "sizes": (["prefix_sum", "partition", "histogram", "dot", "map", "transpose"], "2^24,2^26,2^30", [], False),
+    "sizes": (["prefix_sum", "partition", "histogram", "dot", "map", "transpose"], "2^22,2^24,2^26,2^30", [], False),
+    # As cub::DevicePartition leaves it.
+    "partition-reversed": (["partition"], "2^20,2^22,2^24,2^26,2^28,2^30", ["--right", "reversed"], False),
     # A launch takes as long as all of such a case: beside the launch time that roofline measures.
     "small": (["roofline", "prefix_sum", "partition", "histogram", "dot", "map"], SMALL, [], False),
     "matmul-ladder": (
@@ -109,6 +111,8 @@ def main(arguments):
         if torch and CASES[name][3]:
             other = f"{name}-pytorch.json"
             script = [sys.executable, os.path.join(HERE, "pytorch.py"), report, "--json", other]
+            if options.quick:
+                script.append("--no-compile")
             steps.append((other, [*script, "--device", "cuda" if options.space == "cuda" else "cpu"]))
         if steps[0][1] is None:
             print(f"{name}: left out (this program has no such mini-app)")

@@ -10,10 +10,11 @@
 
 namespace tessera::compare {
 
-/// A library's answer to what a mini-app computes.
+/// A library's answers to what a mini-app computes. A Plan is timed while it makes the library's own call and nothing else; what
+/// its results need before they can be compared is the Plan's `complete(exec, input, output)`, which is not timed.
 struct Peer {
   std::string_view app;
-  VariantRows variant;
+  std::vector<VariantRows> variants;
 };
 
 /// Those of this build.

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""Times PyTorch on the cases of a report, and writes a report of its own: rows `pytorch`, which ratios.py sets beside ours.
+"""Times PyTorch on the cases of a report, and writes a report of its own, whose rows ratios.py sets beside ours.
 
-    tests/compare/pytorch.py REPORT.json --json pytorch.json [--device cuda]
+    tests/compare/pytorch.py REPORT.json --json pytorch.json [--device cuda] [--no-compile]
+
+Rows: `pytorch` calls the operation; `torch_compile` calls the same function after torch.compile, for the operations that it turns
+into kernels of its own; `cublas_bf16`, `cudnn_bf16` and `flash_bf16` (CUDA) call torch.mm and scaled_dot_product_attention with
+its cuDNN and FlashAttention back ends, on inputs that were rounded to bfloat16 before.
 
 A case is taken as the report has it: shapes, dtype (float and double) and parameters. The data are random, since no operation
 here takes longer for some numbers than for others; each result is compared with that of the same operation in double (a
-relative error of 1e-4 of the largest element fails the row), not with our reference. Timed as common/src/measure/sampling.cpp
+relative error of 1e-4 of the largest element fails the row, 1e-2 in bfloat16), not with our reference. Timed as common/src/measure/sampling.cpp
 does it: batches of launches with one wait at their end, at least 10 samples and 0.02 s, the median. Floats are not rounded
 to tf32. What PyTorch has no operation for is left out (which is said).
 
@@ -63,6 +67,12 @@ def operations(torch):
             return None
         return lambda: torch.cumsum(x["in"], 0)
 
+    def moving_average(x, p):
+        if p["segment"]:
+            return None
+        padded = functional.pad(x["in"][None], (0, 2))  # its last two means are of zeros, too
+        return lambda: functional.avg_pool1d(padded, 3, 1)
+
     def pooling(x, p):
         window = p["window"]
         if p["op"] == "sum":
@@ -93,10 +103,47 @@ def operations(torch):
         "layernorm_linear_backward": layernorm_linear_backward,
         "prefix_sum": prefix_sum,
         "pooling": pooling,
-        "moving_average": lambda x, p: None
-        if p["segment"]
-        else (lambda: functional.avg_pool1d(functional.pad(x["in"][None], (0, 2)), 3, 1)),
+        "moving_average": moving_average,
     }
+
+
+# What torch.compile makes kernels of: elsewhere it calls the same library as `pytorch`.
+COMPILED = (
+    "map", "map_2d", "map_3d", "zip", "broadcast_add", "bias_add", "axis_sum", "transpose", "layernorm", "softmax",
+    "moving_average", "layernorm_linear",
+)  # fmt: skip
+
+
+def peers_of(torch, app, made, device, compiles):
+    """variant: (f(fields, parameters) -> launch, dtype of its fields or None for the case's)."""
+    found = {"pytorch": (made, None)}
+    if compiles and app in COMPILED:
+
+        def compiled(fields, parameters):
+            launch = made(fields, parameters)
+            return None if launch is None else torch.compile(launch)
+
+        found["torch_compile"] = (compiled, None)
+    if device.startswith("cuda") and app == "matmul":
+        found["cublas_bf16"] = (made, torch.bfloat16)
+    if device.startswith("cuda") and app == "attention":
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+
+        def attention_by(backend):
+            def make(fields, parameters):
+                launch = made(fields, parameters)
+
+                def call():
+                    with sdpa_kernel(backend):
+                        return launch()
+
+                return call
+
+            return make
+
+        found["cudnn_bf16"] = (attention_by(SDPBackend.CUDNN_ATTENTION), torch.bfloat16)
+        found["flash_bf16"] = (attention_by(SDPBackend.FLASH_ATTENTION), torch.bfloat16)
+    return found
 
 
 class Timer:
@@ -152,8 +199,8 @@ def largest_error(torch, ours, wide):
     return float((ours.double() - wide).abs().max()) / scale if wide.numel() else 0.0
 
 
-def row_of(torch, timer, made, case, number, row, device, wait):
-    dtype = {"float": torch.float32, "double": torch.float64}[case["dtype"]]
+def row_of(torch, timer, variant, made, short, plain, case, number, row, device):
+    dtype = short or {"float": torch.float32, "double": torch.float64}[case["dtype"]]
     fields = fields_of(torch, case["input_shapes"], dtype, device)
     launch = made(fields, case["parameters"])
     if launch is None:
@@ -161,17 +208,17 @@ def row_of(torch, timer, made, case, number, row, device, wait):
     result = launch()
     wide_fields = {name: value.double() if value.is_floating_point() else value for name, value in fields.items()}
     try:
-        error = largest_error(torch, result, made(wide_fields, case["parameters"])())
+        error = largest_error(torch, result, plain(wide_fields, case["parameters"])())
     except torch.cuda.OutOfMemoryError:
         error = None
     del wide_fields
     seconds, count = timer.samples(launch)
     median = quantile(seconds, 0.5)
-    good = error is None or error <= 1e-4
+    good = error is None or error <= (1e-4 if short is None else 1e-2)
     return {
         "app": case["app"],
         "case": number,
-        "variant": "pytorch",
+        "variant": variant,
         "level": "library",
         "space": row["space"],
         "dtype": case["dtype"],
@@ -199,6 +246,7 @@ def main(arguments):
     parser.add_argument("report")
     parser.add_argument("--json", required=True)
     parser.add_argument("--device", default="cuda")
+    parser.add_argument("--no-compile", action="store_true", help="leave torch_compile out")
     options = parser.parse_args(arguments)
     try:
         import torch
@@ -216,20 +264,27 @@ def main(arguments):
     for number, case in enumerate(report["input"]):
         of_case = [row for row in report["rows"] if row["case"] == number and row["status"] in ("passed", "weak")]
         made = known.get(case["app"])
-        row = None
-        if of_case and made is not None and case["dtype"] in ("float", "double"):
-            try:
-                row = row_of(torch, timer, made, case, number, of_case[0], options.device, wait)
-            except torch.cuda.OutOfMemoryError:
-                left_out.append(f"{case['app']} of {case['size']} (out of memory)")
-            if options.device.startswith("cuda"):
-                torch.cuda.empty_cache()
-        if row is None:
+        if not of_case or made is None or case["dtype"] not in ("float", "double"):
             left_out.append(f"{case['app']} of {case['size']}")
             continue
-        rows.append(row)
-        failed = failed or row["status"] != "passed"
-        print(f"{case['app']:26} {case['size']} {row['seconds'] * 1e6:12.1f} us  {row['reason'] or ''}", flush=True)
+        for variant, (make, short) in peers_of(torch, case["app"], made, options.device, not options.no_compile).items():
+            row, why = None, "nothing like it"
+            try:
+                row = row_of(torch, timer, variant, make, short, made, case, number, of_case[0], options.device)
+            except torch.cuda.OutOfMemoryError:
+                why = "out of memory"
+            except Exception as error:  # a back end that does not take the case, a compiler that is not there
+                if variant == "pytorch":
+                    raise
+                why = str(error).strip().splitlines()[0][:100] if str(error).strip() else type(error).__name__
+            if options.device.startswith("cuda"):
+                torch.cuda.empty_cache()
+            if row is None:
+                left_out.append(f"{variant} of {case['app']} of {case['size']} ({why})")
+                continue
+            rows.append(row)
+            failed = failed or row["status"] != "passed"
+            print(f"{case['app']:26} {case['size']} {variant:14} {row['seconds'] * 1e6:12.1f} us  {row['reason'] or ''}", flush=True)
     if left_out:
         print(f"left out: {', '.join(left_out)}")
     report["rows"] = rows

@@ -78,6 +78,31 @@ class Ratios(unittest.TestCase):
             ]
             self.assertIn("`whole`", table_of(report(rows))[0], variant)
 
+    def test_a_peer_in_bfloat16_stands_beside_what_rounds_to_it(self):
+        for app, ours, peer in (
+            ("matmul", "warpgroup_bf16", "cublas_bf16"),
+            ("attention", "fused_tensor", "cudnn_bf16"),
+        ):
+            rows = [
+                {"app": app, "variant": ours, "seconds": 2e-3},
+                {"app": app, "variant": "whole", "seconds": 1e-3},
+                {"app": app, "variant": "tensor_fp16", "seconds": 1e-3},
+                {"app": app, "variant": peer, "level": "library", "seconds": 1e-3},
+            ]
+            (line,) = table_of(report(rows))
+            self.assertIn(f"`{ours}`", line)
+            self.assertTrue(line.endswith("| 0.50 |"), line)
+
+    def test_what_a_peer_restores_has_no_ratio(self):
+        rows = [
+            {"app": "partition", "variant": "look_back", "seconds": 2e-3},
+            {"app": "partition", "variant": "cub", "level": "library", "seconds": 1e-3},
+            {"app": "partition", "variant": "cub_restored", "level": "library", "seconds": 4e-3},
+        ]
+        own, restored = table_of(report(rows))
+        self.assertTrue(own.endswith("| 0.50 |"), own)
+        self.assertTrue(restored.endswith("|  |"), restored)
+
     def test_rows_that_did_not_pass_do_not_count(self):
         rows = OURS[:1] + [{**OURS[1], "status": "failed"}, OURS[2]]
         self.assertIn("`range`", table_of(report(rows))[0])

@@ -30,6 +30,7 @@ DEFAULTS = {
     "kernel-cols": 3,
     "kernel-rows": 3,
     "op": "sum",
+    "right": "kept",
     "scale": 1.0,
     "window": 3,
 }
@@ -71,6 +72,18 @@ LESS = {
 }
 
 
+# Rows of ours that round factors to bfloat16 as these peers' inputs are rounded.
+SHORT = {"_bf16": ("tensor_bf16", "warpgroup_bf16", "fused_tensor")}
+
+
+def rivals_of(peer, rows):
+    """Our rows that do what a peer does: all but those that do less; for a peer in bfloat16 those alone that round to it."""
+    for ending, variants in SHORT.items():
+        if peer.variant.endswith(ending):
+            return [row for row in rows if row.variant in variants]
+    return [row for row in rows if (row.case.app, row.variant) not in LESS]
+
+
 def table(paths, omit_noisy=False):
     """The lines of the table. Rows of one case in several reports are set beside each other: of one device and one build. A case
     whose rows of ours are all weak is there, and says so. A figure of a noisy row is a UserError, or ~ with `omit_noisy`."""
@@ -86,18 +99,21 @@ def table(paths, omit_noisy=False):
         cases.setdefault((row.place.space, row.case), []).append(row)
     lines = ["| mini-app | case | ours | | peer | | ratio |", "|---|---|---|---:|---|---:|---:|"]
     for (space, case), of_case in cases.items():
-        ours = [row for row in of_case if row.level != "library" and (case.app, row.variant) not in LESS]
         peers = [row for row in of_case if row.level == "library" and row not in weak]
-        if not ours or not peers:
-            continue
-        best = min([row for row in ours if row not in weak] or ours, key=lambda row: (row.noisy, row.seconds))
-        name = f"`{best.variant}` (weak)" if best in weak else f"`{best.variant}`"
         for peer in sorted(peers, key=lambda row: row.variant):
+            ours = rivals_of(peer, [row for row in of_case if row.level != "library"])
+            if not ours:
+                continue
+            best = min([row for row in ours if row not in weak] or ours, key=lambda row: (row.noisy, row.seconds))
+            name = f"`{best.variant}` (weak)" if best in weak else f"`{best.variant}`"
             if not omit_noisy:
                 refuse_noisy([best, peer], paths)
             own = NOISE if best.noisy else rate(best, best.seconds)
             other = NOISE if peer.noisy else rate(best, peer.seconds)
             ratio = NOISE if best.noisy or peer.noisy else f"{peer.seconds / best.seconds:.2f}"
+            # A library's call and what restores an order after it: no ratio, since no user waits for it.
+            if peer.variant.endswith("_restored"):
+                ratio = ""
             lines.append(f"| {case.app} | {case_text(case)} | {name} | {own} | {peer.variant} | {other} | {ratio} |")
     if len(lines) == 2:
         raise UserError(f"no case in {', '.join(paths)} has a row of ours and one of a library's; run tessera_peers")

@@ -268,12 +268,22 @@ void UntypedRun::renew() {
   fence();
 }
 std::vector<HostField> UntypedRun::fetch() {
+  complete();
   std::vector<std::string> names;
   for (WrittenField const& one : outputs()) names.push_back(one.field);
   return memory_->fetch(case_.buffers(), names);
 }
-std::vector<HostField> UntypedRun::fetch_sample(Choose const& choose) { return memory_->fetch_sample(choose); }
-bool UntypedRun::keep() { return memory_->keep(kept_); }
-bool UntypedRun::same_as_kept() { return memory_->same_bits(kept_); }
+std::vector<HostField> UntypedRun::fetch_sample(Choose const& choose) {
+  complete();
+  return memory_->fetch_sample(choose);
+}
+bool UntypedRun::keep() {
+  complete();
+  return memory_->keep(kept_);
+}
+bool UntypedRun::same_as_kept() {
+  complete();
+  return memory_->same_bits(kept_);
+}
 
 }  // namespace tessera::detail

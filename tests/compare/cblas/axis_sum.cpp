@@ -51,6 +51,6 @@ struct Cblas {
 
 }  // namespace
 
-Peer cblas_axis_sum() { return {"axis_sum", rows<AxisSum, Cblas>()}; }
+Peer cblas_axis_sum() { return {"axis_sum", {rows<AxisSum, Cblas>()}}; }
 
 }  // namespace tessera::compare

@@ -37,6 +37,6 @@ struct Cblas {
 
 }  // namespace
 
-Peer cblas_dot() { return {"dot", rows<Dot, Cblas>()}; }
+Peer cblas_dot() { return {"dot", {rows<Dot, Cblas>()}}; }
 
 }  // namespace tessera::compare

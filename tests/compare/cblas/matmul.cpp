@@ -43,6 +43,6 @@ struct Cblas {
 
 }  // namespace
 
-Peer cblas_matmul() { return {"matmul", rows<Matmul, Cblas>()}; }
+Peer cblas_matmul() { return {"matmul", {rows<Matmul, Cblas>()}}; }
 
 }  // namespace tessera::compare

@@ -34,14 +34,18 @@ struct Cub {
     requires std::same_as<Exec, Kokkos::Cuda>
   class Plan {
    public:
-    Plan(Exec const& exec, InputOn<Dot, Exec, T> const& input) {
+    Plan(Exec const& exec, InputOn<Dot, Exec, T> const& input) : total_("tessera::compare: total") {
       workspace_ =
           workspace_of([&](void* memory, std::size_t& bytes) { return sum(memory, bytes, input, nullptr, exec); });
     }
 
     void operator()(Exec const& exec, InputOn<Dot, Exec, T> const& input, OutputOn<Dot, Exec, T> const& output) {
       std::size_t bytes = workspace_.extent(0);
-      check(sum(workspace_.data(), bytes, input, dot::accumulator_of(output.out).data(), exec));
+      check(sum(workspace_.data(), bytes, input, total_.of(output.out).data(), exec));
+    }
+    /// Sums of 16-bit floats are floats.
+    void complete(Exec const& exec, InputOn<Dot, Exec, T> const&, OutputOn<Dot, Exec, T> const& output) const {
+      total_.store(exec, output.out);
     }
 
    private:
@@ -52,12 +56,13 @@ struct Cub {
                                     input.a.extent(0), exec.cuda_stream());
     }
 
+    dot::Total<Exec, T> total_;
     Workspace workspace_;
   };
 };
 
 }  // namespace
 
-Peer cub_dot() { return {"dot", rows<Dot, Cub>()}; }
+Peer cub_dot() { return {"dot", {rows<Dot, Cub>()}}; }
 
 }  // namespace tessera::compare

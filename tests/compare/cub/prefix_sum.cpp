@@ -57,6 +57,6 @@ struct Cub {
 
 }  // namespace
 
-Peer cub_prefix_sum() { return {"prefix_sum", rows<PrefixSum, Cub>()}; }
+Peer cub_prefix_sum() { return {"prefix_sum", {rows<PrefixSum, Cub>()}}; }
 
 }  // namespace tessera::compare

@@ -59,6 +59,6 @@ struct CublasGemv {
 
 }  // namespace
 
-Peer cublas_axis_sum() { return {"axis_sum", rows<AxisSum, CublasGemv>()}; }
+Peer cublas_axis_sum() { return {"axis_sum", {rows<AxisSum, CublasGemv>()}}; }
 
 }  // namespace tessera::compare

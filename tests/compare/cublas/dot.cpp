@@ -43,6 +43,6 @@ struct CublasDot {
 
 }  // namespace
 
-Peer cublas_dot() { return {"dot", rows<Dot, CublasDot>()}; }
+Peer cublas_dot() { return {"dot", {rows<Dot, CublasDot>()}}; }
 
 }  // namespace tessera::compare

@@ -51,6 +51,6 @@ struct CublasGemm {
 
 }  // namespace
 
-Peer cublas_matmul() { return {"matmul", rows<Matmul, CublasGemm>()}; }
+Peer cublas_matmul() { return {"matmul", {rows<Matmul, CublasGemm>()}}; }
 
 }  // namespace tessera::compare

@@ -50,6 +50,6 @@ struct CublasGeam {
 
 }  // namespace
 
-Peer cublas_transpose() { return {"transpose", rows<Transpose, CublasGeam>()}; }
+Peer cublas_transpose() { return {"transpose", {rows<Transpose, CublasGeam>()}}; }
 
 }  // namespace tessera::compare

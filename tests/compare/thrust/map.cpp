@@ -36,6 +36,6 @@ struct Thrust {
 
 }  // namespace
 
-Peer thrust_map() { return {"map", rows<Map, Thrust>()}; }
+Peer thrust_map() { return {"map", {rows<Map, Thrust>()}}; }
 
 }  // namespace tessera::compare

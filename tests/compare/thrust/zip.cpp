@@ -36,6 +36,6 @@ struct Thrust {
 
 }  // namespace
 
-Peer thrust_zip() { return {"zip", rows<Zip, Thrust>()}; }
+Peer thrust_zip() { return {"zip", {rows<Zip, Thrust>()}}; }
 
 }  // namespace tessera::compare

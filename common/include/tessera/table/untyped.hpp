@@ -150,6 +150,8 @@ class UntypedRun : public RowRun {
  protected:
   /// Makes the Plan again.
   virtual void make_plan() = 0;
+  /// Does what a launch has left undone, and waits: for rows of libraries, whose own call alone is timed.
+  virtual void complete() {}
   /// Allocates the output; to be called when there is a Plan, since a Skip must not cost this. Returns where fields begin.
   [[nodiscard]] std::vector<unsigned char*> allocate(UntypedCase const& problem_case);
 
