@@ -19,6 +19,7 @@
 #include <tessera/ranks/halo.hpp>
 #include <tessera/ranks/part.hpp>
 #include <tessera/table/app.hpp>
+#include <tessera/table/poisoned_allocations.hpp>
 #include <tessera/table/row_memory.hpp>
 #include <tessera/table/untyped.hpp>
 
@@ -175,7 +176,10 @@ class TypedRun final : public UntypedRun {
     wrap_fields(output_, problem_case.own_output_shapes(), fields);
   }
 
-  void enqueue() override { (*plan_)(exec_, input_, output_); }
+  void enqueue() override {
+    (*plan_)(exec_, input_, output_);
+    is_complete_ = false;
+  }
   void fence() override { exec_.fence("tessera: sample"); }
   [[nodiscard]] double rounding_steps() const override {
     if constexpr (requires { plan_->rounding_steps(); }) {
@@ -232,11 +236,20 @@ class TypedRun final : public UntypedRun {
  protected:
   void make_plan() override {
     plan_.reset();  // two at once may be too large
+    PoisonedAllocations const poisoned;
     if constexpr (PlannableOnRanks<Variant, Problem, Exec, T>) {
       plan_ = std::make_unique<Plan>(exec_, input_, part_);
     } else {
       if (part_.ranks.count() > 1) throw Skip("it runs on one rank (those of level `ranks` run on several)");
       plan_ = std::make_unique<Plan>(exec_, input_);
+    }
+  }
+  void complete() override {
+    if constexpr (requires { plan_->complete(exec_, input_, output_); }) {
+      if (is_complete_) return;
+      plan_->complete(exec_, input_, output_);
+      exec_.fence("tessera: complete");
+      is_complete_ = true;
     }
   }
 
@@ -247,6 +260,7 @@ class TypedRun final : public UntypedRun {
   double steps_;
   std::unique_ptr<Plan> plan_;
   Output output_{};
+  bool is_complete_ = true;
 };
 
 template <class Problem, class Variant, class Exec, class T>

@@ -1,0 +1,67 @@
+#include <tessera/table/poisoned_allocations.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <tessera/core/spaces.hpp>
+
+namespace tessera {
+
+namespace {
+
+namespace tools = Kokkos::Tools::Experimental;
+
+// A loaded tool's function, called first.
+Kokkos::Tools::allocateDataFunction others = nullptr;
+
+// The space itself fills: on a host its threads touch the pages first, as kernels do later.
+template <class Exec>
+void fill(void* memory, std::size_t bytes) {
+  auto* const words = static_cast<std::uint64_t*>(memory);  // allocations begin at multiples of 64 bytes
+  auto* const rest = static_cast<unsigned char*>(memory) + bytes / 8 * 8;
+  std::size_t const count = bytes / 8;
+  std::size_t const left = bytes % 8;
+  Kokkos::parallel_for(
+      "tessera::poison", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(0, count + 1),
+      KOKKOS_LAMBDA(std::size_t i) {
+        if (i < count) {
+          words[i] = ~std::uint64_t{0};
+        } else {
+          for (std::size_t k = 0; k < left; ++k) rest[k] = 255;
+        }
+      });
+  Exec().fence("tessera: poison");
+}
+
+void poison(Kokkos::Tools::SpaceHandle const handle, char const* label, void const* memory, std::uint64_t size) {
+  if (others != nullptr) others(handle, label, memory, size);
+  // Only Views of ours: what Kokkos allocates for itself has no header before its elements. The size is that of the elements; the
+  // header is written after this. Of a View without elements it is the header's: so one of just that many bytes is left out.
+  constexpr std::size_t header = sizeof(Kokkos::Impl::SharedAllocationHeader);
+  if (!std::string_view(label).starts_with("tessera") || size == header) return;
+  auto const bytes = static_cast<std::size_t>(size) + header;
+  for_each_type(EnabledSpaces{}, [&]<class Exec>() {
+    static bool filled = false;
+    if (std::string_view(handle.name) != Exec::memory_space::name() || filled) return;
+    filled = true;  // filling must not be asked to fill
+    fill<Exec>(const_cast<void*>(memory), bytes);
+    filled = false;
+  });
+}
+
+}  // namespace
+
+PoisonedAllocations::PoisonedAllocations() {
+  others = tools::get_callbacks().allocate_data;
+  tools::set_allocate_data_callback(&poison);
+}
+
+PoisonedAllocations::~PoisonedAllocations() {
+  tools::set_allocate_data_callback(others);
+  others = nullptr;
+}
+
+}  // namespace tessera

@@ -1,0 +1,26 @@
+#pragma once
+/// \file
+/// What the kernels with mistakes inside share (planted.cmake makes them): which mistake is made, and where.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+
+namespace tessera::planted {
+
+/// The mistake of kernels that are launched from here on; 0: none. The test sets it.
+inline int chosen_mistake = 0;
+
+/// The mistake, for a kernel's member: it is constructed on the host.
+[[nodiscard]] KOKKOS_INLINE_FUNCTION int chosen() {
+  KOKKOS_IF_ON_HOST((return chosen_mistake;))
+  KOKKOS_IF_ON_DEVICE((return 0;))
+}
+
+/// True for the part of n elements, from `begin` on, in which element 9/10 n lies: a late tile or chunk.
+[[nodiscard]] KOKKOS_INLINE_FUNCTION bool is_late(std::size_t begin, std::size_t size, std::size_t n) {
+  std::size_t const late = n / 10 * 9;
+  return begin <= late && late - begin < size;
+}
+
+}  // namespace tessera::planted
