@@ -99,3 +99,37 @@ if(Kokkos_ENABLE_CUDA AND TESSERA_COMPUTE_SANITIZER)
 elseif(Kokkos_ENABLE_CUDA)
   message(STATUS "compute-sanitizer was not found: no tests gpu_memcheck_*, gpu_racecheck_*")
 endif()
+
+# What no run can be sure to miss stands in the machine code: fences between a team's result and the word that announces it, and,
+# of warpgroups, what lets the matrix unit see copies and factors. (The order that a processor happens to keep hides their loss.)
+find_program(TESSERA_CUOBJDUMP cuobjdump
+  HINTS ${CUDAToolkit_BIN_DIR} ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
+function(tessera_add_machine_code_test app kernels)
+  if(TARGET ${app} AND Kokkos_ENABLE_CUDA AND TESSERA_CUOBJDUMP)
+    list(JOIN ARGN "|" instructions)
+    tessera_add_gpu_test(machine_code_${app}_${kernels} COMMAND ${CMAKE_COMMAND} -D CUOBJDUMP=${TESSERA_CUOBJDUMP}
+      -D PROGRAM=$<TARGET_FILE:${app}> -D KERNELS=${kernels} -D "INSTRUCTIONS=${instructions}"
+      -P ${CMAKE_CURRENT_SOURCE_DIR}/machine_code.cmake)
+  endif()
+endfunction()
+if(Kokkos_ARCH_HOPPER90)
+  tessera_add_machine_code_test(matmul Warpgroup WARPGROUP[.]ARRIVE WARPGROUP[.]DEPBAR FENCE[.]VIEW[.]ASYNC)
+endif()
+tessera_add_machine_code_test(dot SinglePassSumKernel MEMBAR)
+tessera_add_machine_code_test(histogram HistogramKernel MEMBAR)
+tessera_add_machine_code_test(partition CountLefts MEMBAR)
+tessera_add_machine_code_test(softmax HeldColumn MEMBAR)
+
+# Every row once at the size of a GPU's runs, and each family of kernels behind 2^31 elements.
+foreach(app IN LISTS apps)
+  if(TARGET ${app})
+    tessera_add_gpu_test(full_${app} COMMAND ${app} --size 2^28 ${quickly} TIMEOUT 1200)
+    set_tests_properties(gpu_full_${app} PROPERTIES FIXTURES_REQUIRED gpu_machine PROCESSORS 8 RESOURCE_LOCK gpu_memory)
+  endif()
+endforeach()
+foreach(app IN ITEMS map prefix_sum dot histogram partition pooling conv1d butterfly)
+  if(TARGET ${app})
+    tessera_add_gpu_test(beyond_${app} COMMAND ${app} --size 2147483653 ${quickly} TIMEOUT 1200)
+    set_tests_properties(gpu_beyond_${app} PROPERTIES FIXTURES_REQUIRED gpu_machine PROCESSORS 16 RESOURCE_LOCK gpu_memory)
+  endif()
+endforeach()

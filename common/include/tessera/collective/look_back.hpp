@@ -102,7 +102,9 @@ class LookBackHandle {
       }
     } else {
       (state == TileState::partial ? partial_ : inclusive_)[tile] = value;
-      Kokkos::memory_fence();  // a team that sees the word must see the value
+      // A team that sees the word must see the value. (No run can be sure to miss it: stores of one lane arrive in order on the
+      // machines at hand.)
+      Kokkos::memory_fence();
       store_word(&words_[tile], Word{tag(state)} << 32);
     }
   }
@@ -125,7 +127,7 @@ class LookBackHandle {
     if constexpr (packed) {
       memcpy(&report.value, &bits, sizeof(V));
     } else if (report.state != TileState::absent) {
-      Kokkos::memory_fence();  // the value must not be read before the word
+      Kokkos::memory_fence();  // the value must not be read before the word; as above
       report.value = (report.state == TileState::partial ? partial_ : inclusive_)[tile];
     }
     return report;

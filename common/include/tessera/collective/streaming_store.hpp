@@ -45,7 +45,8 @@ KOKKOS_INLINE_FUNCTION void streaming_store(T* to, Pack<T, N> const& values) {
 #endif
 }
 
-/// Orders the calling thread's streaming stores before what it does next.
+/// Orders the calling thread's streaming stores before what it does next. No test can miss it: x86 orders them at the next locked
+/// instruction, too, which every barrier of a team and every end of a launch has.
 KOKKOS_INLINE_FUNCTION void streaming_fence() {
 #if defined(__SSE2__)
   KOKKOS_IF_ON_HOST((_mm_sfence();))
