@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "all_apps.hpp"
 #include "harness.hpp"
@@ -90,6 +92,44 @@ TEST(Inventory, SweepsAreOfOptionsThatThereAre) {
           ASSERT_NE(spec, app.parameters.end()) << sweep.name << ": " << name;
           EXPECT_TRUE(spec->sweep) << sweep.name << ": " << name;
           EXPECT_NO_THROW(check_parameter(*spec, value, "the sweep's value")) << sweep.name;
+        }
+      }
+    }
+  }
+}
+
+// What the message about a bad number advises is a value that the mini-app takes.
+TEST(Inventory, AdviceForNumbersWorks) {
+  auto const advised = [](std::string message) {
+    std::string const example = "write for example ";
+    message = message.substr(message.find(example) + example.size());
+    for (std::string const separator : {", --", " or --"}) {
+      for (std::size_t at = 0; (at = message.find(separator)) != std::string::npos;) {
+        message.replace(at, separator.size(), "\n--");
+      }
+    }
+    std::vector<std::string> lines;
+    std::istringstream text(message);
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+    return lines;
+  };
+  for (App const& app : all_apps()) {
+    Command const command{.program = std::string(app.info.name), .apps = {&app}};
+    for (ParameterSpec const& spec : app.parameters) {
+      if (std::holds_alternative<bool>(spec.default_value) || !spec.choices.empty()) continue;
+      std::string const option = "--" + spec.name;
+      std::string message;
+      try {
+        (void)parse_options(command, {option, "nonsense"});
+      } catch (UserError const& error) {
+        message = error.what();
+      }
+      std::vector<std::string> const lines = advised(message);
+      ASSERT_FALSE(lines.empty()) << message;
+      for (std::string const& line : lines) {
+        ASSERT_TRUE(line.starts_with(option + " ")) << message;
+        for (ParameterMap const& map : parse_options(command, {option, line.substr(option.size() + 1)}).parameters) {
+          EXPECT_NO_THROW(app.check_parameters(testing::with_defaults(app, map))) << app.info.name << " " << line;
         }
       }
     }

@@ -53,6 +53,14 @@ TEST(sizes, digits_suffixes_and_powers) {
   EXPECT_EQ(parse_sizes("4,4"), (Sizes{4, 4}));
 }
 
+TEST(sizes, powers_of_ten) {
+  EXPECT_EQ(parse_sizes("1e6"), Sizes{1000000});
+  EXPECT_EQ(parse_sizes("1E6,2.5e6,0e9,1e0,12e1"), (Sizes{1000000, 2500000, 0, 1, 120}));
+  EXPECT_EQ(parse_sizes("1e18,9e18,1.5e18"), (Sizes{1000000000000000000u, 9000000000000000000u, 1500000000000000000u}));
+  EXPECT_EQ(parse_sizes("30e-1,123456789012345e0"), (Sizes{3, 123456789012345u}));
+  EXPECT_EQ(parse_sizes("1e3:4e3"), (Sizes{1000, 2000, 4000}));
+}
+
 TEST(sizes, ranges_double) {
   EXPECT_EQ(parse_sizes("2^20:2^22"), (Sizes{1 << 20, 1 << 21, 1 << 22}));
   EXPECT_EQ(parse_sizes("3:24"), (Sizes{3, 6, 12, 24}));
@@ -67,7 +75,19 @@ TEST(sizes, mistakes_say_what_is_wrong) {
   EXPECT_TRUE(has(size_complaint("0x"), "bad size `0x` (`x` is not one of the suffixes k, M, G)"));
   EXPECT_TRUE(has(size_complaint("0x10"), "`x10` is not one of the suffixes"));
   EXPECT_TRUE(has(size_complaint("-3"), "negative"));
-  EXPECT_TRUE(has(size_complaint("1e30"), "`e30` is not one of the suffixes"));
+  EXPECT_TRUE(has(size_complaint("1e30"), "bad size `1e30` (larger than 2^63-1)"));
+  EXPECT_TRUE(has(size_complaint("1e19"), "larger than 2^63-1"));
+  EXPECT_TRUE(has(size_complaint("1e400"), "larger than 2^63-1"));
+  EXPECT_TRUE(has(size_complaint("1e-400"), "not a whole number"));
+  EXPECT_TRUE(has(size_complaint("1e-1"), "not a whole number"));
+  EXPECT_TRUE(has(size_complaint("2.55e1"), "not a whole number"));
+  EXPECT_TRUE(has(size_complaint("1e"), "the power of ten is not a whole number"));
+  EXPECT_TRUE(has(size_complaint("1e6k"), "the power of ten is not a whole number"));
+  EXPECT_TRUE(has(size_complaint("1e2.5"), "the power of ten is not a whole number"));
+  EXPECT_TRUE(has(size_complaint("1234567890123456e0"), "more than 15 digits"));
+  EXPECT_TRUE(has(size_complaint("e6"), "not a whole number"));
+  EXPECT_TRUE(has(size_complaint("0x1e3"), "`x1e3` is not one of the suffixes"));
+  EXPECT_TRUE(has(size_complaint("1.2.3e4"), "`.2.3e4` is not one of the suffixes"));
   EXPECT_TRUE(has(size_complaint("1.5"), "`.5` is not one of the suffixes"));
   EXPECT_TRUE(has(size_complaint("1kk"), "`kk` is not one of the suffixes"));
   EXPECT_TRUE(has(size_complaint("1m"), "`m` is not one of the suffixes"));
@@ -290,8 +310,9 @@ TEST_F(Parsing, parameters_to_sweep_take_lists_and_ranges) {
   EXPECT_EQ(tiles("8"), std::vector<std::int64_t>{8});
   EXPECT_EQ(tiles("256,512,1k"), (std::vector<std::int64_t>{256, 512, 1024}));
   EXPECT_EQ(tiles("1,2^4:100,7"), (std::vector<std::int64_t>{1, 16, 32, 64, 7}));
-  EXPECT_EQ(fails({"--tile", "8,x"}),
-            "bad tile `x` in `8,x` (not a whole number); write for example --tile 64, 64,256 or 2^6:2^10");
+  EXPECT_EQ(
+      fails({"--tile", "8,x"}),
+      "bad tile `x` in `8,x` (not a whole number); write for example --tile 64, --tile 64,256 or --tile 2^6:2^10");
   EXPECT_TRUE(has(fails({"--tile", "8,,9"}), "bad tile `` in `8,,9` (empty); write for example --tile"));
   EXPECT_TRUE(has(fails({"--tile", "9:8"}), "bad tile `9:8` (the range ends before it begins); write"));
   EXPECT_TRUE(has(fails({"--tile", "8,1025"}), "bad value `1025` for --tile (more than 1024; it may be 1 to 1024)"));
@@ -373,8 +394,8 @@ TEST_F(Parsing, bad_values) {
   EXPECT_TRUE(has(fails({"--size", "--cold"}), "no value for --size"));
   EXPECT_TRUE(has(fails({"--input"}), "no value for --input"));
   EXPECT_TRUE(has(fails({"--size", "4", "--size", "5"}), "--size given 2 times"));
-  EXPECT_NE(fails({"--size="}), "no error");
-  EXPECT_NE(fails({"--json="}), "no error");
+  EXPECT_EQ(fails({"--size="}), "no value for --size (it needs one); write --size N,N,...|A:B");
+  EXPECT_EQ(fails({"--json="}), "no value for --json (it needs one); write --json FILE");
   EXPECT_TRUE(has(fails({"--variant", "good,,honest"}), "an empty name"));
   EXPECT_TRUE(has(fails({"--variant", "all,good"}), "`all` beside other names"));
   EXPECT_TRUE(has(fails({"--seed", "1e3"}), "bad value `1e3` for --seed"));
@@ -385,6 +406,8 @@ TEST_F(Parsing, bad_values) {
   EXPECT_TRUE(has(fails({"--verify", "last"}), "bad value `last` for --verify (not every, first or sample:N)"));
   EXPECT_TRUE(has(fails({"--verify", "sample"}), "bad value `sample` for --verify"));
   EXPECT_TRUE(has(fails({"--verify", "sample:0"}), "bad value `0` for --verify sample:"));
+  EXPECT_EQ(parse({"--verify", "sample:2^20"}).verify.elements, 1u << 20);
+  EXPECT_EQ(parse({"--samples", "1e2"}).sampling.samples, 100u);
   EXPECT_TRUE(has(fails({"--min-time", "nan"}), "bad value `nan` for --min-time"));
   EXPECT_TRUE(has(fails({"--min-time", "-1"}), "bad value `-1` for --min-time"));
   EXPECT_TRUE(has(fails({"--size", "8", "--size-per-rank", "8"}), "--size-per-rank"));
@@ -401,6 +424,134 @@ TEST_F(Parsing, bad_values) {
   EXPECT_EQ(fails({"--tile", "1"}), "no error");
   EXPECT_EQ(fails({"--tile", "1024"}), "no error");
   EXPECT_TRUE(has(fails({"--tile", "99999999999999999999"}), "larger than 2^63-1"));
+}
+
+// Whole numbers are written alike everywhere, and one that is too large is called that.
+TEST_F(Parsing, whole_numbers_of_parameters) {
+  ParameterSpec window{"window", "elements", std::int64_t{3}, {}};
+  window.minimum = -5;
+  window.maximum = 0x1p40;
+  app.parameters.push_back(window);
+  auto const value = [&](std::string const& text) {
+    return std::get<std::int64_t>(parse({"--window", text}).parameters.front().at("window"));
+  };
+  EXPECT_EQ(value("2^40"), std::int64_t{1} << 40);
+  EXPECT_EQ(value("64k"), 65536);
+  EXPECT_EQ(value("1e6"), 1000000);
+  EXPECT_EQ(value("-5"), -5);
+  EXPECT_TRUE(
+      has(fails({"--window", "2^62"}), "bad value `4611686018427387904` for --window (more than 1099511627776"));
+  EXPECT_TRUE(has(fails({"--window", "1e18"}), "for --window (more than 1099511627776"));
+  EXPECT_TRUE(has(fails({"--window=-6"}), "bad value `-6` for --window (less than -5"));
+  for (std::string const bad : {"2^63", "ten", "1.5", "-2^3"}) {
+    EXPECT_TRUE(
+        has(fails({"--window=" + bad}), "bad value `" + bad + "` for --window (not a whole number of 64 bits)"));
+  }
+}
+
+TEST_F(Parsing, long_values_are_shortened) {
+  std::string const digits(300, '9');
+  for (std::string const option : {"--size", "--size-per-rank", "--seed", "--samples", "--c", "--op", "--tile",
+                                   "--roof", "--variant", "--space", "--verify", "--min-time", "--level", "--data"}) {
+    std::string const message = fails({option, digits + "x"});
+    EXPECT_TRUE(has(message, "99999...")) << option;
+    EXPECT_LT(message.size(), 260u) << message;
+  }
+  EXPECT_LT(fails({"--" + digits}).size(), 200u);
+  EXPECT_LT(fails({digits}).size(), 200u);
+  EXPECT_EQ(shortened(std::string(64, 'a')), std::string(64, 'a'));
+  EXPECT_EQ(shortened(std::string(60, 'a') + "bcdefgh"), std::string(48, 'a') + "..." + "abcdefgh");
+}
+
+// What a message advises is done to the letter, and must work.
+TEST_F(Parsing, advice_works) {
+  ParameterSpec few{"few", "a parameter with few values", std::int64_t{2}, {}};
+  few.minimum = 1;
+  few.maximum = 4;
+  few.sweep = true;
+  app.parameters.push_back(few);
+  auto const words_of = [](std::string const& text) {
+    Names words;
+    for (std::size_t begin = 0; begin <= text.size();) {
+      std::size_t const end = std::min(text.find(' ', begin), text.size());
+      words.push_back(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    return words;
+  };
+  auto const between = [](std::string const& text, std::string const& first, std::string const& last) {
+    std::size_t const begin = text.find(first);
+    if (begin == std::string::npos) return std::string();
+    std::size_t const end = text.find(last, begin + first.size());
+    return text.substr(begin + first.size(), end - begin - first.size());
+  };
+  int followed = 0;
+  auto const follow = [&](Names const& bad) {
+    std::string const message = fails(bad);
+    std::string const advice = message.substr(message.rfind("; ") + 2);
+    SCOPED_TRACE(message);
+    std::vector<Names> tries;
+    if (std::string text = between(advice, "write for example ", "\n"); !text.empty()) {
+      for (std::string const separator : {", --", " or --"}) {
+        for (std::size_t at = 0; (at = text.find(separator)) != std::string::npos;)
+          text.replace(at, separator.size(), "\n--");
+      }
+      for (text += "\n"; !text.empty(); text = text.substr(text.find('\n') + 1)) {
+        tries.push_back(words_of(text.substr(0, text.find('\n'))));
+      }
+    } else if (std::string const flag = between(advice, "write ", " alone");
+               !flag.empty() && advice.ends_with(" alone")) {
+      tries.push_back({flag});
+    } else if (std::string const meant = between(advice, "did you mean `", "`"); !meant.empty()) {
+      std::string const typed = between(message, "`", "`");
+      Names words;
+      for (std::string const& word : bad) {
+        if (word != typed) words.push_back(word);
+        for (std::string const& part : word == typed ? words_of(meant) : Names()) words.push_back(part);
+      }
+      tries.push_back(words);
+    } else if (std::string const first = between(message, "conflicting options ", " and "); !first.empty()) {
+      for (std::string const& left_out : {first, between(message, first + " and ", " ")}) {
+        Names words;
+        bool skip = false;
+        for (std::string const& word : bad) {
+          if (word.starts_with("--")) skip = word == left_out;
+          if (!skip) words.push_back(word);
+        }
+        tries.push_back(words);
+      }
+    }
+    EXPECT_FALSE(tries.empty());
+    for (Names const& words : tries) {
+      EXPECT_EQ(fails(words), "no error") << words.front() << " " << words.back();
+      ++followed;
+    }
+  };
+  for (std::string const option : {"--size", "--size-per-rank", "--seed", "--samples", "--warmup", "--min-time",
+                                   "--max-time", "--c", "--tile", "--few", "--roof", "--verify"}) {
+    follow({option, "nonsense"});
+    follow({option, "1,,2"});
+  }
+  follow({"--verify", "sample:0"});
+  follow({"--verify", "sample:"});
+  follow({"--samples", "0"});
+  follow({"--few", "2^64"});
+  follow({"--cold=1"});
+  follow({"--sise", "3"});
+  follow({"--vari", "good"});
+  follow({"--variant", "god"});
+  follow({"--space", "openmpi"});
+  follow({"--dtype", "float32"});
+  follow({"--level", "rang"});
+  follow({"--op", "maxx"});
+  follow({"case.h5"});
+  follow({"--input", "a.h5", "--seed", "4"});
+  follow({"--inputs", "in", "--input", "a.h5"});
+  follow({"--size", "8", "--size-per-rank", "8"});
+  follow({"--exclusive", "--no-exclusive"});
+  follow({"--lines", "--digest"});
+  follow({"--machine", "m.json", "--roof", "1,2"});
+  EXPECT_GT(followed, 50);
 }
 
 TEST_F(Parsing, conflicts) {

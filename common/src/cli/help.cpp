@@ -36,7 +36,7 @@ std::vector<OptionEntry> option_table(Command const& command) {
   std::vector<OptionEntry> table;
 
   std::string sizes = "generate cases of these sizes, in elements: digits, with k, M or G (2^10, 2^20, 2^30), ";
-  sizes += "or 2^n; A:B doubles from A to B (default 2^24)";
+  sizes += "2^n or 1e6; A:B doubles from A to B (default 2^24)";
   table.push_back({input, "--size", "N,N,...|A:B", sizes});
   table.push_back(
       {input, "--size-per-rank", "N,N,...|A:B", "the same for each rank: the size is as many times larger"});

@@ -77,6 +77,12 @@ std::string one_line(std::string_view text) {
   return result;
 }
 
+std::string shortened(std::string_view text) {
+  std::size_t const most = 64;
+  if (text.size() <= most) return std::string(text);
+  return std::string(text.substr(0, most - 16)) + "..." + std::string(text.substr(text.size() - 8));
+}
+
 std::string did_you_mean(std::string_view word, std::vector<std::string> const& names, std::string_view otherwise,
                          std::string_view prefix) {
   std::string text;
@@ -88,7 +94,7 @@ std::string did_you_mean(std::string_view word, std::vector<std::string> const& 
 
 std::string unknown_name(std::string_view kind, std::string_view word, std::vector<std::string> const& names,
                          std::string_view who_has) {
-  return "unknown " + std::string(kind) + " `" + std::string(word) + "` (" + std::string(who_has) + " " + join(names) +
+  return "unknown " + std::string(kind) + " `" + shortened(word) + "` (" + std::string(who_has) + " " + join(names) +
          "); " + did_you_mean(word, names, "choose one of them");
 }
 

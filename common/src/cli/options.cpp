@@ -34,7 +34,7 @@ std::optional<T> number(std::string_view text) {
 
 [[noreturn]] void bad_value(std::string const& option, std::string const& text, std::string const& why,
                             std::string const& what_to_do) {
-  throw UserError("bad value `" + text + "` for " + option + " (" + why + "); " + what_to_do);
+  throw UserError("bad value `" + shortened(text) + "` for " + option + " (" + why + "); " + what_to_do);
 }
 
 // "1000" or "0.5", not "0.500000".
@@ -44,12 +44,13 @@ std::string shortest(double value) {
   return {buffer, result.ptr};
 }
 
-std::size_t count_value(std::string const& option, std::string const& text, std::size_t least) {
-  auto const value = number<std::size_t>(text);
+std::size_t count_value(std::string const& option, std::string const& text, std::size_t least,
+                        std::string const& example) {
+  auto const value = one_size(text);
   std::size_t const most = 1'000'000'000;
   if (!value || *value < least || *value > most) {
     bad_value(option, text, "not a whole number from " + std::to_string(least) + " to " + std::to_string(most),
-              "write for example " + option + " 20");
+              "write for example " + example);
   }
   return *value;
 }
@@ -62,7 +63,15 @@ VerifyOptions verify_value(std::string const& text) {
   if (!text.starts_with(sample)) {
     bad_value("--verify", text, "not every, first or sample:N", "write for example --verify sample:100000");
   }
-  return {.kind = Kind::sample, .elements = count_value("--verify sample:", text.substr(sample.size()), 1)};
+  return {.kind = Kind::sample,
+          .elements = count_value("--verify sample:", text.substr(sample.size()), 1, "--verify sample:100000")};
+}
+
+// How a list of values is written.
+std::string list_example(ParameterSpec const& spec) {
+  std::string const option = "--" + spec.name + " ";
+  if (spec.minimum > 64 || spec.maximum < 1024) return option + to_string(spec.default_value);
+  return option + "64, " + option + "64,256 or " + option + "2^6:2^10";
 }
 
 Selection selection(std::string const& kind, std::string const& text, std::vector<std::string> const& names,
@@ -122,10 +131,10 @@ void check_values(std::vector<std::string> const& arguments, std::vector<OptionE
       if (equals != std::string::npos) {
         throw UserError("a value for " + name + " (it is a flag); write " + name + " alone");
       }
-    } else if (equals == std::string::npos) {
-      if (i + 1 == arguments.size() || !is_value(arguments[i + 1])) {
-        throw UserError("no value for " + name + " (it needs one); write " + name + " " + entry->value);
-      }
+    } else {
+      bool const there = equals != std::string::npos ? equals + 1 < arguments[i].size()
+                                                     : i + 1 < arguments.size() && is_value(arguments[i + 1]);
+      if (!there) throw UserError("no value for " + name + " (it needs one); write " + name + " " + entry->value);
     }
   }
 }
@@ -134,14 +143,15 @@ void check_values(std::vector<std::string> const& arguments, std::vector<OptionE
                                    std::vector<OptionEntry> const& table) {
   if (!argument.starts_with('-') || argument == "-") {
     bool const file = argument.ends_with(".h5") || argument.ends_with(".hdf5");
-    throw UserError("unexpected argument `" + argument + "` (" + command.program + " takes only options here); " +
+    throw UserError("unexpected argument `" + shortened(argument) + "` (" + command.program +
+                    " takes only options here); " +
                     (file ? "did you mean `--input " + argument + "`?" : "see " + command.program + " --help"));
   }
   std::string const name = argument.substr(0, argument.find('='));
   std::vector<std::string> names;
   for (OptionEntry const& entry : table) names.push_back(entry.name.substr(2));
   std::string const bare = name.substr(std::min(name.find_first_not_of('-'), name.size()));
-  throw UserError("unknown option `" + name + "` (not an option of " + command.program + "); " +
+  throw UserError("unknown option `" + shortened(name) + "` (not an option of " + command.program + "); " +
                   did_you_mean(bare, names, "see " + command.program + " --help", "--"));
 }
 
@@ -318,14 +328,14 @@ Roofs parse_roof(std::string const& option, std::string const& text) {
   for (std::string const& word : split_at_commas(text)) {
     auto const value = number<double>(word);
     if (!value || !std::isfinite(*value) || *value <= 0) {
-      bad_value(option, text, "`" + word + "` is no positive number",
-                "write peak and bandwidth, for example 19.5e12,1555e9");
+      bad_value(option, text, "`" + shortened(word) + "` is no positive number",
+                "write for example " + option + " 19.5e12,1555e9");
     }
     numbers.push_back(*value);
   }
   if (numbers.size() != 2) {
     bad_value(option, text, std::to_string(numbers.size()) + " numbers, not two",
-              "write peak and bandwidth, for example 19.5e12,1555e9");
+              "write for example " + option + " 19.5e12,1555e9");
   }
   Roofs roofs;
   roofs.peak_operations_per_second.fill(numbers[0]);
@@ -366,20 +376,21 @@ void check_parameter(ParameterSpec const& spec, ParameterValue const& value, std
 std::vector<ParameterValue> parse_parameter(ParameterSpec const& spec, std::string const& text) {
   std::string const option = "--" + spec.name;
   auto const checked = [&](ParameterValue const& value) {
-    check_parameter(spec, value, "bad value `" + to_string(value) + "` for " + option);
+    check_parameter(spec, value, "bad value `" + shortened(to_string(value)) + "` for " + option);
     return value;
   };
+  std::string const example = option + " " + to_string(spec.default_value);
   if (spec.sweep) {
     std::vector<ParameterValue> values;
-    for (std::size_t const size : parse_sizes(text, spec.name)) {
+    for (std::size_t const size : parse_sizes(text, spec.name, list_example(spec))) {
       values.push_back(checked(static_cast<std::int64_t>(size)));
     }
     return values;
   }
-  std::string const example = option + " " + to_string(spec.default_value);
   ParameterValue value = text;
   if (std::holds_alternative<std::int64_t>(spec.default_value)) {
-    auto const whole = number<std::int64_t>(text);
+    auto whole = number<std::int64_t>(text);
+    if (auto const size = one_size(text); !whole && size) whole = static_cast<std::int64_t>(*size);  // 64k, 2^16, 1e6
     if (!whole) bad_value(option, text, "not a whole number of 64 bits", "write for example " + example);
     value = *whole;
   } else if (std::holds_alternative<double>(spec.default_value)) {
@@ -452,7 +463,8 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
   if (given.contains("--size")) {
     options.sizes = parse_sizes(text("--size"));
   } else if (given.contains("--size-per-rank")) {
-    options.sizes = parse_sizes(text("--size-per-rank"));
+    options.sizes = parse_sizes(text("--size-per-rank"), "size-per-rank",
+                                "--size-per-rank 1e6, --size-per-rank 1k,1M or --size-per-rank 2^20:2^26");
     options.sizes_per_rank = true;
   } else if (!options.from_files()) {
     options.sizes = {default_size};
@@ -478,8 +490,9 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
     options.dtypes = selection("dtype", text("--dtype"), enabled_dtypes(), here);
   }
 
-  if (given.contains("--warmup")) options.sampling.warmup = count_value("--warmup", text("--warmup"), 0);
-  if (given.contains("--samples")) options.sampling.samples = count_value("--samples", text("--samples"), 1);
+  if (given.contains("--warmup")) options.sampling.warmup = count_value("--warmup", text("--warmup"), 0, "--warmup 3");
+  if (given.contains("--samples"))
+    options.sampling.samples = count_value("--samples", text("--samples"), 1, "--samples 20");
   for (auto const& [option, value] :
        {std::pair{"--min-time", &options.sampling.min_time}, std::pair{"--max-time", &options.sampling.max_time}}) {
     if (!given.contains(option)) continue;

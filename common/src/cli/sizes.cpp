@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
 
+#include <tessera/cli/nearest.hpp>
 #include <tessera/core/types.hpp>
 
 namespace tessera {
@@ -15,41 +17,54 @@ namespace {
 
 constexpr std::size_t largest = std::numeric_limits<std::int64_t>::max();
 
-// What is read, for messages.
-struct Words {
-  std::string_view option;
-  std::string_view whole;  // its value
+// A number that was read, or why it is none.
+struct Number {
+  std::size_t value = 0;
+  std::string fault = {};
 };
 
-// The message shows the part that is wrong and, where it is one part of many, the whole value.
-[[noreturn]] void fail(std::string_view part, Words const& words, std::string const& why) {
-  std::string const where = part == words.whole ? "" : " in `" + std::string(words.whole) + "`";
-  std::string const option(words.option);
-  throw UserError("bad " + option + " `" + std::string(part) + "`" + where + " (" + why + "); write for example --" +
-                  option + (option == "size" ? " 1000, 64k, 2^20, 1k,1M or 2^20:2^26" : " 64, 64,256 or 2^6:2^10"));
+constexpr char const* not_whole = "not a whole number";
+constexpr char const* too_large = "larger than 2^63-1";
+
+bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+
+// "1e6" and "2.5e6". As many digits as a double distinguishes.
+Number decimal(std::string_view text, std::size_t digits) {
+  double value = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end != text.data() + text.size()) return {.fault = "the power of ten is not a whole number"};
+  if (digits > std::numeric_limits<double>::digits10) return {.fault = "more than 15 digits before a power of ten"};
+  bool const tiny = error != std::errc{} && text.find('-') != std::string_view::npos;
+  if (tiny || value != std::floor(value)) return {.fault = not_whole};
+  if (error != std::errc{} || value >= 0x1p63) return {.fault = too_large};
+  return {.value = static_cast<std::size_t>(value)};
 }
 
-std::size_t parse_number(std::string_view part, Words const& words) {
-  if (part.empty()) fail(part, words, "empty");
-  if (part.front() == '-') fail(part, words, "negative");
+Number read_number(std::string_view part) {
+  if (part.empty()) return {.fault = "empty"};
+  if (part.front() == '-') return {.fault = "negative"};
   if (std::ranges::any_of(part, [](unsigned char c) { return std::isspace(c) != 0; })) {
-    fail(part, words, "it contains a blank");
+    return {.fault = "it contains a blank"};
   }
+  std::size_t const e = std::min(part.find_first_of("eE"), part.size());
+  bool const is_mantissa = is_digit(part.front()) && std::ranges::count(part.substr(0, e), '.') <= 1 &&
+                           std::ranges::all_of(part.substr(0, e), [](char c) { return is_digit(c) || c == '.'; });
+  if (e < part.size() && is_mantissa) return decimal(part, e);
+
   std::size_t number = 0;
   auto const [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
   std::string_view const rest(end, static_cast<std::size_t>(part.data() + part.size() - end));
-  std::string const too_large = "larger than 2^63-1";
-  if (end == part.data()) fail(part, words, "not a whole number");
-  if (error == std::errc::result_out_of_range) fail(part, words, too_large);
+  if (end == part.data()) return {.fault = not_whole};
+  if (error == std::errc::result_out_of_range) return {.fault = too_large};
 
   if (number == 2 && rest.starts_with('^')) {
     unsigned exponent = 0;
     auto const [stop, bad] = std::from_chars(rest.data() + 1, rest.data() + rest.size(), exponent);
     if (stop != rest.data() + rest.size() || stop == rest.data() + 1) {
-      fail(part, words, "the power is not a whole number");
+      return {.fault = "the power is not a whole number"};
     }
-    if (bad != std::errc{} || exponent > 62) fail(part, words, too_large);
-    return std::size_t{1} << exponent;
+    if (bad != std::errc{} || exponent > 62) return {.fault = too_large};
+    return {.value = std::size_t{1} << exponent};
   }
   unsigned shift = 0;
   if (rest == "k" || rest == "K") {
@@ -59,10 +74,10 @@ std::size_t parse_number(std::string_view part, Words const& words) {
   } else if (rest == "G") {
     shift = 30;
   } else if (!rest.empty()) {
-    fail(part, words, "`" + std::string(rest) + "` is not one of the suffixes k, M, G");
+    return {.fault = "`" + shortened(rest) + "` is not one of the suffixes k, M, G"};
   }
-  if (number > (largest >> shift)) fail(part, words, too_large);
-  return number << shift;
+  if (number > (largest >> shift)) return {.fault = too_large};
+  return {.value = number << shift};
 }
 
 }  // namespace
@@ -77,19 +92,34 @@ std::vector<std::string> split_at_commas(std::string_view text) {
   return parts;
 }
 
-std::vector<std::size_t> parse_sizes(std::string_view text, std::string_view option) {
-  Words const words{option, text};
+std::optional<std::size_t> one_size(std::string_view text) {
+  Number const number = read_number(text);
+  return number.fault.empty() ? std::optional(number.value) : std::nullopt;
+}
+
+std::vector<std::size_t> parse_sizes(std::string_view text, std::string_view option, std::string_view example) {
+  // The message shows the part that is wrong and, where it is one part of many, the whole value.
+  auto const fail = [&](std::string_view part, std::string const& why) {
+    std::string const where = part == text ? "" : " in `" + shortened(text) + "`";
+    throw UserError("bad " + std::string(option) + " `" + shortened(part) + "`" + where + " (" + why +
+                    "); write for example " + std::string(example));
+  };
+  auto const number_of = [&](std::string_view part) {
+    Number const number = read_number(part);
+    if (!number.fault.empty()) fail(part, number.fault);
+    return number.value;
+  };
   std::vector<std::size_t> sizes;
   for (std::string const& part : split_at_commas(text)) {
     std::size_t const colon = part.find(':');
     if (colon == std::string::npos) {
-      sizes.push_back(parse_number(part, words));
+      sizes.push_back(number_of(part));
       continue;
     }
-    std::size_t const first = parse_number(part.substr(0, colon), words);
-    std::size_t const last = parse_number(part.substr(colon + 1), words);
-    if (first == 0) fail(part, words, "a range doubles, and from 0 it never leaves 0");
-    if (first > last) fail(part, words, "the range ends before it begins");
+    std::size_t const first = number_of(part.substr(0, colon));
+    std::size_t const last = number_of(part.substr(colon + 1));
+    if (first == 0) fail(part, "a range doubles, and from 0 it never leaves 0");
+    if (first > last) fail(part, "the range ends before it begins");
     for (std::size_t size = first;; size *= 2) {
       sizes.push_back(size);
       if (size > last / 2) break;

@@ -65,7 +65,7 @@ void set_entries(Study& study, std::string_view key, Words const& texts, std::st
       try {
         std::ranges::copy(parse_sizes(text), std::back_inserter(study.sizes));
       } catch (UserError const&) {
-        bad(where, text, "no size: digits, k, M, G, 2^n up to 2^63 - 1, or A:B, which doubles");
+        bad(where, text, "no size: digits, k, M, G, 2^n or 1e6 up to 2^63 - 1, or A:B, which doubles");
       }
     }
   } else if (key == "ranks") {

@@ -23,6 +23,9 @@ namespace tessera {
 /// The text with control characters as \n, \t, \x1b: a message that quotes what a user wrote stays one line.
 [[nodiscard]] std::string one_line(std::string_view text);
 
+/// The text, or its begin and its end if it is long: what a user wrote, in a message that must be read.
+[[nodiscard]] std::string shortened(std::string_view text);
+
 /// "unknown variant `x` (there are a, b, c); did you mean `b`?", for a UserError. `who_has` may say "this build has".
 [[nodiscard]] std::string unknown_name(std::string_view kind, std::string_view word,
                                        std::vector<std::string> const& names, std::string_view who_has = "there are");
