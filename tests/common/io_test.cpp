@@ -720,8 +720,342 @@ TEST_F(Io, DanglingLinkIsMissing) {
   H5Lcreate_soft("/input/a", file, "input/good_link", H5P_DEFAULT, H5P_DEFAULT);
   H5Fclose(file);
   CaseFile const cases(path);
-  expect_says(user_error_of([&] { (void)cases.shape({"link", 1, DType::float32}); }), {path, "no dataset /input/link"});
+  expect_says(user_error_of([&] { (void)cases.shape({"link", 1, DType::float32}); }),
+              {path, "/input/link is a link to nothing (the file has no /nowhere); correct the link"});
   EXPECT_EQ(cases.shape({"good_link", 1, DType::float32}), Shape{4});
+}
+
+// ------------------------------------------------------------------------- data that are not there
+
+/// Files whose /input/in HDF5 would fill with zeros.
+class MissingData : public Io {
+ protected:
+  static constexpr hsize_t extent = 8;
+  FieldSpec const field{"in", 1, DType::float32};
+
+  void SetUp() override {
+    Io::SetUp();
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    app.info = {"map", "out = in + c"};
+    app.input_fields = [](DType dtype) { return std::vector<FieldSpec>{{"in", 1, dtype}}; };
+    app.output_fields = [](DType dtype) { return std::vector<FieldSpec>{{"out", 1, dtype}}; };
+  }
+
+  /// Makes a file with `name`, a vector of floats (or of `type`), by these properties; writes `written` elements of it.
+  static void make(std::string const& path, std::string const& name, hid_t properties, hsize_t written,
+                   hsize_t elements = extent, hid_t type = H5T_IEEE_F32LE) {
+    hid_t const file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    add(file, name, properties, written, elements, type);
+    H5Fclose(file);
+  }
+  static void add(hid_t file, std::string const& name, hid_t properties, hsize_t written, hsize_t elements = extent,
+                  hid_t type = H5T_IEEE_F32LE) {
+    hid_t const links = H5Pcreate(H5P_LINK_CREATE);
+    H5Pset_create_intermediate_group(links, 1);
+    hid_t const space = H5Screate_simple(1, &elements, nullptr);
+    hid_t const dataset = H5Dcreate2(file, name.c_str(), type, space, links, properties, H5P_DEFAULT);
+    ASSERT_GE(dataset, 0);
+    if (written > 0) {
+      std::vector<float> const values(written, 7);
+      hsize_t const first = 0;
+      hid_t const memory = H5Screate_simple(1, &written, nullptr);
+      H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, nullptr, &written, nullptr);
+      ASSERT_GE(H5Dwrite(dataset, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, values.data()), 0);
+      H5Sclose(memory);
+    }
+    H5Dclose(dataset);
+    H5Sclose(space);
+    H5Pclose(links);
+  }
+  /// A virtual dataset's properties, of sources with 4 elements each, or of the number given.
+  struct Source {
+    std::string file;
+    std::string dataset = "data";
+    hsize_t elements = 4;
+  };
+  static hid_t virtual_of(std::vector<Source> const& sources, hsize_t elements = extent) {
+    hid_t const properties = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t const space = H5Screate_simple(1, &elements, nullptr);
+    hsize_t first = 0;
+    for (Source const& source : sources) {
+      hid_t const part = H5Screate_simple(1, &source.elements, nullptr);
+      H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, nullptr, &source.elements, nullptr);
+      EXPECT_GE(H5Pset_virtual(properties, space, source.file.c_str(), source.dataset.c_str(), part), 0);
+      first += source.elements;
+      H5Sclose(part);
+    }
+    H5Sclose(space);
+    return properties;
+  }
+  static hid_t chunks_of(hsize_t elements) {
+    hid_t const properties = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(properties, 1, &elements);
+    return properties;
+  }
+  static hid_t with_fill_value(hid_t properties) {
+    float const value = 5;
+    H5Pset_fill_value(properties, H5T_NATIVE_FLOAT, &value);
+    return properties;
+  }
+  void make_case(hid_t properties, hsize_t written = 0, std::string const& name = "input/in") const {
+    make(path(), name, properties, written);
+    H5Pclose(properties);
+  }
+  [[nodiscard]] std::string path() const { return at("case.h5"); }
+
+  /// Nothing that looks at the data accepts the file.
+  void expect_refused(std::vector<std::string> parts) const {
+    CaseFile const file(path());
+    EXPECT_EQ(file.shape(field), Shape{extent});
+    std::vector<float> values(extent);
+    parts.push_back(path() + ": dataset /input/in ");
+    expect_says(user_error_of([&] { file.check_data({field}, {}); }), parts);
+    expect_says(user_error_of([&] { file.read(field, values.data()); }), parts);
+    expect_says(user_error_of([&] { file.read_rows(field, 0, 2, values.data()); }), parts);
+    EXPECT_TRUE(std::ranges::all_of(values, [](float value) { return value == 0; }));
+  }
+  [[nodiscard]] std::vector<float> expect_accepted() const {
+    CaseFile const file(path());
+    std::vector<float> values(tessera::count_of(file.shape(field)));
+    EXPECT_NO_THROW(file.check_data({field}, {}));
+    EXPECT_NO_THROW(file.read(field, values.data()));
+    return values;
+  }
+
+  App app;
+};
+
+TEST_F(MissingData, SourceFileOfAVirtualDataset) {
+  make(at("a.h5"), "data", H5P_DEFAULT, 4, 4);
+  make_case(virtual_of({{"a.h5"}, {"b.h5"}}));
+  expect_refused({"is virtual and its source b.h5 is missing (there is no " + at("b.h5") + " and ",
+                  "); put the file there, or store the data in this file"});
+  make(at("b.h5"), "data", H5P_DEFAULT, 4, 4);  // as it says
+  EXPECT_EQ(expect_accepted(), std::vector<float>(extent, 7));
+  write_bytes(at("b.h5"), "no HDF5 file");
+  expect_refused({"is virtual and its source b.h5 is missing (" + at("b.h5") + " cannot be opened: "});
+  fs::remove(at("b.h5"));
+  make_case(virtual_of({{"a.h5"}, {at("far/b.h5")}}));
+  expect_refused({"its source " + at("far/b.h5") + " is missing (there is no " + at("far/b.h5") + " and "});
+  make(at("b.h5"), "data", H5P_DEFAULT, 4, 4);  // HDF5 finds it beside the file also then
+  EXPECT_EQ(expect_accepted(), std::vector<float>(extent, 7));
+}
+
+TEST_F(MissingData, SourceDatasetOfAVirtualDataset) {
+  make(at("a.h5"), "other", H5P_DEFAULT, 8);
+  make_case(virtual_of({{"a.h5", "data", 8}}));
+  expect_refused({"is virtual and its source data of a.h5 is missing (" + at("a.h5") +
+                  " has no such dataset); add it there, or store the data in this file"});
+  make_case(virtual_of({{".", "/input/part", 8}}));
+  expect_refused({"is virtual and its source /input/part is missing (" + path() + " has no such dataset)"});
+}
+
+TEST_F(MissingData, SourceOfAnotherDtypeOrShape) {
+  for (auto const& [type, name] : std::vector<std::pair<hid_t, std::string>>{
+           {H5T_IEEE_F64LE, "double"}, {H5T_STD_I32LE, "int32"}, {H5T_STD_U8LE, "uint8"}}) {
+    make(at("a.h5"), "data", H5P_DEFAULT, 8, 8, type);
+    make_case(virtual_of({{"a.h5", "data", 8}}));
+    expect_refused({"is virtual and its source data of a.h5 has another dtype (it is " + name +
+                    ", not float; nothing is converted); store both as float"});
+  }
+  make(at("a.h5"), "data", H5P_DEFAULT, 8, 8, H5T_IEEE_F32BE);  // the byte order may differ
+  EXPECT_EQ(expect_accepted(), std::vector<float>(extent, 7));
+  make(at("a.h5"), "data", H5P_DEFAULT, 7, 7);
+  expect_refused(
+      {"its source data of a.h5 does not fit (its shape is [7], and 8 elements of it are read); write it again"});
+  make(at("a.h5"), "data", H5P_DEFAULT, 9, 9);
+  expect_refused({"its source data of a.h5 does not fit (its shape is [9]"});
+
+  // The last elements of a source, in each of the two ways to select them.
+  hsize_t const all = 12;
+  hsize_t const first = 4;
+  hid_t const space = H5Screate_simple(1, &extent, nullptr);
+  hid_t const part = H5Screate_simple(1, &all, nullptr);
+  H5Sselect_hyperslab(part, H5S_SELECT_SET, &first, nullptr, &extent, nullptr);
+  hid_t const properties = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_virtual(properties, space, "a.h5", "data", part);
+  H5Sclose(part);
+  H5Sclose(space);
+  make_case(properties);
+  expect_refused({"its source data of a.h5 does not fit (its shape is [9], and 8 elements of it are read)"});
+  make(at("a.h5"), "data", H5P_DEFAULT, 12, 12);
+  EXPECT_EQ(expect_accepted(), std::vector<float>(extent, 7));
+}
+
+TEST_F(MissingData, ElementsWithoutASource) {
+  make(at("a.h5"), "data", H5P_DEFAULT, 4, 4);
+  make_case(virtual_of({{"a.h5"}}));
+  expect_refused(
+      {"is virtual and has no source for all of its elements (sources have 4 of 8, and no fill value was "
+       "chosen); map all of it, or create it with a fill value"});
+  make_case(with_fill_value(virtual_of({{"a.h5"}})));
+  EXPECT_EQ(expect_accepted(), (std::vector<float>{7, 7, 7, 7, 5, 5, 5, 5}));
+  // A source that is missing is no choice.
+  fs::remove(at("a.h5"));
+  expect_refused({"its source a.h5 is missing"});
+}
+
+TEST_F(MissingData, SourcesWithoutALimit) {
+  // Blocks of 4 elements, in as many files as there are.
+  hsize_t const start = 0;
+  hsize_t const block = 4;
+  hsize_t const count = H5S_UNLIMITED;
+  hid_t const space = H5Screate_simple(1, &extent, &count);
+  H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, &block, &count, &block);
+  hid_t const part = H5Screate_simple(1, &block, nullptr);
+  hid_t const properties = H5Pcreate(H5P_DATASET_CREATE);
+  ASSERT_GE(H5Pset_virtual(properties, space, "block-%b.h5", "data", part), 0);
+  hid_t const file = H5Fcreate(path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  H5Gclose(H5Gcreate2(file, "input", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  H5Dclose(H5Dcreate2(file, "input/in", H5T_IEEE_F32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT));
+  H5Fclose(file);
+  H5Pclose(properties);
+  H5Sclose(part);
+  H5Sclose(space);
+
+  auto const refused = [&](std::string const& what) {
+    CaseFile const cases(path());
+    expect_says(user_error_of([&] { cases.check_data({field}, {}); }), {what});
+  };
+  refused("its source block-0.h5 is missing");  // and the extent is 0
+  for (std::string const name : {"block-0.h5", "block-1.h5", "block-2.h5"}) make(at(name), "data", H5P_DEFAULT, 4, 4);
+  EXPECT_EQ(expect_accepted(), std::vector<float>(12, 7));
+  fs::remove(at("block-1.h5"));  // HDF5 would look one block further, or not; see H5Pset_virtual_printf_gap
+  std::vector<float> const first = expect_accepted();
+  EXPECT_EQ(first, std::vector<float>(4, 7));
+}
+
+TEST_F(MissingData, SourcesOfSources) {
+  make(at("inner.h5"), "data", virtual_of({{"raw.h5", "data", 8}}), 0);
+  make_case(virtual_of({{"inner.h5", "data", 8}}));
+  expect_refused({"its source data of inner.h5 is virtual and its source raw.h5 is missing"});
+  make(at("raw.h5"), "data", chunks_of(2), 4);
+  expect_refused({"its source data of raw.h5 was written only in part (2 of 4 chunks are there"});
+  make(at("raw.h5"), "data", chunks_of(2), 8);
+  EXPECT_EQ(expect_accepted(), std::vector<float>(extent, 7));
+  make_case(virtual_of({{".", "/input/in", 8}}));
+  expect_refused({"sources of sources without end"});
+}
+
+TEST_F(MissingData, RawDataInAnotherFile) {
+  auto const external = [&](std::string const& name, off_t offset, hsize_t size) {
+    hid_t const properties = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_external(properties, name.c_str(), offset, size);
+    return properties;
+  };
+  std::string const raw = at("raw.bin");
+  make_case(external(raw, 0, 32));
+  expect_refused(
+      {"has its data in " + raw + ", which cannot be read (" + raw + ": No such file or directory); put the file"});
+  std::vector<float> const values(9, 7);
+  std::string const bytes(reinterpret_cast<char const*>(values.data()), 36);
+  write_bytes(raw, bytes.substr(0, 31));
+  expect_refused({", which is too short (" + raw + " has 31 bytes, and 32 are needed); copy or write it again"});
+  write_bytes(raw, bytes.substr(0, 32));
+  EXPECT_EQ(expect_accepted(), std::vector<float>(extent, 7));
+  make_case(external(raw, 4, H5F_UNLIMITED));
+  expect_refused({"has 32 bytes, and 36 are needed"});
+  write_bytes(raw, bytes);
+  EXPECT_EQ(expect_accepted(), std::vector<float>(extent, 7));
+  // Two files, of which the second is missing. A relative name is one of the current directory.
+  fs::path const before = fs::current_path();
+  fs::current_path(directory);
+  hid_t const two = external("one.bin", 0, 16);
+  H5Pset_external(two, "two.bin", 0, 16);
+  make_case(two);
+  write_bytes(at("one.bin"), bytes.substr(0, 16));
+  expect_refused({"has its data in two.bin, which cannot be read (" + at("two.bin")});
+  write_bytes(at("two.bin"), bytes.substr(0, 16));
+  EXPECT_EQ(expect_accepted(), std::vector<float>(extent, 7));
+  fs::current_path(before);
+  expect_refused({"has its data in one.bin, which cannot be read", "start the run where it is"});
+}
+
+TEST_F(MissingData, ChunksThatWereNotWritten) {
+  make_case(chunks_of(3), 0);
+  expect_refused(
+      {"was never written (0 of 3 chunks are there, and no fill value was chosen); write all of it, or "
+       "create it with a fill value"});
+  make_case(chunks_of(3), 6);
+  expect_refused({"was written only in part (2 of 3 chunks are there"});
+  make_case(with_fill_value(chunks_of(3)), 6);
+  EXPECT_EQ(expect_accepted(), (std::vector<float>{7, 7, 7, 7, 7, 7, 5, 5}));
+  hid_t const never = with_fill_value(chunks_of(3));
+  H5Pset_fill_time(never, H5D_FILL_TIME_NEVER);
+  make_case(never, 6);
+  expect_refused({"was written only in part"});
+  // All chunks, also the one at the end that is not full; filtered ones are smaller than what they hold.
+  for (bool const filtered : {false, true}) {
+    hid_t const properties = chunks_of(3);
+    if (filtered) H5Pset_shuffle(properties);
+    if (filtered) H5Pset_fletcher32(properties);
+    make_case(properties, 8);
+    EXPECT_EQ(expect_accepted(), std::vector<float>(extent, 7));
+  }
+}
+
+TEST_F(MissingData, StorageThatWasNeverWritten) {
+  make_case(H5Pcreate(H5P_DATASET_CREATE), 0);
+  expect_refused({"was never written (it has no storage, and no fill value was chosen)"});
+  make_case(with_fill_value(H5Pcreate(H5P_DATASET_CREATE)), 0);
+  EXPECT_EQ(expect_accepted(), std::vector<float>(extent, 5));
+  hid_t const compact = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_layout(compact, H5D_COMPACT);
+  make_case(compact, 8);
+  EXPECT_EQ(expect_accepted(), std::vector<float>(extent, 7));
+  // Of an empty dataset nothing can be missing.
+  for (hid_t const properties : {H5Pcreate(H5P_DATASET_CREATE), chunks_of(3)}) {
+    make(path(), "input/in", properties, 0, 0);
+    EXPECT_EQ(expect_accepted(), std::vector<float>());
+  }
+}
+
+TEST_F(MissingData, ExpectedResultsThatAreNotThere) {
+  FieldSpec const out{"out", 1, DType::float32};
+  make(path(), "input/in", H5P_DEFAULT, 8);
+  hid_t const file = H5Fopen(path().c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  add(file, "expected/out", virtual_of({{"none.h5", "data", 8}}), 0);
+  H5Fclose(file);
+  std::string const what = path() + ": dataset /expected/out is virtual and its source none.h5 is missing";
+  expect_says(user_error_of([&] { CaseFile(path()).check_data({field}, {out}); }), {what});
+  expect_says(user_error_of([&] { (void)CaseFile(path()).expected({out}); }), {what});
+  expect_says(user_error_of([&] { CaseFile(path()).keep({field}, {out}); }), {what});
+}
+
+TEST_F(MissingData, LinksToNothing) {
+  make(at("a.h5"), "data", H5P_DEFAULT, 8);
+  auto const link = [&](std::string const& name, auto const& make_link) {
+    hid_t const file = H5Fcreate(path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    if (name != "input") H5Gclose(H5Gcreate2(file, "input", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    make_link(file, name.c_str());
+    H5Fclose(file);
+  };
+  auto const soft = [](hid_t file, char const* name) {
+    H5Lcreate_soft("/data/x", file, name, H5P_DEFAULT, H5P_DEFAULT);
+  };
+  auto const external = [](std::string const& target, std::string const& object) {
+    return [=](hid_t file, char const* name) {
+      H5Lcreate_external(target.c_str(), object.c_str(), file, name, H5P_DEFAULT, H5P_DEFAULT);
+    };
+  };
+  auto const refused = [&](std::vector<std::string> const& parts) {
+    expect_says(user_error_of([&] { (void)CaseFile(path()).run_dtype(app); }), parts);
+  };
+  link("input/in", soft);
+  refused({path() + ": /input/in is a link to nothing (the file has no /data/x); correct the link, or store the data"});
+  link("input/in", external("b.h5", "/data"));
+  refused({path() + ": /input/in is a link to nothing (to /data of b.h5; there is no " + at("b.h5") + " and "});
+  link("input/in", external("a.h5", "/more"));
+  refused({"/input/in is a link to nothing (to /more of a.h5; " + at("a.h5") + " has no such object)"});
+  for (std::string const name : {"input", "expected"}) {
+    link(name, soft);
+    refused({path() + ": /" + name + " is a link to nothing (the file has no /data/x)"});
+    link(name, external("b.h5", "/"));
+    refused({path() + ": /" + name + " is a link to nothing (to / of b.h5; there is no "});
+  }
+  link("input/in", external("a.h5", "/data"));
+  EXPECT_EQ(CaseFile(path()).run_dtype(app), DType::float32);
+  EXPECT_EQ(expect_accepted(), std::vector<float>(extent, 7));
 }
 
 // ------------------------------------------------------------------------------------------------ parameters
@@ -842,7 +1176,7 @@ TEST_F(Io, ParametersOutsideTheirRange) {
     expect_says(user_error_of([&] { (void)CaseFile(path).parameters(make_specs()); }), {path, "attribute " + name});
   }
   std::string const path = write_case({}, {{"op", std::string("mean")}});
-  expect_says(user_error_of([&] { (void)CaseFile(path).parameters(make_specs()); }), {"is mean", "sum, max, min"});
+  expect_says(user_error_of([&] { (void)CaseFile(path).parameters(make_specs()); }), {"is \"mean\"", "sum, max, min"});
 }
 
 TEST_F(Io, ParameterWithManyValues) {
@@ -1222,12 +1556,12 @@ TEST_F(Io, GivenExpectedValuesAreNeverPassedOver) {
   hid_t file = H5Fopen(linked.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
   H5Lcreate_soft("/nowhere", file, "expected", H5P_DEFAULT, H5P_DEFAULT);
   H5Fclose(file);
-  refused(linked, {"/expected is no group"});
+  refused(linked, {"/expected is a link to nothing"});
   file = H5Fopen(linked.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
   H5Ldelete(file, "expected", H5P_DEFAULT);
   H5Lcreate_external("none.h5", "/x", file, "expected", H5P_DEFAULT, H5P_DEFAULT);
   H5Fclose(file);
-  refused(linked, {"case.h5"});
+  refused(linked, {"case.h5: /expected is a link to nothing (to /x of none.h5; there is no "});
   misplaced([&](hdf5::Group& root) { root.write_attribute("window", std::int64_t{3}); },
             {"attribute window of the file is not read", "move it"});
   std::string const beside = write_dot_case();

@@ -67,8 +67,13 @@ void hold(CaseFile& file, PlannedCase const& planned, Plan& plan) {
   }
 }
 
-std::vector<PlannedCase> plan_file(App const& app, Options const& options, std::shared_ptr<CaseFile> const& opened,
-                                   Plan& plan) {
+// A message with the file that it is about.
+std::string with_path(std::string const& message, std::string const& path) {
+  return path.empty() || message.find(path) != std::string::npos ? message : path + ": " + message;
+}
+
+std::vector<PlannedCase> cases_of_file(App const& app, Options const& options, std::shared_ptr<CaseFile> const& opened,
+                                       Plan& plan) {
   CaseFile const& file = *opened;
   std::string const& path = file.path();
   PlannedCase planned;
@@ -103,8 +108,18 @@ std::vector<PlannedCase> plan_file(App const& app, Options const& options, std::
     shapes.push_back({outputs[i].name, outputs[i].dtype, cases.front().footprint.output_shapes.at(i), nullptr});
   }
   check_expected_shapes(file.expected_shapes(outputs), shapes, path);
+  file.check_data(app.input_fields(planned.dtype), outputs);
   hold(*opened, cases.front(), plan);
   return cases;
+}
+
+std::vector<PlannedCase> plan_file(App const& app, Options const& options, std::shared_ptr<CaseFile> const& file,
+                                   Plan& plan) {
+  try {
+    return cases_of_file(app, options, file, plan);
+  } catch (UserError const& mistake) {
+    throw UserError(with_path(mistake.what(), file->path()));
+  }
 }
 
 void plan_generated(App const& app, Options const& options, Plan& plan) {
@@ -195,6 +210,26 @@ void plan_directory(App const& app, Options const& options, Plan& plan) {
   }
 }
 
+// With several apps or files it is no mistake if the selection leaves one of them without a row.
+void plan_app(App const& app, Options const& options, bool several, Plan& plan) {
+  std::string const name(app.info.name);
+  if (ranks::world().count() > 1 && !app.distributed) {
+    plan.left_out.push_back({name, "it runs on one rank", false});
+    return;
+  }
+  if (!options.inputs_directory.empty()) plan_directory(app, options, plan);
+  if (!options.inputs.empty()) plan_files(app, options, options.inputs, plan);
+  if (options.sizes.empty()) return;
+  if (!several) check_selection(app, options, dtypes_of(app, options));
+  if (options.data && !app.has(*options.data)) {  // for a single app parse_options has thrown
+    plan.left_out.push_back({name, "it has no " + std::string(name_of(*options.data)) + " data", false});
+    return;
+  }
+  std::size_t const before = plan.cases.size();
+  plan_generated(app, options, plan);
+  if (plan.cases.size() == before) plan.left_out.push_back({name, "no row is selected", false});
+}
+
 void check_output(Options const& options, Plan const& plan) {
   if (!options.output.empty() && plan.cases.size() > 1) {
     throw UserError(
@@ -223,6 +258,11 @@ void check_named(Options const& options, Plan const& plan) {
 }
 
 }  // namespace
+
+void rethrow(UserError const& mistake, Command const& command, App const& app, std::string const& path) {
+  std::string const of_app = command.apps.size() > 1 ? std::string(app.info.name) + ": " : "";
+  throw UserError(of_app + with_path(mistake.what(), path));
+}
 
 ParameterMap without_shaping(App const& app, ParameterMap parameters) {
   for (ParameterSpec const& spec : app.parameters) {
@@ -258,27 +298,11 @@ Plan make_plan(Command const& command, Options const& options) {
   Plan plan;
   check_kokkos_words(options.kokkos_arguments);
   check_files(command, options);
-  // With several apps or files it is no mistake if the selection leaves one of them without a row.
-  bool const several = command.apps.size() > 1;
   for (App const* app : command.apps) {
-    if (ranks::world().count() > 1 && !app->distributed) {
-      plan.left_out.push_back({std::string(app->info.name), "it runs on one rank", false});
-      continue;
-    }
-    if (!options.inputs_directory.empty()) plan_directory(*app, options, plan);
-    if (!options.inputs.empty()) plan_files(*app, options, options.inputs, plan);
-    if (!options.sizes.empty()) {
-      if (!several) check_selection(*app, options, dtypes_of(*app, options));
-      if (options.data && !app->has(*options.data)) {  // for a single app parse_options has thrown
-        plan.left_out.push_back(
-            {std::string(app->info.name), "it has no " + std::string(name_of(*options.data)) + " data", false});
-        continue;
-      }
-      std::size_t const before = plan.cases.size();
-      plan_generated(*app, options, plan);
-      if (plan.cases.size() == before) {
-        plan.left_out.push_back({std::string(app->info.name), "no row is selected", false});
-      }
+    try {
+      plan_app(*app, options, command.apps.size() > 1, plan);
+    } catch (UserError const& mistake) {
+      rethrow(mistake, command, *app, {});
     }
   }
   if (plan.cases.empty()) {

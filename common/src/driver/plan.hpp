@@ -41,6 +41,10 @@ struct Plan {
   std::size_t open_files = 0;  // of the others
 };
 
+/// Throws the mistake again, with the file in front if the message does not name it, and with the mini-app if the command
+/// has several.
+[[noreturn]] void rethrow(UserError const& mistake, Command const& command, App const& app, std::string const& path);
+
 /// A line for each reason: "a.h5, b.h5 and 7 more: skipped (it holds int32, ...)".
 [[nodiscard]] std::vector<std::string> to_lines(std::vector<LeftOut> const& left_out);
 

@@ -586,7 +586,13 @@ class Session {
   void run_case(std::size_t index, PreparedCase& prepared) {
     PlannedCase const& planned = plan_.cases[index];
     // As long as nothing has run it is a mistake like any other.
-    if (prepared.mistake && report_.rows() == 0) std::rethrow_exception(prepared.mistake);
+    if (prepared.mistake && report_.rows() == 0) {
+      try {
+        std::rethrow_exception(prepared.mistake);
+      } catch (UserError const& error) {
+        rethrow(error, command_, *planned.app, planned.path);
+      }
+    }
     auto& [report, problem_case, oracle, verified, fault, mistake] = prepared;
     report.parameters = planned.parameters;
     if (problem_case) problem_case->tune(planned.parameters);
@@ -849,12 +855,16 @@ class Session {
 };
 
 // What is wrong with the last of several inputs must be said before the first has run. So large ones are read twice.
-void check_all_files(Plan const& plan, Options const& options) {
+void check_all_files(Command const& command, Plan const& plan, Options const& options) {
   if (plan.cases.size() < 2) return;
   for (PlannedCase const& planned : plan.cases) {
     if (planned.path.empty() || planned.same_input || interrupted()) continue;
     bool const was_open = planned.file->is_open();
-    (void)expected_of(planned, *build(planned, options));
+    try {
+      (void)expected_of(planned, *build(planned, options));
+    } catch (UserError const& mistake) {
+      rethrow(mistake, command, *planned.app, planned.path);
+    }
     if (!was_open) planned.file->close();
   }
 }
@@ -928,7 +938,7 @@ int run_plan(Command const& command, Options const& given, std::vector<std::stri
   });
   ranks::together(ranks, [&] {
     for (PlannedCase const& planned : plan.cases) check_memory(planned);
-    if (ranks.count() == 1) check_all_files(plan, options);
+    if (ranks.count() == 1) check_all_files(command, plan, options);
   });
   ranks::choose_transport(options.transport, ranks_share_gpus(ranks, plan, options.share_gpus));
   return session->run();

@@ -17,6 +17,7 @@
 #include <system_error>
 #include <utility>
 
+#include <tessera/cli/nearest.hpp>
 #include <tessera/cli/options.hpp>
 
 namespace tessera {
@@ -140,6 +141,12 @@ std::string_view type_name(ParameterValue const& value) {
   return names[value.index()];
 }
 
+/// A value in a message: a text in quotes, so that one is seen that is empty or ends in a blank.
+std::string shown(ParameterValue const& value) {
+  std::string const text = shortened(to_string(value));
+  return std::holds_alternative<std::string>(value) ? '"' + text + '"' : text;
+}
+
 /// `found` as the alternative that the spec's default holds, if it converts without loss.
 std::optional<ParameterValue> converted(ParameterSpec const& spec, ParameterValue const& found) {
   if (found.index() == spec.default_value.index()) return found;
@@ -157,6 +164,20 @@ bool is_annotation(std::string const& name) {
   return name.starts_with('_') || name == "description" || name == "source" || name == "title";
 }
 
+[[noreturn]] void user_error(std::string const& path, std::string const& object, hdf5::Fault const& fault) {
+  user_error(path, object + " " + fault.what + " (" + fault.why + "); " + fault.what_to_do);
+}
+
+/// Refuses a link whose target does not exist.
+void check_link(std::string const& path, std::string const& shown, hdf5::Group const& group, std::string const& name) {
+  if (auto const fault = group.dangling(name)) user_error(path, shown, *fault);
+}
+
+/// Refuses a dataset of which HDF5 would invent a part.
+void check_complete(std::string const& path, std::string const& name, hdf5::Dataset const& dataset) {
+  if (auto const fault = dataset.missing()) user_error(path, "dataset " + name, *fault);
+}
+
 /// The shape that a dataset has for the app: [1, n] of a vector where the field takes one as a row.
 Shape shape_as(FieldSpec const& field, Shape shape) {
   if (field.vector_as_row && field.rank == 2 && shape.size() == 1) shape.insert(shape.begin(), 1);
@@ -167,6 +188,7 @@ Shape shape_as(FieldSpec const& field, Shape shape) {
 hdf5::Dataset open_field(std::string const& path, std::string const& group_name, hdf5::Group const& group,
                          FieldSpec const& field) {
   std::string const name = group_name + "/" + field.name;
+  check_link(path, name, group, field.name);
   switch (group.member(field.name)) {
     case hdf5::Group::Member::dataset: break;
     case hdf5::Group::Member::missing:
@@ -211,6 +233,7 @@ void CaseFile::open() {
   file_ = open_for_reading(path_);
   reading(path_, "its groups", [&] {
     hdf5::Group const root = file_.root();
+    check_link(path_, "/input", root, "input");
     if (root.member("input") != hdf5::Group::Member::group) {
       user_error(path_, "no group /input (the file holds " + list(root.names()) +
                             "); store the input's datasets and parameters in a group of this name");
@@ -225,10 +248,11 @@ void CaseFile::open() {
                        " (a case file holds /input, and may hold /expected and /output); rename or remove it, or "
                        "start its name with _ if it is a note");
       }
+      check_link(path_, "/expected", root, name);
       if (root.member(name) != hdf5::Group::Member::group) {
         user_error(path_,
-                   "/expected is no group (it is a dataset, or a link to nothing); store one dataset for each "
-                   "output field in a group of this name");
+                   "/expected is no group (it is a dataset); store one dataset for each output field in a group of "
+                   "this name");
       }
       expected_ = root.open_group(name);
       has_expected_ = true;
@@ -280,6 +304,7 @@ DType CaseFile::run_dtype(App const& app) const {
     std::vector<std::string> found;
     std::vector<std::optional<DType>> found_dtypes;
     for (FieldSpec const& field : fields) {
+      check_link(path_, "/input/" + field.name, input_, field.name);
       auto const member = input_.member(field.name);
       if (member != hdf5::Group::Member::dataset) {
         user_error(path_, "no dataset /input/" + field.name + " (" + std::string(app.info.name) + " reads " +
@@ -329,13 +354,13 @@ ParameterMap CaseFile::parameters(std::vector<ParameterSpec> const& specs) const
         user_error(path_, "attribute " + name + " of /input cannot be used (" + error.what() + "; " + wants +
                               "); store one value of this type");
       }
-      std::string const is = "attribute " + name + " of /input is ";
+      std::string const is = "attribute " + name + " of /input is " + shown(found);
       std::optional<ParameterValue> const value = converted(*spec, found);
       if (!value) {
-        user_error(path_, is + to_string(found) + ", " + std::string(type_name(found)) + " (" + wants +
-                              "; nothing is converted); store it so");
+        user_error(path_,
+                   is + ", " + std::string(type_name(found)) + " (" + wants + "; nothing is converted); store it so");
       }
-      check_parameter(*spec, *value, path_ + ": " + is + to_string(*value));
+      check_parameter(*spec, *value, path_ + ": " + is);
       parameters.emplace(name, *value);
     }
     return parameters;
@@ -348,20 +373,25 @@ Shape CaseFile::shape(FieldSpec const& field) const {
                  [&] { return shape_as(field, open_field(path_, "/input", input_, field).shape()); });
 }
 
+hdf5::Dataset CaseFile::open_complete(FieldSpec const& field) const {
+  hdf5::Dataset dataset = open_field(path_, "/input", input_, field);
+  check_complete(path_, "/input/" + field.name, dataset);
+  return dataset;
+}
+
 void CaseFile::read(FieldSpec const& field, void* destination) const {
   if (kept_) {
     HostField const& kept = *std::ranges::find(kept_input_, field.name, &HostField::name);
     if (kept.bytes() > 0) std::memcpy(destination, kept.data.get(), kept.bytes());
     return;
   }
-  reading(path_, "/input/" + field.name,
-          [&] { open_field(path_, "/input", input_, field).read(destination, field.dtype); });
+  reading(path_, "/input/" + field.name, [&] { open_complete(field).read(destination, field.dtype); });
 }
 
 void CaseFile::read_rows(FieldSpec const& field, std::size_t begin, std::size_t count, void* destination) const {
   if (kept_ || is_vector(field)) return FieldSource::read_rows(field, begin, count, destination);
   reading(path_, "/input/" + field.name, [&] {
-    hdf5::Dataset const dataset = open_field(path_, "/input", input_, field);
+    hdf5::Dataset const dataset = open_complete(field);
     Shape offset(dataset.shape().size(), 0);
     Shape extents = dataset.shape();
     offset.front() = begin;
@@ -427,7 +457,7 @@ bool CaseFile::read_together(FieldSpec const& field, Shape const& offset, Shape 
   bool is_vector_here = false;
   step([&] {
     is_vector_here = is_vector(field);
-    (void)open_field(path_, "/input", input_, field);  // says what is wrong with it
+    (void)open_complete(field);  // says what is wrong with it
   });
   if (is_vector_here) return false;
   hdf5::File file;
@@ -473,6 +503,15 @@ void CaseFile::check_unread(App const& app) const {
   });
 }
 
+void CaseFile::check_data(std::vector<FieldSpec> const& input, std::vector<FieldSpec> const& output) const {
+  reading(path_, "its datasets", [&] {
+    for (FieldSpec const& field : input) (void)open_complete(field);
+    for (HostField const& field : expected_shapes(output)) {
+      check_complete(path_, "/expected/" + field.name, expected_.open_dataset(field.name));
+    }
+  });
+}
+
 std::vector<HostField> CaseFile::expected_shapes(std::vector<FieldSpec> const& output) const {
   if (!has_expected()) return {};
   return reading(path_, "/expected", [&] {
@@ -504,7 +543,9 @@ std::vector<HostField> CaseFile::expected(std::vector<FieldSpec> const& output) 
   return reading(path_, "/expected", [&] {
     for (HostField& field : fields) {
       std::shared_ptr<std::byte[]> data(new std::byte[field.bytes()]);
-      expected_.open_dataset(field.name).read(data.get(), field.dtype);
+      hdf5::Dataset const dataset = expected_.open_dataset(field.name);
+      check_complete(path_, "/expected/" + field.name, dataset);
+      dataset.read(data.get(), field.dtype);
       field.data = std::shared_ptr<void const>(data, data.get());
     }
     return fields;

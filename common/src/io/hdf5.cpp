@@ -1,33 +1,22 @@
 #include <tessera/io/hdf5.hpp>
 
-// A parallel HDF5 includes MPI, of which the interface for C is enough. The names are those MPIs'.
-// NOLINTBEGIN(readability-identifier-naming)
-#ifndef OMPI_SKIP_MPICXX
-#define OMPI_SKIP_MPICXX
-#endif
-#ifndef MPICH_SKIP_MPICXX
-#define MPICH_SKIP_MPICXX
-#endif
-// NOLINTEND(readability-identifier-naming)
-#include <hdf5.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <type_traits>
 
+#include "hdf5_calls.hpp"
+
 // Only calls whose names and signatures are the same from HDF5 1.10 to 2.x are used, always with the version number in
 // the name (H5Dopen2, not H5Dopen), so that no H5_USE_1xx_API macro changes what they mean. H5Literate and H5Oget_info
-// are not among them; H5Gget_info with H5Lget_name_by_idx, and H5Oopen with H5Iget_type, do the same.
+// are not among them; H5Gget_info with H5Lget_name_by_idx, and H5Oopen with H5Iget_type, do the same. H5Lget_info, in
+// hdf5_sources.cpp, is a macro: the members that are used of what it fills in are the same in all versions.
 
 namespace tessera::hdf5 {
 
 static_assert(std::is_same_v<hid_t, std::int64_t>, "HDF5 1.10 or newer is needed (hid_t has 64 bits since then)");
 
-namespace {
-
-/// HDF5's most specific reason for the last failure, or nothing.
 std::string reason() {
   std::string text;
   // Walking upward begins with the function that failed first; its description is the useful one.
@@ -40,19 +29,12 @@ std::string reason() {
   return text;
 }
 
-[[noreturn]] void fail(std::string const& what) {
+void fail(std::string const& what) {
   std::string const why = reason();
   throw Error(why.empty() ? what : what + ": " + why);
 }
 
-/// HDF5 answers with a negative number when something failed.
-template <class Result>
-Result checked(Result result, std::string const& what) {
-  if (result < 0) fail(what);
-  return result;
-}
-
-Handle opened(hid_t id, std::string const& what) { return Handle(checked(id, what)); }
+namespace {
 
 /// Where the parts of a 16-bit float lie, as H5Tget_fields says it, and its exponent's bias.
 struct ShortFields {
@@ -460,7 +442,7 @@ Group::Member Group::member(std::string const& name) const {
   if (checked(H5Lexists(handle_.id(), name.c_str(), H5P_DEFAULT), name + " cannot be looked up") == 0) {
     return Member::missing;
   }
-  if (H5Oexists_by_name(handle_.id(), name.c_str(), H5P_DEFAULT) == 0) return Member::missing;  // dangling soft link
+  if (dangling(name)) return Member::missing;
   Handle const object = opened(H5Oopen(handle_.id(), name.c_str(), H5P_DEFAULT), name + " cannot be opened");
   switch (H5Iget_type(object.id())) {
     case H5I_GROUP: return Member::group;

@@ -145,10 +145,21 @@ WholeFile::WholeFile(std::string option, std::string path) : option_(std::move(o
   lock_slot_ = remember(lock_path_);
   temporary_slot_ = remember(temporary_);
   remove_leftovers();
+  // Only this tells whether there is room for its name, and for one more file: better now than after a run.
+  Descriptor const file(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (int const error = file.is_open() ? 0 : errno; error != 0) {
+    release();
+    refuse(error);
+  }
+  discard();
 }
 
 WholeFile::~WholeFile() {
   if (!is_own_) return;
+  release();
+}
+
+void WholeFile::release() noexcept {
   discard();
   forget(temporary_slot_);
   // The lock's file is removed while the lock is held: who waits for the lock then sees that the file is gone.
@@ -157,10 +168,18 @@ WholeFile::~WholeFile() {
   ::close(lock_);
 }
 
+void WholeFile::refuse(std::string const& why, std::string const& what_to_do) const {
+  throw UserError("cannot write " + option_ + " " + path_ + " (" + why + "); " + what_to_do);
+}
+
+void WholeFile::refuse(int error) const {
+  bool const full = error == ENOSPC || error == EDQUOT || error == EMFILE || error == ENFILE;
+  refuse(reason(error), error == ENAMETOOLONG ? "choose a shorter name: .partial- and a number are added to it"
+                        : full                ? "free some space, or choose another file"
+                                              : "choose a file in a directory that can be written");
+}
+
 void WholeFile::check() const {
-  auto const refuse = [&](std::string const& why, std::string const& what_to_do) {
-    throw UserError("cannot write " + option_ + " " + path_ + " (" + why + "); " + what_to_do);
-  };
   if (path_.empty()) refuse("the path is empty", "name a file");
   struct stat status{};
   if (::stat(path_.c_str(), &status) == 0) {
@@ -168,7 +187,7 @@ void WholeFile::check() const {
     if (!S_ISREG(status.st_mode)) refuse("it is not a regular file", "name a file on disk");
     if (::access(path_.c_str(), W_OK) != 0) refuse(reason(errno), "remove it or choose another file");
   } else if (errno != ENOENT && errno != ENOTDIR) {
-    refuse(reason(errno), "choose another file");
+    refuse(errno);
   }
   fs::path const parent = resolved(path_).parent_path();
   std::string const directory = parent.empty() ? "." : parent.string();
@@ -181,13 +200,10 @@ void WholeFile::check() const {
 }
 
 void WholeFile::take_lock() {
-  auto const refuse = [&](std::string const& why, std::string const& what_to_do) {
-    throw UserError("cannot write " + option_ + " " + path_ + " (" + why + "); " + what_to_do);
-  };
   std::string const own_host = host_name();
   while (true) {
     Descriptor lock(::open(lock_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
-    if (!lock.is_open()) refuse(reason(errno), "choose a file in a directory that can be written");
+    if (!lock.is_open()) refuse(errno);
     bool const held = ::flock(lock.number(), LOCK_EX | LOCK_NB) == 0;
     int const error = held ? 0 : errno;
     std::string const owner = read_some(lock.number(), 512);  // "<pid> <host>"

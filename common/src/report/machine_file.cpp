@@ -10,16 +10,16 @@ using report::Json;
 
 constexpr char const* schema = "tessera-machine/1";
 
-[[noreturn]] void refuse(std::string const& path, std::string const& why) {
+[[noreturn]] void refuse_machine(std::string const& path, std::string const& why) {
   throw UserError("cannot use --machine " + path + " (" + why + "); write one with roofline --save-machine FILE");
 }
 
 // A roof: a positive number, or null for one that is not known.
 double roof(std::string const& path, Json const& json, std::string const& key) {
-  if (!json.contains(key)) refuse(path, "it has no " + key);
+  if (!json.contains(key)) refuse_machine(path, "it has no " + key);
   Json const& value = json[key];
   if (value.is_null()) return unknown;
-  if (!value.is_number() || !(value.get<double>() > 0)) refuse(path, key + " is no positive number");
+  if (!value.is_number() || !(value.get<double>() > 0)) refuse_machine(path, key + " is no positive number");
   return value.get<double>();
 }
 
@@ -27,7 +27,7 @@ SpaceReport space_of(std::string const& path, std::string const& name, Json cons
   SpaceReport space;
   space.name = name;
   space.machine_file = path;
-  if (!json.contains("device") || !json["device"].is_string()) refuse(path, name + " has no device");
+  if (!json.contains("device") || !json["device"].is_string()) refuse_machine(path, name + " has no device");
   space.device = json["device"].get<std::string>();
   Roofs& roofs = space.roofs;
   roofs.copy_bytes_per_second = roof(path, json, "copy_bytes_per_second");
@@ -36,7 +36,7 @@ SpaceReport space_of(std::string const& path, std::string const& name, Json cons
   roofs.launch_seconds = roof(path, json, "launch_seconds");
   roofs.launch_and_fence_seconds = roof(path, json, "launch_and_fence_seconds");
   roofs.working_set_bytes = roof(path, json, "working_set_bytes");
-  if (!json.contains("peak_operations_per_second")) refuse(path, name + " has no peak_operations_per_second");
+  if (!json.contains("peak_operations_per_second")) refuse_machine(path, name + " has no peak_operations_per_second");
   for (DType const dtype : arithmetic_dtypes) {
     roofs.peak_operations_per_second.at(static_cast<std::size_t>(dtype)) =
         roof(path, json["peak_operations_per_second"], std::string(name_of(dtype)));
@@ -54,10 +54,10 @@ SpaceReport space_of(std::string const& path, std::string const& name, Json cons
 
 std::map<std::string, SpaceReport> read_machine_file(std::string const& path) {
   Json const json = report::read_document(path, schema, refuse);
-  if (!json.contains("spaces") || !json["spaces"].is_object()) refuse(path, "it has no spaces");
+  if (!json.contains("spaces") || !json["spaces"].is_object()) refuse_machine(path, "it has no spaces");
   std::map<std::string, SpaceReport> spaces;
   for (auto const& [name, space] : json["spaces"].items()) {
-    if (!space.is_object()) refuse(path, name + " is no JSON object");
+    if (!space.is_object()) refuse_machine(path, name + " is no JSON object");
     spaces[name] = space_of(path, name, space);
   }
   return spaces;

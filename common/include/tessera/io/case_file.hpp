@@ -61,6 +61,9 @@ class CaseFile final : public FieldSource {
   /// Throws UserError for what looks like part of the case and is not read: other datasets in /input, parameters that
   /// are attributes of the file or of a dataset. What begins with '_' is a note.
   void check_unread(App const& app) const;
+  /// Throws UserError if data of these fields, also of /expected, are missing or would be converted, which HDF5 does not
+  /// say (see hdf5::Dataset::missing). read() and expected() check that again.
+  void check_data(std::vector<FieldSpec> const& input, std::vector<FieldSpec> const& output) const;
   /// Reads by hyperslabs of at most 64 MiB.
   void read(FieldSpec const& field, void* destination) const override;
   void read_rows(FieldSpec const& field, std::size_t begin, std::size_t count, void* destination) const override;
@@ -87,6 +90,8 @@ class CaseFile final : public FieldSource {
   };
 
   void open();
+  /// The dataset of a field, of which no data are missing.
+  [[nodiscard]] hdf5::Dataset open_complete(FieldSpec const& field) const;
 
   std::string path_;
   Stamp stamp_;

@@ -61,6 +61,13 @@ struct ElementType {
 void for_each_slab(Shape const& shape, std::size_t element_bytes, std::size_t max_bytes,
                    std::function<void(Shape const& offset, Shape const& count)> const& visit);
 
+/// What is wrong with an object of a file, for `<object> <what> (<why>); <what_to_do>`.
+struct Fault {
+  std::string what;
+  std::string why;
+  std::string what_to_do;
+};
+
 /// Part of a dataset: where it starts, and its extents.
 struct Box {
   Shape offset;
@@ -78,6 +85,12 @@ class Dataset {
   /// Extents, slowest first; empty for a scalar. Throws Error for HDF5's null dataspace, which has none.
   [[nodiscard]] Shape shape() const;
   [[nodiscard]] ElementType type() const;
+
+  /// What is missing of the data, or would be converted. HDF5 reads fill values (zeros if nobody chose others) without a
+  /// word if a source of a virtual dataset is missing, raw data in another file are too short, or storage was never
+  /// written. Elements without storage or source are not missing if the file's author chose a fill value for them.
+  /// Storage that is allocated at once looks the same before and after it was written.
+  [[nodiscard]] std::optional<Fault> missing() const { return missing(0); }
 
   /// Reads the box that starts at `offset` and has the extents `count` into `destination`. Both have the dataset's rank
   /// (empty for a scalar). Throws Error when the dataset does not hold `dtype`, when the box leaves the dataset, and
@@ -100,6 +113,10 @@ class Dataset {
   static constexpr std::size_t default_slab_bytes = std::size_t{64} << 20;
 
  private:
+  [[nodiscard]] std::optional<Fault> missing(int depth) const;
+  [[nodiscard]] std::optional<Fault> missing_of_source(std::string const& file_name, std::string const& name,
+                                                       std::int64_t selection, double wanted, int depth) const;
+
   Handle handle_;
 };
 
@@ -133,6 +150,8 @@ class Group {
   /// Names of the members, sorted.
   [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] Member member(std::string const& name) const;
+  /// What is wrong with a soft or external link whose target does not exist; nothing for any other name.
+  [[nodiscard]] std::optional<Fault> dangling(std::string const& name) const;
 
   [[nodiscard]] Group open_group(std::string const& name) const;
   [[nodiscard]] Dataset open_dataset(std::string const& name) const;

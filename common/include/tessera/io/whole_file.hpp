@@ -42,7 +42,8 @@ struct FileIdentity {
 class WholeFile {
  public:
   /// `option` names the path in messages: "--json". Throws UserError if the file cannot be written (no such directory,
-  /// no permission, not a regular file) or if another process is writing it.
+  /// no permission, not a regular file, no room for the longer name of the temporary file: it is tried) or if another
+  /// process is writing it.
   WholeFile(std::string option, std::string path);
   /// A file that the first of several ranks writes and publishes, on another one that adds to it: `temporary` is the first one's.
   WholeFile(std::string option, std::string path, std::string temporary)
@@ -76,6 +77,9 @@ class WholeFile {
  private:
   void check() const;
   void take_lock();
+  void release() noexcept;
+  [[noreturn]] void refuse(std::string const& why, std::string const& what_to_do) const;
+  [[noreturn]] void refuse(int error) const;
   void remove_leftovers() const;
 
   std::string option_;
