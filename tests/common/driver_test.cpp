@@ -1,6 +1,7 @@
 // Whole command lines in this process, with a fake mini-app and a fake machine: exit codes, texts, files.
 
 #include <gtest/gtest.h>
+#include <hdf5.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -428,11 +429,16 @@ TEST_F(Driver, a_skip_is_no_failure) {
 }
 
 TEST_F(Driver, cold_and_samples_reach_the_row) {
-  EXPECT_EQ(run({"good"}, {"--cold", "--samples", "13", "--warmup", "2"}).code, 0);
+  Result const result = run({"good"}, {"--cold", "--samples", "13", "--warmup", "2"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_TRUE(has(result.out, "  cold; tiles of 64\n"));
   EXPECT_EQ(counts().evictions, 13);
   EXPECT_EQ(counts().launches, 1 + 2 + 13);
   EXPECT_EQ(row(0)["cold"], true);
   EXPECT_EQ(row(0)["samples_seconds"].size(), 13u);
+  EXPECT_TRUE(has(run({"good"}, {"--cold", "--lines"}).out, " ranks=1 cold=true seconds="));
+  EXPECT_TRUE(has(run({"good"}, {"--lines"}).out, " ranks=1 cold=false seconds="));
+  EXPECT_FALSE(has(run({"good"}).out, "cold"));
 }
 
 TEST_F(Driver, warnings_for_few_samples_and_other_builds) {
@@ -478,6 +484,39 @@ TEST_F(Driver, paths_that_cannot_be_written) {
   Result const result = call({"--json", path("missing/r.json")}, [&](int c, char** v) { return run_app(app, c, v); });
   expect_mistake(result, "cannot write --json");
   EXPECT_EQ(machine().starts, 0);
+}
+
+// Names, and what they stand for, that leave no room for a file or for the longer name of its temporary file.
+TEST_F(Driver, every_path_is_tried_before_the_first_row) {
+  std::string const stays = path("stays.h5");
+  write_case<float>("stays.h5", {0});
+  fs::create_directory(path("folder.h5"));
+  for (std::string const option : {"--json", "--output", "--log", "--save-machine"}) {
+    App const app = fake_app({});
+    auto const mistake = [&](std::string const& name, std::string const& message) {
+      SCOPED_TRACE(option + " " + name);
+      Result const result =
+          call({"--size", "4", "--min-time", "0", option, name}, [&](int c, char** v) { return run_app(app, c, v); });
+      expect_mistake(result, "cannot write " + option + " " + name + " (");
+      EXPECT_TRUE(has(result.err, message));
+    };
+    for (std::size_t const length : {246u, 250u, 252u, 255u, 256u, 300u}) {
+      mistake(path(std::string(length, 'x')), "File name too long); choose a shorter name");
+    }
+    mistake(path(std::string(5000, 'x')), "File name too long); choose a shorter name");
+    mistake(path("missing/x"), "there is no directory");
+    mistake(stays + "/x", "there is no directory");
+    mistake(path("folder.h5"), "it is a directory");
+    mistake("/proc/x", ");");
+    mistake("/dev/full", "it is not a regular file");
+    EXPECT_EQ(machine().starts, 0);
+  }
+  // As it says: a shorter one works.
+  std::string const name(220, 'x');
+  EXPECT_EQ(run({"good"}, {"--output", path(name), "--log", path(name + "l"), "--save-machine", path(name + "m")}).code,
+            0);
+  for (char const* const end : {"", "l", "m"}) EXPECT_TRUE(fs::exists(path(name + end))) << end;
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory), fs::directory_iterator()), 6);  // and the report
 }
 
 TEST_F(Driver, paths_that_collide) {
@@ -764,6 +803,50 @@ TEST_F(Driver, mistakes_in_files) {
   expect_mistake(run({"good"}, {"--input", path("shape.h5")}), "/expected/out has shape [2]");
   expect_mistake(run({"good"}, {"--input", path("good.h5"), path("shape.h5")}), "/expected/out has shape [2]");
   EXPECT_EQ(run({"good"}, {"--input", path("good.h5"), path("good.h5"), "--dtype", "float"}).code, 0);
+}
+
+// What is wrong with one of several files says which, also where the mini-app, which knows of no file, finds it.
+TEST_F(Driver, a_mistake_in_one_of_several_files_names_it) {
+  write_case<float>("ok.h5", {0, 1, 2});
+  write_case<float>("pair.h5", {0, 1, 2}, {}, {{"exclusive", true}, {"op", std::string("max")}});
+  write_case<float>("empty.h5", {0}, {}, {{"op", std::string()}});
+  write_case<float>("large.h5", {0}, {}, {{"c", 1e300}});
+  write_case<float>("text.h5", {0}, {}, {{"c", std::string("ten")}});
+  write_case<float>("long.h5", {0}, {}, {{"op", std::string(300, 'm')}});
+  auto const mistake = [&](std::string const& file, std::string const& message) {
+    expect_mistake(run({"good"}, {"--input", path("ok.h5"), path(file)}), "fake: " + path(file) + ": " + message);
+  };
+  mistake("pair.h5", "--exclusive with --op max (no such case)");
+  mistake("large.h5", "c = 1e+300 does not fit");
+  mistake("empty.h5", "attribute op of /input is \"\" (it may be sum, max, min); choose one of them");
+  mistake("text.h5", "attribute c of /input is \"ten\", a string (c is a number");
+  mistake("long.h5", "attribute op of /input is \"mmm");
+  EXPECT_LT(run({"good"}, {"--input", path("long.h5")}).err.size(), 300u);
+  // The same where the combination comes of the command line.
+  write_case<float>("max.h5", {0}, {}, {{"op", std::string("max")}});
+  expect_mistake(run({"good"}, {"--input", path("ok.h5"), path("max.h5"), "--exclusive"}),
+                 path("max.h5") + ": --exclusive with --op max");
+}
+
+TEST_F(Driver, files_whose_data_are_not_there) {
+  write_case<float>("ok.h5", {0, 1, 2});
+  hid_t const properties = H5Pcreate(H5P_DATASET_CREATE);
+  hsize_t const extent = 4;
+  hid_t const space = H5Screate_simple(1, &extent, nullptr);
+  H5Pset_virtual(properties, space, "source.h5", "data", space);
+  hid_t const file = H5Fcreate(path("virtual.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  H5Gclose(H5Gcreate2(file, "input", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  H5Dclose(H5Dcreate2(file, "input/a", H5T_IEEE_F32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT));
+  H5Fclose(file);
+  H5Sclose(space);
+  H5Pclose(properties);
+  for (Names const& files : {Names{path("virtual.h5")}, Names{path("ok.h5"), path("virtual.h5")}}) {
+    Names arguments{"--input"};
+    arguments.insert(arguments.end(), files.begin(), files.end());
+    if (files.size() == 1) arguments.insert(arguments.end(), {"--output", path("out.h5")});
+    expect_mistake(run({"good"}, arguments),
+                   "fake: " + path("virtual.h5") + ": dataset /input/a is virtual and its source source.h5 is missing");
+  }
 }
 
 TEST_F(Driver, output_holds_the_verified_rows_and_is_an_input_again) {
@@ -1719,6 +1802,34 @@ TEST_F(Suite, a_comparison_of_nothing_is_a_mistake) {
   EXPECT_FALSE(fs::exists(path("c.json")));
 }
 
+TEST_F(StudyRun, programs_that_are_not_there_are_named_before_the_first_launch) {
+  Names const ranks{"study", "--preset", "strong", "--apps", "fake", "--ranks", "1,2", "--out", path("out"), "--run"};
+  auto const with = [&](Names const& more) {
+    Names words = ranks;
+    words.insert(words.end(), more.begin(), more.end());
+    return suite(words);
+  };
+  std::string const before = std::getenv("PATH");
+  ::setenv("PATH", directory.c_str(), 1);
+  Result const missing = with({"--program", path("program")});
+  ::setenv("PATH", before.c_str(), 1);
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_TRUE(
+      has(missing.err, "there is no mpirun (it starts the launches on several ranks); load an MPI module, or name"));
+  Result const other = with({"--program", path("program"), "--launcher", "nowhere/srun -n {ranks}"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_TRUE(has(other.err, "there is no nowhere/srun"));
+  EXPECT_EQ(calls(), 0u);
+  EXPECT_FALSE(fs::exists(path("out")));
+  Result const program = study({"--program", path("absent")});
+  EXPECT_EQ(program.code, 2);
+  // As it says: another launcher.
+  std::ofstream(path("launcher")) << "#!/bin/bash\nshift\nRANKS=$1 exec \"${@:2}\"\n";
+  fs::permissions(path("launcher"), fs::perms::owner_all);
+  Result const works = with({"--program", path("program"), "--launcher", path("launcher") + " -n {ranks}"});
+  EXPECT_EQ(works.code, 0) << works.out << works.err;
+}
+
 TEST_F(Suite, a_study_is_printed) {
   Result const result = suite({"study", "--preset", "strong", "--apps", "fake,other", "--ranks", "1,2", "--variants",
                                "good", "--sizes", "2^20", "--repeats", "2", "--out", path("a b")});
@@ -1770,6 +1881,12 @@ TEST_F(Suite, mistakes) {
   expect_mistake(
       suite({"rum"}),
       "unknown command `rum` (there are list, run, study, compare, limits, roof, help); did you mean `run`?");
+  expect_mistake(
+      suite({"fake", "--list"}),
+      "unknown command `fake` (it is a mini-app: `tessera run` runs them); did you mean `tessera run fake`?");
+  EXPECT_EQ(suite({"run", "fake", "--list"}).code, 0);  // as it says
+  expect_mistake(suite({"othr", "--size", "4"}), "did you mean `tessera run other`?");
+  expect_mistake(suite({"xyzzy"}), "(there are list, run, study, compare, limits, roof, help); see tessera --help");
   expect_mistake(suite({"run"}), "no mini-app after `tessera run`");
   expect_mistake(suite({"run", "--size", "3", "fake"}), "no mini-app after `tessera run`");
   expect_mistake(suite({"run", "fale"}), "unknown mini-app `fale` (there are fake, other); did you mean `fake`?");
@@ -1877,6 +1994,22 @@ TEST_F(Suite, a_directory_of_inputs) {
   Result const without = suite_run("all", {"--inputs", directory.string()});
   EXPECT_EQ(without.code, 0);
   EXPECT_TRUE(has(without.out, "other: skipped (there is no"));
+}
+
+TEST_F(Suite, a_mistake_in_one_of_several_mini_apps_names_it) {
+  write_case<float>("fake/a.h5", {0});
+  write_case<float>("other/b.h5", {0}, {}, {{"exclusive", true}, {"op", std::string("max")}});
+  expect_mistake(suite_run("fake,other", {"--inputs", directory.string()}),
+                 "tessera: other: " + path("other/b.h5") + ": --exclusive with --op max");
+  write_case<float>("other/b.h5", {0}, {}, {{"c", 1e300}});  // found when the case is built
+  expect_mistake(suite_run("fake,other", {"--inputs", directory.string()}),
+                 "tessera: other: " + path("other/b.h5") + ": c = 1e+300 does not fit");
+  fs::remove(path("fake/a.h5"));  // as the only case
+  expect_mistake(suite_run("all", {"--inputs", directory.string()}),
+                 "tessera: other: " + path("other/b.h5") + ": c = 1e+300 does not fit");
+  std::ofstream(path("other/b.h5")) << "no HDF5\n";
+  expect_mistake(suite_run("all", {"--inputs", directory.string()}),
+                 "tessera: other: " + path("other/b.h5") + ": not an HDF5 file");
 }
 
 TEST_F(Suite, a_directory_that_cannot_be_read) {

@@ -281,6 +281,7 @@ App fake_app(FakeOptions const& options) {
     return with_type(dtype, [&](auto zero) -> std::unique_ptr<Case> {
       using T = decltype(zero);
       FieldSpec const field = spec_of("a", dtype);
+      if (std::get<double>(map.at("c")) > 1e38) throw UserError("c = 1e+300 does not fit; use a smaller one");
       std::vector<T> a(count_of(source.shape(field)));
       source.read(field, a.data());
       return std::make_unique<FakeCase<T>>(std::move(a), map);

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <hdf5.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/wait.h>
@@ -452,12 +453,13 @@ TEST_F(CommandLine, a_line_a_row) {
       names.push_back(word.substr(0, equals));
       values[names.back()] = word.substr(equals + 1);
     }
-    EXPECT_EQ(names, (Names{"app", "variant", "space", "dtype", "size", "ranks", "seconds", "bytes_per_second",
+    EXPECT_EQ(names, (Names{"app", "variant", "space", "dtype", "size", "ranks", "cold", "seconds", "bytes_per_second",
                             "share_of_roof", "checked", "status"}));
     for (char const* name : {"app", "variant", "space", "dtype", "status"})
       EXPECT_EQ(values[name], row[name].get<std::string>()) << line;
     EXPECT_EQ(values["size"], "3000");
     EXPECT_EQ(values["ranks"], "1");
+    EXPECT_EQ(values["cold"], "false");
     for (char const* name : {"seconds", "bytes_per_second", "share_of_roof"}) {
       if (row[name].is_null()) {
         EXPECT_EQ(values[name], "-") << line;
@@ -792,6 +794,7 @@ TEST_F(CommandLine, unknown_names) {
   expect_mistake("map", {"case.h5"}, "did you mean `--input case.h5`?");
   expect_mistake("tessera", {"run", "mapp"}, "did you mean `map`?");
   expect_mistake("tessera", {"rnu"}, "did you mean `run`?");
+  expect_mistake("tessera", {"prefix_sum", "--list"}, "did you mean `tessera run prefix_sum`?");
   expect_mistake("tessera", {}, "no command");
   expect_mistake("tessera", {"run", "all", "--exclusive"}, "unknown option `--exclusive`");
 }
@@ -799,7 +802,8 @@ TEST_F(CommandLine, unknown_names) {
 TEST_F(CommandLine, bad_values) {
   expect_mistake("map", {"--size", "0x"}, "bad size `0x`");
   expect_mistake("map", {"--size", "-3"}, "bad size `-3` (negative)");
-  expect_mistake("map", {"--size", "1e30"}, "bad size `1e30`");
+  expect_mistake("map", {"--size", "1e30"}, "bad size `1e30` (larger than 2^63-1)");
+  expect_mistake("map", {"--verify", "sample:0"}, "write for example --verify sample:100000");
   expect_mistake("map", {"--size", "8:4"}, "the range ends before it begins");
   expect_mistake("map", {"--size"}, "no value for --size");
   expect_mistake("map", {"--seed", "-1"}, "bad value `-1` for --seed");
@@ -866,7 +870,86 @@ TEST_F(CommandLine, files_with_the_wrong_content) {
   expect_mistake("map", {"--input", "good.h5", "--dtype", "double"}, "holds float (--dtype asks for double");
 }
 
+// Data in other files, where variables say that they are. HDF5 reads the variables once, so that each run is a process.
+TEST_F(CommandLine, data_in_other_files) {
+  auto const make = [&](std::string const& name, std::string const& dataset, hid_t properties, bool with_data) {
+    hid_t const file = H5Fcreate(path(name).c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t const links = H5Pcreate(H5P_LINK_CREATE);
+    H5Pset_create_intermediate_group(links, 1);
+    hsize_t const extent = 3;
+    std::vector<float> const values{1, 2, 3};
+    std::vector<float> const results{11, 12, 13};
+    auto const add = [&](std::string const& full_name, hid_t how, float const* data) {
+      hid_t const space = H5Screate_simple(1, &extent, nullptr);
+      hid_t const made = H5Dcreate2(file, full_name.c_str(), H5T_IEEE_F32LE, space, links, how, H5P_DEFAULT);
+      if (data != nullptr) H5Dwrite(made, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
+      H5Dclose(made);
+      H5Sclose(space);
+    };
+    add(dataset, properties, with_data ? values.data() : nullptr);
+    if (!with_data) add("expected/out", H5P_DEFAULT, results.data());
+    H5Pclose(links);
+    H5Fclose(file);
+  };
+  auto const run_in = [&](std::string const& file, std::string const& variable) {
+    return Process("map", {"--input", file, "--strict"}, directory.string(), {variable}).finish();
+  };
+  for (char const* const folder : {"sources", "cases"}) fs::create_directory(path(folder));
+  make("sources/source.h5", "data", H5P_DEFAULT, true);
+  hsize_t const extent = 3;
+  hid_t const space = H5Screate_simple(1, &extent, nullptr);
+  hid_t const of_source = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_virtual(of_source, space, "source.h5", "data", space);
+  make("cases/virtual.h5", "input/a", of_source, false);
+  H5Pclose(of_source);
+  H5Sclose(space);
+  expect_mistake("map", {"--input", "cases/virtual.h5"},
+                 "its source source.h5 is missing (there is no cases/source.h5");
+  for (std::string const& prefix :
+       {path("sources"), "/nowhere:" + path("sources"), std::string("${ORIGIN}/../sources")}) {
+    Result const result = run_in("cases/virtual.h5", "HDF5_VDS_PREFIX=" + prefix);
+    EXPECT_EQ(result.code, 0) << prefix << "\n" << result.out << result.err;
+  }
+  hid_t const of_raw = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_external(of_raw, "raw.bin", 0, 12);
+  make("cases/external.h5", "input/a", of_raw, false);
+  H5Pclose(of_raw);
+  std::vector<float> const values{1, 2, 3};
+  std::ofstream(path("cases/raw.bin"), std::ios::binary).write(reinterpret_cast<char const*>(values.data()), 12);
+  expect_mistake("map", {"--input", "cases/external.h5"}, "has its data in raw.bin, which cannot be read");
+  for (std::string const& prefix : {path("cases"), std::string("${ORIGIN}")}) {
+    Result const result = run_in("cases/external.h5", "HDF5_EXTFILE_PREFIX=" + prefix);
+    EXPECT_EQ(result.code, 0) << prefix << "\n" << result.out << result.err;
+  }
+  fs::resize_file(path("cases/raw.bin"), 11);
+  Result const cut = run_in("cases/external.h5", "HDF5_EXTFILE_PREFIX=${ORIGIN}");
+  EXPECT_EQ(cut.code, 2);
+  EXPECT_TRUE(has(cut.err, "has its data in raw.bin, which is too short"));
+}
+
+TEST_F(CommandLine, a_mistake_in_one_of_several_files_names_it) {
+  auto const with_constant = [&](std::string const& name, double c) {
+    write_map_case<float>(name, {0, 1, 2, 3});
+    hdf5::File file(path(name), hdf5::File::Mode::modify);
+    {
+      hdf5::Group input = file.root().open_group("input");
+      input.write_attribute("c", c);
+    }
+    file.close();
+  };
+  with_constant("map/ok.h5", 10);
+  with_constant("map/bad.h5", 1e300);
+  expect_mistake("map", {"--input", "map/ok.h5", "map/bad.h5"}, "map/bad.h5: c = 1");
+  expect_mistake("tessera", {"run", "map,dot", "--inputs", "."}, "tessera: map: ./map/bad.h5: c = 1");
+}
+
 TEST_F(CommandLine, paths_that_cannot_be_written) {
+  std::string const name(250, 'x');
+  for (std::string const option : {"--json", "--output", "--log", "--save-machine"}) {
+    expect_mistake("map", {"--size", "4", option, name},
+                   "cannot write " + option + " " + name + " (File name too long)");
+  }
+
   expect_mistake("map", {"--size", "4", "--json", "missing/r.json"}, "cannot write --json missing/r.json");
   expect_mistake("map", {"--size", "4", "--json", "."}, "it is a directory");
   expect_mistake("map", {"--size", "4", "--json", "/dev/null"}, "it is not a regular file");

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -23,10 +24,20 @@ extern char** environ;  // NOLINT(readability-redundant-declaration): not every 
 namespace tessera {
 
 std::string ChildEnd::how() const {
-  std::string const end = !started     ? "it cannot be started"
+  std::string const end = !started     ? program + " cannot be started"
                           : code > 128 ? "signal " + std::to_string(code - 128) + " ended it"
                                        : "it ended with " + std::to_string(code);
   return end + (complaint.empty() ? "" : ": " + complaint);
+}
+
+bool is_program(std::string const& word) {
+  if (word.find('/') != std::string::npos) return ::access(word.c_str(), X_OK) == 0;
+  char const* const path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (::access((std::filesystem::path(folder) / word).c_str(), X_OK) == 0) return true;
+  }
+  return false;
 }
 
 ChildEnd run_child(std::vector<std::string> words, std::string const& out, std::string const& errors) {
@@ -43,6 +54,7 @@ ChildEnd run_child(std::vector<std::string> words, std::string const& out, std::
   (void)::sched_setaffinity(0, sizeof(cpu_set_t), &host_processors());
   pid_t child = -1;
   ChildEnd end;
+  end.program = words.front();
   int const error = ::posix_spawnp(&child, argv.front(), &streams, nullptr, argv.data(), environ);
   (void)::posix_spawn_file_actions_destroy(&streams);
   std::error_code ignored;

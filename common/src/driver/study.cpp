@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +16,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -428,8 +430,17 @@ class Runner {
   }
 
   int run() {
+    for (Step const& step : steps_) {
+      if (step.launcher.empty() || is_program(step.launcher.front())) continue;
+      throw UserError("there is no " + step.launcher.front() +
+                      " (it starts the launches on several ranks); load an MPI module, or name another in --launcher");
+    }
+    if (!is_program(program_)) {
+      throw UserError("there is no program " + program_ + " (--program names it); give the path of a tessera");
+    }
     std::error_code error;
     fs::create_directories(folder_, error);
+    if (!error && ::access(folder_.c_str(), W_OK | X_OK) != 0) error = std::error_code(errno, std::generic_category());
     if (error) throw UserError("cannot write --out " + folder_ + " (" + error.message() + "); name another folder");
     SignalGuard const guard;
     if (measures_once_) fs::create_directories(fs::path(folder_) / "machine", error);
@@ -742,8 +753,9 @@ int run_limits(std::vector<App> const& apps, std::vector<std::string> const& wor
     if (reader.option == "--machine") file = reader.value;
     if (reader.option == "--link") link = model::parse_link("--link", reader.value);
     if (reader.option == "--space") space = reader.value;
-    if (reader.option == "--ranks") ranks = parse_sizes(reader.value, "ranks");
-    if (reader.option == "--size-per-rank") each = parse_sizes(reader.value, "size-per-rank").front();
+    if (reader.option == "--ranks") ranks = parse_sizes(reader.value, "ranks", "--ranks 1000,100000");
+    if (reader.option == "--size-per-rank")
+      each = parse_sizes(reader.value, "size-per-rank", "--size-per-rank 2^28").front();
     if (reader.option == "--apps") names = reader.value;
   }
   if (file.empty() || !link) {

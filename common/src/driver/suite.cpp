@@ -266,7 +266,15 @@ int run_suite_command(std::vector<App> const& apps, std::vector<std::string> con
   if (command == "compare") return comparison::run_compare({arguments.begin() + 1, arguments.end()});
   if (command == "study") return study::run_study(apps, {arguments.begin() + 1, arguments.end()}, typed);
   if (command == "limits") return study::run_limits(apps, {arguments.begin() + 1, arguments.end()});
-  if (command != "run") throw UserError(unknown_name("command", command, commands));
+  if (command != "run") {
+    std::vector<std::string> names;
+    for (App const& app : apps) names.emplace_back(app.info.name);
+    bool const is_app = std::ranges::find(names, command) != names.end();
+    if (!is_app && !nearest(command, commands).empty()) throw UserError(unknown_name("command", command, commands));
+    throw UserError("unknown command `" + shortened(command) + "` (" +
+                    (is_app ? "it is a mini-app: `tessera run` runs them" : "there are " + join(commands)) + "); " +
+                    did_you_mean(command, names, "see tessera --help", "tessera run "));
+  }
   if (arguments.size() < 2 || arguments[1].starts_with('-')) {
     if (arguments.size() > 1 && (arguments[1] == "--help" || arguments[1] == "-h")) {
       std::cout << suite_help() << std::flush;

@@ -172,9 +172,10 @@ std::string row_line(RowReport const& row, std::optional<std::size_t> size) {
   std::string const checked = row.checked_relative_error == 0 ? "exact" : text(row.checked_relative_error);
   return "TESSERA row app=" + row.app + " variant=" + row.variant + " space=" + row.space +
          " dtype=" + std::string(name_of(row.dtype)) + " size=" + (size ? std::to_string(*size) : "-") +
-         " ranks=" + std::to_string(row.ranks.count) + " seconds=" + text(row.seconds()) +
-         " bytes_per_second=" + text(row.bytes_per_second()) + " share_of_roof=" + text(row.share_of_roof()) +
-         " checked=" + checked + " status=" + std::string(name_of(row.status));
+         " ranks=" + std::to_string(row.ranks.count) + " cold=" + (row.cold ? "true" : "false") +
+         " seconds=" + text(row.seconds()) + " bytes_per_second=" + text(row.bytes_per_second()) +
+         " share_of_roof=" + text(row.share_of_roof()) + " checked=" + checked +
+         " status=" + std::string(name_of(row.status));
 }
 
 double RowReport::seconds() const { return samples.seconds.empty() ? unknown : statistics(samples.seconds).median; }

@@ -190,6 +190,7 @@ void Table::add_row(RowReport const& row) {
                      "  " + right(checked(row.checked_relative_error), 7) + "  " +
                      right(format_number(row.worst_error_in_bounds), 11) + "  ";
   std::vector<std::string> notes;
+  if (row.cold) notes.emplace_back("cold");
   if (row.unchecked > 0) notes.push_back(std::to_string(row.unchecked) + " unchecked");
   std::size_t local = 0;
   for (KernelUse const& use : row.kernels) local = std::max(local, use.local_bytes);
