@@ -53,7 +53,7 @@ SpaceReport space_of(std::string const& path, std::string const& name, Json cons
 }  // namespace
 
 std::map<std::string, SpaceReport> read_machine_file(std::string const& path) {
-  Json const json = report::read_document(path, schema, refuse);
+  Json const json = report::read_document(path, schema, refuse_machine);
   if (!json.contains("spaces") || !json["spaces"].is_object()) refuse_machine(path, "it has no spaces");
   std::map<std::string, SpaceReport> spaces;
   for (auto const& [name, space] : json["spaces"].items()) {
