@@ -23,4 +23,9 @@ inline int chosen_mistake = 0;
   return begin <= late && late - begin < size;
 }
 
+/// True from that place on: for what only some runs show of one tile.
+[[nodiscard]] KOKKOS_INLINE_FUNCTION bool is_behind_late(std::size_t begin, std::size_t n) {
+  return begin >= n / 10 * 9;
+}
+
 }  // namespace tessera::planted
