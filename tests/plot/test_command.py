@@ -241,6 +241,29 @@ class Command(unittest.TestCase):
         self.assertIn("has not ended", result.stderr)
 
     @unittest.skipUnless(can_draw, "needs matplotlib")
+    def test_unsure_roofs_are_said_in_every_picture_with_shares(self):
+        sys.path.insert(0, os.path.dirname(PROGRAM))
+        from tessera_plot import pictures, reports, series
+
+        rows = [{"app": "map", "size": size, "seconds": size * 1e-11} for size in (2**20, 2**24)]  # beyond the roof
+        for why in (None, "other work had 40% of the processors"):
+            documents = [report(rows), report(rows, device="B")]
+            for document in documents:
+                document["system"]["spaces"]["openmp"]["roofs_unsure"] = why
+            paths = [write(self.folder, f"{number}.json", document) for number, document in enumerate(documents)]
+            points = series.points(reports.read_all(paths))
+            names = {point.place: point.place.device for point in points}
+            drawn = [pictures.roofline(series.rooflines(points)[0], names), pictures.shares(series.shares(points)[0], names),
+                     pictures.over_size(series.over_size(points)[0], names),
+                     pictures.comparison(series.comparisons(points)[0], names)]  # fmt: skip
+            for figure in drawn:
+                text = "\n".join(part.get_text() for part in figure.texts)
+                self.assertEqual("ROOFS UNSURE" in text and str(why) in text, why is not None, text)
+            self.assertEqual("caches help" in "".join(part.get_text() for part in drawn[1].texts), why is None)
+            result = self.run_plot(paths[0], "--kind", "shares", "-o", "s.svg")
+            self.assertEqual((result.returncode, "are unsure" in result.stderr), (0, why is not None), result)
+
+    @unittest.skipUnless(can_draw, "needs matplotlib")
     def test_a_picture_that_cannot_be_written(self):
         path = write(self.folder, "r.json", GOOD)
         result = self.run_plot(path, "--kind", "shares", "-o", os.path.join(path, "s.png"))

@@ -71,6 +71,9 @@ def run(options):
     for report in reports:
         if not report.finished:
             print(f"tessera-plot: {report.path} is of a run that has not ended: rows may be missing", file=sys.stderr)
+        for place, why in report.unsure.items():
+            print(f"tessera-plot: the roofs of {place} in {report.path} are unsure ({why}); measure again on an idle machine",
+                  file=sys.stderr)  # fmt: skip
     chosen = _select(series.points(reports), options)
     pictures = find_pictures(chosen, kinds)
     if not pictures:

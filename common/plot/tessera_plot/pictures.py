@@ -2,6 +2,7 @@
 
 import logging
 from math import log
+from textwrap import shorten
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # what it says of caches of fonts is no news to a user
 import matplotlib  # noqa: E402
@@ -293,7 +294,9 @@ def shares(picture, names):
         handles.append(Line2D([], [], **ROOF, label="roof"))
         _below(figure, handles, [handle.get_label() for handle in handles], len(handles))
         _title(figure, f"Share of the roof, {picture.dtype}", names[picture.place], _points_of(picture.groups))
-        more = "beyond 100%: caches help; beyond 125%: at the edge, with its figure" if beyond else ""
+        more = "beyond 125%: at the edge, with its figure" if beyond else ""
+        if beyond and not _doubts(_points_of(picture.groups)):
+            more = f"beyond 100%: caches help; {more}"
         _caption(figure, _words(picture.place, _points_of(picture.groups), picture.groups, more, bars=True))
         return figure
 
@@ -413,7 +416,7 @@ def comparison(picture, names):
         for place in picture.places:
             own = [point for point in shown if point.place == place]
             words.append(f"{names[place]}: {', '.join(filter(None, (_built(place), _when(own))))}")
-        _caption(figure, [*words, _times(shown, bars=True), *_noise(shown, "hollow")])
+        _caption(figure, [*words, _times(shown, bars=True), *_noise(shown, "hollow"), *_doubts(shown)])
         return figure
 
 
@@ -476,7 +479,16 @@ def _words(place, some_points, groups=(), more="", bars=False, mark="~"):
         words.append(more)
     if any(group.small for group in groups):
         words.append("* under 16 MiB and 16 M operations: caches and launches more than memory")
-    return words
+    return words + _doubts(some_points)
+
+
+def _doubts(some_points):
+    """What a caption says if roofs may be wrong: the first reason, and how many others there are."""
+    reasons = sorted({roofs.unsure for point in some_points for roofs in point.roofs if roofs.unsure})
+    if not reasons:
+        return []
+    more = f" (and {len(reasons) - 1} other reasons)" if len(reasons) > 1 else ""
+    return ["ROOFS UNSURE, shares say little: " + shorten(reasons[0], 90, placeholder=" ...") + more]
 
 
 def _built(place):

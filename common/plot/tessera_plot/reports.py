@@ -43,6 +43,7 @@ class Roofs:
     unit_operations_per_second: float | None  # of what does the row's operations: the same, or a matrix unit's
     launch_seconds: float | None
     working_set_bytes: float | None
+    unsure: str | None = None  # why they may be wrong
 
     def least_seconds(self, bytes_, flops):
         """The time that the roofs allow: the longer of moving and computing. None if neither is known."""
@@ -115,6 +116,7 @@ class Report:
     rows: list  # of Row: those that passed
     weak: list  # of Row: those that no check contradicts, and that it could hardly have (status weak); left out, too
     left_out: dict  # status: number of rows
+    unsure: dict  # space: why its roofs may be wrong
 
 
 def read(path):
@@ -192,6 +194,7 @@ def _report(path, document):
         rows=[],
         weak=[],
         left_out={},
+        unsure={name: space["roofs_unsure"] for name, space in system["spaces"].items() if space.get("roofs_unsure")},
     )
     for row in document["rows"]:
         timed = bool(_number(row["seconds"]))  # a time of 0 is none: the clock did not see the launch
@@ -227,6 +230,7 @@ def _report(path, document):
                     _unit_peak(row, space),
                     _number(space["launch_seconds"]),
                     _number(space["working_set_bytes"]),
+                    space.get("roofs_unsure"),  # older reports do not say
                 ),
                 host=str(system.get("host") or "unknown"),
                 day=report.started[:10],
