@@ -1,5 +1,6 @@
 // Whole command lines in this process, with a fake mini-app and a fake machine: exit codes, texts, files.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <hdf5.h>
 #include <sys/inotify.h>
@@ -72,7 +73,8 @@ struct Result {
 class Driver : public testing::Test {
  protected:
   Driver() {
-    std::signal(SIGINT, SIG_DFL);  // a shell's job in the background ignores it, and so would what is tested
+    // A shell's job in the background ignores these, and so would what is tested.
+    for (int const signal : {SIGINT, SIGHUP}) std::signal(signal, SIG_DFL);
     machine() = {};
     machine().spaces = {"openmp"};
     counts() = {};
@@ -230,7 +232,7 @@ TEST_F(Driver, a_good_row_passes_and_is_timed) {
   EXPECT_TRUE(report()["input"][0]["reference_seconds"].is_number());
   EXPECT_EQ(report()["system"]["spaces"]["openmp"]["copy_bytes_per_second"], 1e11);
   EXPECT_TRUE(report()["system"]["finished"].is_string());
-  EXPECT_EQ(machine().copies["openmp"], std::size_t{1} << 28);
+  EXPECT_EQ(machine().measured["openmp"].bytes, std::size_t{1} << 27);
   EXPECT_EQ(counts().releases, 0);  // one space
 }
 
@@ -584,10 +586,124 @@ TEST_F(Driver, control_groups_up_to_the_root_count) {
   EXPECT_EQ(free_bytes(), 5);
 }
 
+// Figures in KiB, as the kernel writes them.
+TEST_F(Driver, limits_of_the_process_count) {
+  std::ofstream(path("status")) << "Name:\tdot\nVmPeak:\t  999999 kB\nVmSize:\t  102400 kB\nVmData:\t   51200 kB\n";
+  EXPECT_TRUE(std::isinf(process_free_bytes(path("status"))));
+  struct rlimit limit{};
+  // A child's limits, so that this process keeps its own.
+  auto const with = [&](auto which, double mebibytes) {
+    pid_t const child = ::fork();
+    if (child == 0) {
+      ::getrlimit(which, &limit);
+      limit.rlim_cur = static_cast<rlim_t>(mebibytes * 0x1p20);
+      ::setrlimit(which, &limit);
+      double const free = process_free_bytes(path("status")) / 0x1p20;
+      // What is held back is for threads and libraries.
+      std::ofstream(path("free")) << free << " " << 64.0 + 8.0 * static_cast<double>(host_threads());
+      ::_exit(0);
+    }
+    ::waitpid(child, nullptr, 0);
+    double free = 0;
+    double held_back = 0;
+    std::ifstream(path("free")) >> free >> held_back;
+    return free + (free > 0 ? held_back : 0);
+  };
+  ::getrlimit(RLIMIT_STACK, &limit);
+  if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur != 8 * 0x1p20) GTEST_SKIP() << "stacks of another size";
+  EXPECT_DOUBLE_EQ(with(RLIMIT_AS, 4096), 4096 - 100);
+  EXPECT_DOUBLE_EQ(with(RLIMIT_DATA, 4096), 4096 - 50);
+  EXPECT_EQ(with(RLIMIT_AS, 150), 0);
+}
+
 TEST_F(Driver, copy_bandwidth_stays_within_memory) {
   machine().host_bytes = 1 << 20;
   EXPECT_EQ(run({"good"}).code, 0);
-  EXPECT_EQ(machine().copies["openmp"], std::size_t{1} << 17);  // read and written: a quarter
+  EXPECT_EQ(machine().measured["openmp"].bytes, std::size_t{1} << 18);  // a quarter
+}
+
+TEST_F(Driver, roofs_of_small_cases_are_measured_on_little) {
+  std::size_t const beyond_caches = std::size_t{1} << 27;  // four times the fake machine's
+  machine().cache_bytes = 0x1p25;
+  EXPECT_EQ(run({"good"}, {"--size", "5"}).code, 0);
+  EXPECT_EQ(machine().measured["openmp"].bytes, beyond_caches);
+  // Twice what the case has: 8 bytes an element.
+  EXPECT_EQ(run({"good"}, {"--size", "10000000", "--dtype", "float"}).code, 0);
+  EXPECT_EQ(machine().measured["openmp"].bytes, 160'000'000);
+  // Who keeps them gets them as for the largest.
+  EXPECT_EQ(run({"good"}, {"--size", "5", "--save-machine", path("m.json")}).code, 0);
+  EXPECT_EQ(machine().measured["openmp"].bytes, std::size_t{1} << 29);
+  // Chiplets with large caches.
+  machine().cache_bytes = 0x1p29;
+  EXPECT_EQ(run({"good"}, {"--size", "5"}).code, 0);
+  EXPECT_EQ(machine().measured["openmp"].bytes, std::size_t{1} << 31);
+  EXPECT_LE(machine().measured["openmp"].seconds, 3);
+  machine().spaces = {"cuda", "openmp"};
+  EXPECT_EQ(run({"good"}, {"--size", "5"}).code, 0);
+  EXPECT_EQ(machine().measured["cuda"].bytes, std::size_t{1} << 31);
+  EXPECT_LE(machine().measured["cuda"].seconds + machine().measured["openmp"].seconds, 3);
+}
+
+TEST_F(Driver, last_level_caches_of_all_processors_count) {
+  auto const write = [&](int processor, int index, std::string const& size, std::string const& shared) {
+    std::string const folder = path("cpu" + std::to_string(processor) + "/cache/index" + std::to_string(index));
+    fs::create_directories(folder);
+    std::ofstream(folder + "/size") << size << "\n";
+    std::ofstream(folder + "/shared_cpu_list") << shared << "\n";
+  };
+  EXPECT_EQ(last_level_cache_bytes(directory.string()), 0);
+  for (int processor = 0; processor < 8; ++processor) {
+    write(processor, 0, "32K", std::to_string(processor));
+    write(processor, 1, "32768K", processor % 4 < 2 ? "0-1,4-5" : "2-3,6-7");
+  }
+  EXPECT_EQ(last_level_cache_bytes(directory.string()), 2 * 0x1p25);
+}
+
+TEST_F(Driver, unsure_roofs_are_said_to_be) {
+  machine().roofs.unsure = "other work had 40% of the processors";
+  std::string const warning =
+      "warning: the roofs of openmp are unsure (other work had 40% of the processors); run again on an idle machine\n";
+  Result result = run({"good"}, {"--size", "100", "--save-machine", path("m.json")});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_TRUE(has(result.out, warning));
+  EXPECT_TRUE(has(result.out, "% copy on openmp is 100 GB/s (fake openmp), float peak 4000 GFLOP/s"));
+  EXPECT_TRUE(has(result.out, " GFLOP/s (unsure)\n"));
+  EXPECT_EQ(report()["system"]["spaces"]["openmp"]["roofs_unsure"], machine().roofs.unsure);
+  EXPECT_TRUE(has(report()["system"]["warnings"], "are unsure"));
+  // Shares in the table have a mark.
+  std::string const row_of_good = result.out.substr(result.out.find("  good "));
+  EXPECT_TRUE(has(row_of_good.substr(0, row_of_good.find('\n')), "?")) << row_of_good;
+  // The machine file hands it on.
+  machine().roofs = {};
+  result = run({"good"}, {"--size", "100", "--machine", path("m.json")});
+  EXPECT_TRUE(has(result.out, "); measure them again on an idle machine"));
+  EXPECT_TRUE(has(run({"good"}, {"--size", "2^21", "--machine", path("m.json"), "--digest"}).out, "% of copy?"));
+  // Sure ones have none of it.
+  machine() = {};
+  machine().spaces = {"openmp"};
+  result = run({"good"}, {"--size", "100"});
+  EXPECT_EQ(result.out.find("unsure"), std::string::npos);
+  EXPECT_TRUE(report()["system"]["spaces"]["openmp"]["roofs_unsure"].is_null());
+}
+
+// A row that no cache explains: its roof was measured too low.
+TEST_F(Driver, rows_far_above_their_roof_make_it_unsure) {
+  machine().roofs.copy_bytes_per_second = machine().roofs.triad_bytes_per_second = 1e3;
+  machine().roofs.read_bytes_per_second = 1.1e3;
+  machine().cache_bytes = 1000;
+  Result result = run({"good", "honest"}, {"--size", "1000"});
+  EXPECT_TRUE(has(result.out, "warning: the roofs of openmp are unsure (good of fake reached "));
+  EXPECT_TRUE(has(result.out, "% of its copy bandwidth); run again"));
+  EXPECT_EQ(result.out.find("unsure (honest"), std::string::npos);  // said once
+  EXPECT_TRUE(has(report()["system"]["spaces"]["openmp"]["roofs_unsure"], "good of fake reached "));
+  // Caches explain it here.
+  machine().cache_bytes = 1e6;
+  result = run({"good"}, {"--size", "1000"});
+  EXPECT_EQ(result.out.find("unsure"), std::string::npos) << result.out;
+  // Nothing explains more operations than the peak; what the user gives is the user's.
+  machine().roofs.peak_operations_per_second = {1, 1, 1};
+  EXPECT_TRUE(has(run({"good"}, {"--size", "1000"}).out, "% of its peak); run again"));
+  EXPECT_EQ(run({"good"}, {"--size", "1000", "--roof", "1,1"}).out.find("unsure"), std::string::npos);
 }
 
 TEST_F(Driver, roofs_are_saved_and_used_instead_of_measuring) {
@@ -968,10 +1084,10 @@ extern "C" void own_handler(int) {}
 // One signal, wherever the run is
 // ---------------------------------------------------------------------------------------------------------------------
 
-/// Runs `body` in a child with its stdout in a file and sends it `signal` once `busy` exists. Returns how it ended; fails
-/// if that took more than two seconds.
+/// Runs `body` in a child with its stdout in a file and sends it these signals, 20 ms apart, once `busy` exists. Returns how it
+/// ended; fails if that took more than two seconds.
 template <class Body>
-int signalled(int signal, std::string const& busy, std::string const& out, Body const& body) {
+int signalled(std::vector<int> const& signals, std::string const& busy, std::string const& out, Body const& body) {
   pid_t const child = ::fork();
   if (child == 0) {
     (void)!std::freopen(out.c_str(), "w", stdout);
@@ -979,8 +1095,11 @@ int signalled(int signal, std::string const& busy, std::string const& out, Body 
   }
   for (int i = 0; i < 2000 && !fs::exists(busy); ++i) ::usleep(10'000);
   EXPECT_TRUE(fs::exists(busy));
-  ::kill(child, signal);
   auto const start = std::chrono::steady_clock::now();
+  for (int const signal : signals) {
+    ::kill(child, signal);
+    ::usleep(20'000);
+  }
   int status = 0;
   pid_t ended = 0;
   auto const waited = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
@@ -1005,7 +1124,7 @@ TEST_F(Driver, one_signal_ends_a_run_within_two_seconds_wherever_it_is) {
   for (int const signal : {SIGINT, SIGTERM, SIGHUP}) {
     for (std::string const where : {"generate", "reference", "roofs", "launch", "fetch"}) {
       SCOPED_TRACE(where + " " + std::to_string(signal));
-      int const code = signalled(signal, busy, path("out.txt"), [&] {
+      int const code = signalled({signal}, busy, path("out.txt"), [&] {
         if (where == "roofs") {
           machine().on_copy = hang;
         } else {
@@ -1030,12 +1149,113 @@ TEST_F(Driver, one_signal_ends_a_run_within_two_seconds_wherever_it_is) {
   }
 }
 
+// The command line of a run that keeps everything.
+int run_fake(Names words) {
+  App const app = fake_app({"fake", {"good", "honest"}});
+  words.insert(words.begin(), "fake");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  return run_app(app, static_cast<int>(argv.size()), argv.data());
+}
+
+std::string text_of(std::string const& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+// As `timeout` and mpirun send them, to the process and to its group, or a second kind after the first.
+TEST_F(Driver, signals_in_quick_succession_are_one) {
+  auto const hang = [&] {
+    std::ofstream(path("busy")).flush();
+    std::this_thread::sleep_for(std::chrono::seconds(30));
+  };
+  for (std::vector<int> const& signals : {std::vector<int>{SIGTERM, SIGTERM}, std::vector<int>{SIGINT, SIGINT, SIGINT},
+                                          std::vector<int>{SIGTERM, SIGCONT, SIGTERM},
+                                          std::vector<int>{SIGHUP, SIGTERM}, std::vector<int>{SIGXCPU, SIGXCPU}}) {
+    for (std::string const option : {"--json", "--digest", "--lines"}) {
+      SCOPED_TRACE(option + " " + std::to_string(signals.front()));
+      int const code = signalled(signals, path("busy"), path("out.txt"), [&] {
+        fake::hooks()["launch"] = hang;
+        Names words{"--size", "100", option};
+        if (option == "--json") words.push_back(path("r.json"));
+        return run_fake(words);
+      });
+      EXPECT_EQ(code, 128 + signals.front());
+      std::string const text = text_of(path("out.txt"));
+      EXPECT_TRUE(text.ends_with("TESSERA rows=0 passed=0 failed=0 skipped=0 weak=0\n")) << text;
+      EXPECT_EQ(text.find("TESSERA rows="), text.rfind("TESSERA rows="));
+      fs::remove(path("busy"));
+      fs::remove(path("out.txt"));
+    }
+  }
+}
+
+// Writing to it waits for ever.
+int full_pipe() {
+  int ends[2];
+  if (::pipe(ends) != 0) return -1;
+  ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
+  std::string const block(4096, 'x');
+  while (::write(ends[1], block.data(), block.size()) > 0) {
+  }
+  ::fcntl(ends[1], F_SETFL, 0);
+  return ends[1];
+}
+
+// The thread of the run holds what the last words need: it writes a file, say, that takes long.
+TEST_F(Driver, the_last_line_waits_for_no_file) {
+  int const code = signalled({SIGTERM}, path("busy"), path("out.txt"), [&] {
+    fake::hooks()["launch"] = [&] {
+      // stdout goes into a pipe that nobody reads, until it is full, and a row is printed there.
+      static bool once = false;
+      if (std::exchange(once, true)) return;
+      int const kept = ::dup(STDOUT_FILENO);
+      ::dup2(full_pipe(), STDOUT_FILENO);
+      // The signal comes to another thread, and this one goes on waiting.
+      sigset_t set;
+      ::sigemptyset(&set);
+      ::sigaddset(&set, SIGTERM);
+      ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+      std::thread([kept, busy = path("busy")] {
+        ::usleep(300'000);  // by now the row waits to be printed
+        ::dup2(kept, STDOUT_FILENO);
+        std::ofstream(busy).flush();
+      }).detach();
+    };
+    return run_fake({"--size", "100", "--min-time", "0", "--samples", "1"});
+  });
+  EXPECT_EQ(code, 128 + SIGTERM);
+  EXPECT_TRUE(text_of(path("out.txt")).ends_with("TESSERA rows=0 passed=0 failed=0 skipped=0 weak=0\n"))
+      << text_of(path("out.txt"));
+}
+
+// What hangs even then, since nobody reads its stdout, dies of a later signal.
+TEST_F(Driver, a_later_signal_kills) {
+  pid_t const child = ::fork();
+  if (child == 0) {
+    ::dup2(full_pipe(), STDOUT_FILENO);
+    ::_exit(run_fake({"--size", "100", "--min-time", "0"}));
+  }
+  ::usleep(300'000);
+  ::kill(child, SIGTERM);
+  ::usleep(1'500'000);
+  ::kill(child, SIGTERM);
+  ::usleep(200'000);
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, WNOHANG), 0);  // the same request
+  ::usleep(800'000);
+  ::kill(child, SIGTERM);
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+}
+
 // Cases are prepared side by side, as many as there are threads: this is the first one after them.
 TEST_F(Driver, an_interruption_in_a_later_case_keeps_the_first_ones) {
   std::size_t const first_ones = host_threads();
   std::string sizes = "100";
   for (std::size_t i = 0; i < first_ones; ++i) sizes += "," + std::to_string(200 + i);
-  int const code = signalled(SIGTERM, path("busy"), path("out.txt"), [&] {
+  int const code = signalled({SIGTERM}, path("busy"), path("out.txt"), [&] {
     std::atomic<std::size_t> references = 0;
     fake::hooks()["reference"] = [&] {
       if (++references <= first_ones) return;

@@ -47,15 +47,17 @@ double free_memory_bytes(std::string const& space) {
   return is_host_space(space) ? machine().host_bytes : machine().device_bytes;
 }
 
+double host_cache_bytes() { return machine().cache_bytes; }
+
 bool is_host_space(std::string const& space) { return space != "cuda"; }
 std::string device_name(std::string const& space) { return "fake " + space; }
 std::string device_identity(std::string const& space) { return is_host_space(space) ? "" : "fake"; }
 int concurrency(std::string const&) { return 2; }
 
-Roofs measure_roofs(std::string const& space, std::size_t bytes, int) {
+Roofs measure_roofs(std::string const& space, RoofLimits const& limits, ranks::Ranks const&) {
   ++machine().copy_measurements;
   if (machine().on_copy) machine().on_copy();
-  machine().copies[space] = bytes;
+  machine().measured[space] = limits;
   return machine().roofs;
 }
 

@@ -17,6 +17,7 @@ struct Machine {
   std::vector<std::string> dtypes{"float", "double", "int32"};
   double host_bytes = 1e12;
   double device_bytes = 1e11;
+  double cache_bytes = 0x1p25;  // of the host
   Roofs roofs{.copy_bytes_per_second = 1e11,
               .triad_bytes_per_second = 0.9e11,
               .read_bytes_per_second = 1.2e11,
@@ -36,7 +37,7 @@ struct Machine {
   int starts = 0;
   bool running = false;
   std::vector<std::string> kokkos_arguments;
-  std::map<std::string, std::size_t> copies;  // bytes asked for, by space
+  std::map<std::string, RoofLimits> measured;  // what roofs were measured with, by space
   int copy_measurements = 0;
 };
 

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include <tessera/measure/repeat.hpp>
+#include <tessera/measure/roofs.hpp>
 #include <tessera/measure/sampling.hpp>
 
 namespace tessera {
@@ -190,6 +193,66 @@ TEST(statistics, of_unsorted_and_few) {
   EXPECT_DOUBLE_EQ(two.median, 1.5);
   EXPECT_DOUBLE_EQ(two.first_quartile, 1.25);
   EXPECT_THROW((void)statistics({}), std::invalid_argument);
+}
+
+// Runs that take these times, one after the other; the last one again and again.
+Timings repeated(std::vector<double> const& seconds, std::size_t fewest, double until, std::size_t* runs = nullptr) {
+  std::size_t count = 0;
+  double now = 0;
+  Timings const result = repeat(
+      [&] {
+        double const of_run = seconds[std::min(count, seconds.size() - 1)];
+        now += of_run;
+        ++count;
+        return Timing{of_run, of_run < 1 ? 0.5 : 1, now};
+      },
+      fewest, until);
+  if (runs != nullptr) *runs = count;
+  return result;
+}
+
+TEST(repeat, until_the_best_time_is_reproduced) {
+  std::size_t runs = 0;
+  Timings result = repeated({5, 4, 3, 9, 3.1, 8, 3.14, 1}, 3, 1e9, &runs);
+  EXPECT_EQ(result.best, 3);
+  EXPECT_TRUE(result.reproduced);
+  EXPECT_EQ(runs, 7u);
+  // A lucky run is not believed until there are others like it.
+  result = repeated({3, 3, 2, 3, 3, 3, 2.09, 2.05}, 3, 1e9, &runs);
+  EXPECT_EQ(result.best, 2);
+  EXPECT_EQ(runs, 8u);
+  EXPECT_EQ(repeated({2}, 7, 1e9, &runs).median, 2);
+  EXPECT_EQ(runs, 7u);
+}
+
+TEST(repeat, ends_in_time_and_says_that_it_is_not_sure) {
+  std::size_t runs = 0;
+  Timings const result = repeated({5, 4, 3, 2, 1}, 7, 14, &runs);
+  EXPECT_EQ(runs, 4u);
+  EXPECT_EQ(result.best, 2);
+  EXPECT_FALSE(result.reproduced);
+  EXPECT_EQ(repeated({5}, 7, 0, &runs).best, 5);  // there is a figure, whatever the time
+  EXPECT_EQ(runs, 1u);
+}
+
+TEST(repeat, tells_whether_the_best_run_was_undisturbed) {
+  EXPECT_EQ(repeated({2, 0.9, 2, 0.91}, 3, 1e9).at_work, 0.5);
+  EXPECT_EQ(repeated({2, 3, 2}, 3, 1e9).at_work, 1);
+}
+
+TEST(roofs, implausible_ones_are_seen) {
+  // Measured on a machine that others were compiling on.
+  Roofs roofs{.copy_bytes_per_second = 2e10, .triad_bytes_per_second = 2.2e10, .read_bytes_per_second = 1.9e10};
+  roofs.peak_operations_per_second = {48e9, 188e9, 27e9};
+  EXPECT_EQ(implausible(roofs), "the peak of double is above that of float");
+  roofs.peak_operations_per_second = {292e9, 156e9, 106e9};  // of a Xeon
+  EXPECT_EQ(implausible(roofs), "");
+  roofs.peak_operations_per_second = {55e12, 1e12, 27e12};  // GPUs for graphics have hardly any double
+  EXPECT_EQ(implausible(roofs), "");
+  roofs.read_bytes_per_second = 6e10;
+  roofs.triad_bytes_per_second = 0.9e10;
+  EXPECT_EQ(implausible(roofs), "read bandwidth is far above copy, triad is far below copy");
+  EXPECT_EQ(implausible(Roofs()), "");  // what is not known is not implausible
 }
 
 }  // namespace

@@ -179,6 +179,23 @@ class CommandLine : public testing::Test {
     return Process(program, arguments, directory.string()).finish();
   }
 
+  [[nodiscard]] std::string text_of(std::string const& name) const {
+    std::ostringstream text;
+    text << std::ifstream(path(name)).rdbuf();
+    return text.str();
+  }
+
+  /// Threads of the OpenMP space; 0 if there is none.
+  [[nodiscard]] int concurrency_of(Names const& environment) const {
+    (void)Process("dot",
+                  {"--size", "8", "--variant", "range_reduce", "--samples", "1", "--min-time", "0", "--json", "c.json"},
+                  directory.string(), environment)
+        .finish();
+    json const spaces = json::parse(text_of("c.json"))["system"]["spaces"];
+    fs::remove(path("c.json"));
+    return spaces.contains("openmp") ? spaces["openmp"]["concurrency"].get<int>() : 0;
+  }
+
   [[nodiscard]] Names files() const {
     Names names;
     for (fs::directory_entry const& entry : fs::recursive_directory_iterator(directory)) {
@@ -1137,13 +1154,85 @@ TEST_F(CommandLine, ctrl_c_after_a_row) {
   EXPECT_EQ(files(), Names{"r.json"});
 }
 
-TEST_F(CommandLine, a_second_ctrl_c_kills) {
-  Process process("map", {"--size", "2^10", "--min-time", "60", "--cold"}, directory.string());
-  ASSERT_TRUE(process.read_until("case"));
-  process.interrupt();
-  process.interrupt();
-  int const code = process.finish().code;
-  EXPECT_EQ(code, 130);  // 128 + SIGINT, whether it ended itself first or was killed
+// `timeout` sends a signal to the process, then to its group.
+TEST_F(CommandLine, signals_in_quick_succession_are_one) {
+  for (int const signal : {SIGINT, SIGTERM}) {
+    Process process("map", {"--size", "2^10", "--min-time", "60", "--cold"}, directory.string());
+    ASSERT_TRUE(process.read_until("case"));
+    for (int i = 0; i < 3; ++i) {
+      process.send(signal);
+      ::usleep(1000);
+    }
+    Result const result = process.finish();
+    EXPECT_EQ(result.code, 128 + signal) << result.err;
+    EXPECT_EQ(result.last_line(), "TESSERA rows=0 passed=0 failed=0 skipped=0 weak=0") << result.out;
+  }
+}
+
+// OpenMP may give fewer threads than Kokkos counts with: kernels would hang, or leave work out.
+TEST_F(CommandLine, fewer_openmp_threads_than_kokkos_expects) {
+  if (concurrency_of({}) != 2) GTEST_SKIP() << "no OpenMP";
+  for (std::string const entry : {"OMP_THREAD_LIMIT=1", "OMP_MAX_ACTIVE_LEVELS=0"}) {
+    for (std::string const program : {"prefix_sum", "dot", "map"}) {
+      Result const result = Process(program, {"--size", "100000", "--kokkos-num-threads=2", "--output", "o.h5"},
+                                    directory.string(), {entry})
+                                .finish();
+      EXPECT_EQ(result.code, 2) << entry << result.out;
+      EXPECT_EQ(result.out, "");
+      EXPECT_TRUE(has(result.err, "OpenMP gives 1 of the 2 threads that Kokkos asks for (" + entry + ")"));
+      EXPECT_TRUE(has(result.err, "add --kokkos-num-threads=1"));
+      EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
+      EXPECT_TRUE(files().empty()) << entry;
+    }
+    // What it says to do.
+    Result const one =
+        Process("dot", {"--size", "1000", "--min-time", "0", "--kokkos-num-threads=1"}, directory.string(), {entry})
+            .finish();
+    EXPECT_EQ(one.code, 0) << one.out << one.err;
+  }
+  // Three of four.
+  Result const three =
+      Process("dot", {"--size", "100", "--kokkos-num-threads=4"}, directory.string(), {"OMP_THREAD_LIMIT=3"}).finish();
+  EXPECT_TRUE(has(three.err, "OpenMP gives 3 of the 4 threads")) << three.out;
+  // Kokkos counts the threads itself where nobody names a number; and a busy machine makes them no fewer.
+  EXPECT_EQ(concurrency_of({"OMP_THREAD_LIMIT=1"}), 1);
+  EXPECT_EQ(concurrency_of({"OMP_DYNAMIC=true"}), 2);
+  EXPECT_EQ(concurrency_of({"OMP_DYNAMIC=true", "OMP_NUM_THREADS=7"}), 7);
+}
+
+// A run ends well, or with one message before its first row.
+TEST_F(CommandLine, limits_of_the_process) {
+  Names tried;
+  int completed = 0;
+  auto const expect_sound = [&](std::string const& limit, std::string const& size) {
+    std::string const program = std::string(TESSERA_BIN_DIR) + "/map";
+    std::string const line = "cd " + directory.string() + "; ulimit " + limit +
+                             "; OMP_NUM_THREADS=2 OMP_PROC_BIND=false OMP_WAIT_POLICY=passive exec " + program +
+                             " --size " + size + " --samples 1 --min-time 0 > out 2> err";
+    int const status = std::system(line.c_str());
+    std::string const out = text_of("out");
+    std::string const err = text_of("err");
+    SCOPED_TRACE("ulimit " + limit + ", size " + size + "\n" + out + err);
+    ASSERT_TRUE(WIFEXITED(status));
+    int const code = WEXITSTATUS(status);
+    if (code == 127) return;  // the program's own libraries find no room
+    EXPECT_TRUE(code == 0 || code == 2) << code;
+    if (code == 0) {
+      ++completed;
+      EXPECT_TRUE(has(out, "TESSERA rows="));
+    } else {
+      EXPECT_EQ(out, "");
+      EXPECT_EQ(std::ranges::count(err, '\n'), 1);
+    }
+  };
+  std::string const given = " --roof 1e12,1e11";
+  for (int mebibytes = 32; mebibytes <= 1024; mebibytes += mebibytes / 2) {
+    std::string const kibibytes = std::to_string(1024 * mebibytes);
+    for (std::string const size : {"5", "2^20", "2^23"}) expect_sound("-v " + kibibytes, size + given);
+    expect_sound("-d " + kibibytes, "2^22" + given);
+    expect_sound("-v " + kibibytes, "2^18");
+  }
+  EXPECT_GT(completed, 5);
 }
 
 // What is slow and has no place to stop at: the reference of 2^28 elements, making them, the roofs.

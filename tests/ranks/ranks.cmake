@@ -80,6 +80,12 @@ add_test(NAME baseline_on_1_3 COMMAND ${CMAKE_COMMAND} "-DLAUNCHER=${launcher}" 
 set_tests_properties(baseline_on_1_3 PROPERTIES PROCESSORS 3 TIMEOUT 300 LABELS ranks
   ENVIRONMENT "OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1")
 
+# SIGTERM, twice, to all ranks.
+add_test(NAME terminated_on_2 COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/ranks/terminated.sh ${launcher} ${MPIEXEC_NUMPROC_FLAG} 2
+  $<TARGET_FILE:dot>)
+set_tests_properties(terminated_on_2 PROPERTIES PROCESSORS 2 TIMEOUT 300 LABELS ranks
+  ENVIRONMENT "OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1")
+
 # What ctest -L ranks runs.
 add_custom_target(all_ranks_tests)
 add_dependencies(all_ranks_tests ranks_tests tessera dot)

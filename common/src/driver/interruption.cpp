@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cmath>
 #include <ctime>
 #include <utility>
 
@@ -14,18 +15,33 @@ namespace tessera {
 
 namespace {
 
+// `timeout` and launchers send a signal to a process and to its group, or one signal after another: all that come so soon after
+// the first are one request. By then the run has ended, unless it hangs.
+constexpr double burst_seconds = 2;
+
 std::sig_atomic_t volatile last_signal = 0;
-sem_t wake;  // of the Watchdog: by a signal, or by its end
+struct timespec volatile first_at;  // when the first one came
+sem_t wake;                         // of the Watchdog: by a signal, or by its end
 std::atomic<bool> watchdog_ends{false};
 
 extern "C" void catch_signal(int signal) {
   int const error = errno;
+  struct timespec now{};
+  (void)::clock_gettime(CLOCK_MONOTONIC, &now);
   if (last_signal != 0) {
-    // The second signal kills the process as soon as this function returns, as if it were not caught.
-    remove_unfinished_files();
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
+    double const since =
+        static_cast<double>(now.tv_sec - first_at.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec - first_at.tv_nsec);
+    if (since >= burst_seconds) {
+      // It kills the process as soon as this function returns, as if it were not caught.
+      remove_unfinished_files();
+      std::signal(signal, SIG_DFL);
+      std::raise(signal);
+    }
+    errno = error;
+    return;
   }
+  first_at.tv_sec = now.tv_sec;
+  first_at.tv_nsec = now.tv_nsec;
   last_signal = signal;
   ::sem_post(&wake);
   errno = error;
@@ -36,11 +52,13 @@ void wait_for_wake() {
   }
 }
 
-// False when a second went by.
-bool wait_a_second() {
+// False when so many seconds went by.
+bool wait_for(double seconds) {
   struct timespec until{};
   ::clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_sec += 1;
+  double const end = static_cast<double>(until.tv_nsec) * 1e-9 + seconds;
+  until.tv_sec += static_cast<std::time_t>(end);
+  until.tv_nsec = static_cast<long>((end - std::floor(end)) * 1e9);
   while (::sem_timedwait(&wake, &until) != 0) {
     if (errno != EINTR) return false;
   }
@@ -51,11 +69,12 @@ bool wait_a_second() {
 
 int caught_signal() { return last_signal; }
 
-SignalGuard::SignalGuard() {
+SignalGuard::SignalGuard(bool restarts_calls) {
   last_signal = 0;
   ::sem_init(&wake, 0, 0);
   struct sigaction action{};
   action.sa_handler = catch_signal;
+  action.sa_flags = restarts_calls ? SA_RESTART : 0;
   for (std::size_t i = 0; i < caught.size(); ++i) {
     sigaction(caught[i], &action, &old_caught_[i]);
     // A signal that is ignored stays ignored: so do shells start background jobs, and nohup its command.
@@ -70,7 +89,8 @@ SignalGuard::~SignalGuard() {
   for (std::size_t i = 0; i < ignored.size(); ++i) sigaction(ignored[i], &old_ignored_[i], nullptr);
 }
 
-Watchdog::Watchdog(std::function<void()> last_words) : last_words_(std::move(last_words)) {
+Watchdog::Watchdog(double seconds, std::function<void()> last_words)
+    : seconds_(seconds), last_words_(std::move(last_words)) {
   watchdog_ends = false;
   thread_ = std::thread([this] { watch(); });
 }
@@ -86,7 +106,7 @@ void Watchdog::watch() {
     wait_for_wake();
   } while (!watchdog_ends && !interrupted());
   while (!watchdog_ends) {
-    if (wait_a_second()) continue;
+    if (wait_for(seconds_)) continue;
     last_words_();
     remove_unfinished_files();
     ::_exit(128 + caught_signal());

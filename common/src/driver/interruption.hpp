@@ -1,6 +1,6 @@
 #pragma once
-// Interruption: the first signal asks for an end after the current sample, and gets one within two seconds; the second
-// kills.
+// Interruption: the first signal asks for an end after the current sample, and gets one within two seconds. Those of the next two
+// seconds are the same request; a later one kills.
 
 #include <array>
 #include <csignal>
@@ -14,7 +14,9 @@ namespace tessera {
 /// time.
 class SignalGuard {
  public:
-  SignalGuard();
+  /// `restarts_calls`: a call of the system that a signal comes into goes on after it, so that printing to a slow pipe does not
+  /// fail. Without it such a call returns, so that who waits for a child sees the signal.
+  explicit SignalGuard(bool restarts_calls = false);
   ~SignalGuard();
   SignalGuard(SignalGuard const&) = delete;
   SignalGuard& operator=(SignalGuard const&) = delete;
@@ -35,9 +37,9 @@ class SignalGuard {
 /// within a SignalGuard.
 class Watchdog {
  public:
-  /// A second after a signal calls `last_words` from a thread of its own, removes unfinished files and ends the process
+  /// `seconds` after a signal calls `last_words` from a thread of its own, removes unfinished files and ends the process
   /// with 128 + signal, unless it is destroyed before that. Kokkos is not finalized: its threads may be at work.
-  explicit Watchdog(std::function<void()> last_words);
+  Watchdog(double seconds, std::function<void()> last_words);
   ~Watchdog();
   Watchdog(Watchdog const&) = delete;
   Watchdog& operator=(Watchdog const&) = delete;
@@ -45,6 +47,7 @@ class Watchdog {
  private:
   void watch();
 
+  double seconds_;
   std::function<void()> last_words_;
   std::thread thread_;
 };

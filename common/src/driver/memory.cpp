@@ -1,8 +1,12 @@
 // The memory that a case needs, and whether it is there.
 
+#include <cmath>
+
 #include <tessera/driver/driver.hpp>
 #include <tessera/report/table.hpp>
 #include <tessera/table/runtime.hpp>
+
+#include "../table/host_memory.hpp"
 
 namespace tessera {
 
@@ -14,11 +18,13 @@ MemoryNeed memory_need(Footprint const& footprint, bool has_expected) {
 
 void check_memory(std::string const& what, MemoryNeed const& need, std::vector<std::string> const& spaces,
                   std::string const& advice) {
+  bool const is_limited = std::isfinite(process_free_bytes());
   auto const check = [&](std::string const& where, double needed, double free) {
     // Written so that an amount that is not known passes.
     if (needed > free) {
       throw UserError("not enough memory for " + what + " (it needs " + format_bytes(needed) + " of " + where +
-                      " memory, " + format_bytes(free) + " are free); " + advice);
+                      " memory, " + format_bytes(free) + " are free); " + advice +
+                      (is_limited && where == "host" ? ", or allow more (ulimit -v, ulimit -d)" : ""));
     }
   };
   // Any host space tells how much host memory is free.

@@ -1,8 +1,10 @@
 #include "session.hpp"
 
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -167,8 +169,15 @@ std::string roofs_text(SpaceReport const& space) {
     }
   }
   if (!matrix.empty()) text += ", of matrix units (mma.sync)" + matrix + " TFLOP/s";
-  return text + (space.machine_file.empty() ? "" : ", from " + space.machine_file);
+  if (!space.machine_file.empty()) text += ", from " + space.machine_file;
+  return text + (roofs.unsure.empty() ? "" : " (unsure)");
 }
+
+// What all ranks of a node may take for measuring the roofs of a run.
+constexpr double seconds_for_roofs = 3;
+
+// A row so far above what the roofs allow was not merely lucky.
+constexpr double beyond_roof = 1.25;
 
 // How many different ones there are.
 template <class Of>
@@ -196,6 +205,13 @@ void make_narrow(Oracle& oracle, std::vector<HostField> const& outputs) {
   for (std::size_t i = 0; i < std::min(outputs.size(), oracle.reference.size()); ++i) {
     make_narrow(oracle.reference[i], outputs[i].dtype);
   }
+}
+
+// Past the stream, which another thread may be in.
+void write_last_line(std::string const& line, ranks::Ranks const& ranks) {
+  if (!ranks.first()) return;
+  std::string const text = "interrupted: these are the rows that were done\n" + line + "\n";
+  (void)!::write(STDOUT_FILENO, text.data(), text.size());
 }
 
 // A host space of this build, or nothing. Each of them tells how much host memory is free.
@@ -269,12 +285,24 @@ class Session {
     return finish();
   }
 
+  [[nodiscard]] bool has_rows() const { return report_.rows() > 0; }
+
+  /// The end after an allocation that failed: what was done is printed and kept.
+  int end_without_memory() {
+    std::lock_guard const lock(state_);
+    complain("out of memory (an allocation failed); choose a smaller size, or allow more (ulimit -v)");
+    return finish();
+  }
+
   /// The end in the middle of a step, from another thread: what was done is printed and kept.
   void end_now() noexcept try {
     std::unique_lock const lock(state_, std::chrono::milliseconds(300));
-    if (!lock || ended_) return;
-    progress_.clear();
-    (void)finish();
+    if (lock && !ended_) {
+      progress_.clear();
+      (void)finish();
+    }
+    // The run's own thread may write a file for long, or hang in that: the last line does not wait for it.
+    if (!lock && takes_last_line()) write_last_line(report_.last_line(), ranks_);
   } catch (...) {  // NOLINT(bugprone-empty-catch): the process ends in any case
   }
 
@@ -652,6 +680,7 @@ class Session {
           run_row(row, *problem_case, oracle, options_.sampling, start, [&] { return stop(); }, take_output, verified);
       progress_.clear();
       if (!done) return;
+      doubt_roofs_of(*done);
       compare_with_one_rank(planned, report, *done);
       record(*done, planned, row);
     }
@@ -735,19 +764,70 @@ class Session {
     }
     std::lock_guard const lock(state_);
     report_.add_space(report);
+    if (!report.roofs.unsure.empty()) warn(unsure_text(report));
     return spaces_.emplace_back(report).roofs;
+  }
+
+  [[nodiscard]] static std::string unsure_text(SpaceReport const& space) {
+    return "the roofs of " + space.name + " are unsure (" + space.roofs.unsure + "); " +
+           (space.machine_file.empty() ? "run again" : "measure them again") + " on an idle machine";
+  }
+
+  // Nothing is faster than its roof: a row that is shows that the roof was measured too low. Caches explain it only for data that
+  // fit into them. Integers may be added faster than they are multiplied, and matrix units have faster instructions.
+  void doubt_roofs_of(RowReport& row) {
+    auto const space = std::ranges::find(spaces_, row.space, &SpaceReport::name);
+    if (space == spaces_.end() || !options_.roof.empty() || !space->roofs.unsure.empty()) return;
+    Roofs const& roofs = row.roofs;
+    double const bandwidth =
+        std::max({roofs.copy_bytes_per_second, roofs.triad_bytes_per_second, roofs.read_bytes_per_second});
+    double const cache = is_host_space(row.space) ? host_cache_bytes() : 0x1p27;
+    bool const moves_faster =
+        row.bytes > 2 * cache * ranks_.count() && row.bytes_per_second() > beyond_roof * bandwidth;
+    bool const computes_faster =
+        row.unit == Unit::multiply_add && arithmetic_of(row.dtype) != DType::int32 && row.share_of_peak() > beyond_roof;
+    if (!moves_faster && !computes_faster) return;
+    std::lock_guard const lock(state_);
+    double const share = moves_faster ? row.share_of_copy() : row.share_of_peak();
+    space->roofs.unsure = row.variant + " of " + row.app + " reached " + std::to_string(std::llround(100 * share)) +
+                          "% of its " + (moves_faster ? "copy bandwidth" : "peak");
+    row.roofs.unsure = space->roofs.unsure;
+    report_.doubt_space(row.space, space->roofs.unsure);
+    warn(unsure_text(*space));
+  }
+
+  // Bytes of this rank's buffers, the same on all. Those of a node take together at most a quarter of what is free there. They
+  // are more than the last-level caches hold; on a GPU so many that the time of a launch does not count. More is for large cases,
+  // or if the roofs are what is asked for.
+  [[nodiscard]] std::size_t roof_bytes(std::string const& space) const {
+    double of_node = 0x1p31;
+    if (is_host_space(space)) {
+      double const beyond_caches = std::max(4 * host_cache_bytes(), 0x1p26);
+      double largest = options_.save_machine.empty() ? 0 : 0x1p29;
+      for (PlannedCase const& planned : plan_.cases) {
+        Footprint const& of = planned.footprint;
+        largest = std::max(largest, planned.app->info.measures_roofs ? 0x1p29 : of.input_bytes + of.output_bytes);
+      }
+      largest = ranks_.max(largest);
+      of_node = std::clamp(2 * largest, beyond_caches, std::max(beyond_caches, 0x1p29));
+    }
+    double const on_node = ranks_.count_on_node();
+    double const beyond_own_caches = 0x1p23;
+    double const bytes =
+        std::min(std::max(of_node / on_node, beyond_own_caches), free_memory_bytes(space) / 4 / on_node);
+    return static_cast<std::size_t>(ranks_.fold(bytes, [](double a, double b) { return std::min(a, b); })) / 512 * 512;
   }
 
   void measure(SpaceReport& report) {
     progress_.show("roofs of " + report.name);
     Region const region("roofs");
-    // More than any last-level cache holds, and on a GPU so much that the time of a launch does not count. Two such
-    // buffers take at most a quarter of the free memory.
-    double const bytes = std::min(is_host_space(report.name) ? 0x1p28 : 0x1p30,
-                                  std::floor(free_memory_bytes(report.name) / 8 / 256) * 256);
+    RoofLimits limits;
+    limits.bytes = roof_bytes(report.name);
+    // What runs last may end later, and there is more to do than what is timed.
+    limits.seconds =
+        0.8 * seconds_for_roofs / static_cast<double>(different(plan_, [](Row const& row) { return row.space; }));
     try {
-      ranks_.barrier();
-      if (bytes > 0) report.roofs = measure_roofs(report.name, static_cast<std::size_t>(bytes), 7);
+      if (limits.bytes > 0) report.roofs = measure_roofs(report.name, limits, ranks_);
     } catch (std::exception const& error) {
       std::lock_guard const lock(state_);
       progress_.clear();
@@ -788,23 +868,27 @@ class Session {
     }
     if (signal != 0) text_ << "interrupted: these are the rows that were done\n";
     print_warnings();
-    text_ << report_.last_line() << std::endl;
+    bool const as_table = !digest_ && !options_.lines;
+    if (!as_table || takes_last_line()) text_ << report_.last_line() << std::endl;
     if (log_.is_open() && !log_)
       complain("cannot write --log " + log_file_->path() + " (it is not complete); free some space");
     if (options_.lines) {
       for (std::string const& warning : warnings_)
         std::cerr << command_.program << ": warning: " << one_line(warning) << std::endl;
-      std::cout << report_.last_line() << std::endl;
+      if (takes_last_line()) std::cout << report_.last_line() << std::endl;
     }
     if (digest_) {
       finish_digest();
       if (signal != 0) std::cout << "interrupted: these are the rows that were done\n";
-      std::cout << report_.last_line() << std::endl;
+      if (takes_last_line()) std::cout << report_.last_line() << std::endl;
     }
     if (signal != 0) return 128 + signal;
     bool const too_weak = options_.strict && report_.weak() > 0;
     return report_.failed() > 0 || too_weak || file_failed_ ? 1 : 0;
   }
+
+  // True for whoever is to print the last line.
+  [[nodiscard]] bool takes_last_line() { return !last_line_is_out_.exchange(true); }
 
   void finish_digest() {
     DigestEnd end;
@@ -852,6 +936,7 @@ class Session {
   std::mutex output_in_use_;
   bool output_has_rows_ = false;
   bool ended_ = false;
+  std::atomic<bool> last_line_is_out_ = false;
 };
 
 // What is wrong with the last of several inputs must be said before the first has run. So large ones are read twice.
@@ -914,12 +999,21 @@ Options of_this_rank(Options options, ranks::Ranks const& ranks) {
 int run_plan(Command const& command, Options const& given, std::vector<std::string> const& arguments) {
   ranks::Ranks const& ranks = ranks::world();
   Options const options = of_this_rank(given, ranks);
+  SignalGuard const guard(true);
   Plan plan;
-  ranks::together(ranks, [&] { plan = make_plan(command, options); });
-  SignalGuard const guard;
   std::unique_ptr<Session> session;
+  std::atomic<Session*> begun = nullptr;
+  // Some launchers kill all ranks a second after a signal, and as soon as one rank ends: the first one, which prints, ends first.
+  Watchdog const watchdog(ranks.first() ? 0.5 : 0.9, [&] {
+    if (Session* const of_main = begun) {
+      of_main->end_now();
+    } else {
+      write_last_line(Report().last_line(), ranks);
+    }
+  });
+  ranks::together(ranks, [&] { plan = make_plan(command, options); });
   ranks::together(ranks, [&] { session = std::make_unique<Session>(command, options, plan, arguments); });
-  Watchdog const watchdog([&] { session->end_now(); });
+  begun = session.get();
 
   std::vector<std::string> kokkos{command.program};
   kokkos.insert(kokkos.end(), options.kokkos_arguments.begin(), options.kokkos_arguments.end());
@@ -931,6 +1025,8 @@ int run_plan(Command const& command, Options const& given, std::vector<std::stri
   ranks::together(ranks, [&] {
     try {
       runtime = std::make_unique<Runtime>(count, pointers.data());
+    } catch (UserError const&) {
+      throw;
     } catch (std::exception const& error) {
       throw UserError("Kokkos cannot start (" + std::string(error.what()) +
                       "); check the --kokkos-* options and that this machine has what the build is for");
@@ -941,7 +1037,13 @@ int run_plan(Command const& command, Options const& given, std::vector<std::stri
     if (ranks.count() == 1) check_all_files(command, plan, options);
   });
   ranks::choose_transport(options.transport, ranks_share_gpus(ranks, plan, options.share_gpus));
-  return session->run();
+  try {
+    return session->run();
+  } catch (std::bad_alloc const&) {
+    // Of what is small beside the cases, whose memory was checked.
+    if (session->has_rows()) return session->end_without_memory();
+    throw UserError("out of memory (an allocation failed); choose a smaller size, or allow more (ulimit -v)");
+  }
 }
 
 }  // namespace tessera

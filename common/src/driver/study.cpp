@@ -786,7 +786,9 @@ int run_limits(std::vector<App> const& apps, std::vector<std::string> const& wor
             << format_seconds(roofs.launch_and_fence_seconds) << ". A word between ranks takes "
             << format_seconds(link->word_seconds) << ", a rank's link moves "
             << format_number(link->bytes_per_second / 1e9) << " GB/s. Float, default parameters, weak scaling at "
-            << size_text(each) << " elements a rank.\n\n| mini-app | ranks exchange |";
+            << size_text(each) << " elements a rank."
+            << (roofs.unsure.empty() ? "" : " The roofs are unsure (" + roofs.unsure + "), and so is this table.")
+            << "\n\n| mini-app | ranks exchange |";
   for (std::size_t const count : ranks) {
     std::cout << " " << count << " ranks: efficiency | bound by | elements a rank for 50% |";
   }

@@ -9,6 +9,7 @@
 #include <new>
 #include <stdexcept>
 #include <streambuf>
+#include <system_error>
 
 #include <tessera/cli/nearest.hpp>
 #include <tessera/cli/options.hpp>
@@ -94,8 +95,14 @@ int guarded(std::string const& program, bool launches, Body const& body) {
     code = 2;
     complaint = error.what();
   } catch (std::bad_alloc const&) {
-    code = 1;
-    complaint = "out of memory (an allocation failed); choose a smaller size";
+    code = 2;  // nothing has run: see run_plan()
+    complaint = "out of memory (an allocation failed); choose a smaller size, or allow more (ulimit -v)";
+  } catch (std::system_error const& error) {
+    bool const is_limit = error.code() == std::errc::resource_unavailable_try_again;
+    code = is_limit ? 2 : 1;
+    complaint = is_limit
+                    ? "no thread can be started (" + std::string(error.what()) + "); allow more (ulimit -u, ulimit -v)"
+                    : "unexpected error (" + std::string(error.what()) + "); please report it with the command line";
   } catch (std::exception const& error) {
     code = 1;
     complaint = "unexpected error (" + std::string(error.what()) + "); please report it with the command line";

@@ -38,9 +38,10 @@ std::string share_text(RowReport const& row) {
   if (!std::isfinite(percent)) return {};
   char buffer[32];
   std::snprintf(buffer, sizeof buffer, percent < 9.95 ? "%.1f" : "%.0f", percent);
-  // A few per cent above it are the measurement's.
+  // A few per cent above it are the measurement's. Of a roof that may be wrong nobody knows whether a cache is the reason.
+  bool const unsure = !row.roofs.unsure.empty();
   bool const cached = !computes && percent > 110;
-  return std::string(buffer) + "% of " + (computes ? "roof" : "copy") + (cached ? "*" : "");
+  return std::string(buffer) + "% of " + (computes ? "roof" : "copy") + (unsure ? "?" : cached ? "*" : "");
 }
 
 std::string wrapped(std::string const& text, std::size_t indent) {
@@ -130,6 +131,7 @@ void Digest::add_row(RowReport const& row, std::string const& repeat) {
   ++case_rows_[row.status];
   ++app_.rows[row.status];
   ++all_rows_[row.status];
+  unsure_ = unsure_ || !row.roofs.unsure.empty();
   if (row.status == Status::skipped) {
     // "columns is for --axis cols" is said for other variants, too.
     bool const named = row.reason.starts_with(row.variant + " ");
@@ -279,11 +281,12 @@ void Digest::finish(DigestEnd const& end) {
     std::string const start = head + " (" + std::to_string(reasons.count()) + "): ";
     rest << start << reasons.text(digest_width - start.size()) << "\n";
   };
-  rest << wrapped(verdict_text() + (has_best_ ? ". best: the fastest on the case of most bytes, in % of a copy "
-                                                "in memory (*: in a cache) or of arithmetic's roof"
-                                              : ""),
-                  4)
-       << "\n";
+  std::string legend;
+  if (has_best_) {
+    legend = std::string(". best: the fastest on the case of most bytes, in % of a copy in memory (*: in a cache") +
+             (unsure_ ? "; ?: unsure roof" : "") + ") or of arithmetic's roof";
+  }
+  rest << wrapped(verdict_text() + legend, 4) << "\n";
   counts("rows skipped", skipped_);
   counts("input files left out", files_left_out_);
   counts("mini-apps left out", apps_left_out_);

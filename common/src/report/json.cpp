@@ -28,6 +28,7 @@ Json space_json(SpaceReport const& space) {
   json["launch_seconds"] = number(roofs.launch_seconds);
   json["launch_and_fence_seconds"] = number(roofs.launch_and_fence_seconds);
   json["working_set_bytes"] = number(roofs.working_set_bytes);
+  json["roofs_unsure"] = roofs.unsure.empty() ? Json(nullptr) : Json(roofs.unsure);
   return json;
 }
 

@@ -42,6 +42,9 @@ SpaceReport space_of(std::string const& path, std::string const& name, Json cons
         roof(path, json["peak_operations_per_second"], std::string(name_of(dtype)));
   }
   // Older files do not have these.
+  if (json.contains("roofs_unsure") && json["roofs_unsure"].is_string()) {
+    roofs.unsure = json["roofs_unsure"].get<std::string>();
+  }
   if (json.contains("matrix_peak_operations_per_second")) {
     for (Unit const unit : matrix_units) {
       roofs.matrix_peak(unit) = roof(path, json["matrix_peak_operations_per_second"], std::string(name_of(unit)));

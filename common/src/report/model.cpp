@@ -53,6 +53,9 @@ Machine machine_of(Json const& space, std::string const& name, Json const& rows,
     roofs.peak_operations_per_second.at(static_cast<std::size_t>(dtype)) =
         number_at(space.at("peak_operations_per_second"), std::string(name_of(dtype)).c_str()) / ranks;
   }
+  if (space.contains("roofs_unsure") && space["roofs_unsure"].is_string()) {
+    roofs.unsure = space["roofs_unsure"].get<std::string>();
+  }
   machine.levels = levels_of(rows, name, roofs.launch_seconds);
   return machine;
 }

@@ -199,6 +199,12 @@ std::size_t Report::add_case(CaseReport const& report) {
 
 void Report::add_space(SpaceReport const& report) { spaces_.push_back(report); }
 
+void Report::doubt_space(std::string const& name, std::string const& why) {
+  for (SpaceReport& space : spaces_) {
+    if (space.name == name) space.roofs.unsure = why;
+  }
+}
+
 void Report::add_row(RowReport const& report) {
   rows_.push_back(dump(row_json(report)));
   switch (report.status) {

@@ -29,6 +29,11 @@ std::string three_digits(double value) { return fixed(value, value < 9.995 ? 2 :
 
 std::string percent(double share) { return std::isfinite(share) ? fixed(share * 100, 1) : "-"; }
 
+// Of roofs that may be wrong.
+std::string percent(double share, Roofs const& of) {
+  return percent(share) + (std::isfinite(share) && !of.unsure.empty() ? "?" : "");
+}
+
 std::string left(std::string_view text, std::size_t width) {
   std::string result(text);
   result.resize(std::max(width, text.size()), ' ');
@@ -183,9 +188,9 @@ void Table::add_row(RowReport const& row) {
                      left(row.status == Status::failed ? "FAILED" : name_of(row.status), 7) + "  " +
                      right(format_seconds(row.seconds()), 8) + "  " +
                      right(row.bytes > 0 ? format_number(row.bytes_per_second() / 1e9) : "-", 7) + "  " +
-                     right(percent(row.share_of_copy()), 6) +
+                     right(percent(row.share_of_copy(), row.roofs), 6) +
                      (with_flops_ ? "  " + right(row.flops > 0 ? format_number(row.flops_per_second() / 1e9) : "-", 7) +
-                                        "  " + right(percent(row.share_of_roof()), 6)
+                                        "  " + right(percent(row.share_of_roof(), row.roofs), 6)
                                   : "") +
                      "  " + right(checked(row.checked_relative_error), 7) + "  " +
                      right(format_number(row.worst_error_in_bounds), 11) + "  ";

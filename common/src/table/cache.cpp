@@ -2,12 +2,11 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstddef>
 
 #include <tessera/core/spaces.hpp>
+#include <tessera/table/runtime.hpp>
 
 namespace tessera::measure {
 
@@ -16,8 +15,7 @@ namespace {
 std::size_t eviction_bytes(bool host) {
   // 128 MiB covers every GPU's L2 of today twice; processors with stacked caches say themselves what they have.
   std::size_t const least = std::size_t{1} << 27;
-  long const last_level = host ? sysconf(_SC_LEVEL3_CACHE_SIZE) : 0;
-  return std::max(least, 2 * static_cast<std::size_t>(std::max(0L, last_level)));
+  return std::max(least, host ? 2 * static_cast<std::size_t>(host_cache_bytes()) : 0);
 }
 
 template <class Exec>

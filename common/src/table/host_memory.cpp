@@ -1,9 +1,14 @@
 #include "host_memory.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <sstream>
+
+#include <tessera/core/host_threads.hpp>
 
 namespace tessera {
 
@@ -20,11 +25,14 @@ double number_in(fs::path const& path) {
   return file >> number ? number : infinity;
 }
 
+// The number in the line that begins with that word, or 0.
 double statistic(fs::path const& path, std::string const& wanted) {
   std::ifstream file(path);
-  std::string name;
-  for (double number = 0; file >> name >> number;) {
-    if (name == wanted) return number;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    double number = 0;
+    if (words >> name && name == wanted && words >> number) return number;
   }
   return 0;
 }
@@ -69,6 +77,43 @@ double control_group_free_bytes(std::string const& groups, std::string const& mo
     }
   }
   return least;
+}
+
+double process_free_bytes(std::string const& status) {
+  double const stack = [] {
+    struct rlimit limit{};
+    bool const is_known = ::getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return is_known ? static_cast<double>(limit.rlim_cur) : 0x1p23;
+  }();
+  // The driver's threads come and go, and so does what libraries allocate beside the arrays.
+  double const reserve = 0x1p26 + stack * static_cast<double>(host_threads());
+  double least = infinity;
+  auto const count = [&](auto which, std::string const& used) {
+    struct rlimit limit{};
+    if (::getrlimit(which, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+    least =
+        std::min(least, std::max(0.0, static_cast<double>(limit.rlim_cur) - 1024 * statistic(status, used) - reserve));
+  };
+  count(RLIMIT_AS, "VmSize:");
+  count(RLIMIT_DATA, "VmData:");
+  return least;
+}
+
+double last_level_cache_bytes(std::string const& processors) {
+  double total = 0;
+  for (int number = 0;; ++number) {
+    fs::path const caches = fs::path(processors) / ("cpu" + std::to_string(number)) / "cache";
+    std::error_code error;
+    if (!fs::exists(caches.parent_path(), error)) return total;
+    int last = -1;
+    while (fs::exists(caches / ("index" + std::to_string(last + 1)), error)) ++last;
+    if (last < 0) continue;
+    fs::path const cache = caches / ("index" + std::to_string(last));
+    // "0-7,16-23": those that share it, of which the first one counts it.
+    if (number_in(cache / "shared_cpu_list") != number) continue;
+    if (double const kibibytes = number_in(cache / "size"); kibibytes < infinity)
+      total += 1024 * kibibytes;  // "32768K"
+  }
 }
 
 }  // namespace tessera

@@ -11,4 +11,16 @@ namespace tessera {
 [[nodiscard]] double control_group_free_bytes(std::string const& groups = "/proc/self/cgroup",
                                               std::string const& mount = "/sys/fs/cgroup");
 
+/// Bytes that the limits of this process still allow (`ulimit -v`, `ulimit -d`), less those that its own threads may take.
+/// Infinity where there is no limit.
+///
+/// `status` is /proc/self/status.
+[[nodiscard]] double process_free_bytes(std::string const& status = "/proc/self/status");
+
+/// Bytes of the last-level caches of all processors together: a processor of many chiplets has as many of them. 0 if they are not
+/// known.
+///
+/// `processors` is /sys/devices/system/cpu.
+[[nodiscard]] double last_level_cache_bytes(std::string const& processors = "/sys/devices/system/cpu");
+
 }  // namespace tessera

@@ -10,12 +10,14 @@
 #endif
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <tessera/core/config.hpp>
@@ -45,7 +47,7 @@ double free_host_bytes() {
   double available = std::numeric_limits<double>::infinity();
   std::istringstream(value_in("/proc/meminfo", "MemAvailable")) >> available;
   available *= 1024;  // the kernel counts in KiB
-  return std::min(available, control_group_free_bytes());
+  return std::min({available, control_group_free_bytes(), process_free_bytes()});
 }
 
 std::string host_name() {
@@ -101,9 +103,78 @@ void check_devices([[maybe_unused]] int argc, [[maybe_unused]] char** argv) {
 
 }  // namespace
 
+namespace {
+
+#ifdef KOKKOS_ENABLE_OPENMP
+
+std::string value_of(char const* variable) {
+  char const* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+// How many threads Kokkos is told to ask OpenMP for; 0: it counts those that it is given.
+int threads_asked_for(int argc, char** argv) {
+  std::string asked = value_of("KOKKOS_NUM_THREADS");
+  std::string const option = "--kokkos-num-threads=";
+  for (int i = 1; i < argc; ++i) {
+    std::string const argument = argv[i];
+    if (argument.starts_with(option)) asked = argument.substr(option.size());
+  }
+  return asked.empty() ? 0 : std::stoi(asked);
+}
+
+// OpenMP's runtime ends the program if it cannot start a thread. So as many are started before.
+void check_that_threads_start(int count) {
+  std::atomic<bool> over = false;
+  std::vector<std::jthread> threads;
+  std::string why;
+  try {
+    for (int t = 1; t < count; ++t) threads.emplace_back([&] { over.wait(false); });
+  } catch (std::exception const& error) {  // a limit, or no memory
+    why = error.what();
+  }
+  std::size_t const started = threads.size() + 1;
+  over = true;
+  over.notify_all();
+  if (why.empty()) return;
+  throw UserError("only " + std::to_string(started) + " of " + std::to_string(count) + " threads can be started (" +
+                  why + "); allow more (ulimit -u, ulimit -v), or add --kokkos-num-threads=" +
+                  std::to_string(std::max<std::size_t>(1, started / 2)));
+}
+
+// Kokkos' kernels share their work out among as many threads as they ask for: with fewer they leave some of it out, or wait for
+// ever.
+void check_openmp_threads(int asked) {
+  int given = 0;
+#pragma omp parallel num_threads(asked) reduction(+ : given)
+  ++given;
+  if (given == asked) return;
+  std::string causes;
+  for (char const* const variable :
+       {"OMP_THREAD_LIMIT", "OMP_MAX_ACTIVE_LEVELS", "KMP_DEVICE_THREAD_LIMIT", "KMP_ALL_THREADS"}) {
+    if (std::string const value = value_of(variable); !value.empty()) {
+      causes += (causes.empty() ? "" : ", ") + std::string(variable) + "=" + value;
+    }
+  }
+  throw UserError("OpenMP gives " + std::to_string(given) + " of the " + std::to_string(asked) +
+                  " threads that Kokkos asks for (" + (causes.empty() ? "a limit of its runtime" : causes) + "); " +
+                  (causes.empty() ? "" : "unset that, or ") + "add --kokkos-num-threads=" + std::to_string(given));
+}
+
+#endif
+
+}  // namespace
+
 Runtime::Runtime(int& argc, char** argv) {
   find_processors();
   check_devices(argc, argv);
+#ifdef KOKKOS_ENABLE_OPENMP
+  // With OMP_DYNAMIC a busy machine would make every kernel's threads fewer than Kokkos counts with.
+  omp_set_dynamic(0);
+  int const asked = threads_asked_for(argc, argv);
+  check_that_threads_start(asked > 0 ? asked : omp_get_max_threads());
+  if (asked > 0) check_openmp_threads(asked);
+#endif
   Kokkos::initialize(argc, argv);
 }
 
@@ -143,6 +214,8 @@ double free_memory_bytes(std::string const& space) {
   (void)total;
   return static_cast<double>(free);
 }
+
+double host_cache_bytes() { return last_level_cache_bytes(); }
 
 std::string device_name(std::string const& space) {
   if (is_host_space(space)) return host_name() + ", " + std::to_string(concurrency(space)) + " threads";

@@ -9,6 +9,7 @@
 
 #include <tessera/core/info.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/ranks/ranks.hpp>
 
 namespace tessera {
 
@@ -28,6 +29,7 @@ struct Roofs {
   double launch_seconds = unknown;            ///< one of many launches one after the other
   double launch_and_fence_seconds = unknown;  ///< a launch and waiting for it
   double working_set_bytes = 0;               ///< of copy and read
+  std::string unsure = {};                    ///< why these figures may be wrong; empty: no sign of that
 
   [[nodiscard]] double peak(DType dtype) const {
     return peak_operations_per_second.at(static_cast<std::size_t>(arithmetic_of(dtype)));
@@ -58,8 +60,34 @@ struct Roofs {
   }
 };
 
-/// Measures the roofs of a space: each the median of `samples` runs. A copy reads `bytes` and writes as many (the faster
-/// of a Kokkos kernel and Kokkos::deep_copy); triad and read use the same memory, 2 * `bytes` in all.
-[[nodiscard]] Roofs measure_roofs(std::string const& space, std::size_t bytes, int samples);
+/// What is implausible about roofs on any machine, in words; empty if nothing is.
+[[nodiscard]] inline std::string implausible(Roofs const& roofs) {
+  std::string text;
+  auto const above = [&](double one, double other, double times, std::string const& what) {
+    if (one > times * other) text += (text.empty() ? "" : ", ") + what;
+  };
+  // Narrower floats are never slower. Committed reports of CPUs and GPUs have ratios to copy of 0.7 to 1.5.
+  above(roofs.peak(DType::float64), roofs.peak(DType::float32), 1.15, "the peak of double is above that of float");
+  double const copy = roofs.copy_bytes_per_second;
+  above(roofs.read_bytes_per_second, copy, 2.5, "read bandwidth is far above copy");
+  above(copy, roofs.read_bytes_per_second, 2.5, "read bandwidth is far below copy");
+  above(roofs.triad_bytes_per_second, copy, 2, "triad is far above copy");
+  above(copy, roofs.triad_bytes_per_second, 2, "triad is far below copy");
+  return text;
+}
+
+/// What measuring roofs may take of the machine.
+struct RoofLimits {
+  std::size_t bytes = 0;  ///< of memory that copy, triad and read use, all in all; on each rank
+  double seconds = 0;     ///< in all; what it runs last may end a little later
+};
+
+/// Measures the roofs of a space: each the best of several runs, repeated until the best time is reproduced. A copy reads half
+/// of the memory and writes the other (the faster of a Kokkos kernel and Kokkos::deep_copy). Must be called by all ranks with
+/// the same limits; a run lasts as long as on the slowest of them, and the figures are those of one rank.
+///
+/// `unsure` says if a time was not reproduced, if other work had the processors, or if the figures are implausible.
+[[nodiscard]] Roofs measure_roofs(std::string const& space, RoofLimits const& limits,
+                                  ranks::Ranks const& ranks = ranks::Ranks());
 
 }  // namespace tessera

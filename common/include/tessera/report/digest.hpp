@@ -23,7 +23,8 @@ inline constexpr std::size_t digest_lines = 40;
 /// True if a case is large enough for its time to say something about speed.
 [[nodiscard]] constexpr bool tells_speed(double bytes, double flops) { return bytes >= 0x1p24 || flops >= 0x1p24; }
 
-/// "48% of copy", "0.4% of roof": of the roof where operations bind, of copy bandwidth otherwise. Empty if unknown.
+/// "48% of copy", "0.4% of roof": of the roof where operations bind, of copy bandwidth otherwise. "*" behind it: in
+/// a cache; "?": the roof may be wrong. Empty if unknown.
 [[nodiscard]] std::string share_text(RowReport const& row);
 
 /// `text` in lines of the digest's width, each but the first indented.
@@ -124,6 +125,7 @@ class Digest {
   std::size_t inputs_ = 0;  // begun so far
 
   std::vector<std::pair<std::string, Failure>> failures_;  // by status, app, variant and space
+  bool unsure_ = false;                                    // the roofs of a row are
   bool has_best_ = false;                                  // a line named one
   std::size_t lines_ = 0;                                  // of mini-apps, so far
   Reasons skipped_;

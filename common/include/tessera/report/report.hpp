@@ -5,6 +5,7 @@
 /// The document (schema "tessera-report/1") has the keys `schema`, `input` (the cases), `build`, `system`, `rows`; a
 /// row points to its case by index. Units are in the keys. What is unknown or not finite is null.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -174,6 +175,8 @@ class Report {
   /// Returns the case's index.
   std::size_t add_case(CaseReport const& report);
   void add_space(SpaceReport const& report);
+  /// A row showed why that space's roofs are unsure.
+  void doubt_space(std::string const& name, std::string const& why);
   /// Takes a row, and writes the whole file anew if 20 times as long has gone by as the last writing took. So writing
   /// takes at most a twentieth of a run's time however many rows there are, and a crash loses at most the rows since
   /// the last writing. Throws std::runtime_error if writing fails; the row is kept.
@@ -207,10 +210,11 @@ class Report {
   std::vector<std::string> cases_;
   std::vector<std::string> rows_;
   std::vector<SpaceReport> spaces_;
-  std::size_t passed_ = 0;
-  std::size_t failed_ = 0;
-  std::size_t skipped_ = 0;
-  std::size_t weak_ = 0;
+  // The last line may be asked for by another thread.
+  std::atomic<std::size_t> passed_ = 0;
+  std::atomic<std::size_t> failed_ = 0;
+  std::atomic<std::size_t> skipped_ = 0;
+  std::atomic<std::size_t> weak_ = 0;
 };
 
 }  // namespace tessera

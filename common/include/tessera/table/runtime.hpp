@@ -41,6 +41,8 @@ class Region {
 /// Free memory in bytes of the memory that a space uses by default, right now. For host spaces the smaller of what the
 /// kernel says is available and what the control group allows.
 [[nodiscard]] double free_memory_bytes(std::string const& space);
+/// Bytes of all last-level caches of the host together; 0 if they are not known.
+[[nodiscard]] double host_cache_bytes();
 /// True if the space works in host memory.
 [[nodiscard]] bool is_host_space(std::string const& space);
 /// "NVIDIA H200", or the processor's model and the number of threads of the space.
