@@ -225,8 +225,11 @@ double matrix_peak(Exec const& exec, Bench<Exec>& bench, std::string const& name
 
 template <class Exec>
 [[nodiscard]] bool measures_matrix_units([[maybe_unused]] Exec const& exec) {
-  if constexpr (is_gpu<Exec> && collective::can_have_matrix_units<Exec>) return collective::has_matrix_units(exec);
-  return false;
+  if constexpr (is_gpu<Exec> && collective::can_have_matrix_units<Exec>) {
+    return collective::has_matrix_units(exec);
+  } else {
+    return false;
+  }
 }
 
 template <class Exec>
