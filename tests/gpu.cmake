@@ -80,8 +80,8 @@ foreach(app IN ITEMS prefix_sum partition)
   endif()
 endforeach()
 
-# Every row on every input that ships.
-tessera_add_gpu_test(inputs COMMAND tessera run all --inputs ${PROJECT_SOURCE_DIR}/inputs ${quickly})
+# Every row on every input that ships: right, and none weak.
+tessera_add_gpu_test(inputs COMMAND tessera run all --inputs ${PROJECT_SOURCE_DIR}/inputs --strict ${quickly})
 set_tests_properties(gpu_inputs PROPERTIES FIXTURES_REQUIRED gpu_machine)
 
 # Accesses out of bounds and races in scratch memory, on sizes that fill no tile.

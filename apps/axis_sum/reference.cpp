@@ -1,14 +1,14 @@
 /// \file
 /// The serial oracle of axis_sum: one loop over the elements, every sum in twice double precision.
 ///
-/// Where all elements lie on one grid, and the sum of magnitudes of each row or column within the dtype's precision of
-/// it, every partial sum is exact in any order (verify/grid.hpp): results must be equal, and there is no scale.
+/// Where all elements of a row or column lie on one grid, and their sum of magnitudes within the dtype's precision of it,
+/// every partial sum is exact in any order (verify/grid.hpp): the result must be equal, scale 0.
 ///
 /// Error bound otherwise. The elements of a row or column are added in some tree of additions: with k the longest chain of them
 /// and u the unit roundoff, the error is at most ((1 + u)^k - 1) * sum |a| (Higham, Accuracy and Stability of Numerical
 /// Algorithms, 4.2). So the scale is that sum; k is the variant's. Nothing is lost to underflow: a sum of two numbers
-/// that comes out below the normal range is exact. Where the sum of magnitudes exceeds the dtype's range, a partial sum
-/// may overflow in one order and not in another: nothing can be asked (scale infinity). The products with ones that a
+/// that comes out below the normal range is exact. Where terms of both signs exceed the dtype's range, a partial
+/// sum may overflow in one order and not in another: nothing can be asked (scale infinity, verify/wide.hpp). The products with ones that a
 /// library makes are exact, and NaN and infinities go through them unchanged. Of half and bfloat16 all that is float's, and a sum
 /// is rounded to the dtype once, when it is stored.
 
@@ -23,6 +23,7 @@
 
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
+#include <tessera/verify/wide.hpp>
 
 namespace tessera::axis_sum {
 
@@ -32,36 +33,32 @@ namespace {
 struct Sum {
   verify::ExactSum value;
   double magnitude = 0;
+  verify::Grid grid;
   std::uint32_t wrapped = 0;
 
   void merge(Sum const& other) {
     value.merge(other.value);
     magnitude += other.magnitude;
+    grid.merge(other.grid);
     wrapped += other.wrapped;
   }
 };
 
-// Of all rows or columns, and the grid of the elements.
-struct Sums {
-  std::vector<Sum> of;
-  verify::Grid grid;
-};
-
 template <class T>
-Sums sums_of(AxisSum::Input<T, Kokkos::HostSpace> const& input) {
+std::vector<Sum> sums_of(AxisSum::Input<T, Kokkos::HostSpace> const& input) {
   std::size_t const rows = input.a.extent(0);
   std::size_t const cols = input.a.extent(1);
   bool const along_rows = input.parameters.axis == 1;
-  Sums sums{std::vector<Sum>(along_rows ? rows : cols), {}};
+  std::vector<Sum> sums(along_rows ? rows : cols);
   for (std::size_t r = 0; r < rows; ++r) {
     for (std::size_t c = 0; c < cols; ++c) {
-      Sum& sum = sums.of[along_rows ? r : c];
+      Sum& sum = sums[along_rows ? r : c];
       if constexpr (std::is_integral_v<T>) {
         sum.wrapped += static_cast<std::uint32_t>(input.a(r, c));
       } else {
         auto const a = static_cast<double>(input.a(r, c));
         sum.value.add(a);
-        sums.grid.add(a);
+        sum.grid.add(a);
         if (std::isfinite(a)) sum.magnitude += std::abs(a);
       }
     }
@@ -70,26 +67,29 @@ Sums sums_of(AxisSum::Input<T, Kokkos::HostSpace> const& input) {
 }
 
 template <class T>
-std::vector<ExpectedField> expected(Sums const& sums) {
-  std::size_t const n = sums.of.size();
-  ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = std::vector<double>(n)};
-  double most = 0;
+std::vector<ExpectedField> expected(std::vector<Sum> const& sums) {
+  std::size_t const n = sums.size();
+  ExpectedField out{.name = "out",
+                    .shape = {n},
+                    .value = std::vector<double>(n),
+                    .scale = std::vector<double>(n),
+                    .grid = std::numeric_limits<double>::infinity()};
+  bool all_exact = true;
   for (std::size_t i = 0; i < n; ++i) {
-    Sum const& sum = sums.of[i];
+    Sum const& sum = sums[i];
     if constexpr (std::is_integral_v<T>) {
       out.value[i] = static_cast<double>(static_cast<std::int32_t>(sum.wrapped));
     } else {
-      most = std::max(most, sum.magnitude);
-      bool const may_overflow = !(sum.magnitude <= static_cast<double>(std::numeric_limits<Arithmetic<T>>::max()));
-      out.value[i] = sum.value.value();
-      out.scale[i] = may_overflow ? std::numeric_limits<double>::infinity() : sum.magnitude;
+      double const value = sum.value.value();
+      bool const exact = sum.grid.template holds<Arithmetic<T>>(sum.magnitude);
+      out.value[i] = value;
+      out.scale[i] = exact ? 0 : verify::scale_of_sum<Arithmetic<T>>(value, sum.magnitude);
+      out.grid = std::min(out.grid, sum.grid.spacing());
+      all_exact = all_exact && exact;
+      if (ShortFloat<T> && exact && !sum.grid.template holds<T>(std::abs(value))) out.rounded_sums = true;
     }
   }
-  if (!std::is_integral_v<T> && sums.grid.holds<Arithmetic<T>>(most)) {
-    out.scale.clear();
-    out.rounded_sums =
-        ShortFloat<T> && std::ranges::any_of(out.value, [&](double sum) { return !sums.grid.holds<T>(std::abs(sum)); });
-  }
+  if (all_exact) out.scale.clear();
   return list_of(std::move(out));
 }
 
@@ -104,13 +104,12 @@ std::vector<ExpectedField> AxisSum::reference(Input<T, Kokkos::HostSpace> const&
 template <class T>
 std::vector<ExpectedField> AxisSum::reference_of_part(Input<T, Kokkos::HostSpace> const& input,
                                                       std::vector<ranks::Block> const&, ranks::Part const& part) {
-  Sums own = sums_of(input);
+  std::vector<Sum> const own = sums_of(input);
   if (input.parameters.axis == 1) return expected<T>(own);
-  Sums all{std::vector<Sum>(own.of.size()), {}};
-  for (std::vector<Sum> const& of_rank : part.ranks.all_gather(own.of)) {
-    for (std::size_t i = 0; i < all.of.size(); ++i) all.of[i].merge(of_rank[i]);
+  std::vector<Sum> all(own.size());
+  for (std::vector<Sum> const& of_rank : part.ranks.all_gather(own)) {
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].merge(of_rank[i]);
   }
-  for (verify::Grid const& grid : part.ranks.all_gather(own.grid)) all.grid.merge(grid);
   return expected<T>(all);
 }
 

@@ -10,8 +10,8 @@
 /// additions on the longest way, so with u the unit roundoff the error is at most ((1 + u)^m - 1) * sum |a[i+j] * k[j]|
 /// (Higham, Accuracy and Stability of Numerical Algorithms, 3.1), whether or not multiplications and additions are
 /// fused. So the scale is that sum. A product that underflows loses at most half the smallest denormal, which the
-/// verifier allows for each of the m steps. Where the sum of magnitudes exceeds the dtype's range, a partial result may
-/// overflow in one order and not in another: nothing can be asked (scale infinity).
+/// verifier allows for each of the m steps. Where terms of both signs exceed the dtype's range, a partial result may
+/// overflow in one order and not in another: nothing can be asked (scale infinity, verify/wide.hpp).
 
 #include <algorithm>
 #include <cmath>
@@ -25,6 +25,7 @@
 #include <tessera/core/host_threads.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
+#include <tessera/verify/wide.hpp>
 
 namespace tessera::conv1d {
 
@@ -59,8 +60,7 @@ std::vector<ExpectedField> Conv1d::reference(Input<T, Kokkos::HostSpace> const& 
           most[p] = std::max(most[p], magnitude);
           out.value[i] = sum.value();
           if (out.scale.empty()) continue;
-          bool const may_overflow = !(magnitude <= static_cast<double>(std::numeric_limits<T>::max()));
-          out.scale[i] = may_overflow ? std::numeric_limits<double>::infinity() : magnitude;
+          out.scale[i] = verify::scale_of_sum<T>(sum.value(), magnitude);
         }
       }
     });

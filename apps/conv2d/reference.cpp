@@ -10,8 +10,8 @@
 /// error is at most ((1 + u)^k - 1) * sum |in * k| (Higham, Accuracy and Stability of Numerical Algorithms, 3.1). One
 /// after the other they make a chain of n, with n at most min(H, Ky) * min(W, Kx): so do all variants. A product that
 /// underflows loses at most half the smallest denormal: n of them are covered by the one that the verifier allows for
-/// each of the n steps. Where the sum of magnitudes exceeds the dtype's range, a partial result may overflow in one order
-/// and not in another: nothing can be asked (scale infinity).
+/// each of the n steps. Where terms of both signs exceed the dtype's range, a partial result may overflow in one order
+/// and not in another: nothing can be asked (scale infinity, verify/wide.hpp).
 
 #include <algorithm>
 #include <cmath>
@@ -25,6 +25,7 @@
 #include <tessera/core/host_threads.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
+#include <tessera/verify/wide.hpp>
 
 namespace tessera::conv2d {
 
@@ -61,8 +62,7 @@ Term sum_at(In const& in, In const& k, std::size_t y, std::size_t x) {
         if (std::isfinite(a) && std::isfinite(b)) magnitude += std::abs(a * b);
       }
     }
-    bool const may_overflow = !(magnitude <= static_cast<double>(std::numeric_limits<T>::max()));
-    return {sum.value(), may_overflow ? std::numeric_limits<double>::infinity() : magnitude, magnitude};
+    return {sum.value(), verify::scale_of_sum<T>(sum.value(), magnitude), magnitude};
   }
 }
 

@@ -8,9 +8,9 @@
 /// additions and u the unit roundoff, the error is at most ((1 + u)^k - 1) * sum |a[i] * b[i]| (Higham, Accuracy and
 /// Stability of Numerical Algorithms, 3.1), whether or not multiplications and additions are fused. So the scale is
 /// that sum; k is the variant's. A product that underflows loses at most half the smallest denormal: the verifier
-/// allows one a step, and the n - k others are covered by adding n of them to the scale, in units of u. Where the sum
-/// of magnitudes exceeds the dtype's range, a partial result may overflow in one order and not in another: nothing can
-/// be asked (scale infinity). Of half and bfloat16 all that is float's, and the sum is rounded to the dtype once, when it is stored.
+/// allows one a step, and the n - k others are covered by adding n of them to the scale, in units of u. Where terms
+/// of both signs exceed the dtype's range, a partial result may overflow in one order and not in another: nothing can
+/// be asked (scale infinity, verify/wide.hpp). Of half and bfloat16 all that is float's, and the sum is rounded to the dtype once, when it is stored.
 
 #include <cmath>
 #include <cstdint>
@@ -21,6 +21,7 @@
 
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
+#include <tessera/verify/wide.hpp>
 
 namespace tessera::dot {
 
@@ -65,15 +66,16 @@ struct Sums {
       using A = Arithmetic<T>;
       if (proof.template holds<A>()) {
         bool const rounded = proof.template rounds<T>(sum.value());
-        return {{.name = "out", .shape = {}, .value = {sum.value()}, .scale = {}, .rounded_sums = rounded}};
+        return {{.name = "out",
+                 .shape = {},
+                 .value = {sum.value()},
+                 .scale = {},
+                 .rounded_sums = rounded,
+                 .grid = proof.spacing()}};
       }
       double const lost = terms * static_cast<double>(std::numeric_limits<A>::denorm_min());
-      double const scale = magnitude + lost / unit_roundoff(dtype_of<A>);
-      bool const may_overflow = !(magnitude <= static_cast<double>(std::numeric_limits<A>::max()));
-      return {{.name = "out",
-               .shape = {},
-               .value = {sum.value()},
-               .scale = {may_overflow ? std::numeric_limits<double>::infinity() : scale}}};
+      double const scale = verify::scale_of_sum<A>(sum.value(), magnitude) + lost / unit_roundoff(dtype_of<A>);
+      return {{.name = "out", .shape = {}, .value = {sum.value()}, .scale = {scale}, .grid = proof.spacing()}};
     }
   }
 };

@@ -13,8 +13,8 @@
 /// - conditional is exact: a maximum, a comparison (x >= m/2 is x >= the next number of the dtype from m/2 upwards), 2x
 ///   and the rounded x/2 have one right answer in every bit. A maximum of NaN (any of the first 8 is NaN) compares false.
 ///
-/// Where a sum of magnitudes exceeds the dtype's range, an intermediate may overflow in one order and not in another:
-/// nothing can be asked (scale infinity). Sums and products of half and bfloat16 are float's: so are u, the grid's bits and the
+/// Where a sum of terms of both signs, or a factor of a product, may exceed the dtype's range, an intermediate may overflow in one
+/// order and not in another: nothing can be asked (scale infinity, verify/wide.hpp). Sums and products of half and bfloat16 are float's: so are u, the grid's bits and the
 /// range, and the result is rounded once more (verify/verify.hpp). The same where an infinity is multiplied by a sum that may be rounded to either
 /// sign. int32 wraps modulo 2^32; its divisions truncate.
 
@@ -30,6 +30,7 @@
 #include <tessera/core/host_threads.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
+#include <tessera/verify/wide.hpp>
 
 namespace tessera::lane_broadcast {
 
@@ -94,12 +95,12 @@ void basic(T const* x, std::size_t count, Results const& out) {
     }
   } else {
     HeadSum const s = head_sum(x, count);
-    double const most = static_cast<double>(std::numeric_limits<Arithmetic<T>>::max());
     for (std::size_t i = 0; i < count; ++i) {
       double const own = static_cast<double>(x[i]);
       out.value[i] = sum_with(own, s);
       double const scale = std::abs(own) + s.magnitude;
-      out.scale[i] = scale > most && std::isfinite(own) && std::isfinite(s.value) ? infinity : scale;
+      bool const from_sums = std::isfinite(s.value) && !std::isnan(own);  // else the input says what it is
+      out.scale[i] = from_sums ? verify::scale_of_sum<Arithmetic<T>>(out.value[i], scale) : 0;
     }
   }
 }

@@ -21,7 +21,8 @@
 /// with m the g of the longest chain that any variant has, so that products of two errors, g^2, are at most g m. This holds
 /// since s counts the steps of each chain, and (1 + a)(1 + b) - 1 bounds errors a and then b (Higham, Accuracy and
 /// Stability of Numerical Algorithms, 3.1). Where m is above 1 nothing is asked. A product that underflows loses a denormal:
-/// added to Q, C, D and the sums, in units of u. Nothing can be asked of an element whose magnitudes pass the dtype's range,
+/// added to Q, C, D and the sums, in units of u, but not where a factor is exactly 0. Where all terms are, so is the result
+/// (no outputs, no rows, rows of one column). Nothing can be asked of an element whose magnitudes pass the dtype's range,
 /// which depends on a row that is not known, or on an infinity times a number whose sign is not known.
 ///
 /// Sums over rows of random data have a second bound (verify/verify.hpp): a row's sign is that of its gradients, which are drawn with
@@ -188,20 +189,21 @@ class Oracle {
 
       auto const q = static_cast<long double>(sums.value(r * hidden_ + h));
       double const of_q = magnitude_of_wide(q);
-      double const q_scale = sums.scale(r * hidden_ + h) + static_cast<double>(outputs_) * denormal_;
-      double const c = of_q * x_scale + q_scale * (of_xhat + growth_ * x_scale) + denormal_;
+      double const q_scale = scale_of_q(sums, r * hidden_ + h);
+      bool const no_term = (of_q == 0 && q_scale == 0) || (of_xhat == 0 && x_scale == 0);
+      double const c = of_q * x_scale + q_scale * (of_xhat + growth_ * x_scale) + (no_term ? 0 : denormal_);
       bool const known_q = q_scale <= largest_;
       add_to(dbeta_[h], q, q_scale, known_q);
       add_to(dgamma_[h], q * xhat, c, known_q && row_.known && (sure_xhat || !std::isinf(q)));
 
       long double const p = q * gamma;
       double const of_p = magnitude_of_wide(p);
-      double const p_scale = of_gamma * (q_scale + of_q) + denormal_;
+      double const p_scale = scale_of_p(of_gamma, of_q, q_scale);
       mean_p += p;
       mean_px += p * xhat;
       a += p_scale + of_p;
       b += of_p * x_scale + p_scale * (of_xhat + growth_ * x_scale) + 2 * magnitude_of_wide(p * xhat) +
-           (1 + of_gamma) * denormal_;
+           (of_p + p_scale > 0 ? (1 + of_gamma) * denormal_ : 0);
       known = known && known_q && (is_sure(static_cast<double>(q), q_scale) || !std::isinf(gamma)) &&
               (sure_xhat || !std::isinf(p));
     }
@@ -215,20 +217,31 @@ class Oracle {
       auto const gamma = static_cast<long double>(in_.gamma(h));
       long double const xhat = row_.xhat[h];
       auto const q = static_cast<long double>(sums.value(r * hidden_ + h));
-      double const q_scale = sums.scale(r * hidden_ + h) + static_cast<double>(outputs_) * denormal_;
+      double const q_scale = scale_of_q(sums, r * hidden_ + h);
       long double const p = q * gamma;
-      double const p_scale = magnitude_of_wide(gamma) * (q_scale + magnitude_of_wide(q)) + denormal_;
+      double const p_scale = scale_of_p(magnitude_of_wide(gamma), magnitude_of_wide(q), q_scale);
       double const n = magnitude_of_wide(p) + magnitude_of_wide(mean_p) + magnitude_of_wide(xhat * mean_px);
+      bool const all_zero = p_scale + a + b == 0;  // nor anything else: all gradients of the row are 0
       double const d = p_scale + a + magnitude_of_wide(xhat) * b +
-                       row_.scale[h] * (magnitude_of_wide(mean_px) + growth_ * b) + 4 * n + denormal_;
+                       row_.scale[h] * (magnitude_of_wide(mean_px) + growth_ * b) + 4 * n + (all_zero ? 0 : denormal_);
       double const of_difference = magnitude_of_wide(p - mean_p - xhat * mean_px);
-      double const scale =
-          magnitude_of(inv_std) * d + magnitude_of(row_.inv_std_scale) * (of_difference + growth_ * d) + denormal_;
+      double const scale = magnitude_of(inv_std) * d +
+                           magnitude_of(row_.inv_std_scale) * (of_difference + growth_ * d) +
+                           (all_zero ? 0 : denormal_);
       std::size_t const i = row * hidden_ + h;
       dx_.value[i] = static_cast<double>(row_.inv_std * (p - mean_p - xhat * mean_px));
       bool const sure = row_.sign_is_known(h) || !std::isinf(mean_px);
       dx_.scale[i] = known && sure && scale <= largest_ && d <= largest_ && growth_ <= 1 ? scale : infinity;
     }
+  }
+
+  // Q and P: 0 where all products have a factor that is exactly 0.
+  [[nodiscard]] double scale_of_q(verify::ProductSums const& sums, std::size_t i) const {
+    double const magnitudes = sums.scale(i);
+    return magnitudes > 0 ? magnitudes + static_cast<double>(outputs_) * denormal_ : 0;
+  }
+  [[nodiscard]] static double scale_of_p(double gamma, double q, double q_scale) {
+    return gamma > 0 && q + q_scale > 0 ? gamma * (q_scale + q) + denormal_ : 0;
   }
 
   void add_to(Column& column, long double term, double error, bool known) const {
@@ -257,7 +270,13 @@ class Oracle {
       field.scale[i] = known ? column.scale + (column.scale > 0 ? lost : 0) : infinity;
       if (known) set_random_bound(field, i, column.own, std::sqrt(column.squares));
     }
+    note_zeros(field);
     return field;
+  }
+
+  // Where no term of a field is anything but 0, no sum can be flushed.
+  static void note_zeros(ExpectedField& field) {
+    if (std::ranges::all_of(field.scale, [](double scale) { return scale == 0; })) field.grid = infinity;
   }
 
   [[nodiscard]] std::vector<ExpectedField> results() {
@@ -268,7 +287,7 @@ class Oracle {
       double const scale = dw_.scale(i);
       bool const known = known_ln_[h] && (sign_known_ln_[h] || !has_infinite_grad_) && scale <= largest_;
       dw.value[i] = dw_.value(i);
-      dw.scale[i] = known ? scale + lost : infinity;
+      dw.scale[i] = known ? scale + (scale > 0 ? lost : 0) : infinity;
       Powers const& of_grad = powers_of_grad_[i / hidden_];
       Powers const& of_ln = powers_of_ln_[h];
       if (known) {
@@ -282,6 +301,9 @@ class Oracle {
     double most = 0;
     for (Column const& column : dbias_) most = std::max(most, column.scale);
     if (grad_grid_.holds<T>(most)) dbias.scale.clear();
+    dbias.grid = grad_grid_.spacing();
+    note_zeros(dw);
+    note_zeros(dx_);
     dx_.terms = static_cast<double>(std::max(hidden_, outputs_));
     return list_of(std::move(dx_), field_of_columns("dgamma", dgamma_), field_of_columns("dbeta", dbeta_),
                    std::move(dw), std::move(dbias));

@@ -24,6 +24,7 @@
 
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
+#include <tessera/verify/wide.hpp>
 
 namespace tessera::prefix_sum {
 
@@ -115,38 +116,32 @@ ExpectedField totals_of_tiles(PrefixSum::Input<T, Kokkos::HostSpace> const& inpu
   return totals;
 }
 
-// The sums of magnitudes of tiles.
+// The sums of magnitudes of tiles, whose totals are `values`.
 template <class T>
-std::vector<double> scales_of_tiles(PrefixSum::Input<T, Kokkos::HostSpace> const& input) {
+std::vector<double> scales_of_tiles(PrefixSum::Input<T, Kokkos::HostSpace> const& input,
+                                    std::vector<double> const& values) {
   std::vector<double> scale(input.parameters.totals_of(input.in.extent(0)));
   for (std::size_t i = 0; i < input.in.extent(0) && !scale.empty(); ++i) {
     auto const value = static_cast<double>(input.in(i));
     if (std::isfinite(value)) scale[i / static_cast<std::size_t>(input.parameters.tile)] += std::abs(value);
   }
-  for (double& magnitude : scale) {
-    if (magnitude > static_cast<double>(std::numeric_limits<T>::max()))
-      magnitude = std::numeric_limits<double>::infinity();
-  }
+  for (std::size_t t = 0; t < scale.size(); ++t) scale[t] = verify::scale_of_sum<T>(values[t], scale[t]);
   return scale;
 }
 
-// The sums of magnitudes.
+// The sums of magnitudes, where the prefixes are `values`.
 template <class T>
-std::vector<double> scales(PrefixSum::Input<T, Kokkos::HostSpace> const& input) {
+std::vector<double> scales(PrefixSum::Input<T, Kokkos::HostSpace> const& input, std::vector<double> const& values) {
   std::size_t const n = input.in.extent(0);
   std::size_t const segment = segment_of(input.parameters, n);
   std::vector<double> scale(n);
   double magnitude = 0;
-  auto const known = [&] {
-    bool const may_overflow = magnitude > static_cast<double>(std::numeric_limits<T>::max());
-    return may_overflow ? std::numeric_limits<double>::infinity() : magnitude;
-  };
   for (std::size_t i = 0; i < n; ++i) {
     if (i % segment == 0) magnitude = 0;
-    if (input.parameters.exclusive) scale[i] = known();
+    if (input.parameters.exclusive) scale[i] = verify::scale_of_sum<T>(values[i], magnitude);
     auto const value = static_cast<double>(input.in(i));
     if (std::isfinite(value)) magnitude += std::abs(value);
-    if (!input.parameters.exclusive) scale[i] = known();
+    if (!input.parameters.exclusive) scale[i] = verify::scale_of_sum<T>(values[i], magnitude);
   }
   return scale;
 }
@@ -163,8 +158,8 @@ std::vector<ExpectedField> sums(PrefixSum::Input<T, Kokkos::HostSpace> const& in
       proof.add(static_cast<double>(input.in(i)), prefix);
     });
     if (!proof.holds<T>()) {
-      out.scale = scales(input);
-      totals.scale = scales_of_tiles(input);
+      out.scale = scales(input, out.value);
+      totals.scale = scales_of_tiles(input, totals.value);
     }
     return list_of(std::move(out), std::move(totals));
   }

@@ -61,7 +61,7 @@ std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const
         triad.value[i] = static_cast<double>(static_cast<float>(a) + static_cast<float>(product));
       }
       bool const is_exact = rounded_once || !std::isfinite(a) || !std::isfinite(product);
-      triad.scale[i] = is_exact ? 0 : verify::scale_of<Arithmetic<T>>(magnitude);
+      triad.scale[i] = is_exact ? 0 : verify::scale_of_sum<Arithmetic<T>>(triad.value[i], magnitude);
       total.add(a);
       proof.add(a);
       if (std::isfinite(a)) sum.scale[0] += std::abs(a);
@@ -75,7 +75,7 @@ std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const
       sum.scale.clear();
       sum.rounded_sums = proof.rounds<T>(sum.value[0]);
     } else {
-      sum.scale[0] = verify::scale_of<Arithmetic<T>>(sum.scale[0]);
+      sum.scale[0] = verify::scale_of_sum<Arithmetic<T>>(sum.value[0], sum.scale[0]);
     }
   }
   for (std::size_t i = 0; i < chains.value.size(); ++i) {

@@ -52,7 +52,12 @@ def cases():
     for t in FLOATS:
         yield uneven_case("uneven", "7 queries, 53 keys of 19 elements, no symmetry", 7, 53, 19, t, scale=0.25)
         yield uneven_case("packs", "rows of whole packs: 9 queries, 70 keys of 64 elements", 9, 70, 64, t, scale=0.125)
-        yield uneven_case("long", "few queries, many keys: 2 queries, 1500 keys of 12 elements", 2, 1500, 12, t)
+        # The values rise from key to key: without some of the keys the mean would be another one by more than factors of
+        # bfloat16 cost. Eight bits hold each value.
+        rising = np.floor(np.arange(1500) * (128 / 1500)).reshape(-1, 1) / 8
+        yield attention_case("long", "few queries, many keys: 2 queries, 1500 keys of 12 elements",
+                             matrix(2, 12, t, 37, 101, 4), matrix(1500, 12, t, 11, 53, 4),
+                             stored(wide(matrix(1500, 12, t, 29, 97)) + rising, t))
         yield uneven_case("wide", "rows of 256 elements", 3, 40, 256, t, scale=1 / 16)
         yield uneven_case("negative", "the least similar key counts most", 5, 33, 8, t, scale=-0.5)
         yield uneven_case("zero", "a scale of 0: the mean of the values", 3, 21, 5, t, scale=0.0)

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -616,6 +617,38 @@ TEST_F(BrokenTensorAttention, WaitsTooLittle) {
 }
 TEST_F(BrokenTensorAttention, LanesDoNotExchange) {
   expect_caught_on_units<OnEmulatedUnits<TwoByTwo<16>, Late, Given::right, WithoutExchange>>(128, DataKind::random, 3);
+}
+
+// The case inputs/attention/long.h5: its values rise from key to key, so that also a row with factors of bfloat16 sees lost keys.
+testing::GivenFields long_case() {
+  auto const matrix = [](std::size_t rows, std::size_t cols, std::size_t step, std::size_t period, double divisor) {
+    std::vector<double> values(rows * cols);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      auto const place = static_cast<std::int64_t>(i * step % period) - static_cast<std::int64_t>(period / 2);
+      values[i] = static_cast<double>(place) / 8 / divisor;
+    }
+    return values;
+  };
+  std::vector<double> v = matrix(1500, 12, 29, 97, 1);
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] += std::floor(static_cast<double>(i / 12) * (128.0 / 1500)) / 8;
+  return testing::GivenFields({{"q", {{2, 12}, matrix(2, 12, 37, 101, 4)}},
+                               {"k", {{1500, 12}, matrix(1500, 12, 11, 53, 4)}},
+                               {"v", {{1500, 12}, v}}});
+}
+template <Given given>
+std::string verdict_on_the_long_case() {
+  App const app = make_app<Attention>({rows<Attention, OnEmulatedUnits<TwoByTwo<16>, Late, given>>()});
+  std::string verdict = "no row";
+  for (Row const& row : app.rows) {
+    if (row.space != "serial" && row.space != "openmp") continue;
+    auto const problem_case = app.read(row.dtype, long_case(), testing::with_defaults(app, {}));
+    verdict = testing::verdict_of(row, *problem_case, problem_case->reference(), false);
+  }
+  return verdict;
+}
+TEST_F(TensorAttention, TheLongCaseIsNotWeak) { EXPECT_EQ(verdict_on_the_long_case<Given::right>(), ""); }
+TEST_F(BrokenTensorAttention, LosesATileOfTheLongCase) {
+  EXPECT_NE(verdict_on_the_long_case<Given::lost_tile>().find("elements are wrong"), std::string::npos);
 }
 
 // A product of terms that is left out. The three smallest are half of what float's own bound is, whose worst case random data are far

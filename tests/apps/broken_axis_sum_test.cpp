@@ -10,6 +10,9 @@
 #include <tessera/kernels/sum_rows.hpp>
 
 namespace tessera::axis_sum {
+
+App app();
+
 namespace {
 
 // Adds up `count` elements from `first + begin_of(i)` on, `apart` from each other: a whole row or column, or not.
@@ -156,6 +159,37 @@ struct BrokenTrees {
 
 ParameterMap const of_rows{{"axis", std::int64_t{1}}, {"rows", std::int64_t{17}}};
 ParameterMap const of_columns{{"axis", std::int64_t{0}}, {"rows", std::int64_t{17}}};
+
+// Sums over no rows, of zeros and of what cancels; and denormals beside a sum that is none.
+TEST(AxisSum, SumsThatCannotBeFlushedAreNeverWeak) {
+  auto const expect = [](std::size_t rows, std::size_t cols, std::vector<double> const& a) {
+    for (std::int64_t const axis : {0, 1}) {
+      testing::expect_never_weak(app(), testing::GivenFields({{"a", {{rows, cols}, a}}}), {{"axis", axis}});
+    }
+  };
+  expect(0, 5, {});
+  expect(5, 0, {});
+  expect(300, 7, std::vector<double>(2100, 0));
+  expect(2, 3, {1, 2, 3, -1, -2, -3});
+  expect(3, 2, {1e-44, 0, -3e-45, 0, 0, 1.5});
+}
+// What one column is does not make another one's sum less exact.
+TEST(AxisSum, EachColumnIsAsExactAsItIs) {
+  testing::GivenFields const source({{"a", {{2, 4}, {1, 3e38, 0.1, std::nan(""), 2, 3e38, 0.3, 1}}}});
+  for (Row const& row : app().rows) {
+    if (row.dtype != DType::float32) continue;
+    auto const problem_case = app().read(row.dtype, source, testing::with_defaults(app(), {{"axis", std::int64_t{0}}}));
+    std::vector<ExpectedField> const expected = problem_case->reference();
+    ASSERT_EQ(expected[0].scale.size(), 4U);
+    EXPECT_EQ(expected[0].scale[0], 0);
+    EXPECT_GT(expected[0].scale[1], 3e38);  // infinity in every order
+    EXPECT_LT(expected[0].scale[1], std::numeric_limits<double>::infinity());
+    if (testing::is_wanted(row)) {
+      std::string const outcome = testing::run_row(row, *problem_case, expected, 1);
+      EXPECT_TRUE(outcome.empty() || outcome.starts_with("skipped: ")) << testing::name_of(app(), row) << outcome;
+    }
+  }
+}
 
 TEST(BrokenAxisSum, MissesTail) { testing::expect_caught<AxisSum, MissesTail>(17 * 59, of_rows, "out"); }
 TEST(BrokenAxisSum, LastTeamWins) { testing::expect_caught<AxisSum, LastTeamWins>(17 * 59, of_rows, "out"); }

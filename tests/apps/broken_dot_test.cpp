@@ -8,6 +8,9 @@
 #include <tessera/core/tiles.hpp>
 
 namespace tessera::dot {
+
+App app();
+
 namespace {
 
 template <class T>
@@ -143,6 +146,44 @@ TEST(BrokenDot, TreeWithoutABarrier) {
 }
 TEST(BrokenDot, TreeLeavesOutTheMiddle) {
   testing::expect_caught<Dot, BrokenTrees<TreeMistake::odd_left_out>>(10007, {}, "out");
+}
+
+// No terms, terms that are 0, and terms that cancel have one right sum: atomics that flush denormals change nothing of it.
+TEST(Dot, SumsThatCannotBeFlushedAreNeverWeak) {
+  auto const expect = [](std::vector<double> const& a, std::vector<double> const& b) {
+    testing::expect_never_weak(app(), testing::GivenFields({{"a", {{a.size()}, a}}, {"b", {{b.size()}, b}}}), {});
+  };
+  expect({}, {});
+  expect(std::vector<double>(1000, 0), std::vector<double>(1000, 3));
+  expect({1, -1, 2, -2}, {3, 3, 3, 3});
+}
+// The reference tells what is known whatever the order from what is not.
+TEST(Dot, SumsPastTheRange) {
+  double const infinity = std::numeric_limits<double>::infinity();
+  auto const expect = [](std::vector<double> const& a, double wanted, double relative) {
+    std::vector<double> const ones(a.size(), 1);
+    testing::expect_checked(app(), testing::GivenFields({{"a", {{a.size()}, a}}, {"b", {{a.size()}, ones}}}), {},
+                            {wanted}, relative);
+  };
+  expect({3e38, -2e38, 1e30}, 1e38 + 1e30, 1e-6);
+  for (Row const& row : app().rows) {
+    if (row.dtype != DType::float32 || !testing::is_wanted(row)) continue;
+    auto const scale_of = [&](std::vector<double> const& a) {
+      testing::GivenFields const source(
+          {{"a", {{a.size()}, a}}, {"b", {{a.size()}, std::vector<double>(a.size(), 1)}}});
+      auto const problem_case = app().read(row.dtype, source, testing::with_defaults(app(), {}));
+      std::vector<ExpectedField> const expected = problem_case->reference();
+      if (std::isfinite(expected[0].scale.at(0))) {
+        std::string const outcome = testing::run_row(row, *problem_case, expected, 1);
+        EXPECT_TRUE(outcome.empty() || outcome.starts_with("skipped: ")) << testing::name_of(app(), row) << outcome;
+      }
+      return expected[0].scale.at(0);
+    };
+    EXPECT_LT(scale_of(std::vector<double>(8, 3e38)), infinity);   // infinity in every order
+    EXPECT_LT(scale_of({3e38, 3e38, 3e38, -1e38}), infinity);      // too
+    EXPECT_EQ(scale_of({3e38, 2e38, -3e38, 0.1}), infinity);       // 2e38 or infinity
+    EXPECT_EQ(scale_of({3e38, 3e38, -3e38, -3e38, 1}), infinity);  // 1 or 0, infinity or NaN
+  }
 }
 
 TEST(BrokenDot, MissesTail) { testing::expect_caught<Dot, MissesTail>(1003, {}, "out"); }

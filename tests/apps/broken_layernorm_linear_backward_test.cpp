@@ -24,6 +24,9 @@
 #include <tessera/kernels/gemm.hpp>
 
 namespace tessera::layernorm_linear_backward {
+
+App app();
+
 namespace {
 
 enum class Mistake { none, one_term, no_mean_of_products, no_gamma, adds_to_output, last_chunk_only, transposed_dw };
@@ -497,6 +500,25 @@ TEST(LayernormLinearBackward, RowsByLanes) {
   run_on_every_space(make_app<LayernormLinearBackward>({rows<LayernormLinearBackward, ByLanes<8, false, 4, true>>(),
                                                         rows<LayernormLinearBackward, ByLanes<32, false, 8, false>>()}),
                      {1, 2, 31, 33, 256, 257, 600});
+}
+
+// No outputs, no rows, rows of one column: gradients that are sums of nothing but zeros.
+TEST(LayernormLinearBackward, SumsOfZerosAreNeverWeak) {
+  for (auto const& [rows, hidden, outputs] : {std::array<std::size_t, 3>{4, 5, 0}, {0, 5, 3}, {17, 1, 5}, {3, 7, 2}}) {
+    bool const no_gradient = rows == 3;
+    auto const some = [](std::size_t count) {
+      std::vector<double> values(count);
+      for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<double>(i * 37 % 101) / 8 - 6;
+      return values;
+    };
+    testing::GivenFields const source(
+        {{"x", {{rows, hidden}, some(rows * hidden)}},
+         {"gamma", {{hidden}, some(hidden)}},
+         {"beta", {{hidden}, some(hidden)}},
+         {"w", {{outputs, hidden}, some(outputs * hidden)}},
+         {"grad_y", {{rows, outputs}, no_gradient ? std::vector<double>(rows * outputs) : some(rows * outputs)}}});
+    testing::expect_never_weak(app(), source, {});
+  }
 }
 
 }  // namespace

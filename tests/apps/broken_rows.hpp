@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -90,6 +92,41 @@ inline void expect_passes(App const& app, std::vector<Shape> const& shapes) {
       for (Shape const& shape : shapes) text += " " + to_string(shape);
       EXPECT_EQ(outcome, "") << name_of(app, row) << " of" << text << ", team " << team;
     }
+  }
+}
+
+/// That all rows of `app` in float or double find `wanted`, the first output, on these fields, and that all of it is checked.
+inline void expect_checked(App const& app, GivenFields const& source, ParameterMap const& given,
+                           std::vector<double> const& wanted, double relative) {
+  for (Row const& row : app.rows) {
+    if (!is_wanted(row) || size_of(row.dtype) < 4 || arithmetic_of(row.dtype) == DType::int32) continue;
+    auto const problem_case = app.read(row.dtype, source, with_defaults(app, given));
+    std::vector<ExpectedField> const expected = problem_case->reference();
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      double const found = expected[0].value[i];
+      if (std::isnan(wanted[i])) {
+        EXPECT_TRUE(std::isnan(found)) << i;
+      } else if (std::isinf(wanted[i])) {
+        EXPECT_TRUE(std::signbit(found) == std::signbit(wanted[i]) && !std::isnan(found)) << i << ": " << found;
+      } else {
+        EXPECT_LE(std::abs(found - wanted[i]), relative * std::abs(wanted[i])) << i << ": " << found;
+      }
+      EXPECT_TRUE(expected[0].scale.empty() || std::isfinite(expected[0].scale[i])) << i << " is not checked";
+    }
+    std::string const outcome = run_row(row, *problem_case, expected, 2);
+    if (outcome.starts_with("skipped: ")) continue;
+    EXPECT_EQ(outcome, "") << name_of(app, row);
+  }
+}
+
+/// That no row of `app` is weak on these fields where atomics flush denormals.
+inline void expect_never_weak(App const& app, GivenFields const& source, ParameterMap const& given) {
+  for (Row const& row : app.rows) {
+    if (!is_wanted(row)) continue;
+    auto const problem_case = app.read(row.dtype, source, with_defaults(app, given));
+    std::string const outcome = verdict_of(row, *problem_case, problem_case->reference(), true);
+    if (outcome.starts_with("skipped: ")) continue;
+    EXPECT_EQ(outcome, "") << name_of(app, row);
   }
 }
 

@@ -97,6 +97,20 @@ void PatternSource::read(FieldSpec const& spec, void* destination) const {
   }
 }
 
+void GivenFields::read(FieldSpec const& spec, void* destination) const {
+  auto const fill = [&]<class T>(T* to) {
+    for (double const value : fields_.at(spec.name).values) *to++ = static_cast<T>(value);
+  };
+  switch (spec.dtype) {
+    case DType::float32: return fill(static_cast<float*>(destination));
+    case DType::float64: return fill(static_cast<double*>(destination));
+    case DType::int32: return fill(static_cast<std::int32_t*>(destination));
+    case DType::int64: return fill(static_cast<std::int64_t*>(destination));
+    case DType::float16: return fill(static_cast<Half*>(destination));
+    case DType::bfloat16: return fill(static_cast<BFloat16*>(destination));
+  }
+}
+
 ParameterMap with_defaults(App const& app, ParameterMap given) {
   for (ParameterSpec const& spec : app.parameters) given.try_emplace(spec.name, spec.default_value);
   return given;
@@ -131,6 +145,28 @@ std::string run_row(Row const& row, Case& problem_case, std::vector<ExpectedFiel
     return std::string("skipped: ") + skip.what();
   } catch (std::exception const& error) {
     return error.what();
+  }
+  return {};
+}
+
+std::string verdict_of(Row const& row, Case& problem_case, std::vector<ExpectedField> const& expected, bool flushes) {
+  try {
+    std::unique_ptr<RowRun> const run = row.start(problem_case);
+    Chain const chain(run->rounding_steps(), false, flushes || run->flushes_denormals(), run->reduced_precision());
+    run->poison();
+    run->enqueue();
+    run->fence();
+    std::vector<HostField> const fields = run->fetch();
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      std::optional<std::size_t> const count = elements_written(run->outputs(), fields[f].name, expected);
+      if (!count) continue;
+      Verdict const verdict = verify(expected[f], fields[f], chain, *count);
+      if (!verdict.passed) return verdict.message;
+      std::string const weak = weakness_of(verdict.seen, expected[f], problem_case.terms());
+      if (!weak.empty()) return weak;
+    }
+  } catch (Skip const& skip) {
+    return std::string("skipped: ") + skip.what();
   }
   return {};
 }

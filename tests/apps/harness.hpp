@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <tessera/table/app.hpp>
@@ -38,6 +39,21 @@ class PatternSource final : public FieldSource {
   std::map<std::string, Shape> shapes_;
 };
 
+/// Fields as a test gives them, by name.
+class GivenFields final : public FieldSource {
+ public:
+  struct Field {
+    Shape shape;
+    std::vector<double> values;
+  };
+  explicit GivenFields(std::map<std::string, Field> fields) : fields_(std::move(fields)) {}
+  [[nodiscard]] Shape shape(FieldSpec const& spec) const override { return fields_.at(spec.name).shape; }
+  void read(FieldSpec const& spec, void* destination) const override;
+
+ private:
+  std::map<std::string, Field> fields_;
+};
+
 /// A parameter map with the app's defaults where `given` says nothing.
 [[nodiscard]] ParameterMap with_defaults(App const& app, ParameterMap given);
 
@@ -45,6 +61,11 @@ class PatternSource final : public FieldSource {
 /// if the row says that it is deterministic. Returns an empty text, "skipped: why", or what is wrong.
 [[nodiscard]] std::string run_row(Row const& row, Case& problem_case, std::vector<ExpectedField> const& expected,
                                   int runs);
+
+/// Runs the row once, and judges its result as the driver does. Returns an empty text, "skipped: why", why the row is weak, or what is
+/// wrong. `flushes`: as if the row's atomics flushed denormals, as some do on a GPU.
+[[nodiscard]] std::string verdict_of(Row const& row, Case& problem_case, std::vector<ExpectedField> const& expected,
+                                     bool flushes);
 
 /// "prefix_sum/look_back/openmp/float"
 [[nodiscard]] std::string name_of(App const& app, Row const& row);

@@ -91,6 +91,22 @@ TEST_P(Rows, SizesAndPatterns) {
   }
 }
 
+// An empty case has one right result: no row is weak on any space.
+TEST_P(Rows, EmptyCasesAreNeverWeak) {
+  for (DType const dtype : dtypes_of_this_build()) {
+    if (!takes(app(), dtype, base_, 0)) continue;
+    PatternSource const source(app(), Pattern::random, 0, base_);
+    auto const problem_case = app().read(dtype, source, with_defaults(app(), base_));
+    std::vector<ExpectedField> const expected = problem_case->reference();
+    for (Row const& row : app().rows) {
+      if (row.dtype != dtype || !is_wanted(row)) continue;
+      std::string const outcome = verdict_of(row, *problem_case, expected, false);
+      if (outcome.starts_with("skipped: ")) continue;
+      EXPECT_EQ(outcome, "") << name_of(app(), row);
+    }
+  }
+}
+
 TEST_P(Rows, NotFinite) {
   for (DType const dtype : dtypes_of_this_build()) {
     for (Pattern const pattern : special_patterns) {

@@ -95,7 +95,8 @@ std::string judged(Row const& row, Case& problem_case, std::vector<ExpectedField
     Verdict const verdict = verify(expected[f], fields[f], chain, *count);
     if (!verdict.passed) return "FAILED";
     double const terms = std::max(1.0, problem_case.terms());
-    if (verdict.unchecked > 0 || verdict.sensitivity > std::min(1.0, static_cast<double>(tile) / terms)) found = "weak";
+    if (verdict.seen.unchecked > 0 || verdict.seen.sensitivity() > std::min(1.0, static_cast<double>(tile) / terms))
+      found = "weak";
   }
   return found;
 }

@@ -258,6 +258,35 @@ TEST_F(Driver, a_row_whose_check_sees_nothing_is_weak) {
   EXPECT_EQ(run({"good"}, {"--strict"}).code, 0);
 }
 
+// Elements that are not checked could hide a lost tile; a row of nothing else was not compared at all.
+TEST_F(Driver, a_row_with_too_many_unchecked_elements_is_weak) {
+  auto const with_unchecked = [&](std::size_t unchecked, std::vector<std::string> arguments) {
+    fake::unchecked() = unchecked;
+    arguments.insert(arguments.end(), {"--size", "1000"});
+    Result result = run({"good"}, arguments);
+    fake::unchecked() = 0;
+    return result;
+  };
+  EXPECT_EQ(with_unchecked(255, {"--strict"}).code, 0);
+  EXPECT_EQ(row(0)["status"], "passed");
+  EXPECT_EQ(row(0)["unchecked_elements"], 255);
+
+  Result const some = with_unchecked(256, {"--strict"});
+  EXPECT_EQ(some.code, 1);
+  EXPECT_EQ(row(0)["status"], "weak");
+  EXPECT_TRUE(row(0)["checked_relative_error"].is_number());
+  EXPECT_TRUE(has(some.out, "why: out: 256 of 1000 elements were not checked, among which a lost tile could hide"));
+  EXPECT_TRUE(has(some.out, "try --dtype double or smaller elements"));
+
+  Result const all = with_unchecked(1000, {"--lines"});
+  EXPECT_EQ(all.code, 0);
+  EXPECT_EQ(row(0)["status"], "weak");
+  EXPECT_TRUE(row(0)["checked_relative_error"].is_null());
+  EXPECT_TRUE(row(0)["worst_error_in_bounds"].is_null());
+  EXPECT_FALSE(has(all.out, "exact ")) << all.out;
+  EXPECT_TRUE(has(all.out, "checked=- status=weak")) << all.out;
+}
+
 TEST_F(Driver, exact_integers_are_never_weak) {
   Result const result = run({"vague"}, {"--dtype", "int32"});
   EXPECT_EQ(result.last_line(), "TESSERA rows=1 passed=1 failed=0 skipped=0 weak=0");

@@ -58,6 +58,9 @@ Counts& counts();
 /// Called where a run is: "generate", "reference", "launch", "fetch". Empty ones are not.
 std::map<std::string, std::function<void()>>& hooks();
 
+/// So many of the last elements of `out` the reference leaves unchecked, and `half`, too, if they are all.
+std::size_t& unchecked();
+
 /// What a case's work is multiplied by.
 double& work_factor();
 

@@ -192,13 +192,23 @@ TEST(Wide, IsStoredAsTheDtypeHasIt) {
   EXPECT_EQ(stored(wide(std::numeric_limits<float>::max()) * 2), 0x1p129 - 0x1p105);
 }
 
-TEST(Wide, ScaleIsInfiniteBeyondTheDtype) {
+// A partial sum lies between the sums of the terms of either sign. What these cannot change is known.
+TEST(Wide, ScaleIsInfiniteOnlyWhereTheOrderMatters) {
   double const infinity = std::numeric_limits<double>::infinity();
-  auto const largest = static_cast<double>(std::numeric_limits<float>::max());
-  EXPECT_EQ(scale_of<float>(largest), largest);
-  EXPECT_EQ(scale_of<float>(1.0001 * largest), infinity);
-  EXPECT_EQ(scale_of<double>(1.0001 * largest), 1.0001 * largest);
-  EXPECT_EQ(scale_of<double>(infinity), infinity);
+  double const largest = static_cast<double>(std::numeric_limits<float>::max());
+  EXPECT_EQ(scale_of_sum<float>(0, largest), largest);
+  EXPECT_EQ(scale_of_sum<float>(8 * 3e38, 8 * 3e38), 8 * 3e38);  // of one sign
+  EXPECT_EQ(scale_of_sum<float>(-8 * 3e38, 8 * 3e38), 8 * 3e38);
+  EXPECT_EQ(scale_of_sum<float>(1e38, 5e38), 5e38);        // 3e38 - 2e38
+  EXPECT_EQ(scale_of_sum<float>(8e38, 1e39), 1e39);        // 9e38 - 1e38
+  EXPECT_EQ(scale_of_sum<float>(2e38, 8e38), infinity);    // 3e38 + 2e38 - 3e38
+  EXPECT_EQ(scale_of_sum<float>(0, 1.2e39), infinity);     // 6e38 - 6e38
+  EXPECT_EQ(scale_of_sum<float>(5e38, 1.5e39), infinity);  // 1e39 - 5e38
+  EXPECT_EQ(scale_of_sum<float>(infinity, 1.2e39), infinity);
+  EXPECT_EQ(scale_of_sum<float>(infinity, 1), 1);
+  EXPECT_EQ(scale_of_sum<float>(std::nan(""), 1.2e39), 1.2e39);
+  EXPECT_EQ(scale_of_sum<double>(1.0001 * largest, 1.0001 * largest), 1.0001 * largest);
+  EXPECT_EQ(scale_of_sum<double>(infinity, infinity), infinity);
 }
 
 // Values that somebody might divide by, add up or square: none is infinite, and neither are 2^32 of them.

@@ -86,7 +86,7 @@ TYPED_TEST(Verify, only_the_first_elements_are_compared_and_the_rest_must_be_unt
   for (std::size_t i = 5; i < 9; ++i) values[i] = tessera::poison_value<TypeParam>;
   Verdict const verdict = verify(sequence.expected(), field(values), exact, 5);
   EXPECT_TRUE(verdict.passed) << verdict.message;
-  EXPECT_EQ(verdict.count, 5u);
+  EXPECT_EQ(verdict.seen.count, 5u);
   EXPECT_FALSE(verify(sequence.expected(), field(values), exact).passed);
   EXPECT_FALSE(verify(sequence.expected(), field(values), exact, 6).passed);  // poison is no 6
   for (std::size_t const touched : {4, 5, 8}) {
@@ -119,7 +119,7 @@ TYPED_TEST(Verify, LargeFieldsAreComparedInBlocks) {
     for (std::size_t p = first; p < places.size(); ++p) wrong[places[p]] += TypeParam(1 + p);
     Verdict const verdict = verify(expected, field(wrong), exact);
     EXPECT_FALSE(verdict.passed);
-    EXPECT_EQ(verdict.count, count);
+    EXPECT_EQ(verdict.seen.count, count);
     EXPECT_EQ(verdict.wrong, places.size() - first);
     EXPECT_EQ(verdict.first_wrong, places[first]);
     EXPECT_EQ(verdict.expected, values[places[first]]);
@@ -264,9 +264,9 @@ TYPED_TEST(Verify, TheRightAnswerPasses) {
     for (ExpectedField const& expected : {sequence.expected(), reference(sequence.values)}) {
       Verdict const verdict = verify(expected, field(sequence.right<TypeParam>()), steps);
       EXPECT_TRUE(verdict.passed);
-      EXPECT_EQ(verdict.count, 1000U);
+      EXPECT_EQ(verdict.seen.count, 1000U);
       EXPECT_EQ(verdict.wrong, 0U);
-      EXPECT_EQ(verdict.unchecked, 0U);
+      EXPECT_EQ(verdict.seen.unchecked, 0U);
       EXPECT_EQ(verdict.worst, 0.0);
       EXPECT_EQ(verdict.message, "");
     }
@@ -334,7 +334,7 @@ TYPED_TEST(Verify, NothingToCompareIsRight) {
     HostField const actual{"out", tessera::dtype_of<TypeParam>, shape, nullptr};
     Verdict const verdict = verify(expected, actual, 10);
     EXPECT_TRUE(verdict.passed);
-    EXPECT_EQ(verdict.count, 0U);
+    EXPECT_EQ(verdict.seen.count, 0U);
     EXPECT_TRUE(verify_against_file(actual, expected, actual, 10).passed);
   }
 }
@@ -386,17 +386,78 @@ TYPED_TEST(Verify, UncheckedElementsAreCountedAndNotJudged) {
   auto const expected = reference({1, 2, 3, 4}, {1, infinity, infinity, 4});
   Verdict verdict = verify(expected, field<TypeParam>({1, 7, 8, 4}), 2);
   EXPECT_TRUE(verdict.passed);
-  EXPECT_EQ(verdict.count, 4U);
-  EXPECT_EQ(verdict.unchecked, 2U);
+  EXPECT_EQ(verdict.seen.count, 4U);
+  EXPECT_EQ(verdict.seen.unchecked, 2U);
   EXPECT_EQ(verdict.worst, 0.0);
 
   verdict = verify(expected, field<TypeParam>({1, 7, 8, 5}), 2);
   EXPECT_FALSE(verdict.passed);
   EXPECT_EQ(verdict.wrong, 1U);
   EXPECT_EQ(verdict.first_wrong, 3U);
-  EXPECT_EQ(verdict.unchecked, 2U);
+  EXPECT_EQ(verdict.seen.unchecked, 2U);
 
-  EXPECT_EQ(verify(expected, field<TypeParam>({1, 7, 8, 4}), exact).unchecked, 2U);
+  EXPECT_EQ(verify(expected, field<TypeParam>({1, 7, 8, 4}), exact).seen.unchecked, 2U);
+}
+
+// A lost tile hides among as many unchecked elements as it has, in a small field among half of them.
+TYPED_TEST(Verify, ALostTileMayHideAmongUncheckedElements) {
+  auto const weak = [](std::size_t count, std::size_t unchecked, std::size_t stride = 1) {
+    ExpectedField expected = reference(std::vector<double>(count, 3), std::vector<double>(count, 3));
+    for (std::size_t i = 0; i < unchecked; ++i) expected.scale[count - 1 - i * stride] = infinity;
+    Verdict const verdict = verify(expected, field(std::vector<TypeParam>(count, 3)), 2);
+    EXPECT_TRUE(verdict.passed);
+    EXPECT_EQ(verdict.seen.count, count);
+    EXPECT_EQ(verdict.seen.unchecked, unchecked);
+    EXPECT_EQ(verdict.seen.blind, unchecked == count && count > 0);
+    return weakness_of(verdict.seen, expected, 3);
+  };
+  EXPECT_EQ(weak(0, 0), "");
+  EXPECT_NE(weak(1, 1), "");
+  EXPECT_EQ(weak(8, 1), "");
+  EXPECT_EQ(weak(8, 3), "");
+  EXPECT_NE(weak(8, 4), "");
+  EXPECT_NE(weak(8, 7), "");
+  EXPECT_EQ(weak(4096, 255), "");
+  EXPECT_NE(weak(4096, 256), "");
+  EXPECT_NE(weak(4096, 256, 16), "");  // a column of a matrix is a tile, too
+  EXPECT_TRUE(weak(4096, 4032).starts_with("out: 4032 of 4096 elements were not checked, among which a lost tile"));
+  EXPECT_NE(weak(300, 150), "");
+}
+
+// What must be NaN or an infinity is checked: it is no place to hide.
+TYPED_TEST(VerifyFloat, ElementsThatMustBeNoNumbersAreChecked) {
+  using Limits = std::numeric_limits<TypeParam>;
+  auto const expected = reference({not_a_number, infinity, -infinity, not_a_number}, {1, 1, 1, 0});
+  std::vector<TypeParam> const right{Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN()};
+  Verdict const verdict = verify(expected, field(right), 2);
+  EXPECT_TRUE(verdict.passed);
+  EXPECT_EQ(verdict.seen.unchecked, 0U);
+  EXPECT_EQ(weakness_of(verdict.seen, expected, 1e9), "");
+  EXPECT_EQ(verdict.seen.sensitivity(), 0);
+}
+
+// Of a field that ranks share each may have a part that says nothing by itself.
+TEST(Coverage, of_ranks_is_judged_together) {
+  auto const seen = [](std::vector<double> const& values, std::vector<double> const& offset) {
+    ExpectedField expected = reference(values);
+    expected.offset = offset;
+    std::vector<float> const right(values.begin(), values.end());
+    return verify(expected, field(right), 1).seen;
+  };
+  // As softmax of 1e30 and its opposite: one rank has only zeros.
+  tessera::Coverage zeros = seen({0, 0}, {1e-44, 1e-44});
+  tessera::Coverage const halves = seen({0.5, 0.5}, {0, 0});
+  ExpectedField const y = reference({});
+  EXPECT_NE(weakness_of(zeros, y, 4), "");
+  zeros.merge(halves);
+  EXPECT_EQ(weakness_of(zeros, y, 4), "");
+  EXPECT_EQ(zeros.count, 4U);
+  // But a rank whose elements are all unchecked could have lost its part.
+  tessera::Coverage most = seen({1, 1, 1, 1, 1, 1}, {0, 0, 0, 0, 0, 0});
+  most.merge(seen({1}, {infinity}));
+  EXPECT_NE(weakness_of(most, y, 1), "");
+  most = seen({1, 1, 1, 1, 1, 1, 1}, {0, 0, 0, infinity, 0, 0, 0});
+  EXPECT_EQ(weakness_of(most, y, 1), "");
 }
 
 TYPED_TEST(Verify, TheMessageNamesRowsAndColumns) {
@@ -444,7 +505,7 @@ TYPED_TEST(VerifyFloat, AnOffsetAddsToTheBoundWhateverTheSteps) {
       verify_against_file(file, expected, field<TypeParam>({off_by(offset + 4 * this->u), exactly}), 0).passed);
 
   expected.offset = {infinity, 0};
-  EXPECT_EQ(verify(expected, field<TypeParam>({7, exactly}), 0).unchecked, 1U);
+  EXPECT_EQ(verify(expected, field<TypeParam>({7, exactly}), 0).seen.unchecked, 1U);
   expected.offset = {std::nan(""), 0};
   EXPECT_FALSE(verify(expected, field<TypeParam>({exactly, exactly}), 1).passed);
   expected.offset = {offset};
@@ -771,15 +832,15 @@ TEST(Sensitivity, is_the_widest_bound_over_the_size_of_the_values) {
   ExpectedField const expected = reference({3, -4}, {3, 100});
   Verdict const verdict = verify(expected, field<float>({3, -4}), 1000);
   EXPECT_TRUE(verdict.passed);
-  EXPECT_NEAR(verdict.sensitivity, 1000 * 0x1p-24 * 100 / (5 / std::sqrt(2.0)), 1e-4);
-  EXPECT_NEAR(verdict.sharpest, 1000 * 0x1p-24, 1e-6);
-  EXPECT_EQ(verify(reference({3, -4}), field<float>({3, -4}), 1000).sensitivity, 0);
-  EXPECT_EQ(verify(reference({3, -4}, {3, 0}), field<float>({3, -4}), 1000).sharpest, 0);
-  EXPECT_EQ(verify(expected, field<std::int32_t>({3, -4}), 1000).sensitivity, 0);
-  EXPECT_EQ(verify(reference({0, 0}, {1, 1}), field<float>({0, 0}), 1000).sensitivity, infinity);
-  EXPECT_EQ(verify(reference({0, 0}, {1, 1}), field<float>({0, 0}), 1000).sharpest, infinity);
+  EXPECT_NEAR(verdict.seen.sensitivity(), 1000 * 0x1p-24 * 100 / (5 / std::sqrt(2.0)), 1e-4);
+  EXPECT_NEAR(verdict.seen.sharpest(), 1000 * 0x1p-24, 1e-6);
+  EXPECT_EQ(verify(reference({3, -4}), field<float>({3, -4}), 1000).seen.sensitivity(), 0);
+  EXPECT_EQ(verify(reference({3, -4}, {3, 0}), field<float>({3, -4}), 1000).seen.sharpest(), 0);
+  EXPECT_EQ(verify(expected, field<std::int32_t>({3, -4}), 1000).seen.sensitivity(), 0);
+  EXPECT_EQ(verify(reference({0, 0}, {1, 1}), field<float>({0, 0}), 1000).seen.sensitivity(), infinity);
+  EXPECT_EQ(verify(reference({0, 0}, {1, 1}), field<float>({0, 0}), 1000).seen.sharpest(), infinity);
   // Squares that leave the range must not make a wide bound look like none.
-  EXPECT_NEAR(verify(reference({1e300, 1e300}, {1e300, 1e300}), field<double>({1e300, 1e300}), 1e6).sensitivity,
+  EXPECT_NEAR(verify(reference({1e300, 1e300}, {1e300, 1e300}), field<double>({1e300, 1e300}), 1e6).seen.sensitivity(),
               1e6 * 0x1p-53 * std::sqrt(2.0), 1e-10);
 }
 
@@ -794,8 +855,8 @@ TEST(Sensitivity, of_a_sample_is_judged_like_that_of_all) {
 
 TEST(Sensitivity, is_measured_beside_the_terms_where_they_cancel) {
   Verdict const verdict = verify(reference({0, 1}, {1000, 1000}), field<float>({0, 1}), 100);
-  EXPECT_GT(verdict.sensitivity, 1e-3);
-  EXPECT_NEAR(verdict.of_terms, 100 * 0x1p-24, 1e-8);
+  EXPECT_GT(verdict.seen.sensitivity(), 1e-3);
+  EXPECT_NEAR(verdict.seen.of_terms(), 100 * 0x1p-24, 1e-8);
 }
 
 TEST(Growth, of_random_data_grows_with_the_root) {
@@ -861,8 +922,8 @@ TEST(ReducedPrecision, ExactSumsOfRoundedData) {
   EXPECT_FALSE(verify(expected, off, keeps).passed);
   EXPECT_FALSE(verify(expected, field<float>({1 + 0x1p-23F}), 1).passed);
   EXPECT_FALSE(verify(expected, field<float>({1 + 0x1p-7F}), rounds).passed);
-  EXPECT_EQ(verify(expected, field<float>({1.0F}), keeps).sensitivity, 0);
-  EXPECT_GT(verify(expected, field<float>({1.0F}), rounds).sensitivity, 0);
+  EXPECT_EQ(verify(expected, field<float>({1.0F}), keeps).seen.sensitivity(), 0);
+  EXPECT_GT(verify(expected, field<float>({1.0F}), rounds).seen.sensitivity(), 0);
   EXPECT_FALSE(verify_against_file(field<float>({1.0F}), expected, off, keeps).passed);
   EXPECT_TRUE(verify_against_file(field<float>({1.0F}), expected, off, rounds).passed);
 }
@@ -889,10 +950,10 @@ TEST(BFloat16Factors, HaveBoundsOfTheirOwn) {
   EXPECT_FALSE(verify(expected, field<float>({1.0F, next(1.0F)}), rounded).passed);  // exact stays exact
   EXPECT_TRUE(verify_against_file(field<float>({1.0F, 1.0F}), expected, wrong, rounded).passed);
   EXPECT_FALSE(verify_against_file(field<float>({1.0F, 1.0F}), expected, wrong, ordinary).passed);
-  EXPECT_NEAR(verify(expected, wrong, rounded).sensitivity, 0x1p-9, 0x1p-20);
+  EXPECT_NEAR(verify(expected, wrong, rounded).seen.sensitivity(), 0x1p-9, 0x1p-20);
   expected.bfloat16_scale = {};  // as of others
   expected.scale = {2, 0};
-  EXPECT_NEAR(verify(expected, wrong, rounded).sensitivity, 0x1p-9 + 2 * 0x1p-24, 0x1p-23);
+  EXPECT_NEAR(verify(expected, wrong, rounded).seen.sensitivity(), 0x1p-9 + 2 * 0x1p-24, 0x1p-23);
   expected.bfloat16_offset = {0};
   EXPECT_FALSE(verify(expected, field<float>({1.0F, 1.0F}), rounded).passed);
 }
@@ -992,12 +1053,12 @@ TYPED_TEST(VerifyShortFloat, BelowTheNormalRangeTheLastBitIsTheSmallest) {
 TYPED_TEST(VerifyShortFloat, ExactSumsThatAreRoundedSeeHalfAnUlp) {
   ExpectedField expected = reference({1, -1.5});
   HostField const right = field<TypeParam>({this->at(1), this->at(-1.5)});
-  EXPECT_EQ(verify(expected, right, 1000).sensitivity, 0);
+  EXPECT_EQ(verify(expected, right, 1000).seen.sensitivity(), 0);
   expected.rounded_sums = true;
   Verdict const verdict = verify(expected, right, 1000);
   EXPECT_TRUE(verdict.passed);
-  EXPECT_NEAR(verdict.sensitivity, this->u, this->u / 2);
-  EXPECT_NEAR(verdict.sharpest, this->u, this->u / 2);
+  EXPECT_NEAR(verdict.seen.sensitivity(), this->u, this->u / 2);
+  EXPECT_NEAR(verdict.seen.sharpest(), this->u, this->u / 2);
   EXPECT_FALSE(verify(expected, field<TypeParam>({this->at(1), this->at(-1.5 + 2 * this->u)}), 1000).passed);
   EXPECT_TRUE(tessera::gather(expected, tessera::sample_of(2, 1, 1)).rounded_sums);
 }

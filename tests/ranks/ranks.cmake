@@ -24,11 +24,12 @@ foreach(ranks 1 2 3 4 7)
   endif()
 endforeach()
 
+# No row is weak.
 foreach(ranks 2 7)
   tessera_add_ranks_test(generated ${ranks} COMMAND $<TARGET_FILE:tessera> run all --size 1,5,100003 --level ranks
-    --samples 2 --min-time 0)
+    --strict --samples 2 --min-time 0)
   tessera_add_ranks_test(files ${ranks} COMMAND $<TARGET_FILE:tessera> run all --inputs ${PROJECT_SOURCE_DIR}/inputs
-    --level ranks --samples 2 --min-time 0)
+    --level ranks --strict --samples 2 --min-time 0)
 endforeach()
 
 # A table of which each rank has some rows, of files and through buffers beside them, too.

@@ -59,53 +59,24 @@ HostField const* find_field(std::vector<HostField> const& fields, std::string co
   return nullptr;
 }
 
-// Elements of the smallest tile that any variant works on, and may lose.
-constexpr double smallest_tile = 256;
-
-std::string two_digits(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.1e", value);
-  return buffer;
+// What a user can do about a weak row.
+std::string advice(Coverage const& seen, Oracle const& oracle, DType dtype) {
+  std::string const wider = dtype == DType::float64 ? "" : "--dtype double or ";
+  if (seen.unchecked > 0) return "; try " + wider + "smaller elements";
+  return std::string("; try ") + (oracle.other_is_exact ? "--data exact, " : "") + wider + "a smaller size";
 }
 
-// Why the check could not have seen the loss of a tile of a sum's terms, or nothing if it could.
-// - A tile of t of n equal terms is t / n of their sum. With random signs it is more: sqrt(t / n) of the sum's
-//   magnitude.
-// - A sum of no more terms than a tile loses all of them. There the bound is compared with the terms, since the sum may
-//   have cancelled.
-std::string weakness_of(Verdict const& verdict, ExpectedField const& expected, double terms, Oracle const& oracle,
-                        DType dtype) {
-  if (verdict.count == 0) return {};
-  if (verdict.unchecked == verdict.count) {
-    return expected.name + " was not checked (sums may leave the dtype's range in some order); try " +
-           (dtype == DType::float64 ? "smaller elements" : "--dtype double");
-  }
-  if (expected.terms > 0) terms = expected.terms;
-  double const wide = terms <= smallest_tile ? verdict.of_terms : verdict.sensitivity;
-  double const noticed = expected.each_sees_all ? std::min(wide, verdict.sharpest) : wide;
-  double const of_tile = std::min(1.0, smallest_tile / std::max(1.0, terms));
-  if (noticed <= of_tile) return {};
-  return expected.name + " was checked to a relative error of " + two_digits(noticed) + " only, and a lost tile of " +
-         std::to_string(static_cast<int>(smallest_tile)) + " of " + std::to_string(static_cast<long long>(terms)) +
-         " terms is " + two_digits(of_tile) + " (bounds grow with the roundings); try " +
-         (oracle.other_is_exact ? "--data exact, " : "") + (dtype == DType::float64 ? "" : "--dtype double or ") +
-         "a smaller size";
-}
-
-// Compares what the row writes with the reference and the file. Notes the worst error; returns what is wrong, or
-// nothing.
+// Compares what the row writes with the reference and the file. Notes the worst error, and what could be seen of each
+// field that the row writes; returns what is wrong, or nothing.
 std::string find_fault(std::vector<HostField> const& result, Oracle const& oracle,
-                       std::vector<WrittenField> const& written, Chain const& chain, double terms, RowReport& report,
-                       std::string& weakness) {
+                       std::vector<WrittenField> const& written, Chain const& chain, RowReport& report,
+                       std::vector<Coverage>& seen) {
   if (result.size() != oracle.reference.size()) {
     return "the row has " + std::to_string(result.size()) + " output fields (the reference has " +
            std::to_string(oracle.reference.size()) + "); make them agree";
   }
   std::string fault;
-  report.elements = 0;
-  report.unchecked = 0;
-  report.checked_relative_error = 0;
-  weakness.clear();
+  seen.clear();
   for (ExpectedField const& expected : oracle.reference) {
     std::optional<std::size_t> const count = elements_written(written, expected.name, oracle.reference);
     if (!count) continue;
@@ -118,16 +89,52 @@ std::string find_fault(std::vector<HostField> const& result, Oracle const& oracl
       if (!verdict.passed && fault.empty()) fault = verdict.message + against;
     };
     Verdict const verdict = verify(expected, *actual, chain, *count);
-    report.checked_relative_error = std::max(report.checked_relative_error, verdict.sensitivity);
-    if (weakness.empty()) weakness = weakness_of(verdict, expected, terms, oracle, report.dtype);
-    report.elements += verdict.count;
-    report.unchecked += verdict.unchecked;
+    seen.push_back(verdict.seen);
     note(verdict, "");
     if (HostField const* const stored = find_field(oracle.from_file, expected.name)) {
       note(verify_against_file(*stored, expected, *actual, chain, *count), " [against the file's /expected]");
     }
   }
   return fault;
+}
+
+// What the report says of the fields that the row writes. Where nothing was compared, there is no error to state.
+void note_coverage(std::vector<Coverage> const& seen, RowReport& report) {
+  report.elements = 0;
+  report.unchecked = 0;
+  report.checked_relative_error = 0;
+  for (Coverage const& field : seen) {
+    report.elements += field.count;
+    report.unchecked += field.unchecked;
+    report.checked_relative_error = std::max(report.checked_relative_error, field.sensitivity());
+  }
+  if (report.unchecked > 0 && report.unchecked == report.elements) {
+    report.checked_relative_error = report.worst_error_in_bounds = unknown;
+  }
+}
+
+// The same of all ranks' parts together: a rank alone may have only zeros.
+std::vector<Coverage> of_all_ranks(ranks::Ranks const& ranks, std::vector<Coverage> const& seen) {
+  if (ranks.count() == 1) return seen;
+  std::vector<Coverage> all(seen.size());
+  for (std::vector<Coverage> const& of_rank : ranks.all_gather(seen)) {
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].merge(of_rank[i]);
+  }
+  return all;
+}
+
+// Why a lost tile might not have been seen in a field that the row writes, and what to do; or nothing.
+std::string weakness_of_row(std::vector<Coverage> const& seen, Oracle const& oracle,
+                            std::vector<WrittenField> const& written, double terms, DType dtype) {
+  auto field = seen.begin();
+  for (ExpectedField const& expected : oracle.reference) {
+    if (!elements_written(written, expected.name, oracle.reference)) continue;
+    Coverage const& of_field = *field++;
+    if (std::string const why = weakness_of(of_field, expected, terms); !why.empty()) {
+      return why + advice(of_field, oracle, dtype);
+    }
+  }
+  return {};
 }
 
 // What --output keeps of a row: the fields that it writes, cut to the elements that it writes.
@@ -189,7 +196,7 @@ struct Checked {
 // Checks the results of a launch: all elements, or a sample with --verify sample. A row that writes only a part of a
 // field is checked in full, because the rest must be untouched.
 Checked check_launch(RowRun& run, Oracle const& oracle, std::vector<WrittenField> const& written, Chain const& chain,
-                     double terms, RowReport& report, std::string& weakness) {
+                     RowReport& report, std::vector<Coverage>& seen) {
   Checked checked;
   bool const counts = std::ranges::any_of(written, [](WrittenField const& one) { return !one.count_field.empty(); });
   if (oracle.verify.kind == VerifyOptions::Kind::sample && !counts) {
@@ -200,26 +207,30 @@ Checked check_launch(RowRun& run, Oracle const& oracle, std::vector<WrittenField
     }
     for (HostField const& field : oracle.from_file) sample.from_file.push_back(gather(field, choose(field.count())));
     checked.fields = run.fetch_sample(choose);
-    checked.fault = find_fault(checked.fields, sample, written, chain, terms, report, weakness);
+    checked.fault = find_fault(checked.fields, sample, written, chain, report, seen);
     if (checked.fault.empty()) return checked;
     // Now all of it, to say how much is wrong and where.
     std::string const in_sample = checked.fault;
     checked.fields = run.fetch();
-    checked.fault = find_fault(checked.fields, oracle, written, chain, terms, report, weakness);
+    checked.fault = find_fault(checked.fields, oracle, written, chain, report, seen);
     if (checked.fault.empty()) checked.fault = in_sample + " [in a sample]";
     return checked;
   }
   checked.fields = run.fetch();
-  checked.fault = find_fault(checked.fields, oracle, written, chain, terms, report, weakness);
+  checked.fault = find_fault(checked.fields, oracle, written, chain, report, seen);
   return checked;
 }
 
-// True if a right result can only have one value everywhere (+0 or -0 aside): its check does not depend on who computed it.
-bool one_right_result(Oracle const& oracle) {
-  return oracle.from_file.empty() && std::ranges::all_of(oracle.reference, [](ExpectedField const& field) {
-           return field.scale.empty() && field.offset.empty() && field.bfloat16_scale.empty() &&
-                  field.bfloat16_offset.empty();
-         });
+// True if a right result can only have one value everywhere (+0 or -0 aside), and the check of this row would have seen any
+// other: then it does not depend on who computed it.
+bool one_right_result(Oracle const& oracle, std::vector<Coverage> const& seen) {
+  return oracle.from_file.empty() &&
+         std::ranges::all_of(oracle.reference,
+                             [](ExpectedField const& field) {
+                               return field.scale.empty() && field.offset.empty() && field.bfloat16_scale.empty() &&
+                                      field.bfloat16_offset.empty();
+                             }) &&
+         std::ranges::all_of(seen, [](Coverage const& field) { return field.largest_bound == 0; });
 }
 
 // Runs and judges, on all ranks together; returns what is wrong, or nothing.
@@ -256,19 +267,19 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
   bool const sampled = oracle.verify.kind == VerifyOptions::Kind::sample;
   bool kept = verified.space == row.space && verified.written == written && !take_output && run.same_as_kept();
   Checked first;
+  std::vector<Coverage> seen;
   if (kept) {
-    report.elements = verified.elements;
-    report.unchecked = 0;
-    report.checked_relative_error = 0;
+    seen = verified.seen;
   } else {
-    first = check_launch(run, oracle, written, chain, terms, report, weakness);
+    first = check_launch(run, oracle, written, chain, report, seen);
   }
+  note_coverage(seen, report);
   if (std::string const fault = agreed(ranks, first.fault); !fault.empty()) return "first launch: " + fault;
   if (only_first && take_output) take_output(row, written_part(first.fields, written, oracle));
   if (!kept && !sampled) {
     verified = {};
     kept = run.keep();
-    if (kept && one_right_result(oracle)) verified = {row.space, written, report.elements};
+    if (kept && one_right_result(oracle, seen)) verified = {row.space, written, seen};
   }
   if (!row.info.deterministic || only_first || kept) first.fields.clear();  // not needed any more
 
@@ -289,7 +300,8 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
   report.note = run.note();
   if (!only_first) {
     bool const same = kept && run.same_as_kept();
-    Checked const last = same ? Checked() : check_launch(run, oracle, written, chain, terms, report, weakness);
+    Checked const last = same ? Checked() : check_launch(run, oracle, written, chain, report, seen);
+    note_coverage(seen, report);
     if (std::string const fault = agreed(ranks, last.fault); !fault.empty()) {
       return "after " + std::to_string(report.samples.seconds.size()) + " samples: " + fault;
     }
@@ -302,11 +314,10 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
       take_output(row, written_part(sampled || same ? run.fetch() : last.fields, written, oracle));
     }
   }
-  weakness = agreed(ranks, weakness);
-  report.worst_error_in_bounds = ranks.max(report.worst_error_in_bounds);
-  report.checked_relative_error = ranks.max(report.checked_relative_error);
-  report.elements = static_cast<std::size_t>(ranks.sum(static_cast<double>(report.elements)));
-  report.unchecked = static_cast<std::size_t>(ranks.sum(static_cast<double>(report.unchecked)));
+  std::vector<Coverage> const all = of_all_ranks(ranks, seen);
+  report.worst_error_in_bounds = ranks.max(std::isnan(report.worst_error_in_bounds) ? 0 : report.worst_error_in_bounds);
+  note_coverage(all, report);
+  weakness = weakness_of_row(all, oracle, written, terms, report.dtype);
   return {};
 }
 

@@ -72,7 +72,8 @@ ExpectedField gather(ExpectedField const& field, std::vector<Stretch> const& str
                        .terms = field.terms,
                        .rounded_sums = field.rounded_sums,
                        .each_sees_all = field.each_sees_all,
-                       .exact = field.exact};
+                       .exact = field.exact,
+                       .grid = field.grid};
   if (field.narrow != nullptr) {
     for (float const value : gathered(field.narrow.get(), stretches)) result.value.push_back(value);
   }

@@ -90,19 +90,13 @@ Error error_of(double expected, double scale, double offset, double actual, Tole
 
 /// The result of comparing some of a field's elements. Tallies are merged in the order of the elements.
 struct Tally {
+  Coverage seen;
   std::size_t wrong = 0;
-  std::size_t unchecked = 0;
   std::size_t first_wrong = 0;
   double expected = 0;  // at first_wrong
   double actual = 0;
   double worst = 0;
   std::size_t worst_index = 0;
-  double largest_bound = 0;
-  double sharpest = infinity;
-  double squares = 0;  // of finite expected values
-  double term_squares = 0;
-  double largest = 0;  // of them
-  std::size_t finite = 0;
 
   void merge(Tally const& later) {
     if (wrong == 0) {
@@ -111,17 +105,11 @@ struct Tally {
       actual = later.actual;
     }
     wrong += later.wrong;
-    unchecked += later.unchecked;
     if (later.worst > worst) {
       worst = later.worst;
       worst_index = later.worst_index;
     }
-    largest_bound = std::max(largest_bound, later.largest_bound);
-    sharpest = std::min(sharpest, later.sharpest);
-    squares += later.squares;
-    term_squares += later.term_squares;
-    largest = std::max(largest, later.largest);
-    finite += later.finite;
+    seen.merge(later.seen);
   }
 };
 
@@ -130,11 +118,13 @@ template <class T, class Value>
 Tally compare(Value const* expected, double const* scale, double const* offset, T const* actual,
               Tolerance const& tolerance, std::size_t begin, std::size_t end) {
   Tally tally;
+  Coverage& seen = tally.seen;
+  seen.count = end - begin;
   for (std::size_t i = begin; i < end; ++i) {
     double const element_scale = scale == nullptr ? 0 : scale[i];
     double const element_offset = offset == nullptr ? 0 : offset[i];
     if (element_scale == infinity || element_offset == infinity) {
-      ++tally.unchecked;
+      ++seen.unchecked;
       continue;
     }
     auto const wanted = static_cast<double>(expected[i]);
@@ -156,44 +146,44 @@ Tally compare(Value const* expected, double const* scale, double const* offset, 
     }
     double const magnitude = std::abs(wanted);
     if (magnitude < infinity) {
-      tally.squares += magnitude * magnitude;
+      seen.squares += magnitude * magnitude;
       double const of_terms = std::max(magnitude, element_scale);
-      tally.term_squares += of_terms * of_terms;
-      tally.largest = std::max(tally.largest, magnitude);
-      ++tally.finite;
-      double seen = error.bound;  // what is less than that, is not
+      seen.term_squares += of_terms * of_terms;
+      seen.largest = std::max(seen.largest, magnitude);
+      ++seen.finite;
+      double least = error.bound;  // a smaller error is not seen
       if constexpr (ShortFloat<T>) {
-        if (seen == 0 && tolerance.rounded_sums) seen = half_ulp<T>(wanted);
+        if (least == 0 && tolerance.rounded_sums) least = half_ulp<T>(wanted);
       }
-      tally.largest_bound = std::max(tally.largest_bound, seen);
-      if (seen == 0) tally.sharpest = 0;
-      if (seen < tally.sharpest * magnitude) tally.sharpest = seen / magnitude;
+      seen.largest_bound = std::max(seen.largest_bound, least);
+      if (least == 0) seen.least_bound = 0;
+      if (least < seen.least_bound * magnitude) seen.least_bound = least / magnitude;
     }
   }
   return tally;
 }
 
-Verdict verdict_of(Tally const& tally, std::size_t count) {
+Verdict verdict_of(Tally const& tally) {
   Verdict verdict;
   verdict.passed = tally.wrong == 0;
-  verdict.count = count;
+  verdict.seen = tally.seen;
+  verdict.seen.blind = tally.seen.unchecked > 0 && tally.seen.unchecked == tally.seen.count;
   verdict.wrong = tally.wrong;
-  verdict.unchecked = tally.unchecked;
   verdict.first_wrong = tally.first_wrong;
   verdict.expected = tally.expected;
   verdict.actual = tally.actual;
   verdict.worst = tally.worst;
   verdict.worst_index = tally.worst_index;
-  // If all values are 0 and a bound is not, the quotients are infinite, as they should be.
-  if (tally.largest_bound > 0) {
-    // Where squares leave the range, one element stands for all.
-    double const root = tally.squares < infinity ? std::sqrt(tally.squares) : tally.largest;
-    double const root_of_count = std::sqrt(static_cast<double>(tally.finite));
-    verdict.sensitivity = tally.largest_bound / root * root_of_count;
-    verdict.of_terms = tally.largest_bound / std::max(root, std::sqrt(tally.term_squares)) * root_of_count;
-  }
-  verdict.sharpest = tally.finite == 0 ? 0 : tally.sharpest;
   return verdict;
+}
+
+/// Where squares leave the range, one element stands for all.
+double root_of(Coverage const& seen) { return seen.squares < infinity ? std::sqrt(seen.squares) : seen.largest; }
+
+std::string two_digits(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.1e", value);
+  return buffer;
 }
 
 /// Elements that one thread compares at a time: some hundred microseconds of work.
@@ -233,7 +223,7 @@ std::string describe(Verdict const& verdict, HostField const& actual, std::strin
   if (unit_roundoff(arithmetic_of(actual.dtype)) == 0x1p-24) digits = std::numeric_limits<float>::max_digits10;
   if (actual.dtype == DType::int64) digits = 19;
   if (actual.dtype == DType::float64) digits = std::numeric_limits<double>::max_digits10;
-  return actual.name + ": " + std::to_string(verdict.wrong) + " of " + std::to_string(verdict.count) +
+  return actual.name + ": " + std::to_string(verdict.wrong) + " of " + std::to_string(verdict.seen.count) +
          " elements are wrong; first at " + format_index(verdict.first_wrong, actual.shape) + ": " + source + " " +
          format(verdict.expected, digits) + ", got " + format(verdict.actual, digits) + "; worst error " +
          format(verdict.worst, 3) + " times its bound at " + format_index(verdict.worst_index, actual.shape);
@@ -284,9 +274,9 @@ Verdict compare_fields(Value const* expected, ExpectedField const& reference, Ho
     using Limits = std::numeric_limits<Arithmetic<T>>;
     double const growth = growth_of(chain.rounding_steps, unit_roundoff(dtype_of<Arithmetic<T>>), chain.statistical);
     tolerance.growth = growth + chain.reduced.relative + growth * chain.reduced.relative;
-    tolerance.underflow =
-        chain.rounding_steps * static_cast<double>(chain.flushes_denormals ? Limits::min() : Limits::denorm_min());
-    if (chain.flushes_denormals) tolerance.flushed = tolerance.underflow;
+    bool const flushes = chain.flushes_denormals && reference.grid < static_cast<double>(Limits::min());
+    tolerance.underflow = chain.rounding_steps * static_cast<double>(flushes ? Limits::min() : Limits::denorm_min());
+    if (flushes) tolerance.flushed = tolerance.underflow;
     tolerance.underflow += chain.reduced.absolute;
   }
   Bounds const bounds = bounds_for(chain, reference);
@@ -303,7 +293,7 @@ Verdict compare_fields(Value const* expected, ExpectedField const& reference, Ho
   Tally const tally =
       compare_all(expected, exact ? nullptr : bounds.scale.data(), offset.empty() ? nullptr : offset.data(),
                   static_cast<T const*>(actual.data.get()), tolerance, count);
-  Verdict verdict = verdict_of(tally, count);
+  Verdict verdict = verdict_of(tally);
   if (!verdict.passed) verdict.message = describe(verdict, actual, source);
   return verdict;
 }
@@ -373,6 +363,45 @@ Verdict with_type(DType dtype, Function const& function) {
 }
 
 }  // namespace
+
+void Coverage::merge(Coverage const& other) {
+  count += other.count;
+  unchecked += other.unchecked;
+  blind = blind || other.blind;
+  largest_bound = std::max(largest_bound, other.largest_bound);
+  least_bound = std::min(least_bound, other.least_bound);
+  finite += other.finite;
+  squares += other.squares;
+  term_squares += other.term_squares;
+  largest = std::max(largest, other.largest);
+}
+
+// If all values are 0 and a bound is not, the quotients are infinite, as they should be.
+double Coverage::sensitivity() const {
+  return largest_bound > 0 ? largest_bound / root_of(*this) * std::sqrt(static_cast<double>(finite)) : 0;
+}
+
+double Coverage::of_terms() const {
+  double const root = std::max(root_of(*this), std::sqrt(term_squares));
+  return largest_bound > 0 ? largest_bound / root * std::sqrt(static_cast<double>(finite)) : 0;
+}
+
+std::string weakness_of(Coverage const& seen, ExpectedField const& expected, double terms) {
+  std::size_t const tile = std::min(smallest_tile, (seen.count + 1) / 2);
+  if (seen.unchecked > 0 && (seen.blind || seen.unchecked >= tile)) {
+    return expected.name + ": " + std::to_string(seen.unchecked) + " of " + std::to_string(seen.count) +
+           " elements were not checked, among which a lost tile could hide (sums may leave the dtype's range in some order)";
+  }
+  if (expected.terms > 0) terms = expected.terms;
+  auto const lost = static_cast<double>(smallest_tile);
+  double const wide = terms <= lost ? seen.of_terms() : seen.sensitivity();
+  double const noticed = expected.each_sees_all ? std::min(wide, seen.sharpest()) : wide;
+  double const of_tile = std::min(1.0, lost / std::max(1.0, terms));
+  if (noticed <= of_tile) return {};
+  return expected.name + " was checked to a relative error of " + two_digits(noticed) + " only, and a lost tile of " +
+         std::to_string(smallest_tile) + " of " + std::to_string(static_cast<long long>(terms)) + " terms is " +
+         two_digits(of_tile) + " (bounds grow with the roundings)";
+}
 
 double growth_of(double steps, double unit, bool statistical) {
   double const any = std::expm1(steps * unit);

@@ -145,7 +145,7 @@ struct HostField {
 ///   reference has proved that no variant rounds more than once (see verify/grid.hpp). An empty `scale` requires it
 ///   everywhere.
 /// - A `scale` of infinity says that a part of the result may overflow in some order of operations. Nothing is known of
-///   the element then: it is counted as unchecked.
+///   the element then: it is counted as unchecked, and a row is weak if a lost tile could hide among these elements.
 /// - `offset` is the error that every variant may make, whatever the order of its operations (such as that of an
 ///   exponential with a rounded argument): in the element's unit, not negative; empty if there is none.
 /// - `bfloat16_offset` takes the place of `offset` for a variant that rounds the factors of its products to bfloat16
@@ -176,6 +176,9 @@ struct ExpectedField {
   /// Whether a row that computes in the dtype rounds nothing, and must be equal; `scale` is then for rows that round
   /// the data.
   bool exact = false;
+  /// A power of two of which all terms are multiples: no partial sum is nearer to 0 than that. 0: not known; infinity:
+  /// all terms are 0, or there are none. From the smallest normal number on, no partial sum can be flushed to 0.
+  double grid = 0;
 };
 
 /// The error of a row's results because its arithmetic is not that of the dtype (see verify/verify.hpp).

@@ -10,6 +10,7 @@
 #include <tessera/cli/options.hpp>
 #include <tessera/report/report.hpp>
 #include <tessera/table/app.hpp>
+#include <tessera/verify/verify.hpp>
 
 namespace tessera {
 
@@ -42,7 +43,7 @@ struct Oracle {
 struct Verified {
   std::string space;                  ///< empty: there is none
   std::vector<WrittenField> written;  ///< fields that the row wrote
-  std::size_t elements = 0;           ///< that were compared
+  std::vector<Coverage> seen;         ///< of these
 };
 
 /// Compares the reference with the file's /expected. Empty if they agree. Else it says how they differ: one of the two

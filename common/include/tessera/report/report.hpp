@@ -92,7 +92,7 @@ struct RowReport {
   double rounding_steps = unknown;
   double worst_error_in_bounds = unknown;
   /// The largest bound over the root mean square of its field: a relative error above it is noticed for sure. 0 where
-  /// all elements had to be exact.
+  /// all elements had to be exact; unknown if none was compared.
   double checked_relative_error = unknown;
   std::size_t elements = 0;   ///< of the output, verified twice: after the first launch and after the last
   std::size_t unchecked = 0;  ///< of these, elements of which the reference cannot say anything

@@ -151,6 +151,8 @@ class SumProof {
     return ShortFloat<T> && !grid_.holds<T>(std::abs(sum));
   }
   [[nodiscard]] double magnitude() const { return magnitude_; }
+  /// ExpectedField::grid.
+  [[nodiscard]] double spacing() const { return grid_.spacing(); }
 
  private:
   Grid grid_;

@@ -42,7 +42,8 @@
 /// `bfloat16_offset` in the place of o, and `bfloat16_scale`, if there is one, in that of s. A field without fails such a row.
 ///
 /// A row that adds by atomics which flush denormals loses the smallest normal number a step instead of denorm_min
-/// (`flushes_denormals`), also where it is exact but so small that its sums may be denormal; nothing else grows.
+/// (`flushes_denormals`), also where it is exact but so small that its sums may be denormal; nothing else grows. If the field's
+/// terms lie on a grid of normal numbers (`ExpectedField::grid`), no sum is denormal, and nothing is allowed.
 ///
 /// - Exact comparison (integers; or no offset, and scale empty or 0 or no rounding_steps): `actual` must equal v
 ///   rounded to the dtype, once; +0 equals -0. Where a sum of several terms is rounded so (`ExpectedField::rounded_sums`), what is
@@ -51,6 +52,7 @@
 /// - Where v is so large that rounding may overflow within the bound, infinity is right as well as a finite value
 ///   within the bound.
 /// - A scale or offset of infinity says that nothing is known: the element is counted as unchecked, whatever it holds.
+///   Elements that must be NaN or an infinity are checked.
 
 #include <cstddef>
 #include <limits>
@@ -79,19 +81,49 @@ struct Chain {
 /// What ((1 + u)^steps - 1) is at most, see above.
 [[nodiscard]] double growth_of(double steps, double unit, bool statistical);
 
+/// What a comparison could see of a field, or of a rank's part of it.
+struct Coverage {
+  std::size_t count = 0;      ///< elements compared, with the unchecked ones
+  std::size_t unchecked = 0;  ///< elements that the reference says nothing about
+  bool blind = false;         ///< all elements, of the field or of some rank's part, are unchecked
+  double largest_bound = 0;
+  double least_bound = std::numeric_limits<double>::infinity();  ///< over the value it belongs to
+  std::size_t finite = 0;                                        ///< checked elements whose expected value is finite
+  double squares = 0;                                            ///< of their values
+  double term_squares = 0;                                       ///< of the magnitudes of their terms
+  double largest = 0;                                            ///< of their values
+
+  /// Adds that of further elements.
+  void merge(Coverage const& other);
+  /// Largest bound over the root mean square of the expected values: 0 if all must be exact.
+  [[nodiscard]] double sensitivity() const;
+  /// The same over that of the terms' magnitudes, where these are larger: for sums that cancel.
+  [[nodiscard]] double of_terms() const;
+  /// Smallest bound over the value it belongs to, of all elements: 0 if one must be exact.
+  [[nodiscard]] double sharpest() const { return finite == 0 ? 0 : least_bound; }
+};
+
+/// Elements of the smallest tile that any variant works on, and may lose.
+inline constexpr std::size_t smallest_tile = 256;
+
+/// Why a comparison could not have seen one lost tile, or nothing if it could. `terms` are those of the longest sum.
+/// - Unchecked elements: as many as a tile has, wherever they are, since a tile may have any shape. A field of fewer than two
+///   tiles may be dealt out to two workers: there half of it counts as a tile. The part of a rank does, too.
+/// - A tile of t of a sum's n equal terms is t / n of the sum. With random signs it is more: sqrt(t / n) of the sum's
+///   magnitude.
+/// - A sum of no more terms than a tile loses all of them. There the bound is compared with the terms, since the sum may
+///   have cancelled.
+[[nodiscard]] std::string weakness_of(Coverage const& seen, ExpectedField const& expected, double terms);
+
 struct Verdict {
   bool passed = false;
-  std::size_t count = 0;      ///< elements compared, with the unchecked ones
-  std::size_t wrong = 0;      ///< elements outside their bound
-  std::size_t unchecked = 0;  ///< elements that the reference says nothing about
+  Coverage seen;
+  std::size_t wrong = 0;  ///< elements outside their bound
   std::size_t first_wrong = 0;
   double expected = 0;  ///< at first_wrong
   double actual = 0;    ///< at first_wrong
   double worst = 0;     ///< largest error in units of its bound: 0 if all are exact, infinity where the bound is 0
   std::size_t worst_index = 0;
-  double sensitivity = 0;  ///< largest bound over the root mean square of the expected values: 0 if all must be exact
-  double of_terms = 0;  ///< the same over that of the terms' magnitudes, where these are larger: for sums that cancel
-  double sharpest = 0;  ///< smallest bound over the value it belongs to, of all elements: 0 if one must be exact
   std::string message;  ///< empty when passed, else one line
 };
 
