@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include <tessera/collective/in_range.hpp>
 #include <tessera/core/info.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/core/stencil_problem.hpp>
@@ -53,6 +54,16 @@ template <class T>
   return present > 1 ? T(0.5) : T(1);
 }
 
+/// The mean of `present` elements, 1 to 3; the others are 0. The sum may leave the range, the mean does not. Without a branch, so
+/// that compilers make vectors of neighbours; a scale of 1 changes nothing.
+template <class A>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION A mean_of(A first, A second, A third, int present) {
+  bool const in_range = collective::is_in_range(first + second + third);
+  A const scale = in_range ? A(1) : A(0.25);
+  A const back = in_range ? A(1) : A(4);
+  return (first * scale + second * scale + third * scale) * share_of<A>(present) * back;
+}
+
 /// What the variants whose lanes or threads share elements do to an element and the next two
 /// (thread/forward_stencil.hpp).
 template <class T>
@@ -62,7 +73,7 @@ struct ForwardMean {
     using A = Arithmetic<T>;
     A const second = present > 1 ? A(window[1]) : A(0);
     A const third = present > 2 ? A(window[2]) : A(0);
-    return (A(window[0]) + second + third) * share_of<A>(present);
+    return mean_of(A(window[0]), second, third, present);
   }
 };
 

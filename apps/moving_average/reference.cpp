@@ -4,9 +4,8 @@
 /// Error bound. A variant adds up to three elements one after the other and multiplies by 1, 1/2 or 1/3 rounded to the
 /// dtype. The longest chain is in[i]'s: two additions, the rounding of 1/3, the product, so that with u the unit
 /// roundoff the error is at most ((1 + u)^4 - 1) * (|in[i]| + ...) / present (Higham, Accuracy and Stability of
-/// Numerical Algorithms, 3.1): the scale is the mean of magnitudes. One element alone is its own mean: exact. A sum
-/// that comes so near to the dtype's largest number that rounding may carry it over leaves nothing to be asked (scale
-/// infinity).
+/// Numerical Algorithms, 3.1): the scale is the mean of magnitudes. One element alone is its own mean: exact. A mean
+/// is within the dtype's range, and variants must find it where the sum is not.
 ///
 /// Where the sum is exact in any order (verify/grid.hpp) only the share and the product are rounded: then the scale is 0,
 /// and the error that every variant may make at most 2 u + u^2 of the mean, an offset; none for one or two elements, of
@@ -39,7 +38,6 @@ std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> 
   std::size_t const first = input.parameters.first;
   using A = Arithmetic<T>;
   constexpr double unit = unit_roundoff(dtype_of<A>);
-  double const safe = static_cast<double>(std::numeric_limits<A>::max()) * (1 - 4 * unit);
   double const safe_from_underflow = 2 * static_cast<double>(std::numeric_limits<A>::min());
   ExpectedField out{
       .name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}, .offset = std::vector<double>(n)};
@@ -63,6 +61,18 @@ std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> 
       sum.add_product(-count, mean);
       mean += sum.value() / count;
     }
+    double of_magnitudes = magnitude / count;
+    if (!std::isfinite(magnitude)) {  // past double's range
+      long double wide = 0;
+      long double wide_magnitude = 0;
+      for (std::size_t j = i; j < i + present; ++j) {
+        auto const value = static_cast<long double>(input.in(j));
+        wide += value;
+        if (std::isfinite(value)) wide_magnitude += std::abs(value);
+      }
+      mean = static_cast<double>(wide / count);
+      of_magnitudes = static_cast<double>(wide_magnitude / count);
+    }
     out.value[i] = mean;
     if (present == 1) return;
     if (Floating<T> && proof.holds<A>() && (mean == 0 || std::abs(mean) >= safe_from_underflow)) {
@@ -71,7 +81,7 @@ std::vector<ExpectedField> MovingAverage::reference(Input<T, Kokkos::HostSpace> 
     }
     all_exact = false;
     if (out.scale.empty()) return;
-    out.scale[i] = magnitude <= safe ? magnitude / count : std::numeric_limits<double>::infinity();
+    out.scale[i] = of_magnitudes;
   };
   // Parts of the result have nothing to do with each other: each is a serial loop, several run side by side. There is a
   // scale in the second sweep, for those that need one.

@@ -13,8 +13,9 @@
 /// is at most ((1 + u)^(m-1) - 1) * sum |a[j]| (Higham, Accuracy and Stability of Numerical Algorithms, 4.2): the scale
 /// is that sum, of the variant's order only the longest way matters. A mean is divided by m, which is one rounding more
 /// (and another if m itself is rounded, from 2^24 on in float), so its scale is the sum of magnitudes divided by m. A
-/// maximum is exact. Where the sum of magnitudes exceeds the dtype's range, a partial sum may overflow in one order and
-/// not in another: nothing can be asked (scale infinity).
+/// maximum is exact. Where terms of both signs exceed the dtype's range, a partial sum may overflow in one order and
+/// not in another: nothing can be asked of a sum (scale infinity, verify/wide.hpp). A mean is within the range, and variants
+/// must find it.
 
 #include <algorithm>
 #include <cmath>
@@ -28,6 +29,7 @@
 #include <tessera/core/host_threads.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
+#include <tessera/verify/wide.hpp>
 
 namespace tessera::pooling {
 
@@ -52,6 +54,18 @@ struct WideSum {
     magnitude += other.magnitude;
   }
 };
+
+/// The mean, or that of the magnitudes of finite elements, where their sum is past double's range.
+template <class T>
+double mean_of_huge(T const* elements, std::size_t count, bool magnitudes = false) {
+  long double sum = 0;
+  for (std::size_t j = 0; j < count; ++j) {
+    auto const element = static_cast<long double>(elements[j]);
+    if (!magnitudes) sum += element;
+    if (magnitudes && std::isfinite(element)) sum += std::abs(element);
+  }
+  return static_cast<double>(sum / static_cast<long double>(count));
+}
 
 struct WrappingSum {
   std::uint32_t sum = 0;
@@ -131,12 +145,18 @@ std::vector<ExpectedField> Pooling::reference(Input<T, Kokkos::HostSpace> const&
       for_blocks(n, part, [&](std::size_t p, std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) parts[p].grid.add(static_cast<double>(a[i]));
         for_each_window<WideSum>(a, begin, end, window, [&](std::size_t i, WideSum const& sum) {
-          double const divisor = mean ? static_cast<double>(std::min(i + 1, window)) : 1.0;
+          std::size_t const count = std::min(i + 1, window);
+          double const divisor = mean ? static_cast<double>(count) : 1.0;
           parts[p].most = std::max(parts[p].most, sum.magnitude);
           out.value[i] = sum.sum.value() / divisor;
+          bool const past_double = mean && !std::isfinite(sum.magnitude);
+          if (past_double) out.value[i] = mean_of_huge(a + i + 1 - count, count);
           if (out.scale.empty()) return;
-          bool const may_overflow = !(sum.magnitude <= static_cast<double>(std::numeric_limits<T>::max()));
-          out.scale[i] = may_overflow ? std::numeric_limits<double>::infinity() : sum.magnitude / divisor;
+          if (past_double) {
+            out.scale[i] = mean_of_huge(a + i + 1 - count, count, true);
+          } else {
+            out.scale[i] = mean ? sum.magnitude / divisor : verify::scale_of_sum<T>(out.value[i], sum.magnitude);
+          }
         });
       });
     };

@@ -20,6 +20,9 @@
 #include "guarded_array.hpp"
 
 namespace tessera::layernorm {
+
+App app();
+
 namespace {
 
 enum class Mistake { square_of_the_mean, unbiased_variance, misses_tail, eps_outside, swapped_parameters, no_shift };
@@ -386,6 +389,36 @@ TEST(Moments, MergeOfUnequalParts) {
       EXPECT_EQ(merged.count, n);
       EXPECT_NEAR(merged.mean, sum / n, 1e-10);
       EXPECT_NEAR(merged.squares, squares, 1e-8);
+    }
+  }
+}
+
+// Rows whose sums of distances, or of their squares, leave the range: y does not. A NaN makes its own row NaN, and no other.
+TEST(Layernorm, SquaresPastTheRange) {
+  double const not_a_number = std::numeric_limits<double>::quiet_NaN();
+  for (double const size : {1e19, 1e30, 3e37}) {
+    for (std::size_t const cols : {1, 3, 64, 1000, 2048}) {
+      std::size_t const rows = 64;
+      std::vector<double> x(rows * cols);
+      for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = static_cast<float>(size * (1 + static_cast<double>(i * 37 % 101) / 100));
+      x[5 * cols + cols / 2] = not_a_number;
+      std::vector<double> wanted(x.size());
+      for (std::size_t r = 0; r < rows; ++r) {
+        long double sum = 0;
+        long double squares = 0;
+        for (std::size_t h = 0; h < cols; ++h) sum += x[r * cols + h];
+        long double const mean = sum / cols;
+        for (std::size_t h = 0; h < cols; ++h) squares += (x[r * cols + h] - mean) * (x[r * cols + h] - mean);
+        for (std::size_t h = 0; h < cols; ++h) {
+          auto const xhat = (x[r * cols + h] - mean) / std::sqrt(squares / cols + 1e-5L);
+          wanted[r * cols + h] = static_cast<double>(2 * xhat + 1);
+        }
+      }
+      testing::GivenFields const source({{"x", {{rows, cols}, x}},
+                                         {"gamma", {{cols}, std::vector<double>(cols, 2)}},
+                                         {"beta", {{cols}, std::vector<double>(cols, 1)}}});
+      testing::expect_checked(app(), source, {}, wanted, 1e-9);
     }
   }
 }

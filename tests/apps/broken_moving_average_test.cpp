@@ -7,6 +7,9 @@
 #include "../../apps/moving_average/problem.hpp"
 
 namespace tessera::moving_average {
+
+App app();
+
 namespace {
 
 // Mean of `count` elements from in[i] on, as if there were `of`.
@@ -77,6 +80,42 @@ TEST(BrokenMovingAverage, AlwaysThirds) { expect_caught<AlwaysThirds>(32, "first
 TEST(BrokenMovingAverage, HaloOfOne) { expect_caught<HaloOfOne>(0, "first at [7]"); }
 TEST(BrokenMovingAverage, LanesBeyondEnd) { expect_caught<LanesBeyondEnd>(0, "2 of 100 elements are wrong"); }
 TEST(BrokenMovingAverage, SegmentsFromTile) { expect_caught<SegmentsFromTile>(3, "first at [8]"); }
+
+// A sum of three may leave the range where the mean does not.
+void expect_means(std::vector<double> const& in, std::vector<double> const& wanted) {
+  testing::GivenFields const source({{"in", {{in.size()}, in}}});
+  testing::expect_checked(app(), source, {}, wanted, 1e-6);
+}
+TEST(MovingAverage, SumsPastTheRange) {
+  double const infinity = std::numeric_limits<double>::infinity();
+  double const not_a_number = std::numeric_limits<double>::quiet_NaN();
+  expect_means(std::vector<double>(8, 3e38), std::vector<double>(8, 3e38));
+  expect_means({3.4e38, 3.4e38, -3.4e38, -3.4e38, 1e38}, {3.4e38 / 3, -3.4e38 / 3, -5.8e38 / 3, -1.2e38, 1e38});
+  expect_means({3e38, 3e38, 1.401298464324817e-45, 1.401298464324817e-45, 1.401298464324817e-45},
+               {2e38, 1e38, 1.401298464324817e-45, 1.401298464324817e-45, 1.401298464324817e-45});
+  expect_means({3e38, 3e38, infinity, 3e38, not_a_number, 3e38},
+               {infinity, infinity, not_a_number, not_a_number, not_a_number, 3e38});
+  // On many tiles, with all lanes and tails.
+  expect_means(std::vector<double>(70001, -3e38), std::vector<double>(70001, -3e38));
+}
+// The plain formula, as it was: infinities.
+struct PlainSum {
+  static constexpr VariantInfo info{.name = "plain_sum", .summary = "sums that leave the range"};
+  template <Floating T>
+  KOKKOS_FUNCTION static T at(T const* in, std::size_t i, std::size_t n, std::size_t) {
+    return mean(in, i, present(i, n, 0), present(i, n, 0));
+  }
+};
+TEST(BrokenMovingAverage, SumLeavesTheRange) {
+  App const broken = make_app<MovingAverage>({rows<MovingAverage, testing::WrongStencil<MovingAverage, PlainSum>>()});
+  testing::GivenFields const source({{"in", {{8}, std::vector<double>(8, 3e38)}}});
+  for (Row const& row : broken.rows) {
+    if (row.dtype != DType::float32 || !testing::is_wanted(row)) continue;
+    auto const problem_case = broken.read(row.dtype, source, testing::with_defaults(broken, {}));
+    std::string const outcome = testing::run_row(row, *problem_case, problem_case->reference(), 1);
+    EXPECT_NE(outcome.find("7 of 8 elements are wrong"), std::string::npos) << outcome;
+  }
+}
 
 }  // namespace
 }  // namespace tessera::moving_average

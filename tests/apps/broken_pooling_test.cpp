@@ -1,5 +1,9 @@
 // Wrong poolings, each by a mistake that windows invite. All are one kernel with one thing left out.
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "broken_rows.hpp"
 
 #include "../../apps/pooling/problem.hpp"
@@ -201,6 +205,45 @@ TEST(Pooling, MeansOfIntegersAreRefused) {
     std::string const text = error.what();
     EXPECT_NE(text.find("float"), std::string::npos) << text;
     EXPECT_NE(text.find("double"), std::string::npos) << text;
+  }
+}
+
+// Sums of windows may leave the range where their means do not; sums that leave it in every order are infinities.
+void expect_pooled(std::string const& op, std::int64_t window, std::vector<double> const& a,
+                   std::vector<double> const& wanted) {
+  testing::GivenFields const source({{"a", {{a.size()}, a}}});
+  testing::expect_checked(app(), source, {{"op", op}, {"window", window}}, wanted, 1e-6);
+}
+TEST(Pooling, SumsPastTheRange) {
+  double const infinity = std::numeric_limits<double>::infinity();
+  for (std::int64_t const window : {2, 3, 5, 17, 300, 5000}) {
+    for (std::size_t const n : {8, 1003, 20011}) {
+      expect_pooled("mean", window, std::vector<double>(n, 3e38), std::vector<double>(n, 3e38));
+    }
+  }
+  expect_pooled("mean", 3, {3.4e38, 3.4e38, -3.4e38, -3.4e38, 3e38},
+                {3.4e38, 3.4e38, 3.4e38 / 3, -3.4e38 / 3, -3.8e38 / 3});
+  expect_pooled("mean", 2, {3e38, infinity, 3e38, 3e38, 1.401298464324817e-45, 1.401298464324817e-45},
+                {3e38, infinity, infinity, 3e38, 1.5e38, 1.401298464324817e-45});
+  std::vector<double> mixed(4000);
+  std::vector<double> means(4000);
+  for (std::size_t i = 0; i < mixed.size(); ++i) {
+    mixed[i] = i < 2000 ? 3e38 : -3e38;
+    double const negative = i < 2000 ? 0 : std::min<double>(static_cast<double>(i) - 1999, 1000);
+    means[i] = 3e38 * (1 - 2 * negative / std::min<double>(static_cast<double>(i) + 1, 1000));
+  }
+  expect_pooled("mean", 1000, mixed, means);
+}
+TEST(Pooling, SumsOfOneSignThatLeaveTheRangeAreInfinite) {
+  for (Row const& row : app().rows) {
+    if (row.dtype != DType::float32 || !testing::is_wanted(row)) continue;
+    testing::GivenFields const source({{"a", {{5}, {3e38, 3e38, 1e38, -1e38, 3e38}}}});
+    auto const problem_case = app().read(
+        row.dtype, source, testing::with_defaults(app(), {{"op", std::string("sum")}, {"window", std::int64_t{2}}}));
+    std::vector<ExpectedField> const expected = problem_case->reference();
+    EXPECT_TRUE(std::ranges::all_of(expected[0].scale, [](double scale) { return std::isfinite(scale); }));
+    std::string const outcome = testing::run_row(row, *problem_case, expected, 1);
+    EXPECT_TRUE(outcome.empty() || outcome.starts_with("skipped: ")) << testing::name_of(app(), row) << outcome;
   }
 }
 

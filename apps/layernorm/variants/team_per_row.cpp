@@ -8,6 +8,7 @@
 
 #include "../problem.hpp"
 
+#include <tessera/collective/in_range.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
@@ -44,18 +45,23 @@ struct TeamPerRow {
             auto const row = Kokkos::TeamVectorRange(team, x.extent(1));
             auto const count = static_cast<A>(x.extent(1));
             A const first = x(r, 0);  // distances from it are exact where the mean is large and the variance small
-            A sum = 0;
-            Kokkos::parallel_reduce(row, [&](std::size_t h, A& part) { part += x(r, h) - first; }, sum);
-            A const mean = sum / count;
-            A squares = 0;
-            Kokkos::parallel_reduce(
-                row,
-                [&](std::size_t h, A& part) {
-                  A const deviation = (x(r, h) - first) - mean;
-                  part += deviation * deviation;
-                },
-                squares);
-            A const inv_std = A(1) / Kokkos::sqrt(squares / count + eps);
+            A mean = 0;
+            A inv_std = 0;
+            for (A scale = 1;; scale = collective::shrink<A>) {  // once more if a sum has left the range
+              A sum = 0;
+              Kokkos::parallel_reduce(row, [&](std::size_t h, A& part) { part += (x(r, h) - first) * scale; }, sum);
+              mean = sum / count / scale;
+              A squares = 0;
+              Kokkos::parallel_reduce(
+                  row,
+                  [&](std::size_t h, A& part) {
+                    A const deviation = ((x(r, h) - first) - mean) * scale;
+                    part += deviation * deviation;
+                  },
+                  squares);
+              inv_std = scale / Kokkos::sqrt(squares / count + eps * scale * scale);
+              if (inv_std > 0 || scale < 1) break;
+            }
             Kokkos::parallel_for(
                 row, [&](std::size_t h) { y(r, h) = gamma(h) * (((x(r, h) - first) - mean) * inv_std) + beta(h); });
           });

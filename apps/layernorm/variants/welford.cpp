@@ -11,6 +11,7 @@
 #include "../moments.hpp"
 #include "../problem.hpp"
 
+#include <tessera/collective/in_range.hpp>
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/thread/reduce.hpp>
 #include <tessera/core/tiles.hpp>
@@ -53,20 +54,27 @@ struct Welford {
             std::size_t const hidden = x.extent(1);
             A const first = x(r, 0);  // distances from it are exact where the mean is large and the variance small
             auto parts = lanes.template fill<Moments<A>>(Moments<A>{});
-            for (std::size_t h = 0; h < hidden; h += Lanes::width) {
-              lanes.each(
-                  [&](int lane, Moments<A>& part) {
-                    if (h + lane < hidden) part.add(x(r, h + lane) - first, h / Lanes::width + 1);
-                  },
-                  parts);
+            A mean = 0;
+            A inv_std = 0;
+            for (A scale = 1;; scale = collective::shrink<A>) {  // once more if a sum has left the range
+              parts = lanes.template fill<Moments<A>>(Moments<A>{});
+              for (std::size_t h = 0; h < hidden; h += Lanes::width) {
+                lanes.each(
+                    [&](int lane, Moments<A>& part) {
+                      if (h + lane < hidden) part.add((x(r, h + lane) - first) * scale, h / Lanes::width + 1);
+                    },
+                    parts);
+              }
+              Moments<A> const row = thread::reduce<Moments<A>>(lanes, parts, MergeMoments{});
+              mean = row.mean / scale;
+              inv_std = scale / Kokkos::sqrt(row.squares / static_cast<A>(hidden) + eps * scale * scale);
+              if (inv_std > 0 || scale < 1) break;
             }
-            Moments<A> const row = thread::reduce<Moments<A>>(lanes, parts, MergeMoments{});
-            A const inv_std = A(1) / Kokkos::sqrt(row.squares / static_cast<A>(hidden) + eps);
             for (std::size_t h = 0; h < hidden; h += Lanes::width) {
               lanes.each(
                   [&](int lane, Moments<A> const&) {
                     std::size_t const at = h + lane;
-                    if (at < hidden) y(r, at) = gamma(at) * (((x(r, at) - first) - row.mean) * inv_std) + beta(at);
+                    if (at < hidden) y(r, at) = gamma(at) * (((x(r, at) - first) - mean) * inv_std) + beta(at);
                   },
                   parts);
             }

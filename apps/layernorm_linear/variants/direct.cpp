@@ -6,6 +6,7 @@
 
 #include "../problem.hpp"
 
+#include <tessera/collective/in_range.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
 #include <tessera/table/make_app.hpp>
@@ -37,18 +38,23 @@ struct Direct {
             auto const r = team.league_rank();
             auto const row = Kokkos::TeamVectorRange(team, hidden);
             T const first = in.x(r, 0);  // distances from it are exact where the mean is large and the variance small
-            T sum = 0;
-            Kokkos::parallel_reduce(row, [&](std::size_t h, T& part) { part += in.x(r, h) - first; }, sum);
-            T const mean = sum / count;
-            T squares = 0;
-            Kokkos::parallel_reduce(
-                row,
-                [&](std::size_t h, T& part) {
-                  T const distance = (in.x(r, h) - first) - mean;
-                  part += distance * distance;
-                },
-                squares);
-            T const inv_std = T(1) / Kokkos::sqrt(squares / count + eps);
+            T mean = 0;
+            T inv_std = 0;
+            for (T scale = 1;; scale = collective::shrink<T>) {  // once more if a sum has left the range
+              T sum = 0;
+              Kokkos::parallel_reduce(row, [&](std::size_t h, T& part) { part += (in.x(r, h) - first) * scale; }, sum);
+              mean = sum / count / scale;
+              T squares = 0;
+              Kokkos::parallel_reduce(
+                  row,
+                  [&](std::size_t h, T& part) {
+                    T const distance = ((in.x(r, h) - first) - mean) * scale;
+                    part += distance * distance;
+                  },
+                  squares);
+              inv_std = scale / Kokkos::sqrt(squares / count + eps * scale * scale);
+              if (inv_std > 0 || scale < 1) break;
+            }
             Kokkos::parallel_for(Kokkos::TeamThreadRange(team, outputs), [&](std::size_t o) {
               T dot = 0;
               Kokkos::parallel_reduce(

@@ -8,6 +8,7 @@
 
 #include "../problem.hpp"
 
+#include <tessera/collective/in_range.hpp>
 #include <tessera/core/scratch.hpp>
 #include <tessera/core/tiles.hpp>
 #include <tessera/kernels/team_shape.hpp>
@@ -65,18 +66,23 @@ struct FusedAtomic {
 
             for (std::size_t r = begin; r < end; ++r) {
               T const first = x(r, 0);  // distances from it are exact where the mean is large and the variance small
-              T sum = 0;
-              Kokkos::parallel_reduce(row, [&](std::size_t h, T& part) { part += x(r, h) - first; }, sum);
-              T const mean = sum / count;
-              T squares = 0;
-              Kokkos::parallel_reduce(
-                  row,
-                  [&](std::size_t h, T& part) {
-                    T const deviation = (x(r, h) - first) - mean;
-                    part += deviation * deviation;
-                  },
-                  squares);
-              T const inv_std = T(1) / Kokkos::sqrt(squares / count + eps);
+              T mean = 0;
+              T inv_std = 0;
+              for (T scale = 1;; scale = collective::shrink<T>) {  // once more if a sum has left the range
+                T sum = 0;
+                Kokkos::parallel_reduce(row, [&](std::size_t h, T& part) { part += (x(r, h) - first) * scale; }, sum);
+                mean = sum / count / scale;
+                T squares = 0;
+                Kokkos::parallel_reduce(
+                    row,
+                    [&](std::size_t h, T& part) {
+                      T const deviation = ((x(r, h) - first) - mean) * scale;
+                      part += deviation * deviation;
+                    },
+                    squares);
+                inv_std = scale / Kokkos::sqrt(squares / count + eps * scale * scale);
+                if (inv_std > 0 || scale < 1) break;
+              }
               T sum_of_g = 0;  // g = q * gamma
               Kokkos::parallel_reduce(
                   row,

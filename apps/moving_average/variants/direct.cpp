@@ -25,11 +25,11 @@ struct Direct {
           "tessera::moving_average::direct::mean",
           Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, in.extent(0)),
           KOKKOS_LAMBDA(std::size_t i) {
+            using A = Arithmetic<T>;
             std::size_t const left = segments.left(i);
-            Arithmetic<T> sum = in(i);
-            if (left > 1) sum += in(i + 1);
-            if (left > 2) sum += in(i + 2);
-            out(i) = sum * share_of<Arithmetic<T>>(left > 2 ? 3 : static_cast<int>(left));
+            A const second = left > 1 ? A(in(i + 1)) : A(0);
+            A const third = left > 2 ? A(in(i + 2)) : A(0);
+            out(i) = mean_of(A(in(i)), second, third, left > 2 ? 3 : static_cast<int>(left));
           });
     }
   };

@@ -47,7 +47,7 @@ struct Direct {
               int const first = tap > begin ? static_cast<int>(tap - begin) : 0;
               for (int t = first; t < count; ++t) folded[t] = op(folded[t], a(begin + t - tap));
             }
-            finish(begin, folded, count);
+            finish(thread::RunOf<most>{}, begin, folded, count, a.data(), count);
             for (int t = 0; t < count; ++t) out(begin + t) = folded[t];
           });
     }

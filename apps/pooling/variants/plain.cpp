@@ -18,18 +18,18 @@ struct Plain {
                     OutputOn<Pooling, Exec, T> const& output) const {
       auto const a = input.a;
       auto const out = output.out;
-      auto const window = static_cast<std::size_t>(input.parameters.window);
-      bool const is_mean = input.parameters.op == PoolingOp::mean;
+      auto const finish = finish_of<T>(input);
       bool const is_max = input.parameters.op == PoolingOp::max;
       collective::AnyOperator<T> const op{is_max ? collective::OperatorKind::max : collective::OperatorKind::sum};
       Kokkos::parallel_for(
           "tessera::pooling::plain::fold",
           Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, a.extent(0)),
           KOKKOS_LAMBDA(std::size_t i) {
-            std::size_t const first = i + 1 < window ? 0 : i + 1 - window;
+            std::size_t const first = i + 1 < finish.window ? 0 : i + 1 - finish.window;
             T folded = a(first);
             for (std::size_t j = first + 1; j <= i; ++j) folded = op(folded, a(j));
-            out(i) = is_mean ? folded / static_cast<T>(i + 1 - first) : folded;
+            finish(thread::RunOf<1>{}, i, &folded, 1, a.data(), 1);
+            out(i) = folded;
           });
     }
   };

@@ -74,7 +74,7 @@ struct ScratchHaloKernel {
           for (int t = 0; t < length; ++t) folded[offset + t] = run[t];
           return;
         }
-        finish(begin + offset, run, length);
+        finish(thread::RunOf<length>{}, begin + offset, run, length, a, count - offset);
         if (offset + length <= count && (aligned || length > pack)) {
           thread::write_run<length>(run, out + begin + offset);
         } else {

@@ -6,9 +6,10 @@
 ///
 /// All arithmetic is on the distances of a row's elements from its first one. Where the mean is large and the variance
 /// small, these are exact, and their mean is small, while the mean of x itself would be rounded by more than the row
-/// varies. The variance comes from a second sweep, never from E[x^2] - E[x]^2. A row that fits into the registers of
-/// its lanes or of its team is read from memory once, a longer one three times. If T has 16 bits, memory holds such
-/// floats, but all arithmetic is in float, and ln is rounded once.
+/// varies. If their sum or that of their squares leaves the range, they are scaled and summed again (in_range.hpp). The
+/// variance comes from a second sweep, never from E[x^2] - E[x]^2. A row that fits into the registers of its lanes or of its
+/// team is read from memory once, a longer one three times. If T has 16 bits, memory holds such floats, but all arithmetic
+/// is in float, and ln is rounded once.
 ///
 /// Source: T. F. Chan, G. H. Golub, R. J. LeVeque, Algorithms for computing the sample variance (1983), 2.
 ///
@@ -29,6 +30,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <tessera/collective/in_range.hpp>
 #include <tessera/collective/lane/lanes.hpp>
 #include <tessera/collective/operators.hpp>
 #include <tessera/collective/pack.hpp>
@@ -227,23 +229,27 @@ class LanesOfRow {
                                                                       std::size_t cols, A eps, HeldByLanes& held,
                                                                       Who const& who = {}) {
     NormalisedRow<A> result{.shift = row[0]};
-    auto sums = lanes.template fill<collective::Pack<A, N>>(collective::Pack<A, N>{});
-    each_part(cols, who, [&](std::size_t first, auto count) {
-      load(lanes, row + first, count, held, who);
-      add_each(lanes, count, held, sums, who, [=](A value) { return value - result.shift; });
-    });
-    result.mean = who.fold(lanes, total(lanes, sums), 0) / static_cast<A>(cols);
-    sums = lanes.template fill<collective::Pack<A, N>>(collective::Pack<A, N>{});
     bool const is_held = cols <= static_cast<std::size_t>(part * who.threads);
-    each_part(cols, who, [&](std::size_t first, auto count) {
-      if (!is_held) load(lanes, row + first, count, held, who);
-      add_each(lanes, count, held, sums, who, [=](A value) {
-        A const distance = (value - result.shift) - result.mean;
-        return distance * distance;
+    // Once more, with scaled distances, if a sum has left the range. All lanes of `who` have the same sums.
+    for (A scale = 1;; scale = collective::shrink<A>) {
+      auto sums = lanes.template fill<collective::Pack<A, N>>(collective::Pack<A, N>{});
+      each_part(cols, who, [&](std::size_t first, auto count) {
+        load(lanes, row + first, count, held, who);
+        add_each(lanes, count, held, sums, who, [=](A value) { return (value - result.shift) * scale; });
       });
-    });
-    result.inv_std = A(1) / Kokkos::sqrt(who.fold(lanes, total(lanes, sums), 1) / static_cast<A>(cols) + eps);
-    return result;
+      result.mean = who.fold(lanes, total(lanes, sums), 0) / static_cast<A>(cols) / scale;
+      sums = lanes.template fill<collective::Pack<A, N>>(collective::Pack<A, N>{});
+      each_part(cols, who, [&](std::size_t first, auto count) {
+        if (!is_held) load(lanes, row + first, count, held, who);
+        add_each(lanes, count, held, sums, who, [=](A value) {
+          A const distance = ((value - result.shift) - result.mean) * scale;
+          return distance * distance;
+        });
+      });
+      A const variance = who.fold(lanes, total(lanes, sums), 1) / static_cast<A>(cols) + eps * scale * scale;
+      result.inv_std = scale / Kokkos::sqrt(variance);
+      if (result.inv_std > 0 || scale < 1) return result;
+    }
   }
 
   /// Writes ln of a row of x, of which `held` is the last part and `normalised` the statistics. Afterwards `held` is

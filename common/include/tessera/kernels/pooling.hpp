@@ -60,7 +60,7 @@ struct WindowFoldBody {
       run[0] = in[begin];
       for (std::size_t back = 1; back < finish.window && back <= begin; ++back) run[0] = op(in[begin - back], run[0]);
     }
-    finish(begin, run, L);
+    finish(thread::RunOf<L>{}, begin, run, L, in, L);
     thread::write_run<L>(run, out + begin);
   }
 };
@@ -137,7 +137,7 @@ void window_sum(Exec const& exec, std::size_t window, In const& in, Out const& o
   detail::fold_windows<collective::Sum>(exec, window, false, in, out);
 }
 
-/// That sum divided by the number of its elements: min(i + 1, window).
+/// That sum divided by the number of its elements: min(i + 1, window). The sum may leave the range.
 template <ExecutionSpace Exec, class In, class Out>
   requires std::is_floating_point_v<typename In::non_const_value_type>
 void window_mean(Exec const& exec, std::size_t window, In const& in, Out const& out) {

@@ -17,9 +17,11 @@
 ///     |error of xhat| <= g X,  X = E / sqrt(w) + |xhat| P,
 ///
 /// however large the mean is beside the deviations. What falls below the normal range loses a denormal at each step:
-/// added to E and v, in units of u. A row is not known where G H > 1/10, or where d, e^2 or their sums pass the range
-/// of the dtype. (N. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 1.9, 3.1.)
+/// added to E and v, in units of u. A row is not known where G H > 1/10, where a distance may pass the range of the dtype, or
+/// where 1 / sqrt(w) is below its normal range. If only sums or squares of distances pass it, a variant scales them by a power of
+/// two (collective/in_range.hpp), which rounds nothing. (N. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 1.9, 3.1.)
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -41,6 +43,7 @@ class NormalisedRowOracle {
         unit_(unit_roundoff(dtype_of<T>)),
         growth_(std::expm1(longest * unit_)),
         denormal_(static_cast<double>(std::numeric_limits<T>::denorm_min())),
+        smallest_(static_cast<double>(std::numeric_limits<T>::min())),
         largest_(static_cast<double>(std::numeric_limits<T>::max())),
         error_(cols) {}
 
@@ -74,7 +77,8 @@ class NormalisedRowOracle {
     long double const mean = sum / count;
     double const mean_magnitude = magnitudes / static_cast<double>(cols);
     long double squares = 0;
-    double error_squares = 0;
+    long double error_squares = 0;
+    double widest = 0;
     for (std::size_t h = 0; h < cols; ++h) {
       long double const d = static_cast<long double>(x[h]) - first;
       long double const e = d - mean;
@@ -82,18 +86,19 @@ class NormalisedRowOracle {
       squares += e * e;
       error_[h] = std::abs(static_cast<double>(d)) + mean_magnitude + std::abs(static_cast<double>(e));
       if (error_[h] > 0) error_[h] += 2 * denormal_ / unit_;
-      error_squares += error_[h] * error_[h];
+      error_squares += static_cast<long double>(error_[h]) * error_[h];
+      widest = std::max(widest, error_[h]);
     }
-    auto const v = static_cast<double>(squares / count);
-    double const m = error_squares / static_cast<double>(cols);
-    double const w = v + eps_;
-    inv_std = 1 / std::sqrt(squares / count + static_cast<long double>(eps_));
-    double const of_w = (2 * std::sqrt(v * m) + growth_ * m + v + 2 * denormal_ / unit_) / w + 1;
+    // Squares may pass the range of double, too.
+    long double const v = squares / count;
+    long double const m = error_squares / count;
+    long double const w = v + eps_;
+    inv_std = 1 / std::sqrt(w);
+    auto const of_w = static_cast<double>((2 * std::sqrt(v * m) + growth_ * m + v + 2 * denormal_ / unit_) / w + 1);
     double const of_root = 0.6 * of_w + 3;
     auto const root = static_cast<double>(inv_std);
     inv_std_scale = root * of_root;
-    known = !finite || (growth_ * of_w <= 0.1 && magnitudes <= largest_ &&
-                        2 * static_cast<double>(squares) + error_squares <= largest_);
+    known = !finite || (growth_ * of_w <= 0.1 && 2 * widest <= largest_ && root >= smallest_);
     for (std::size_t h = 0; h < cols; ++h) {
       xhat[h] *= inv_std;
       scale[h] = finite ? error_[h] * root + std::abs(static_cast<double>(xhat[h])) * of_root : 0.0;
@@ -106,6 +111,7 @@ class NormalisedRowOracle {
   double unit_;
   double growth_;
   double denormal_;
+  double smallest_;
   double largest_;
   std::vector<double> error_;
 };

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <tessera/collective/in_range.hpp>
 #include <tessera/collective/pack.hpp>
 
 namespace tessera::thread {
@@ -129,8 +130,30 @@ KOKKOS_INLINE_FUNCTION void window_run(Op const& op, T const* at, std::size_t wi
   }
 }
 
-/// Turns folded windows into results: if a mean is wanted, divides by the number of elements in the window. Who calls:
-/// any thread.
+/// The mean of the elements at[1 - elements .. 0], whose sum may leave the range. In as many chains as window_run has, so that no
+/// way is longer. Not fast, because it is rare: it shares nothing with the mean of the next window.
+template <int L, class T>
+[[nodiscard]] KOKKOS_FUNCTION T mean_of_huge(T const* at, std::size_t elements) {
+  constexpr T scale = collective::shrink<T>;
+  constexpr int width = fold_width<L>;
+  T chains[width] = {};
+  for (std::size_t first = 0; first < elements; first += width) {
+    for (int e = 0; e < width; ++e) {
+      if (first + e < elements) chains[e] += *(at - (first + e)) * scale;
+    }
+  }
+  for (int half = width / 2; half > 0; half /= 2) {
+    for (int e = 0; e < half; ++e) chains[e] += chains[e + half];
+  }
+  return chains[0] / static_cast<T>(elements) / scale;
+}
+
+/// Says how long the runs are that windows were folded by.
+template <int L>
+struct RunOf {};
+
+/// Turns folded windows into results: if a mean is wanted, divides by the number of elements in the window. If the sum has left
+/// the range, the mean is made again. Who calls: any thread.
 template <class T>
 struct FinishWindow {
   std::size_t window;
@@ -141,8 +164,10 @@ struct FinishWindow {
     return {std::clamp<std::size_t>(window, 1, std::max<std::size_t>(1, n)), mean};
   }
 
-  /// values[0 .. count) belong to outputs begin, begin + 1, ...
-  KOKKOS_FUNCTION void operator()(std::size_t begin, T* values, int count) const {
+  /// values[0 .. count) are folds of `in` by runs of L, and belong to outputs begin, begin + 1, ...; only the first `valid`
+  /// are used.
+  template <int L>
+  KOKKOS_FUNCTION void operator()(RunOf<L>, std::size_t begin, T* values, int count, T const* in, int valid) const {
     if constexpr (std::is_floating_point_v<T>) {
       if (!mean) return;
       if (begin + 1 >= window) {
@@ -152,6 +177,14 @@ struct FinishWindow {
           std::size_t const present = begin + static_cast<std::size_t>(t) + 1;
           values[t] /= static_cast<T>(present < window ? present : window);
         }
+      }
+      bool in_range = true;
+      for (int t = 0; t < count; ++t) in_range &= collective::is_in_range(values[t]);
+      if (in_range) return;
+      for (int t = 0; t < count; ++t) {
+        if (t >= valid || collective::is_in_range(values[t])) continue;
+        std::size_t const place = begin + static_cast<std::size_t>(t);
+        values[t] = mean_of_huge<L>(in + place, place + 1 < window ? place + 1 : window);
       }
     }
   }
