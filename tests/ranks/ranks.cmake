@@ -1,4 +1,4 @@
-# On 1, 2, 3, 4 and 7 ranks the layer and its rows; on 2 and 7 the program as a user starts it.
+# On 1, 2, 3, 4 and 7 ranks the layer and its rows; on 2, 7, 16 and 64 the program as a user starts it.
 
 # Root, and more ranks than processors, are what Open MPI wants to be told of.
 execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE version ERROR_VARIABLE version)
@@ -32,6 +32,18 @@ foreach(ranks 2 7)
     --level ranks --strict --samples 2 --min-time 0)
 endforeach()
 
+# As many ranks as large nodes have: fewer elements than ranks, too.
+foreach(ranks 16 64)
+  tessera_add_ranks_test(generated ${ranks} COMMAND $<TARGET_FILE:tessera> run all --size 5,100003 --level ranks
+    --samples 1 --min-time 0 --roof 1e9,1e9)
+  set_tests_properties(generated_on_${ranks} PROPERTIES TIMEOUT 900 FAIL_REGULAR_EXPRESSION "TESSERA rows=0")
+  set_property(TEST generated_on_${ranks} APPEND PROPERTY ENVIRONMENT OMP_NUM_THREADS=1)
+endforeach()
+
+# Without --roof: all ranks of a node together measure for a few seconds, on a part of its memory.
+tessera_add_ranks_test(roofs 64 COMMAND $<TARGET_FILE:dot> --size 5 --level ranks --samples 1 --min-time 0)
+set_property(TEST roofs_on_64 APPEND PROPERTY ENVIRONMENT OMP_NUM_THREADS=1)
+
 # A table of which each rank has some rows, of files and through buffers beside them, too.
 foreach(ranks 2 7)
   tessera_add_ranks_test(table_in_rows ${ranks} COMMAND $<TARGET_FILE:tessera> run embedding --table rows --size 1,5,100003
@@ -58,10 +70,10 @@ set_tests_properties(no_nccl_on_2 PROPERTIES PASS_REGULAR_EXPRESSION "cannot use
 tessera_add_ranks_test(mistake 3 COMMAND $<TARGET_FILE:dot> --sice 10)
 set_tests_properties(mistake_on_3 PROPERTIES PASS_REGULAR_EXPRESSION "unknown option"
   FAIL_REGULAR_EXPRESSION "unknown option.*unknown option")
-# A study starts ranks itself: on several it would start each of them several times.
+# A study starts ranks itself: on several it would start each of them several times. Each says so: it does not know of the others.
 tessera_add_ranks_test(study 2 COMMAND $<TARGET_FILE:tessera> study --preset strong)
-set_tests_properties(study_on_2 PROPERTIES PASS_REGULAR_EXPRESSION "it starts the ranks of its launches itself"
-  FAIL_REGULAR_EXPRESSION "launches itself.*launches itself")
+set_tests_properties(study_on_2 PROPERTIES PASS_REGULAR_EXPRESSION
+  "number [01] of 2 processes.*it starts the ranks of its launches itself.*number [01] of 2 processes.*launches itself")
 list(JOIN launcher " " study_launcher)
 add_test(NAME study_of_1_2 COMMAND tessera study --preset strong --apps map --sizes 1000 --ranks 1,2 --repeats 1
   --variants distributed --out ${CMAKE_CURRENT_BINARY_DIR}/study_of_ranks --launcher "${study_launcher} ${MPIEXEC_NUMPROC_FLAG} {ranks}"
@@ -85,6 +97,13 @@ set_tests_properties(baseline_on_1_3 PROPERTIES PROCESSORS 3 TIMEOUT 300 LABELS 
 add_test(NAME terminated_on_2 COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/ranks/terminated.sh ${launcher} ${MPIEXEC_NUMPROC_FLAG} 2
   $<TARGET_FILE:dot>)
 set_tests_properties(terminated_on_2 PROPERTIES PROCESSORS 2 TIMEOUT 300 LABELS ranks
+  ENVIRONMENT "OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1")
+
+# Ranks that differ.
+add_test(NAME agreement_on_1_2_3 COMMAND ${CMAKE_COMMAND} "-DLAUNCHER=${launcher}" -DNUMPROC_FLAG=${MPIEXEC_NUMPROC_FLAG}
+  -DDOT=$<TARGET_FILE:dot> -DTESSERA=$<TARGET_FILE:tessera> -DDIRECTORY=${CMAKE_CURRENT_BINARY_DIR}/agreement_of_ranks
+  -P ${CMAKE_CURRENT_SOURCE_DIR}/ranks/agreement.cmake)
+set_tests_properties(agreement_on_1_2_3 PROPERTIES PROCESSORS 3 TIMEOUT 600 LABELS ranks
   ENVIRONMENT "OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive;KOKKOS_DISABLE_WARNINGS=1")
 
 # What ctest -L ranks runs.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include <tessera/ranks/agreement.hpp>
 #include <tessera/ranks/halo.hpp>
 #include <tessera/ranks/ordered_reduction.hpp>
 #include <tessera/ranks/ranks.hpp>
@@ -246,6 +247,48 @@ TEST(Ranks, WhatOneThrowsAllThrow) {
   }
   EXPECT_EQ(text, "of all");
   EXPECT_NO_THROW(ranks::together(world(), [] {}));
+}
+
+// All ranks say which ones differ, and in what: the first fact of the lists that does.
+TEST(Ranks, SayWhichOnesDiffer) {
+  auto const complaint = [](std::vector<ranks::Fact> const& facts) -> std::string {
+    try {
+      ranks::check_same(world(), facts);
+    } catch (UserError const& error) {
+      std::string const text = error.what();
+      return text.substr(0, text.find(';', text.rfind(')')));
+    }
+    return "";
+  };
+  int const last = world().count() - 1;
+  bool const is_last = last > 0 && world().rank() == last;
+  std::string const others = last == 1   ? "rank 0"
+                             : last == 2 ? "ranks 0 and 1"
+                                         : "ranks 0 to " + std::to_string(last - 1);
+  EXPECT_EQ(complaint({{"a", "1"}, {"b", "2"}}), "");
+  EXPECT_EQ(complaint({}), "");
+  auto const expect = [&](std::string const& of_one, std::string const& of_others, std::string const& text) {
+    if (last == 0) {
+      EXPECT_EQ(text, "");
+      return;
+    }
+    // Of two ranks the first is named first.
+    std::string const one = of_one + " on rank " + std::to_string(last);
+    std::string const more = of_others + " on " + others;
+    EXPECT_EQ(text, "the ranks do not agree on b (" + (last == 1 ? more + "; " + one : one + "; " + more) + ")");
+  };
+  expect("", "2", complaint({{"a", "1"}, {"b", is_last ? "" : "2"}}));
+  std::vector<ranks::Fact> facts{{"a", "1"}};
+  if (!is_last) facts.push_back({"b", "2"});
+  expect("none", "2", complaint(facts));
+  facts.clear();
+  if (is_last) facts.push_back({"b", "3"});
+  expect("3", "none", complaint(facts));
+  // Each its own value: three of them are shown.
+  std::string const each = complaint({{"b", std::to_string(world().rank())}});
+  if (last >= 3) {
+    EXPECT_EQ(each, "the ranks do not agree on b (0 on rank 0; 1 on rank 1; 2 on rank 2; others on others)");
+  }
 }
 
 TEST(Ranks, CountWhatIsSaid) {

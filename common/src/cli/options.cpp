@@ -421,6 +421,7 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
 
   std::vector<OptionEntry> const table = cli::option_table(command);
   Given const given = read_arguments(command, ours, table);
+  options.given = given;
   if (given.contains("--list")) {
     options.list = true;
     return options;

@@ -294,6 +294,41 @@ std::string describe(PlannedCase const& planned) {
          (planned.tuning.empty() ? "" : ", " + planned.tuning);
 }
 
+std::vector<ranks::Fact> facts_of(Plan const& plan) {
+  std::vector<ranks::Fact> facts;
+  for (std::size_t i = 0; i < plan.cases.size(); ++i) {
+    PlannedCase const& planned = plan.cases[i];
+    auto const add = [&](std::string const& what, std::string const& value) {
+      facts.push_back({what + " in case " + std::to_string(i + 1), value});
+    };
+    std::string const of_app =
+        " of " + std::string(planned.app->info.name) + " in " + std::string(name_of(planned.dtype));
+    if (planned.path.empty()) {
+      add("the input", "size " + std::to_string(planned.size) + ", " + std::string(name_of(planned.data)) + of_app);
+    } else {
+      // The folder may be another one on each node.
+      std::string const name = fs::path(planned.path).filename().string();
+      add("the input", name + of_app);
+      add("the contents of " + name, planned.file->fingerprint());
+    }
+    std::string values;
+    for (auto const& [name, value] : planned.parameters) {
+      values += (values.empty() ? "" : ", ") + name + " " + to_string(value);
+    }
+    add("the parameters", values);
+    std::string shapes = to_string(ParameterValue(planned.footprint.input_bytes)) + " bytes in";
+    for (Shape const& shape : planned.footprint.output_shapes) shapes += ", " + to_string(shape) + " out";
+    add("the shapes", shapes);
+    std::string rows;
+    for (Row const* row : planned.rows) {
+      rows += (rows.empty() ? "" : ", ") + std::string(row->info.name) + " on " + row->space;
+    }
+    add("the rows", rows);
+  }
+  facts.push_back({"what is left out", join(to_lines(plan.left_out), "; ")});
+  return facts;
+}
+
 Plan make_plan(Command const& command, Options const& options) {
   Plan plan;
   check_kokkos_words(options.kokkos_arguments);

@@ -8,6 +8,7 @@
 
 #include <tessera/cli/options.hpp>
 #include <tessera/io/case_file.hpp>
+#include <tessera/ranks/agreement.hpp>
 #include <tessera/table/app.hpp>
 
 namespace tessera {
@@ -50,6 +51,9 @@ struct Plan {
 
 /// Reads what must be known of files, and checks everything that can be checked before Kokkos starts. Throws UserError.
 [[nodiscard]] Plan make_plan(Command const& command, Options const& options);
+
+/// What must be the same on all ranks: of each case its source, shapes, parameters and rows, and of a file what is in it.
+[[nodiscard]] std::vector<ranks::Fact> facts_of(Plan const& plan);
 
 /// A case in words: "size 1024 of map in float", and its tuning where the run tries several.
 [[nodiscard]] std::string describe(PlannedCase const& planned);

@@ -27,6 +27,7 @@
 #include <tessera/driver/driver.hpp>
 #include <tessera/io/case_file.hpp>
 #include <tessera/io/whole_file.hpp>
+#include <tessera/ranks/agreement.hpp>
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/ranks/transport.hpp>
 #include <tessera/report/baseline.hpp>
@@ -280,9 +281,10 @@ class Session {
     }
     progress_.plan(parts);
     for (std::size_t begin = 0; begin < plan_.cases.size() && !stop();) begin = run_group(begin);
+    (void)stop();  // a signal during the last row
     progress_.clear();
     std::lock_guard const lock(state_);
-    return finish();
+    return finish(stop_signal_);
   }
 
   [[nodiscard]] bool has_rows() const { return report_.rows() > 0; }
@@ -291,7 +293,7 @@ class Session {
   int end_without_memory() {
     std::lock_guard const lock(state_);
     complain("out of memory (an allocation failed); choose a smaller size, or allow more (ulimit -v)");
-    return finish();
+    return finish(caught_signal());
   }
 
   /// The end in the middle of a step, from another thread: what was done is printed and kept.
@@ -299,7 +301,7 @@ class Session {
     std::unique_lock const lock(state_, std::chrono::milliseconds(300));
     if (lock && !ended_) {
       progress_.clear();
-      (void)finish();
+      (void)finish(caught_signal());
     }
     // The run's own thread may write a file for long, or hang in that: the last line does not wait for it.
     if (!lock && takes_last_line()) write_last_line(report_.last_line(), ranks_);
@@ -471,13 +473,29 @@ class Session {
       rows.insert(rows.end(), planned.rows.begin(), planned.rows.end());
     }
     table_.begin_app(app, rows);
+    publish_log();
     if (digest_) digest_->begin_app(app, cases, rows);
   }
 
   void open_log() {
     if (!log_file_) return;
-    log_.open(log_file_->path(), std::ios::binary);
+    log_.open(log_file_->temporary(), std::ios::binary);
     sinks_.add(log_);
+  }
+
+  // The log has its name as soon as the disk has taken its first lines: an older one is not lost to a full disk. From then on
+  // it grows in place, for those who look on.
+  void publish_log() {
+    if (!log_file_ || std::exchange(log_published_, true)) return;
+    try {
+      log_.flush();
+      if (!log_) log_file_->fail("its first lines could not be written: is the disk full?");
+      log_file_->publish();
+    } catch (std::runtime_error const& error) {
+      log_.close();
+      log_file_->discard();
+      complain(error.what());
+    }
   }
 
   void print_warnings() {
@@ -608,8 +626,11 @@ class Session {
     }
   }
 
-  // Asked by all ranks at the same places.
-  [[nodiscard]] bool stop() const { return ranks_.any(interrupted()); }
+  // Asked by all ranks at the same places. A signal that one of them got ends all, and all say so.
+  [[nodiscard]] bool stop() {
+    if (stop_signal_ == 0) stop_signal_ = static_cast<int>(ranks_.max(caught_signal()));
+    return stop_signal_ != 0;
+  }
 
   void run_case(std::size_t index, PreparedCase& prepared) {
     PlannedCase const& planned = plan_.cases[index];
@@ -846,14 +867,13 @@ class Session {
       *seconds = ranks_.max(*seconds);
   }
 
-  // With state_ locked.
-  int finish() {
+  // With state_ locked. `signal` is why the run ends, or 0.
+  int finish(int signal) {
     ended_ = true;
     commit_output();
     table_.end_app();
     if (!spaces_.empty()) text_ << "\n";
     for (SpaceReport const& space : spaces_) text_ << roofs_text(space) << "\n";
-    int const signal = caught_signal();
     try {
       if (signal == 0) {
         report_.finish();
@@ -914,7 +934,8 @@ class Session {
   std::vector<std::string> const& arguments_;
   Report report_;
   std::ofstream log_;
-  std::unique_ptr<WholeFile> log_file_;  // its lock: the log itself grows in place
+  bool log_published_ = false;
+  std::unique_ptr<WholeFile> log_file_;  // its lock, and its name: the log itself grows in place
   Tee sinks_;                            // stdout, unless it has the digest, and --log
   std::ostream text_;                    // the tables and what stands around them
   Table table_;
@@ -931,6 +952,7 @@ class Session {
   App const* announced_ = nullptr;
   double case_clock_ = 0;  // when the last row ended, or its group of cases began or was prepared
   bool file_failed_ = false;
+  int stop_signal_ = 0;  // that ends the run, on all ranks; 0: none
   // For end_now(), which another thread calls: locked while the results so far change, never while a row computes.
   std::timed_mutex state_;
   std::mutex output_in_use_;
@@ -1012,6 +1034,7 @@ int run_plan(Command const& command, Options const& given, std::vector<std::stri
     }
   });
   ranks::together(ranks, [&] { plan = make_plan(command, options); });
+  if (ranks.count() > 1) ranks::check_same(ranks, facts_of(plan));
   ranks::together(ranks, [&] { session = std::make_unique<Session>(command, options, plan, arguments); });
   begun = session.get();
 
@@ -1036,7 +1059,9 @@ int run_plan(Command const& command, Options const& given, std::vector<std::stri
     for (PlannedCase const& planned : plan.cases) check_memory(planned);
     if (ranks.count() == 1) check_all_files(command, plan, options);
   });
-  ranks::choose_transport(options.transport, ranks_share_gpus(ranks, plan, options.share_gpus));
+  bool const shared_gpus = ranks_share_gpus(ranks, plan, options.share_gpus);
+  ranks::together(ranks, [&] { ranks::choose_transport(options.transport, shared_gpus); });
+  ranks::check_same(ranks, {{"the transport", std::string(ranks::name_of(ranks::transport(true)))}});
   try {
     return session->run();
   } catch (std::bad_alloc const&) {

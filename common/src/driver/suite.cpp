@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <exception>
+#include <functional>
 #include <iostream>
 #include <limits>
 #include <new>
@@ -17,9 +19,11 @@
 #include <tessera/cli/sweeps.hpp>
 #include <tessera/driver/run.hpp>
 #include <tessera/driver/run_suite.hpp>
+#include <tessera/ranks/agreement.hpp>
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/report/table.hpp>
 #include <tessera/table/app.hpp>
+#include <tessera/table/runtime.hpp>
 
 #include "compare.hpp"
 #include "session.hpp"
@@ -29,18 +33,49 @@ namespace tessera {
 
 namespace {
 
-int run_command(Command const& command, std::vector<std::string> const& arguments) {
-  Options const options = parse_options(command, arguments);
-  if (options.help) {
-    std::cout << help_text(command) << std::flush;
-  } else if (options.version) {
-    std::cout << version_text(command.program) << std::flush;
-  } else if (options.list) {
-    std::cout << list_text(command.apps) << std::flush;
-  } else {
-    return run_plan(command, options, arguments);
+// What a command line asks for: found without MPI, Kokkos and files.
+struct Task {
+  std::vector<ranks::Fact> facts;  // the same on all ranks that do it together
+  std::function<int()> run;
+  bool on_ranks = false;  // it computes, on all ranks that there are; else one process can do it
+};
+
+Task task_of_text(std::string const& asked, std::function<std::string()> const& text) {
+  return {{{"what to do", asked}}, [text] {
+            std::cout << text() << std::flush;
+            return 0;
+          }};
+}
+
+// Files may have other names on other ranks, and what is in them is compared later. Those that only the first rank uses
+// are given on all or on none.
+std::string shown(std::string const& option, std::vector<std::string> const& values) {
+  for (std::string_view const path : {"--inputs", "--json", "--log", "--machine", "--save-machine", "--baseline"}) {
+    if (option == path) return "a path";
   }
-  return 0;
+  if (option == "--input") return std::to_string(values.size()) + (values.size() == 1 ? " file" : " files");
+  return join(values, " ");
+}
+
+Task task_of(Command const& command, std::vector<std::string> const& arguments) {
+  Options const options = parse_options(command, arguments);
+  if (options.help) return task_of_text(command.program + " --help", [command] { return help_text(command); });
+  if (options.version) {
+    return task_of_text(command.program + " --version", [command] { return version_text(command.program); });
+  }
+  if (options.list) return task_of_text(command.program + " --list", [command] { return list_text(command.apps); });
+  Task task;
+  task.on_ranks = true;
+  task.facts = {{"what to do", command.program}};
+  for (auto const& [option, values] : options.given) task.facts.push_back({option, shown(option, values)});
+  Facts const build = build_facts();
+  for (char const* const fact : {"version", "git_commit"}) {
+    if (auto const found = build.find(fact); found != build.end()) {
+      task.facts.push_back({"the " + std::string(fact) + " of the program", found->second});
+    }
+  }
+  task.run = [command, options, arguments] { return run_plan(command, options, arguments); };
+  return task;
 }
 
 // Opens stdin, stdout and stderr where the caller closed them. Otherwise the run's own files would take their numbers.
@@ -76,21 +111,49 @@ class Quiet {
   std::streambuf* error_ = nullptr;
 };
 
-// Runs `body` and returns the exit code. An exception becomes one message on stderr. Without MPI where `launches`: a launcher
-// that is started by a rank may take its place for that of the ranks that it starts.
-template <class Body>
-int guarded(std::string const& program, bool launches, Body const& body) {
+// What all ranks agree on before one of them does something: a rank that ended alone would leave the others waiting. So one that
+// was asked for help, or found a mistake, meets the others first, if there may be any.
+void meet(std::exception_ptr const& mistake, Task const& task, Quiet& quiet) {
+  if (!task.on_ranks && !ranks::may_be_one_of_several()) {
+    if (mistake) std::rethrow_exception(mistake);
+    return;
+  }
+  try {
+    if (!ranks::world().first()) quiet.begin();
+  } catch (UserError const&) {  // the launcher is of another MPI: there is nobody to meet
+    if (task.on_ranks) throw;
+    if (mistake) std::rethrow_exception(mistake);
+    return;
+  }
+  ranks::together(ranks::world(), [&] {
+    if (mistake) std::rethrow_exception(mistake);
+  });
+  ranks::check_same(ranks::world(), task.facts);
+}
+
+// Does the task that `find` returns, and returns the exit code. An exception becomes one message on stderr. Without MPI where
+// `launches`: a launcher that is started by a rank may take its place for that of the ranks that it starts.
+template <class Find>
+int guarded(std::string const& program, bool launches, Find const& find) {
   occupy_standard_streams();
   int code = 0;
   std::string complaint;
   Quiet quiet;
   try {
+    Task task;
     if (launches) {
       ranks::check_alone("it starts the ranks of its launches itself", "start it as one process");
-    } else if (!ranks::world().first()) {
-      quiet.begin();
+      task = find();
+    } else {
+      std::exception_ptr mistake;
+      try {
+        task = find();
+      } catch (...) {
+        mistake = std::current_exception();
+      }
+      meet(mistake, task, quiet);
     }
-    code = body();
+    code = task.run();
   } catch (UserError const& error) {
     code = 2;
     complaint = error.what();
@@ -236,11 +299,12 @@ App const* app_of_sweep(std::vector<App> const& apps, std::vector<std::string> c
   throw UserError(unknown_name("sweep", name, names, "this build has"));
 }
 
-int run_suite_command(std::vector<App> const& apps, std::vector<std::string> const& arguments,
-                      std::string const& typed) {
+Task suite_task(std::vector<App> const& apps, std::vector<std::string> const& arguments, std::string const& typed) {
   std::vector<std::string> const commands{"list", "run", "study", "compare", "limits", "roof", "help"};
   if (arguments.empty()) throw UserError("no command (there are " + join(commands) + "); see tessera --help");
   std::string const& command = arguments[0];
+  std::vector<std::string> const rest(arguments.begin() + 1, arguments.end());
+  std::string const asked = "tessera " + join(arguments, " ");
   auto const expect_end = [&](std::size_t count) {
     if (arguments.size() > count) {
       throw UserError("unexpected argument `" + arguments[count] + "` (tessera " + command + " takes no more); see " +
@@ -248,31 +312,26 @@ int run_suite_command(std::vector<App> const& apps, std::vector<std::string> con
     }
   };
   if (command == "--help" || command == "-h" || (command == "help" && arguments.size() == 1)) {
-    std::cout << suite_help() << std::flush;
-    return 0;
+    return task_of_text(asked, suite_help);
   }
   if (command == "--version") {
     expect_end(1);
-    std::cout << version_text("tessera") << std::flush;
-    return 0;
+    return task_of_text(asked, [] { return version_text("tessera"); });
   }
   if (command == "list" || command == "--list") {
     expect_end(1);
-    std::cout << suite_list(apps) << std::flush;
-    return 0;
+    return task_of_text(asked, [&apps] { return suite_list(apps); });
   }
   if (command == "help") {
     expect_end(2);
-    std::cout << help_text({"tessera run " + arguments[1], find_apps(apps, arguments[1]), true}) << std::flush;
-    return 0;
+    Command const of{"tessera run " + arguments[1], find_apps(apps, arguments[1]), true};
+    return task_of_text(asked, [of] { return help_text(of); });
   }
-  if (command == "roof") {
-    std::cout << roof_text({arguments.begin() + 1, arguments.end()}) << std::flush;
-    return 0;
-  }
-  if (command == "compare") return comparison::run_compare({arguments.begin() + 1, arguments.end()});
-  if (command == "study") return study::run_study(apps, {arguments.begin() + 1, arguments.end()}, typed);
-  if (command == "limits") return study::run_limits(apps, {arguments.begin() + 1, arguments.end()});
+  if (command == "roof") return task_of_text(asked, [rest] { return roof_text(rest); });
+  auto const other = [&](std::function<int()> const& run) { return Task{{{"what to do", asked}}, run}; };
+  if (command == "compare") return other([rest] { return comparison::run_compare(rest); });
+  if (command == "study") return other([&apps, rest, typed] { return study::run_study(apps, rest, typed); });
+  if (command == "limits") return other([&apps, rest] { return study::run_limits(apps, rest); });
   if (command != "run") {
     std::vector<std::string> names;
     for (App const& app : apps) names.emplace_back(app.info.name);
@@ -284,19 +343,17 @@ int run_suite_command(std::vector<App> const& apps, std::vector<std::string> con
   }
   if (arguments.size() < 2 || arguments[1].starts_with('-')) {
     if (arguments.size() > 1 && (arguments[1] == "--help" || arguments[1] == "-h")) {
-      std::cout << suite_help() << std::flush;
-      return 0;
+      return task_of_text(asked, suite_help);
     }
     if (App const* const app = app_of_sweep(apps, arguments)) {
-      return run_command({"tessera run " + std::string(app->info.name), {app}, true, typed},
-                         std::vector<std::string>(arguments.begin() + 1, arguments.end()));
+      return task_of({"tessera run " + std::string(app->info.name), {app}, true, typed}, rest);
     }
     throw UserError(
         "no mini-app after `tessera run` (its name comes before the options); write `tessera run all` or "
         "one of those that `tessera list` shows");
   }
-  return run_command({"tessera run " + arguments[1], find_apps(apps, arguments[1]), true, typed},
-                     std::vector<std::string>(arguments.begin() + 2, arguments.end()));
+  return task_of({"tessera run " + arguments[1], find_apps(apps, arguments[1]), true, typed},
+                 {arguments.begin() + 2, arguments.end()});
 }
 
 std::vector<std::string> arguments_of(int argc, char** argv) {
@@ -310,7 +367,7 @@ std::string typed(int argc, char** argv, std::string const& name) { return argc 
 int run_app(App const& app, int argc, char** argv) {
   std::string const name(app.info.name);
   return guarded(name, false,
-                 [&] { return run_command({name, {&app}, false, typed(argc, argv, name)}, arguments_of(argc, argv)); });
+                 [&] { return task_of({name, {&app}, false, typed(argc, argv, name)}, arguments_of(argc, argv)); });
 }
 
 int run_app(App (*app)(), int argc, char** argv) { return run_app(app(), argc, argv); }
@@ -318,7 +375,7 @@ int run_app(App (*app)(), int argc, char** argv) { return run_app(app(), argc, a
 int run_suite(std::vector<App> const& apps, int argc, char** argv) {
   std::vector<std::string> const arguments = arguments_of(argc, argv);
   bool const launches = !arguments.empty() && (arguments[0] == "study" || arguments[0] == "compare");
-  return guarded("tessera", launches, [&] { return run_suite_command(apps, arguments, typed(argc, argv, "tessera")); });
+  return guarded("tessera", launches, [&] { return suite_task(apps, arguments, typed(argc, argv, "tessera")); });
 }
 
 }  // namespace tessera

@@ -13,12 +13,14 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include <tessera/cli/nearest.hpp>
 #include <tessera/cli/options.hpp>
+#include <tessera/core/checksum.hpp>
 
 namespace tessera {
 
@@ -273,6 +275,27 @@ void CaseFile::keep(std::vector<FieldSpec> const& input, std::vector<FieldSpec> 
   input_ = {};
   file_ = {};
   kept_ = true;
+}
+
+std::string CaseFile::fingerprint() const {
+  Checksum sum;
+  // The fields may lie in other files, to which this one refers.
+  for (auto const* const fields : {&kept_input_, &kept_expected_}) {
+    for (HostField const& field : *fields) sum.add(field.data.get(), field.bytes());
+  }
+  std::ifstream file(path_, std::ios::binary);
+  std::uintmax_t const blocks = 64;
+  std::array<char, 4096> block{};
+  for (std::uintmax_t i = 0; i < blocks; ++i) {
+    std::uintmax_t const last = stamp_.size - std::min<std::uintmax_t>(stamp_.size, block.size());
+    file.seekg(static_cast<std::streamoff>(i * last / (blocks - 1)));
+    file.read(block.data(), block.size());
+    sum.add(block.data(), static_cast<std::size_t>(file.gcount()));
+    file.clear();
+  }
+  std::ostringstream text;
+  text << stamp_.size << " bytes, checksum " << std::hex << sum.value();
+  return text.str();
 }
 
 void CaseFile::close() {

@@ -1,3 +1,4 @@
+#include <tessera/ranks/agreement.hpp>
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/ranks/transport.hpp>
 
@@ -31,11 +32,6 @@ namespace tessera::ranks {
 
 namespace {
 
-// What launchers tell the processes that they start: how many there are, and which one it is.
-constexpr char const* launchers[][2] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-                                        {"PMI_SIZE", "PMI_RANK"},
-                                        {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
-
 std::size_t bytes_to_others(std::vector<Message> const& messages, int own) {
   std::size_t bytes = 0;
   for (Message const& message : messages) bytes += message.rank == own ? 0 : message.bytes;
@@ -55,15 +51,51 @@ void copy_to_itself(std::vector<Message> const& sent, std::vector<Message> const
 
 }  // namespace
 
-void check_alone(std::string const& why, std::string const& what_to_do) {
-  for (auto const& [size, rank] : launchers) {
-    char const* const text = std::getenv(size);  // NOLINT(concurrency-mt-unsafe): at the start
-    if (text == nullptr || std::atoi(text) < 2) continue;
-    char const* const own = std::getenv(rank);                 // NOLINT(concurrency-mt-unsafe)
-    if (own != nullptr && std::atoi(own) != 0) std::_Exit(2);  // the first one says it
-    throw UserError("started as one of " + std::string(text) + " processes (" + size + "), but " + why + "; " +
-                    what_to_do);
+Launch launch() {
+  // What launchers tell the processes that they start. The launchers of an MPI run within Slurm or Flux, so they are
+  // nearer; of two MPIs the one that this build has is.
+  struct Names {
+    char const* count;
+    char const* rank;
+  };
+  constexpr Names open_mpi{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"};
+  constexpr Names mpich{"PMI_SIZE", "PMI_RANK"};  // Intel MPI and Cray MPICH, too
+#ifdef MPICH_VERSION
+  constexpr Names nearest[] = {mpich, open_mpi};
+#else
+  constexpr Names nearest[] = {open_mpi, mpich};
+#endif
+  constexpr Names launchers[] = {nearest[0],
+                                 nearest[1],
+                                 {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"},
+                                 {"JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_RANK"},
+                                 {"FLUX_JOB_SIZE", "FLUX_TASK_RANK"},
+                                 {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
+  for (Names const& names : launchers) {
+    char const* const count = std::getenv(names.count);  // NOLINT(concurrency-mt-unsafe): at the start
+    if (count == nullptr) continue;
+    char const* const rank = std::getenv(names.rank);  // NOLINT(concurrency-mt-unsafe)
+    return {std::max(1, std::atoi(count)), rank == nullptr ? "" : rank, names.count};
   }
+  return {};
+}
+
+void check_alone(std::string const& why, std::string const& what_to_do) {
+  Launch const by = launch();
+  if (by.count == 1) return;
+  throw UserError("started as " + (by.rank.empty() ? "one" : "number " + by.rank) + " of " + std::to_string(by.count) +
+                  " processes (" + by.variable + "), but " + why + "; " + what_to_do + ", or unset " + by.variable +
+                  " if that launcher started another program");
+}
+
+bool may_be_one_of_several() {
+#ifdef TESSERA_HAVE_MPI
+  Launch const by = launch();
+  // PMIx does not say how many there are.
+  return by.count > 1 || (by.variable.empty() && std::getenv("PMIX_RANK") != nullptr);  // NOLINT(concurrency-mt-unsafe)
+#else
+  return false;
+#endif
 }
 
 #ifdef TESSERA_HAVE_MPI

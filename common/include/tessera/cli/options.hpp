@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,6 +63,8 @@ struct Options {
   bool help = false;
   bool version = false;
   std::vector<std::string> kokkos_arguments;  ///< --kokkos-*, for the Runtime
+  /// The values of all other options that were given, as they were written: "true" of a flag.
+  std::map<std::string, std::vector<std::string>, std::less<>> given;
 
   [[nodiscard]] bool from_files() const { return !inputs.empty() || !inputs_directory.empty(); }
 };

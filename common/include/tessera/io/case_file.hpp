@@ -34,6 +34,10 @@ class CaseFile final : public FieldSource {
 
   [[nodiscard]] std::string const& path() const { return path_; }
 
+  /// "2048 bytes, checksum 1a2b3c4d5e6f7081": the same of two copies of the file, whatever their names and times. The checksum
+  /// is of all kept fields, and of at most 64 blocks of the file.
+  [[nodiscard]] std::string fingerprint() const;
+
   /// Reads these fields, and closes the file: shape(), read() and expected() are answered from memory.
   void keep(std::vector<FieldSpec> const& input, std::vector<FieldSpec> const& output);
   /// Closes the file, and forgets what keep() read.

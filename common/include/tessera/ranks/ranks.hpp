@@ -271,10 +271,6 @@ class Exchange {
 /// or that of another launcher.
 [[nodiscard]] Ranks const& world();
 
-/// For a process that is to be alone: throws UserError if a launcher started several like it. All but the first of them end with
-/// exit code 2, so that it is said once. Starts no MPI.
-void check_alone(std::string const& why, std::string const& what_to_do);
-
 /// Runs `step` on every rank. If it throws on any of them, it throws on all: what the first of those ranks threw, UserError
 /// as such, with the rank's number where not all say the same. `step` itself says nothing to other ranks: one that threw
 /// would leave them waiting.

@@ -1,0 +1,25 @@
+#pragma once
+/// \file
+/// A checksum that tells copies of data apart. It does not protect against intent.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tessera {
+
+/// The FNV-1a hash of 64 bits of all bytes that were added, in their order.
+class Checksum {
+ public:
+  void add(void const* bytes, std::size_t count) {
+    auto const* const begin = static_cast<unsigned char const*>(bytes);
+    for (std::size_t i = 0; i < count; ++i) value_ = (value_ ^ begin[i]) * 0x100000001b3;
+  }
+  void add(std::string_view text) { add(text.data(), text.size()); }
+  [[nodiscard]] std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325;
+};
+
+}  // namespace tessera
