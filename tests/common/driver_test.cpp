@@ -211,6 +211,74 @@ TEST_F(Driver, a_group_has_room_for_the_results_of_one_case) {
   EXPECT_EQ(order(1.5 * 47980), "glgl");
 }
 
+TEST_F(Driver, noise_is_marked_wherever_a_time_stands) {
+  Names const few{"--samples", "6", "--max-time", "0.2", "--warmup", "1"};
+  auto const with = [&](Names const& more) {
+    Names arguments = few;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run({"good", "noisy"}, arguments);
+  };
+  Result result = with({"--spread", "--csv", path("rows.csv")});
+  EXPECT_EQ(result.code, 0);
+  json const noisy = row(1);
+  EXPECT_EQ(noisy["noisy"], true);
+  EXPECT_EQ(noisy["size"], 100);
+  EXPECT_GT(noisy["samples_seconds"].size(), 6u);  // more of them, up to --max-time
+  EXPECT_LE(noisy["samples_seconds"].size(), 60u);
+  std::string const line = result.out.substr(result.out.find("\n  noisy "), 130);
+  EXPECT_TRUE(has(line, " ~"));
+  EXPECT_TRUE(has(line, "  " + std::to_string(noisy["samples_seconds"].size()) + "  "));
+  EXPECT_TRUE(has(result.out, "  samples       min   lower q   upper q  x baseline  "));
+  EXPECT_TRUE(has(result.out, " of 2 rows marked ~ (quartiles 1.5x apart)"));
+  std::ifstream csv(path("rows.csv"));
+  std::string heading, good, other;
+  std::getline(csv, heading);
+  std::getline(csv, good);
+  std::getline(csv, other);
+  EXPECT_TRUE(good.starts_with("fake,good,range,openmp,float,100,,c=10 exclusive=false op=sum tile=64,1,")) << good;
+  EXPECT_TRUE(has(other, "passed,true," + std::to_string(noisy["samples_seconds"].size()) + ","));
+
+  result = with({"--lines"});
+  EXPECT_TRUE(has(result.out, " variant=noisy "));
+  EXPECT_TRUE(has(result.out, " status=passed noisy=true\n"));
+  result = with({"--digest"});
+  EXPECT_TRUE(has(result.out, "\nnoise: "));
+}
+
+TEST_F(Driver, the_speedup_is_over_the_first_variant) {
+  EXPECT_EQ(run({"good", "noisy", "wrong_middle"}, {"--csv", path("rows.csv"), "--max-time", "0.01"}).code, 1);
+  auto const speedups = [&] {
+    std::ifstream csv(path("rows.csv"));
+    std::vector<std::string> found;
+    for (std::string line; std::getline(csv, line);) {
+      std::istringstream cells(line);
+      std::string cell;
+      for (int column = 0; column < 19; ++column) std::getline(cells, cell, ',');
+      found.push_back(cell);
+    }
+    return found;
+  };
+  auto found = speedups();
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_EQ(found[0], "speedup");
+  EXPECT_EQ(found[1], "1");
+  EXPECT_NEAR(std::stod(found[2]), row(0)["seconds"].get<double>() / row(1)["seconds"].get<double>(), 1e-12);
+  EXPECT_EQ(found[3], "");  // it failed, and has no time
+  // Without the first variant there is none.
+  (void)run({"good", "honest"}, {"--csv", path("rows.csv"), "--variant", "honest"});
+  EXPECT_EQ(speedups().at(1), "");
+}
+
+TEST_F(Driver, the_report_says_how_busy_the_machine_was) {
+  if (!fs::exists("/proc/stat")) GTEST_SKIP() << "this system does not tell";
+  (void)run({"good"}, {"--digest"});
+  EXPECT_FALSE(report()["system"].contains("processors"));  // too short to tell
+  Result const result = run({"noisy"}, {"--digest", "--samples", "150", "--max-time", "5"});
+  EXPECT_TRUE(has(result.out, "; others kept "));
+  EXPECT_GE(std::stod(report()["system"]["processors"].get<std::string>()), 1);
+  EXPECT_GE(std::stod(report()["system"]["processors_busy_with_others"].get<std::string>()), 0);
+}
+
 TEST_F(Driver, a_good_row_passes_and_is_timed) {
   Result const result = run({"good"});
   EXPECT_EQ(result.code, 0);
@@ -522,7 +590,7 @@ TEST_F(Driver, every_path_is_tried_before_the_first_row) {
   std::string const stays = path("stays.h5");
   write_case<float>("stays.h5", {0});
   fs::create_directory(path("folder.h5"));
-  for (std::string const option : {"--json", "--output", "--log", "--save-machine"}) {
+  for (std::string const option : {"--json", "--csv", "--output", "--log", "--save-machine"}) {
     App const app = fake_app({});
     auto const mistake = [&](std::string const& name, std::string const& message) {
       SCOPED_TRACE(option + " " + name);
@@ -1340,6 +1408,7 @@ TEST_F(Driver, no_file_is_two_things) {
   conflict({"--size", "4", "--baseline", m, "--json", m}, "--baseline and --json");
   conflict({"--size", "4", "--baseline", m, "--log", path("link")}, "--baseline and --log");
   conflict({"--size", "4", "--json", r, "--save-machine", r}, "--save-machine and --json");
+  conflict({"--size", "4", "--csv", path("link"), "--machine", m}, "--machine and --csv");
   conflict({"--size", "4", "--json", r, "--save-machine", path("dangling")}, "--save-machine and --json");
   conflict({"--size", "4", "--json", r, "--log", path("dangling")}, "--log and --json");
   conflict({"--size", "4", "--json", r, "--output", r + ".lock"}, "--output and --json");
@@ -1355,7 +1424,7 @@ TEST_F(Driver, a_second_run_with_the_same_files_stops) {
   std::string const json = path("r.json");
   WholeFile const other("--json", json);
   App const app = fake_app({"fake", {"good"}});
-  for (std::string const option : {"--json", "--output", "--save-machine", "--log"}) {
+  for (std::string const option : {"--json", "--csv", "--output", "--save-machine", "--log"}) {
     Result const result =
         call({"--size", "8", option, json}, [&](int argc, char** argv) { return run_app(app, argc, argv); });
     EXPECT_EQ(result.code, 2);
@@ -1390,7 +1459,7 @@ TEST_F(Driver, a_stdout_that_cannot_be_written_ends_with_1) {
 // `ulimit -f`, as a quota does it: SIGXFSZ would end the process in the middle of a file.
 TEST_F(Driver, a_limit_of_the_size_of_files_is_a_message_and_the_older_file_stays) {
   App const app = fake_app({"fake", {"good"}});
-  for (std::string const option : {"--output", "--json", "--save-machine", "--log"}) {
+  for (std::string const option : {"--output", "--json", "--csv", "--save-machine", "--log"}) {
     SCOPED_TRACE(option);
     std::ofstream(path("old")) << "older";
     int complaints[2];
@@ -1769,12 +1838,30 @@ TEST_F(Driver, hostile_values_of_options) {
                         "a\tb",
                         "1.5"};
   int refused = 0;
-  for (std::string const option : {"--size", "--seed", "--variant", "--level", "--space", "--dtype", "--samples",
-                                   "--warmup", "--c", "--op", "--tile", "--json", "--output", "--machine",
-                                   "--save-machine", "--input", "--log", "--kokkos-num-threads", "--nonsense"}) {
+  for (std::string const option : {"--size",
+                                   "--seed",
+                                   "--variant",
+                                   "--level",
+                                   "--space",
+                                   "--dtype",
+                                   "--samples",
+                                   "--warmup",
+                                   "--c",
+                                   "--op",
+                                   "--tile",
+                                   "--json",
+                                   "--csv",
+                                   "--output",
+                                   "--machine",
+                                   "--save-machine",
+                                   "--input",
+                                   "--log",
+                                   "--kokkos-num-threads",
+                                   "--nonsense"}) {
     for (std::string const& value : values) {
       // Files that can be written are none of the matter here.
-      bool const file = option == "--json" || option == "--output" || option == "--save-machine" || option == "--log";
+      bool const file = option == "--json" || option == "--csv" || option == "--output" || option == "--save-machine" ||
+                        option == "--log";
       if (file && value.find('/') == std::string::npos && value != "." && !value.empty()) continue;
       if (option == "--samples" && value == "1.5") continue;
       Names arguments{option + "=" + value, "--min-time", "0"};
@@ -2114,6 +2201,26 @@ TEST_F(Suite, mistakes_of_a_study_are_found_before_it) {
   expect_mistake(suite({"study", "--preset"}), "no value for --preset");
   expect_mistake(suite({"limits"}), "no machine or no link");
   expect_mistake(suite({"limits", "--link", "1"}), "bad value `1` for --link");
+}
+
+TEST_F(Suite, limits_of_roofs_that_are_too_small_for_numbers) {
+  apps = {fake_app({"map", {"good"}})};
+  apps[0].distributed = true;
+  apps[0].input_shapes = [](std::size_t size, ParameterMap const&) { return std::vector<Shape>{{size}}; };
+  auto const row_of = [&](double roof) {
+    machine().roofs.copy_bytes_per_second = machine().roofs.read_bytes_per_second = roof;
+    machine().roofs.triad_bytes_per_second = roof;
+    machine().roofs.peak_operations_per_second = {roof, roof, roof};
+    EXPECT_EQ(suite({"run", "map", "--size", "8", "--min-time", "0", "--save-machine", path("m.json")}).code, 0);
+    Result const result = suite({"limits", "--machine", path("m.json"), "--link", "1e-6,1e10", "--ranks", "10"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    return result.out.substr(result.out.find("| map |"));
+  };
+  EXPECT_EQ(row_of(1e11), "| map | nothing | 100% | memory | 1 |\n");
+  EXPECT_EQ(row_of(1e-100), "| map | nothing | 100% | memory | 1 |\n");
+  for (double const roof : {1e-300, 1e-305, 5e-324}) {
+    EXPECT_EQ(row_of(roof), "| map | nothing | - | - | - |\n") << roof;
+  }
 }
 
 TEST_F(Suite, roof) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <stdexcept>
+#include <thread>
 
 #include "fake_runtime.hpp"
 
@@ -130,6 +132,8 @@ class FakeRun final : public RowRun {
     call_hook("launch");
     ++counts().launches;
     ++launches_;
+    // Every other launch takes long; the first one is not timed.
+    if (kind_ == "noisy") std::this_thread::sleep_for(std::chrono::milliseconds(launches_ % 2 == 0 ? 1 : 8));
     if (kind_ == "interrupts" && launches_ == 6) std::raise(SIGINT);
     if (kind_ == "nothing" || (kind_ == "works_once" && launches_ > 1)) return;
     if (kind_ == "throws_later" && launches_ > 3) throw std::runtime_error("illegal memory access");
@@ -217,11 +221,11 @@ Footprint footprint_of(DType dtype, std::size_t size) {
   return {bytes, bytes, 16 * n, {shape_of(size), {1}}, 16 * n, {2 * bytes, n}};
 }
 
-constexpr std::array<std::string_view, 26> kinds{
+constexpr std::array<std::string_view, 27> kinds{
     "good",         "wrong_middle", "wrong_later",     "works_once",  "nan",        "nothing",   "throws_start",
     "throws_later", "throws_odd",   "skips",           "past_end",    "lying",      "honest",    "float_only",
     "openmp_only",  "absent",       "interrupts",      "stale",       "first_half", "past_half", "short_of_half",
-    "miscounts",    "vague",        "vague_at_random", "small_tiles", "no_room"};
+    "miscounts",    "vague",        "vague_at_random", "small_tiles", "no_room",    "noisy"};
 
 // Row::start is a plain function: one for each kind.
 template <std::size_t Kind>

@@ -2,11 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include <tessera/measure/load.hpp>
 #include <tessera/measure/repeat.hpp>
 #include <tessera/measure/roofs.hpp>
 #include <tessera/measure/sampling.hpp>
@@ -25,7 +33,7 @@ class Recorder final : public RowRun {
   void enqueue() override {
     log += 'e';
     // The work is done by the time of the fence: what is not fenced is not measured.
-    pending_ += launch_seconds_;
+    pending_ += in_turns.empty() ? launch_seconds_ : in_turns[launches % in_turns.size()];
     ++launches;
   }
   void fence() override {
@@ -51,6 +59,7 @@ class Recorder final : public RowRun {
   std::string log;
   double time = 0;
   std::size_t launches = 0;
+  std::vector<double> in_turns;  // seconds of the launches, again and again; empty: all take as long
 
  private:
   double launch_seconds_;
@@ -168,6 +177,97 @@ TEST(sampling, the_real_clock_moves_forward) {
   Recorder run(0);
   (void)sample(run, options(0, 10, 1e-3));
   EXPECT_GE(steady_seconds() - before, 1e-3);
+}
+
+TEST(noise, quartiles_further_apart_than_half_as_much_again) {
+  // Three samples of rows that stood in a digest as results.
+  EXPECT_TRUE(is_noisy({97e-3, 19e-3, 38e-3}));
+  EXPECT_TRUE(is_noisy({555e-3, 37e-3, 27e-3}));
+  EXPECT_FALSE(is_noisy({38e-3, 37e-3, 40e-3, 41e-3, 555e-3}));  // one that is far out is not many
+  // Quartiles 1.5 apart are not further apart than that.
+  EXPECT_FALSE(is_noisy({2, 2, 3, 3}));
+  EXPECT_TRUE(is_noisy({2, 2, 3.001, 3.001}));
+  EXPECT_FALSE(is_noisy({}));
+  EXPECT_FALSE(is_noisy({5}));
+  EXPECT_FALSE(is_noisy({0, 0, 0}));
+  EXPECT_TRUE(is_noisy({0, 0, 1, 1}));
+}
+
+TEST(noise, that_stays_takes_ten_times_the_samples) {
+  Recorder run(0);
+  run.in_turns = {1e-3, 1e-3, 5e-3, 5e-3};
+  Samples const samples = sample(run, options(0, 10, 0), {}, run.clock());
+  EXPECT_EQ(samples.seconds.size(), 100u);
+  EXPECT_TRUE(is_noisy(samples.seconds));
+}
+
+TEST(noise, that_stays_takes_no_longer_than_max_time) {
+  Recorder run(0);
+  run.in_turns = {1e-3, 1e-3, 5e-3, 5e-3};
+  SamplingOptions asked = options(0, 10, 0);
+  asked.max_time = 0.045;
+  // Ten samples take 30 ms or a little less, the others 3 ms on average.
+  std::size_t const taken = sample(run, asked, {}, run.clock()).seconds.size();
+  EXPECT_GE(taken, 14u);
+  EXPECT_LE(taken, 17u);
+  asked.max_time = 0.01;
+  EXPECT_LE(sample(run, asked, {}, run.clock()).seconds.size(), 4u);  // which is over already
+}
+
+TEST(noise, that_passes_is_outweighed) {
+  Recorder run(0);
+  run.in_turns.assign(200, 1e-3);
+  std::fill_n(run.in_turns.begin(), 8, 9e-3);  // of these one shows how long launches are
+  Samples const samples = sample(run, options(0, 10, 0), {}, run.clock());
+  EXPECT_FALSE(is_noisy(samples.seconds));
+  EXPECT_GT(samples.seconds.size(), 20u);
+  EXPECT_LT(samples.seconds.size(), 40u);
+}
+
+TEST(noise, of_cold_launches_is_timed_with_the_eviction) {
+  Recorder run(0);
+  run.in_turns = {1e-6, 9e-6};
+  // Evicting takes a second: three more are what fits into 3 s.
+  EXPECT_EQ(sample(run, options(0, 10, 0, true), {}, run.clock()).seconds.size(), 13u);
+}
+
+TEST(noise, can_be_interrupted) {
+  Recorder run(0);
+  run.in_turns = {1e-3, 5e-3};
+  int asked = 0;
+  Samples const samples = sample(run, options(0, 4, 0), [&] { return ++asked == 6; }, run.clock());
+  EXPECT_TRUE(samples.interrupted);
+  EXPECT_EQ(samples.seconds.size(), 6u);
+}
+
+TEST(load, of_all_processors_as_linux_has_it) {
+  // user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice: guests are part of user.
+  auto const times = processor_times(
+      "cpu  1000 200 300 99999 88888 40 50 600 70 80\ncpu0 1 2 3\ncpu1 1 2 3\nintr 5\ncpu2 not of the list\n", 100);
+  ASSERT_TRUE(times);
+  EXPECT_DOUBLE_EQ(times->busy, 21.9);
+  EXPECT_EQ(times->processors, 2);
+  EXPECT_FALSE(processor_times("", 100));
+  EXPECT_FALSE(processor_times("cpu  1 2 3 4\n", 100));
+  EXPECT_FALSE(processor_times("no such file", 100));
+}
+
+TEST(load, is_that_of_others) {
+  if (!std::filesystem::exists("/proc/stat")) GTEST_SKIP() << "this system does not tell";
+  LoadMeter const meter;
+  EXPECT_FALSE(meter.others({}));  // nothing is known so soon
+  pid_t const child = ::fork();
+  if (child == 0) {
+    for (unsigned volatile counter = 0;; counter = counter + 1) {
+    }
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  auto const others = meter.others({});
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ASSERT_TRUE(others);
+  EXPECT_GT(others->busy, 0.2);
+  EXPECT_GE(others->processors, others->busy - 0.1);
 }
 
 TEST(statistics, of_known_numbers) {

@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include <tessera/report/baseline.hpp>
+#include <tessera/report/csv.hpp>
 #include <tessera/report/digest.hpp>
 #include <tessera/report/machine_file.hpp>
 #include <tessera/report/report.hpp>
@@ -72,6 +73,7 @@ CaseReport a_case() {
 RowReport a_row(Status status = Status::passed) {
   RowReport row;
   row.app = "fake";
+  row.size = 4096;
   row.variant = "good";
   row.space = "openmp";
   row.status = status;
@@ -79,7 +81,7 @@ RowReport a_row(Status status = Status::passed) {
   row.flops = 4096;
   row.elements = 4096;
   if (status == Status::passed) {
-    row.samples.seconds = {3e-6, 1e-6, 2e-6, 4e-6};
+    row.samples.seconds = {2.75e-6, 2e-6, 2.25e-6, 3e-6};
     row.samples.batch = 50;
     row.samples.warmups = 12;
     // Of the 2.5 us that it takes, moving its bytes takes 0.75 and computing 0.1.
@@ -148,10 +150,12 @@ TEST_F(InDirectory, document_has_the_keys_and_units) {
   EXPECT_EQ(row["dtype"], "float");
   EXPECT_EQ(row["level"], "range");
   EXPECT_DOUBLE_EQ(row["seconds"].get<double>(), 2.5e-6);
-  EXPECT_EQ(row["seconds_min"], 1e-6);
-  EXPECT_EQ(row["seconds_max"], 4e-6);
-  EXPECT_DOUBLE_EQ(row["seconds_first_quartile"].get<double>(), 1.75e-6);
-  EXPECT_DOUBLE_EQ(row["seconds_third_quartile"].get<double>(), 3.25e-6);
+  EXPECT_EQ(row["seconds_min"], 2e-6);
+  EXPECT_EQ(row["seconds_max"], 3e-6);
+  EXPECT_DOUBLE_EQ(row["seconds_first_quartile"].get<double>(), 2.1875e-6);
+  EXPECT_DOUBLE_EQ(row["seconds_third_quartile"].get<double>(), 2.8125e-6);
+  EXPECT_EQ(row["noisy"], false);
+  EXPECT_EQ(row["size"], 4096);
   EXPECT_DOUBLE_EQ(row["bytes_per_second"].get<double>(), 32768 / 2.5e-6);
   EXPECT_DOUBLE_EQ(row["flops_per_second"].get<double>(), 4096 / 2.5e-6);
   EXPECT_DOUBLE_EQ(row["share_of_copy"].get<double>(), 0.75);
@@ -162,7 +166,7 @@ TEST_F(InDirectory, document_has_the_keys_and_units) {
   EXPECT_DOUBLE_EQ(row["share_of_roof"].get<double>(), 0.75);
   EXPECT_EQ(row["unit"], "multiply_add");
   EXPECT_EQ(row["unit_products"], 1);
-  EXPECT_EQ(row["samples_seconds"], json::array({3e-6, 1e-6, 2e-6, 4e-6}));  // as they came
+  EXPECT_EQ(row["samples_seconds"], json::array({2.75e-6, 2e-6, 2.25e-6, 3e-6}));  // as they came
   EXPECT_EQ(row["launches_per_sample"], 50);
   EXPECT_EQ(row["warmup_launches"], 12);
   EXPECT_EQ(row["worst_error_in_bounds"], 0.25);
@@ -359,6 +363,12 @@ class OneRank : public InDirectory {
     other.parameters["tile"] = std::int64_t{16};
     add(report, report.add_case(other), 1, "distributed", 0.5);
     other = a_case();
+    other.size = 8192;
+    std::size_t const noise = report.add_case(other);
+    add(report, noise, 1, "noisy", 0.1, Status::passed, "openmp", false, {0.1, 0.1, 0.2, 0.2});
+    add(report, noise, 1, "quiet", 3);
+    add(report, noise, 1, "noisier", 0.01, Status::passed, "openmp", false, {0.01, 0.01, 0.2});
+    other = a_case();
     other.source = "there/case.h5";
     other.size = {};
     other.seed = {};
@@ -369,7 +379,8 @@ class OneRank : public InDirectory {
   }
 
   static void add(Report& report, std::size_t index, double unit, std::string const& variant, double seconds,
-                  Status status = Status::passed, std::string const& space = "openmp", bool cold = false) {
+                  Status status = Status::passed, std::string const& space = "openmp", bool cold = false,
+                  std::vector<double> const& samples = {}) {
     RowReport row = a_row(status);
     row.case_index = index;
     row.variant = variant;
@@ -377,7 +388,7 @@ class OneRank : public InDirectory {
     row.cold = cold;
     row.bytes = 8192 * unit;
     row.flops = 1024 * unit;
-    row.samples.seconds = {seconds * unit};
+    row.samples.seconds = samples.empty() ? std::vector<double>{seconds * unit} : samples;
     report.add_row(row);
   }
 
@@ -403,6 +414,10 @@ TEST_F(OneRank, has_the_row_of_the_same_case_and_variant) {
   EXPECT_EQ(find(4096, "ring")->variant, "distributed");
   EXPECT_EQ(find(4096, "plain")->variant, "plain");
   EXPECT_EQ(find(4096, "ring", "openmp", true)->variant, "cold");
+  // The fastest is one that is not noisy, if there is one; who names a noisy one gets it.
+  EXPECT_EQ(find(8192, "ring")->variant, "quiet");
+  EXPECT_FALSE(find(8192, "ring")->noisy);
+  EXPECT_TRUE(find(8192, "noisy")->noisy);
   EXPECT_FALSE(find(2048, "distributed"));
   EXPECT_FALSE(find(1024, "distributed", "serial"));
 
@@ -477,6 +492,7 @@ TEST_F(OneRank, is_in_the_table_and_the_report) {
       has(out.str(), "    efficiency 93.1%: weak scaling, one rank takes 12.3 ms (distributed, size 1024 (2^10))\n"));
   EXPECT_EQ(scaling_text({0.5, false, "plain", {}, 2}),
             "efficiency 50.0%: strong scaling, one rank takes 2.00 s (plain)");
+  EXPECT_TRUE(scaling_text({0.5, false, "plain", {}, 2, true}).starts_with("efficiency ~50.0%"));
 
   Report report;
   report.add_row(row);
@@ -642,6 +658,34 @@ TEST_F(InDirectory, losing_the_directory_is_an_error_and_keeps_the_row) {
   EXPECT_EQ(report.rows(), 1u);
 }
 
+TEST_F(InDirectory, rows_for_a_spreadsheet) {
+  Csv csv(path("rows.csv"));
+  csv.write();
+  EXPECT_FALSE(fs::exists(path("rows.csv")));  // nothing ran
+  RowReport row = a_row();
+  row.samples.seconds = {1.75, 2.25, 2, 2};
+  row.roofs = {};
+  row.roofs.copy_bytes_per_second = 32768;
+  row.roofs.peak_operations_per_second[0] = 4096;
+  row.speedup = 1.25;
+  csv.add_row(row, "", {{"c", 10.0}, {"op", std::string("sum")}});
+  RowReport failed = a_row(Status::failed);
+  failed.size = {};
+  failed.reason = "it said \"no\", twice\nand more";
+  csv.add_row(failed, "a,b.h5", {});
+  csv.write();
+  std::ostringstream text;
+  text << std::ifstream(path("rows.csv")).rdbuf();
+  EXPECT_EQ(text.str(),
+            "app,variant,level,space,dtype,size,file,parameters,ranks,cold,status,noisy,samples,seconds,seconds_min,"
+            "seconds_first_quartile,seconds_third_quartile,seconds_max,speedup,bytes,flops,bytes_per_second,"
+            "flops_per_second,share_of_copy,share_of_roof,checked_relative_error,worst_error_in_bounds,reason\n"
+            "fake,good,range,openmp,float,4096,,c=10 op=sum,1,false,passed,false,4,2,1.75,1.9375,2.0625,2.25,1.25,"
+            "32768,4096,16384,2048,0.5,0.5,2.4e-07,0.25,\n"
+            "fake,good,range,openmp,float,,\"a,b.h5\",,1,false,failed,false,0,,,,,,,32768,4096,,,,,,,"
+            "\"it said \"\"no\"\", twice\nand more\"\n");
+}
+
 TEST(formats, seconds) {
   EXPECT_EQ(format_seconds(8.5e-9), "8.50 ns");
   EXPECT_EQ(format_seconds(850e-9), "850 ns");
@@ -715,6 +759,78 @@ TEST(table, lines_up_and_shows_reasons) {
       "case 2/2: inputs/fake/p01.h5, float a [4096], c=10, exclusive=false, op=sum, tile=8, moves 32.0 KiB\n"
       "  skipped in case 2: good\n"
       "    why: because\n");
+}
+
+std::size_t longest_line(std::string const& text) {
+  std::istringstream lines(text);
+  std::size_t longest = 0;
+  for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
+  return longest;
+}
+
+RowReport noisy_row(double seconds = 2.5e-6) {
+  RowReport row = a_row();
+  row.samples.seconds = {seconds, seconds, 0.5 * seconds, 4 * seconds, 5 * seconds};
+  return row;
+}
+
+TEST(noise, is_in_the_line_and_the_report) {
+  EXPECT_TRUE(has(row_line(a_row()), " size=4096 "));
+  EXPECT_TRUE(row_line(a_row()).ends_with(" status=passed noisy=false"));
+  EXPECT_TRUE(row_line(noisy_row()).ends_with(" status=passed noisy=true"));
+  Report report;
+  report.add_row(noisy_row());
+  report.add_row(a_row());
+  RowReport skipped = a_row(Status::skipped);
+  skipped.size = {};
+  report.add_row(skipped);
+  json const rows = json::parse(report.document())["rows"];
+  EXPECT_EQ(rows[0]["noisy"], true);
+  EXPECT_EQ(rows[1]["noisy"], false);
+  EXPECT_EQ(rows[2]["noisy"], false);
+  EXPECT_TRUE(rows[2]["size"].is_null());
+  EXPECT_EQ(report.timed(), 2u);
+  EXPECT_EQ(report.noisy(), 1u);
+}
+
+TEST(noise, in_words) {
+  EXPECT_EQ(noise_text(1, 3, {}), "noise: 1 of 3 rows marked ~ (quartiles 1.5x apart)");
+  EXPECT_EQ(noise_text(0, 3, OtherLoad{0.84, 2}),
+            "noise: 0 of 3 rows marked ~ (quartiles 1.5x apart); others kept 0.8 of 2 processors busy");
+}
+
+TEST(noise, is_in_the_table_and_its_columns_line_up) {
+  App app;
+  app.info = {"fake", "a sum"};
+  Row const good{{"good", Level::range, "", true}, "openmp", DType::float32, nullptr};
+  auto const table_of = [&](bool spread) {
+    std::ostringstream out;
+    Table table(out, spread);
+    table.begin_app(app, {&good});
+    table.begin_case(a_case(), 0, 1);
+    RowReport row = a_row();
+    row.speedup = 1;
+    table.add_row(row);
+    row = noisy_row();
+    row.speedup = 1.5;
+    row.noisy_speedup = true;
+    table.add_row(row);
+    RowReport failed = a_row(Status::failed);
+    failed.note = std::string(200, 'x');
+    table.add_row(failed);
+    return out.str();
+  };
+  std::string const plain = table_of(false);
+  EXPECT_TRUE(has(plain, "  good     range    openmp  passed    2.50 us     13.1    75.0"));
+  EXPECT_TRUE(has(plain, "  good     range    openmp  passed   ~2.50 us     13.1    75.0"));
+  EXPECT_EQ(plain.find("samples"), std::string::npos);
+  std::string const spread = table_of(true);
+  std::string const columns = "      time  samples       min   lower q   upper q  x baseline     GB/s";
+  EXPECT_TRUE(has(spread, columns));
+  EXPECT_TRUE(has(spread, "  2.50 us        4   2.00 us   2.19 us   2.81 us        1.00     13.1"));
+  EXPECT_TRUE(has(spread, " ~2.50 us        5   1.25 us   2.50 us   10.0 us       ~1.50     13.1"));
+  EXPECT_TRUE(has(spread, "        -        -         -         -         -           -        -"));
+  EXPECT_EQ(longest_line(spread), 128u + 51);  // the note has as much room as without
 }
 
 TEST(table, reasons_that_differ_in_numbers_are_of_one_kind) {
@@ -824,13 +940,6 @@ RowReport large_row(std::string const& variant, double share, std::string const&
   return row;
 }
 
-std::size_t longest_line(std::string const& text) {
-  std::istringstream lines(text);
-  std::size_t longest = 0;
-  for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
-  return longest;
-}
-
 struct DigestOf {
   explicit DigestOf(std::size_t spaces = 1, std::size_t dtypes = 1)
       : digest(out, {"fake", "prefix_sum"}, spaces, dtypes) {}
@@ -873,6 +982,38 @@ TEST(digest, of_several_tunings_of_one_input_the_best_is_named_with_its_own) {
   of.digest.begin_case(large_case(), "size 2^24, tile 32", "tile 32", true);
   of.digest.add_row(large_row("good", 0.4), "");
   EXPECT_TRUE(has(of.end(), "3 cases verified  best good at tile 16 50% of copy\n"));
+}
+
+TEST(digest, the_best_is_not_noisy_unless_all_are) {
+  App const app = named_app("fake");
+  auto const noisy = [](std::string const& variant, double share) {
+    RowReport row = large_row(variant, share);
+    double const seconds = row.samples.seconds.front();
+    row.samples.seconds = {seconds, 0.2 * seconds, 3 * seconds, seconds, 2 * seconds};
+    return row;
+  };
+  DigestOf of;
+  of.digest.begin_app(app, 1, {&of.good, &of.other});
+  of.digest.begin_case(large_case(), "size 2^24");
+  of.digest.add_row(noisy("first", 0.9), "");
+  of.digest.add_row(large_row("quiet", 0.25), "");
+  of.digest.add_row(noisy("last", 0.8), "");
+  of.digest.end_app();
+  EXPECT_TRUE(has(of.out.str(), "best quiet 25% of copy\n"));
+  EXPECT_EQ(of.digest.slowest().second, "25% of copy");
+  // As in a digest that called 6.4% of copy the best: it is marked, and no reason to look at that mini-app.
+  DigestOf only;
+  only.digest.begin_app(app, 1, {&only.good});
+  only.digest.begin_case(large_case(), "size 2^24");
+  only.digest.add_row(noisy("register_tile", 0.064), "");
+  only.digest.add_row(noisy("slower", 0.032), "");
+  only.digest.end_app();
+  EXPECT_TRUE(has(only.out.str(), "best register_tile ~6.4% of copy\n"));
+  EXPECT_EQ(only.digest.slowest().first, "");
+  DigestEnd end;
+  end.noise = noise_text(2, 2, OtherLoad{1.5, 2});
+  EXPECT_TRUE(has(only.end(end),
+                  "\nnoise: 2 of 2 rows marked ~ (quartiles 1.5x apart); others kept 1.5 of 2 processors busy\n"));
 }
 
 TEST(digest, small_cases_alone_have_no_best) {
@@ -1031,6 +1172,7 @@ TEST(digest, twenty_nine_mini_apps_fit_on_one_screen) {
   digest.leave_out_file("it holds double, for which no row is selected");
   DigestEnd end;
   end.warnings = {std::string(90, 'w')};
+  end.noise = noise_text(123, 1234, OtherLoad{0.5, 2});
   end.roofs = {"100% copy on openmp is 23.1 GB/s (Intel(R) Xeon(R) Processor, 2 threads), float peak 123 GFLOP/s"};
   end.files = {{"tables", "build/debian-release/demo.txt"}, {"report", "build/debian-release/demo.json"}};
   end.to_try = {{std::string(60, 'c'), "what it is"}, {"short", "what"}, {"third", "what"}};

@@ -471,7 +471,7 @@ TEST_F(CommandLine, a_line_a_row) {
       values[names.back()] = word.substr(equals + 1);
     }
     EXPECT_EQ(names, (Names{"app", "variant", "space", "dtype", "size", "ranks", "cold", "seconds", "bytes_per_second",
-                            "share_of_roof", "checked", "status"}));
+                            "share_of_roof", "checked", "status", "noisy"}));
     for (char const* name : {"app", "variant", "space", "dtype", "status"})
       EXPECT_EQ(values[name], row[name].get<std::string>()) << line;
     EXPECT_EQ(values["size"], "3000");
@@ -485,6 +485,8 @@ TEST_F(CommandLine, a_line_a_row) {
       }
     }
     EXPECT_EQ(values["checked"], row["status"] == "passed" ? "exact" : "-") << line;
+    EXPECT_EQ(values["noisy"], row["noisy"] ? "true" : "false") << line;
+    EXPECT_EQ(row["size"], 3000);
   }
   ASSERT_TRUE(std::getline(lines, line));
   EXPECT_TRUE(line.starts_with("TESSERA rows=" + std::to_string(rows.size()) + " ")) << line;

@@ -93,9 +93,10 @@ std::vector<OptionEntry> option_table(Command const& command) {
   table.push_back({measure, "--samples", "N", "at least N timed samples a row (default 10)"});
   table.push_back(
       {measure, "--min-time", "SECONDS", "and samples until they add up to this time, in seconds (default 0.02)"});
-  table.push_back(
-      {measure, "--max-time", "SECONDS",
-       "but where they do earlier, only " + std::to_string(fewest_timed_samples) + " samples, in seconds (default 3)"});
+  table.push_back({measure, "--max-time", "SECONDS",
+                   "but where they do earlier, only " + std::to_string(fewest_timed_samples) +
+                       " samples, in seconds (default 3); noisy rows (~) get up to this time, and up to " +
+                       std::to_string(most_samples_of_noise) + " times as many samples"});
   table.push_back({measure, "--warmup", "N", "launches before the first sample, not counted (default 3)"});
   table.push_back({measure, "--cold", "", "evict the caches before each sample"});
 
@@ -128,6 +129,11 @@ std::vector<OptionEntry> option_table(Command const& command) {
                    "instead of the tables a line a mini-app, failures with the command that repeats them, what to try "
                    "next"});
   table.push_back({results, "--lines", "", "instead of the tables a line `TESSERA row ...` a row, for scripts"});
+  table.push_back(
+      {results, "--csv", "FILE", "write a line a row to this file, for spreadsheets; at the end of the run"});
+  table.push_back({results, "--spread", "",
+                   "more columns in the tables: number of samples, least, lower and upper quartile, how many times as "
+                   "fast as the first variant"});
   table.push_back({results, "--log", "FILE", "write the tables to this file, with --digest or beside stdout"});
 
   table.push_back({other, "--list", "", "print variants, spaces and dtypes of this build and stop"});

@@ -436,7 +436,7 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
   }
   refuse_both(given, "--input", "--inputs", "both say what to read");
   for (std::string const name :
-       {"--input", "--inputs", "--output", "--json", "--log", "--machine", "--save-machine", "--baseline"}) {
+       {"--input", "--inputs", "--output", "--json", "--csv", "--log", "--machine", "--save-machine", "--baseline"}) {
     if (given.contains(name) && std::ranges::count(given.at(name), std::string{}) > 0) {
       bad_value(name, "", "an empty path", "write a path");
     }
@@ -445,7 +445,9 @@ Options parse_options(Command const& command, std::vector<std::string> const& ar
   if (given.contains("--inputs")) options.inputs_directory = text("--inputs");
   if (given.contains("--output")) options.output = text("--output");
   if (given.contains("--json")) options.json = text("--json");
+  if (given.contains("--csv")) options.csv = text("--csv");
   if (given.contains("--log")) options.log = text("--log");
+  options.spread = given.contains("--spread");
   options.digest = given.contains("--digest");
   refuse_both(given, "--machine", "--save-machine", "the one reads the roofs that the other measures");
   refuse_both(given, "--lines", "--digest", "each stands in the place of the tables");

@@ -86,7 +86,7 @@ void set_entries(Study& study, std::string_view key, Words const& texts, std::st
     study.options = texts;
     for (std::string const& word : texts) {
       for (std::string const taken :
-           {"--json", "--output", "--size", "--size-per-rank", "--variant", "--level", "--space", "--dtype",
+           {"--json", "--csv", "--output", "--size", "--size-per-rank", "--variant", "--level", "--space", "--dtype",
             "--save-machine", "--log", "--sweep", "--input", "--inputs"}) {
         if (word == taken || word.starts_with(taken + "=")) {
           bad(where, word, "the study says that, or it would be one file of many launches");

@@ -60,9 +60,9 @@ std::string repeat_command(Command const& command, Options const& options, std::
     text += " --input " + quoted(planned.path);
   }
   text += " --variant " + std::string(row.info.name) + " --space " + row.space;
-  std::vector<std::string> dropped{"--size",    "--size-per-rank", "--seed",   "--input", "--inputs", "--sweep",
-                                   "--variant", "--level",         "--space",  "--dtype", "--json",   "--output",
-                                   "--log",     "--save-machine",  "--digest", "--lines"};
+  std::vector<std::string> dropped{"--size",    "--size-per-rank", "--seed",         "--input",  "--inputs", "--sweep",
+                                   "--variant", "--level",         "--space",        "--dtype",  "--json",   "--csv",
+                                   "--output",  "--log",           "--save-machine", "--digest", "--lines"};
   for (ParameterSpec const& spec : planned.app->parameters) {
     // What shapes generated data is a mistake beside a file alone.
     if (spec.shapes_generated && !planned.path.empty()) dropped.push_back("--" + spec.name);

@@ -40,6 +40,7 @@ std::vector<FileUse> files_of(Command const& command, Options const& options) {
   add("--log", options.log, true);
   add("--save-machine", options.save_machine, true);
   add("--output", options.output, true);
+  add("--csv", options.csv, true);
   add("--json", options.json, true);
   return files;
 }

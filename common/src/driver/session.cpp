@@ -31,6 +31,7 @@
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/ranks/transport.hpp>
 #include <tessera/report/baseline.hpp>
+#include <tessera/report/csv.hpp>
 #include <tessera/report/digest.hpp>
 #include <tessera/report/machine_file.hpp>
 #include <tessera/report/table.hpp>
@@ -257,13 +258,14 @@ class Session {
         arguments_(arguments),
         report_(options.json),
         text_(&sinks_),
-        table_(text_) {
+        table_(text_, options.spread) {
     if (options.digest) {
       digest_.emplace(std::cout, app_names(plan), different(plan, [](Row const& row) { return row.space; }),
                       different(plan, [](Row const& row) { return name_of(row.dtype); }));
     } else if (!options.lines) {
       sinks_.add(std::cout);
     }
+    if (!options.csv.empty()) csv_.emplace(options.csv);
     if (!options.log.empty()) log_file_ = std::make_unique<WholeFile>("--log", options.log);
     if (!options.save_machine.empty()) {
       machine_file_ = std::make_unique<WholeFile>("--save-machine", options.save_machine);
@@ -283,6 +285,7 @@ class Session {
     for (std::size_t begin = 0; begin < plan_.cases.size() && !stop();) begin = run_group(begin);
     (void)stop();  // a signal during the last row
     progress_.clear();
+    if (!stop()) note_other_load();
     std::lock_guard const lock(state_);
     return finish(stop_signal_);
   }
@@ -309,6 +312,14 @@ class Session {
   }
 
  private:
+  // Of the whole run, in which all ranks take part: one that was interrupted has none.
+  void note_other_load() {
+    other_load_ = load_.others(ranks_);
+    if (!other_load_) return;
+    report_.system["processors"] = format_number(other_load_->processors);
+    report_.system["processors_busy_with_others"] = format_number(other_load_->busy);
+  }
+
   void describe_machine() {
     report_.build = build_facts();
     report_.system["command"] = command_.program + (arguments_.empty() ? "" : " ") + join(arguments_, " ");
@@ -436,7 +447,8 @@ class Session {
     if (std::string const text = baseline_->difference(row.space, device_name(row.space)); !text.empty())
       warn_once(text);
     bool const weak = options_.sizes_per_rank && report.size.has_value();
-    row.ranks.scaling = Scaling{efficiency_of(row, *one), weak, one->variant, size_of_one_rank(report), one->seconds};
+    row.ranks.scaling = Scaling{efficiency_of(row, *one), weak,         one->variant,
+                                size_of_one_rank(report), one->seconds, row.noisy() || one->noisy};
   }
 
   void warn_once(std::string const& text) {
@@ -663,6 +675,7 @@ class Session {
       });
     }
     std::string space;
+    std::map<std::string, RowReport> first_variants;  // by space
     for (std::size_t i = 0; i < planned.rows.size() && !stop(); ++i) {
       Row const& row = *planned.rows[i];
       if (row.space != space && !space.empty() && problem_case) problem_case->release_device_input();
@@ -670,6 +683,7 @@ class Session {
       RowReport start;
       start.app = report.app;
       start.case_index = case_index;
+      start.size = report.size;
       start.bytes = report.bytes;
       start.flops = report.flops;
       if (!fault.empty()) {
@@ -703,8 +717,19 @@ class Session {
       if (!done) return;
       doubt_roofs_of(*done);
       compare_with_one_rank(planned, report, *done);
+      compare_with_first_variant(*planned.app, *done, first_variants);
       record(*done, planned, row);
     }
+  }
+
+  // The first variant of --list is the baseline that the others are measured by.
+  static void compare_with_first_variant(App const& app, RowReport& row, std::map<std::string, RowReport>& firsts) {
+    if (row.samples.seconds.empty()) return;
+    if (row.variant == app.variants.front().name) firsts[row.space] = row;
+    auto const first = firsts.find(row.space);
+    if (first == firsts.end() || first->second.bytes != row.bytes || first->second.flops != row.flops) return;
+    row.speedup = first->second.seconds() / row.seconds();
+    row.noisy_speedup = row.noisy() || first->second.noisy();
   }
 
   // Prints the row of the table first: it must not depend on a file that may fail.
@@ -714,13 +739,13 @@ class Session {
     progress_.row_done(static_cast<std::size_t>(&planned - plan_.cases.data()), &row == planned.rows.front(),
                        now - std::exchange(case_clock_, now));
     table_.add_row(report);
-    if (options_.lines)
-      std::cout << row_line(report, planned.path.empty() ? std::optional(planned.size) : std::nullopt) << std::endl;
+    if (options_.lines) std::cout << row_line(report) << std::endl;
     if (digest_) {
       bool const to_repeat = report.status == Status::failed || report.status == Status::weak;
       digest_->add_row(report,
                        to_repeat ? repeat_command(command_, options_, arguments_, planned, row) : std::string());
     }
+    if (csv_) csv_->add_row(report, planned.path, planned.parameters);
     try {
       report_.add_row(report);
     } catch (std::runtime_error const& error) {
@@ -875,6 +900,11 @@ class Session {
     if (!spaces_.empty()) text_ << "\n";
     for (SpaceReport const& space : spaces_) text_ << roofs_text(space) << "\n";
     try {
+      if (csv_) csv_->write();
+    } catch (std::runtime_error const& error) {
+      complain(error.what());
+    }
+    try {
       if (signal == 0) {
         report_.finish();
         if (machine_file_) {
@@ -887,6 +917,7 @@ class Session {
       complain(error.what());
     }
     if (signal != 0) text_ << "interrupted: these are the rows that were done\n";
+    if (report_.noisy() > 0) text_ << noise() << "\n";
     print_warnings();
     bool const as_table = !digest_ && !options_.lines;
     if (!as_table || takes_last_line()) text_ << report_.last_line() << std::endl;
@@ -910,18 +941,22 @@ class Session {
   // True for whoever is to print the last line.
   [[nodiscard]] bool takes_last_line() { return !last_line_is_out_.exchange(true); }
 
+  [[nodiscard]] std::string noise() const { return noise_text(report_.noisy(), report_.timed(), other_load_); }
+
   void finish_digest() {
     DigestEnd end;
     end.warnings = warnings_;
     for (SpaceReport const& space : spaces_) end.roofs.push_back(roofs_text(space));
     std::pair<char const*, std::string const&> const files[] = {{"tables", options_.log},
                                                                 {"report", options_.json},
+                                                                {"rows", options_.csv},
                                                                 {"results", options_.output},
                                                                 {"machine file", options_.save_machine}};
     for (auto const& [what, path] : files) {
       if (!path.empty()) end.files.emplace_back(what, path);
     }
     end.log = options_.log;
+    if (report_.timed() > 0) end.noise = noise();
     if (!digest_) return;
     end.to_try = commands_to_try(command_, options_, plan_, digest_->slowest());
     digest_->finish(end);
@@ -933,6 +968,7 @@ class Session {
   Plan const& plan_;
   std::vector<std::string> const& arguments_;
   Report report_;
+  std::optional<Csv> csv_;
   std::ofstream log_;
   bool log_published_ = false;
   std::unique_ptr<WholeFile> log_file_;  // its lock, and its name: the log itself grows in place
@@ -941,6 +977,8 @@ class Session {
   Table table_;
   std::optional<Digest> digest_;
   Progress progress_;
+  LoadMeter load_;
+  std::optional<OtherLoad> other_load_;
   std::unique_ptr<OutputFile> output_;
   std::map<std::string, SpaceReport> machine_;  // what --machine says
   std::unique_ptr<WholeFile> machine_file_;     // of --save-machine
@@ -1012,7 +1050,7 @@ Options of_this_rank(Options options, ranks::Ranks const& ranks) {
       size *= count;
     }
   }
-  if (!ranks.first()) options.json = options.log = options.save_machine = options.baseline = "";
+  if (!ranks.first()) options.json = options.csv = options.log = options.save_machine = options.baseline = "";
   return options;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using report::Json;
 
-[[noreturn]] void refuse(std::string const& path, std::string const& why) {
+[[noreturn]] void refuse_baseline(std::string const& path, std::string const& why) {
   throw UserError("cannot use --baseline " + path + " (" + why + "); write one on one rank with --json FILE");
 }
 
@@ -91,18 +91,18 @@ bool is_same_case(CaseReport const& known, Baseline::Wanted const& wanted) {
 }  // namespace
 
 Baseline::Baseline(std::string path, std::string const& version) : path_(std::move(path)) {
-  Json const json = report::read_document(path_, "tessera-report/1", refuse);
+  Json const json = report::read_document(path_, "tessera-report/1", refuse_baseline);
   try {
     Json const& system = json.at("system");
     for (auto const& [name, value] : json.at("build").items()) {
       if (value.is_string()) build_[name] = value.get<std::string>();
     }
     if (build_["version"] != version) {
-      refuse(path_, "it is of version " + (build_["version"].empty() ? "unknown" : build_["version"]) +
-                        " of Tessera, this is " + version);
+      refuse_baseline(path_, "it is of version " + (build_["version"].empty() ? "unknown" : build_["version"]) +
+                                 " of Tessera, this is " + version);
     }
     if (std::string const ranks = text_of(system, "ranks"); !ranks.empty() && ranks != "1") {
-      refuse(path_, "its run was on " + ranks + " ranks");
+      refuse_baseline(path_, "its run was on " + ranks + " ranks");
     }
     for (auto const& [name, space] : system.at("spaces").items()) devices_[name] = text_of(space, "device");
     Json const& cases = json.at("input");
@@ -113,15 +113,16 @@ Baseline::Baseline(std::string path, std::string const& version) : path_(std::mo
       Known known;
       known.of = case_of(cases.at(row.at("case").get<std::size_t>()));
       known.row = {row.at("variant").get<std::string>(), seconds,
-                   work_of(positive_or_unknown(row.at("bytes")), positive_or_unknown(row.at("flops")))};
+                   work_of(positive_or_unknown(row.at("bytes")), positive_or_unknown(row.at("flops"))),
+                   is_noisy(row.value("samples_seconds", std::vector<double>()))};
       known.space = row.at("space").get<std::string>();
       known.cold = row.at("cold").get<bool>();
       rows_.push_back(std::move(known));
     }
   } catch (Json::exception const& problem) {
-    refuse(path_, std::string("it is not whole: ") + problem.what());
+    refuse_baseline(path_, std::string("it is not whole: ") + problem.what());
   }
-  if (rows_.empty()) refuse(path_, "it has no verified row");
+  if (rows_.empty()) refuse_baseline(path_, "it has no verified row");
 }
 
 std::optional<Baseline::Row> Baseline::find(Wanted const& wanted) const {
@@ -129,7 +130,8 @@ std::optional<Baseline::Row> Baseline::find(Wanted const& wanted) const {
   for (Known const& known : rows_) {
     if (known.space != wanted.space || known.cold != wanted.cold || !is_same_case(known.of, wanted)) continue;
     if (known.row.variant == wanted.variant) return known.row;
-    if (!best || known.row.seconds < best->seconds) best = known.row;
+    auto const order = [](Row const& row) { return std::pair(row.noisy, row.seconds); };
+    if (!best || order(known.row) < order(*best)) best = known.row;
   }
   return best;
 }

@@ -157,6 +157,7 @@ void Digest::add_row(RowReport const& row, std::string const& repeat) {
   Best candidate{.bytes = row.bytes,
                  .input = inputs_,
                  .seconds = row.seconds(),
+                 .noisy = row.noisy(),
                  .share = row.compute_bound() ? row.share_of_roof() : row.share_of_copy(),
                  .variant = row.variant + (case_tuning_.empty() ? "" : " at " + case_tuning_),
                  .dtype = row.dtype,
@@ -165,7 +166,9 @@ void Digest::add_row(RowReport const& row, std::string const& repeat) {
   if (known == app_.best.end()) {
     app_.best.emplace_back(row.space, std::move(candidate));
   } else if (Best& best = known->second;
-             candidate.bytes > best.bytes || (candidate.input == best.input && candidate.seconds < best.seconds)) {
+             candidate.bytes > best.bytes ||
+             (candidate.input == best.input &&
+              std::pair(candidate.noisy, candidate.seconds) < std::pair(best.noisy, best.seconds))) {
     best = std::move(candidate);
   }
 }
@@ -186,8 +189,8 @@ void Digest::end_case() {
 std::string Digest::best_text() const {
   std::string text;
   for (auto const& [space, best] : app_.best) {
-    text +=
-        (text.empty() ? "best " : ", ") + best.variant + " " + (best.text.empty() ? "(no roof is known)" : best.text);
+    text += (text.empty() ? "best " : ", ") + best.variant + " " + (best.noisy ? std::string(noise_mark) : "") +
+            (best.text.empty() ? "(no roof is known)" : best.text);
     if (several_dtypes_) text += " in " + std::string(name_of(best.dtype));
     if (several_spaces_) text += " on " + space;
   }
@@ -220,7 +223,7 @@ void Digest::end_app() {
   bool const measures_itself = app_.with_own_work > app_.competing;  // roofline
   if (measures_itself) app_.best.clear();
   for (auto const& [space, best] : app_.best) {
-    if (std::isfinite(best.share) && !(best.share >= slowest_share_)) {
+    if (std::isfinite(best.share) && !best.noisy && !(best.share >= slowest_share_)) {
       slowest_ = {app_.name, best.text};
       slowest_share_ = best.share;
     }
@@ -287,6 +290,7 @@ void Digest::finish(DigestEnd const& end) {
              (unsure_ ? "; ?: unsure roof" : "") + ") or of arithmetic's roof";
   }
   rest << wrapped(verdict_text() + legend, 4) << "\n";
+  if (!end.noise.empty()) rest << wrapped(end.noise, 4) << "\n";
   counts("rows skipped", skipped_);
   counts("input files left out", files_left_out_);
   counts("mini-apps left out", apps_left_out_);
@@ -297,16 +301,21 @@ void Digest::finish(DigestEnd const& end) {
   if (!files.empty()) rest << wrapped(files, 4) << "\n";
   // Blank lines are for those who have the room: the whole fits on a screen.
   std::string const last = rest.str();
-  auto const lines = lines_ + static_cast<std::size_t>(std::ranges::count(last, '\n')) + 1 + end.to_try.size() + 1;
+  auto to_try = end.to_try;
+  auto const needs = [&] {
+    return lines_ + static_cast<std::size_t>(std::ranges::count(last, '\n')) + 1 + to_try.size() + 1;
+  };
+  if (needs() > digest_lines && to_try.size() > 1) to_try.pop_back();
+  auto const lines = needs();
   char const* const blank = lines + 3 <= digest_lines ? "\n" : "";
   *out_ << blank << last;
-  if (!end.to_try.empty()) {
+  if (!to_try.empty()) {
     if (lines <= digest_lines) *out_ << blank << "to try next:\n";
     std::size_t width = 0;
-    for (auto const& [command, what] : end.to_try) width = std::max(width, command.size());
+    for (auto const& [command, what] : to_try) width = std::max(width, command.size());
     bool const in_columns = std::ranges::all_of(
-        end.to_try, [&](auto const& entry) { return 2 + width + 4 + entry.second.size() <= digest_width; });
-    for (auto const& [command, what] : end.to_try) {
+        to_try, [&](auto const& entry) { return 2 + width + 4 + entry.second.size() <= digest_width; });
+    for (auto const& [command, what] : to_try) {
       // A comment of the shell: the line can be copied as it is.
       *out_ << "  " << (in_columns ? padded(command, width) : command) << "  # " << what << "\n";
     }

@@ -338,7 +338,8 @@ std::string_view Predicted::bound() const {
 Predicted predict(ModelCase const& c, Talk const& talk, std::size_t ranks, Machine const& machine, Link const& link,
                   bool shared) {
   Predicted result;
-  auto const known = [](double value) { return std::isfinite(value) ? value : 0; };
+  // What is infinite stays so: a roof that is too small for a time must not look like no time.
+  auto const known = [](double value) { return std::isnan(value) ? 0 : value; };
   // Ranks that share memory move all bytes through it; one that has nothing to do leaves its processors to nobody.
   double const bytes = c.work.bytes * talk.share;
   double const together = shared ? std::min(static_cast<double>(ranks), 1 / talk.share) : 1;
@@ -374,7 +375,7 @@ std::optional<Limit> limit_of(std::function<ModelCase(std::size_t)> const& case_
   for (std::size_t of_rank = most_each; of_rank > 0; of_rank /= 2) {
     Predicted ignored;
     std::optional<double> const reached = efficiency(of_rank, &ignored);
-    if (!reached || *reached < 0.5) break;
+    if (!reached || !(*reached >= 0.5)) break;  // of roofs that are too small for numbers nothing is known
     limit.least_each = of_rank;
     limit.never = false;
   }

@@ -103,6 +103,7 @@ Json row_json(RowReport const& row) {
   Json json;
   json["app"] = row.app;
   json["case"] = row.case_index;
+  json["size"] = row.size ? Json(*row.size) : Json(nullptr);
   json["variant"] = row.variant;
   json["level"] = name_of(row.level);
   json["space"] = row.space;
@@ -118,6 +119,7 @@ Json row_json(RowReport const& row) {
   json["seconds_first_quartile"] = number(times.first_quartile);
   json["seconds_third_quartile"] = number(times.third_quartile);
   json["seconds_max"] = number(times.max);
+  json["noisy"] = row.noisy();
   json["bytes_per_second"] = number(row.bytes_per_second());
   json["flops_per_second"] = number(row.flops_per_second());
   json["share_of_copy"] = number(row.share_of_copy());
@@ -162,7 +164,7 @@ std::string joined_lines(std::vector<std::string> const& lines) {
 
 }  // namespace
 
-std::string row_line(RowReport const& row, std::optional<std::size_t> size) {
+std::string row_line(RowReport const& row) {
   auto const text = [](double value) {
     if (!std::isfinite(value)) return std::string("-");
     char buffer[32];
@@ -171,11 +173,11 @@ std::string row_line(RowReport const& row, std::optional<std::size_t> size) {
   };
   std::string const checked = row.checked_relative_error == 0 ? "exact" : text(row.checked_relative_error);
   return "TESSERA row app=" + row.app + " variant=" + row.variant + " space=" + row.space +
-         " dtype=" + std::string(name_of(row.dtype)) + " size=" + (size ? std::to_string(*size) : "-") +
+         " dtype=" + std::string(name_of(row.dtype)) + " size=" + (row.size ? std::to_string(*row.size) : "-") +
          " ranks=" + std::to_string(row.ranks.count) + " cold=" + (row.cold ? "true" : "false") +
          " seconds=" + text(row.seconds()) + " bytes_per_second=" + text(row.bytes_per_second()) +
          " share_of_roof=" + text(row.share_of_roof()) + " checked=" + checked +
-         " status=" + std::string(name_of(row.status));
+         " status=" + std::string(name_of(row.status)) + " noisy=" + (row.noisy() ? "true" : "false");
 }
 
 double RowReport::seconds() const { return samples.seconds.empty() ? unknown : statistics(samples.seconds).median; }
@@ -213,6 +215,8 @@ void Report::add_row(RowReport const& report) {
     case Status::skipped: ++skipped_; break;
     case Status::weak: ++weak_; break;
   }
+  if (!report.samples.seconds.empty()) ++timed_;
+  if (report.noisy()) ++noisy_;
   all_written_ = false;
   if (writings_ == 0 || now_() - written_at_ >= 20 * write_seconds_) write();
 }

@@ -17,6 +17,7 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t page_width = 128;
+constexpr std::size_t spread_width = 51;  // of the columns of --spread
 
 std::string fixed(double value, int digits) {
   char buffer[64];
@@ -42,6 +43,19 @@ std::string left(std::string_view text, std::size_t width) {
 
 std::string right(std::string const& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
+}
+
+std::string with_mark(bool noisy, std::string const& text) { return (noisy ? std::string(noise_mark) : "") + text; }
+
+// The columns of --spread: of the samples how many there are, the least and the quartiles, and the speedup.
+std::string spread_text(RowReport const& row) {
+  bool const timed = !row.samples.seconds.empty();
+  Statistics const of =
+      timed ? statistics(row.samples.seconds) : Statistics{unknown, unknown, unknown, unknown, unknown};
+  return "  " + right(timed ? std::to_string(row.samples.seconds.size()) : "-", 7) + "  " +
+         right(format_seconds(of.min), 8) + "  " + right(format_seconds(of.first_quartile), 8) + "  " +
+         right(format_seconds(of.third_quartile), 8) + "  " +
+         right(std::isfinite(row.speedup) ? with_mark(row.noisy_speedup, format_number(row.speedup)) : "-", 10);
 }
 
 std::string shapes_text(std::vector<std::pair<std::string, Shape>> const& fields) {
@@ -101,10 +115,18 @@ std::string format_number(double value) {
   return three_digits(value);
 }
 
+std::string noise_text(std::size_t noisy, std::size_t timed, std::optional<OtherLoad> const& others) {
+  std::string text = "noise: " + std::to_string(noisy) + " of " + std::to_string(timed) + " rows marked " +
+                     std::string(noise_mark) + " (quartiles " + fixed(noisy_ratio, 1) + "x apart)";
+  if (others)
+    text += "; others kept " + fixed(others->busy, 1) + " of " + fixed(others->processors, 0) + " processors busy";
+  return text;
+}
+
 std::string scaling_text(Scaling const& scaling) {
-  return "efficiency " + percent(scaling.efficiency) + "%: " + (scaling.weak ? "weak" : "strong") +
-         " scaling, one rank takes " + format_seconds(scaling.seconds) + " (" + scaling.variant +
-         (scaling.size ? ", size " + format_size(*scaling.size) : std::string()) + ")";
+  return "efficiency " + with_mark(scaling.noisy, percent(scaling.efficiency)) +
+         "%: " + (scaling.weak ? "weak" : "strong") + " scaling, one rank takes " + format_seconds(scaling.seconds) +
+         " (" + scaling.variant + (scaling.size ? ", size " + format_size(*scaling.size) : std::string()) + ")";
 }
 
 std::string reason_kind(std::string const& reason) {
@@ -160,7 +182,8 @@ void Table::begin_case(CaseReport const& report, std::size_t index, std::size_t 
     with_flops_ = with_flops;
     heading_printed_ = true;
     *out_ << "  " << left("variant", variant_width_) << "  " << left("level", 7) << "  " << left("space", space_width_)
-          << "  " << left("status", 7) << "  " << right("time", 8) << "  " << right("GB/s", 7) << "  "
+          << "  " << left("status", 7) << "  " << right("time", 8)
+          << (spread_ ? "  samples       min   lower q   upper q  x baseline" : "") << "  " << right("GB/s", 7) << "  "
           << right("% copy", 6) << (with_flops_ ? "  " + right("GFLOP/s", 7) + "  " + right("% roof", 6) : "") << "  "
           << right("checked", 7) << "  " << right("error/bound", 11) << "  note\n";
   }
@@ -186,7 +209,8 @@ void Table::add_row(RowReport const& row) {
   std::string line = "  " + left(row.variant, variant_width_) + "  " + left(name_of(row.level), 7) + "  " +
                      left(row.space, space_width_) + "  " +
                      left(row.status == Status::failed ? "FAILED" : name_of(row.status), 7) + "  " +
-                     right(format_seconds(row.seconds()), 8) + "  " +
+                     right(with_mark(row.noisy(), format_seconds(row.seconds())), 8) +
+                     (spread_ ? spread_text(row) : std::string()) + "  " +
                      right(row.bytes > 0 ? format_number(row.bytes_per_second() / 1e9) : "-", 7) + "  " +
                      right(percent(row.share_of_copy(), row.roofs), 6) +
                      (with_flops_ ? "  " + right(row.flops > 0 ? format_number(row.flops_per_second() / 1e9) : "-", 7) +
@@ -206,7 +230,8 @@ void Table::add_row(RowReport const& row) {
   }
   if (!row.note.empty()) notes.push_back(row.note);
   line += join(notes, "; ");
-  if (line.size() > page_width) line = line.substr(0, page_width - 3) + "...";
+  std::size_t const width = page_width + (spread_ ? spread_width : 0);
+  if (line.size() > width) line = line.substr(0, width - 3) + "...";
   line.erase(line.find_last_not_of(' ') + 1);
   *out_ << line << "\n";
   if (!row.reason.empty()) *out_ << "    why: " << row.reason << "\n";

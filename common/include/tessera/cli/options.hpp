@@ -48,7 +48,9 @@ struct Options {
   VerifyOptions verify;
   std::string output;              ///< --output, or empty
   std::string json;                ///< --json, or empty
+  std::string csv;                 ///< --csv, or empty
   std::string log;                 ///< --log, or empty
+  bool spread = false;             ///< --spread: more columns of the tables
   bool digest = false;             ///< --digest
   bool lines = false;              ///< --lines
   std::string machine;             ///< --machine, or empty: measure

@@ -23,6 +23,12 @@ struct SamplingOptions {
 /// However long launches take, so many samples are taken if they were asked for: with fewer there is no median.
 inline constexpr std::size_t fewest_timed_samples = 3;
 
+/// A row is noisy if the third quartile of its samples exceeds so many times the first: its median is no figure then.
+inline constexpr double noisy_ratio = 1.5;
+
+/// Of a noisy row at most so many times as many samples are taken: noise that they do not outweigh will stay.
+inline constexpr std::size_t most_samples_of_noise = 10;
+
 /// What sampling brought.
 struct Samples {
   std::vector<double> seconds;  ///< per sample, the seconds of one launch
@@ -50,7 +56,8 @@ using Clock = std::function<double()>;
 /// be cold.
 ///
 /// A row whose launch takes seconds would keep its user waiting for figures that do not change: it is not warmed up,
-/// and stops at `max_time`. If a launch has been timed before, for another reason, it counts as the first of such samples:
+/// and stops at `max_time`. A noisy row is sampled further, until it is no longer noisy, has most_samples_of_noise times
+/// as many samples, or has taken `max_time` on the clock. If a launch has been timed before, for another reason, it counts as the first of such samples:
 /// `known`, in seconds, or 0.
 ///
 /// On several ranks, which all call it, a sample begins at a barrier and lasts as long as on the slowest of them; so all
@@ -75,5 +82,8 @@ struct Statistics {
 
 /// Statistics of at least one value.
 [[nodiscard]] Statistics statistics(std::vector<double> values);
+
+/// True if the samples' quartiles are further apart than noisy_ratio; false of no samples.
+[[nodiscard]] bool is_noisy(std::vector<double> const& samples);
 
 }  // namespace tessera

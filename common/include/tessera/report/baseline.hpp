@@ -25,6 +25,7 @@ class Baseline {
     std::string variant;
     double seconds = 0;
     double work = 0;  ///< of its case: operations, or bytes where there are none
+    bool noisy = false;
   };
 
   /// What a row is looked for by. A case's shapes are compared where it comes from a file, and has them.
@@ -36,7 +37,8 @@ class Baseline {
     bool cold = false;
   };
 
-  /// The verified row of that variant on this case, else of the variant that is the fastest on it; nothing if there is none.
+  /// The verified row of that variant on this case, else of the variant that is the fastest on it, noisy ones last; nothing
+  /// if there is none.
   [[nodiscard]] std::optional<Row> find(Wanted const& wanted) const;
 
   [[nodiscard]] std::string const& path() const { return path_; }

@@ -46,6 +46,7 @@ class Reasons {
 /// What the digest says after the mini-apps.
 struct DigestEnd {
   std::vector<std::string> warnings;
+  std::string noise;                                        ///< noise_text, or empty
   std::vector<std::string> roofs;                           ///< a line a space
   std::vector<std::pair<std::string, std::string>> files;   ///< what it is, path
   std::vector<std::pair<std::string, std::string>> to_try;  ///< a command, what it shows
@@ -75,11 +76,12 @@ class Digest {
   [[nodiscard]] std::pair<std::string, std::string> const& slowest() const { return slowest_; }
 
  private:
-  // The fastest row of the case that moves most, on one space.
+  // The fastest row of the case that moves most, on one space; a noisy one only if all are.
   struct Best {
     double bytes = 0;
     std::size_t input = 0;
     double seconds = 0;
+    bool noisy = false;
     double share = unknown;
     std::string variant;  // with its tuning, where the run tries several: "look_back at tile 256"
     DType dtype = DType::float32;

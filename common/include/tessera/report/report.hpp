@@ -52,6 +52,7 @@ struct Scaling {
   std::string variant;              ///< the one rank's
   std::optional<std::size_t> size;  ///< the one rank's, of a generated case
   double seconds = unknown;         ///< the one rank's
+  bool noisy = false;               ///< one of the two times is noisy
 };
 
 /// How the ranks of a row shared it: means over its samples, of one launch.
@@ -70,6 +71,7 @@ struct RanksReport {
 struct RowReport {
   std::string app;
   std::size_t case_index = 0;
+  std::optional<std::size_t> size;  ///< --size of a generated case
   std::string variant;
   std::string space;
   DType dtype = DType::float32;
@@ -98,9 +100,15 @@ struct RowReport {
   std::size_t unchecked = 0;  ///< of these, elements of which the reference cannot say anything
   std::string note;
   RanksReport ranks;
+  /// How many times as fast as the mini-app's first variant on the same space; unknown where that was not timed before, or
+  /// does other work.
+  double speedup = unknown;
+  bool noisy_speedup = false;  ///< this row or that one is noisy
 
   /// Median of the samples, seconds of one launch; unknown without samples.
   [[nodiscard]] double seconds() const;
+  /// True if the median is no figure, since the samples are too far apart: see noisy_ratio.
+  [[nodiscard]] bool noisy() const { return is_noisy(samples.seconds); }
   [[nodiscard]] double bytes_per_second() const { return bytes / seconds(); }
   [[nodiscard]] double flops_per_second() const { return flops / seconds(); }
   /// Bytes per second over the space's copy bandwidth, or over its read bandwidth; unknown where nothing is moved.
@@ -151,9 +159,9 @@ struct SpaceReport {
 
 /// A row as `--lines` prints it, for scripts; the names and their order stay as they are:
 /// "TESSERA row app=map variant=range space=openmp dtype=float size=1024 ranks=1 seconds=1.5e-06 bytes_per_second=5.5e+09
-/// share_of_roof=0.25 checked=exact status=passed". What is unknown, and the size of a case from a file, is "-"; `checked` is
-/// "exact" or a relative error.
-[[nodiscard]] std::string row_line(RowReport const& row, std::optional<std::size_t> size);
+/// share_of_roof=0.25 checked=exact status=passed noisy=false". What is unknown, and the size of a case from a file, is "-";
+/// `checked` is "exact" or a relative error.
+[[nodiscard]] std::string row_line(RowReport const& row);
 
 /// Names and values; true and false facts read "true" and "false".
 using Facts = std::map<std::string, std::string>;
@@ -191,6 +199,8 @@ class Report {
   [[nodiscard]] std::size_t rows() const { return passed_ + failed_ + skipped_ + weak_; }
   [[nodiscard]] std::size_t failed() const { return failed_; }
   [[nodiscard]] std::size_t weak() const { return weak_; }
+  [[nodiscard]] std::size_t timed() const { return timed_; }
+  [[nodiscard]] std::size_t noisy() const { return noisy_; }  ///< of those that were timed
 
   /// "TESSERA rows=12 passed=12 failed=0 skipped=0 weak=0": the last line of stdout, for scripts.
   [[nodiscard]] std::string last_line() const;
@@ -215,6 +225,8 @@ class Report {
   std::atomic<std::size_t> failed_ = 0;
   std::atomic<std::size_t> skipped_ = 0;
   std::atomic<std::size_t> weak_ = 0;
+  std::size_t timed_ = 0;
+  std::size_t noisy_ = 0;
 };
 
 }  // namespace tessera

@@ -3,10 +3,13 @@
 /// The report for people: a table on stdout, row by row as they are done.
 
 #include <cstddef>
+#include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include <tessera/measure/load.hpp>
 #include <tessera/report/report.hpp>
 #include <tessera/table/app.hpp>
 
@@ -21,6 +24,13 @@ namespace tessera {
 /// Three to four digits: "0.0012", "12.3", "4312"; "-" if unknown.
 [[nodiscard]] std::string format_number(double value);
 
+/// Which sign a noisy row has before its time, and before what is computed from it.
+inline constexpr std::string_view noise_mark = "~";
+
+/// "noise: 3 of 12 rows marked ~ (quartiles 1.5x apart); others kept 0.8 of 2 processors busy", without the second half if that
+/// is not known.
+[[nodiscard]] std::string noise_text(std::size_t noisy, std::size_t timed, std::optional<OtherLoad> const& others);
+
 /// "efficiency 93.1%: weak scaling, one rank takes 12.3 ms (distributed, size 1024 (2^10))".
 [[nodiscard]] std::string scaling_text(Scaling const& scaling);
 
@@ -32,7 +42,8 @@ namespace tessera {
 /// still line up. Rows that were skipped stand below the mini-app's last case, once for each reason.
 class Table {
  public:
-  explicit Table(std::ostream& out) : out_(&out) {}
+  /// `spread`: with the columns of --spread.
+  explicit Table(std::ostream& out, bool spread = false) : out_(&out), spread_(spread) {}
 
   /// A mini-app begins; `rows` are those that will be printed for it. Ends the one before.
   void begin_app(App const& app, std::vector<Row const*> const& rows);
@@ -53,6 +64,7 @@ class Table {
   };
 
   std::ostream* out_;
+  bool spread_;
   std::size_t variant_width_ = 0;
   std::size_t space_width_ = 0;
   bool with_flops_ = false;
