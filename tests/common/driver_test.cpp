@@ -272,10 +272,10 @@ TEST_F(Driver, the_speedup_is_over_the_first_variant) {
 TEST_F(Driver, the_report_says_how_busy_the_machine_was) {
   if (!fs::exists("/proc/stat")) GTEST_SKIP() << "this system does not tell";
   (void)run({"good"}, {"--digest"});
-  EXPECT_FALSE(report()["system"].contains("processors"));  // too short to tell
+  EXPECT_FALSE(report()["system"].contains("processors_of_all_nodes"));  // too short to tell
   Result const result = run({"noisy"}, {"--digest", "--samples", "150", "--max-time", "5"});
   EXPECT_TRUE(has(result.out, "; others kept "));
-  EXPECT_GE(std::stod(report()["system"]["processors"].get<std::string>()), 1);
+  EXPECT_GE(std::stod(report()["system"]["processors_of_all_nodes"].get<std::string>()), 1);
   EXPECT_GE(std::stod(report()["system"]["processors_busy_with_others"].get<std::string>()), 0);
 }
 
@@ -2216,7 +2216,8 @@ TEST_F(Suite, limits_of_roofs_that_are_too_small_for_numbers) {
     EXPECT_EQ(result.code, 0) << result.err;
     return result.out.substr(result.out.find("| map |"));
   };
-  EXPECT_EQ(row_of(1e11), "| map | nothing | 100% | memory | 1 |\n");
+  // The last number depends on what the run before measured: how long a launch takes.
+  EXPECT_TRUE(has(row_of(1e11), "| map | nothing | 100% | memory | "));
   EXPECT_EQ(row_of(1e-100), "| map | nothing | 100% | memory | 1 |\n");
   for (double const roof : {1e-300, 1e-305, 5e-324}) {
     EXPECT_EQ(row_of(roof), "| map | nothing | - | - | - |\n") << roof;

@@ -316,7 +316,7 @@ class Session {
   void note_other_load() {
     other_load_ = load_.others(ranks_);
     if (!other_load_) return;
-    report_.system["processors"] = format_number(other_load_->processors);
+    report_.system["processors_of_all_nodes"] = format_number(other_load_->processors);
     report_.system["processors_busy_with_others"] = format_number(other_load_->busy);
   }
 
