@@ -320,6 +320,18 @@ TEST_F(Driver, a_row_whose_check_sees_nothing_is_weak) {
   EXPECT_TRUE(
       has(run({"vague_at_random"}, {"--data", "random"}).out, "try --data exact, --dtype double or a smaller size"));
   EXPECT_TRUE(has(run({"vague"}, {"--dtype", "double"}).out, "try a smaller size"));
+  // As it says: a run that goes on.
+  EXPECT_EQ(run({"vague_at_random"}, {"--data", "exact"}).code, 0);
+  EXPECT_EQ(run({"vague"}, {"--dtype", "double", "--size", "1"}).code, 0);
+  machine().dtypes = {"float"};
+  EXPECT_TRUE(
+      has(run({"vague"}).out, "try double (in a build with -D TESSERA_DTYPES=\"float;double\") or a smaller size"));
+  machine().dtypes = {"float", "double", "int32"};
+  // A file decides all of that.
+  write_case<float>("a.h5", {0, 1, 2});
+  write_case<double>("b.h5", {0, 1, 2});
+  EXPECT_TRUE(has(run({"vague"}, {"--input", path("a.h5")}).out, "try the case in double or a smaller case\n"));
+  EXPECT_TRUE(has(run({"vague"}, {"--input", path("b.h5")}).out, "try a smaller case\n"));
   Result const strict = run({"good", "vague"}, {"--strict"});
   EXPECT_EQ(strict.code, 1);
   EXPECT_EQ(strict.last_line(), result.last_line());

@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include <tessera/cli/nearest.hpp>
 #include <tessera/driver/driver.hpp>
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/ranks/transport.hpp>
@@ -59,11 +60,22 @@ HostField const* find_field(std::vector<HostField> const& fields, std::string co
   return nullptr;
 }
 
-// What a user can do about a weak row.
+// What a user can do about a weak row. A file decides its dtype and its size, and a build may lack double.
 std::string advice(Coverage const& seen, Oracle const& oracle, DType dtype) {
-  std::string const wider = dtype == DType::float64 ? "" : "--dtype double or ";
-  if (seen.unchecked > 0) return "; try " + wider + "smaller elements";
-  return std::string("; try ") + (oracle.other_is_exact ? "--data exact, " : "") + wider + "a smaller size";
+  std::string const smaller = seen.unchecked > 0 ? "smaller elements"
+                              : oracle.is_file   ? "a smaller case"
+                                                 : "a smaller size";
+  std::string wider;
+  if (dtype != DType::float64) {
+    std::vector<std::string> here = enabled_dtypes();
+    bool const has_double = std::ranges::find(here, name_of(DType::float64)) != here.end();
+    here.emplace_back(name_of(DType::float64));
+    wider = oracle.is_file ? "the case in double" : has_double ? "--dtype double" : "double";
+    if (!has_double) wider += " (in a build with -D TESSERA_DTYPES=\"" + join(here, ";") + "\")";
+    wider += " or ";
+  }
+  return std::string("; try ") + (seen.unchecked == 0 && oracle.other_is_exact ? "--data exact, " : "") + wider +
+         smaller;
 }
 
 // Compares what the row writes with the reference and the file. Notes the worst error, and what could be seen of each
@@ -332,7 +344,7 @@ std::unique_ptr<RowRun> start(Row const& row, Case& problem_case) {
     } catch (Skip const& skip) {
       skipped = skip.what();
     } catch (std::bad_alloc const&) {
-      throw std::runtime_error("out of memory (an allocation failed); choose a smaller size");
+      throw std::runtime_error("out of memory (an allocation failed); choose a smaller case");
     }
   });
   if (ranks::world().any(!run)) {
@@ -414,7 +426,7 @@ std::optional<RowReport> run_row(Row const& row, Case& problem_case, Oracle cons
     report.status = Status::skipped;
     report.reason = skip.what();
   } catch (std::bad_alloc const&) {
-    fail("out of memory (an allocation failed); choose a smaller size");
+    fail("out of memory (an allocation failed); choose a smaller case");
   } catch (std::exception const& error) {
     fail(*error.what() != '\0' ? error.what() : "exception without a message");
   } catch (...) {

@@ -61,7 +61,7 @@ std::unique_ptr<Case> build(PlannedCase const& planned, Options const& options) 
   } catch (UserError const&) {
     throw;
   } catch (std::exception const& error) {  // memory: what else there is to it was checked before
-    throw UserError("not enough memory for " + describe(planned) + " (" + error.what() + "); choose a smaller size");
+    throw UserError("not enough memory for " + describe(planned) + " (" + error.what() + "); choose a smaller case");
   }
 }
 
@@ -242,7 +242,7 @@ void prepare(PreparedCase& prepared, Step const& step) {
     prepared.mistake = std::current_exception();
     prepared.fault = error.what();
   } catch (std::bad_alloc const&) {
-    prepared.fault = "out of memory (the input or the reference did not fit); choose a smaller size";
+    prepared.fault = "out of memory (the input or the reference did not fit); choose a smaller case";
   } catch (std::exception const& error) {
     prepared.fault = std::string("the case could not be prepared: ") + error.what();
   }
@@ -295,7 +295,7 @@ class Session {
   /// The end after an allocation that failed: what was done is printed and kept.
   int end_without_memory() {
     std::lock_guard const lock(state_);
-    complain("out of memory (an allocation failed); choose a smaller size, or allow more (ulimit -v)");
+    complain("out of memory (an allocation failed); choose a smaller case, or allow more (ulimit -v)");
     return finish(caught_signal());
   }
 
@@ -585,6 +585,7 @@ class Session {
       Case const& problem_case = *prepared.problem_case;
       bool const is_drawn = planned.path.empty();
       prepared.oracle.random_data = is_drawn && planned.data == DataKind::random;
+      prepared.oracle.is_file = !is_drawn;
       prepared.oracle.other_is_exact = is_drawn && planned.data != DataKind::exact && planned.app->has(DataKind::exact);
       prepared.oracle.verify = options_.verify;
       prepared.oracle.from_file = problem_case.own_part(expected_of(planned, problem_case));
@@ -1105,7 +1106,7 @@ int run_plan(Command const& command, Options const& given, std::vector<std::stri
   } catch (std::bad_alloc const&) {
     // Of what is small beside the cases, whose memory was checked.
     if (session->has_rows()) return session->end_without_memory();
-    throw UserError("out of memory (an allocation failed); choose a smaller size, or allow more (ulimit -v)");
+    throw UserError("out of memory (an allocation failed); choose a smaller case, or allow more (ulimit -v)");
   }
 }
 

@@ -159,7 +159,7 @@ int guarded(std::string const& program, bool launches, Find const& find) {
     complaint = error.what();
   } catch (std::bad_alloc const&) {
     code = 2;  // nothing has run: see run_plan()
-    complaint = "out of memory (an allocation failed); choose a smaller size, or allow more (ulimit -v)";
+    complaint = "out of memory (an allocation failed); choose a smaller case, or allow more (ulimit -v)";
   } catch (std::system_error const& error) {
     bool const is_limit = error.code() == std::errc::resource_unavailable_try_again;
     code = is_limit ? 2 : 1;

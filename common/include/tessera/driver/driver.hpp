@@ -35,6 +35,7 @@ struct Oracle {
   std::vector<HostField> from_file;  ///< /expected of the file; may lack fields, or be empty
   VerifyOptions verify = {};
   bool random_data = false;     ///< the case was drawn at random: bounds may be statistical
+  bool is_file = false;         ///< the case was read: no option can change its dtype, size and data
   bool other_is_exact = false;  ///< it was drawn, and could have been drawn as exact data
 };
 
