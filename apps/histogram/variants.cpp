@@ -2,7 +2,6 @@
 /// The table of histogram's variants, in the order that --list shows, its parameters and generated data.
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -28,25 +27,13 @@ App app() { return make_app<Histogram>({atomic(), scatter_view(), scratch_atomic
 
 namespace {
 
-// As few digits as name the number.
-std::string text_of_bound(double value) {
-  char text[32];
-  auto const end = std::to_chars(text, text + sizeof text, value).ptr;
-  return {text, end};
-}
-
 std::string text_of_range(Histogram::Parameters const& of) {
-  return "lo = " + text_of_bound(of.lo) + " and hi = " + text_of_bound(of.hi);
+  return "lo = " + shortest_text(of.lo) + " and hi = " + shortest_text(of.hi);
 }
 
 template <class T>
 void check_floating(Histogram::Parameters const& of) {
   std::string const name(name_of(dtype_of<T>));
-  constexpr double most = std::numeric_limits<T>::max();
-  if (std::abs(of.lo) > most || std::abs(of.hi) > most) {
-    throw UserError(text_of_range(of) + " do not fit into " + name +
-                    " (bounds are compared in the dtype); choose a smaller range or another --dtype");
-  }
   auto const lo = static_cast<T>(of.lo);
   auto const hi = static_cast<T>(of.hi);
   if (!(lo < hi)) {

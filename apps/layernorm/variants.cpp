@@ -29,8 +29,7 @@ std::vector<ParameterSpec> Layernorm::parameters() {
             .shapes_generated = true};
   };
   return {extent("rows", "rows of the generated x"),
-          extent("hidden", "columns of the generated x: what a row is normalised over"),
-          {.name = "eps", .help = "added to each row's variance; above 0", .default_value = 1e-5, .choices = {}},
+          extent("hidden", "columns of the generated x: what a row is normalised over"), eps_parameter(),
           team_parameter()};
 }
 

@@ -136,6 +136,58 @@ TEST(Inventory, AdviceForNumbersWorks) {
   }
 }
 
+// What a real parameter must not be in a floating dtype, and the outermost that it may be.
+struct Reals {
+  std::vector<double> refused;
+  std::vector<double> taken;
+};
+Reals reals_of(DType dtype) {
+  switch (dtype) {
+    case DType::float32: return {{1e39, 3.4028236e38, 1e-46, 7e-46}, {0x1.fffffep127, 0x1p-126, 0x1p-149}};
+    case DType::bfloat16: return {{1e39, 3.4e38, 1e-46, 4e-41}, {0x1.fep127, 0x1p-126, 0x1p-133}};
+    case DType::float16: return {{1e39, 65520, 1e-46, 2.9e-8}, {65519, 0x1p-14, 0x1p-24}};
+    default: return {{}, {1e300, 1e-300}};
+  }
+}
+
+// One message for all real parameters of all mini-apps, before there are data.
+TEST(Inventory, RealParametersMustFitTheirDtype) {
+  for (App const& app : all_apps()) {
+    for (ParameterSpec const& spec : app.parameters) {
+      if (!std::holds_alternative<double>(spec.default_value)) continue;
+      for (DType const dtype : testing::dtypes_of_this_build()) {
+        if (dtype == DType::int32 || (size_of(dtype) == 2 && !app.has_short_floats)) continue;
+        auto const message = [&](double value) -> std::string {
+          auto const map = testing::with_defaults(app, {{spec.name, value}});
+          try {
+            (void)app.footprint_of_size(dtype, 64, map);
+          } catch (UserError const& error) {
+            return error.what();
+          }
+          return "";
+        };
+        std::string const name = std::string(app.info.name) + " --" + spec.name + " " + std::string(name_of(dtype));
+        Reals const reals = reals_of(spec.in_arithmetic ? arithmetic_of(dtype) : dtype);
+        int refused = 0;
+        for (double const size : reals.refused) {
+          for (double const value : {size, -size}) {
+            // An order of two bounds, or a sign, is another mistake.
+            std::string const text = message(value);
+            ASSERT_NE(text, "") << name << " " << value;
+            refused += text.find(" does not fit into ") != std::string::npos ? 1 : 0;
+          }
+        }
+        EXPECT_GE(refused, reals.refused.size()) << name;
+        for (double const size : reals.taken) {
+          for (double const value : {size, -size}) {
+            EXPECT_EQ(message(value).find(" does not fit into "), std::string::npos) << name << " " << message(value);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Inventory, EveryAppHasInputsReadmeAndReference) {
   std::filesystem::path const root = TESSERA_SOURCE_DIR;
   for (App const& app : all_apps()) {

@@ -830,6 +830,14 @@ TEST_F(CommandLine, bad_values) {
   expect_mistake("map", {"--min-time", "-1"}, "bad value `-1` for --min-time");
   expect_mistake("map", {"--c", "nan"}, "not finite");
   expect_mistake("map", {"--c", "ten"}, "bad value `ten` for --c");
+  expect_mistake(
+      "map", {"--c", "-1e39"},
+      "c = -1e+39 does not fit into float (it would be infinite); use a magnitude of at most 3.4028235e+38, or "
+      "dtype double");
+  expect_mistake(
+      "map", {"--c", "1e-46"},
+      "c = 1e-46 does not fit into float (it would be 0); use a magnitude of at least 1.1754944e-38, or dtype "
+      "double");
   expect_mistake("prefix_sum", {"--segment", "-1"}, "bad value `-1` for --segment");
   expect_mistake("prefix_sum", {"--tile", "2.5"}, "bad tile `2.5` (`.5` is not one of the suffixes");
 }

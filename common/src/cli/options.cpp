@@ -37,13 +37,6 @@ std::optional<T> number(std::string_view text) {
   throw UserError("bad value `" + shortened(text) + "` for " + option + " (" + why + "); " + what_to_do);
 }
 
-// "1000" or "0.5", not "0.500000".
-std::string shortest(double value) {
-  char buffer[32];
-  auto const result = std::to_chars(buffer, buffer + sizeof buffer, value);
-  return {buffer, result.ptr};
-}
-
 std::size_t count_value(std::string const& option, std::string const& text, std::size_t least,
                         std::string const& example) {
   auto const value = one_size(text);
@@ -346,7 +339,7 @@ Roofs parse_roof(std::string const& option, std::string const& text) {
 std::string to_string(ParameterValue const& value) {
   if (auto const* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (auto const* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
-  if (auto const* real = std::get_if<double>(&value)) return shortest(*real);
+  if (auto const* real = std::get_if<double>(&value)) return shortest_text(*real);
   return std::get<std::string>(value);
 }
 
@@ -366,11 +359,11 @@ void check_parameter(ParameterSpec const& spec, ParameterValue const& value, std
                                                          : static_cast<double>(std::get<std::int64_t>(value));
   if (spec.must_be_finite && !std::isfinite(x)) fail("not finite", "give a finite number");
   std::string const range = std::isfinite(spec.minimum) && std::isfinite(spec.maximum)
-                                ? "; it may be " + shortest(spec.minimum) + " to " + shortest(spec.maximum)
+                                ? "; it may be " + shortest_text(spec.minimum) + " to " + shortest_text(spec.maximum)
                                 : std::string();
   // Written so that a NaN, where it is allowed, passes: there is no range that it is outside of.
-  if (x < spec.minimum) fail("less than " + shortest(spec.minimum) + range, "give a larger value");
-  if (x > spec.maximum) fail("more than " + shortest(spec.maximum) + range, "give a smaller value");
+  if (x < spec.minimum) fail("less than " + shortest_text(spec.minimum) + range, "give a larger value");
+  if (x > spec.maximum) fail("more than " + shortest_text(spec.maximum) + range, "give a smaller value");
 }
 
 std::vector<ParameterValue> parse_parameter(ParameterSpec const& spec, std::string const& text) {

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include <tessera/table/cache.hpp>
@@ -112,6 +114,33 @@ CaseFields filled_fields(std::vector<FieldSpec> input, std::vector<FieldSpec> ou
 ParameterMap with_defaults_of(std::vector<ParameterSpec> const& specs, ParameterMap map) {
   for (ParameterSpec const& spec : specs) map.try_emplace(spec.name, spec.default_value);
   return map;
+}
+
+void check_reals(std::vector<ParameterSpec> const& specs, ParameterMap const& map, DType dtype) {
+  auto const check = [&]<class T>(std::string const& name, double value) {
+    auto const kept = static_cast<double>(static_cast<T>(value));
+    std::string const problem =
+        name + " = " + shortest_text(value) + " does not fit into " + std::string(name_of(dtype_of<T>));
+    if (std::isfinite(value) && !std::isfinite(kept)) {
+      throw UserError(problem + " (it would be infinite); use a magnitude of at most " +
+                      shortest_text(static_cast<float>(std::numeric_limits<T>::max())) + ", or dtype double");
+    }
+    if (value != 0 && kept == 0) {
+      throw UserError(problem + " (it would be 0); use a magnitude of at least " +
+                      shortest_text(static_cast<float>(std::numeric_limits<T>::min())) + ", or dtype double");
+    }
+  };
+  for (ParameterSpec const& spec : specs) {
+    auto const found = map.find(spec.name);
+    if (found == map.end() || !std::holds_alternative<double>(found->second)) continue;
+    double const value = std::get<double>(found->second);
+    switch (spec.in_arithmetic ? arithmetic_of(dtype) : dtype) {
+      case DType::float16: check.operator()<Half>(spec.name, value); break;
+      case DType::bfloat16: check.operator()<BFloat16>(spec.name, value); break;
+      case DType::float32: check.operator()<float>(spec.name, value); break;
+      default: break;
+    }
+  }
 }
 
 std::vector<Shape> shapes_in(FieldSource const& source, std::vector<FieldSpec> const& specs) {

@@ -3,6 +3,8 @@
 /// Descriptions of mini-apps, variants and parameters: plain data for --help, --list and the reports. No Kokkos.
 
 #include <array>
+#include <charconv>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -91,6 +93,13 @@ struct AppInfo {
   bool measures_roofs = false;  ///< its rows are roofs themselves, and may be compared with those of another device
 };
 
+/// The shortest text that reads back as the same number: "1000", "0.5", "1e+39".
+template <std::floating_point Real>
+[[nodiscard]] std::string shortest_text(Real value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
 /// The value of a scalar parameter: an attribute of /input or an option of the same name.
 using ParameterValue = std::variant<bool, std::int64_t, double, std::string>;
 using ParameterMap = std::map<std::string, ParameterValue, std::less<>>;
@@ -104,6 +113,8 @@ struct ParameterSpec {
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
   bool must_be_finite = true;
+  /// Whether a real number is used in the type that sums are made in, float for a dtype of 16 bits, and not in the dtype.
+  bool in_arithmetic = false;
   bool shapes_generated =
       false;  ///< whether it shapes generated input: then it is a mistake beside --input, and no attribute of a file
   /// Whether it only tunes variants, and changes neither input nor result: an integer whose option takes lists and

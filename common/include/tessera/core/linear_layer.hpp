@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <limits>
 #include <string>
 #include <utility>
@@ -40,7 +39,7 @@ struct LinearLayer {
                             .eps = std::get<double>(map.at("eps")),
                             .team = number("team")};
     if (!(layer.eps > 0 && std::isfinite(layer.eps))) {
-      throw UserError("--eps " + short_text(layer.eps) +
+      throw UserError("--eps " + shortest_text(layer.eps) +
                       " is not above zero (it keeps the inverse of a deviation of zero finite); give a small positive "
                       "number, such as 1e-5");
     }
@@ -58,9 +57,7 @@ struct LinearLayer {
     };
     return {extent("rows", "rows of the generated x"),
             extent("hidden", "columns of the generated x and w: what a row is normalised over"),
-            extent("outputs", "rows of the generated w"),
-            {.name = "eps", .help = "added to each row's variance; above 0", .default_value = 1e-5, .choices = {}},
-            team_parameter()};
+            extent("outputs", "rows of the generated w"), eps_parameter(), team_parameter()};
   }
 
   /// The extents that a size stands for. The size is first divided by the extents that are given. Of the rest, hidden
@@ -103,13 +100,6 @@ struct LinearLayer {
     return layer;
   }
 
-  /// A number as a message shows it.
-  [[nodiscard]] static std::string short_text(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%g", value);
-    return text;
-  }
-
   [[nodiscard]] Shape x_shape() const { return {static_cast<std::size_t>(rows), static_cast<std::size_t>(hidden)}; }
   [[nodiscard]] Shape w_shape() const { return {static_cast<std::size_t>(outputs), static_cast<std::size_t>(hidden)}; }
   [[nodiscard]] Shape y_shape() const { return {static_cast<std::size_t>(rows), static_cast<std::size_t>(outputs)}; }
@@ -122,7 +112,7 @@ inline void needs_dtype(LinearLayer const& layer, DType dtype) {
   }
   if (arithmetic_of(dtype) == DType::float32 && layer.eps < static_cast<double>(std::numeric_limits<float>::min())) {
     throw UserError(
-        "--eps " + LinearLayer::short_text(layer.eps) +
+        "--eps " + shortest_text(layer.eps) +
         " is below a float's normal range (it keeps the inverse of a deviation of zero finite); give a larger number, "
         "such as 1e-5, or choose double");
   }

@@ -37,6 +37,15 @@ namespace tessera {
           .maximum = 1024};
 }
 
+/// --eps, of a normalisation.
+[[nodiscard]] inline ParameterSpec eps_parameter() {
+  return {.name = "eps",
+          .help = "added to each row's variance; above 0",
+          .default_value = 1e-5,
+          .choices = {},
+          .in_arithmetic = true};
+}
+
 [[nodiscard]] inline ParameterSpec tile_parameter() {
   return {.name = "tile",
           .help = "elements that a team works on at a time; 0: the variant's choice",

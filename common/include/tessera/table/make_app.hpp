@@ -297,11 +297,12 @@ template <class Problem, class T>
   return result;
 }
 
-/// The typed parameters. If the Problem has `check(parameters, dtype)`, that has seen them: it throws UserError where
-/// they do not suit the dtype.
+/// The typed parameters. check_reals, and `check(parameters, dtype)` if the Problem has that, have seen them: they throw
+/// UserError where a parameter does not suit the dtype.
 template <class Problem, class T>
 [[nodiscard]] typename Problem::Parameters checked_parameters(ParameterMap const& map) {
   auto const parameters = typed_parameters<Problem>(map);
+  check_reals(Problem::parameters(), map, dtype_of<T>);
   if constexpr (requires { Problem::check(parameters, dtype_of<T>); }) Problem::check(parameters, dtype_of<T>);
   return parameters;
 }

@@ -58,6 +58,10 @@ struct CaseFields {
 /// The map, with the defaults where it says nothing.
 [[nodiscard]] ParameterMap with_defaults_of(std::vector<ParameterSpec> const& specs, ParameterMap map);
 
+/// Throws UserError if a real parameter would become infinite, or 0, in the type that it is used in. (It may be rounded;
+/// what int32 requires of it is the Problem's `check`.)
+void check_reals(std::vector<ParameterSpec> const& specs, ParameterMap const& map, DType dtype);
+
 /// The shapes of these fields.
 [[nodiscard]] std::vector<Shape> shapes_in(FieldSource const& source, std::vector<FieldSpec> const& specs);
 
