@@ -35,7 +35,7 @@
 /// are weak. Queries whose sums are exact stay so if q, k and v have 8 bits at most: a weight of 1 is 1, also where the exponent is
 /// off by the rounding of a largest score of up to 2^12.
 ///
-/// What nobody can know is not asked: where a product may overflow; where a value that is no number meets a weight so
+/// What nobody can know is not asked: where a product may overflow, or a mean that is rounded; where a value that is no number meets a weight so
 /// small that it is 0 in one order and not in another.
 
 #include <algorithm>
@@ -101,6 +101,7 @@ class Oracle {
         n_(n),
         d_(d),
         scale_(scale),
+        growth_(std::min(1.0, std::expm1(Attention::rounding_steps({{}, {n, d}}, {}) * unit_roundoff(dtype_of<T>)))),
         turned_(n * d),
         lowest_(d, infinity),
         highest_(d, -infinity),
@@ -183,6 +184,10 @@ class Oracle {
         bound_scale[c] = 0;
         offset[c] += 2 * unit_roundoff(dtype_of<T>) * std::abs(value[c]);
       }
+      // So close to the end of the range that weights which add up to slightly more than 1 may lead beyond it.
+      auto const most = static_cast<double>(std::numeric_limits<T>::max());
+      bool const may_overflow = !(static_cast<double>(magnitude[c]) * (1 + growth_) + offset[c] <= most);
+      if (std::isfinite(value[c]) && may_overflow) unknown[c] = true;
       if (!std::isfinite(value[c])) bound_scale[c] = offset[c] = 0;  // NaN or infinity, exactly
       if (unknown[c]) bound_scale[c] = infinity;
       if constexpr (has_bfloat16) {
@@ -304,6 +309,7 @@ class Oracle {
   std::size_t n_;
   std::size_t d_;
   double scale_;
+  double growth_;          // of a sum's magnitude, by all roundings
   std::vector<T> turned_;  // k, transposed: the compiler makes vectors of neighbouring keys
   std::vector<double> lowest_;
   std::vector<double> highest_;

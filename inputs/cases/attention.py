@@ -67,6 +67,18 @@ def cases():
         k[17, 3] = 1000
         q[:, 3] = [12, -12, 10, 3]
         yield attention_case("large_scores", "scores up to 12000 and down to -12000", q, k, matrix(30, 8, t, 29, 97))
+        # Sums of weighted values leave the dtype's range, their means do not; tiny values beside them must not be lost.
+        most = 0.5 * float(np.finfo(t).max)
+        q, k = np.zeros((1, 1), t), matrix(2, 1, t, 11, 53)
+        yield attention_case("mean_of_huge", "two keys of equal weight, both values half of the largest number", q, k,
+                             stored(np.full((2, 1), most), t))
+        q, k, v = matrix(9, 5, t, 37, 101, 8), matrix(300, 5, t, 11, 53, 8), wide(matrix(300, 5, t, 29, 97))
+        v[:, 0] = most
+        v[:, 1] *= most / 8
+        v[:, 2] = -most
+        v[:, 4] *= 2.0 ** (np.finfo(t).minexp + 10)
+        yield attention_case("uneven_huge", "columns near the ends of the range, one with both signs, beside small ones", q,
+                             k, stored(v, t), scale=0.25)
         # What is no number: a score of NaN, of +inf, of -inf among others, nothing but -inf; in values, too.
         q, k, v = matrix(5, 3, t, 37, 101), np.abs(matrix(6, 3, t, 11, 53)) + 1, matrix(6, 3, t, 29, 97)
         q[1, 0], q[2, 1], q[3, 2] = np.nan, np.inf, -np.inf

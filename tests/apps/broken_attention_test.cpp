@@ -195,6 +195,72 @@ TEST(Attention, FixedAndAnyLength) {
   EXPECT_GT(any, fixed);
 }
 
+// Values of which a few leave the range when they are added up: columns of half the largest number, of both signs, of
+// denormals, and of a few units. q and k are small, so that all keys count.
+class HugeValues final : public FieldSource {
+ public:
+  HugeValues(std::size_t queries, std::size_t keys, std::size_t dim) : queries_(queries), keys_(keys), dim_(dim) {}
+  [[nodiscard]] Shape shape(FieldSpec const& spec) const override {
+    return {spec.name == "q" ? queries_ : keys_, dim_};
+  }
+  void read(FieldSpec const& spec, void* destination) const override {
+    if (spec.dtype == DType::float32) fill(spec, static_cast<float*>(destination));
+    if (spec.dtype == DType::float64) fill(spec, static_cast<double*>(destination));
+  }
+
+ private:
+  template <class T>
+  void fill(FieldSpec const& spec, T* to) const {
+    for (std::size_t i = 0; i < count_of(shape(spec)); ++i) {
+      T const small = random_value<T>(3, spec.name == "q" ? 0 : spec.name == "k" ? 1 : 2, i);
+      T const most = std::numeric_limits<T>::max() * T(0.45);
+      std::size_t const col = i % dim_;
+      if (spec.name != "v") {
+        to[i] = small / 4;
+      } else {
+        to[i] = col % 4 == 0   ? most
+                : col % 4 == 1 ? most * small
+                : col % 4 == 2 ? std::numeric_limits<T>::denorm_min() * std::round(900 * small)
+                               : small;
+      }
+    }
+  }
+
+  std::size_t queries_;
+  std::size_t keys_;
+  std::size_t dim_;
+};
+
+TEST(Attention, SumsMayLeaveTheRangeIfMeansDoNot) {
+  App const all = app();
+  int compared = 0;
+  for (std::size_t const dim : {1, 3, 4, 16, 33, 64, 100, 200}) {
+    for (std::size_t const keys : {2, 3, 17, 64, 700}) {
+      for (std::int64_t const team : {0, 3}) {
+        for (std::int64_t const chunks : {0, 3}) {
+          for (DType const dtype : testing::dtypes_of_this_build()) {
+            if (dtype != DType::float32 && dtype != DType::float64) continue;
+            ParameterMap const map{{"team", team}, {"chunks", chunks}, {"scale", 0.5}};
+            auto const problem_case =
+                all.read(dtype, HugeValues(std::size_t{5}, keys, dim), testing::with_defaults(all, map));
+            auto const reference = problem_case->reference();
+            for (double const scale : reference[0].scale) ASSERT_TRUE(std::isfinite(scale));
+            for (Row const& row : all.rows) {
+              if (row.dtype != dtype || !testing::is_wanted(row)) continue;
+              std::string const outcome = testing::run_row(row, *problem_case, reference, 1);
+              if (outcome.starts_with("skipped: ")) continue;
+              EXPECT_EQ(outcome, "") << testing::name_of(all, row) << ", " << keys << " keys of " << dim << ", team "
+                                     << team << ", " << chunks << " chunks";
+              ++compared;
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 0);
+}
+
 // The key stream with a Tuning of its own, for rows of at most `most` columns.
 template <template <class, class> class Tuning, int most>
 struct Streamed {

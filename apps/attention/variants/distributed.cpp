@@ -1,6 +1,6 @@
 /// \file
 /// On several ranks: each has some queries, and some keys with their values. What is known of a query after some keys is a
-/// piece: the largest score, the sum of weights and that of weighted values (kernels/attention_pieces.hpp). There are
+/// piece: the largest score, the sum of weights and the weighted mean of values (kernels/attention_pieces.hpp). There are
 /// two ways; the shapes tell which of them sends less:
 ///
 ///   merge  fewer queries than keys: all ranks get all queries, make pieces of each from their own keys, and the rank that has

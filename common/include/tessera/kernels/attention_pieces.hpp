@@ -1,11 +1,14 @@
 #pragma once
 /// \file
 /// Pieces of attention: what is known of a query after some of the keys, and how pieces are merged. A piece is the
-/// largest score, the sum of weights relative to it, and the sum of weighted values.
+/// largest score, the sum of weights relative to it, and the weighted mean of the values.
 ///
-/// With m the largest score, total = sum e^(s_j - m), sums[c] = sum e^(s_j - m) v_jc: the answer is sums / total. To
-/// bring a piece to a larger maximum M, both are multiplied by e^(m - M). A piece without keys, or whose scores are all
-/// -infinity, is {-infinity, 0, 0} and changes nothing.
+/// With m the largest score, total = sum e^(s_j - m), means[c] = sum e^(s_j - m) v_jc / total: the means of all keys are
+/// the answer. To bring a piece to a larger maximum M, its total is multiplied by e^(m - M). A piece without keys, or
+/// whose scores are all -infinity, is {-infinity, 0, 0} and changes nothing.
+///
+/// A mean is never out of the range of the values, but a sum of weighted values may be. Kernels sum first and divide then;
+/// mend() computes those means again that are not finite, so that no other input pays for them.
 ///
 /// Source: Dao, Fu, Ermon, Rudra and Ré, FlashAttention (2022), section 3; Milakov and Gimelshein (2018).
 
@@ -41,6 +44,14 @@ template <class T>
   return score == collective::minus_infinity<T>() ? T(0) : collective::exp_nonpositive(score - largest);
 }
 
+/// What makes weighted sums of values a mean: 1 / total. An answer's is NaN if the largest score is no number, or
+/// -infinity; a piece's is 1 if it has no weights.
+template <class T>
+[[nodiscard]] KOKKOS_INLINE_FUNCTION T to_mean(collective::OnlineSum<T> const& of, bool is_answer) {
+  if (is_answer) return of.inverse();
+  return of.sum == T(0) ? T(1) : T(1) / of.sum;
+}
+
 /// Queries, keys and values in C order, and the chunks of the keys: `chunks` of `chunk` keys, the last of which may be
 /// short. Each chunk gives a piece for every query.
 template <class T>
@@ -55,9 +66,9 @@ struct AttentionTask {
   T scale;
   std::size_t chunk;
   int chunks;
-  /// The pieces, if there are several or keeps_pieces is true: sums [chunks, queries, dim], the others [chunks,
+  /// The pieces, if there are several or keeps_pieces is true: means [chunks, queries, dim], the others [chunks,
   /// queries].
-  T* sums = nullptr;
+  T* means = nullptr;
   T* largest = nullptr;
   T* total = nullptr;
   bool keeps_pieces = false;  ///< even a single piece stays a piece: the kernel writes no answer
@@ -70,11 +81,69 @@ struct AttentionTask {
 
   /// Whether the kernel that makes the pieces writes the answer itself, because there is only one piece.
   [[nodiscard]] KOKKOS_FUNCTION bool answers() const { return chunks == 1 && !keeps_pieces; }
-  /// Where the sums of a query and piece go: to `out` if answers().
+  /// Where the means of a query and piece go: to `out` if answers().
   [[nodiscard]] KOKKOS_FUNCTION T* row(std::size_t query, int piece) const {
-    return answers() ? out + query * dim : sums + (static_cast<std::size_t>(piece) * queries + query) * dim;
+    return answers() ? out + query * dim : means + (static_cast<std::size_t>(piece) * queries + query) * dim;
   }
 };
+
+/// A sum and what its additions rounded off.
+///
+/// Source: W. Kahan, Further remarks on reducing truncation errors, 1965.
+template <class T>
+struct CompensatedSum {
+  T sum = 0;
+  T lost = 0;
+
+  KOKKOS_FUNCTION void add(T x) {
+    T const term = x - lost;
+    T const next = sum + term;
+    lost = next - next == T(0) ? (next - sum) - term : T(0);  // an infinity stays one
+    sum = next;
+  }
+};
+
+/// The mean of a column over a chunk's keys, by one thread, with weights so small that no sum of 2^48 of them leaves the
+/// range.
+template <class T>
+[[nodiscard]] KOKKOS_FUNCTION T mean_of(AttentionTask<T> const& task, std::size_t query, int piece, int col) {
+  T const* const q = task.q + query * task.dim;
+  auto const score = [&](std::size_t key) {
+    T sum = 0;
+    for (int c = 0; c < task.dim; ++c) sum += q[c] * task.k[key * task.dim + c];
+    return sum * task.scale;
+  };
+  constexpr T small = T(0x1p-48);
+  T largest = collective::minus_infinity<T>();
+  for (std::size_t key = task.begin(piece); key < task.end(piece); ++key) {
+    largest = collective::Max<T>{}(largest, score(key));
+  }
+  CompensatedSum<T> total;
+  CompensatedSum<T> sum;
+  for (std::size_t key = task.begin(piece); key < task.end(piece); ++key) {
+    T const weight = weight_of(score(key), largest);
+    total.add(weight);
+    sum.add(weight * small * task.v[key * task.dim + col]);
+  }
+  return sum.sum / (total.sum * small);
+}
+
+/// Computes the means of a piece of some queries again that are not finite: one thread each, which takes as many operations
+/// as all columns of the others.
+///
+/// Who calls: all threads of the team that has stored them. Barriers: one, before it reads them.
+template <class Member, class T>
+KOKKOS_FUNCTION void mend(Member const& team, AttentionTask<T> const& task, std::size_t first_query, int queries,
+                          int piece) {
+  team.team_barrier();
+  int const dim = task.dim;
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, queries * dim), [&](int i) {
+    std::size_t const query = first_query + i / dim;
+    int const col = i % dim;
+    T& mean = task.row(query, piece)[col];
+    if (mean - mean != T(0)) mean = mean_of(task, query, piece, col);
+  });
+}
 
 /// The task with all keys in one chunk. `dim` is clamped to 257: kernels refuse whatever is above 256.
 template <class T>
@@ -123,7 +192,7 @@ template <class T>
          collective::is_aligned_for_packs<pack>(task.out);
 }
 
-/// Merges the pieces of each query, in their order: out = sum_p w_p sums_p / sum_p w_p total_p. A functor for teams of
+/// Merges the pieces of each query, in their order: out = sum_p w_p total_p means_p / sum_p w_p total_p. A functor for teams of
 /// vector length 1, one for each query and `across` of its columns. Each team is so small because the bytes are few,
 /// and time goes into loads that wait for each other.
 template <ExecutionSpace Exec, class T, class Tuning>
@@ -137,7 +206,7 @@ struct MergeAttention {
   static constexpr int at_once = 8;  // pieces that a thread has under way
 
   AttentionTask<T> task;
-  /// If these are set, the result is one piece: its largest score and total go here, its sums to task.out. Else the
+  /// If these are set, the result is one piece: its largest score and total go here, its means to task.out. Else the
   /// answer goes to task.out.
   T* largest = nullptr;
   T* total = nullptr;
@@ -179,7 +248,7 @@ struct MergeAttention {
   [[nodiscard]] double rounding_steps() const {
     double const merges = std::ceil(static_cast<double>(task.chunks) / parts) + std::ceil(std::log2(parts));
     double const additions = std::ceil(static_cast<double>(task.chunks) / slices) + slices;
-    return task.answers() ? 0 : collective::MergeOnlineSums<T>::rounding_steps * merges + 8 + additions;
+    return task.answers() ? 0 : collective::MergeOnlineSums<T>::rounding_steps * merges + 9 + additions;
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
@@ -201,16 +270,17 @@ struct MergeAttention {
     });
     team::tree_reduce(team, online.data(), parts, collective::MergeOnlineSums<T>{});
     Online const all = online(0);
-    // inverse() also gives NaN if the maximum is no number, which the total cannot show.
-    T const inverse = largest == nullptr ? all.inverse() : T(1);
+    T const inverse = to_mean(all, largest == nullptr);
     if (largest != nullptr && first_col == 0) {
       Kokkos::single(Kokkos::PerTeam(team), [&]() {
         largest[query] = all.max;
         total[query] = all.sum;
       });
     }
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, task.chunks),
-                         [&](int piece) { weights(piece) = weight_of(weights(piece), all.max) * inverse; });
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, task.chunks), [&](int piece) {
+      T const of_piece = task.total[static_cast<std::size_t>(piece) * task.queries + query];
+      weights(piece) = weight_of(weights(piece), all.max) * of_piece * inverse;
+    });
     team.team_barrier();
     if (pack > 1) {
       add_slices<collective::pack_width<T>>(team, query, first_col, cols, weights.data(), columns.data());
@@ -227,7 +297,7 @@ struct MergeAttention {
   }
 
  private:
-  // columns[slice, col] = sum of weights[piece] * sums[piece, query, first_col + col] over the slice's pieces.
+  // columns[slice, col] = sum of weights[piece] * means[piece, query, first_col + col] over the slice's pieces.
   template <int N>
   KOKKOS_FUNCTION void add_slices(Member const& team, std::size_t query, int first_col, int cols, T const* weights,
                                   T* columns) const {
@@ -258,8 +328,8 @@ struct MergeAttention {
 
 namespace tessera::kernels {
 
-/// Memory for `count` pieces of queries [queries, dim]: sums [count, queries, dim] of weighted values, and, both
-/// [count, queries], the largest scores and the sums of weights relative to them.
+/// Memory for `count` pieces of queries [queries, dim]: weighted means [count, queries, dim] of values, and, both [count,
+/// queries], the largest scores and the sums of weights relative to them.
 template <ExecutionSpace Exec, class T>
 struct AttentionPieces {
   AttentionPieces() = default;
@@ -267,7 +337,7 @@ struct AttentionPieces {
       : queries(queries),
         dim(dim),
         count(count),
-        sums(memory(label + "::sums", static_cast<std::size_t>(count) * queries * dim)),
+        means(memory(label + "::means", static_cast<std::size_t>(count) * queries * dim)),
         largest(memory(label + "::largest", static_cast<std::size_t>(count) * queries)),
         total(memory(label + "::total", static_cast<std::size_t>(count) * queries)) {}
 
@@ -275,7 +345,7 @@ struct AttentionPieces {
   std::size_t queries = 0;
   std::size_t dim = 0;
   int count = 0;
-  Numbers sums;
+  Numbers means;
   Numbers largest;
   Numbers total;
 
@@ -286,7 +356,7 @@ struct AttentionPieces {
       Kokkos::deep_copy(
           exec, Kokkos::subview(of, Kokkos::make_pair(begin, begin + static_cast<std::size_t>(some) * size)), value);
     };
-    fill(sums, queries * dim, T(0));
+    fill(means, queries * dim, T(0));
     fill(largest, queries, collective::minus_infinity<T>());
     fill(total, queries, T(0));
   }
@@ -294,10 +364,10 @@ struct AttentionPieces {
   [[nodiscard]] detail::AttentionTask<T> as_pieces_of(detail::AttentionTask<T> task, int first) const {
     std::size_t const rows = static_cast<std::size_t>(first) * queries;
     task.keeps_pieces = true;
-    task.sums = sums.data() + rows * dim;
+    task.means = means.data() + rows * dim;
     task.largest = largest.data() + rows;
     task.total = total.data() + rows;
-    task.out = task.sums;
+    task.out = task.means;
     return task;
   }
 

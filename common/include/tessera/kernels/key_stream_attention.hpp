@@ -193,6 +193,7 @@ struct KeyStream {
     add_groups(lanes, total, sums);
     merge_threads(team, lanes, scratch.data(), largest, total, sums);
     if (team.team_rank() == 0) store(lanes, first_query, query_count, piece, largest, total, sums);
+    mend(team, task, first_query, query_count, piece);
     leave_scratch(team);
   }
 
@@ -456,7 +457,7 @@ struct KeyStream {
       if (q >= query_count) break;
       collective::OnlineSum<T> const all{lanes.template read<T>(largest, q), lanes.template read<T>(total, q)};
       T* const row = task.row(first_query + q, piece);
-      T const factor = task.answers() ? all.inverse() : T(1);
+      T const factor = to_mean(all, task.answers());
       lanes.each(
           [&](int lane, Rows const& own) {
             for (int p = 0; p < Columns / Width; ++p) {
@@ -512,10 +513,10 @@ class KeyStreamAttention {
     auto const numbers = [&](char const* name, std::size_t n) {
       return Numbers(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + name), n);
     };
-    sums_ = numbers("::sums", rows * task_.dim);
+    means_ = numbers("::means", rows * task_.dim);
     largest_ = numbers("::largest", rows);
     total_ = numbers("::total", rows);
-    task_.sums = sums_.data();
+    task_.means = means_.data();
     task_.largest = largest_.data();
     task_.total = total_.data();
   }
@@ -613,7 +614,7 @@ class KeyStreamAttention {
   std::int64_t team_;
   int threads_ = 1;
   double steps_ = 0;
-  Numbers sums_;
+  Numbers means_;
   Numbers largest_;
   Numbers total_;
 };

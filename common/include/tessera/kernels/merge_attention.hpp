@@ -3,8 +3,8 @@
 /// Merges pieces of attention (attention_pieces.hpp) that several launches or several ranks have made: into the answer,
 /// or into one piece. The kernel is the one with which key_stream_attention.hpp merges its own pieces.
 ///
-/// Example, one query, pieces {0, 1, v_0} and {ln 3, 1, v_1}: the answer (v_0 + 3 v_1) / 4; one piece {ln 3, 4/3, v_0 / 3 +
-/// v_1}.
+/// Example, one query, pieces {0, 1, v_0} and {ln 3, 1, v_1}: the answer (v_0 + 3 v_1) / 4; one piece {ln 3, 4/3, (v_0 + 3
+/// v_1) / 4}.
 ///
 /// Use:  MergePieces<Exec, float> merge(exec, queries, dim, count);  merge.answer(exec, pieces, out);
 
@@ -50,7 +50,7 @@ class MergePieces {
   /// Enqueues the merging of `pieces` into the only piece of `one`, which must be another object.
   void to_one(Exec const& exec, AttentionPieces<Exec, T> const& pieces, AttentionPieces<Exec, T> const& one) const {
     auto task = pieces.as_pieces_of(task_, 0);
-    task.out = one.sums.data();
+    task.out = one.means.data();
     Kernel::enqueue(label_, exec, task, team_, one.largest.data(), one.total.data());
   }
 

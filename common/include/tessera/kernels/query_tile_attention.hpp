@@ -186,6 +186,7 @@ struct QueryTile {
       team.team_barrier();  // all have read the values
     }
     finish(lanes, first_query + thread * rows, query_count - thread * rows, piece, largest, total, sums);
+    mend(team, task, first_query, query_count, piece);
     leave_scratch(team);
   }
 
@@ -309,7 +310,7 @@ struct QueryTile {
       lanes.each(
           [&](int lane, OfRows const& m, Sums const& own) {
             collective::OnlineSum<T> const all{m.at[r], sum};
-            T const factor = task.answers() ? all.inverse() : T(1);
+            T const factor = to_mean(all, task.answers());
             for (int c = 0; c < columns / pack; ++c) {
               int const col = (c * width + lane) * pack;
               Pack values;

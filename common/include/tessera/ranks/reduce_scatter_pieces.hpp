@@ -36,7 +36,7 @@ class ReduceScatterPieces {
         one_(queries, dim, 1, label + "::one"),
         of_ranks_(ranks.block(queries).size(), dim, ranks.count(), label + "::of_ranks"),
         to_owners_(exec, ranks, queries,
-                   {{one_.sums.data(), of_ranks_.sums.data(), dim},
+                   {{one_.means.data(), of_ranks_.means.data(), dim},
                     {one_.largest.data(), of_ranks_.largest.data(), 1},
                     {one_.total.data(), of_ranks_.total.data(), 1}},
                    label),
