@@ -20,6 +20,20 @@ namespace tessera::kernels {
 template <ExecutionSpace Exec>
 inline constexpr int warp_lanes = is_gpu<Exec> ? 32 : 1;
 
+/// The most threads that a team may have.
+template <ExecutionSpace Exec>
+[[nodiscard]] int most_team_threads(Exec const& exec, int lanes) {
+  if constexpr (is_gpu<Exec>) {
+    // 512 lanes leave each of them 128 registers, which every kernel here can do with; 1024 do not.
+    return 512 / lanes;
+  } else {
+    // Kokkos' host teams have at most 64 threads, however many the space has.
+    using Policy = Kokkos::TeamPolicy<Exec>;
+    auto const nothing = [](typename Policy::member_type const&) {};
+    return std::min(exec.concurrency(), Policy(exec, 1, 1).team_size_max(nothing, Kokkos::ParallelForTag()));
+  }
+}
+
 /// How many threads a team has: as many as the user asked for; else those of 256 lanes on a GPU, and one on a host,
 /// where a core works through a whole tile and barriers would only cost. Throws Skip if the space cannot give so many.
 ///
@@ -27,8 +41,7 @@ inline constexpr int warp_lanes = is_gpu<Exec> ? 32 : 1;
 /// \param lanes vector lanes of each thread
 template <ExecutionSpace Exec>
 [[nodiscard]] int team_size(Exec const& exec, std::int64_t requested, int lanes = 1) {
-  // 512 lanes leave each of them 128 registers, which every kernel here can do with; 1024 do not.
-  int const most = is_gpu<Exec> ? 512 / lanes : exec.concurrency();
+  int const most = most_team_threads(exec, lanes);
   if (requested > most) {
     throw Skip("a team of " + std::to_string(requested) + " threads (" + std::string(space_name<Exec>()) +
                " has at most " + std::to_string(most) + " here)");
