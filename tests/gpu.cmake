@@ -93,7 +93,8 @@ if(Kokkos_ENABLE_CUDA AND TESSERA_COMPUTE_SANITIZER)
       tessera_add_gpu_test(${tool}_${app}
         COMMAND ${TESSERA_COMPUTE_SANITIZER} --tool ${tool} --error-exitcode 9 --print-limit 20
                 $<TARGET_FILE:${app}> --size 5003 ${quickly})
-      set_tests_properties(gpu_${tool}_${app} PROPERTIES FIXTURES_REQUIRED gpu_machine)
+      # One at a time: the sanitizer needs memory of its own, and one has crashed among many. The chain is long, so it begins early.
+      set_tests_properties(gpu_${tool}_${app} PROPERTIES FIXTURES_REQUIRED gpu_machine RESOURCE_LOCK gpu_sanitizer COST 200)
     endforeach()
   endforeach()
 elseif(Kokkos_ENABLE_CUDA)

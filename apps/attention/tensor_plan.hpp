@@ -55,7 +55,8 @@ class TensorPlan {
   template <class Matrix>
   [[nodiscard]] static std::size_t outside(Exec const& exec, Matrix const& matrix) {
     std::size_t count = 0;
-    Kokkos::parallel_reduce(std::string(label) + "::outside",
+    // Not named after a row: it runs while a Plan is made, which is outside of the row's region.
+    Kokkos::parallel_reduce("tessera::attention::outside",
                             Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>>(exec, 0, matrix.size()),
                             Outside<Kernel, Matrix>{matrix}, count);
     return count;
