@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cases.common import FLOAT, FLOATS, SUFFIX, Case, stored, uneven, wide
+from cases.common import FLOAT, FLOATS, HUGE, SUFFIX, Case, stored, uneven, wide
 
 
 def attention(q, k, v, scale=1.0):
@@ -102,3 +102,8 @@ def cases():
         ("empty", "nothing at all", 0, 0, 0),
     ):
         yield uneven_case(name, description, queries, keys, dim, FLOAT)
+    empty = np.empty((HUGE, 0), FLOAT)
+    yield Case("no_columns_huge", "2^50 queries, 2 keys, rows of 0 elements",
+               {"q": empty, "k": np.empty((2, 0), FLOAT), "v": np.empty((2, 0), FLOAT)}, {"out": empty})
+    yield attention_case("no_queries_huge", "neither queries nor keys, rows of 2^50 elements",
+                         *(np.empty((0, HUGE), FLOAT) for _ in range(3)))

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from cases.common import ALL, DOUBLE, FLOAT, FLOATS, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, stored, uneven, wide
+from cases.common import (ALL, DOUBLE, FLOAT, FLOATS, HUGE, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, stored,
+                          uneven, wide)
 
 
 def axis_case(name, description, a, axis=1):
@@ -34,6 +35,8 @@ def cases():
     yield from both_axes("no_rows", "0 x 5", np.empty((0, 5), FLOAT))
     yield from both_axes("no_columns", "5 x 0", np.empty((5, 0), FLOAT))
     yield from both_axes("empty", "0 x 0", np.empty((0, 0), FLOAT))
+    yield axis_case("no_rows_huge", "0 x 2^50, along axis 1", np.empty((0, HUGE), FLOAT), 1)
+    yield axis_case("no_columns_huge", "2^50 x 0, along axis 0", np.empty((HUGE, 0), FLOAT), 0)
     for t in FLOATS:
         special = uneven(7 * 9, t).reshape(7, 9)
         special[1, 4] = np.nan

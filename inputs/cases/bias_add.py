@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cases.common import ALL, FLOAT, FLOATS, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, stored, uneven, wide
+from cases.common import ALL, FLOAT, FLOATS, HUGE, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, stored, uneven, wide
 
 
 def bias_add_case(name, description, x, bias):
@@ -22,6 +22,7 @@ def cases():
                             uneven(rows * cols, FLOAT).reshape(rows, cols), uneven(cols, FLOAT, 11, 23, 4))
     yield bias_add_case("no_rows", "0 x 5", np.empty((0, 5), FLOAT), np.arange(5).astype(FLOAT))
     yield bias_add_case("no_columns", "5 x 0", np.empty((5, 0), FLOAT), np.empty(0, FLOAT))
+    yield bias_add_case("no_columns_huge", "2^50 x 0", np.empty((HUGE, 0), FLOAT), np.empty(0, FLOAT))
     yield bias_add_case("single", "one element", np.array([[5]], FLOAT), np.array([-7], FLOAT))
     for t in FLOATS:
         info = np.finfo(t)

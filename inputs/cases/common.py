@@ -11,6 +11,7 @@ HALF = np.dtype("float16")
 SUFFIX = {FLOAT: "", DOUBLE: "_double", INT32: "_int32", HALF: "_half"}
 ALL = (FLOAT, DOUBLE, INT32)
 FLOATS = (FLOAT, DOUBLE)
+HUGE = 2**50  # an extent of arrays without elements: no loop may run over it
 INT32_MIN = -(2**31)
 INT32_MAX = 2**31 - 1
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cases.common import ALL, FLOAT, FLOATS, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, stored, uneven, wide
+from cases.common import ALL, FLOAT, FLOATS, HUGE, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, stored, uneven, wide
 
 
 def correlated(a, k):
@@ -48,6 +48,9 @@ def cases():
     yield conv2d_case("kernel_7x7", "40 x 36, 7 x 7", matrix(40, 36, FLOAT), taps(7, 7, FLOAT))
     yield conv2d_case("no_rows", "0 x 5", np.empty((0, 5), FLOAT), taps(3, 3, FLOAT))
     yield conv2d_case("no_columns", "5 x 0", np.empty((5, 0), FLOAT), taps(3, 3, FLOAT))
+    yield conv2d_case("no_rows_huge", "0 x 2^50", np.empty((0, HUGE), FLOAT), taps(3, 3, FLOAT))
+    empty = np.empty((HUGE, 0), FLOAT)
+    yield Case("no_columns_huge", "2^50 x 0", {"in": empty, "k": taps(3, 3, FLOAT)}, {"out": empty})
     yield conv2d_case("single", "one element: the other taps meet nothing", np.array([[5]], FLOAT), taps(3, 3, FLOAT))
     for t in FLOATS:
         a = matrix(20, 24, t)

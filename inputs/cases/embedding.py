@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cases.common import ALL, FLOAT, FLOATS, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, stored, uneven
+from cases.common import ALL, FLOAT, FLOATS, HUGE, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, stored, uneven
 
 
 def embedding_case(name, description, idx, w):
@@ -59,6 +59,9 @@ def cases():
     ):
         yield embedding_case(name, f"{batch} x {length} indices into {rows} rows of {width}",
                              indices(batch, length, rows), table(rows, width, FLOAT))
+    yield embedding_case("no_indices_huge", "2^50 x 0 indices", np.empty((HUGE, 0), INT32), table(5, 3, FLOAT))
+    yield embedding_case("no_columns_huge", "3 x 4 indices into 2^50 rows of 0", np.ones((3, 4), INT32),
+                         np.empty((HUGE, 0), FLOAT))
     for t in FLOATS:
         info = np.finfo(t)
         w = np.array([[np.nan, np.inf, -np.inf], [-0.0, info.smallest_subnormal, -info.tiny / 4],

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cases.common import ALL, FLOAT, FLOATS, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, stored, uneven, wide
+from cases.common import ALL, FLOAT, FLOATS, HUGE, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, stored, uneven, wide
 
 
 def map_2d_case(name, description, a, c, out=None, **parameters):
@@ -29,6 +29,8 @@ def cases():
                           uneven(rows * cols, FLOAT).reshape(rows, cols), 0.5)
     yield map_2d_case("no_rows", "0 x 5", np.empty((0, 5), FLOAT), 10)
     yield map_2d_case("no_columns", "5 x 0", np.empty((5, 0), FLOAT), 10)
+    yield map_2d_case("no_rows_huge", "0 x 2^50", np.empty((0, HUGE), FLOAT), 10)
+    yield map_2d_case("no_columns_huge", "2^50 x 0", np.empty((HUGE, 0), FLOAT), 10)
     yield map_2d_case("single", "one element", np.array([[5]], FLOAT), 10, [[15]])
     for t in FLOATS:
         info = np.finfo(t)

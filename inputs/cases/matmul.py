@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cases.common import ALL, FLOAT, FLOATS, INT32, INT32_MIN, SUFFIX, Case, stored, uneven, wide
+from cases.common import ALL, FLOAT, FLOATS, HUGE, INT32, INT32_MIN, SUFFIX, Case, stored, uneven, wide
 
 
 def product(a, b):
@@ -52,6 +52,11 @@ def cases():
         ("empty", "nothing at all", 0, 0, 0),
     ):
         yield matmul_case(name, description, matrix(m, k, FLOAT), matrix(k, n, FLOAT))
+    # NumPy's own product of these does not end.
+    yield Case("huge_inner", "0 x 2^50 times 2^50 x 0",
+               {"a": np.empty((0, HUGE), FLOAT), "b": np.empty((HUGE, 0), FLOAT)}, {"c": np.empty((0, 0), FLOAT)})
+    yield Case("huge_rows", "2^50 x 0 times 0 x 0",
+               {"a": np.empty((HUGE, 0), FLOAT), "b": np.empty((0, 0), FLOAT)}, {"c": np.empty((HUGE, 0), FLOAT)})
     for t in FLOATS:
         # Short tiles on every side: a row or column of the padding times an infinity would be NaN.
         a, b = matrix(11, 7, t), matrix(7, 6, t, 11, 23, 4)

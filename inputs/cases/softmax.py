@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cases.common import DOUBLE, FLOAT, FLOATS, SUFFIX, Case, stored, uneven, wide
+from cases.common import DOUBLE, FLOAT, FLOATS, HUGE, SUFFIX, Case, stored, uneven, wide
 
 AXES = {"all": None, "rows": 1, "cols": 0}
 
@@ -73,5 +73,7 @@ def cases():
     yield softmax_case("vector_nothing", "a vector of -infinities", np.full(5, -np.inf, FLOAT))
     yield from all_axes("no_rows", "0 x 5", np.empty((0, 5), FLOAT))
     yield from all_axes("no_columns", "5 x 0", np.empty((5, 0), FLOAT))
+    yield from all_axes("no_rows_huge", "0 x 2^50", np.empty((0, HUGE), FLOAT))
+    yield from all_axes("no_columns_huge", "2^50 x 0", np.empty((HUGE, 0), FLOAT))
     yield from all_axes("ascending", "every element is a new maximum",
                         stored(np.arange(40 * 13).reshape(40, 13) / 7, DOUBLE))

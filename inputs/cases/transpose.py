@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from cases.common import ALL, DOUBLE, FLOAT, FLOATS, HALF, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case, bfloat16, uneven
+from cases.common import (ALL, DOUBLE, FLOAT, FLOATS, HALF, HUGE, INT32, INT32_MAX, INT32_MIN, SUFFIX, Case,
+                          bfloat16, uneven)
 
 
 def transpose_case(name, description, a):
@@ -27,6 +28,8 @@ def cases():
                              uneven(rows * cols, FLOAT).reshape(rows, cols))
     yield transpose_case("no_rows", "0 x 5 -> 5 x 0", np.empty((0, 5), FLOAT))
     yield transpose_case("no_columns", "5 x 0 -> 0 x 5", np.empty((5, 0), FLOAT))
+    yield transpose_case("no_rows_huge", "0 x 2^50", np.empty((0, HUGE), FLOAT))
+    yield transpose_case("no_columns_huge", "2^50 x 0", np.empty((HUGE, 0), FLOAT))
     yield transpose_case("single", "one element", np.array([[5]], FLOAT))
     for t in (*FLOATS, HALF):
         info = np.finfo(t)

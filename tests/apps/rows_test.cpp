@@ -2,11 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <Kokkos_Core.hpp>
 
 #include <tessera/table/kernel_use.hpp>
 #include <tessera/table/runtime.hpp>
@@ -205,6 +212,130 @@ TEST_P(Rows, ExtentsAreKnownBeforehand) {
     } catch (UserError const&) {  // refused
     }
   }
+}
+
+// Labels of the kernels that are launched.
+std::vector<std::string> labels;
+void note_label(char const* name, std::uint32_t, std::uint64_t* id) {
+  *id = 0;
+  labels.emplace_back(name);
+}
+
+// A profiler sees the kernels of a row in the row's region, which encloses its launches, and no others: what a Plan launches when
+// it is made has another name.
+TEST_P(Rows, MakingAPlanLaunchesNoKernelOfTheRow) {
+  namespace tools = Kokkos::Tools::Experimental;
+  auto const before = tools::get_callbacks();
+  for (DType const dtype : dtypes_of_this_build()) {
+    if (!takes(app(), dtype, base_, 1 << 17)) continue;
+    auto const problem_case =
+        app().read(dtype, PatternSource(app(), Pattern::random, 5003, base_), with_defaults(app(), base_));
+    for (Row const& row : app().rows) {
+      if (row.dtype != dtype || !is_wanted(row)) continue;
+      labels.clear();
+      tools::set_begin_parallel_for_callback(note_label);
+      tools::set_begin_parallel_reduce_callback(note_label);
+      tools::set_begin_parallel_scan_callback(note_label);
+      std::unique_ptr<RowRun> run;
+      try {
+        run = row.start(*problem_case);
+      } catch (Skip const&) {  // after it has looked at the input, perhaps
+      }
+      std::size_t const of_start = labels.size();
+      if (run) run->enqueue();
+      if (run) run->fence();
+      tools::set_callbacks(before);
+      std::string const own = "tessera::" + std::string(app().info.name) + "::" + std::string(row.info.name) + "::";
+      auto const is_own = [&](std::string const& label) { return (label + "::").starts_with(own); };
+      EXPECT_EQ(std::count_if(labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(of_start), is_own), 0)
+          << name_of(app(), row);
+      bool const shared = row.info.level == Level::library;  // of a library that has its own names, or none
+      EXPECT_TRUE(!run || shared || std::ranges::any_of(labels, is_own)) << name_of(app(), row);
+    }
+  }
+}
+
+// More threads than a team of the space may have, and tiles larger than anything: the row is skipped, or right. Kokkos' host
+// teams have 64 threads at most, which only a space with more of them shows (the test team_limit_<app> has 70).
+TEST_P(Rows, TeamsAndTilesAboveTheLimit) {
+  for (DType const dtype : dtypes_of_this_build()) {
+    for (ParameterSpec const& spec : app().parameters) {
+      if (!spec.sweep) continue;
+      std::vector<Int> values{static_cast<Int>(spec.maximum), static_cast<Int>(spec.maximum) - 1};
+      if (spec.name == "team") values.insert(values.end(), {64, 65, 66, 513});
+      for (Int const value : values) {
+        ParameterMap map = base_;
+        map[spec.name] = value;
+        for (std::size_t const size : {std::size_t{0}, std::size_t{33}, std::size_t{1025}}) {
+          if (!takes(app(), dtype, map, size)) continue;
+          run_rows(app(), dtype, PatternSource(app(), Pattern::random, size, map), map, 1,
+                   std::to_string(size) + text_of(map));
+        }
+      }
+    }
+  }
+}
+
+constexpr std::size_t huge_extent = std::size_t{1} << 50;
+
+bool has_extent(Shape const& shape, std::size_t extent) { return std::ranges::find(shape, extent) != shape.end(); }
+
+// All ways to give the fields' dimensions extents of 0, 2 and 2^50 with which the mini-app takes the input, and with which no
+// field has many elements, although one of them has a huge extent.
+std::vector<std::vector<Shape>> huge_without_elements(App const& app, DType dtype, ParameterMap const& given) {
+  std::vector<FieldSpec> const fields = app.input_fields(dtype);
+  std::vector<Shape> shapes;
+  std::size_t ways = 1;
+  for (FieldSpec const& field : fields) {
+    shapes.emplace_back(static_cast<std::size_t>(field.rank));
+    for (int d = 0; d < field.rank; ++d) ways *= 3;
+  }
+  auto const is_small = [](Shape const& shape) { return has_extent(shape, 0) || !has_extent(shape, huge_extent); };
+  std::vector<std::vector<Shape>> taken;
+  for (std::size_t way = 0; way < ways; ++way) {
+    std::size_t rest = way;
+    for (Shape& shape : shapes) {
+      for (std::size_t& extent : shape) {
+        extent = rest % 3 == 0 ? 0 : rest % 3 == 1 ? 2 : huge_extent;
+        rest /= 3;
+      }
+    }
+    auto const is_huge = [](Shape const& shape) { return has_extent(shape, huge_extent); };
+    if (!std::ranges::all_of(shapes, is_small) || std::ranges::none_of(shapes, is_huge)) continue;
+    try {
+      PatternSource const source(app, Pattern::random, shapes);
+      auto const output = app.footprint_of_source(dtype, source, with_defaults(app, given)).output_shapes;
+      if (std::ranges::all_of(output, is_small)) taken.push_back(shapes);
+    } catch (UserError const&) {  // shapes that do not go together
+    }
+  }
+  return taken;
+}
+
+// An array without elements may have an extent of 2^50, and a file with it is tiny: no loop may run over one extent where the
+// product of all is 0. If one does, this does not end; the alarm says which.
+std::string running;
+void say_what_runs(int) {
+  std::fputs(running.c_str(), stderr);
+  std::_Exit(1);
+}
+TEST_P(Rows, HugeExtentsWithoutElementsEndAtOnce) {
+  auto const before = std::signal(SIGALRM, say_what_runs);
+  for (DType const dtype : dtypes_of_this_build()) {
+    std::vector<ParameterMap> maps = app_cases().parameters;
+    maps.push_back(base_);
+    for (ParameterMap const& map : maps) {
+      if (!takes(app(), dtype, map)) continue;
+      for (std::vector<Shape> const& shapes : huge_without_elements(app(), dtype, map)) {
+        running = std::string(app().info.name) + text_of(map);
+        for (Shape const& shape : shapes) running += " " + to_string(shape);
+        ::alarm(30);
+        run_rows(app(), dtype, PatternSource(app(), Pattern::random, shapes), map, 1, running);
+        ::alarm(0);
+      }
+    }
+  }
+  (void)std::signal(SIGALRM, before);
 }
 
 // What the generator makes, of each kind. Exact data must be proved to be so, unless the mini-app rounds whatever the data.

@@ -24,7 +24,7 @@ struct Kernels {
    public:
     Plan(Exec const& exec, InputOn<AxisSum, Exec, T> const& input)
         : ones_(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "tessera::axis_sum::kernels::ones"),
-                input.a.extent(input.parameters.axis == 1 ? 1 : 0)) {
+                input.a.size() == 0 ? 0 : input.a.extent(input.parameters.axis == 1 ? 1 : 0)) {
       constexpr auto most = static_cast<std::size_t>(std::numeric_limits<int>::max());
       if (is_vendor && (input.a.extent(0) > most || input.a.extent(1) > most)) {
         throw Skip("an extent beyond 2^31 - 1 (a BLAS counts in 32 bits)");

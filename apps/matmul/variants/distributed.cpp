@@ -30,7 +30,7 @@ struct Distributed {
    public:
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input, ranks::Part const& part)
         : grid_(Matmul::grid(part.input, input.parameters, part.ranks.count())),
-          panels_(exec, part.ranks, grid_, part.input[0][0], part.input[1][1], part.input[0][1], most_columns, label),
+          panels_(exec, part.ranks, grid_, part.input[0][0], part.input[1][1], inner(part), most_columns, label),
           moved_((static_cast<double>(part.input[0][0]) * (grid_.across - 1) +
                   static_cast<double>(part.input[1][1]) * (grid_.down - 1)) *
                  static_cast<double>(part.input[0][1]) * sizeof(T)) {
@@ -73,6 +73,11 @@ struct Distributed {
     }
 
    private:
+    // No panels of products that nobody asks for: k may be 2^50 where there is no row or no column.
+    [[nodiscard]] static std::size_t inner(ranks::Part const& part) {
+      return part.input[0][0] == 0 || part.input[1][1] == 0 ? 0 : part.input[0][1];
+    }
+
     using First = kernels::Gemm<Exec, T>;
     using Further = kernels::Gemm<Exec, T, kernels::AddedProduct>;
     static constexpr std::size_t most_columns = 512;  // of a panel; c is read and written once for each

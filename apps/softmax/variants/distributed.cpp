@@ -36,7 +36,9 @@ struct Distributed {
    public:
     Plan(Exec const& exec, InputOn<Softmax, Exec, T> const& input, ranks::Part const& part)
         : ranks_(part.ranks.count()),
-          groups_(input.parameters.axis == Axis::all ? 1 : input.x.extent(1)),
+          groups_(part.input[0][0] == 0                ? 0
+                  : input.parameters.axis == Axis::all ? 1
+                                                       : input.x.extent(1)),
           softmax_(chosen(exec, input)),
           host_("tessera::softmax::distributed::sums", most_sums()),
           of_ranks_(part.ranks, input.parameters.axis == Axis::rows ? 0 : groups_) {}

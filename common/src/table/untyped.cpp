@@ -21,6 +21,7 @@ void read_part(FieldSource const& source, FieldSpec const& spec, Shape const& wh
     if (whole.size() == 2) offset.back() = box.cols.begin;
     if (source.read_together(spec, offset, ranks::shape_of(box, whole), data)) return;
   }
+  if (box.size() == 0) return;  // also of rows of 2^50 elements
   if (box.cols.size() < of_row) {
     // Some rows at a time, whole: of these its columns.
     std::size_t const most = std::max<std::size_t>(1, (std::size_t{1} << 20) / of_row);
@@ -223,6 +224,19 @@ std::vector<Shape> UntypedCase::own_output_shapes() const {
   std::vector<ranks::Box> const boxes = own_boxes(shapes, output_splits());
   for (std::size_t i = 0; i < shapes.size(); ++i) shapes[i] = ranks::shape_of(boxes[i], shapes[i]);
   return shapes;
+}
+
+std::optional<std::vector<ExpectedField>> UntypedCase::without_elements() const {
+  auto const is_empty = [](Shape const& shape) { return std::ranges::find(shape, 0U) != shape.end(); };
+  if (!std::ranges::all_of(whole_output(), is_empty)) return std::nullopt;
+  std::vector<Shape> const own = own_output_shapes();
+  std::vector<ExpectedField> fields;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    ExpectedField& field = fields.emplace_back();
+    field.name = fields_.output[i].name;
+    field.shape = own[i];
+  }
+  return fields;
 }
 
 std::vector<unsigned char*> UntypedCase::copies_on(std::string_view space) {

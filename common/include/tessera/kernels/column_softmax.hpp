@@ -427,7 +427,8 @@ class ColumnSoftmax {
 
   template <class Any>
   [[nodiscard]] std::size_t of_chunks(Any const& kernel) const {
-    return kernel.chunks.count == 1 && !in_two_ ? 0 : static_cast<std::size_t>(kernel.chunks.count) * kernel.cols;
+    bool const in_one = kernel.chunks.count == 1 && !in_two_;
+    return kernel.chunks.n == 0 || in_one ? 0 : static_cast<std::size_t>(kernel.chunks.count) * kernel.cols;
   }
 
   template <class Any, class Between>

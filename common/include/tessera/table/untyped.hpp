@@ -100,6 +100,9 @@ class UntypedCase : public Case {
   [[nodiscard]] std::vector<ranks::Box> output_boxes() const;
   [[nodiscard]] std::vector<ranks::Block> output_rows() const;
   [[nodiscard]] std::vector<Shape> own_output_shapes() const;
+  /// The reference of an output without elements on all ranks, for which no loop runs: an empty array may have an extent of
+  /// 2^50. Nothing if there are elements.
+  [[nodiscard]] std::optional<std::vector<ExpectedField>> without_elements() const;
 
   [[nodiscard]] HostBuffers& buffers() { return buffers_; }
   /// Other values in the input that rows on that space read, as long as the result lives.
