@@ -1,5 +1,5 @@
 /// \file
-/// The serial oracle of axis_sum: one loop over the elements, every sum in twice double precision.
+/// The serial oracle of axis_sum: a loop over the elements of a piece, every sum in twice double precision.
 ///
 /// Where all elements of a row or column lie on one grid, and their sum of magnitudes within the dtype's precision of it,
 /// every partial sum is exact in any order (verify/grid.hpp): the result must be equal, scale 0.
@@ -21,6 +21,7 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/host_threads.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 #include <tessera/verify/wide.hpp>
@@ -32,13 +33,13 @@ namespace {
 // What the oracle knows of a sum.
 struct Sum {
   verify::ExactSum value;
-  double magnitude = 0;
+  verify::ExactSum magnitude;
   verify::Grid grid;
   std::uint32_t wrapped = 0;
 
   void merge(Sum const& other) {
     value.merge(other.value);
-    magnitude += other.magnitude;
+    magnitude.merge(other.magnitude);
     grid.merge(other.grid);
     wrapped += other.wrapped;
   }
@@ -49,21 +50,47 @@ std::vector<Sum> sums_of(AxisSum::Input<T, Kokkos::HostSpace> const& input) {
   std::size_t const rows = input.a.extent(0);
   std::size_t const cols = input.a.extent(1);
   bool const along_rows = input.parameters.axis == 1;
-  std::vector<Sum> sums(along_rows ? rows : cols);
-  for (std::size_t r = 0; r < rows; ++r) {
-    for (std::size_t c = 0; c < cols; ++c) {
-      Sum& sum = sums[along_rows ? r : c];
+  std::size_t const lines = along_rows ? rows : cols;
+  if (rows == 0 || cols == 0) return std::vector<Sum>(lines);
+  // Pieces of some lines, each a serial loop, several side by side. The pieces of a line are added in their order.
+  std::size_t const of_piece_rows = along_rows ? std::max<std::size_t>(1, part_elements() / cols) : part_elements();
+  std::size_t const of_piece_cols = along_rows ? part_elements() : 64;  // whole cache lines
+  std::size_t const down = blocks_in(rows, of_piece_rows);
+  std::size_t const across = blocks_in(cols, of_piece_cols);
+  std::size_t const pieces_of_line = along_rows ? across : down;
+  std::vector<Sum> sums(lines * pieces_of_line);
+  for_blocks(down * across, 1, [&](std::size_t piece, std::size_t, std::size_t) {
+    std::size_t const y = piece / across;
+    std::size_t const x = piece % across;
+    auto const add = [](Sum& sum, T element) {
       if constexpr (std::is_integral_v<T>) {
-        sum.wrapped += static_cast<std::uint32_t>(input.a(r, c));
+        sum.wrapped += static_cast<std::uint32_t>(element);
       } else {
-        auto const a = static_cast<double>(input.a(r, c));
+        auto const a = static_cast<double>(element);
         sum.value.add(a);
         sum.grid.add(a);
-        if (std::isfinite(a)) sum.magnitude += std::abs(a);
+        if (std::isfinite(a)) sum.magnitude.add(std::abs(a));
+      }
+    };
+    std::size_t const end_col = std::min(cols, (x + 1) * of_piece_cols);
+    for (std::size_t r = y * of_piece_rows; r < std::min(rows, (y + 1) * of_piece_rows); ++r) {
+      if (along_rows) {
+        Sum sum;  // in registers
+        for (std::size_t c = x * of_piece_cols; c < end_col; ++c) add(sum, input.a(r, c));
+        sums[r * across + x] = sum;
+      } else {
+        for (std::size_t c = x * of_piece_cols; c < end_col; ++c) add(sums[y * cols + c], input.a(r, c));
       }
     }
+  });
+  if (pieces_of_line == 1) return sums;
+  std::vector<Sum> all(lines);
+  for (std::size_t line = 0; line < lines; ++line) {
+    for (std::size_t piece = 0; piece < pieces_of_line; ++piece) {
+      all[line].merge(along_rows ? sums[line * across + piece] : sums[piece * cols + line]);
+    }
   }
-  return sums;
+  return all;
 }
 
 template <class T>
@@ -81,9 +108,10 @@ std::vector<ExpectedField> expected(std::vector<Sum> const& sums) {
       out.value[i] = static_cast<double>(static_cast<std::int32_t>(sum.wrapped));
     } else {
       double const value = sum.value.value();
-      bool const exact = sum.grid.template holds<Arithmetic<T>>(sum.magnitude);
+      double const magnitude = sum.magnitude.value();
+      bool const exact = sum.grid.template holds<Arithmetic<T>>(magnitude);
       out.value[i] = value;
-      out.scale[i] = exact ? 0 : verify::scale_of_sum<Arithmetic<T>>(value, sum.magnitude);
+      out.scale[i] = exact ? 0 : verify::scale_of_sum<Arithmetic<T>>(value, magnitude);
       out.grid = std::min(out.grid, sum.grid.spacing());
       all_exact = all_exact && exact;
       if (ShortFloat<T> && exact && !sum.grid.template holds<T>(std::abs(value))) out.rounded_sums = true;

@@ -50,7 +50,7 @@ struct Dot : PairProblem<Parameters> {
     }
     std::uint64_t const factor = draw.terms > (1 << 14) ? 4 : 16;
     Sparsity const sparsity = Sparsity::of(draw.terms, factor);
-    bool const sparse = (draw.index / sparsity.block) % 2 == draw.field;
+    bool const sparse = sparsity.block_of(draw.index) % 2 == draw.field;
     if (sparse && !sparsity.counts(draw.seed, 0, 0, draw.index)) return T(0);
     Sparsity const values{1, draw.field == 0 ? sparsity.largest : factor};
     return static_cast<T>(values.dense(draw.seed, draw.field, 0, draw.index));

@@ -1,5 +1,6 @@
 /// \file
-/// The serial oracle of dot: one loop, products without rounding, a sum in twice double precision.
+/// The serial oracle of dot: a loop over a part of the elements, products without rounding, a sum in twice double
+/// precision. Several parts run side by side, and their sums are added in their order.
 ///
 /// Where all products lie on one grid, and the sum of their magnitudes within the dtype's precision of it, every partial
 /// sum is exact in any order, fused or not (verify/grid.hpp): the result must be equal, scale 0.
@@ -19,6 +20,7 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/host_threads.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
 #include <tessera/verify/wide.hpp>
@@ -32,7 +34,7 @@ template <class T>
 struct Sums {
   verify::ExactSum sum;
   verify::SumProof proof;
-  double magnitude = 0;
+  verify::ExactSum magnitude;  // so that it does not depend on the parts either
   double terms = 0;
   std::uint32_t wrapped = 0;
 
@@ -43,15 +45,15 @@ struct Sums {
       proof.add_product(a, b);
       auto const wide_a = static_cast<double>(a);
       auto const wide_b = static_cast<double>(b);
-      sum.add_product(wide_a, wide_b);
-      if (std::isfinite(wide_a) && std::isfinite(wide_b)) magnitude += std::abs(wide_a * wide_b);
+      sum.add_product_of(a, b);
+      if (std::isfinite(wide_a) && std::isfinite(wide_b)) magnitude.add(std::abs(wide_a * wide_b));
     }
     ++terms;
   }
   void merge(Sums const& other) {
     sum.merge(other.sum);
     proof.merge(other.proof);
-    magnitude += other.magnitude;
+    magnitude.merge(other.magnitude);
     terms += other.terms;
     wrapped += other.wrapped;
   }
@@ -74,7 +76,7 @@ struct Sums {
                  .grid = proof.spacing()}};
       }
       double const lost = terms * static_cast<double>(std::numeric_limits<A>::denorm_min());
-      double const scale = verify::scale_of_sum<A>(sum.value(), magnitude) + lost / unit_roundoff(dtype_of<A>);
+      double const scale = verify::scale_of_sum<A>(sum.value(), magnitude.value()) + lost / unit_roundoff(dtype_of<A>);
       return {{.name = "out", .shape = {}, .value = {sum.value()}, .scale = {scale}, .grid = proof.spacing()}};
     }
   }
@@ -82,9 +84,16 @@ struct Sums {
 
 template <class T>
 Sums<T> sums_of(Dot::Input<T, Kokkos::HostSpace> const& input) {
-  Sums<T> sums;
-  for (std::size_t i = 0; i < input.a.extent(0); ++i) sums.add(input.a(i), input.b(i));
-  return sums;
+  std::size_t const n = input.a.extent(0);
+  std::vector<Sums<T>> parts(blocks_in(n, part_elements()));
+  for_blocks(n, part_elements(), [&](std::size_t part, std::size_t begin, std::size_t end) {
+    Sums<T> sums;
+    for (std::size_t i = begin; i < end; ++i) sums.add(input.a(i), input.b(i));
+    parts[part] = sums;
+  });
+  Sums<T> all;
+  for (Sums<T> const& part : parts) all.merge(part);
+  return all;
 }
 
 }  // namespace

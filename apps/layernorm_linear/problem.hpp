@@ -89,6 +89,7 @@ struct LayernormLinear : LinearLayerProblem {
   }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   static constexpr bool rows_apart = true;
+  static constexpr std::size_t reference_rows = 64;  ///< for each part w is made a matrix of doubles
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);

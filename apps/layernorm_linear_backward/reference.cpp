@@ -103,7 +103,7 @@ class Oracle {
         dgamma_(hidden_),
         dbeta_(hidden_),
         dbias_(outputs_),
-        dw_(outputs_, hidden_, twice),
+        dw_(outputs_, hidden_, twice, true),
         powers_of_grad_(outputs_),
         powers_of_ln_(hidden_),
         known_ln_(hidden_, 1),
@@ -137,7 +137,7 @@ class Oracle {
           has_infinite_grad_ = has_infinite_grad_ || std::isinf(value);
         }
       }
-      verify::ProductSums q(count, hidden_, twice);
+      verify::ProductSums q(count, hidden_, twice, true);
       q.add(grad, w, outputs_);
       for (std::size_t r = 0; r < count; ++r) take_row(first + r, q, r, ln);
       dw_.add(transposed, ln, count);

@@ -8,13 +8,14 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/verify/joined.hpp>
 
 namespace tessera::layouts {
 
 namespace {
 
 ExpectedField field_of(char const* name, Shape const& shape) {
-  return {.name = name, .shape = shape, .value = std::vector<double>(count_of(shape)), .scale = {}};
+  return {.name = name, .shape = shape, .value = zeros(count_of(shape)), .scale = {}};
 }
 
 }  // namespace

@@ -71,15 +71,15 @@ ExpectedField floating_product(T const* a, T const* b, std::size_t m, std::size_
 ExpectedField integer_product(std::int32_t const* a, std::int32_t const* b, std::size_t m, std::size_t n,
                               std::size_t k) {
   ExpectedField c{.name = "c", .shape = {m, n}, .value = std::vector<double>(m * n), .scale = {}};
-  std::vector<std::uint32_t> row(n);
-  for (std::size_t i = 0; i < m; ++i) {
-    std::fill(row.begin(), row.end(), 0u);
+  // Each row is a serial loop, several run side by side.
+  for_blocks(n > 0 ? m : 0, 1, [&](std::size_t i, std::size_t, std::size_t) {
+    std::vector<std::uint32_t> row(n);
     for (std::size_t kk = 0; kk < k; ++kk) {
       auto const factor = static_cast<std::uint32_t>(a[i * k + kk]);
       for (std::size_t j = 0; j < n; ++j) row[j] += factor * static_cast<std::uint32_t>(b[kk * n + j]);
     }
     for (std::size_t j = 0; j < n; ++j) c.value[i * n + j] = static_cast<double>(static_cast<std::int32_t>(row[j]));
-  }
+  });
   return c;
 }
 

@@ -10,6 +10,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/verify/joined.hpp>
 
 namespace tessera::memory_access {
 
@@ -19,7 +20,7 @@ namespace {
 constexpr std::size_t part = 1 << 16;
 
 ExpectedField field_of(char const* name, std::size_t n) {
-  return {.name = name, .shape = {n}, .value = std::vector<double>(n), .scale = {}};
+  return {.name = name, .shape = {n}, .value = zeros(n), .scale = {}};
 }
 
 std::uint64_t common_divisor(std::uint64_t a, std::uint64_t b) { return b == 0 ? a : common_divisor(b, a % b); }
@@ -77,7 +78,7 @@ std::vector<double> ends_of_chains(std::size_t n, Parameters const& parameters) 
     from_zero.push_back(end_of_chain(0, static_cast<std::uint64_t>(branch), parameters.iterations));
   }
   std::uint64_t const factor = end_of_chain(1, 0, parameters.iterations) + (std::uint64_t{1} << 32) - from_zero[0];
-  std::vector<double> ends(n);
+  std::vector<double> ends = zeros(n);
   for_blocks(n, part, [&](std::size_t, std::size_t begin, std::size_t end_of_part) {
     for (std::size_t i = begin; i < end_of_part; ++i) {
       auto const index = static_cast<std::uint32_t>(i);

@@ -10,6 +10,9 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/host_threads.hpp>
+#include <tessera/verify/joined.hpp>
+
 namespace tessera::partition {
 
 template <class T>
@@ -19,28 +22,58 @@ std::vector<ExpectedField> Partition::reference(Input<T, Kokkos::HostSpace> cons
   std::size_t const length = input.parameters.segment == 0 ? n : input.parameters.segment;
   double const pivot = input.parameters.pivot;
   T const* const in = input.in.data();
-  ExpectedField values{.name = "values", .shape = {n}, .value = std::vector<double>(n), .scale = {}};
+  MovedElements<T> values("values", {n});
   ExpectedField counts{.name = "left_count", .shape = {segments}, .value = std::vector<double>(segments), .scale = {}};
-  double* const out = values.value.data();
+  auto const is_left = [&](std::size_t i) { return static_cast<double>(in[i]) < pivot; };
+  auto const lefts_in = [&](std::size_t begin, std::size_t end) {
+    std::size_t lefts = 0;
+    for (std::size_t i = begin; i < end; ++i) lefts += is_left(i) ? 1 : 0;
+    return lefts;
+  };
+  // Elements [begin, end) to these places and those after them (of the right side before them, if it is reversed).
+  // Without a branch, which no processor could predict.
+  std::size_t const step = input.parameters.reversed ? static_cast<std::size_t>(-1) : 1;
+  auto const move = [&](std::size_t begin, std::size_t end, std::size_t left, std::size_t right) {
+    for (std::size_t i = begin; i < end; ++i) {
+      bool const goes_left = is_left(i);
+      values.set(goes_left ? left : right, in[i]);
+      left += goes_left ? 1 : 0;
+      right += goes_left ? 0 : step;
+    }
+  };
+  auto const end_of = [&](std::size_t begin) { return n - begin < length ? n : begin + length; };
+  // Where the right element number `k` of a segment with so many left ones goes.
+  auto const right_place = [&](std::size_t begin, std::size_t lefts, std::size_t k) {
+    return input.parameters.reversed ? end_of(begin) - 1 - k : begin + lefts + k;
+  };
+  // Parts are serial loops, several of which run side by side: some short segments, or some elements of a long one.
+  if (length <= part_elements()) {
+    std::size_t const together = part_elements() / std::max<std::size_t>(1, length);
+    for_blocks(segments, together, [&](std::size_t, std::size_t first, std::size_t last) {
+      for (std::size_t s = first; s < last; ++s) {
+        std::size_t const begin = s * length;
+        std::size_t const lefts = lefts_in(begin, end_of(begin));
+        counts.value[s] = static_cast<double>(lefts);
+        move(begin, end_of(begin), begin, right_place(begin, lefts, 0));
+      }
+    });
+    return list_of(values.take(), std::move(counts));
+  }
   for (std::size_t s = 0; s < segments; ++s) {
     std::size_t const begin = s * length;
-    std::size_t const end = n - begin < length ? n : begin + length;
-    std::size_t lefts = 0;
-    for (std::size_t i = begin; i < end; ++i) lefts += static_cast<double>(in[i]) < pivot ? 1 : 0;
-    counts.value[s] = static_cast<double>(lefts);
-    // Without a branch, which no processor could predict.
-    std::size_t left = begin;
-    std::size_t right = input.parameters.reversed ? end - 1 : begin + lefts;
-    std::size_t const step = input.parameters.reversed ? static_cast<std::size_t>(-1) : 1;
-    for (std::size_t i = begin; i < end; ++i) {
-      auto const x = static_cast<double>(in[i]);
-      std::size_t const is_left = x < pivot ? 1 : 0;
-      out[is_left != 0 ? left : right] = x;
-      left += is_left;
-      right += (1 - is_left) * step;
-    }
+    std::size_t const count = end_of(begin) - begin;
+    std::vector<std::size_t> lefts(blocks_in(count, part_elements()));
+    for_blocks(count, part_elements(), [&](std::size_t part, std::size_t from, std::size_t to) {
+      lefts[part] = lefts_in(begin + from, begin + to);
+    });
+    std::size_t all = 0;
+    for (std::size_t& of_part : lefts) all += std::exchange(of_part, all);  // from here on those before the part
+    counts.value[s] = static_cast<double>(all);
+    for_blocks(count, part_elements(), [&](std::size_t part, std::size_t from, std::size_t to) {
+      move(begin + from, begin + to, begin + lefts[part], right_place(begin, all, from - lefts[part]));
+    });
   }
-  return list_of(std::move(values), std::move(counts));
+  return list_of(values.take(), std::move(counts));
 }
 
 // Each rank counts its own elements of each segment. Of the values it needs those of its places alone: the k-th left, or the

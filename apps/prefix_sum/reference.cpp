@@ -1,5 +1,6 @@
 /// \file
-/// The serial oracle of prefix_sum: one loop, a sum in twice double precision.
+/// The serial oracle of prefix_sum: a loop over a part of the elements, a sum in twice double precision. Parts run side by
+/// side, twice: first for what each adds to those after it, then for their values.
 ///
 /// Where all elements lie on one grid, and in no segment the largest prefix is further above the smallest than the dtype
 /// is precise, the sum of every contiguous range is exact: no variant rounds anything, and results must be equal
@@ -22,8 +23,10 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/host_threads.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
+#include <tessera/verify/joined.hpp>
 #include <tessera/verify/wide.hpp>
 
 namespace tessera::prefix_sum {
@@ -39,6 +42,11 @@ class SumOracle {
     } else {
       sum_.add(static_cast<double>(value));
     }
+  }
+  /// What comes after these elements.
+  void merge(SumOracle const& later) {
+    wrapped_ += later.wrapped_;
+    sum_.merge(later.sum_);
   }
   [[nodiscard]] double result() const {
     if constexpr (std::is_integral_v<T>) {
@@ -63,41 +71,121 @@ class ExtremeOracle {
                                                     : static_cast<double>(std::numeric_limits<T>::max());
     extreme_ = -sign * most;
   }
-  void add(T value) {
-    double const wide = static_cast<double>(value);
-    if (std::isnan(extreme_)) return;
-    if (std::isnan(wide) || sign_ * wide > sign_ * extreme_) extreme_ = wide;
-  }
+  void add(T value) { add_wide(static_cast<double>(value)); }
+  void merge(ExtremeOracle const& later) { add_wide(later.extreme_); }
   [[nodiscard]] double result() const { return extreme_; }
 
  private:
+  void add_wide(double wide) {
+    if (std::isnan(extreme_)) return;
+    if (std::isnan(wide) || sign_ * wide > sign_ * extreme_) extreme_ = wide;
+  }
+
   int sign_;
   double extreme_;
 };
+
+// The sum of magnitudes.
+template <class T>
+class MagnitudeOracle {
+ public:
+  void add(T value) {
+    auto const wide = static_cast<double>(value);
+    if (std::isfinite(wide)) sum_.add(std::abs(wide));
+  }
+  void merge(MagnitudeOracle const& later) { sum_.merge(later.sum_); }
+  [[nodiscard]] double result() const { return sum_.value(); }
+
+ private:
+  verify::ExactSum sum_;
+};
+
+// Of sums of magnitudes.
+template <class T>
+void to_scales(ExpectedField& field) {
+  for (std::size_t i = 0; i < field.scale.size(); ++i) {
+    field.scale[i] = verify::scale_of_sum<T>(field.value[i], field.scale[i]);
+  }
+}
 
 std::size_t segment_of(PrefixSum::Parameters const& parameters, std::size_t n) {
   return parameters.segment == 0 ? n : parameters.segment;
 }
 
-// The values alone; `watch(i, value)` sees each prefix with its last element.
-template <class T, class Oracle, class Watch>
-ExpectedField scan(PrefixSum::Input<T, Kokkos::HostSpace> const& input, Oracle const& fresh, Watch const& watch) {
+// What the oracle knows before each part of the array: of the elements of the segment that the part goes on with. Each part
+// is a serial loop, several run side by side; then what they know is put together in their order.
+template <class T, class Oracle>
+std::vector<Oracle> before_parts(PrefixSum::Input<T, Kokkos::HostSpace> const& input, Oracle const& fresh) {
   std::size_t const n = input.in.extent(0);
-  ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}};
   std::size_t const segment = segment_of(input.parameters, n);
-  Oracle oracle = fresh;
-  for (std::size_t begin = 0; begin < n; begin += std::min(segment, n - begin)) {
-    std::size_t const end = begin + std::min(segment, n - begin);
-    oracle = fresh;
-    for (std::size_t i = begin; i < end; ++i) {
-      if (input.parameters.exclusive) out.value[i] = oracle.result();
-      oracle.add(input.in(i));
-      double const through = oracle.result();
-      if (!input.parameters.exclusive) out.value[i] = through;
-      watch(i, i == begin, through);
-    }
+  std::vector<Oracle> before(blocks_in(n, part_elements()), fresh);
+  for_blocks(n, part_elements(), [&](std::size_t part, std::size_t begin, std::size_t end) {
+    std::size_t const last_begin = (end - 1) / segment * segment;  // of a segment
+    Oracle oracle = fresh;
+    for (std::size_t i = std::max(begin, last_begin); i < end; ++i) oracle.add(input.in(i));
+    before[part] = oracle;
+  });
+  Oracle carry = fresh;
+  for (std::size_t part = 0; part < before.size(); ++part) {
+    std::size_t const begin = part * part_elements();
+    std::size_t const end = std::min(n, begin + part_elements());
+    Oracle const own = std::exchange(before[part], carry);
+    if ((end - 1) / segment * segment >= begin) carry = fresh;  // a segment began in the part
+    carry.merge(own);
   }
-  return out;
+  return before;
+}
+
+// The values of some elements; `watch(i, first, value)` sees each prefix with its last element.
+template <class T, class Oracle, class Watch>
+std::vector<double> scan(PrefixSum::Input<T, Kokkos::HostSpace> const& input, ranks::Block part, Oracle oracle,
+                         Oracle const& fresh, Watch const& watch) {
+  std::vector<double> values(part.size());
+  std::size_t const segment = segment_of(input.parameters, input.in.extent(0));
+  std::size_t const past_begin = part.begin % segment;
+  std::size_t to_next = past_begin == 0 ? 0 : segment - past_begin;
+  for (std::size_t i = part.begin; i < part.end; ++i) {
+    bool const first = to_next == 0;
+    if (first) {
+      oracle = fresh;
+      to_next = segment;
+    }
+    --to_next;
+    if (input.parameters.exclusive) values[i - part.begin] = oracle.result();
+    oracle.add(input.in(i));
+    double const through = oracle.result();
+    if (!input.parameters.exclusive) values[i - part.begin] = through;
+    watch(i, first, through);
+  }
+  return values;
+}
+
+// The values, and with `scaled` the sums of magnitudes. `watch_of(part)` is the watch of a part.
+template <class T, class Oracle, class WatchOf>
+ExpectedField scan_by_parts(PrefixSum::Input<T, Kokkos::HostSpace> const& input, Oracle const& fresh, bool scaled,
+                            WatchOf const& watch_of) {
+  std::size_t const n = input.in.extent(0);
+  if (n == 0) return {.name = "out", .shape = {0}, .value = {}, .scale = {}};
+  MagnitudeOracle<T> const no_magnitude;
+  std::vector<Oracle> const before = before_parts(input, fresh);
+  std::vector<MagnitudeOracle<T>> magnitudes_before;
+  if (scaled) magnitudes_before = before_parts(input, no_magnitude);
+  auto const reference = [&](ranks::Block rows) {
+    std::size_t const part = rows.begin / part_elements();
+    ExpectedField out{.name = "out", .shape = {rows.size()}, .value = {}, .scale = {}};
+    out.value = scan(input, rows, before[part], fresh, watch_of(part));
+    if (scaled) {
+      out.scale = scan(input, rows, magnitudes_before[part], no_magnitude, [](std::size_t, bool, double) {});
+      to_scales<T>(out);
+    }
+    return list_of(std::move(out));
+  };
+  return std::move(joined_reference({{"out", dtype_of<T>, {n}, nullptr}}, part_elements(), reference).front());
+}
+
+// For values that nobody watches.
+inline auto nobody(std::size_t) {
+  return [](std::size_t, bool, double) {};
 }
 
 // Each tile on its own, if totals are asked for.
@@ -108,58 +196,38 @@ ExpectedField totals_of_tiles(PrefixSum::Input<T, Kokkos::HostSpace> const& inpu
   auto const tile = static_cast<std::size_t>(input.parameters.tile);
   ExpectedField totals{.name = "totals", .shape = {count}, .value = std::vector<double>(count), .scale = {}};
   totals.terms = static_cast<double>(std::min(tile, n));
-  for (std::size_t t = 0; t < count; ++t) {
-    Oracle oracle = fresh;
-    for (std::size_t i = t * tile; i < std::min(n, (t + 1) * tile); ++i) oracle.add(input.in(i));
-    totals.value[t] = oracle.result();
-  }
+  for_blocks(count, std::max<std::size_t>(1, part_elements() / std::max<std::size_t>(1, tile)),
+             [&](std::size_t, std::size_t first, std::size_t last) {
+               for (std::size_t t = first; t < last; ++t) {
+                 Oracle oracle = fresh;
+                 for (std::size_t i = t * tile; i < std::min(n, (t + 1) * tile); ++i) oracle.add(input.in(i));
+                 totals.value[t] = oracle.result();
+               }
+             });
   return totals;
-}
-
-// The sums of magnitudes of tiles, whose totals are `values`.
-template <class T>
-std::vector<double> scales_of_tiles(PrefixSum::Input<T, Kokkos::HostSpace> const& input,
-                                    std::vector<double> const& values) {
-  std::vector<double> scale(input.parameters.totals_of(input.in.extent(0)));
-  for (std::size_t i = 0; i < input.in.extent(0) && !scale.empty(); ++i) {
-    auto const value = static_cast<double>(input.in(i));
-    if (std::isfinite(value)) scale[i / static_cast<std::size_t>(input.parameters.tile)] += std::abs(value);
-  }
-  for (std::size_t t = 0; t < scale.size(); ++t) scale[t] = verify::scale_of_sum<T>(values[t], scale[t]);
-  return scale;
-}
-
-// The sums of magnitudes, where the prefixes are `values`.
-template <class T>
-std::vector<double> scales(PrefixSum::Input<T, Kokkos::HostSpace> const& input, std::vector<double> const& values) {
-  std::size_t const n = input.in.extent(0);
-  std::size_t const segment = segment_of(input.parameters, n);
-  std::vector<double> scale(n);
-  double magnitude = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (i % segment == 0) magnitude = 0;
-    if (input.parameters.exclusive) scale[i] = verify::scale_of_sum<T>(values[i], magnitude);
-    auto const value = static_cast<double>(input.in(i));
-    if (std::isfinite(value)) magnitude += std::abs(value);
-    if (!input.parameters.exclusive) scale[i] = verify::scale_of_sum<T>(values[i], magnitude);
-  }
-  return scale;
 }
 
 template <class T>
 std::vector<ExpectedField> sums(PrefixSum::Input<T, Kokkos::HostSpace> const& input) {
-  ExpectedField totals = totals_of_tiles(input, SumOracle<T>());
+  SumOracle<T> const fresh;
+  ExpectedField totals = totals_of_tiles(input, fresh);
   if constexpr (std::is_integral_v<T>) {
-    return list_of(scan(input, SumOracle<T>(), [](std::size_t, bool, double) {}), std::move(totals));
+    return list_of(scan_by_parts(input, fresh, false, nobody), std::move(totals));
   } else {
-    verify::ScanProof proof;
-    ExpectedField out = scan(input, SumOracle<T>(), [&](std::size_t i, bool first, double prefix) {
-      if (first) proof.begin();
-      proof.add(static_cast<double>(input.in(i)), prefix);
+    std::vector<verify::ScanProof> proofs(blocks_in(input.in.extent(0), part_elements()));
+    ExpectedField out = scan_by_parts(input, fresh, false, [&](std::size_t part) {
+      proofs[part] = {};
+      return [&input, &proof = proofs[part]](std::size_t i, bool first, double prefix) {
+        if (first) proof.begin();
+        proof.add(static_cast<double>(input.in(i)), prefix);
+      };
     });
-    if (!proof.holds<T>()) {
-      out.scale = scales(input, out.value);
-      totals.scale = scales_of_tiles(input, totals.value);
+    verify::ScanProof all;
+    for (verify::ScanProof const& proof : proofs) all.merge(proof);
+    if (!all.holds<T>()) {
+      out = scan_by_parts(input, fresh, true, nobody);
+      totals.scale = totals_of_tiles(input, MagnitudeOracle<T>()).value;
+      to_scales<T>(totals);
     }
     return list_of(std::move(out), std::move(totals));
   }
@@ -168,7 +236,7 @@ std::vector<ExpectedField> sums(PrefixSum::Input<T, Kokkos::HostSpace> const& in
 template <class T>
 std::vector<ExpectedField> extremes(PrefixSum::Input<T, Kokkos::HostSpace> const& input, int sign) {
   ExtremeOracle<T> const fresh(sign);
-  return list_of(scan(input, fresh, [](std::size_t, bool, double) {}), totals_of_tiles(input, fresh));
+  return list_of(scan_by_parts(input, fresh, false, nobody), totals_of_tiles(input, fresh));
 }
 
 }  // namespace

@@ -40,6 +40,7 @@
 
 #include <tessera/core/host_threads.hpp>
 #include <tessera/verify/exact_sum.hpp>
+#include <tessera/verify/joined.hpp>
 
 namespace tessera::softmax {
 
@@ -132,9 +133,9 @@ std::vector<ExpectedField> of_rows(Softmax::Input<T, Kokkos::HostSpace> const& i
   std::size_t const n = rows * cols;
   ExpectedField y{.name = "y",
                   .shape = {rows, cols},
-                  .value = std::vector<double>(n),
+                  .value = zeros(n),
                   .scale = {},
-                  .offset = std::vector<double>(n),
+                  .offset = zeros(n),
                   .each_sees_all = input.parameters.axis == Axis::all};
   Axis const axis = input.parameters.axis;
   std::vector<GroupSums<T>> groups(axis == Axis::all ? 1 : axis == Axis::rows ? rows : cols);
@@ -186,7 +187,7 @@ std::vector<ExpectedField> of_rows(Softmax::Input<T, Kokkos::HostSpace> const& i
   added(groups);
   bool const all_exact =
       std::ranges::all_of(groups, [](GroupSums<T> const& group) { return !group.is_finite() || group.is_exact(); });
-  if (!all_exact) y.scale.resize(n);
+  if (!all_exact) y.scale = zeros(n);
   auto const finish = [&](GroupSums<T> const& group, double x, std::size_t i) {
     if (!group.is_finite()) {
       y.value[i] = std::numeric_limits<double>::quiet_NaN();

@@ -39,6 +39,11 @@ struct Transpose : MatrixProblem<Parameters>, PerElement<2, 0> {
   /// How several ranks share the input.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
+  /// Rows of the output are columns of the input.
+  [[nodiscard]] static std::vector<ranks::Box> needs(std::vector<Shape> const& input,
+                                                     std::vector<ranks::Box> const& output) {
+    return {{{0, input[0][0]}, output[0].rows}};
+  }
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference_of_part(Input<T, Kokkos::HostSpace> const& input,

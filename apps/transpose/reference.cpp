@@ -10,6 +10,7 @@
 #include "problem.hpp"
 
 #include <tessera/core/host_threads.hpp>
+#include <tessera/verify/joined.hpp>
 
 namespace tessera::transpose {
 
@@ -17,7 +18,7 @@ template <class T>
 std::vector<ExpectedField> Transpose::reference(Input<T, Kokkos::HostSpace> const& input) {
   std::size_t const rows = input.a.extent(0);
   std::size_t const cols = input.a.extent(1);
-  ExpectedField out{.name = "out", .shape = {cols, rows}, .value = std::vector<double>(rows * cols), .scale = {}};
+  MovedElements<T> out("out", {cols, rows});
   // Some columns at a time, which are rows of the result: plain loops that have nothing to do with each other, side by
   // side. Within them some rows at a time, so that no cache line is fetched twice.
   constexpr std::size_t together = 64;
@@ -25,11 +26,11 @@ std::vector<ExpectedField> Transpose::reference(Input<T, Kokkos::HostSpace> cons
     for (std::size_t first = 0; first < rows; first += together) {
       std::size_t const end = std::min(rows, first + together);
       for (std::size_t c = first_col; c < end_col; ++c) {
-        for (std::size_t r = first; r < end; ++r) out.value[c * rows + r] = static_cast<double>(input.a(r, c));
+        for (std::size_t r = first; r < end; ++r) out.set(c * rows + r, input.a(r, c));
       }
     }
   });
-  return list_of(std::move(out));
+  return list_of(out.take());
 }
 
 // Each rank has its rows' elements of the columns that are others' rows of the output, and gives them as they stand.

@@ -1,22 +1,28 @@
 // Every row of every mini-app: sizes around the edges of lanes, teams and tiles, patterns of values, parameters.
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <Kokkos_Core.hpp>
-
+#include <tessera/core/host_threads.hpp>
 #include <tessera/table/kernel_use.hpp>
 #include <tessera/table/runtime.hpp>
+#include <tessera/verify/verify.hpp>
 
 #include "all_apps.hpp"
 #include "app_cases.hpp"
@@ -33,11 +39,13 @@ std::vector<App> const& apps() {
 // The driver believes it when it decides whether a case fits into memory.
 void expect_footprint(App const& app, std::vector<ExpectedField> const& reference, double known) {
   std::size_t doubles = 0;
+  std::size_t floats = 0;
   for (ExpectedField const& field : reference) {
     doubles += field.value.size() + field.scale.size() + field.offset.size() + field.bfloat16_scale.size() +
                field.bfloat16_offset.size() + field.random_scale.size() + field.random_spread.size();
+    if (field.narrow != nullptr) floats += count_of(field.shape);
   }
-  EXPECT_LE(static_cast<double>(doubles * sizeof(double)), known) << app.info.name;
+  EXPECT_LE(static_cast<double>(doubles * sizeof(double) + floats * sizeof(float)), known) << app.info.name;
 }
 
 // Runs all rows of the dtype on one input.
@@ -45,7 +53,7 @@ void run_rows(App const& app, DType dtype, FieldSource const& source, ParameterM
               std::string const& what) {
   if (!takes(app, dtype, given, 1 << 17)) return;  // a size that all shapes fit into
   auto const problem_case = app.read(dtype, source, with_defaults(app, given));
-  std::vector<ExpectedField> const expected = problem_case->reference();
+  std::vector<ExpectedField> const expected = problem_case->reference_by_parts();
   expect_footprint(app, expected, app.footprint_of_source(dtype, source, with_defaults(app, given)).reference_bytes);
   for (Row const& row : app.rows) {
     if (row.dtype != dtype || !is_wanted(row)) continue;
@@ -346,7 +354,7 @@ TEST_P(Rows, KindsOfData) {
       for (std::size_t const size :
            {std::size_t{0}, std::size_t{1}, std::size_t{33}, std::size_t{1025}, std::size_t{70001}}) {
         auto const problem_case = app().generate_data(dtype, size, 42, kind, with_defaults(app(), base_));
-        std::vector<ExpectedField> const expected = problem_case->reference();
+        std::vector<ExpectedField> const expected = problem_case->reference_by_parts();
         Footprint const footprint = app().footprint_of_size(dtype, size, with_defaults(app(), base_));
         expect_footprint(app(), expected,
                          kind == DataKind::exact ? footprint.exact_reference_bytes : footprint.reference_bytes);
@@ -366,6 +374,168 @@ TEST_P(Rows, KindsOfData) {
         }
       }
     }
+  }
+}
+
+// Parts of a reference have so many elements, as long as this lives.
+class PartElements {
+ public:
+  explicit PartElements(std::size_t elements) : before_(std::exchange(part_elements(), elements)) {}
+  ~PartElements() { part_elements() = before_; }
+  PartElements(PartElements const&) = delete;
+  PartElements& operator=(PartElements const&) = delete;
+
+ private:
+  std::size_t before_;
+};
+
+// Where two references differ, by bits; empty if nowhere. Parts may prove to be exact where the whole cannot.
+std::string difference(ExpectedField const& whole, ExpectedField const& parts) {
+  if (whole.name != parts.name || whole.shape != parts.shape) return "another name or shape";
+  auto const value = [](ExpectedField const& field, std::size_t i) {
+    return field.narrow != nullptr ? static_cast<double>(field.narrow[i]) : field.value.at(i);
+  };
+  bool const narrow = whole.narrow != nullptr || parts.narrow != nullptr;
+  auto const bits = [&](double number) {
+    return std::bit_cast<std::uint64_t>(narrow ? static_cast<double>(static_cast<float>(number)) : number);
+  };
+  auto const at = [](std::vector<double> const& numbers, std::size_t i) { return numbers.empty() ? 0 : numbers.at(i); };
+  for (std::size_t i = 0; i < count_of(whole.shape); ++i) {
+    double const one = value(whole, i);
+    double const other = value(parts, i);
+    double const scale = at(parts.scale, i);
+    bool const same = bits(one) == bits(other) && (scale == 0 || at(whole.scale, i) == scale) &&
+                      (scale == 0 || at(whole.offset, i) == at(parts.offset, i)) &&
+                      at(whole.bfloat16_offset, i) == at(parts.bfloat16_offset, i);
+    if (same) continue;
+    return "element " + std::to_string(i) + ": value " + std::to_string(one) + ", in parts " + std::to_string(other) +
+           "; scale " + std::to_string(at(whole.scale, i)) + ", in parts " + std::to_string(scale) + "; offset " +
+           std::to_string(at(whole.offset, i)) + ", in parts " + std::to_string(at(parts.offset, i));
+  }
+  return {};
+}
+
+// The reference does not depend on the parts in which it is computed: its values, scales and offsets, and a sample.
+TEST_P(Rows, ReferenceInParts) {
+  std::vector<ParameterMap> all{base_};
+  for (ParameterMap const& map : app_cases().parameters) all.push_back(map);
+  for (DType const dtype : dtypes_of_this_build()) {
+    for (ParameterMap const& map : all) {
+      if (!takes(app(), dtype, map, 1 << 17)) continue;
+      for (DataKind const kind : app().data) {
+        for (std::size_t const size : {0U, 1U, 1025U, 10007U, 12288U}) {
+          if (!takes(app(), dtype, map, size)) continue;
+          auto const problem_case = app().generate_data(dtype, size, 42, kind, with_defaults(app(), map));
+          std::vector<ExpectedField> whole;
+          {
+            PartElements const none(std::size_t{1} << 40);
+            whole = problem_case->reference();
+          }
+          for (std::size_t const elements : {std::size_t{64}, std::size_t{1000}}) {
+            PartElements const of_parts(elements);
+            std::string const what = std::string(tessera::name_of(kind)) + " data of " + std::to_string(size) +
+                                     text_of(map) + " in parts of " + std::to_string(elements);
+            std::vector<ExpectedField> const parts = problem_case->reference_by_parts();
+            ASSERT_EQ(whole.size(), parts.size());
+            for (std::size_t f = 0; f < whole.size(); ++f) {
+              EXPECT_EQ(difference(whole[f], parts[f]), "") << whole[f].name << " of " << what;
+            }
+            auto const choose = [](std::size_t count) { return sample_of(count, 200, 7); };
+            auto const sample = problem_case->reference_of_sample(choose);
+            if (!sample) continue;
+            for (std::size_t f = 0; f < whole.size(); ++f) {
+              ExpectedField const gathered = gather(whole[f], choose(count_of(whole[f].shape)));
+              EXPECT_EQ(difference(gathered, sample->at(f)), "") << whole[f].name << ", a sample of " << what;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// Of memory that is the case's own, but for one part of its first field, which has zeros.
+class WithoutPart final : public FieldSource {
+ public:
+  WithoutPart(Case const& of, std::size_t begin, std::size_t count)
+      : fields_(of.input()), begin_(begin), count_(count) {}
+  [[nodiscard]] Shape shape(FieldSpec const& spec) const override { return field(spec).shape; }
+  void read(FieldSpec const& spec, void* destination) const override {
+    HostField const& from = field(spec);
+    auto* const bytes = static_cast<unsigned char*>(destination);
+    std::memcpy(bytes, from.data.get(), from.bytes());
+    if (spec.name != fields_.front().name) return;
+    std::size_t const size = size_of(from.dtype);
+    std::size_t const begin = std::min(begin_, from.count());
+    std::memset(bytes + begin * size, 0, std::min(count_, from.count() - begin) * size);
+  }
+
+ private:
+  [[nodiscard]] HostField const& field(FieldSpec const& spec) const {
+    return *std::ranges::find(fields_, spec.name, &HostField::name);
+  }
+  std::vector<HostField> fields_;
+  std::size_t begin_;
+  std::size_t count_;
+};
+
+// A reference that has lost one of its parts fails right rows: of the first one, one inside, and the last one.
+TEST_P(Rows, LostPartOfTheReference) {
+  DType const dtype = dtypes_of_this_build().front();
+  constexpr std::size_t size = 70001;
+  if (!takes(app(), dtype, base_, 1 << 17) || app().info.name == "memory_access" || app().info.name == "roofline") {
+    GTEST_SKIP() << "it has no parts";
+  }
+  auto const right = app().generate_data(dtype, size, 42, app().data.front(), with_defaults(app(), base_));
+  std::size_t const count = right->input().front().count();
+  std::size_t const part = std::min<std::size_t>(4096, count / 4 + 1);
+  for (std::size_t const begin : {std::size_t{0}, count / 2, count - part}) {
+    WithoutPart const source(*right, begin, part);
+    std::vector<ExpectedField> const expected =
+        app().read(dtype, source, with_defaults(app(), base_))->reference_by_parts();
+    for (Row const& row : app().rows) {
+      if (row.dtype != dtype || !is_wanted(row)) continue;
+      EXPECT_NE(run_row(row, *right, expected, 1), "") << name_of(app(), row) << " without elements from " << begin;
+    }
+  }
+}
+
+// Prints how fast the mini-app's data are generated, referenced and compared, in elements per second of processor time:
+// TESSERA_TEST_SPEED=67108864 for 2^26 elements. No test, since a loaded machine says little.
+TEST_P(Rows, SpeedOfChecking) {
+  char const* const size = std::getenv("TESSERA_TEST_SPEED");
+  if (size == nullptr) GTEST_SKIP() << "TESSERA_TEST_SPEED is not set";
+  auto const seconds = [](auto const& step) {
+    auto const user = [] {
+      rusage usage{};
+      ::getrusage(RUSAGE_SELF, &usage);
+      return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+             1e-6 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    };
+    double const begin = user();
+    step();
+    return user() - begin;
+  };
+  for (DataKind const kind : app().data) {
+    std::unique_ptr<Case> problem_case;
+    std::vector<ExpectedField> expected;
+    double const generating = seconds([&] {
+      problem_case = app().generate_data(DType::float32, std::stoull(size), 42, kind, with_defaults(app(), base_));
+    });
+    double const referring = seconds([&] { expected = problem_case->reference_by_parts(); });
+    std::vector<HostField> outputs = problem_case->output_shapes();
+    for (std::size_t f = 0; f < outputs.size(); ++f) make_narrow(expected.at(f), outputs[f].dtype);
+    std::vector<std::vector<unsigned char>> memory;
+    for (HostField& output : outputs) {
+      output.data = {std::shared_ptr<void>(), memory.emplace_back(output.bytes()).data()};
+    }
+    double const comparing = seconds([&] {
+      for (std::size_t f = 0; f < outputs.size(); ++f) (void)verify(expected.at(f), outputs[f], Chain(10, false));
+    });
+    auto const rate = [&](double of) { return std::to_string(std::stod(size) / of / 1e6).substr(0, 6); };
+    std::cout << app().info.name << ", " << tessera::name_of(kind) << ": M elements per second of a core: generated "
+              << rate(generating) << ", referenced " << rate(referring) << ", compared " << rate(comparing) << ", all "
+              << rate(generating + referring + comparing) << "\n";
   }
 }
 

@@ -1535,13 +1535,59 @@ TEST_F(Driver, words_of_kokkos_that_it_would_fall_over) {
             0);
 }
 
-TEST_F(Driver, a_long_reference_is_said_before_it_begins) {
-  EXPECT_EQ(run({"good"}).err, "");
-  fake::work_factor() = 1e12;
+// Its first parts tell how long it takes: here the first part of each thread takes 50 ms, and the others nothing.
+TEST_F(Driver, a_long_reference_is_said_as_soon_as_its_first_parts_are_done) {
+  auto const parts_of = [](std::size_t blocks, std::size_t slow) {
+    return [=] {
+      for_blocks(blocks, 1, [=](std::size_t part, std::size_t, std::size_t) {
+        if (part < slow) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      });
+    };
+  };
+  std::size_t const threads = host_threads();
+  for (std::size_t const blocks : {std::size_t{0}, std::size_t{1}, 20 * threads}) {
+    fake::hooks()["reference"] = parts_of(blocks, threads);
+    EXPECT_EQ(run({"good"}).err, "") << blocks;
+  }
+  fake::hooks()["reference"] = parts_of(1000 * threads, threads);
   Result const result = run({"good"});
-  fake::work_factor() = 1;
-  EXPECT_TRUE(has(result.err, "the reference of size 100 of fake in float may take 100000 s"));
+  fake::hooks().clear();
+  EXPECT_TRUE(has(result.err, "the reference of size 100 of fake in float may take ")) << result.err;
+  EXPECT_TRUE(has(result.err, " s more (by the time of its first parts); interrupt it if that is too long"));
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
   EXPECT_EQ(result.code, 0);
+}
+
+// Only the elements that are compared are computed. All are, once something is wrong, to say how much and where.
+TEST_F(Driver, verify_sample_computes_no_more_of_the_reference) {
+  int wholes = 0;
+  int samples = 0;
+  fake::refers_to_samples() = true;
+  fake::hooks()["reference"] = [&] { ++wholes; };
+  fake::hooks()["sample"] = [&] { ++samples; };
+  Result const right = run({"good"}, {"--size", "2^16", "--verify", "sample:500"});
+  EXPECT_EQ(right.code, 0) << right.out;
+  EXPECT_EQ(samples, 1);
+  EXPECT_EQ(wholes, 0);
+  Result const wrong = run({"nan"}, {"--size", "2^16", "--verify", "sample:500"});
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_TRUE(has(wrong.out, "out: 1 of 65536 elements are wrong; first at [")) << wrong.out;
+  EXPECT_EQ(wholes, 1);
+  fake::refers_to_samples() = false;
+  EXPECT_EQ(run({"good"}, {"--size", "2^16", "--verify", "sample:500"}).code, 0);
+  EXPECT_EQ(wholes, 2);
+  fake::hooks().clear();
+}
+
+TEST_F(Driver, much_memory_is_said_before_the_run) {
+  machine().host_bytes = 100e9;
+  fake::hooks()["generate"] = [] { throw std::bad_alloc(); };  // nobody needs the case
+  Result const large = run({"good"}, {"--size", "1,2^28"});
+  Result const small = run({"good"}, {"--size", "1,2^20"});
+  fake::hooks().clear();
+  // Of n elements: 4 n bytes of input, 16 n of the reference, two results of 4 n, and as much for the row.
+  EXPECT_TRUE(has(large.err, "size 268435456 of fake in float takes up to 9.0 GiB of host memory (93.1 GiB are free)"));
+  EXPECT_FALSE(has(small.err, "of host memory")) << small.err;
 }
 
 TEST_F(Driver, memory_that_is_not_there_after_all_is_a_mistake) {

@@ -31,9 +31,9 @@ std::size_t& unchecked() {
   return count;
 }
 
-double& work_factor() {
-  static double factor = 1;
-  return factor;
+bool& refers_to_samples() {
+  static bool flag = false;
+  return flag;
 }
 
 bool& as_matrix() {
@@ -80,10 +80,32 @@ class FakeCase final : public Case {
   }
   [[nodiscard]] Work work() const override {
     double const n = static_cast<double>(a_.size());
-    return {2 * n * sizeof(T), work_factor() * n};
+    return {2 * n * sizeof(T), n};
   }
   [[nodiscard]] std::vector<ExpectedField> reference() const override {
     call_hook("reference");
+    return expected();
+  }
+  [[nodiscard]] std::optional<std::vector<ExpectedField>> reference_of_sample(
+      std::function<std::vector<Stretch>(std::size_t)> const& choose) const override {
+    if (!refers_to_samples()) return std::nullopt;
+    call_hook("sample");
+    std::vector<ExpectedField> fields = expected();
+    for (ExpectedField& field : fields) field = gather(field, choose(count_of(field.shape)));
+    return fields;
+  }
+  void release_device_input() override {
+    ++counts().releases;
+    kept().reset();
+  }
+  [[nodiscard]] std::optional<std::vector<T>>& kept() const { return kept_; }
+
+  [[nodiscard]] std::vector<T> const& a() const { return a_; }
+  [[nodiscard]] std::int64_t tile() const { return std::get<std::int64_t>(parameters_.at("tile")); }
+  [[nodiscard]] double c() const { return std::get<double>(parameters_.at("c")); }
+
+ private:
+  [[nodiscard]] std::vector<ExpectedField> expected() const {
     ExpectedField expected{"out", shape_of(a_.size()), {}, {}};
     for (T const value : a_) {
       expected.value.push_back(static_cast<double>(value) + c());
@@ -97,17 +119,7 @@ class FakeCase final : public Case {
     if (unchecked() > 0 && unchecked() == a_.size()) half.scale.assign(1, std::numeric_limits<double>::infinity());
     return {expected, half};
   }
-  void release_device_input() override {
-    ++counts().releases;
-    kept().reset();
-  }
-  [[nodiscard]] std::optional<std::vector<T>>& kept() const { return kept_; }
 
-  [[nodiscard]] std::vector<T> const& a() const { return a_; }
-  [[nodiscard]] std::int64_t tile() const { return std::get<std::int64_t>(parameters_.at("tile")); }
-  [[nodiscard]] double c() const { return std::get<double>(parameters_.at("c")); }
-
- private:
   std::vector<T> a_;
   ParameterMap parameters_;
   mutable std::optional<std::vector<T>> kept_;

@@ -55,14 +55,14 @@ struct Counts {
 };
 Counts& counts();
 
-/// Called where a run is: "generate", "reference", "launch", "fetch". Empty ones are not.
+/// Called where a run is: "generate", "reference", "sample", "launch", "fetch". Empty ones are not.
 std::map<std::string, std::function<void()>>& hooks();
 
 /// So many of the last elements of `out` the reference leaves unchecked, and `half`, too, if they are all.
 std::size_t& unchecked();
 
-/// What a case's work is multiplied by.
-double& work_factor();
+/// True: a case can say what a sample of its reference is, without the rest.
+bool& refers_to_samples();
 
 /// True: `a` and `out` are matrices [1, n], which a file may hold as vectors.
 bool& as_matrix();

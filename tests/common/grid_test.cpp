@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -31,6 +32,43 @@ bool scan_is_exact(std::vector<T> const& terms) {
     proof.add(static_cast<double>(term), prefix);
   }
   return proof.holds<T>();
+}
+
+// The same by two proofs that are put together.
+template <class T>
+bool scan_is_exact_in_parts(std::vector<T> const& terms, std::vector<std::size_t> const& begins, std::size_t cut) {
+  ScanProof proofs[2];
+  double prefix = 0;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    ScanProof& proof = proofs[i < cut ? 0 : 1];
+    if (std::find(begins.begin(), begins.end(), i) != begins.end()) {
+      proof.begin();
+      prefix = 0;
+    }
+    prefix += static_cast<double>(terms[i]);
+    proof.add(static_cast<double>(terms[i]), prefix);
+  }
+  proofs[0].merge(proofs[1]);
+  return proofs[0].template holds<T>();
+}
+
+// Each part alone spans less than 2^24; the whole does not if they are one segment.
+TEST(ScanProof, PartsOfSegments) {
+  std::vector<float> const terms{0x1p23F, 1.0F, -0x1p23F, -0x1p23F, -1.0F, 0x1p22F};
+  for (std::size_t cut = 0; cut <= terms.size(); ++cut) {
+    EXPECT_FALSE(scan_is_exact_in_parts(terms, {0}, cut)) << cut;
+    EXPECT_TRUE(scan_is_exact_in_parts(terms, {0, 3}, cut)) << cut;
+    EXPECT_TRUE(scan_is_exact_in_parts(terms, {0, 2, 3}, cut)) << cut;
+    EXPECT_FALSE(scan_is_exact_in_parts(terms, {0, 2, 4}, cut)) << cut;
+    EXPECT_TRUE(scan_is_exact_in_parts(terms, {0, 1, 2, 3, 4, 5}, cut)) << cut;
+    EXPECT_FALSE(scan_is_exact_in_parts(terms, {0, 5}, cut)) << cut;
+  }
+  // The widest segment is the middle one, or lies on the cut.
+  std::vector<float> const wide{1.0F, 0x1p23F, 0x1p23F, 1.0F, 1.0F};
+  for (std::size_t cut = 0; cut <= wide.size(); ++cut) {
+    EXPECT_FALSE(scan_is_exact_in_parts(wide, {0, 1, 3}, cut)) << cut;
+    EXPECT_TRUE(scan_is_exact_in_parts(wide, {0, 1, 2, 3}, cut)) << cut;
+  }
 }
 
 TEST(SumProof, HoldsUpToThePrecision) {

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -39,6 +41,45 @@ TEST(HostThreads, AnExceptionIsThrownOn) {
     };
     EXPECT_THROW(for_blocks(100, 1, body), std::runtime_error) << thrower;
   }
+}
+
+// A watch sees the blocks of its own thread's loops, all of them, and not those of loops inside.
+TEST(HostThreads, AWatchSeesHowFarALoopIs) {
+  std::mutex seeing;
+  std::vector<std::size_t> seen;
+  auto const loop = [] {
+    for_blocks(20, 1, [](std::size_t, std::size_t, std::size_t) {
+      for_blocks(3, 1, [](std::size_t, std::size_t, std::size_t) {});
+    });
+  };
+  {
+    tessera::BlockWatch const watch([&](std::size_t done, std::size_t blocks, double seconds) {
+      std::lock_guard const lock(seeing);
+      EXPECT_EQ(blocks, 20U);
+      EXPECT_GE(seconds, 0);
+      seen.push_back(done);
+    });
+    loop();
+    EXPECT_EQ(seen.size(), 20U);
+    loop();
+  }
+  EXPECT_EQ(seen.size(), 40U);
+  loop();
+  EXPECT_EQ(seen.size(), 40U);
+  std::sort(seen.begin(), seen.end());
+  for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], i / 2 + 1);
+}
+
+// Where an outer loop keeps all threads at work, an inner one starts no others: 10^4 of them would have to be started.
+TEST(HostThreads, InnerLoopsOfALongLoopStayOnTheirThread) {
+  std::atomic<int> elsewhere = 0;
+  for_blocks(8 * tessera::host_threads(), 1, [&](std::size_t, std::size_t, std::size_t) {
+    auto const own = std::this_thread::get_id();
+    for_blocks(50, 1, [&](std::size_t, std::size_t, std::size_t) {
+      if (std::this_thread::get_id() != own) ++elsewhere;
+    });
+  });
+  EXPECT_EQ(elsewhere, 0);
 }
 
 // OpenMP binds the main thread to one processor: the threads that it starts must not share that one.

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include <tessera/cli/nearest.hpp>
+#include <tessera/core/host_threads.hpp>
 #include <tessera/driver/driver.hpp>
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/ranks/transport.hpp>
@@ -20,35 +21,38 @@ namespace {
 // The reference as a field of its dtype. A value that the dtype cannot hold becomes infinity, or the end of an
 // integer's range. It then differs from the file's value, unless the file has the same.
 template <class T>
-std::shared_ptr<void const> rounded(std::vector<double> const& values) {
-  auto const data = std::make_shared<std::vector<T>>();
-  data->reserve(values.size());
-  for (double const value : values) {
-    if constexpr (std::numeric_limits<T>::is_integer) {
-      using Limits = std::numeric_limits<T>;
-      auto const low =
-          static_cast<double>(Limits::min());  // a power of two: -low is the first number that is too large
-      T held{};
-      if (value <= low) held = Limits::min();
-      if (value >= -low) held = Limits::max();
-      if (value > low && value < -low) held = static_cast<T>(value);
-      data->push_back(held);
-    } else {
-      data->push_back(static_cast<T>(value));
-    }
+T rounded(double value) {
+  if constexpr (std::numeric_limits<T>::is_integer) {
+    using Limits = std::numeric_limits<T>;
+    auto const low = static_cast<double>(Limits::min());  // a power of two: -low is the first number that is too large
+    if (value <= low) return Limits::min();
+    if (value >= -low) return Limits::max();
+    return value > low && value < -low ? static_cast<T>(value) : T{};
+  } else {
+    return static_cast<T>(value);
   }
+}
+
+template <class T>
+std::shared_ptr<void const> rounded(ExpectedField const& expected) {
+  auto const data = std::make_shared<std::vector<T>>(count_of(expected.shape));
+  for_blocks(data->size(), part_elements(), [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      (*data)[i] = rounded<T>(expected.narrow != nullptr ? expected.narrow[i] : expected.value.at(i));
+    }
+  });
   return {data, data->data()};
 }
 
 HostField rounded(ExpectedField const& expected, DType dtype) {
   HostField field{expected.name, dtype, expected.shape, nullptr};
   switch (dtype) {
-    case DType::float32: field.data = rounded<float>(expected.value); break;
-    case DType::float64: field.data = rounded<double>(expected.value); break;
-    case DType::int32: field.data = rounded<std::int32_t>(expected.value); break;
-    case DType::int64: field.data = rounded<std::int64_t>(expected.value); break;
-    case DType::float16: field.data = rounded<Half>(expected.value); break;
-    case DType::bfloat16: field.data = rounded<BFloat16>(expected.value); break;
+    case DType::float32: field.data = rounded<float>(expected); break;
+    case DType::float64: field.data = rounded<double>(expected); break;
+    case DType::int32: field.data = rounded<std::int32_t>(expected); break;
+    case DType::int64: field.data = rounded<std::int64_t>(expected); break;
+    case DType::float16: field.data = rounded<Half>(expected); break;
+    case DType::bfloat16: field.data = rounded<BFloat16>(expected); break;
   }
   return field;
 }
@@ -139,8 +143,9 @@ std::vector<Coverage> of_all_ranks(ranks::Ranks const& ranks, std::vector<Covera
 std::string weakness_of_row(std::vector<Coverage> const& seen, Oracle const& oracle,
                             std::vector<WrittenField> const& written, double terms, DType dtype) {
   auto field = seen.begin();
-  for (ExpectedField const& expected : oracle.reference) {
-    if (!elements_written(written, expected.name, oracle.reference)) continue;
+  std::vector<ExpectedField> const& reference = oracle.sample.empty() ? oracle.reference : oracle.sample;
+  for (ExpectedField const& expected : reference) {
+    if (!elements_written(written, expected.name, reference)) continue;
     Coverage const& of_field = *field++;
     if (std::string const why = weakness_of(of_field, expected, terms); !why.empty()) {
       return why + advice(of_field, oracle, dtype);
@@ -207,13 +212,15 @@ struct Checked {
 
 // Checks the results of a launch: all elements, or a sample with --verify sample. A row that writes only a part of a
 // field is checked in full, because the rest must be untouched.
-Checked check_launch(RowRun& run, Oracle const& oracle, std::vector<WrittenField> const& written, Chain const& chain,
-                     RowReport& report, std::vector<Coverage>& seen) {
+Checked check_launch(RowRun& run, Case const& problem_case, Oracle const& oracle,
+                     std::vector<WrittenField> const& written, Chain const& chain, RowReport& report,
+                     std::vector<Coverage>& seen) {
   Checked checked;
   bool const counts = std::ranges::any_of(written, [](WrittenField const& one) { return !one.count_field.empty(); });
   if (oracle.verify.kind == VerifyOptions::Kind::sample && !counts) {
     auto const choose = [&](std::size_t count) { return sample_of(count, oracle.verify.elements, oracle.verify.seed); };
     Oracle sample;
+    sample.reference = oracle.sample;
     for (ExpectedField const& field : oracle.reference) {
       sample.reference.push_back(gather(field, choose(count_of(field.shape))));
     }
@@ -224,7 +231,12 @@ Checked check_launch(RowRun& run, Oracle const& oracle, std::vector<WrittenField
     // Now all of it, to say how much is wrong and where.
     std::string const in_sample = checked.fault;
     checked.fields = run.fetch();
-    checked.fault = find_fault(checked.fields, oracle, written, chain, report, seen);
+    Oracle whole;
+    if (!oracle.sample.empty()) {
+      whole = oracle;
+      whole.reference = problem_case.reference_by_parts();
+    }
+    checked.fault = find_fault(checked.fields, oracle.sample.empty() ? oracle : whole, written, chain, report, seen);
     if (checked.fault.empty()) checked.fault = in_sample + " [in a sample]";
     return checked;
   }
@@ -249,9 +261,9 @@ bool one_right_result(Oracle const& oracle, std::vector<Coverage> const& seen) {
 //
 // Results that were compared once are kept where they lie. What has the same bits later, in the last launch or in another
 // row, is not fetched and compared again: that takes a hundred times longer than a launch.
-std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOptions const& sampling, RowReport& report,
-                  std::function<bool()> const& interrupted, TakeOutput const& take_output, double terms,
-                  std::string& weakness, Verified& verified) {
+std::string judge(RowRun& run, Row const& row, Case const& problem_case, Oracle const& oracle,
+                  SamplingOptions const& sampling, RowReport& report, std::function<bool()> const& interrupted,
+                  TakeOutput const& take_output, std::string& weakness, Verified& verified) {
   ranks::Ranks const& ranks = ranks::world();
   report.rounding_steps = run.rounding_steps();
   Chain const chain(report.rounding_steps, oracle.random_data, run.flushes_denormals(), run.reduced_precision());
@@ -283,7 +295,7 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
   if (kept) {
     seen = verified.seen;
   } else {
-    first = check_launch(run, oracle, written, chain, report, seen);
+    first = check_launch(run, problem_case, oracle, written, chain, report, seen);
   }
   note_coverage(seen, report);
   if (std::string const fault = agreed(ranks, first.fault); !fault.empty()) return "first launch: " + fault;
@@ -312,7 +324,7 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
   report.note = run.note();
   if (!only_first) {
     bool const same = kept && run.same_as_kept();
-    Checked const last = same ? Checked() : check_launch(run, oracle, written, chain, report, seen);
+    Checked const last = same ? Checked() : check_launch(run, problem_case, oracle, written, chain, report, seen);
     note_coverage(seen, report);
     if (std::string const fault = agreed(ranks, last.fault); !fault.empty()) {
       return "after " + std::to_string(report.samples.seconds.size()) + " samples: " + fault;
@@ -329,7 +341,7 @@ std::string judge(RowRun& run, Row const& row, Oracle const& oracle, SamplingOpt
   std::vector<Coverage> const all = of_all_ranks(ranks, seen);
   report.worst_error_in_bounds = ranks.max(std::isnan(report.worst_error_in_bounds) ? 0 : report.worst_error_in_bounds);
   note_coverage(all, report);
-  weakness = weakness_of_row(all, oracle, written, terms, report.dtype);
+  weakness = weakness_of_row(all, oracle, written, problem_case.terms(), report.dtype);
   return {};
 }
 
@@ -416,7 +428,7 @@ std::optional<RowReport> run_row(Row const& row, Case& problem_case, Oracle cons
     started = true;
     std::string weakness;
     report.reason =
-        judge(*run, row, oracle, sampling, report, interrupted, take_output, problem_case.terms(), weakness, verified);
+        judge(*run, row, problem_case, oracle, sampling, report, interrupted, take_output, weakness, verified);
     if (report.samples.interrupted) return std::nullopt;
     if (report.reason.empty()) {
       report.status = weakness.empty() ? Status::passed : Status::weak;

@@ -65,10 +65,7 @@ std::unique_ptr<Case> build(PlannedCase const& planned, Options const& options) 
   }
 }
 
-// About how long the serial reference takes. On two busy cores those of map, prefix_sum and dot ran at 0.05 to 0.65
-// GB/s. Where computing takes longer than that, 1 GFLOP/s is assumed.
-double reference_seconds(Work const& work) { return std::max(work.flops / 1e9, work.bytes / 0.2e9); }
-constexpr double long_reference = 10;
+constexpr double long_reference = 10;  // seconds
 
 std::vector<HostField> expected_of(PlannedCase const& planned, Case const& problem_case) {
   if (!planned.has_expected) return {};
@@ -77,7 +74,15 @@ std::vector<HostField> expected_of(PlannedCase const& planned, Case const& probl
   return fields;
 }
 
-void check_memory(PlannedCase const& planned) {
+// A host space of this build, or nothing. Each of them tells how much host memory is free.
+std::string host_space() {
+  std::vector<std::string> const spaces = enabled_spaces();
+  auto const found = std::ranges::find_if(spaces, is_host_space);
+  return found == spaces.end() ? std::string() : *found;
+}
+
+// Returns the bytes of host memory that a case needs.
+double check_memory(PlannedCase const& planned) {
   std::vector<std::string> spaces;
   for (Row const* row : planned.rows) {
     if (std::ranges::find(spaces, row->space) == spaces.end()) spaces.push_back(row->space);
@@ -92,6 +97,17 @@ void check_memory(PlannedCase const& planned) {
   need.device = share * need.device + on_each;
   check_memory(describe(planned), need, spaces,
                planned.path.empty() ? "choose a smaller --size" : "use a machine with more memory");
+  return need.host + (std::ranges::any_of(spaces, is_host_space) ? need.row : 0.0);
+}
+
+// Says how much host memory the largest case takes, if that is so much that it may be somebody else's, too.
+void announce_memory(Command const& command, Plan const& plan, std::vector<double> const& bytes) {
+  constexpr double much = 0x1p32;
+  auto const most = std::ranges::max_element(bytes);
+  if (most == bytes.end() || *most < much) return;
+  std::cerr << command.program << ": " << one_line(describe(plan.cases[static_cast<std::size_t>(most - bytes.begin())]))
+            << " takes up to " << format_bytes(*most) << " of host memory ("
+            << format_bytes(free_memory_bytes(host_space())) << " are free)" << std::endl;
 }
 
 // The fields as the file has them: a vector that was read as a matrix of one row is a vector again, and so are its
@@ -214,13 +230,6 @@ void write_last_line(std::string const& line, ranks::Ranks const& ranks) {
   if (!ranks.first()) return;
   std::string const text = "interrupted: these are the rows that were done\n" + line + "\n";
   (void)!::write(STDOUT_FILENO, text.data(), text.size());
-}
-
-// A host space of this build, or nothing. Each of them tells how much host memory is free.
-std::string host_space() {
-  std::vector<std::string> const spaces = enabled_spaces();
-  auto const found = std::ranges::find_if(spaces, is_host_space);
-  return found == spaces.end() ? std::string() : *found;
 }
 
 // A case with its input and what its rows are checked against; or why there is none.
@@ -596,12 +605,21 @@ class Session {
       Work const work = problem_case.work();
       report.bytes = work.bytes;
       report.flops = work.flops;
-      if (double const seconds = reference_seconds(work); seconds > long_reference) {
-        progress_.clear();
-        std::cerr << command_.program << ": the reference of " << one_line(describe(planned)) << " may take "
-                  << std::llround(seconds) << " s (it is serial, and " << format_number(work.flops / 1e9)
-                  << " Gflop); interrupt it if that is too long" << std::endl;
-      }
+    });
+  }
+
+  // Says once that a reference takes long: by the time of its first parts, as soon as every thread has done one.
+  [[nodiscard]] BlockWatch announced_reference(PlannedCase const& planned) {
+    return BlockWatch([this, &planned, said = std::make_shared<std::atomic<bool>>(!ranks_.first())](
+                          std::size_t done, std::size_t blocks, double seconds) {
+      if (done < std::min(host_threads(), blocks) || *said) return;
+      double const left = seconds / static_cast<double>(done) * static_cast<double>(blocks - done);
+      if (left < long_reference || said->exchange(true)) return;
+      std::lock_guard const lock(announcing_);
+      progress_.clear();
+      std::cerr << command_.program << ": the reference of " << one_line(describe(planned)) << " may take "
+                << std::llround(left) << " s more (by the time of its first parts); interrupt it if that is too long"
+                << std::endl;
     });
   }
 
@@ -609,7 +627,15 @@ class Session {
   void find_reference(PlannedCase const& planned, PreparedCase& prepared) {
     prepare(prepared, [&] {
       double const start = steady_seconds();
-      prepared.oracle.reference = prepared.problem_case->reference();
+      BlockWatch const watch = announced_reference(planned);
+      Oracle& oracle = prepared.oracle;
+      if (options_.verify.kind == VerifyOptions::Kind::sample && oracle.from_file.empty()) {
+        auto const choose = [&](std::size_t count) {
+          return sample_of(count, options_.verify.elements, options_.verify.seed);
+        };
+        oracle.sample = prepared.problem_case->reference_of_sample(choose).value_or(std::vector<ExpectedField>());
+      }
+      if (oracle.sample.empty()) oracle.reference = prepared.problem_case->reference_by_parts();
       prepared.report.reference_seconds = steady_seconds() - start;
       prepared.fault = disagreement(prepared.oracle);
     });
@@ -995,6 +1021,7 @@ class Session {
   // For end_now(), which another thread calls: locked while the results so far change, never while a row computes.
   std::timed_mutex state_;
   std::mutex output_in_use_;
+  std::mutex announcing_;  // references, several of which may run
   bool output_has_rows_ = false;
   bool ended_ = false;
   std::atomic<bool> last_line_is_out_ = false;
@@ -1095,7 +1122,9 @@ int run_plan(Command const& command, Options const& given, std::vector<std::stri
     }
   });
   ranks::together(ranks, [&] {
-    for (PlannedCase const& planned : plan.cases) check_memory(planned);
+    std::vector<double> bytes;
+    for (PlannedCase const& planned : plan.cases) bytes.push_back(check_memory(planned));
+    if (ranks.first()) announce_memory(command, plan, bytes);
     if (ranks.count() == 1) check_all_files(command, plan, options);
   });
   bool const shared_gpus = ranks_share_gpus(ranks, plan, options.share_gpus);

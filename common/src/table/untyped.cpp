@@ -151,16 +151,30 @@ std::vector<Shape> shapes_in(FieldSource const& source, std::vector<FieldSpec> c
 }
 
 Footprint footprint_of(std::vector<FieldSpec> const& input, std::vector<Shape> const& input_shapes,
-                       std::vector<FieldSpec> const& output, std::vector<Shape> output_shapes, int reference_doubles,
-                       int exact_reference_doubles) {
+                       std::vector<FieldSpec> const& output, std::vector<Shape> output_shapes,
+                       std::size_t reference_bytes, std::size_t exact_reference_bytes) {
   Footprint result{.input_bytes = bytes_of(input, input_shapes), .output_bytes = bytes_of(output, output_shapes)};
   for (Shape const& shape : output_shapes) {
-    double const bytes = elements_of(shape) * static_cast<double>(sizeof(double));
-    result.reference_bytes += reference_doubles * bytes;
-    result.exact_reference_bytes += exact_reference_doubles * bytes;
+    result.reference_bytes += elements_of(shape) * static_cast<double>(reference_bytes);
+    result.exact_reference_bytes += elements_of(shape) * static_cast<double>(exact_reference_bytes);
   }
   result.output_shapes = std::move(output_shapes);
   return result;
+}
+
+std::vector<ExpectedField> cut_rows(std::vector<ExpectedField> fields, ranks::Block rows) {
+  for (ExpectedField& field : fields) {
+    if (field.shape.empty()) continue;
+    std::size_t const of_row = ranks::row_elements(field.shape);
+    for (std::vector<double>* const values : {&field.value, &field.scale, &field.offset, &field.bfloat16_scale,
+                                              &field.bfloat16_offset, &field.random_scale, &field.random_spread}) {
+      if (values->empty()) continue;
+      auto const begin = values->begin() + static_cast<std::ptrdiff_t>(rows.begin * of_row);
+      *values = std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(rows.size() * of_row));
+    }
+    field.shape.front() = rows.size();
+  }
+  return fields;
 }
 
 UntypedCase::UntypedCase(DType dtype, CaseFields fields, ParameterMap parameters, MakeBoxes make_boxes)
@@ -267,7 +281,7 @@ UntypedCase::InReach UntypedCase::boxes_in_reach(std::vector<Split> const& split
     if (!reach || splits[i] == Split::whole) continue;
     // More than the reach: if that is too small, variants that go by it differ from the reference.
     std::size_t const n = box.rows.end;
-    box.rows = ranks::with_halo(part_.ranks.block(n), {2 * reach->before + 8, 2 * reach->behind + 8}, n);
+    box.rows = ranks::with_halo(part_.ranks.block(n), wider(*reach), n);
     result.first = box.rows.begin;
   }
   return result;
@@ -276,16 +290,8 @@ UntypedCase::InReach UntypedCase::boxes_in_reach(std::vector<Split> const& split
 std::vector<ExpectedField> UntypedCase::cut(std::vector<ExpectedField> fields, std::size_t first) const {
   std::vector<ranks::Block> const rows = output_rows();
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i].shape.empty()) continue;
-    std::size_t const of_row = ranks::row_elements(fields[i].shape);
-    for (std::vector<double>* const values :
-         {&fields[i].value, &fields[i].scale, &fields[i].offset, &fields[i].bfloat16_scale, &fields[i].bfloat16_offset,
-          &fields[i].random_scale, &fields[i].random_spread}) {
-      if (values->empty()) continue;
-      auto const begin = values->begin() + static_cast<std::ptrdiff_t>((rows[i].begin - first) * of_row);
-      *values = std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(rows[i].size() * of_row));
-    }
-    fields[i].shape.front() = rows[i].size();
+    fields[i] =
+        std::move(cut_rows(list_of(std::move(fields[i])), {rows[i].begin - first, rows[i].end - first}).front());
   }
   return fields;
 }

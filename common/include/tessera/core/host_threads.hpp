@@ -8,11 +8,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -31,6 +34,30 @@ namespace detail {
 
 }  // namespace detail
 
+/// Sees how far the loops of for_blocks have come that this thread begins, as long as the watch lives. Loops within
+/// their bodies are not seen.
+class BlockWatch {
+ public:
+  /// Called by any thread, several at a time, when a block is done: `done` blocks of `blocks`, `seconds` after the loop
+  /// began.
+  using Seen = std::function<void(std::size_t done, std::size_t blocks, double seconds)>;
+
+  explicit BlockWatch(Seen seen) : seen_(std::move(seen)), before_(std::exchange(current(), &seen_)) {}
+  ~BlockWatch() { current() = before_; }
+  BlockWatch(BlockWatch const&) = delete;
+  BlockWatch& operator=(BlockWatch const&) = delete;
+
+  /// That of this thread, or nullptr.
+  [[nodiscard]] static Seen const*& current() {
+    thread_local Seen const* watch = nullptr;
+    return watch;
+  }
+
+ private:
+  Seen seen_;
+  Seen const* before_;
+};
+
 /// The processors of this process: those that the first caller may run on, or what use_processors() said. The umbrella
 /// program calls it before any library can bind its thread.
 [[nodiscard]] inline cpu_set_t const& host_processors() { return detail::processors_in_use(); }
@@ -46,33 +73,63 @@ inline void use_processors(cpu_set_t const& processors) { detail::processors_in_
   return std::max(1U, processors > 0 ? processors : std::thread::hardware_concurrency());
 }
 
+/// Elements of a part of a reference: the serial work of one thread. Results do not depend on the number of threads,
+/// since parts do not. Tests choose other parts; nothing else does.
+[[nodiscard]] inline std::size_t& part_elements() {
+  static std::size_t elements = std::size_t{1} << 15;
+  return elements;
+}
+
 /// Number of blocks of at most `block` elements in `count`.
 [[nodiscard]] constexpr std::size_t blocks_in(std::size_t count, std::size_t block) {
   return count / block + (count % block == 0 ? 0 : 1);
 }
 
+namespace detail {
+
+/// True on a thread that is in a block of a loop with enough blocks for all threads.
+[[nodiscard]] inline bool& all_threads_work() {
+  thread_local bool work = false;
+  return work;
+}
+
+}  // namespace detail
+
 /// Calls `body(index, begin, end)` for each block [begin, end) of [0, count). Each has `block` elements, the last may
 /// have fewer. The calls come in any order, several at a time; the caller works, too. An exception of a body ends the
-/// loop and is thrown again here.
+/// loop and is thrown again here. A loop within a body is this thread's alone if the outer one keeps all threads at
+/// work.
 template <class Body>
 void for_blocks(std::size_t count, std::size_t block, Body const& body) {
   std::size_t const blocks = blocks_in(count, block);
   std::atomic<std::size_t> next = 0;
+  std::atomic<std::size_t> done = 0;
   std::exception_ptr failure;
   std::mutex of_failure;
+  BlockWatch::Seen const* const watch = std::exchange(BlockWatch::current(), nullptr);
+  auto const begin = std::chrono::steady_clock::now();
+  bool const alone = detail::all_threads_work();
+  bool const enough = alone || blocks >= 4 * host_threads();
   auto const work = [&] {
+    bool const before = std::exchange(detail::all_threads_work(), enough);
     try {
-      for (std::size_t i = next++; i < blocks; i = next++) body(i, i * block, std::min(count, (i + 1) * block));
+      for (std::size_t i = next++; i < blocks; i = next++) {
+        body(i, i * block, std::min(count, (i + 1) * block));
+        if (watch != nullptr) {
+          (*watch)(++done, blocks, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+        }
+      }
     } catch (...) {
       next = blocks;
       std::lock_guard const lock(of_failure);
       if (!failure) failure = std::current_exception();
     }
+    detail::all_threads_work() = before;
   };
   {
     std::vector<std::jthread> helpers;
     try {
-      for (std::size_t t = 1; t < std::min(blocks, host_threads()); ++t) {
+      for (std::size_t t = 1; !alone && t < std::min(blocks, host_threads()); ++t) {
         helpers.emplace_back([&] {
           (void)::pthread_setaffinity_np(::pthread_self(), sizeof(cpu_set_t), &host_processors());
           work();
@@ -83,6 +140,7 @@ void for_blocks(std::size_t count, std::size_t block, Body const& body) {
     }
     work();
   }
+  BlockWatch::current() = watch;
   if (failure) std::rethrow_exception(failure);
 }
 

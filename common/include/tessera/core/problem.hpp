@@ -55,14 +55,18 @@ concept Fields = requires(F& fields) {
 /// - `reference_of_part<T>(input, output_rows, part)`, optional: the reference of a rank's own part of the output, from its
 ///   part of the input and a ranks::Part. Without it each rank runs the reference on the whole input.
 /// - `rows_apart`, optional: true if a row of the output needs only the same row of split inputs, and whole inputs. The
-///   reference of a rank's part is then the reference run on its part of the input.
+///   reference of a rank's part is then the reference run on its part of the input. With this or `reach` all cores compute
+///   the reference of some rows at a time (verify/joined.hpp).
+/// - `reference_split(parameters)`, optional: which inputs a part of the reference has in rows, where that is another
+///   split than that on ranks.
+/// - `reference_rows`, optional: the fewest rows of the output that a part of the reference should have.
 /// - `reach(shapes, parameters)`, optional: how many rows of the split inputs beside a row the same row of the output
 ///   needs (ranks::Reach); all outputs must be split. With it each rank runs the reference on its own rows and more
 ///   rows beside them than the reach. It makes or reads these again, and does not use what variants have received. If
 ///   Parameters have a member `first`, it is set to the index of the first of these rows.
 /// - `needs(shapes, output_boxes)`, optional: the part of each input field (ranks::Box) that the reference needs for
 ///   these parts of the output: reference<T>(those) gives these. With it each rank runs the reference on them, made or
-///   read again.
+///   read again; and --verify sample:N computes no more than it compares.
 /// - `grid(shapes, parameters, ranks)`, where a field has Split::grid: the grid (ranks::Grid) of that many ranks. Throws
 ///   UserError if there is none.
 /// - `reference_doubles`, optional: the most numbers that an element of the reference takes: 1: a value; 2, the

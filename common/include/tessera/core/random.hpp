@@ -117,6 +117,11 @@ struct Sparsity {
   std::uint64_t block;    ///< a power of two; 1: every term counts
   std::uint64_t largest;  ///< a power of two: values are 1 .. largest
 
+  /// The block that the term at `position` is in. A shift: a division takes longer than all else about an element.
+  [[nodiscard]] constexpr std::uint64_t block_of(std::uint64_t position) const {
+    return position >> std::countr_zero(block);
+  }
+
   [[nodiscard]] static constexpr Sparsity of(std::uint64_t terms, std::uint64_t factor = 1) {
     std::uint64_t const product = std::bit_ceil(std::max<std::uint64_t>(1, terms)) * std::bit_ceil(factor);
     std::uint64_t const budget = std::uint64_t{1} << 23;
@@ -135,7 +140,7 @@ struct Sparsity {
   [[nodiscard]] constexpr bool counts(std::uint64_t seed, std::uint64_t stream, std::uint64_t line,
                                       std::uint64_t position) const {
     if (block == 1) return true;
-    std::uint64_t const place = random_bits(seed + 1, stream, (line << 36) + position / block) & (block - 1);
+    std::uint64_t const place = random_bits(seed + 1, stream, (line << 36) + block_of(position)) & (block - 1);
     return (position & (block - 1)) == place;
   }
 

@@ -32,6 +32,8 @@ void check_memory(std::string const& what, MemoryNeed const& need, std::vector<s
 /// What a case is checked against.
 struct Oracle {
   std::vector<ExpectedField> reference;
+  /// With --verify sample: the sampled elements of the reference, of which there is nothing else then.
+  std::vector<ExpectedField> sample = {};
   std::vector<HostField> from_file;  ///< /expected of the file; may lack fields, or be empty
   VerifyOptions verify = {};
   bool random_data = false;     ///< the case was drawn at random: bounds may be statistical

@@ -119,6 +119,15 @@ class Case {
   /// Runs the serial reference; on several ranks that of this rank's part of the output, and all ranks call it. Not cached:
   /// the caller keeps it.
   [[nodiscard]] virtual std::vector<ExpectedField> reference() const = 0;
+  /// The same, by all host cores where rows of the output have nothing to do with each other, and in less memory: see
+  /// joined_reference(). Its loops over parts are seen by a BlockWatch of the caller.
+  [[nodiscard]] virtual std::vector<ExpectedField> reference_by_parts() const { return reference(); }
+  /// The elements of reference() that `choose` names for a field of `count` elements, see gather(); nothing where more
+  /// than these would have to be computed, or where rows count elements (WrittenField::count_field).
+  [[nodiscard]] virtual std::optional<std::vector<ExpectedField>> reference_of_sample(
+      std::function<std::vector<Stretch>(std::size_t count)> const&) const {
+    return std::nullopt;
+  }
   /// Frees the device copies of the input, and what rows kept.
   virtual void release_device_input() = 0;
 };

@@ -14,6 +14,7 @@
 
 #include <tessera/core/config.hpp>
 #include <tessera/core/fields.hpp>
+#include <tessera/core/host_threads.hpp>
 #include <tessera/core/problem.hpp>
 #include <tessera/core/spaces.hpp>
 #include <tessera/ranks/halo.hpp>
@@ -22,6 +23,7 @@
 #include <tessera/table/poisoned_allocations.hpp>
 #include <tessera/table/row_memory.hpp>
 #include <tessera/table/untyped.hpp>
+#include <tessera/verify/joined.hpp>
 
 namespace tessera {
 
@@ -51,6 +53,10 @@ concept Needs = requires(std::vector<Shape> const& shapes, std::vector<ranks::Bo
   { Problem::needs(shapes, output) } -> std::same_as<std::vector<ranks::Box>>;
 };
 
+/// Rows of the output have nothing to do with each other, and the Problem says which rows of the input they need.
+template <class Problem>
+concept RefersToRows = Distributed<Problem> && (RowsApart<Problem> || Reaches<Problem>);
+
 /// The grid of ranks of a Problem whose fields lie so; else none.
 template <class Problem>
 [[nodiscard]] ranks::Grid grid_of(std::vector<Shape> const& shapes, typename Problem::Parameters const& parameters) {
@@ -76,6 +82,35 @@ template <class Problem>
     return {Problem::input_split(parameters), grid_of<Problem>(input, parameters)};
   } else {
     return {std::vector<Split>(Problem::template Input<float, Kokkos::HostSpace>::names.size(), Split::whole)};
+  }
+}
+
+/// Rows of the output that are a part of the reference. 0: it is computed as a whole, since an output does not lie in
+/// rows or is empty, or since a row needs nearly all others.
+template <class Problem>
+[[nodiscard]] std::size_t rows_of_part(std::vector<Shape> const& input, std::vector<Shape> const& output,
+                                       typename Problem::Parameters const& parameters) {
+  if constexpr (!RefersToRows<Problem>) {
+    return 0;
+  } else {
+    std::vector<Split> const splits = output_splits_of<Problem>(input, parameters).of_fields;
+    std::size_t largest = 0;
+    for (std::size_t i = 0; i < output.size(); ++i) {
+      if (splits[i] != Split::rows || output[i].empty() || output[i].front() != output[0].front()) return 0;
+      largest = std::max(largest, count_of(output[i]));
+    }
+    if (largest == 0) return 0;
+    std::size_t const rows = output[0].front();
+    std::size_t of_part = std::max<std::size_t>(1, part_elements() / (largest / rows));
+    if constexpr (requires { Problem::reference_rows; }) {
+      of_part = std::max<std::size_t>(of_part, Problem::reference_rows);
+    }
+    if constexpr (Reaches<Problem>) {
+      ranks::Reach const reach = Problem::reach(input, parameters);
+      if (reach.before >= rows / 32 || reach.behind >= rows / 32) return 0;
+      of_part = std::max(of_part, 16 * (reach.before + reach.behind));  // little is computed twice
+    }
+    return of_part;
   }
 }
 
@@ -124,14 +159,65 @@ class TypedCase final : public UntypedCase {
       return Problem::template reference<T>(input_of(*other));
     } else {
       // Of as much of the input as this rank's rows need: of all of it, unless the Problem says less.
-      std::optional<ranks::Reach> reach;
-      if constexpr (Reaches<Problem>) reach = Problem::reach(part().input, input_.parameters);
-      auto const in_reach = boxes_in_reach(input_splits().of_fields, reach);
-      auto const other = with_boxes(in_reach.boxes);
-      HostInput input = input_of(*other);
-      if constexpr (requires { input.parameters.first; }) input.parameters.first = in_reach.first;
-      return cut(Problem::template reference<T>(input), in_reach.first);
+      std::size_t first = 0;
+      std::unique_ptr<Case> const other = in_reach(first);
+      return cut(Problem::template reference<T>(from(*other, first)), first);
     }
+  }
+
+  [[nodiscard]] std::vector<ExpectedField> reference_by_parts() const override {
+    if constexpr (RefersToRows<Problem>) {
+      bool const is_alone = part().ranks.count() == 1;
+      if (is_alone || (RowsApart<Problem> && !RefersToParts<Problem>)) {
+        std::optional<Rows> const rows = rows_of(input_);
+        return rows ? joined(*rows, {0, rows->n}) : reference();
+      }
+      if constexpr (Reaches<Problem> && !RefersToParts<Problem>) {
+        std::size_t first = 0;
+        std::unique_ptr<Case> const other = in_reach(first);
+        HostInput const input = from(*other, first);
+        ranks::Block const own = output_rows().front();
+        std::optional<Rows> const rows = rows_of(input);
+        return rows && own.size() > 0 ? joined(*rows, {own.begin - first, own.end - first})
+                                      : cut(Problem::template reference<T>(input), first);
+      }
+    }
+    return reference();
+  }
+
+  [[nodiscard]] std::optional<std::vector<ExpectedField>> reference_of_sample(
+      std::function<std::vector<Stretch>(std::size_t)> const& choose) const override {
+    if (part().ranks.count() > 1) return std::nullopt;
+    if constexpr (RefersToRows<Problem>) {
+      std::optional<Rows> const rows = rows_of(input_);
+      if (!rows) return std::nullopt;
+      return sampled_reference(rows->outputs, choose, [&](std::size_t field, Stretch const& elements) {
+        std::size_t const of_row = ranks::row_elements(rows->outputs[field].shape);
+        ranks::Block const own{elements.begin / of_row, (elements.end - 1) / of_row + 1};
+        std::size_t const before = own.begin * of_row;
+        return gather(reference_of(*rows, own).at(field), {{elements.begin - before, elements.end - before}});
+      });
+    } else if constexpr (Needs<Problem>) {
+      std::vector<HostField> const outputs = output_shapes();
+      if (outputs.size() != 1 || outputs[0].shape.size() != 2) return std::nullopt;
+      bool const is_grid = output_splits().of_fields.front() == Split::grid;
+      return sampled_reference(outputs, choose, [&](std::size_t, Stretch const& elements) {
+        // A piece for each row of the output that the elements are in.
+        std::size_t const cols = outputs[0].shape[1];
+        std::vector<ExpectedField> pieces;
+        for (std::size_t begin = elements.begin; begin < elements.end;) {
+          std::size_t const row = begin / cols;
+          std::size_t const end = std::min(elements.end, (row + 1) * cols);
+          ranks::Block const wanted{begin - row * cols, end - row * cols};
+          ranks::Box const box{{row, row + 1}, is_grid ? wanted : ranks::Block{0, cols}};
+          ExpectedField const of_box = reference_of_box(box);
+          pieces.push_back(gather(of_box, {{wanted.begin - box.cols.begin, wanted.end - box.cols.begin}}));
+          begin = end;
+        }
+        return concatenated(pieces);
+      });
+    }
+    return std::nullopt;
   }
 
   [[nodiscard]] HostInput const& host_input() const { return input_; }
@@ -156,6 +242,99 @@ class TypedCase final : public UntypedCase {
     HostInput input = dynamic_cast<TypedCase const&>(other).input_;
     input.parameters = input_.parameters;
     return input;
+  }
+
+  // The reference of a part of the only output, from the parts of the input that it needs.
+  [[nodiscard]] ExpectedField reference_of_box(ranks::Box const& output) const {
+    std::vector<ranks::Box> const boxes = Problem::needs(part().input, {output});
+    HostInput some = input_;
+    std::vector<std::shared_ptr<void>> copies;
+    for_each_field(some, [&]<class View>(std::size_t i, View& view) {
+      using Element = typename View::non_const_value_type;
+      ranks::Box const& box = boxes[i];
+      std::size_t const of_row = ranks::row_elements(part().input[i]);
+      Element const* from = view.data() + box.rows.begin * of_row;
+      if (box.cols.size() < of_row) {
+        auto const copy = std::make_shared<std::vector<Element>>();
+        copy->reserve(box.size());
+        for (std::size_t r = 0; r < box.rows.size(); ++r, from += of_row) {
+          copy->insert(copy->end(), from + box.cols.begin, from + box.cols.end);
+        }
+        from = copy->data();
+        copies.push_back(copy);
+      }
+      view = wrap<View>(from, ranks::shape_of(box, part().input[i]));
+    });
+    return std::move(Problem::template reference<T>(some).front());
+  }
+
+  // On several ranks: as much of the input as this rank's rows need, from row `first` on; all of it, unless the Problem
+  // says less.
+  [[nodiscard]] std::unique_ptr<Case> in_reach(std::size_t& first) const {
+    std::optional<ranks::Reach> reach;
+    if constexpr (Reaches<Problem>) reach = Problem::reach(part().input, input_.parameters);
+    auto const needed = boxes_in_reach(input_splits().of_fields, reach);
+    first = needed.first;
+    return with_boxes(needed.boxes);
+  }
+  [[nodiscard]] HostInput from(Case const& other, std::size_t first) const {
+    HostInput input = input_of(other);
+    if constexpr (requires { input.parameters.first; }) input.parameters.first = first;
+    return input;
+  }
+
+  // Rows of an input and of its output: what the reference of some of them needs.
+  struct Rows {
+    HostInput const& input;
+    std::vector<Split> splits;
+    std::vector<HostField> outputs;
+    std::optional<ranks::Reach> reach;  // none: no other row
+    std::size_t of_part = 1;
+    std::size_t n = 0;
+  };
+
+  // The reference of rows `own` of them.
+  [[nodiscard]] std::vector<ExpectedField> joined(Rows const& rows, ranks::Block own) const {
+    std::vector<HostField> outputs = rows.outputs;
+    for (HostField& output : outputs) output.shape.front() = own.size();
+    return joined_reference(outputs, rows.of_part, [&](ranks::Block some) {
+      return reference_of(rows, {own.begin + some.begin, own.begin + some.end});
+    });
+  }
+
+  // Nothing where the reference is that of the whole: see rows_of_part.
+  [[nodiscard]] std::optional<Rows> rows_of(HostInput const& input) const {
+    std::vector<Shape> const shapes = shapes_of(input);
+    std::vector<Shape> const whole = Problem::output_shapes(shapes, input.parameters);
+    Rows rows{input, input_splits().of_fields, {}, {}, rows_of_part<Problem>(shapes, whole, input.parameters)};
+    if (rows.of_part == 0) return std::nullopt;
+    rows.n = whole.front().front();
+    if constexpr (requires { Problem::reference_split(input.parameters); }) {
+      rows.splits = Problem::reference_split(input.parameters);
+    }
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      rows.outputs.push_back({output_specs()[i].name, output_specs()[i].dtype, whole[i], nullptr});
+    }
+    if constexpr (Reaches<Problem>) rows.reach = Problem::reach(shapes, input.parameters);
+    return rows;
+  }
+
+  [[nodiscard]] std::vector<ExpectedField> reference_of(Rows const& rows, ranks::Block own) const {
+    ranks::Block wide = own;
+    // More than the reach, as on ranks: if that is too small, variants that go by it differ from the reference.
+    if (rows.reach) wide = ranks::with_halo(own, wider(*rows.reach), rows.n);
+    HostInput some = rows.input;
+    for_each_field(some, [&]<class View>(std::size_t i, View& view) {
+      if (rows.splits[i] != Split::rows) return;
+      Shape shape = shape_of(view);
+      std::size_t const first = wide.begin * ranks::row_elements(shape);
+      shape.front() = wide.size();
+      view = wrap<View>(view.data() + first, shape);
+    });
+    if constexpr (requires { some.parameters.first; }) some.parameters.first += wide.begin;
+    std::vector<ExpectedField> fields = Problem::template reference<T>(some);
+    if (wide == own) return fields;
+    return cut_rows(std::move(fields), {own.begin - wide.begin, own.end - wide.begin});
   }
 
   HostInput input_{};
@@ -286,10 +465,14 @@ inline constexpr int exact_reference_doubles<Problem> = Problem::exact_reference
 template <class Problem, class T>
 [[nodiscard]] Footprint footprint(std::vector<Shape> const& inputs, typename Problem::Parameters const& parameters) {
   (void)grid_of<Problem>(inputs, parameters);  // a grid that does not fit is said before anything is made
+  std::vector<Shape> const outputs = Problem::output_shapes(inputs, parameters);
+  // Values without a scale become floats (joined_reference) as soon as there are parts.
+  std::size_t const of_part = std::is_same_v<T, float> ? rows_of_part<Problem>(inputs, outputs, parameters) : 0;
+  bool const narrow = of_part > 0 && outputs.front().front() > of_part;
+  auto const bytes = [&](int doubles) { return narrow && doubles == 1 ? sizeof(float) : doubles * sizeof(double); };
   Footprint result = footprint_of(describe<typename Problem::template Input<T, Kokkos::HostSpace>>(), inputs,
-                                  describe<typename Problem::template Output<T, Kokkos::HostSpace>>(),
-                                  Problem::output_shapes(inputs, parameters), reference_doubles<Problem>,
-                                  exact_reference_doubles<Problem>);
+                                  describe<typename Problem::template Output<T, Kokkos::HostSpace>>(), outputs,
+                                  bytes(reference_doubles<Problem>), bytes(exact_reference_doubles<Problem>));
   result.work = Problem::work(inputs, parameters, dtype_of<T>);
   if constexpr (Distributed<Problem>) {
     auto const specs = describe<typename Problem::template Input<T, Kokkos::HostSpace>>();

@@ -65,11 +65,19 @@ void check_reals(std::vector<ParameterSpec> const& specs, ParameterMap const& ma
 /// The shapes of these fields.
 [[nodiscard]] std::vector<Shape> shapes_in(FieldSource const& source, std::vector<FieldSpec> const& specs);
 
-/// Bytes that a case needs. `reference_doubles`: those of an output element that the reference has, `exact_reference_doubles`:
-/// of generated exact data.
+/// Bytes that a case needs. `reference_bytes`: those of an output element that the reference has,
+/// `exact_reference_bytes`: of generated exact data.
 [[nodiscard]] Footprint footprint_of(std::vector<FieldSpec> const& input, std::vector<Shape> const& input_shapes,
                                      std::vector<FieldSpec> const& output, std::vector<Shape> output_shapes,
-                                     int reference_doubles, int exact_reference_doubles);
+                                     std::size_t reference_bytes, std::size_t exact_reference_bytes);
+
+/// Rows of input that a reference gets beside its own: more than the reach.
+[[nodiscard]] constexpr ranks::Reach wider(ranks::Reach const& reach) {
+  return {2 * reach.before + 8, 2 * reach.behind + 8};
+}
+
+/// These rows of what is known of some rows of the output.
+[[nodiscard]] std::vector<ExpectedField> cut_rows(std::vector<ExpectedField> fields, ranks::Block rows);
 
 /// A case but for what its Problem says.
 class UntypedCase : public Case {

@@ -67,10 +67,17 @@ class Grid {
     if (!finite_ || !(magnitude <= static_cast<double>(Limits::max()))) return false;
     if (lowest_ == none) return true;  // nothing but zeros
     int const exponent = lowest_ - 1023;
-    return exponent >= Limits::min_exponent - Limits::digits && magnitude < std::ldexp(1.0, exponent + Limits::digits);
+    return exponent >= Limits::min_exponent - Limits::digits && magnitude < power_of_two(exponent + Limits::digits);
   }
 
  private:
+  // std::ldexp takes longer than all else here, and references ask for many elements.
+  [[nodiscard]] static double power_of_two(int exponent) {
+    if (exponent > 1023) return std::numeric_limits<double>::infinity();
+    if (exponent < -1022) return std::ldexp(1.0, exponent);
+    return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
+  }
+
   static constexpr int none = std::numeric_limits<int>::max();
   int lowest_ = none;  // exponent of the grid, biased
   bool finite_ = true;
@@ -165,25 +172,56 @@ class ScanProof {
  public:
   /// A new segment: its first prefix is 0.
   void begin() {
-    widest_ = std::max(widest_, largest_ - smallest_);
-    largest_ = smallest_ = 0;
+    end_segment();
+    own_ = {};
+    begun_ = true;
   }
   void add(double term, double prefix) {
     grid_.add(term);
-    largest_ = std::max(largest_, prefix);
-    smallest_ = std::min(smallest_, prefix);
+    own_.add({prefix, prefix});
+  }
+  /// The terms after these. The other proof goes on with this one's segment until it begins one.
+  void merge(ScanProof const& later) {
+    grid_.merge(later.grid_);
+    own_.add(later.begun_ ? later.before_ : later.own_);
+    if (!later.begun_) return;
+    end_segment();
+    widest_ = std::max(widest_, later.widest_);
+    own_ = later.own_;
+    begun_ = true;
   }
 
   template <class T>
   [[nodiscard]] bool holds() const {
-    return grid_.holds<T>(std::max(widest_, largest_ - smallest_));
+    return grid_.holds<T>(std::max({widest_, own_.width(), before_.width()}));
   }
 
  private:
+  // Prefixes of a segment; 0, the first one, is always among them.
+  struct Range {
+    double smallest = 0;
+    double largest = 0;
+
+    void add(Range const& other) {
+      smallest = std::min(smallest, other.smallest);
+      largest = std::max(largest, other.largest);
+    }
+    [[nodiscard]] double width() const { return largest - smallest; }
+  };
+
+  void end_segment() {
+    if (begun_) {
+      widest_ = std::max(widest_, own_.width());
+    } else {
+      before_ = own_;
+    }
+  }
+
   Grid grid_;
-  double largest_ = 0;
-  double smallest_ = 0;
-  double widest_ = 0;
+  Range before_;        // of the segment that the first term goes on with
+  Range own_;           // of the last segment
+  double widest_ = 0;   // of the segments between
+  bool begun_ = false;  // whether there is a segment that began here
 };
 
 }  // namespace tessera::verify

@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include <tessera/core/host_threads.hpp>
+
 namespace tessera::verify {
 
 /// |value|; 0 for what has no magnitude.
@@ -54,20 +56,25 @@ template <class T>
 class ProductSums {
  public:
   /// \param twice in twice the precision: for double
-  ProductSums(std::size_t m, std::size_t n, bool twice)
-      : m_(m), n_(n), value_(m * n), low_(twice ? m * n : 0), scale_(m * n) {}
+  /// \param side_by_side some rows of a at a time on all cores, for callers that are alone. No bit depends on it.
+  ProductSums(std::size_t m, std::size_t n, bool twice, bool side_by_side = false)
+      : m_(m), n_(n), side_by_side_(side_by_side), value_(m * n), low_(twice ? m * n : 0), scale_(m * n) {}
 
   void add(Factor const& a, Factor const& b, std::size_t k) {
     // A block of b of this many k and columns stays in the cache while all rows of a pass by.
     constexpr std::size_t depth = 128;
     constexpr std::size_t width = 256;
-    for (std::size_t j = 0; j < n_; j += width) {
-      for (std::size_t k0 = 0; k0 < k; k0 += depth) {
-        for (std::size_t i = 0; i < m_; ++i) {
-          add_block(a, b, k, i, k0, std::min(depth, k - k0), j, std::min(width, n_ - j));
-        }
-      }
-    }
+    constexpr std::size_t rows_together = 16;
+    for_blocks(m_, side_by_side_ ? rows_together : std::max<std::size_t>(1, m_),
+               [&](std::size_t, std::size_t begin, std::size_t end) {
+                 for (std::size_t j = 0; j < n_; j += width) {
+                   for (std::size_t k0 = 0; k0 < k; k0 += depth) {
+                     for (std::size_t i = begin; i < end; ++i) {
+                       add_block(a, b, k, i, k0, std::min(depth, k - k0), j, std::min(width, n_ - j));
+                     }
+                   }
+                 }
+               });
   }
 
   [[nodiscard]] double value(std::size_t i) const {
@@ -151,6 +158,7 @@ class ProductSums {
 
   std::size_t m_;
   std::size_t n_;
+  bool side_by_side_;
   std::vector<double> value_;
   std::vector<double> low_;
   std::vector<double> scale_;

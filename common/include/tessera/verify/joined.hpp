@@ -1,0 +1,88 @@
+#pragma once
+/// \file
+/// The reference of a large case, put together from parts. Each part is the serial reference of some rows, and all host
+/// cores compute parts side by side.
+///
+/// The whole takes no more memory than comparing needs, as after make_narrow(): values become floats while a part is in
+/// the cache, and there are scales and offsets only if a part has some that are not 0.
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <tessera/core/half.hpp>
+#include <tessera/core/host_threads.hpp>
+
+#include <tessera/core/types.hpp>
+#include <tessera/ranks/block.hpp>
+#include <tessera/verify/sample.hpp>
+
+namespace tessera {
+
+/// The reference of these rows (of the first dimension) of every output field. Called from several threads.
+using ReferenceOfRows = std::function<std::vector<ExpectedField>(ranks::Block rows)>;
+
+/// The reference of all rows. `outputs` are names, dtypes and shapes of the output fields, which all have the same
+/// number of rows; `rows_of_part` is at least 1. One part stays as it is. Throws std::logic_error if a part has other
+/// fields or sizes.
+[[nodiscard]] std::vector<ExpectedField> joined_reference(std::vector<HostField> const& outputs,
+                                                          std::size_t rows_of_part, ReferenceOfRows const& reference);
+
+/// `count` zeros in memory that all cores have touched: one core alone needs longer for that than all need for a
+/// reference.
+[[nodiscard]] std::vector<double> zeros(std::size_t count);
+
+/// A field of elements that are moved, and no more: large ones are kept as floats where T's numbers are floats.
+template <class T>
+class MovedElements {
+ public:
+  MovedElements(std::string name, Shape shape) {
+    field_.name = std::move(name);
+    std::size_t const count = count_of(shape);
+    if (is_float && count > part_elements()) {
+      narrow_ = std::shared_ptr<float[]>(new float[count]);
+    } else {
+      field_.value = zeros(count);
+    }
+    field_.shape = std::move(shape);
+  }
+
+  /// Every element must be set.
+  void set(std::size_t i, T element) {
+    if constexpr (is_float) {
+      if (narrow_ != nullptr) {
+        narrow_[i] = static_cast<float>(element);
+        return;
+      }
+    }
+    field_.value[i] = static_cast<double>(element);
+  }
+
+  [[nodiscard]] ExpectedField take() {
+    field_.narrow = std::move(narrow_);
+    return std::move(field_);
+  }
+
+ private:
+  static constexpr bool is_float = Floating<T> && !std::is_same_v<T, double>;
+  ExpectedField field_;
+  std::shared_ptr<float[]> narrow_;
+};
+
+/// The reference of these elements of an output field, as gather() has them. Called from several threads.
+using ReferenceOfStretch = std::function<ExpectedField(std::size_t field, Stretch elements)>;
+
+/// The elements that `choose` names for a field of so many elements, as gather() has them. Only what they need is
+/// computed.
+[[nodiscard]] std::vector<ExpectedField> sampled_reference(
+    std::vector<HostField> const& outputs, std::function<std::vector<Stretch>(std::size_t count)> const& choose,
+    ReferenceOfStretch const& reference);
+
+/// The elements of these, one after another, as a field of one dimension; at least one.
+[[nodiscard]] ExpectedField concatenated(std::vector<ExpectedField> const& parts);
+
+}  // namespace tessera
