@@ -166,6 +166,7 @@ class TypedCase final : public UntypedCase {
   }
 
   [[nodiscard]] std::vector<ExpectedField> reference_by_parts() const override {
+    if (auto none = without_elements()) return *std::move(none);
     if constexpr (RefersToRows<Problem>) {
       bool const is_alone = part().ranks.count() == 1;
       if (is_alone || (RowsApart<Problem> && !RefersToParts<Problem>)) {
