@@ -227,8 +227,11 @@ TEST_P(Transports, ReduceScatterPieces) {
         return has_keys(piece) ? number(q, piece, 11) - 5 : -HUGE_VAL;
       };
       auto const total = [&](std::size_t q, int piece) { return has_keys(piece) ? 1 + number(q, piece, 3) : 0; };
+      auto const mean = [&](std::size_t q, int piece, std::size_t c) {
+        return has_keys(piece) ? number(q, piece, 101) + 10.0 * static_cast<double>(c) : 0;
+      };
       auto const weighted = [&](std::size_t q, int piece, std::size_t c) {
-        return total(q, piece) * (number(q, piece, 101) + 10.0 * static_cast<double>(c));
+        return total(q, piece) * mean(q, piece, c);
       };
       int const first = world().rank() * count;
       auto const fill = [&](auto const& numbers, std::size_t width, auto const& of) {
@@ -239,7 +242,7 @@ TEST_P(Transports, ReduceScatterPieces) {
         }
         Kokkos::deep_copy(numbers, host);
       };
-      fill(merge.own().sums, dim, weighted);
+      fill(merge.own().means, dim, mean);
       fill(merge.own().largest, 1, [&](std::size_t q, int piece, std::size_t) { return largest(q, piece); });
       fill(merge.own().total, 1, [&](std::size_t q, int piece, std::size_t) { return total(q, piece); });
       merge(exec, out);

@@ -38,7 +38,7 @@ std::shared_ptr<void const> rounded(ExpectedField const& expected) {
   auto const data = std::make_shared<std::vector<T>>(count_of(expected.shape));
   for_blocks(data->size(), part_elements(), [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      (*data)[i] = rounded<T>(expected.narrow != nullptr ? expected.narrow[i] : expected.value.at(i));
+      (*data)[i] = rounded<T>(expected.narrow != nullptr ? expected.narrow.get()[i] : expected.value.at(i));
     }
   });
   return {data, data->data()};

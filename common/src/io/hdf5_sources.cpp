@@ -214,7 +214,8 @@ std::optional<Fault> Dataset::missing(int depth) const {
     double chunks = 1;
     for (std::size_t d = 0; d < extents.size(); ++d) {
       auto const extent = static_cast<hsize_t>(extents[d]);
-      chunks *= static_cast<double>(extent / chunk[d] + (extent % chunk[d] == 0 ? 0 : 1));
+      hsize_t const along = extent / chunk[d] + (extent % chunk[d] == 0 ? 0 : 1);
+      chunks *= static_cast<double>(along);
     }
 #if H5_VERSION_GE(1, 10, 5)
     hsize_t count = 0;

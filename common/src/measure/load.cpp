@@ -59,11 +59,12 @@ LoadMeter::Moment LoadMeter::now() {
 std::optional<OtherLoad> LoadMeter::others(ranks::Ranks const& ranks) const {
   Moment const end = now();
   double const seconds = ranks.max(end.seconds - start_.seconds);
-  if (ranks.any(!start_.machine || !end.machine) || seconds < 0.5) return std::nullopt;
+  bool const is_known = start_.machine.has_value() && end.machine.has_value();
+  if (ranks.any(!is_known) || !is_known || seconds < 0.5) return std::nullopt;
   // Each rank sees the whole of its node.
-  double const of_node = (end.machine->busy - start_.machine->busy) / ranks.count_on_node();
+  double const of_node = (end.machine.value().busy - start_.machine.value().busy) / ranks.count_on_node();
   double const busy = ranks.sum(of_node) - ranks.sum(end.own_seconds - start_.own_seconds);
-  return OtherLoad{std::max(0.0, busy / seconds), ranks.sum(end.machine->processors / ranks.count_on_node())};
+  return OtherLoad{std::max(0.0, busy / seconds), ranks.sum(end.machine.value().processors / ranks.count_on_node())};
 }
 
 }  // namespace tessera

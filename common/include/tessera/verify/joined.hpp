@@ -55,7 +55,7 @@ class MovedElements {
   void set(std::size_t i, T element) {
     if constexpr (is_float) {
       if (narrow_ != nullptr) {
-        narrow_[i] = static_cast<float>(element);
+        narrow_.get()[i] = static_cast<float>(element);
         return;
       }
     }
