@@ -1,11 +1,11 @@
 /// \file
-/// On several ranks: each makes its own rows as `fused` does, with the layer's parameters on all of them. Ranks
+/// On several ranks: each makes its own rows as `stored_rows` does, with the layer's parameters on all of them. Ranks
 /// exchange nothing.
 
 #include <type_traits>
 
-#include "../fused_product.hpp"
 #include "../problem.hpp"
+#include "../stored_rows_product.hpp"
 
 #include <tessera/ranks/part.hpp>
 #include <tessera/table/make_app.hpp>
@@ -13,15 +13,16 @@
 namespace tessera::layernorm_linear {
 
 struct Distributed {
-  static constexpr VariantInfo info{
-      .name = "distributed", .level = Level::ranks, .summary = "each rank its rows, fused; w on all, no communication"};
+  static constexpr VariantInfo info{.name = "distributed",
+                                    .level = Level::ranks,
+                                    .summary = "each rank its rows, as stored_rows; w on all, no communication"};
 
   template <ExecutionSpace Exec, class T>
     requires std::is_floating_point_v<T>
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input, ranks::Part const&)
-        : product_(exec, input, "tessera::layernorm_linear::distributed::product") {}
+        : product_(exec, input, "tessera::layernorm_linear::distributed") {}
 
     void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
                     OutputOn<LayernormLinear, Exec, T> const& output) const {
@@ -31,7 +32,7 @@ struct Distributed {
     [[nodiscard]] double rounding_steps() const { return product_.rounding_steps(); }
 
    private:
-    FusedProduct<Exec, T> product_;
+    StoredRowsProduct<Exec, T> product_;
   };
 };
 

@@ -4,9 +4,8 @@
 #include <type_traits>
 
 #include "../problem.hpp"
+#include "../stored_rows_product.hpp"
 
-#include <tessera/kernels/gemm.hpp>
-#include <tessera/kernels/layer_norm.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm_linear {
@@ -21,32 +20,17 @@ struct StoredRows {
   class Plan {
    public:
     Plan(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input)
-        : layer_norm_(exec, input.rows(), input.hidden(), input.parameters.eps, input.parameters.team,
-                      "tessera::layernorm_linear::stored_rows::layernorm"),
-          product_(exec, input.rows(), input.outputs(), input.hidden(), Product::team_if_open(input.parameters.team),
-                   "tessera::layernorm_linear::stored_rows::product"),
-          ln_(Kokkos::view_alloc(Kokkos::WithoutInitializing, "tessera::layernorm_linear::stored_rows::ln"),
-              input.rows(), input.hidden()) {}
+        : product_(exec, input, "tessera::layernorm_linear::stored_rows") {}
 
     void operator()(Exec const& exec, InputOn<LayernormLinear, Exec, T> const& input,
                     OutputOn<LayernormLinear, Exec, T> const& output) const {
-      layer_norm_(exec, input.x, input.gamma, input.beta, ln_);
-      product_(exec, ln_, input.w, output.y,
-               {.load = {}, .store = kernels::sum_and_bias(exec, input.bias, input.outputs())});
+      product_(exec, input, output);
     }
 
-    /// Counted: what leads to ln, 2 of it after xhat; the product; the bias.
-    [[nodiscard]] double rounding_steps() const {
-      return layer_norm_.rounding_steps() + 2 + product_.rounding_steps() + 1;
-    }
+    [[nodiscard]] double rounding_steps() const { return product_.rounding_steps(); }
 
    private:
-    using Form = kernels::ProductForm<false, true, kernels::AsStored, kernels::SumAndBias<T>>;
-    using Product = kernels::Gemm<Exec, T, Form>;
-
-    kernels::LayerNorm<Exec, T> layer_norm_;
-    Product product_;
-    Array<T**, typename Exec::memory_space> ln_;
+    StoredRowsProduct<Exec, T> product_;
   };
 };
 

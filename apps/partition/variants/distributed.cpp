@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "../predicate.hpp"
 #include "../problem.hpp"
@@ -53,6 +54,9 @@ struct Distributed {
 
    private:
     using Memory = typename Exec::memory_space;
+    // The faster of the two on the machines at hand.
+    using Split = std::conditional_t<is_gpu<Exec>, kernels::LookBackPartition<Exec, T, LessThanPivot<T>>,
+                                     kernels::ReduceThenScatter<Exec, T, LessThanPivot<T>>>;
 
     [[nodiscard]] bool alone() const { return ranks_.count() == 1; }
 
@@ -67,7 +71,7 @@ struct Distributed {
 
     ranks::Ranks const& ranks_;
     ranks::Block own_;
-    kernels::ReduceThenScatter<Exec, T, LessThanPivot<T>> split_;
+    Split split_;
     Array<T*, Memory> values_;  // this rank's elements, left ones first
     ranks::RunsToPlaces<Exec, T, 2> to_places_;
     Kokkos::View<std::int64_t, Kokkos::HostSpace> own_lefts_{"tessera::partition::distributed::own_lefts"};

@@ -39,7 +39,7 @@ struct Distributed {
           groups_(part.input[0][0] == 0                ? 0
                   : input.parameters.axis == Axis::all ? 1
                                                        : input.x.extent(1)),
-          softmax_(chosen(exec, input)),
+          softmax_(chosen(exec, input, ranks_ > 1)),
           host_("tessera::softmax::distributed::sums", most_sums()),
           of_ranks_(part.ranks, input.parameters.axis == Axis::rows ? 0 : groups_) {}
 
@@ -51,6 +51,8 @@ struct Distributed {
           [&]<class Kernel>(Kernel const& softmax) {
             if constexpr (std::is_same_v<Kernel, Rows>) {
               softmax(exec, x, y);
+            } else if (ranks_ == 1) {  // nothing to merge on the host
+              softmax(exec, x, y);
             } else if (x.size() == 0) {  // nothing to write, and nothing to tell the others
               std::ranges::fill(of_ranks_.values(), Sum{});
               of_ranks_.reduce();
@@ -61,13 +63,13 @@ struct Distributed {
           softmax_);
     }
 
-    /// Counted: the kernel's own; the chunks of a rank, as a tree; the ranks.
+    /// Counted: the kernel's own; on several ranks the chunks of a rank, as a tree, and the ranks.
     [[nodiscard]] double rounding_steps() const {
       return std::visit(
           [&]<class Kernel>(Kernel const& softmax) {
             double merges = 0;
             if constexpr (!std::is_same_v<Kernel, Rows>) {
-              merges = std::bit_width(static_cast<unsigned>(softmax.most_chunks())) + ranks_;
+              if (ranks_ > 1) merges = std::bit_width(static_cast<unsigned>(softmax.most_chunks())) + ranks_;
             }
             return softmax.rounding_steps() + Merge::rounding_steps * merges;
           },
@@ -82,14 +84,14 @@ struct Distributed {
     using Merge = collective::MergeOnlineSums<T>;
 
     [[nodiscard]] static std::variant<Rows, Columns, All> chosen(Exec const& exec,
-                                                                 InputOn<Softmax, Exec, T> const& input) {
+                                                                 InputOn<Softmax, Exec, T> const& input, bool merges) {
       auto const x = groups_of(input.x, input.parameters);
       std::size_t const rows = x.extent(0);
       std::size_t const cols = x.extent(1);
       char const* const label = "tessera::softmax::distributed";
       switch (input.parameters.axis) {
         case Axis::rows: return Rows(exec, rows, cols, input.parameters.team, label);
-        case Axis::cols: return Columns(exec, rows, cols, input.parameters.team, label, true);
+        case Axis::cols: return Columns(exec, rows, cols, input.parameters.team, label, merges);
         case Axis::all: break;
       }
       return All(exec, rows, cols, input.parameters.team, label);
