@@ -57,6 +57,7 @@ class ColumnSums {
   static constexpr int in_flight = InFlight;
   using Lanes = lane::On<Exec, width>;
   static constexpr int vector_length = lane::vector_length<Exec>(width);
+  using Scratch = ScratchView<T*, Exec>;
 
   ColumnSums(T const* in, std::size_t rows, std::size_t cols, int chunks, Sink const& sink)
       : in_(in),
@@ -65,6 +66,13 @@ class ColumnSums {
                 .size = std::max<std::size_t>(1, tiles_of(rows, static_cast<std::size_t>(chunks))),
                 .count = chunks},
         sink_(sink) {}
+
+  /// Threads of a team, if the user asked for `team`. Throws Skip if the space cannot give so many, or too little scratch for them.
+  [[nodiscard]] static int threads_of(Exec const& exec, std::int64_t team) {
+    int const threads = kernels::team_size(exec, team, vector_length);
+    kernels::require_scratch<Exec>(Scratch::shmem_size(threads * width));
+    return threads;
+  }
 
   void enqueue(std::string const& label, Exec const& exec, std::int64_t team) const {
     if (cols_ == 0) return;
@@ -128,8 +136,6 @@ class ColumnSums {
   }
 
  private:
-  using Scratch = ScratchView<T*, Exec>;
-
   T const* in_;
   std::size_t cols_;
   kernels::Chunks chunks_;

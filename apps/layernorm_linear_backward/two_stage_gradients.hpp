@@ -50,7 +50,7 @@ class TwoStageGradients {
         parts_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::parts"),
                static_cast<std::size_t>(chunks_) * (2 * input.hidden() + input.outputs())) {
     using Columns = ColumnSums<Exec, T, PartialSums<T>>;
-    int const threads = kernels::team_size(exec, input.parameters.team, Columns::vector_length);
+    int const threads = Columns::threads_of(exec, input.parameters.team);
     PartialSums<T> const nowhere{nullptr, 0};
     auto const steps = [&](std::size_t rows, int chunks) {
       return Columns(nullptr, rows, 1, chunks, nowhere).rounding_steps(threads);

@@ -46,7 +46,8 @@ ParameterSpec number(std::string const& name, std::string const& help, std::int6
 std::vector<ParameterSpec> MemoryAccess::parameters() {
   return {
       number("stride", "strided: elements from an index to the next, 1 to 64", 8, 1, 64, true),
-      number("spread", "banks: elements of scratch from a lane to the next, 1 to 32; 0: the same for all", 32, 0, 32),
+      number("bank-stride", "banks: elements of scratch from a lane to the next, 1 to 32; 0: the same for all", 32, 0,
+             32),
       number("rounds", "banks: times that a tile goes through scratch, 1 to 1024", 8, 1, 1024),
       {.name = "branch",
        .help = "divergence: what decides which branch is taken",
@@ -65,7 +66,7 @@ Parameters Parameters::from(ParameterMap const& map) {
   auto const value = [&](char const* name) { return std::get<std::int64_t>(map.find(name)->second); };
   std::string const& branch = std::get<std::string>(map.at("branch"));
   return {.stride = value("stride"),
-          .spread = value("spread"),
+          .spread = value("bank-stride"),
           .rounds = value("rounds"),
           .branch = branch == "lane"   ? Branch::lane
                     : branch == "warp" ? Branch::warp

@@ -28,7 +28,7 @@ struct AtomicColumns {
     Plan(Exec const& exec, InputOn<LayernormLinearBackward, Exec, T> const& input)
         : work_(exec, input, "tessera::layernorm_linear_backward::atomic_columns"),
           chunks_(static_cast<int>(std::clamp<std::size_t>(input.rows() / 32, 1, 256))) {
-      int const threads = kernels::team_size(exec, input.parameters.team, Columns::vector_length);
+      int const threads = Columns::threads_of(exec, input.parameters.team);
       double const of_chunk = Columns(nullptr, input.rows(), 1, chunks_, {nullptr}).rounding_steps(threads);
       steps_ = LayernormLinearBackward::chain(
           {.row = work_.rows.row_steps(),

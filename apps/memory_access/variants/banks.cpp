@@ -1,5 +1,5 @@
 /// \file
-/// A tile goes through scratch several times: it is written in order, and read with neighbouring lanes --spread
+/// A tile goes through scratch several times: it is written in order, and read with neighbouring lanes --bank-stride
 /// elements apart. On a GPU words of 4 bytes lie in 32 banks in turn, and a bank delivers one word at a time: with a
 /// spread of 32 a warp takes 32 steps to read what it reads in one step with a spread of 1. Lanes that want the same
 /// word (spread 0) get it together. Global memory is read and written in order.
@@ -17,9 +17,10 @@
 namespace tessera::memory_access {
 
 struct Banks {
-  static constexpr VariantInfo info{.name = "banks",
-                                    .level = Level::team,
-                                    .summary = "--rounds through scratch, neighbouring lanes --spread elements apart"};
+  static constexpr VariantInfo info{
+      .name = "banks",
+      .level = Level::team,
+      .summary = "--rounds through scratch, neighbouring lanes --bank-stride elements apart"};
 
   template <ExecutionSpace Exec, class T>
   class Plan : public Told {

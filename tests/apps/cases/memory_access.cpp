@@ -10,7 +10,7 @@ AppCases app_cases() {
   cases.parameters = teams_and({});
   for (Int const stride : {1, 2, 3, 32, 64}) cases.parameters.push_back({{"stride", stride}, {"iterations", Int{0}}});
   for (Int const spread : {0, 1, 2, 3, 31}) {
-    cases.parameters.push_back({{"spread", spread}, {"rounds", Int{2}}, {"team", Int{2}}, {"iterations", Int{1}}});
+    cases.parameters.push_back({{"bank-stride", spread}, {"rounds", Int{2}}, {"team", Int{2}}, {"iterations", Int{1}}});
   }
   cases.parameters.push_back({{"rounds", Int{1}}, {"branch", warp}, {"branches", Int{32}}, {"iterations", Int{3}}});
   cases.parameters.push_back({{"branch", element}, {"branches", Int{3}}, {"iterations", Int{4}}});
@@ -19,7 +19,7 @@ AppCases app_cases() {
   for (Int const bytes : {0, 2, 8, 15}) cases.parameters.push_back({{"bytes", bytes}, {"iterations", Int{1}}});
   cases.choose = [](Dice& dice, ParameterMap& map) {
     map["stride"] = static_cast<Int>(1 + dice.below(64));
-    map["spread"] = static_cast<Int>(dice.below(33));
+    map["bank-stride"] = static_cast<Int>(dice.below(33));
     map["rounds"] = static_cast<Int>(1 + dice.below(5));
     map["branches"] = static_cast<Int>(1 + dice.below(32));
     map["distance"] = static_cast<Int>(dice.below(20));
