@@ -172,6 +172,9 @@ std::vector<ExpectedField> cut_rows(std::vector<ExpectedField> fields, ranks::Bl
       auto const begin = values->begin() + static_cast<std::ptrdiff_t>(rows.begin * of_row);
       *values = std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(rows.size() * of_row));
     }
+    if (field.narrow != nullptr) {
+      field.narrow = std::shared_ptr<float const[]>(field.narrow, field.narrow.get() + rows.begin * of_row);
+    }
     field.shape.front() = rows.size();
   }
   return fields;
