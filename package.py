@@ -39,7 +39,7 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
 
     # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="c25a624a1ee5e017ae8a062b9b3f210d4bc4ba8d74b66fb60231574ad4bb9ce8")
+    version("0.2.0", sha256="e1a23763ea007b8fb1e8be87d3cb9250db0585be9ee4d8944a4ec77e3e89cdf2")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"
