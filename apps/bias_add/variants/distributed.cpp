@@ -1,5 +1,5 @@
 /// \file
-/// On several ranks: each has its rows of x, and the bias. Ranks exchange nothing. The kernel is that of `vector`,
+/// Several ranks: each has its rows of x, and the bias. Ranks exchange nothing. The kernel is that of `vector`,
 /// kernels/bias_add.hpp.
 
 #include "../problem.hpp"
