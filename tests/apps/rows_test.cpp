@@ -347,6 +347,21 @@ TEST_P(Rows, HugeExtentsWithoutElementsEndAtOnce) {
   (void)std::signal(SIGALRM, before);
 }
 
+// A View of three dimensions without elements still computes strides. If they do not fit, the shape is a user's mistake.
+TEST_P(Rows, EmptyShapesWithoutStridesAreRefused) {
+  DType const dtype = dtypes_of_this_build().front();
+  std::vector<Shape> shapes;
+  bool three = false;
+  for (FieldSpec const& field : app().input_fields(dtype)) {
+    shapes.emplace_back(static_cast<std::size_t>(field.rank), huge_extent);
+    if (!shapes.back().empty()) shapes.back().front() = 0;
+    three = three || field.rank >= 3;
+  }
+  if (!three) GTEST_SKIP() << "no input of three dimensions";
+  PatternSource const source(app(), Pattern::random, shapes);
+  EXPECT_THROW((void)app().footprint_of_source(dtype, source, with_defaults(app(), base_)), UserError);
+}
+
 // What the generator makes, of each kind. Exact data must be proved to be so, unless the mini-app rounds whatever the data.
 TEST_P(Rows, KindsOfData) {
   for (DType const dtype : dtypes_of_this_build()) {

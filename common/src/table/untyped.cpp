@@ -48,6 +48,20 @@ double elements_of(Shape const& shape) {
   return count;
 }
 
+// An array without elements has strides all the same, which a View computes from its other extents.
+void check_strides(FieldSpec const& spec, Shape const& shape) {
+  double stride = 1;
+  bool empty = false;
+  for (std::size_t const extent : shape) {
+    empty = empty || extent == 0;
+    stride *= static_cast<double>(std::max<std::size_t>(extent, 1));
+  }
+  double const most = 0x1p60;
+  if (!empty || stride <= most) return;
+  throw UserError(std::string(spec.name) + " has no elements, but its extents " + to_string(shape) +
+                  " need strides above 2^60; use smaller extents");
+}
+
 double bytes_of(std::vector<FieldSpec> const& specs, std::vector<Shape> const& shapes) {
   double bytes = 0;
   for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -153,6 +167,8 @@ std::vector<Shape> shapes_in(FieldSource const& source, std::vector<FieldSpec> c
 Footprint footprint_of(std::vector<FieldSpec> const& input, std::vector<Shape> const& input_shapes,
                        std::vector<FieldSpec> const& output, std::vector<Shape> output_shapes,
                        std::size_t reference_bytes, std::size_t exact_reference_bytes) {
+  for (std::size_t i = 0; i < input.size(); ++i) check_strides(input[i], input_shapes.at(i));
+  for (std::size_t i = 0; i < output.size(); ++i) check_strides(output[i], output_shapes.at(i));
   Footprint result{.input_bytes = bytes_of(input, input_shapes), .output_bytes = bytes_of(output, output_shapes)};
   for (Shape const& shape : output_shapes) {
     result.reference_bytes += elements_of(shape) * static_cast<double>(reference_bytes);
