@@ -58,9 +58,9 @@ namespace tessera::kernels {
 /// A team's tile of c: `Strips` products below each other. `MostTeams`: how many teams share a multiprocessor;
 /// registers must suffice for them.
 ///
-/// Measured with a prototype outside of Kokkos (apps/matmul/NOTES.md), on an H200, 4096^3, the product alone: 519
-/// TFLOP/s with 2 strips and 5 stages, 457 with 4 stages; 426 with tiles of 64 x 256, 454 with 128 x 192. 4 stages of
-/// 32 of k would reach 548, but need 64 KiB of scratch, which Kokkos does not give.
+/// 2 strips and 5 stages were the fastest choice within the 48 KiB of scratch that Kokkos gives a team: faster than 4
+/// stages, and than tiles of 64 x 256 and 128 x 192. 4 stages of 32 of k are faster, but need 64 KiB. See
+/// docs/decisions/0023-what-tuning-taught.md.
 template <int Strips = 2, int Stages = 5, int MostTeams = 3>
 struct WarpgroupTile {
   static constexpr int strips = Strips;
