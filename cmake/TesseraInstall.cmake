@@ -82,7 +82,7 @@ endforeach()
 # Pages keep the tree of the sources, so that the links between them hold; links to headers lead to those installed.
 file(REMOVE_RECURSE ${PROJECT_BINARY_DIR}/documents)
 file(GLOB_RECURSE pages RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/apps/*.md
-     ${PROJECT_SOURCE_DIR}/common/decisions/*.md)
+     ${PROJECT_SOURCE_DIR}/docs/*.md)
 foreach(page IN LISTS pages ITEMS README.md CHANGELOG.md CONTRIBUTING.md)
   get_filename_component(folder ${page} DIRECTORY)
   file(RELATIVE_PATH headers ${CMAKE_INSTALL_FULL_DOCDIR}/${folder} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
@@ -92,6 +92,8 @@ foreach(page IN LISTS pages ITEMS README.md CHANGELOG.md CONTRIBUTING.md)
 endforeach()
 install(DIRECTORY ${PROJECT_BINARY_DIR}/documents/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/pictures DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/tests/install DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests
         FILES_MATCHING PATTERN "*.cpp" PATTERN "*.hpp")
 

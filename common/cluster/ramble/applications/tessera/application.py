@@ -49,7 +49,7 @@ class Tessera(ExecutableApplication):
 
     archive_pattern("report.json")
 
-    # README.md: the names in these lines, and their order, stay as they are.
+    # docs/reports.md: the names in these lines, and their order, stay as they are.
     row = (
         r"TESSERA row app=(?P<app>\S+) variant=(?P<variant>\S+) space=(?P<space>\S+) dtype=(?P<dtype>\S+)"
         r" size=(?P<size>\S+) ranks=(?P<ranks>\d+)"
