@@ -8,8 +8,8 @@ PROGRAM is the path of a `tessera` with all mini-apps, and may have words before
 
     docs/command_line.py --check ./run tessera
 
-Execution spaces and dtypes of the build are left out, so that every build with all mini-apps writes the same page. Exit code 2: a
-mistake, and nothing was written.
+Execution spaces and dtypes of the build are left out, so that every build with all mini-apps writes the same page. Exit
+code 2: a mistake, and nothing was written.
 """
 
 import argparse
@@ -105,7 +105,8 @@ def page(program):
 
     parts.append("## Options of single mini-apps\n")
     for app, found in helps.items():
-        own = [entry for entry in found["what to run on"] if entry[0].startswith("--sweep ")] + found.get(f"options of {app}", [])
+        own = [entry for entry in found["what to run on"] if entry[0].startswith("--sweep ")]
+        own += found.get(f"options of {app}", [])
         parts += [f"### {app}\n", options_block(own) if own else "None.\n"]
 
     for command, title in (("study", "tessera study"), ("compare", "tessera compare"), ("limits", "tessera limits")):
@@ -130,9 +131,10 @@ def main():
         print("docs/command_line.md: as the help texts")
         return 0
     if options.check:
-        lines = difflib.unified_diff(old.splitlines(), text.splitlines(), "docs/command_line.md", "help texts", n=1, lineterm="")
-        print("\n".join(lines))
-        print("command_line: the page differs from the help texts (see above); run docs/command_line.py PROGRAM", file=sys.stderr)
+        files = ("docs/command_line.md", "help texts")
+        print("\n".join(difflib.unified_diff(old.splitlines(), text.splitlines(), *files, n=1, lineterm="")))
+        problem = "the page differs from the help texts (see above); run docs/command_line.py PROGRAM"
+        print(f"command_line: {problem}", file=sys.stderr)
         return 1
     with open(PAGE, "w", encoding="utf-8") as file:
         file.write(text)

@@ -5,10 +5,10 @@
     tests/docs/walkthroughs.py --bin build/debian-release/bin --page teaching   one page
     tests/docs/walkthroughs.py --bin ... --libraries-of ROOT                    programs of a Debian root, outside of it
 
-A block that begins with ```bash is run, line by line, in one shell and an empty directory; the programs of --bin and tessera-plot
-are on the PATH, and $INPUTS is the checkout's inputs. A block ```console or ```text is only shown to readers. The first command
-that fails ends the page: it is shown with its output. A line that calls tessera-plot is left out where Python has no matplotlib.
-Exit code: 0 all pages, 1 a command failed, 2 a mistake.
+A block that begins with ```bash is run, line by line, in one shell and an empty directory. The programs of --bin and
+tessera-plot are on the PATH, and $INPUTS is the checkout's inputs. A block ```console or ```text is only shown to readers.
+The first command that fails ends the page: it is shown with its output. A line that calls tessera-plot is left out if Python
+has no matplotlib. Exit code: 0 all pages, 1 a command failed, 2 a mistake.
 """
 
 import argparse
@@ -85,8 +85,16 @@ def run(page, programs, plot):
     environment = dict(os.environ, PATH=programs + os.pathsep + os.environ["PATH"], INPUTS=os.path.join(ROOT, "inputs"))
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
-        result = subprocess.run(["bash", "-c", script_of(text, plot)], cwd=scratch, env=environment, text=True, check=False,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
+        result = subprocess.run(
+            ["bash", "-c", script_of(text, plot)],
+            cwd=scratch,
+            env=environment,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
     seconds = time.monotonic() - begin
     if result.returncode == 0:
         print(f"{name}: ok, {len(blocks_of(text))} blocks in {seconds:.0f} s")
@@ -103,7 +111,7 @@ def main():
     parser = argparse.ArgumentParser(description="Runs the commands of the walkthroughs in docs/walkthroughs.")
     parser.add_argument("--bin", required=True, help="the folder of the built programs")
     parser.add_argument("--page", help="one page, by its name: teaching, procurement or reuse")
-    parser.add_argument("--libraries-of", metavar="ROOT", help="start the programs with the libraries of this Debian root")
+    parser.add_argument("--libraries-of", metavar="ROOT", help="start programs with the libraries of this Debian root")
     options = parser.parse_args()
     if not os.path.exists(os.path.join(options.bin, "tessera")):
         raise UserError(f"{options.bin} has no tessera (nothing is built there); give the bin of a build directory")
