@@ -7,10 +7,10 @@
 #   spack install --test=root tessera
 #   spack test run tessera
 #
-# What is committed on the branch `main` of the checkout is built; in a Spack environment
-# `spack develop --path <checkout> tessera@main` builds the files as they are. tessera@0.2.0 is
-# built from the archive that cmake/release.py makes: another user's checkout is refused by
-# git, and an archive is not.
+# This recipe builds what is committed on the branch `main` of the checkout; in a Spack environment
+# `spack develop --path <checkout> tessera@main` builds the files as they are. It names a release only
+# after the release is tagged. `cmake/release.py` writes an archive and a recipe for it: git refuses
+# another user's checkout, but everybody can read an archive.
 
 import os
 
@@ -25,21 +25,20 @@ class Tessera(CMakePackage, CudaPackage, ROCmPackage):
     """A suite of Kokkos mini-apps: every algorithm written several ways, each verified
     against a serial reference and measured."""
 
-    # Spack reads the recipe by a link in cmake/spack, which leads to the checkout.
-    git = "file://" + os.path.dirname(os.path.realpath(__file__))
-    homepage = git
-    # There is no public address yet: this is where cmake/release.py leaves the archive. The
-    # folder in which release archives lie is the one thing to fill in here.
-    releases = git + "/build/releases"
+    # Spack reads the recipe by a link in cmake/spack, which leads to the checkout. cmake/release.py
+    # changes `git`, `releases` and the version "main" in the recipe of a release.
+    here = "file://" + os.path.dirname(os.path.realpath(__file__))
+    homepage = here
+    git = here
+    # The folder of release archives. There is no public address yet; fill it in here.
+    releases = here + "/build/releases"
 
     # Fill in: GitHub names of those who answer for the recipe. Nobody has been asked yet.
     # maintainers("...")
 
     license("BSD-3-Clause")
 
-    # Preferred until `releases` is an address that everybody reaches.
     version("main", branch="main", preferred=True)
-    version("0.2.0", sha256="e1a23763ea007b8fb1e8be87d3cb9250db0585be9ee4d8944a4ec77e3e89cdf2")
 
     def url_for_version(self, version):
         return f"{self.releases}/tessera-{version}.tar.gz"

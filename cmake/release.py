@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""The archive of a release, the same bytes whenever it is made, and its checksum in package.py.
+"""Makes the archive of a release and a Spack recipe for it. The archive has the same bytes whenever it is made.
 
-    cmake/release.py             writes build/releases/tessera-<version>.tar.gz of the last commit, and its checksum into package.py
-    cmake/release.py --check     compares: exit code 1 where the checksum in package.py is another
+    cmake/release.py             writes into build/releases, from the last commit:
+                                   tessera-<version>.tar.gz
+                                   package.py              the recipe, with the archive's checksum in place of the branch `main`
+                                   spack_repo/tessera      a Spack package repository with that recipe
+    cmake/release.py --check     writes nothing: each version in the tracked package.py must have a tag v<version>, whose archive has
+                                 that checksum; exit code 1 if not
 
-The version is that of CMakeLists.txt. Nothing of the commit but its files is in the archive: neither its hash nor its date. A
-program that is built from it says that its commit is unknown.
+The version is that of CMakeLists.txt. The archive holds the files of the commit without its hash or date, so a program that is built
+from it says that its commit is unknown. The folder build/releases may be copied: the recipe finds the archive beside itself.
 """
 
 import argparse
@@ -14,6 +18,7 @@ import hashlib
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -27,7 +32,7 @@ class UserError(Exception):
 
 
 def git(root, *words):
-    """What git says."""
+    """Returns what git prints."""
     result = subprocess.run(["git", "-C", root, *words], capture_output=True, check=False)
     if result.returncode != 0:
         raise UserError(f"git {words[0]} failed ({result.stderr.decode().strip()}); run it in a checkout")
@@ -35,17 +40,22 @@ def git(root, *words):
 
 
 def version_of(root):
-    """The version in CMakeLists.txt of the last commit."""
+    """Returns the version in CMakeLists.txt of the last commit."""
     found = re.search(rb"project\(tessera VERSION ([0-9.]+)", git(root, "show", "HEAD:CMakeLists.txt"))
     if not found:
         raise UserError("CMakeLists.txt has no version (project(tessera VERSION ...)); give it one")
     return found[1].decode()
 
 
-def archive_of(root, version):
-    """The archive's bytes: `git archive` of a tree rather than of a commit, whose hash would be in it, with dates and owners that do
-    not change."""
-    tar = git(root, "archive", "--format=tar", f"--prefix=tessera-{version}/", "HEAD^{tree}")
+def is_tagged(root, version):
+    """Returns whether the checkout has the tag of a version."""
+    return bool(git(root, "tag", "--list", f"v{version}").strip())
+
+
+def archive_of(root, version, commit):
+    """Returns the archive's bytes. `git archive` takes a tree, since it would write a commit's hash into the archive; dates and owners
+    are constants."""
+    tar = git(root, "archive", "--format=tar", f"--prefix=tessera-{version}/", f"{commit}^{{tree}}")
     plain = io.BytesIO()
     with tarfile.open(fileobj=io.BytesIO(tar)) as old, tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as new:
         for entry in old:
@@ -59,40 +69,71 @@ def archive_of(root, version):
     return packed.getvalue()
 
 
-def recipe_with(text, version, checksum):
-    """The recipe's text with this checksum."""
-    line = f'version("{version}", sha256="{checksum}")'
-    changed, count = re.subn(r'version\("[0-9.]+", sha256="[^"]*"\)', line, text)
-    if count != 1:
-        raise UserError(f'package.py has {count} lines version("...", sha256="...") (there must be one); mend it')
-    return changed
+def recipe_of(text, version, checksum):
+    """Returns the tracked recipe's text as the recipe of one release: no branch, and the archive is beside it."""
+    for old, new in (
+        (r' *version\("main", .*\n', f'    version("{version}", sha256="{checksum}")\n'),
+        (r" *git = here\n", ""),
+        (r'releases = here \+ "/build/releases"', "releases = here"),
+    ):
+        text, count = re.subn(old, new, text)
+        if count != 1:
+            raise UserError(f"package.py has {count} lines like `{old}` (there must be one); mend it or cmake/release.py")
+    return text
+
+
+def complaints(root, recipe):
+    """Returns a line for each version of the tracked recipe that is not the archive of its tag."""
+    found = []
+    for version, checksum in re.findall(r'version\("([0-9.]+)", sha256="([^"]*)"\)', recipe):
+        if not is_tagged(root, version):
+            found.append(f"package.py names {version} (there is no tag v{version}); set the tag, fetch it or remove the line")
+        elif hashlib.sha256(archive_of(root, version, f"v{version}")).hexdigest() != checksum:
+            found.append(f"package.py has another checksum for {version} than the archive of v{version}; take that of its release")
+    return found
+
+
+def write(root, version, archive, recipe):
+    """Writes the archive, the recipe and the package repository into build/releases."""
+    folder = os.path.join(root, "build", "releases")
+    repository = os.path.join(folder, "spack_repo", "tessera")
+    package = os.path.join(repository, "packages", "tessera")
+    os.makedirs(package, exist_ok=True)
+    with open(os.path.join(folder, f"tessera-{version}.tar.gz"), "wb") as file:
+        file.write(archive)
+    with open(os.path.join(folder, "package.py"), "w", encoding="utf-8") as file:
+        file.write(recipe)
+    shutil.copyfile(os.path.join(root, "cmake", "spack", "spack_repo", "tessera", "repo.yaml"), os.path.join(repository, "repo.yaml"))
+    link = os.path.join(package, "package.py")
+    if os.path.lexists(link):
+        os.remove(link)
+    os.symlink(os.path.join("..", "..", "..", "..", "package.py"), link)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing")
+    parser.add_argument("--check", action="store_true", help="write nothing, check the versions in package.py")
     parser.add_argument("--root", default=HERE, help="another checkout")
     arguments = parser.parse_args()
     root = arguments.root
     try:
-        version = version_of(root)
-        archive = archive_of(root, version)
-        checksum = hashlib.sha256(archive).hexdigest()
         with open(os.path.join(root, "package.py"), encoding="utf-8") as file:
-            old = file.read()
-        new = recipe_with(old, version, checksum)
-        print(f"tessera-{version}.tar.gz {checksum}")
+            tracked = file.read()
         if arguments.check:
-            if new == old:
-                return 0
-            print("release.py: package.py has another checksum or version; run cmake/release.py", file=sys.stderr)
-            return 1
-        folder = os.path.join(root, "build", "releases")
-        os.makedirs(folder, exist_ok=True)
-        with open(os.path.join(folder, f"tessera-{version}.tar.gz"), "wb") as file:
-            file.write(archive)
-        with open(os.path.join(root, "package.py"), "w", encoding="utf-8") as file:
-            file.write(new)
+            found = complaints(root, tracked)
+            for line in found:
+                print(f"release.py: {line}", file=sys.stderr)
+            return 1 if found else 0
+        version = version_of(root)
+        archive = archive_of(root, version, "HEAD")
+        if is_tagged(root, version) and archive != archive_of(root, version, f"v{version}"):
+            raise UserError(f"the last commit is not {version} (tag v{version} has other files); check out v{version}, "
+                            "or raise the version in CMakeLists.txt")  # fmt: skip
+        checksum = hashlib.sha256(archive).hexdigest()
+        write(root, version, archive, recipe_of(tracked, version, checksum))
+        print(f"tessera-{version}.tar.gz {checksum}")
+        if not is_tagged(root, version):
+            print(f"release.py: there is no tag v{version} yet: do not publish this archive", file=sys.stderr)
     except (UserError, OSError) as error:
         print(f"release.py: {error}", file=sys.stderr)
         return 2

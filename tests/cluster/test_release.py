@@ -1,4 +1,4 @@
-"""cmake/release.py in a checkout made for the purpose: an archive that does not depend on when or where, and its checksum."""
+"""cmake/release.py in a mock checkout: a reproducible archive, a recipe beside it, and a tracked recipe that names tagged versions only."""
 
 import hashlib
 import os
@@ -9,8 +9,15 @@ import tarfile
 import tempfile
 import unittest
 
-SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cmake", "release.py")
-RECIPE = 'class Tessera:\n    version("main", branch="main")\n    version("0.0.1", sha256="")\n'
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "..", "..")
+SCRIPT = os.path.join(ROOT, "cmake", "release.py")
+RECIPE = """class Tessera:
+    here = "file://" + folder
+    git = here
+    releases = here + "/build/releases"
+    version("main", branch="main", preferred=True)
+"""
 
 
 @unittest.skipUnless(shutil.which("git"), "no git")
@@ -23,7 +30,8 @@ class Release(unittest.TestCase):
             "CMakeLists.txt": "project(tessera VERSION 1.2.3 LANGUAGES CXX)\n",
             "package.py": RECIPE,
             "run": "#!/bin/bash\n",
-            ".gitattributes": "/package.py export-ignore\n",
+            ".gitattributes": "/package.py export-ignore\n/cmake/spack export-ignore\n",
+            "cmake/spack/spack_repo/tessera/repo.yaml": "repo:\n  namespace: tessera\n",
         }
         for name, text in files.items():
             self.write(name, text)
@@ -32,7 +40,9 @@ class Release(unittest.TestCase):
         self.commit("2026-02-03T04:05:06Z")
 
     def write(self, name, text):
-        with open(os.path.join(self.root, name), "w", encoding="utf-8") as file:
+        path = os.path.join(self.root, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
             file.write(text)
 
     def git(self, *words, **environment):
@@ -40,29 +50,41 @@ class Release(unittest.TestCase):
         subprocess.run(["git", *who, *words], cwd=self.root, check=True, env={**os.environ, **environment})
 
     def commit(self, date):
-        self.git("add", "-A")
+        self.git("add", "-A", ".gitattributes", "CMakeLists.txt", "cmake", "package.py", "run")
         self.git("commit", "-q", "-m", "all", GIT_AUTHOR_DATE=date, GIT_COMMITTER_DATE=date)
 
     def release(self, *words):
         return subprocess.run([sys.executable, "-B", SCRIPT, "--root", self.root, *words], capture_output=True, text=True)
 
+    def released(self, *names):
+        return os.path.join(self.root, "build", "releases", *names)
+
     def archive(self):
-        with open(os.path.join(self.root, "build", "releases", "tessera-1.2.3.tar.gz"), "rb") as file:
+        with open(self.released("tessera-1.2.3.tar.gz"), "rb") as file:
             return file.read()
 
-    def recipe(self):
-        with open(os.path.join(self.root, "package.py"), encoding="utf-8") as file:
+    def text(self, path):
+        with open(path, encoding="utf-8") as file:
             return file.read()
 
-    def test_the_archive_and_its_checksum(self):
-        self.assertEqual(self.release("--check").returncode, 1)
-        self.assertEqual(self.recipe(), RECIPE)
-        self.assertEqual(self.release().returncode, 0)
+    def tracked(self):
+        return self.text(os.path.join(self.root, "package.py"))
+
+    def test_the_archive_and_a_recipe_beside_it(self):
+        result = self.release()
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("no tag v1.2.3 yet", result.stderr)
         checksum = hashlib.sha256(self.archive()).hexdigest()
-        self.assertIn(f'version("1.2.3", sha256="{checksum}")', self.recipe())
-        self.assertIn('version("main", branch="main")', self.recipe())
-        self.assertEqual(self.release("--check").returncode, 0)
-        with tarfile.open(os.path.join(self.root, "build", "releases", "tessera-1.2.3.tar.gz")) as tar:
+        self.assertEqual(result.stdout, f"tessera-1.2.3.tar.gz {checksum}\n")
+        self.assertEqual(self.tracked(), RECIPE)
+        self.assertEqual(self.text(self.released("package.py")),
+                         f'class Tessera:\n    here = "file://" + folder\n    releases = here\n    version("1.2.3", sha256="{checksum}")\n')  # fmt: skip
+        repository = self.released("spack_repo", "tessera")
+        self.assertEqual(self.text(os.path.join(repository, "repo.yaml")), "repo:\n  namespace: tessera\n")
+        # Spack resolves the link to find the archive: it must stay inside the folder, which may be copied.
+        self.assertEqual(os.path.realpath(os.path.join(repository, "packages", "tessera", "package.py")),
+                         os.path.realpath(self.released("package.py")))  # fmt: skip
+        with tarfile.open(self.released("tessera-1.2.3.tar.gz")) as tar:
             self.assertEqual({entry.name: entry.mode for entry in tar if entry.isreg()},
                              {"tessera-1.2.3/CMakeLists.txt": 0o644, "tessera-1.2.3/run": 0o755,
                               "tessera-1.2.3/.gitattributes": 0o644})  # fmt: skip
@@ -70,28 +92,63 @@ class Release(unittest.TestCase):
     def test_neither_the_day_nor_the_recipe_is_in_it(self):
         self.release()
         first = self.archive()
-        shutil.rmtree(os.path.join(self.root, "build"))
-        self.write("CMakeLists.txt", "project(tessera VERSION 1.2.3 LANGUAGES CXX)\n")
-        self.commit("2027-01-01T00:00:00Z")  # the recipe with its checksum
-        self.release()
+        self.write("package.py", RECIPE + "    # changed\n")
+        self.commit("2027-01-01T00:00:00Z")
+        self.assertEqual(self.release().returncode, 0)
         self.assertEqual(self.archive(), first)
-        with tarfile.open(os.path.join(self.root, "build", "releases", "tessera-1.2.3.tar.gz")) as tar:
-            self.assertEqual(tar.pax_headers, {})  # where git would put the commit's hash
+        with tarfile.open(self.released("tessera-1.2.3.tar.gz")) as tar:
+            self.assertEqual(tar.pax_headers, {})  # git would put the commit's hash there
+
+    def test_the_tracked_recipe_names_tagged_versions_only(self):
         self.assertEqual(self.release("--check").returncode, 0)
+        checksum = self.release().stdout.split()[1]
+        self.write("package.py", RECIPE + f'    version("1.2.3", sha256="{checksum}")\n')
+        self.commit("2027-01-01T00:00:00Z")
+        result = self.release("--check")
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1))
+        self.assertIn("there is no tag v1.2.3", result.stderr)
+        self.git("tag", "v1.2.3")
+        self.assertEqual(self.release("--check").returncode, 0)
+        # The tag has the archive of that checksum, whatever comes after it.
         self.write("run", "#!/bin/sh\n")
         self.commit("2027-01-02T00:00:00Z")
-        self.assertEqual(self.release("--check").returncode, 1)
+        self.assertEqual(self.release("--check").returncode, 0)
+        self.write("package.py", RECIPE + '    version("1.2.3", sha256="0123")\n')
+        result = self.release("--check")
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1))
+        self.assertIn("another checksum for 1.2.3", result.stderr)
+
+    def test_a_version_is_released_once(self):
+        self.git("tag", "v1.2.3")
+        result = self.release()
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.write("run", "#!/bin/sh\n")
+        self.commit("2027-01-02T00:00:00Z")
+        result = self.release()
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (2, 1))
+        self.assertIn("check out v1.2.3", result.stderr)
 
     def test_mistakes(self):
         self.write("package.py", "class Tessera:\n    pass\n")
         result = self.release()
         self.assertEqual((result.returncode, result.stderr.count("\n")), (2, 1))
-        self.assertIn("0 lines version", result.stderr)
+        self.assertIn("package.py has 0 lines", result.stderr)
         self.write("CMakeLists.txt", "project(tessera)\n")
         self.commit("2027-01-01T00:00:00Z")
         self.assertIn("has no version", self.release().stderr)
         shutil.rmtree(os.path.join(self.root, ".git"))
         self.assertIn("run it in a checkout", self.release().stderr)
+
+    def test_this_checkout(self):
+        """The tracked recipe is one that release.py can turn into a release's."""
+        sys.path.insert(0, os.path.dirname(SCRIPT))
+        self.addCleanup(sys.path.pop, 0)
+        import release
+
+        recipe = release.recipe_of(self.text(os.path.join(ROOT, "package.py")), "1.2.3", "0123")
+        self.assertIn('    version("1.2.3", sha256="0123")\n', recipe)
+        self.assertNotIn('version("main"', recipe)
+        compile(recipe, "package.py", "exec")
 
 
 if __name__ == "__main__":
