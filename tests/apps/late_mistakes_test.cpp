@@ -672,7 +672,7 @@ class LateMistakes : public ::testing::TestWithParam<std::size_t> {
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LateMistakes);
 TEST(LateMistakesOfThisMiniApp, AreListed) {
   EXPECT_FALSE(all_mistakes().empty()) << "no late mistake of this mini-app: add a line to late_mistakes_test.cpp "
-                                          "(CONTRIBUTING.md, \"A new mini-app\")";
+                                          "(docs/developer/tests.md)";
 }
 
 TEST_P(LateMistakes, Fail) {
