@@ -16,9 +16,9 @@ from unittest import mock
 sys.dont_write_bytecode = True
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 CLUSTER = os.path.join(ROOT, "common", "cluster")
-RESULTS = os.path.join(ROOT, "common", "results")
-CPU = os.path.join(RESULTS, "intel-xeon-2-2026-11-22", "all.json")
-GPUS = os.path.join(RESULTS, "nvidia-h200-x2-2026-11-22")
+DATA = os.path.join(ROOT, "tests", "data")
+CPU = os.path.join(DATA, "intel-xeon-2.json")
+GPUS = os.path.join(DATA, "nvidia-h200-x2")
 
 
 def load(*path):

@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string const results = std::string(TESSERA_SOURCE_DIR) + "/common/results/";
+std::string const data_folder = std::string(TESSERA_SOURCE_DIR) + "/tests/data/";
 
 Machine machine() {
   Machine result;
@@ -97,7 +97,7 @@ TEST(Model, where_scaling_stops) {
 TEST(Model, what_ranks_say_is_what_a_run_on_two_gpus_counted) {
   std::set<std::string> seen;
   for (std::string const name : {"two-2p28-each", "two-2p28-each-bulk", "two-2p20-2p24"}) {
-    json const report = json::parse(std::ifstream(results + "nvidia-h200-x2-2026-11-22/" + name + ".json"));
+    json const report = json::parse(std::ifstream(data_folder + "nvidia-h200-x2/" + name + ".json"));
     for (json const& row : report["rows"]) {
       if (row["status"] != "passed") continue;
       json const& of = report["input"].at(row["case"].get<std::size_t>());
@@ -159,16 +159,16 @@ TEST(Model, what_ranks_say_of_a_table_in_rows) {
 }
 
 TEST(Model, machines_are_read_from_reports) {
-  auto const two = read_machines(results + "nvidia-h200-x2-2026-11-22/two-2p28-each.json");
+  auto const two = read_machines(data_folder + "nvidia-h200-x2/two-2p28-each.json");
   // The roofs of two ranks are added up in their report; of a rank they are half.
   EXPECT_NEAR(two.at("cuda").roofs.copy_bytes_per_second, 4.2e12, 0.1e12);
-  auto const cpu = read_machines(results + "intel-xeon-2-2026-11-22/all.json");
+  auto const cpu = read_machines(data_folder + "intel-xeon-2.json");
   std::vector<Level> const& levels = cpu.at("openmp").levels;
   ASSERT_EQ(levels.size(), 3u);  // 2^16, 2^20 and 2^24 elements
   EXPECT_EQ(levels.front().bytes, 2.0 * 65536 * 4);
   EXPECT_GT(levels.front().bytes_per_second, levels.back().bytes_per_second);
   for (std::string const file : {"none.json", "README.md"}) {
-    EXPECT_THROW((void)read_machines(results + "../schemas/" + file), UserError);
+    EXPECT_THROW((void)read_machines(data_folder + file), UserError);
   }
   EXPECT_THROW((void)read_machines(std::string(TESSERA_SOURCE_DIR) + "/README.md"), UserError);
 }
