@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Makes the archive of a release and a Spack recipe for it. The archive has the same bytes whenever it is made.
 
-    cmake/release.py             writes into build/releases, from the last commit:
-                                   tessera-<version>.tar.gz
-                                   package.py              the recipe, with the archive's checksum in place of the branch `main`
-                                   spack_repo/tessera      a Spack package repository with that recipe
-    cmake/release.py --check     writes nothing: each version in the tracked package.py must have a tag v<version>, whose archive has
-                                 that checksum; exit code 1 if not
+    cmake/release.py           writes into build/releases, from the last commit:
+                                 tessera-<version>.tar.gz
+                                 package.py           the recipe, with the archive's checksum in place of branch main
+                                 spack_repo/tessera   a Spack package repository with that recipe
+    cmake/release.py --check   writes nothing: each version in the tracked package.py must have a tag v<version>, whose
+                               archive has that checksum; exit code 1 if not
 
-The version is that of CMakeLists.txt. The archive holds the files of the commit without its hash or date, so a program that is built
-from it says that its commit is unknown. The folder build/releases may be copied: the recipe finds the archive beside itself.
+The version is that of CMakeLists.txt. The archive holds the files of the commit without its hash or date, so a program
+that is built from it says that its commit is unknown. The folder build/releases may be copied: the recipe finds the
+archive beside itself.
 """
 
 import argparse
@@ -53,16 +54,17 @@ def is_tagged(root, version):
 
 
 def archive_of(root, version, commit):
-    """Returns the archive's bytes. `git archive` takes a tree, since it would write a commit's hash into the archive; dates and owners
-    are constants."""
+    """Returns the archive's bytes. `git archive` takes a tree, since it would write a commit's hash into the archive;
+    dates and owners are constants."""
     tar = git(root, "archive", "--format=tar", f"--prefix=tessera-{version}/", f"{commit}^{{tree}}")
     plain = io.BytesIO()
-    with tarfile.open(fileobj=io.BytesIO(tar)) as old, tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as new:
-        for entry in old:
-            entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname = DATE, 0, 0, "root", "root"
-            entry.mode = 0o755 if entry.mode & 0o100 or entry.isdir() else 0o644
-            entry.pax_headers = {}
-            new.addfile(entry, old.extractfile(entry) if entry.isreg() else None)
+    with tarfile.open(fileobj=io.BytesIO(tar)) as old:
+        with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as new:
+            for entry in old:
+                entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname = DATE, 0, 0, "root", "root"
+                entry.mode = 0o755 if entry.mode & 0o100 or entry.isdir() else 0o644
+                entry.pax_headers = {}
+                new.addfile(entry, old.extractfile(entry) if entry.isreg() else None)
     packed = io.BytesIO()
     with gzip.GzipFile(filename="", fileobj=packed, mode="wb", mtime=0) as file:
         file.write(plain.getvalue())
@@ -78,7 +80,9 @@ def recipe_of(text, version, checksum):
     ):
         text, count = re.subn(old, new, text)
         if count != 1:
-            raise UserError(f"package.py has {count} lines like `{old}` (there must be one); mend it or cmake/release.py")
+            raise UserError(
+                f"package.py has {count} lines like `{old}` (there must be one); mend it or cmake/release.py"
+            )
     return text
 
 
@@ -87,9 +91,13 @@ def complaints(root, recipe):
     found = []
     for version, checksum in re.findall(r'version\("([0-9.]+)", sha256="([^"]*)"\)', recipe):
         if not is_tagged(root, version):
-            found.append(f"package.py names {version} (there is no tag v{version}); set the tag, fetch it or remove the line")
+            found.append(
+                f"package.py names {version} (there is no tag v{version}); set the tag, fetch it or remove the line"
+            )
         elif hashlib.sha256(archive_of(root, version, f"v{version}")).hexdigest() != checksum:
-            found.append(f"package.py has another checksum for {version} than the archive of v{version}; take that of its release")
+            found.append(
+                f"package.py has a checksum for {version} (not that of v{version}'s archive); take that of its release"
+            )
     return found
 
 
@@ -103,7 +111,8 @@ def write(root, version, archive, recipe):
         file.write(archive)
     with open(os.path.join(folder, "package.py"), "w", encoding="utf-8") as file:
         file.write(recipe)
-    shutil.copyfile(os.path.join(root, "cmake", "spack", "spack_repo", "tessera", "repo.yaml"), os.path.join(repository, "repo.yaml"))
+    tracked = os.path.join(root, "cmake", "spack", "spack_repo", "tessera", "repo.yaml")
+    shutil.copyfile(tracked, os.path.join(repository, "repo.yaml"))
     link = os.path.join(package, "package.py")
     if os.path.lexists(link):
         os.remove(link)
