@@ -319,6 +319,7 @@ TEST_F(Driver, a_row_whose_check_sees_nothing_is_weak) {
   EXPECT_TRUE(has(result.out, "try --dtype double or a smaller size")) << result.out;
   EXPECT_TRUE(
       has(run({"vague_at_random"}, {"--data", "random"}).out, "try --data exact, --dtype double or a smaller size"));
+  EXPECT_EQ(run({"vague_at_random"}, {"--data", "exact"}).code, 0);
   EXPECT_TRUE(has(run({"vague"}, {"--dtype", "double"}).out, "try a smaller size"));
   // As it says: a run that goes on.
   EXPECT_EQ(run({"vague"}, {"--dtype", "double", "--size", "1"}).code, 0);

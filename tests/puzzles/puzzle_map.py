@@ -4,12 +4,14 @@
     ./run tessera run all --list >list.txt
     tests/puzzles/puzzle_map.py --list list.txt          names, files, and that nothing is left out
     tests/puzzles/puzzle_map.py --list list.txt --commands FILE    and writes the page's commands, one a line
+    tests/puzzles/puzzle_map.py --list list.txt --write            and writes the table of mini-apps into README.md
     tests/puzzles/puzzle_map.py --list list.txt --reports DIR      and reads DIR/1.json, DIR/2.json, ...: what the commands,
                                                                    in their order, wrote with --json
 
 What is checked: every puzzle from P1 to P24 has a row; mini-apps, variants and sweeps are those of --list; input files are
 in inputs/; a command is of its row's mini-app, variants and inputs; the last table has each mini-app of --list once, with the
-puzzles that the first ones give it (those of the later edition are not asked for); and no input `puzzle_*` is left out. Of a report: each variant that the command
+puzzles that the first ones give it (those of the later edition are not asked for); no input `puzzle_*` is left out; and
+the table of mini-apps in README.md says what --list and the last table say. Of a report: each variant that the command
 names has a row that passed, but for those in MAY_BE_SKIPPED, and no row failed. Exit code: 0 all well, 1 a line for each complaint, 2 a mistake in the call.
 """
 
@@ -31,15 +33,18 @@ LATER = re.compile(r"^P(2[7-9]|3[0-5])$")
 NAMES = re.compile(r"^`\w+`(, `\w+`)*$")
 
 
+BEGIN, END = "<!-- mini-apps: written by tests/puzzles/puzzle_map.py -->\n", "<!-- end of mini-apps -->"
+
+
 def listed(text):
-    """What --list says: {mini-app: {"variant": names, "sweep": names}}."""
+    """What --list says: {mini-app: {"summary": text, "variant": names, "sweep": names}}."""
     apps = {}
     for line in text.splitlines():
         words = line.split()
         if len(words) < 2:
             continue
         if words[0] == "app":
-            apps[words[1]] = {"variant": set(), "sweep": set()}
+            apps[words[1]] = {"summary": line.split(None, 2)[2:], "variant": set(), "sweep": set()}
         elif words[0] in ("variant", "sweep") and apps:
             list(apps.values())[-1][words[0]].add(words[1])
     return apps
@@ -158,6 +163,22 @@ def check(text, apps, root=ROOT):
     return complaints, commands
 
 
+def readme_table(text, apps):
+    """README.md's table of mini-apps: in the order of the page's last table, summaries from --list."""
+    lines = ["", "| mini-app | computes | puzzles |", "|---|---|---|"]
+    for heading, rows in tables(text):
+        if heading != "Mini-apps":
+            continue
+        for cells in rows:
+            link = LINK.match(cells[0])
+            if not link or link["app"] not in apps:
+                continue
+            app, puzzles = link["app"], "" if cells[-1] == "none" else cells[-1]
+            summary = " ".join(apps[app]["summary"]).replace("|", "\\|")
+            lines.append(f"| [{app}](apps/{app}/README.md) | {f'`{summary}`' if '=' in summary else summary} | {puzzles} |")
+    return "\n".join([*lines, "", ""])
+
+
 def complaints_of_report(command, report):
     """What is wrong with the rows of a command's report."""
     words = shlex.split(command)
@@ -193,6 +214,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", required=True, metavar="FILE", help="what `tessera run all --list` prints")
     parser.add_argument("--commands", metavar="FILE", help="where to write the page's commands")
+    parser.add_argument("--write", action="store_true", help="write the table of mini-apps into README.md")
     parser.add_argument("--reports", metavar="DIR", help="where the commands' reports are")
     parser.add_argument("--root", default=ROOT, help="the checkout (default: that of this script)")
     options = parser.parse_args(arguments)
@@ -201,6 +223,8 @@ def main(arguments=None):
             apps = listed(file.read())
         with open(os.path.join(options.root, "apps", "README.md"), encoding="utf-8") as file:
             text = file.read()
+        with open(os.path.join(options.root, "README.md"), encoding="utf-8") as file:
+            readme = file.read()
     except OSError as error:
         print(f"puzzle_map: {error}", file=sys.stderr)
         return 2
@@ -213,8 +237,19 @@ def main(arguments=None):
             file.writelines(command + "\n" for command in commands)
     if options.reports:
         complaints += complaints_of_reports(commands, options.reports)
+    complaints = [f"apps/README.md: {complaint}" for complaint in complaints]
+    head, begin, rest = readme.partition(BEGIN)
+    old, end, tail = rest.partition(END)
+    table = readme_table(text, apps)
+    if not begin or not end:
+        complaints.append(f"README.md has no {BEGIN.strip()} with an {END}")
+    elif options.write:
+        with open(os.path.join(options.root, "README.md"), "w", encoding="utf-8") as file:
+            file.write(head + begin + table + end + tail)
+    elif old != table:
+        complaints.append("README.md's table of mini-apps is another one (puzzle_map.py --write mends it)")
     for complaint in complaints:
-        print(f"apps/README.md: {complaint}")
+        print(complaint)
     print(f"{len(commands)} rows, {len(apps)} mini-apps, {len(complaints)} complaints")
     return 1 if complaints else 0
 

@@ -138,7 +138,18 @@ class Map(unittest.TestCase):
         for path, text in ((list_file, LIST), (os.path.join(self.root, "apps", "README.md"), PAGE)):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
+        readme = os.path.join(self.root, "README.md")
+        with open(readme, "w", encoding="utf-8") as file:
+            file.write(f"Before.\n{puzzle_map.BEGIN}old\n{puzzle_map.END}\nAfter.\n")
         arguments = ["--root", self.root, "--commands", commands, "--list"]
+        code, out, _ = self.run_script(*arguments, list_file)
+        self.assertEqual(code, 1)
+        self.assertIn("README.md's table of mini-apps is another one", out)
+        self.assertEqual(self.run_script("--write", *arguments, list_file)[0], 0)
+        with open(readme, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        self.assertEqual((lines[0], lines[-1]), ("Before.", "After."))
+        self.assertIn("| [zip](apps/zip/README.md) | `out[i] = a[i] + b[i]` | P24 |", lines)
         self.assertEqual(self.run_script(*arguments, list_file), (0, "26 rows, 3 mini-apps, 0 complaints\n", ""))
         with open(commands, encoding="utf-8") as file:
             self.assertEqual(file.read().splitlines()[-2], SWEEP)
