@@ -14,6 +14,7 @@ namespace tessera::conv1d {
 VariantRows plain();
 VariantRows direct();
 VariantRows single_team();
+VariantRows halo();
 VariantRows scratch_halo();
 VariantRows zero_padded();
 VariantRows async_halo();
@@ -22,7 +23,7 @@ VariantRows register_window();
 VariantRows distributed();
 
 App app() {
-  return make_app<Conv1d>({plain(), direct(), single_team(), scratch_halo(), zero_padded(), async_halo(),
+  return make_app<Conv1d>({plain(), direct(), single_team(), halo(), scratch_halo(), zero_padded(), async_halo(),
                            loader_threads(), register_window(), distributed()});
 }
 

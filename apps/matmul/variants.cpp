@@ -18,6 +18,7 @@ namespace tessera::matmul {
 
 VariantRows naive();
 VariantRows scratch();
+VariantRows tile_per_thread();
 VariantRows tiled();
 VariantRows tiled_overlap();
 VariantRows tiled_async();
@@ -34,9 +35,10 @@ VariantRows kernels();
 VariantRows distributed();
 
 App app() {
-  return make_app<Matmul>({naive(), scratch(), tiled(), tiled_overlap(), tiled_async(), register_tile(), tensor_tf32(),
-                           tensor_3xtf32(), tensor_fp16(), tensor_bf16(), warpgroup_fp16(), warpgroup_bf16(),
-                           warpgroup_tf32(), warpgroup_3xtf32(), kernels(), distributed()});
+  return make_app<Matmul>({naive(), scratch(), tile_per_thread(), tiled(), tiled_overlap(), tiled_async(),
+                           register_tile(), tensor_tf32(), tensor_3xtf32(), tensor_fp16(), tensor_bf16(),
+                           warpgroup_fp16(), warpgroup_bf16(), warpgroup_tf32(), warpgroup_3xtf32(), kernels(),
+                           distributed()});
 }
 
 namespace {

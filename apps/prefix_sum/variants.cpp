@@ -14,6 +14,7 @@ namespace tessera::prefix_sum {
 
 VariantRows parallel_scan();
 VariantRows std_scan();
+VariantRows three_step();
 VariantRows team_scan();
 VariantRows hillis_steele();
 VariantRows read_write_split();
@@ -26,9 +27,9 @@ VariantRows look_back();
 VariantRows distributed();
 
 App app() {
-  return make_app<PrefixSum>({parallel_scan(), std_scan(), team_scan(), hillis_steele(), read_write_split(), blelloch(),
-                              blelloch_padded(), lane_scan(), two_phase(), reduce_then_scan(), look_back(),
-                              distributed()});
+  return make_app<PrefixSum>({parallel_scan(), std_scan(), three_step(), team_scan(), hillis_steele(),
+                              read_write_split(), blelloch(), blelloch_padded(), lane_scan(), two_phase(),
+                              reduce_then_scan(), look_back(), distributed()});
 }
 
 std::vector<ParameterSpec> PrefixSum::parameters() {

@@ -18,6 +18,7 @@
 namespace tessera::softmax {
 
 VariantRows three_pass();
+VariantRows scratch_row();
 VariantRows online();
 VariantRows tree();
 VariantRows tree_pairs();
@@ -29,8 +30,8 @@ VariantRows register_columns();
 VariantRows distributed();
 
 App app() {
-  return make_app<Softmax>({three_pass(), online(), tree(), tree_pairs(), team_per_row(), lanes_per_row(),
-                            buffer_reduction(), columns(), register_columns(), distributed()});
+  return make_app<Softmax>({three_pass(), scratch_row(), online(), tree(), tree_pairs(), team_per_row(),
+                            lanes_per_row(), buffer_reduction(), columns(), register_columns(), distributed()});
 }
 
 std::vector<ParameterSpec> Softmax::parameters() {

@@ -8,7 +8,8 @@
     tests/puzzles/puzzle_map.py --list list.txt --reports DIR      and reads DIR/1.json, DIR/2.json, ...: what the commands,
                                                                    in their order, wrote with --json
 
-What is checked: every puzzle from P1 to P24 has a row; mini-apps, variants and sweeps are those of --list; input files are
+What is checked: every puzzle from P1 to P24 has a row, and a lesson among its variants; a lesson has at most 60 lines of code
+and a loop of its own; mini-apps, variants and sweeps are those of --list; input files are
 in inputs/; a command is of its row's mini-app, variants and inputs; the last table has each mini-app of --list once, with the
 puzzles that the first ones give it (those of the later edition are not asked for); no input `puzzle_*` is left out; and
 the table of mini-apps in README.md says what --list and the last table say. Of a report: each variant that the command
@@ -26,6 +27,7 @@ import sys
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 FIGURES = "Beside the libraries"  # a table that readme_tables.py writes and holds against its reports
 PUZZLES = [f"P{number}" for number in range(1, 25)]
+LINES_OF_LESSON = 60  # of code: comments, blank lines and includes do not count
 # What a host cannot run, whatever the input: rows of them may all be skipped.
 MAY_BE_SKIPPED = {("matmul", "tiled_overlap"), ("matmul", "tiled_async"), ("conv1d", "async_halo")}
 LINK = re.compile(r"^\[(?P<app>\w+)\]\((?P<folder>\w+)/README\.md\)$")
@@ -37,16 +39,18 @@ BEGIN, END = "<!-- mini-apps: written by tests/puzzles/puzzle_map.py -->\n", "<!
 
 
 def listed(text):
-    """What --list says: {mini-app: {"summary": text, "variant": names, "sweep": names}}."""
+    """What --list says: {mini-app: {"summary": text, "variant": names, "lesson": names, "sweep": names}}."""
     apps = {}
     for line in text.splitlines():
         words = line.split()
         if len(words) < 2:
             continue
         if words[0] == "app":
-            apps[words[1]] = {"summary": line.split(None, 2)[2:], "variant": set(), "sweep": set()}
+            apps[words[1]] = {"summary": line.split(None, 2)[2:], "variant": set(), "lesson": set(), "sweep": set()}
         elif words[0] in ("variant", "sweep") and apps:
             list(apps.values())[-1][words[0]].add(words[1])
+            if words[0] == "variant" and " [lesson]" in line:
+                list(apps.values())[-1]["lesson"].add(words[1])
     return apps
 
 
@@ -93,6 +97,31 @@ def complaints_of_command(command, app, variants, inputs, known):
     return complaints
 
 
+def lines_of_code(text):
+    """How many lines of C++ are more than a comment or an #include."""
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    lines = (re.sub(r"//.*", "", line).strip() for line in text.splitlines())
+    return sum(1 for line in lines if line and not line.startswith("#"))
+
+
+def complaints_of_lessons(apps, root):
+    """A lesson is one short file with a loop of its own, without the packs and lanes of the fast variants."""
+    complaints = []
+    for app, known in apps.items():
+        for name in sorted(known["lesson"]):
+            path = f"apps/{app}/variants/{name}.cpp"
+            with open(os.path.join(root, path), encoding="utf-8") as file:
+                text = file.read()
+            lines = lines_of_code(text)
+            if lines > LINES_OF_LESSON:
+                complaints.append(f"{path} is a lesson of {lines} lines of code, more than {LINES_OF_LESSON}")
+            if "Kokkos::parallel_" not in text:
+                complaints.append(f"{path} is a lesson without a loop of its own")
+            if re.search(r"tessera/(collective/pack|collective/lane/(?!lanes)|kernels/(?!team_shape|row_tiles))", text):
+                complaints.append(f"{path} is a lesson that takes its work from a kernel or from packs")
+    return complaints
+
+
 def puzzle_inputs(root):
     """Those that are a puzzle's, as `mini-app/name.h5`; without those that are another one in double or int32."""
     found = []
@@ -105,7 +134,8 @@ def puzzle_inputs(root):
 
 def check(text, apps, root=ROOT):
     """(complaints, commands) of the page."""
-    complaints, commands, of_app, second, named = [], [], {}, {}, set()
+    complaints, commands, of_app, second, named = complaints_of_lessons(apps, root), [], {}, {}, set()
+    taught = set()
     for heading, rows in tables(text):
         if heading == FIGURES:
             continue
@@ -139,6 +169,8 @@ def check(text, apps, root=ROOT):
             elif puzzle not in of_app.setdefault(app, []):
                 of_app[app].append(puzzle)
             variants, inputs = names_in(variants), names_in(inputs)
+            if apps[app]["lesson"] & set(variants):
+                taught.add(puzzle)
             named |= {f"{app}/{name}.h5" for name in inputs}
             if not variants or not inputs:
                 complaints.append(f"{place}: no variants, or no inputs (`name`, `name`)")
@@ -154,6 +186,7 @@ def check(text, apps, root=ROOT):
     complaints += [f"inputs/{name} is no row's" for name in puzzle_inputs(root) if name not in named]
     there = {puzzle for puzzles in of_app.values() for puzzle in puzzles}
     complaints += [f"{puzzle} has no row" for puzzle in [*PUZZLES, "scans"] if puzzle not in there]
+    complaints += [f"{puzzle} has no lesson" for puzzle in PUZZLES if puzzle in there and puzzle not in taught]
     complaints += [f"Mini-apps: {app} is missing" for app in apps if app not in second]
     complaints += [f"Mini-apps: {app} is none of --list" for app in second if app not in apps]
     for app in sorted(apps.keys() & second.keys()):

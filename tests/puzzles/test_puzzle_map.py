@@ -14,10 +14,10 @@ sys.dont_write_bytecode = True
 import puzzle_map  # noqa: E402
 
 LIST = """app      map    out[i] = a[i] + c
-variant  range  range  same bits  the baseline
+variant  range  range  same bits  the baseline [lesson]
 variant  scratch  team  same bits  staged
 app      zip    out[i] = a[i] + b[i]
-variant  tiled  range  same bits  tiles
+variant  tiled  range  same bits  tiles [lesson]
 sweep    zip_p21  three sizes
 app      other  nothing
 space    serial
@@ -47,10 +47,30 @@ class Map(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = folder.name
+        for app, name in (("map", "range"), ("zip", "tiled")):
+            self.write_lesson(app, name, "// A comment.\n#include <x>\n\n  Kokkos::parallel_for(1);\n")
         for path in ("apps/map/README.md", "apps/zip/README.md", "inputs/map/one.h5", "inputs/zip/two.h5"):
             os.makedirs(os.path.dirname(os.path.join(self.root, path)), exist_ok=True)
             with open(os.path.join(self.root, path), "w", encoding="utf-8"):
                 pass
+
+    def write_lesson(self, app, name, text):
+        path = os.path.join(self.root, "apps", app, "variants", f"{name}.cpp")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def test_lessons(self):
+        loop = "Kokkos::parallel_for(1);\n"
+        self.write_lesson("map", "range", loop * 60 + "// more\n")
+        self.assertEqual(self.complaints(), [])
+        self.write_lesson("map", "range", loop * 61)
+        self.expect("range.cpp is a lesson of 61 lines of code")
+        self.write_lesson("map", "range", "call(1);\n")
+        self.expect("range.cpp is a lesson without a loop")
+        self.write_lesson("map", "range", loop + "#include <tessera/kernels/scan.hpp>\n")
+        self.expect("takes its work from a kernel")
+        self.expect("P24 has no lesson", list_text=LIST.replace("tiles [lesson]", "tiles"))
 
     def complaints(self, old=None, new=None, list_text=LIST):
         if old is not None:

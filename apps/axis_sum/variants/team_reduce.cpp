@@ -10,8 +10,10 @@
 namespace tessera::axis_sum {
 
 struct TeamReduce {
-  static constexpr VariantInfo info{
-      .name = "team_reduce", .level = Level::team, .summary = "a team and its reduction for each sum, the baseline"};
+  static constexpr VariantInfo info{.name = "team_reduce",
+                                    .level = Level::team,
+                                    .summary = "a team and its reduction for each sum, the baseline",
+                                    .lesson = true};
   template <ExecutionSpace Exec, class T>
   struct Plan {
     using Teams = Kokkos::TeamPolicy<Exec>;

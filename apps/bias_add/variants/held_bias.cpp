@@ -12,8 +12,10 @@
 namespace tessera::bias_add {
 
 struct HeldBias {
-  static constexpr VariantInfo info{
-      .name = "held_bias", .level = Level::team, .summary = "a thread goes down its columns, their bias in registers"};
+  static constexpr VariantInfo info{.name = "held_bias",
+                                    .level = Level::team,
+                                    .summary = "a thread goes down its columns, their bias in registers",
+                                    .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

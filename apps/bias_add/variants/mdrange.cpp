@@ -10,8 +10,10 @@
 namespace tessera::bias_add {
 
 struct Mdrange {
-  static constexpr VariantInfo info{
-      .name = "mdrange", .level = Level::range, .summary = "Kokkos::MDRangePolicy over columns and rows, the baseline"};
+  static constexpr VariantInfo info{.name = "mdrange",
+                                    .level = Level::range,
+                                    .summary = "Kokkos::MDRangePolicy over columns and rows, the baseline",
+                                    .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

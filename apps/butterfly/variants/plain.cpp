@@ -12,8 +12,10 @@
 namespace tessera::butterfly {
 
 struct Plain {
-  static constexpr VariantInfo info{
-      .name = "plain", .level = Level::range, .summary = "one segment an index, in two loops: the baseline"};
+  static constexpr VariantInfo info{.name = "plain",
+                                    .level = Level::range,
+                                    .summary = "one segment an index, in two loops: the baseline",
+                                    .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -11,7 +11,7 @@ namespace tessera::conv1d {
 
 struct Plain {
   static constexpr VariantInfo info{
-      .name = "plain", .level = Level::range, .summary = "one output an index, the baseline"};
+      .name = "plain", .level = Level::range, .summary = "one output an index, the baseline", .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   struct Plan {

@@ -14,7 +14,8 @@ namespace tessera::conv1d {
 struct SingleTeam {
   static constexpr VariantInfo info{.name = "single_team",
                                     .level = Level::team,
-                                    .summary = "the whole input, and k, in one team's scratch, if they fit"};
+                                    .summary = "the whole input, and k, in one team's scratch, if they fit",
+                                    .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -10,8 +10,10 @@
 namespace tessera::conv2d {
 
 struct Direct {
-  static constexpr VariantInfo info{
-      .name = "direct", .level = Level::range, .summary = "Kokkos::MDRangePolicy over the output, the baseline"};
+  static constexpr VariantInfo info{.name = "direct",
+                                    .level = Level::range,
+                                    .summary = "Kokkos::MDRangePolicy over the output, the baseline",
+                                    .lesson = true};
   template <ExecutionSpace Exec, class T>
   struct Plan {
     Plan(Exec const&, InputOn<Conv2d, Exec, T> const&) {}

@@ -14,7 +14,8 @@ struct TeamReduce {
   static constexpr VariantInfo info{
       .name = "team_reduce",
       .level = Level::team,
-      .summary = "Kokkos::parallel_reduce over teams of Kokkos::parallel_reduce in a team"};
+      .summary = "Kokkos::parallel_reduce over teams of Kokkos::parallel_reduce in a team",
+      .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -17,7 +17,8 @@ struct ThreadZero {
   static constexpr VariantInfo info{.name = "thread_zero",
                                     .level = Level::team,
                                     .summary = "products in team scratch, one thread sums them, teams added by atomics",
-                                    .deterministic = false};
+                                    .deterministic = false,
+                                    .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

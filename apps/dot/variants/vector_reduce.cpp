@@ -18,7 +18,8 @@ struct VectorReduce {
   static constexpr VariantInfo info{
       .name = "vector_reduce",
       .level = Level::lane,
-      .summary = "Kokkos::parallel_reduce over vector lanes: a sum for each 32 elements, then the sum of these"};
+      .summary = "Kokkos::parallel_reduce over vector lanes: a sum for each 32 elements, then the sum of these",
+      .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   class Plan {
@@ -75,8 +76,7 @@ struct VectorReduce {
       return threads * Kokkos::max<std::size_t>(16, tiles_of(sums_.extent(0), threads << 24));
     }
 
-    int lanes_;
-    int threads_;
+    int lanes_, threads_;
     Kokkos::View<Sum*, typename Exec::memory_space> sums_;
     Total<Exec, T> total_{"tessera::dot::vector_reduce::total"};
   };

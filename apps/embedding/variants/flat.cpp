@@ -13,7 +13,7 @@ namespace tessera::embedding {
 
 struct Flat {
   static constexpr VariantInfo info{
-      .name = "flat", .level = Level::range, .summary = "one thread an element of out, the baseline"};
+      .name = "flat", .level = Level::range, .summary = "one thread an element of out, the baseline", .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -9,8 +9,10 @@
 namespace tessera::finite_difference {
 
 struct Direct {
-  static constexpr VariantInfo info{
-      .name = "direct", .level = Level::range, .summary = "Kokkos::parallel_for over elements, the baseline"};
+  static constexpr VariantInfo info{.name = "direct",
+                                    .level = Level::range,
+                                    .summary = "Kokkos::parallel_for over elements, the baseline",
+                                    .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   struct Plan {

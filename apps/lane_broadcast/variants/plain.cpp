@@ -13,7 +13,7 @@ namespace tessera::lane_broadcast {
 
 struct Plain {
   static constexpr VariantInfo info{
-      .name = "plain", .level = Level::range, .summary = "one element an index, the baseline"};
+      .name = "plain", .level = Level::range, .summary = "one element an index, the baseline", .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   struct Plan {

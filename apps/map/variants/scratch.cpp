@@ -13,8 +13,10 @@
 namespace tessera::map {
 
 struct Scratch {
-  static constexpr VariantInfo info{
-      .name = "scratch", .level = Level::team, .summary = "tiles staged through team scratch, with a barrier"};
+  static constexpr VariantInfo info{.name = "scratch",
+                                    .level = Level::team,
+                                    .summary = "tiles staged through team scratch, with a barrier",
+                                    .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

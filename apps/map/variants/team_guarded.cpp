@@ -12,8 +12,10 @@
 namespace tessera::map {
 
 struct TeamGuarded {
-  static constexpr VariantInfo info{
-      .name = "team_guarded", .level = Level::team, .summary = "teams of fixed width, every index guarded"};
+  static constexpr VariantInfo info{.name = "team_guarded",
+                                    .level = Level::team,
+                                    .summary = "teams of fixed width, every index guarded",
+                                    .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -16,7 +16,8 @@ namespace tessera::map_2d {
 struct TeamGuarded {
   static constexpr VariantInfo info{.name = "team_guarded",
                                     .level = Level::team,
-                                    .summary = "a tile of fixed extents a team, every row and column guarded"};
+                                    .summary = "a tile of fixed extents a team, every row and column guarded",
+                                    .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -11,7 +11,8 @@ namespace tessera::map_3d {
 struct Mdrange {
   static constexpr VariantInfo info{.name = "mdrange",
                                     .level = Level::range,
-                                    .summary = "Kokkos::MDRangePolicy over columns, rows and planes, the baseline"};
+                                    .summary = "Kokkos::MDRangePolicy over columns, rows and planes, the baseline",
+                                    .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   struct Plan {

@@ -9,8 +9,10 @@
 namespace tessera::matmul {
 
 struct Naive {
-  static constexpr VariantInfo info{
-      .name = "naive", .level = Level::range, .summary = "Kokkos::parallel_for over the elements of c, the baseline"};
+  static constexpr VariantInfo info{.name = "naive",
+                                    .level = Level::range,
+                                    .summary = "Kokkos::parallel_for over the elements of c, the baseline",
+                                    .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   struct Plan {

@@ -15,8 +15,10 @@
 namespace tessera::matmul {
 
 struct Scratch {
-  static constexpr VariantInfo info{
-      .name = "scratch", .level = Level::team, .summary = "the whole problem in the scratch of one team"};
+  static constexpr VariantInfo info{.name = "scratch",
+                                    .level = Level::team,
+                                    .summary = "the whole problem in the scratch of one team",
+                                    .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -16,7 +16,8 @@ namespace tessera::partition {
 struct ScanScatter {
   static constexpr VariantInfo info{.name = "scan_scatter",
                                     .level = Level::range,
-                                    .summary = "Kokkos::parallel_scan of flags, scatter: the baseline"};
+                                    .summary = "Kokkos::parallel_scan of flags, scatter: the baseline",
+                                    .lesson = true};
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:

@@ -19,7 +19,8 @@ namespace tessera::partition {
 struct TeamScan {
   static constexpr VariantInfo info{.name = "team_scan",
                                     .level = Level::team,
-                                    .summary = "a segment a team, Kokkos::parallel_reduce and parallel_scan over it"};
+                                    .summary = "a segment a team, Kokkos::parallel_reduce and parallel_scan over it",
+                                    .lesson = true};
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:

@@ -11,8 +11,10 @@
 namespace tessera::transpose {
 
 struct Naive {
-  static constexpr VariantInfo info{
-      .name = "naive", .level = Level::range, .summary = "Kokkos::MDRangePolicy over the input, the baseline"};
+  static constexpr VariantInfo info{.name = "naive",
+                                    .level = Level::range,
+                                    .summary = "Kokkos::MDRangePolicy over the input, the baseline",
+                                    .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   struct Plan {

@@ -8,8 +8,10 @@
 namespace tessera::zip {
 
 struct Range {
-  static constexpr VariantInfo info{
-      .name = "range", .level = Level::range, .summary = "Kokkos::parallel_for over elements, the baseline"};
+  static constexpr VariantInfo info{.name = "range",
+                                    .level = Level::range,
+                                    .summary = "Kokkos::parallel_for over elements, the baseline",
+                                    .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

@@ -12,8 +12,10 @@
 namespace tessera::zip {
 
 struct Tiled {
-  static constexpr VariantInfo info{
-      .name = "tiled", .level = Level::range, .summary = "each thread a contiguous tile, element by element"};
+  static constexpr VariantInfo info{.name = "tiled",
+                                    .level = Level::range,
+                                    .summary = "each thread a contiguous tile, element by element",
+                                    .lesson = true};
 
   template <ExecutionSpace Exec, class T>
   class Plan {

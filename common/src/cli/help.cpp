@@ -216,7 +216,8 @@ std::string variant_lines(App const& app, std::string_view kind, std::size_t wid
   std::string text;
   for (VariantInfo const& variant : app.variants) {
     text += std::string(kind) + padded(variant.name, width) + "  " + padded(name_of(variant.level), 7) + "  " +
-            padded(determinism(variant), bits) + "  " + std::string(variant.summary) + restriction(app, variant) + "\n";
+            padded(determinism(variant), bits) + "  " + std::string(variant.summary) +
+            (variant.lesson ? " [lesson]" : "") + restriction(app, variant) + "\n";
   }
   return text;
 }

@@ -83,6 +83,7 @@ struct VariantInfo {
   bool deterministic = true;                ///< same bits on every run with the same options; checked on every run
   std::string_view ordered_by = "atomics";  ///< for --list: what orders operations where it is not deterministic
   Unit unit = Unit::multiply_add;           ///< what does its operations
+  bool lesson = false;    ///< one file of at most 60 code lines that shows its own loop; checked in CI
   int unit_products = 1;  ///< products of the unit for one of the result: the roof is the unit's peak divided by it
 };
 
