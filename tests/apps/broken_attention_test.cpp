@@ -31,7 +31,7 @@
 
 namespace tessera::attention {
 
-App app();  // apps/attention/variants.cpp
+App app();
 
 namespace {
 

@@ -1,5 +1,5 @@
 /// \file
-/// The table of zip's variants, in the order that --list shows, and its parameters.
+/// Parameters of zip.
 
 #include <variant>
 #include <vector>
@@ -10,18 +10,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::zip {
-
-VariantRows range();
-VariantRows elementwise();
-VariantRows tiled();
-VariantRows manual_vector();
-VariantRows vectorize();
-VariantRows team_vector();
-VariantRows distributed();
-
-App app() {
-  return make_app<Zip>({range(), elementwise(), tiled(), manual_vector(), vectorize(), team_vector(), distributed()});
-}
 
 std::vector<ParameterSpec> Zip::parameters() {
   return {

@@ -1,5 +1,5 @@
 /// \file
-/// The table of histogram's variants, in the order that --list shows, its parameters and generated data.
+/// Parameters of histogram and generated data.
 
 #include <algorithm>
 #include <cmath>
@@ -16,14 +16,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::histogram {
-
-VariantRows atomic();
-VariantRows scatter_view();
-VariantRows scratch_atomic();
-VariantRows lane_private();
-VariantRows distributed();
-
-App app() { return make_app<Histogram>({atomic(), scatter_view(), scratch_atomic(), lane_private(), distributed()}); }
 
 namespace {
 

@@ -1,5 +1,5 @@
 /// \file
-/// The table of map's variants, in the order that --list shows, and its parameters.
+/// Parameters of map.
 
 #include <variant>
 #include <vector>
@@ -11,15 +11,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::map {
-
-VariantRows range();
-VariantRows pointer();
-VariantRows team_guarded();
-VariantRows scratch();
-VariantRows vector();
-VariantRows distributed();
-
-App app() { return make_app<Map>({range(), pointer(), team_guarded(), scratch(), vector(), distributed()}); }
 
 std::vector<ParameterSpec> Map::parameters() {
   return {

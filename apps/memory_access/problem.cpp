@@ -1,5 +1,5 @@
 /// \file
-/// The table of memory_access' variants, in the order that --list shows, and its parameters.
+/// Parameters of memory_access.
 
 #include <string>
 #include <variant>
@@ -11,21 +11,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::memory_access {
-
-VariantRows contiguous();
-VariantRows strided();
-VariantRows gather();
-VariantRows scatter();
-VariantRows banks();
-VariantRows divergence();
-VariantRows prefetch();
-VariantRows misaligned();
-VariantRows off_boundary();
-
-App app() {
-  return make_app<MemoryAccess>(
-      {contiguous(), strided(), gather(), scatter(), banks(), divergence(), prefetch(), misaligned(), off_boundary()});
-}
 
 namespace {
 

@@ -1,5 +1,5 @@
 /// \file
-/// The table of bias_add's variants, in the order that --list shows, and its parameters.
+/// Parameters of bias_add.
 
 #include <variant>
 #include <vector>
@@ -10,14 +10,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::bias_add {
-
-VariantRows mdrange();
-VariantRows blocked();
-VariantRows held_bias();
-VariantRows vector();
-VariantRows distributed();
-
-App app() { return make_app<BiasAdd>({mdrange(), blocked(), held_bias(), vector(), distributed()}); }
 
 std::vector<ParameterSpec> BiasAdd::parameters() {
   return {

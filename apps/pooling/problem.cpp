@@ -1,5 +1,5 @@
 /// \file
-/// The table of pooling's variants, in the order that --list shows, and its parameters.
+/// Parameters of pooling.
 
 #include <string>
 #include <variant>
@@ -11,14 +11,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::pooling {
-
-VariantRows plain();
-VariantRows direct();
-VariantRows scratch_halo();
-VariantRows running();
-VariantRows distributed();
-
-App app() { return make_app<Pooling>({plain(), direct(), scratch_halo(), running(), distributed()}); }
 
 std::vector<ParameterSpec> Pooling::parameters() {
   return {

@@ -1,5 +1,5 @@
 /// \file
-/// The table of layouts' variants, in the order that --list shows, and its parameters.
+/// Parameters of layouts.
 
 #include <string>
 #include <variant>
@@ -11,13 +11,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layouts {
-
-VariantRows right();
-VariantRows left();
-VariantRows stride();
-VariantRows tiled();
-
-App app() { return make_app<Layouts>({right(), left(), stride(), tiled()}); }
 
 std::vector<ParameterSpec> Layouts::parameters() {
   return {

@@ -1,5 +1,5 @@
 /// \file
-/// The table of layernorm's variants, in the order that --list shows, and its parameters.
+/// Parameters of layernorm.
 
 #include <string>
 #include <utility>
@@ -11,13 +11,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::layernorm {
-
-VariantRows team_per_row();
-VariantRows welford();
-VariantRows lanes_per_row();
-VariantRows distributed();
-
-App app() { return make_app<Layernorm>({team_per_row(), welford(), lanes_per_row(), distributed()}); }
 
 std::vector<ParameterSpec> Layernorm::parameters() {
   auto const extent = [](std::string name, std::string help) -> ParameterSpec {

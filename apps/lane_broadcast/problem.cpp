@@ -1,5 +1,5 @@
 /// \file
-/// The table of lane_broadcast's variants, in the order that --list shows, and its parameters.
+/// Parameters of lane_broadcast.
 
 #include <string>
 #include <variant>
@@ -11,14 +11,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::lane_broadcast {
-
-VariantRows plain();
-VariantRows direct();
-VariantRows scratch();
-VariantRows lanes();
-VariantRows distributed();
-
-App app() { return make_app<LaneBroadcast>({plain(), direct(), scratch(), lanes(), distributed()}); }
 
 std::vector<ParameterSpec> LaneBroadcast::parameters() {
   return {

@@ -1,5 +1,5 @@
 /// \file
-/// The table of softmax's variants, in the order that --list shows, and its parameters.
+/// Parameters of softmax.
 
 #include <algorithm>
 #include <bit>
@@ -16,23 +16,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::softmax {
-
-VariantRows three_pass();
-VariantRows scratch_row();
-VariantRows online();
-VariantRows tree();
-VariantRows tree_pairs();
-VariantRows team_per_row();
-VariantRows lanes_per_row();
-VariantRows buffer_reduction();
-VariantRows columns();
-VariantRows register_columns();
-VariantRows distributed();
-
-App app() {
-  return make_app<Softmax>({three_pass(), scratch_row(), online(), tree(), tree_pairs(), team_per_row(),
-                            lanes_per_row(), buffer_reduction(), columns(), register_columns(), distributed()});
-}
 
 std::vector<ParameterSpec> Softmax::parameters() {
   ParameterSpec rows = rows_parameter();

@@ -1,5 +1,5 @@
 /// \file
-/// The table of attention's variants, in the order that --list shows, its parameters and its shapes.
+/// Parameters of attention and its shapes.
 
 #include <algorithm>
 #include <bit>
@@ -16,24 +16,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::attention {
-
-VariantRows stored_scores();
-VariantRows composed();
-VariantRows query_by_query();
-VariantRows any_length();
-VariantRows fixed_length();
-VariantRows fused_online();
-VariantRows fused_tensor();
-VariantRows fused_bf16x3();
-VariantRows split_sequence();
-VariantRows kernels();
-VariantRows distributed();
-
-App app() {
-  return make_app<Attention>({stored_scores(), composed(), query_by_query(), any_length(), fixed_length(),
-                              fused_online(), fused_tensor(), fused_bf16x3(), split_sequence(), kernels(),
-                              distributed()});
-}
 
 std::vector<ParameterSpec> Attention::parameters() {
   auto const count = [](std::string name, std::string help, double maximum, bool shapes_generated) -> ParameterSpec {

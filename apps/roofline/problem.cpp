@@ -1,5 +1,5 @@
 /// \file
-/// The table of roofline's variants, in the order that --list shows, and its parameters.
+/// Parameters of roofline.
 
 #include <cmath>
 #include <limits>
@@ -12,20 +12,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::roofline {
-
-VariantRows copy();
-VariantRows triad();
-VariantRows read();
-VariantRows multiply_add();
-VariantRows matrix_tf32();
-VariantRows matrix_half();
-VariantRows matrix_bfloat16();
-VariantRows launch();
-
-App app() {
-  return make_app<Roofline>(
-      {copy(), triad(), read(), multiply_add(), matrix_tf32(), matrix_half(), matrix_bfloat16(), launch()});
-}
 
 std::vector<ParameterSpec> Roofline::parameters() {
   return {

@@ -1,5 +1,5 @@
 /// \file
-/// The table of conv1d's variants, in the order that --list shows, and its parameters.
+/// Parameters of conv1d.
 
 #include <variant>
 #include <vector>
@@ -10,22 +10,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::conv1d {
-
-VariantRows plain();
-VariantRows direct();
-VariantRows single_team();
-VariantRows halo();
-VariantRows scratch_halo();
-VariantRows zero_padded();
-VariantRows async_halo();
-VariantRows loader_threads();
-VariantRows register_window();
-VariantRows distributed();
-
-App app() {
-  return make_app<Conv1d>({plain(), direct(), single_team(), halo(), scratch_halo(), zero_padded(), async_halo(),
-                           loader_threads(), register_window(), distributed()});
-}
 
 std::vector<ParameterSpec> Conv1d::parameters() {
   return {

@@ -1,6 +1,5 @@
 /// \file
-/// The table of matmul's variants, in the order that --list shows, its parameters, and the shapes that a size stands
-/// for.
+/// Parameters of matmul, and the shapes that a size stands for.
 
 #include <algorithm>
 #include <cmath>
@@ -15,31 +14,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::matmul {
-
-VariantRows naive();
-VariantRows scratch();
-VariantRows tile_per_thread();
-VariantRows tiled();
-VariantRows tiled_overlap();
-VariantRows tiled_async();
-VariantRows register_tile();
-VariantRows tensor_tf32();
-VariantRows tensor_3xtf32();
-VariantRows tensor_fp16();
-VariantRows tensor_bf16();
-VariantRows warpgroup_fp16();
-VariantRows warpgroup_bf16();
-VariantRows warpgroup_tf32();
-VariantRows warpgroup_3xtf32();
-VariantRows kernels();
-VariantRows distributed();
-
-App app() {
-  return make_app<Matmul>({naive(), scratch(), tile_per_thread(), tiled(), tiled_overlap(), tiled_async(),
-                           register_tile(), tensor_tf32(), tensor_3xtf32(), tensor_fp16(), tensor_bf16(),
-                           warpgroup_fp16(), warpgroup_bf16(), warpgroup_tf32(), warpgroup_3xtf32(), kernels(),
-                           distributed()});
-}
 
 namespace {
 

@@ -1,5 +1,5 @@
 /// \file
-/// The table of transpose's variants, in the order that --list shows, and its parameters.
+/// Parameters of transpose.
 
 #include <variant>
 #include <vector>
@@ -10,19 +10,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::transpose {
-
-VariantRows naive();
-VariantRows layout_left();
-VariantRows layout_stride();
-VariantRows scratch_tile();
-VariantRows scratch_padded();
-VariantRows vector();
-VariantRows distributed();
-
-App app() {
-  return make_app<Transpose>(
-      {naive(), layout_left(), layout_stride(), scratch_tile(), scratch_padded(), vector(), distributed()});
-}
 
 std::vector<ParameterSpec> Transpose::parameters() {
   return {

@@ -1,5 +1,5 @@
 /// \file
-/// The table of map_3d's variants, in the order that --list shows, its parameters, the shapes that --size stands for.
+/// Parameters of map_3d, the shapes that --size stands for.
 
 #include <string>
 #include <variant>
@@ -13,15 +13,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::map_3d {
-
-VariantRows mdrange();
-VariantRows padded();
-VariantRows padded_memory();
-VariantRows nested();
-VariantRows vector();
-VariantRows distributed();
-
-App app() { return make_app<Map3d>({mdrange(), padded(), padded_memory(), nested(), vector(), distributed()}); }
 
 std::vector<ParameterSpec> Map3d::parameters() {
   return {

@@ -1,5 +1,5 @@
 /// \file
-/// The table of broadcast_add's variants, in the order that --list shows, and its parameters.
+/// Parameters of broadcast_add.
 
 #include <variant>
 #include <vector>
@@ -10,15 +10,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::broadcast_add {
-
-VariantRows mdrange();
-VariantRows blocked();
-VariantRows pointer();
-VariantRows team_rows();
-VariantRows vector();
-VariantRows distributed();
-
-App app() { return make_app<BroadcastAdd>({mdrange(), blocked(), pointer(), team_rows(), vector(), distributed()}); }
 
 std::vector<ParameterSpec> BroadcastAdd::parameters() {
   return {

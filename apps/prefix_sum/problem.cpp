@@ -1,5 +1,5 @@
 /// \file
-/// The table of prefix_sum's variants, in the order that --list shows, and its parameters.
+/// Parameters of prefix_sum.
 
 #include <string>
 #include <variant>
@@ -11,26 +11,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::prefix_sum {
-
-VariantRows parallel_scan();
-VariantRows std_scan();
-VariantRows three_step();
-VariantRows team_scan();
-VariantRows hillis_steele();
-VariantRows read_write_split();
-VariantRows blelloch();
-VariantRows blelloch_padded();
-VariantRows lane_scan();
-VariantRows two_phase();
-VariantRows reduce_then_scan();
-VariantRows look_back();
-VariantRows distributed();
-
-App app() {
-  return make_app<PrefixSum>({parallel_scan(), std_scan(), three_step(), team_scan(), hillis_steele(),
-                              read_write_split(), blelloch(), blelloch_padded(), lane_scan(), two_phase(),
-                              reduce_then_scan(), look_back(), distributed()});
-}
 
 std::vector<ParameterSpec> PrefixSum::parameters() {
   return {

@@ -1,5 +1,5 @@
 /// \file
-/// The table of butterfly's variants, in the order that --list shows, and its parameters.
+/// Parameters of butterfly.
 
 #include <string>
 #include <variant>
@@ -11,18 +11,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::butterfly {
-
-VariantRows plain();
-VariantRows direct();
-VariantRows scratch();
-VariantRows lanes();
-VariantRows pack_swap();
-VariantRows reduce_broadcast();
-VariantRows distributed();
-
-App app() {
-  return make_app<Butterfly>({plain(), direct(), scratch(), lanes(), pack_swap(), reduce_broadcast(), distributed()});
-}
 
 std::vector<ParameterSpec> Butterfly::parameters() {
   return {

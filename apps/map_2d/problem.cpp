@@ -1,5 +1,5 @@
 /// \file
-/// The table of map_2d's variants, in the order that --list shows, and its parameters.
+/// Parameters of map_2d.
 
 #include <variant>
 #include <vector>
@@ -11,22 +11,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::map_2d {
-
-VariantRows mdrange();
-VariantRows blocked();
-VariantRows pointer();
-VariantRows team_tiles();
-VariantRows team_guarded();
-VariantRows layout_left();
-VariantRows layout_stride();
-VariantRows layout_tiled();
-VariantRows vector();
-VariantRows distributed();
-
-App app() {
-  return make_app<Map2d>({mdrange(), blocked(), pointer(), team_tiles(), team_guarded(), layout_left(), layout_stride(),
-                          layout_tiled(), vector(), distributed()});
-}
 
 std::vector<ParameterSpec> Map2d::parameters() {
   return {

@@ -1,5 +1,5 @@
 /// \file
-/// The table of partition's variants, in the order that --list shows, and its parameters.
+/// Parameters of partition.
 
 #include <string>
 #include <variant>
@@ -11,22 +11,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::partition {
-
-VariantRows scan_scatter();
-VariantRows team_scan();
-VariantRows lane_scan();
-VariantRows lane_votes();
-VariantRows reduce_then_scatter();
-VariantRows look_back();
-VariantRows look_back_reversed();
-VariantRows compact();
-VariantRows distributed();
-VariantRows distributed_compact();
-
-App app() {
-  return make_app<Partition>({scan_scatter(), team_scan(), lane_scan(), lane_votes(), reduce_then_scatter(),
-                              look_back(), look_back_reversed(), compact(), distributed(), distributed_compact()});
-}
 
 std::vector<ParameterSpec> Partition::parameters() {
   return {

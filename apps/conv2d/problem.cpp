@@ -1,5 +1,5 @@
 /// \file
-/// The table of conv2d's variants, in the order that --list shows, its parameters, and what its shapes say.
+/// Parameters of conv2d, and what its shapes say.
 
 #include <algorithm>
 #include <string>
@@ -13,14 +13,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::conv2d {
-
-VariantRows direct();
-VariantRows blocked();
-VariantRows scratch_tile();
-VariantRows register_tile();
-VariantRows distributed();
-
-App app() { return make_app<Conv2d>({direct(), blocked(), scratch_tile(), register_tile(), distributed()}); }
 
 namespace {
 

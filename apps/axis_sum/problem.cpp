@@ -1,5 +1,5 @@
 /// \file
-/// The table of axis_sum's variants, in the order that --list shows, and its parameters.
+/// Parameters of axis_sum.
 
 #include <variant>
 #include <vector>
@@ -10,22 +10,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::axis_sum {
-
-VariantRows team_reduce();
-VariantRows tree();
-VariantRows tree_pairs();
-VariantRows team_per_row();
-VariantRows lanes_per_row();
-VariantRows split_rows();
-VariantRows columns_two_stage();
-VariantRows columns_atomic();
-VariantRows kernels();
-VariantRows distributed();
-
-App app() {
-  return make_app<AxisSum>({team_reduce(), tree(), tree_pairs(), team_per_row(), lanes_per_row(), split_rows(),
-                            columns_two_stage(), columns_atomic(), kernels(), distributed()});
-}
 
 std::vector<ParameterSpec> AxisSum::parameters() {
   return {

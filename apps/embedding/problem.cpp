@@ -1,5 +1,5 @@
 /// \file
-/// The table of embedding's variants, in the order that --list shows, its parameters and shapes.
+/// Parameters of embedding and shapes.
 
 #include <algorithm>
 #include <limits>
@@ -14,13 +14,6 @@
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::embedding {
-
-VariantRows flat();
-VariantRows tile_2d();
-VariantRows row_vector();
-VariantRows distributed();
-
-App app() { return make_app<Embedding>({flat(), tile_2d(), row_vector(), distributed()}); }
 
 namespace {
 
