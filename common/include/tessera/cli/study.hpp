@@ -2,7 +2,7 @@
 /// \file
 /// A study: which launches of the program it takes to see how rows depend on sizes, ranks, variants or spaces.
 ///
-/// common/decisions/0019-a-study-is-a-list-of-launches.md has the format of the file and says why.
+/// docs/decisions/0019-a-study-is-a-list-of-launches.md has the format of the file and says why.
 
 #include <cstddef>
 #include <string>

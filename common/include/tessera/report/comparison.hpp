@@ -3,7 +3,7 @@
 /// Two builds, or two days, by the reports of their launches: which rows became slower or faster.
 ///
 /// The unit is a launch of the program: samples of one launch share its memory pages, its threads' places and its minute,
-/// and agree with each other better than with the next launch. common/decisions/0018-launches-not-samples.md says why.
+/// and agree with each other better than with the next launch. docs/decisions/0018-launches-not-samples.md says why.
 
 #include <cstdint>
 #include <map>

@@ -5,7 +5,7 @@
 ///
 ///   seconds = max(bytes / bandwidth, operations / peak) + launches + words of ranks + bytes over the link
 ///
-/// common/decisions/0019-a-study-is-a-list-of-launches.md has its assumptions.
+/// docs/decisions/0019-a-study-is-a-list-of-launches.md has its assumptions.
 
 #include <cstddef>
 #include <functional>

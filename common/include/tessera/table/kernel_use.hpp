@@ -25,7 +25,7 @@ struct KernelUse {
 /// for none of them. Nothing in builds and rows of hosts.
 ///
 /// Seen is what this program and its static libraries launch by CUDA's and HIP's ordinary call (Kokkos, CUB, Thrust); not
-/// what shared libraries launch (cuBLAS), nor launches in clusters. common/decisions/0017-kernels-as-launched.md says how.
+/// what shared libraries launch (cuBLAS), nor launches in clusters. docs/decisions/0017-kernels-as-launched.md says how.
 [[nodiscard]] std::vector<KernelUse> kernels_of(std::function<void()> const& launch);
 
 }  // namespace tessera
