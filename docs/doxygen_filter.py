@@ -50,6 +50,10 @@ def block(lines):
             mode = "use"
             result.append(" \\verbatim " + line.strip())
         elif mode == "use":
+            if result[-1].rstrip().endswith(";") and not re.search(r"[;{},(]$|//", line.rstrip()):
+                result[-1] += " \\endverbatim"  # what follows is a sentence
+                mode = "text"
+                line = escaped(line)
             result.append(line)
         elif mode == "code":
             result.append(line)

@@ -40,6 +40,7 @@ expect 2 'unknown mini-app' build dto
 expect 2 'install takes one argument' install
 TESSERA_APPS='conv2d dot' expect 2 'leaves out: attention embedding layernorm_linear_backward map' ranks
 expect 2 'install takes one argument' install one two
+expect 2 'docs takes no arguments' docs html
 expect 2 'is in the checkout' install "$checkout"
 expect 2 'is in the checkout' install "$checkout/common"
 touch occupied
