@@ -36,11 +36,9 @@ root_doc = "index"
 source_suffix = {".md": "markdown"}
 nitpicky = True
 
-myst_enable_extensions = ["html_image", "dollarmath", "amsmath", "deflist"]
+# No mathematics: it would be drawn by a script from another site.
+myst_enable_extensions = ["html_image", "deflist"]
 myst_heading_anchors = 6
-# "$10" and "$TESSERA_DEPS" are no formulas.
-myst_dmath_allow_space = False
-myst_dmath_allow_digits = False
 
 html_theme = "furo"
 html_title = f"Tessera {version}"

@@ -186,7 +186,7 @@ def tidy(text):
     while "> >" in text:
         text = text.replace("> >", ">>")
     text = re.sub(r" ([&*]+)(?=[ ,)>]|\w|$)", r"\1 ", text).replace(" ,", ",").replace(" )", ")")
-    text = re.sub(r"(?<=[\w)\]}>])(==|=)(?=[\w(\[{\"'-])", r" \1 ", text)
+    text = re.sub(r"(?<=[\w)\]}>])(==|<=|>=|=)(?=[\w(\[{\"'-])", r" \1 ", text)
     return " ".join(re.sub(r" (:|<<)(?=\w)", r" \1 ", text).split())
 
 

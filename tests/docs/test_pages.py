@@ -133,6 +133,7 @@ class Reference(unittest.TestCase):
     def test_tidy(self):
         self.assertEqual(reference.tidy("Readable< Exec, T, 1 >  const  &in"), "Readable<Exec, T, 1> const& in")
         self.assertEqual(reference.tidy("A< B< int > > x=0"), "A<B<int>> x = 0")
+        self.assertEqual(reference.tidy("std::conditional_t< sizeof(T)<=4, A, B >"), "std::conditional_t<sizeof(T) <= 4, A, B>")
 
     def test_use(self):
         text = reference.code("Use:  f(a);  g(a);\n///\n/// or, often:  F f(n);\n///             f(a);\n")
