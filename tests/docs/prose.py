@@ -44,7 +44,7 @@ def without_code(text):
     """Code and a link's target each as part of a word, so that neither counts; lines stay where they are."""
 
     def as_word(match):
-        return "x" + "\n" * match[0].count("\n")
+        return "X" + "\n" * match[0].count("\n")  # a capital, since a sentence may begin with it
 
     text = pages.COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
     text = pages.FENCE.sub(lambda match: "\n" * match[0].count("\n"), text)
@@ -98,7 +98,9 @@ def places_of_page(text):
             for cell in re.split(r"(?<!\\)\|", line.strip().strip("|")):
                 if words(cell) > MOST_WORDS_OF_CELL:
                     yield "cell", number, f"{words(cell)} words: {cell.strip()[:60]} ..."
-    masked = pages.FENCE.sub(lambda match: "\n" * match[0].count("\n"), text)
+    masked = text
+    for pattern in (pages.COMMENT, pages.FENCE):
+        masked = pattern.sub(lambda match: "\n" * match[0].count("\n"), masked)
     for number, line in enumerate(masked.split("\n"), 1):
         # Tables have no shorter lines, nor has a single long word.
         if len(line) > MOST_COLUMNS and not line.lstrip().startswith("|") and " " in re.sub(r"^\s*[-*+]\s+", "", line).strip():

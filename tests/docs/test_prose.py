@@ -27,6 +27,10 @@ class Pages(unittest.TestCase):
     def test_code_and_addresses_do_not_count(self):
         self.assertEqual(self.kinds("```\n" + "word " * 50 + "\n```\n" + "`" + "word " * 30 + "`\n"), [("line", 4)])
         self.assertEqual(self.kinds("[a](" + "b" * 150 + ")\n"), [])
+        self.assertEqual(self.kinds("<!-- " + "word " * 50 + "-->\n"), [])
+
+    def test_a_sentence_may_begin_with_code(self):
+        self.assertEqual(self.kinds("word\n" * 20 + "word. `code` " + "word\n" * 20 + "word.\n"), [])
 
     def test_cells(self):
         self.assertEqual(self.kinds("| a | b |\n|---|---|\n| `x | y` | " + "word " * 21 + "|\n"), [("cell", 3)])
