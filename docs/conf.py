@@ -63,8 +63,9 @@ def fill(app):
     site.write(app.srcdir)
     there, wanted = site.headers(), reference.headers(ROOT)
     for name in sorted(set(there) | set(wanted)):
-        if there.count(name) != wanted.count(name):
-            logger.warning("tessera/%s stands %d times on the pages of docs/reference, not %d", name, there.count(name), wanted.count(name))
+        count, expected = there.count(name), wanted.count(name)
+        if count != expected:
+            logger.warning("tessera/%s stands %d times on the pages of docs/reference, not %d", name, count, expected)
 
 
 def read_headers(xml):

@@ -1,7 +1,7 @@
 """The pages of the site: which they are, where they stand in it, and where their links lead.
 
-A page of the repository keeps its text. It is copied into the source tree that Sphinx reads (build/docs-source), and only
-its links change: to another page, to a picture's copy, to the file at the project's web address, or to plain text.
+A page of the repository keeps its text. It is copied into the source tree that Sphinx reads (build/docs-source), and
+only its links change: to another page, to a picture's copy, to the file at the project's web address, or to plain text.
 """
 
 import os
@@ -63,9 +63,9 @@ def links(text):
         if begin < 0 or "\n\n" in text[begin : match.start()]:
             continue
         is_image = begin > 0 and code[begin - 1] == "!"
-        found.append(
-            Link(begin - is_image, match.end(), *match.span(1), text[slice(*match.span(1))], text[begin + 1 : match.start()])
-        )
+        first, last = match.span(1)
+        shown = text[begin + 1 : match.start()]
+        found.append(Link(begin - is_image, match.end(), first, last, text[first:last], shown))
     for pattern in (DEFINITION, SOURCE):
         for match in pattern.finditer(code):
             found.append(Link(*match.span(), *match.span(1), text[slice(*match.span(1))], None))
@@ -123,8 +123,8 @@ def repository_path(page, path):
 
 
 class Site:
-    """The site made from the repository `root`. `address`: of the repository's files on the web, or None. `reference`: the
-    Reference of the headers, or None."""
+    """The site made from the repository `root`. `address`: of the repository's files on the web, or None. `reference`:
+    the Reference of the headers, or None."""
 
     def __init__(self, root, address=None, reference=None):
         self.root, self.address, self.reference = root, address, reference
@@ -132,8 +132,8 @@ class Site:
         self.pictures = set()
 
     def target(self, page, link):
-        """What a link of `page` becomes: a new target; None for plain text; the old one if it leads nowhere, so that Sphinx
-        says so."""
+        """What a link of `page` becomes: a new target; None for plain text; the old one if it leads nowhere, so that
+        Sphinx says so."""
         path, anchor = split(link.target)
         if link.is_outside() or not path:
             return link.target
@@ -181,7 +181,7 @@ class Site:
         return found
 
     def write(self, where):
-        """Fills the directory `where`; a file that would not change is not touched, so that Sphinx does not read it again."""
+        """Fills the directory `where`. A file that would not change is not touched, so that Sphinx does not read it."""
         wanted = {}
         for page, name in self.pages.items():
             wanted[name] = self.text(page).encode()

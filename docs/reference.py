@@ -10,16 +10,20 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 HEADERS = "common/include/tessera"
 FOLDERS = ("kernels", "collective")
 
+# Elements of a paragraph that stand for themselves, see `blocks`.
+BLOCKS = ("verbatim", "itemizedlist", "orderedlist", "parameterlist", "simplesect", "programlisting", "table")
+SECTIONS = {"return": "Returns", "see": "See", "note": "Note:", "warning": "Warning:"}
 USE = re.compile(r"(Use|or|and)((?:, [^:;]*)?):(?:  +|$)")
 
 
 def headers(root):
-    """The headers that the reference must have, as `kernels/scan.hpp`; those in a folder detail are nobody's but ours."""
+    """The headers that the reference must have, as `kernels/scan.hpp`. Folders named detail are left out."""
     found = []
     for top in FOLDERS:
         for folder, folders, names in os.walk(os.path.join(root, HEADERS, top)):
             folders[:] = sorted(set(folders) - {"detail"})
-            found += [os.path.relpath(os.path.join(folder, name), os.path.join(root, HEADERS)) for name in sorted(names)]
+            place = os.path.relpath(folder, os.path.join(root, HEADERS))
+            found += [os.path.join(place, name) for name in sorted(names)]
     return [name for name in found if name.endswith(".hpp")]
 
 
@@ -50,7 +54,7 @@ def fenced(text, language):
 
 
 def use(text):
-    """The code of a paragraph `Use:`, whose further ways begin with `or, when:`: each a line of comment and its code."""
+    """The code of a paragraph `Use:`. Further ways begin with `or, when:`, which becomes a line of comment."""
     lines = []
     for line in text.split("\n"):
         rest = line
@@ -93,9 +97,7 @@ def inline(element):
             result += "\n"
         elif tag in ("ndash", "mdash"):
             result += "--" if tag == "ndash" else "---"
-        elif tag in ("verbatim", "itemizedlist", "orderedlist", "parameterlist", "simplesect", "programlisting", "table"):
-            pass  # blocks, see `blocks`
-        else:
+        elif tag not in BLOCKS:
             result += inline(child)
         result += plain(child.tail or "")
     return result
@@ -142,11 +144,11 @@ def blocks(paragraph):
         elif child.tag == "parameterlist":
             block = parameters(child)
         elif child.tag == "simplesect":
-            kind = {"return": "Returns", "see": "See", "note": "Note:", "warning": "Warning:"}.get(child.get("kind"), "")
-            block = f"{kind} {description(child)}".strip()
+            block = f"{SECTIONS.get(child.get('kind'), '')} {description(child)}".strip()
         elif child.tag == "programlisting":
-            lines = ["".join(" " if part.tag == "sp" else part.text or "" for part in line.iter()) for line in child.iter("codeline")]
-            block = fenced("\n".join(lines), "cpp")
+            lines = [line.iter() for line in child.iter("codeline")]
+            text_of = ["".join(" " if part.tag == "sp" else part.text or "" for part in parts) for parts in lines]
+            block = fenced("\n".join(text_of), "cpp")
         if block is None:
             text.append(child)
         else:
@@ -238,7 +240,8 @@ def declaration(member):
         prefix = "static " if member.get("static") == "yes" else ""
         if member.get("explicit") == "yes" and not type_of.startswith("explicit"):
             prefix += "explicit "
-        lines.append(wrapped(f"{prefix}{type_of} {name}".replace("  ", " ").strip() + tidy(words(member.find("argsstring"))) + ";"))
+        arguments = tidy(words(member.find("argsstring")))
+        lines.append(wrapped(f"{prefix}{type_of} {name}".replace("  ", " ").strip() + arguments + ";"))
     elif kind == "typedef":
         lines.append(f"using {name} = {type_of};")
     elif kind == "enum":
@@ -271,7 +274,8 @@ class Reference:
             kind = entry.get("kind")
             if kind not in ("file", "namespace", "class", "struct", "concept"):
                 continue
-            compound = ElementTree.parse(os.path.join(folder, entry.get("refid") + ".xml")).getroot().find("compounddef")
+            tree = ElementTree.parse(os.path.join(folder, entry.get("refid") + ".xml"))
+            compound = tree.getroot().find("compounddef")
             name = words(compound.find("compoundname"))
             if re.search(r"\bdetail\b", name):
                 continue
@@ -303,7 +307,7 @@ class Reference:
     def compound(self, compound, level):
         """A class, struct or concept and its documented public members."""
         said = documentation(compound)
-        members = [self.member(member, 0) for section in compound.findall("sectiondef") for member in section.findall("memberdef")]
+        members = [self.member(member, 0) for member in compound.findall("sectiondef/memberdef")]
         members = [member for member in members if member]
         if not said and not members:
             return ""
@@ -311,7 +315,8 @@ class Reference:
         name = tidy(re.sub(r"^tessera::(kernels::|collective::)?", "", words(compound.find("compoundname"))))
         lines = template(compound)
         if kind == "concept":
-            shown = re.sub(r"\btessera::\w+::(?=%s\b)" % re.escape(name), "", words(compound.find("initializer")).strip())
+            shown = words(compound.find("initializer")).strip()
+            shown = re.sub(r"\btessera::\w+::(?=%s\b)" % re.escape(name), "", shown)
             shown = re.sub(r"^template<", "template <", re.sub(r"= +requires", "= requires", shown)).rstrip(";") + ";"
         else:
             bases = ", ".join(f"{base.get('prot')} {tidy(words(base))}" for base in compound.findall("basecompoundref"))

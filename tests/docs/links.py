@@ -20,8 +20,8 @@ def files(root, *patterns):
     """Files of the checkout that match, also those not yet committed. Links among them are followed only once."""
     command = ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *patterns]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    paths = sorted(set(listed.split("\0")) - {""})
-    return [path for path in paths if os.path.isfile(os.path.join(root, path)) and not os.path.islink(os.path.join(root, path))]
+    paths = {path: os.path.join(root, path) for path in listed.split("\0") if path}
+    return sorted(path for path, where in paths.items() if os.path.isfile(where) and not os.path.islink(where))
 
 
 def read(root, path):
