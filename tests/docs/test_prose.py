@@ -37,7 +37,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.kinds("| " + "word " * 20 + "| " + "word " * 20 + "|\n"), [])
 
     def test_openings(self):
-        openings = ("Of these, two fail.", "Fine. Where it is so, x.", "In it lies x.", "What we want is x.", "*Of data* x.")
+        openings = ("Of these, two fail.", "Fine. Where it is so, x.", "In it lies x.", "What we want is x.", "*Of* it x.")
         for text in openings:
             self.assertEqual(self.kinds(text), [("opening", 1)], text)
         for text in ("What is it?", "Often.", "Whatever is.", "It is what it is.", "In its place."):
