@@ -33,7 +33,7 @@ SOURCES = ("*.cpp", "*.hpp", "*.[ch]pp.in", "*.cmake", "*.cmake.in", "CMakeLists
 
 TARGET = re.compile(r"\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)")
 ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|cf|vs|al|etc|Fig|No|Dr|pp|resp)|\b[A-Z])\.$")
-END = re.compile(r"[.!?][\"')\]*_]*(?=\s+[\"'(\[*_]*[A-Z0-9`])|[.!?][\"')\]*_]*\s*$")
+END = re.compile(r"[.!?][\"')\]*_]*(?=\s+(?:\"|['(\[*_]*[A-Z0-9`]))|[.!?][\"')\]*_]*\s*$")
 OPENING = re.compile(r"[\"'(*_]*(?:Of|Where|In it|What\b.*? is)\b(?!.*\?[\"')*_]*$)", re.S)
 
 

@@ -18,8 +18,8 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.kinds(text), [("sentence", 2), ("line", 2), ("line", 5)])
 
     def test_sentences_end_at_points_but_not_at_abbreviations(self):
-        self.assertEqual([text for _, text in prose.sentences("One, e.g. This. Two `x`. *Three.* 4 more")],
-                         ["One, e.g. This.", "Two `x`.", "*Three.*", "4 more"])
+        self.assertEqual([text for _, text in prose.sentences('One, e.g. This. Two `x`. "/ 3" is. *Three.* 4 more')],
+                         ["One, e.g. This.", "Two `x`.", '"/ 3" is.', "*Three.*", "4 more"])
 
     def test_list_items_and_headings_are_apart(self):
         self.assertEqual([line for line, _ in prose.paragraphs("a\nb\n- c\n  d\n# e\n| f |\n1. g\n")], [1, 3, 7])
