@@ -46,7 +46,7 @@ def without_code(text):
     """Code and a link's target each as part of a word, so that neither counts; lines stay where they are."""
 
     def as_word(match):
-        return "X" + "\n" * match[0].count("\n")  # a capital, since a sentence may begin with it
+        return "Code" + "\n" * match[0].count("\n")  # a capital, since a sentence may begin with it
 
     text = pages.COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
     text = pages.FENCE.sub(lambda match: "\n" * match[0].count("\n"), text)
