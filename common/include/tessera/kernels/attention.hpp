@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Attention, out = softmax(scale * q k^T) v, which keeps no score in memory. It chooses between two kernels: that of
-/// key_stream_attention.hpp for few queries, that of query_tile_attention.hpp for many.
+/// Attention without a score matrix in memory: out = softmax(scale * q k^T) v. Chooses between two kernels:
+/// key_stream_attention.hpp for few queries and query_tile_attention.hpp for many.
 ///
 /// Example, one query, two keys with scores 0 and ln 3: out = (v_0 + 3 v_1) / 4.
 ///
@@ -23,47 +23,50 @@
 
 namespace tessera::kernels {
 
-/// out = softmax(scale * q k^T) v, by the kernel that is faster for so many queries.
+/// out = softmax(scale * q k^T) v, by the kernel that is faster for the number of queries.
 ///
-/// Constructed once, as KeyStreamAttention is. Calls only enqueue; those of one object must not run at the same time.
+/// Construct it once per problem size; a call only enqueues. Calls on one object must not run concurrently.
 template <ExecutionSpace Exec, class T>
 class Attention {
   using Few = KeyStreamAttention<Exec, T>;
   using Many = QueryTileAttention<Exec, T>;
 
  public:
-  /// \param queries, dim of q [queries, dim]; \param keys of k and v [keys, dim]; a call for pieces may have fewer
-  /// \param chunks into which the keys are cut, for few queries; 0: choose. \param team threads of a team; 0: choose
-  /// \param label what Kokkos' tools call it. \param only_pieces whether only pieces will be asked for, and no answer
+  /// \param queries, dim extents of q [queries, dim]
+  /// \param keys rows of k and v [keys, dim]; a call that writes pieces may have fewer
+  /// \param chunks number of chunks of keys, if there are few queries; 0: choose
+  /// \param team threads per team; 0: choose
+  /// \param label kernel name that Kokkos Tools reports
+  /// \param only_pieces true if only pieces will be requested, and never a complete answer
   ///
-  /// Throws Skip if the space cannot give so many threads, or their scratch, or if there are more than 256 columns.
+  /// Throws Skip if the space cannot provide the threads or their scratch, or if `dim` is above 256.
   Attention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t dim, std::int64_t chunks = 0,
             std::int64_t team = 0, std::string const& label = "tessera::attention", bool only_pieces = false)
       : kernel_(are_many(exec, queries)
                     ? Kernel(std::in_place_type<Many>, exec, queries, keys, dim, team, label)
                     : Kernel(std::in_place_type<Few>, exec, queries, keys, dim, chunks, team, label, only_pieces)) {}
 
-  /// Enqueues it. `q`, `out` [queries, dim], `k`, `v` [keys, dim], row after row in memory; `out` overlaps none of the
-  /// others. Without keys it becomes zeros. Throws std::invalid_argument for other extents or strides.
+  /// Enqueues. `q`, `out` [queries, dim] and `k`, `v` [keys, dim] must be contiguous and row-major; `out` must not
+  /// overlap the others. Without keys, `out` becomes zeros. Throws std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, Q const& q, K const& k, V const& v, Out const& out, T scale = 1) const {
     std::visit([&](auto const& kernel) { kernel(exec, q, k, v, out, scale); }, kernel_);
   }
 
-  /// Enqueues the pieces of an answer, without merging them: they are written to `pieces`, from piece `first` on,
-  /// pieces() of them. `q` [queries, dim], `k`, `v` [n, dim], as above, n at most `keys`.
+  /// Enqueues the computation of pieces without merging them: writes pieces() pieces to `pieces`, starting at piece
+  /// `first`. `q` [queries, dim] and `k`, `v` [n, dim] as above, n at most `keys`.
   template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V>
   void operator()(Exec const& exec, Q const& q, K const& k, V const& v, AttentionPieces<Exec, T> const& pieces,
                   int first, T scale) const {
     std::visit([&](auto const& kernel) { kernel(exec, q, k, v, pieces, first, scale); }, kernel_);
   }
 
-  /// The number of pieces, the same for any number of keys up to `keys`.
+  /// Returns the number of pieces, which is the same for any number of keys up to `keys`.
   [[nodiscard]] int pieces() const {
     return std::visit([](auto const& kernel) { return kernel.pieces(); }, kernel_);
   }
-  /// Roundings of a sum of weights or of weighted values on the longest way; those of merging are left out if only
-  /// pieces are made.
+  /// Returns the roundings on the longest path of a sum of weights or of weighted values. Merging is not counted if the
+  /// object only makes pieces.
   [[nodiscard]] double rounding_steps() const {
     return std::visit([](auto const& kernel) { return kernel.rounding_steps(); }, kernel_);
   }
@@ -71,18 +74,18 @@ class Attention {
  private:
   using Kernel = std::variant<Few, Many>;
 
-  // Whether tiles of so many queries fill the machine: from there on QueryTileAttention is faster on a GPU. (On a host
-  // KeyStreamAttention is faster for any number of queries.)
+  // True if tiles of queries fill the GPU: from this number on QueryTileAttention is faster. On a host
+  // KeyStreamAttention is faster for any number of queries.
   [[nodiscard]] static bool are_many(Exec const& exec, std::size_t queries) {
-    // One tile of 64 queries for each 2048 threads, those of a multiprocessor.
+    // One tile of 64 queries per 2048 threads, the threads of one multiprocessor.
     return is_gpu<Exec> && queries >= static_cast<std::size_t>(exec.concurrency()) / 2048 * 64;
   }
 
   Kernel kernel_;
 };
 
-/// out = softmax(scale * q k^T) v. `q`, `out` [queries, dim], `k`, `v` [keys, dim], dim up to 256 (more: throws Skip). For
-/// a single use: it allocates, enqueues, and waits.
+/// out = softmax(scale * q k^T) v. `q`, `out` [queries, dim], `k`, `v` [keys, dim]. Throws Skip if dim is above 256.
+/// Convenience for a single call: allocates, enqueues and waits.
 template <ExecutionSpace Exec, class Q, class K, class V, class Out>
 void attention(Exec const& exec, Q const& q, K const& k, V const& v, Out const& out,
                typename Q::non_const_value_type scale = 1) {

@@ -1,9 +1,9 @@
 #pragma once
 /// \file
-/// A row added to each row of a matrix: y[r, c] = x[r, c] + bias[c]. Each index takes a pack of x. One division a pack
-/// finds its column; it is done by a multiplication (collective/divider.hpp). A pack that lies in one row reads a pack
-/// of the bias; one that crosses into the next row begins the bias again. The result is right for any number of
-/// columns; multiples of the pack are fastest.
+/// Adds a row to each row of a matrix: y[r, c] = x[r, c] + bias[c]. Each index handles one pack of x. One division per
+/// pack, done as a multiplication (collective/divider.hpp), finds its column. A pack inside one row reads a pack of the
+/// bias; a pack that crosses into the next row restarts the bias at column 0. Correct for any number of columns;
+/// fastest if it is a multiple of the pack.
 ///
 /// Reads and writes each element once; the bias comes from the caches after the first row.
 ///
@@ -26,7 +26,7 @@
 
 namespace tessera::kernels {
 
-/// How many elements BiasAdd gives to an index.
+/// Elements per index of BiasAdd.
 template <ExecutionSpace Exec, class T>
 struct BiasAddTuning {
   static constexpr int width = natural_pack<Exec, T>;
@@ -64,8 +64,8 @@ struct AddRowToPacks {
 
 /// y[r, c] = x[r, c] + bias[c]; integers wrap.
 ///
-/// Constructed once, for the extents of x. Calls may run at the same time, since they share no memory. They enqueue one
-/// launch, none if x is empty.
+/// Construct it once for the extents of x. A call enqueues one launch, or none if x is empty. Calls share no memory and
+/// may run concurrently.
 template <ExecutionSpace Exec, class T, class Tuning = BiasAddTuning<Exec, T>>
 class BiasAdd {
  public:
@@ -73,8 +73,8 @@ class BiasAdd {
   BiasAdd(Exec const&, std::size_t rows, std::size_t cols, std::string const& label = "tessera::bias_add")
       : label_(label + "::add"), rows_(rows), cols_(cols) {}
 
-  /// Enqueues. `x`, `y` [rows, cols], row after row in memory; they may be the same matrix, but must not overlap
-  /// otherwise. `bias` [cols] does not overlap y. Throws std::invalid_argument if one has other extents or strides.
+  /// Enqueues. `x`, `y` [rows, cols] must be contiguous and row-major; they may be the same matrix, but must not
+  /// overlap otherwise. `bias` [cols] must not overlap y. Throws std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 2> X, Readable<Exec, T, 1> Bias, Writable<Exec, T, 2> Y>
   void operator()(Exec const& exec, X const& x, Bias const& bias, Y const& y) const {
     T const* const from = row_major(x, rows_, cols_);

@@ -1,12 +1,13 @@
 #pragma once
 /// \file
-/// A matrix that is a row plus a column, in one launch: out[r, c] = a[c] + b[r]. A thread takes a piece of a row at a
-/// time. It holds the row's element of b in a register, and adds it to the elements of a, which its lanes read in
-/// 16-byte packs. A team's tile is several short rows or a part of a long one, so that every shape fills teams. A row
-/// may begin anywhere: elements before the first whole pack of the output, and after the last, are written one by one.
+/// The sum of a row and a column as a matrix, in one launch: out[r, c] = a[c] + b[r]. A thread handles one piece of a
+/// row at a time: it holds the row's element of b in a register and adds it to elements of a, which its lanes read in
+/// 16-byte packs. A team's tile is several short rows or a part of a long one, so that every shape fills the teams. A
+/// row may start at any alignment: elements before the first and after the last whole pack of the output are written
+/// one by one.
 ///
-/// Writes each element once; a and b come from the caches after the first time. On hosts an output that is larger than
-/// the last-level cache bypasses the caches.
+/// Writes each element once; after the first access, a and b come from the caches. On hosts, an output that is larger
+/// than the last-level cache bypasses the caches.
 ///
 /// Example: a = (1 2 3), b = (10 20) -> (11 12 13 | 21 22 23).
 ///
@@ -32,13 +33,13 @@
 
 namespace tessera::kernels {
 
-/// How BroadcastAdd cuts rows.
+/// How BroadcastAdd splits rows.
 template <ExecutionSpace Exec, class T>
 struct BroadcastAddTuning {
   static constexpr int pack = collective::pack_width<T>;  ///< elements: 16 bytes, the widest access there is
-  /// Columns that a thread takes at a time: two packs a lane on a GPU; on a host enough to make a row's overhead small.
+  /// Columns per piece: two packs per lane on a GPU; on a host, enough to make the overhead of a row small.
   static constexpr int piece = is_gpu<Exec> ? 2 * 32 * pack : 2048;
-  /// Elements of a team: two pieces a thread on a GPU; on a host enough to make a team worth starting.
+  /// Elements per team: two pieces per thread on a GPU; on a host, enough to amortize the start of a team.
   static constexpr int tile = is_gpu<Exec> ? 16 * piece : 4 * piece;
 };
 
@@ -65,7 +66,7 @@ struct BroadcastAddKernel {
       T const* const from = along + col;
       T* const to = out + row * tiles.cols + col;
       int const past = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / sizeof(T) % width);
-      // Elements before the first whole pack. A piece may end before that, and then has no whole pack.
+      // Elements before the first whole pack. A piece may end before that pack; then it has no whole pack.
       int const before = (width - past) % width;
       int const packs = count > before ? (count - before) / width : 0;
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, packs), [&](int p) {
@@ -91,29 +92,29 @@ struct BroadcastAddKernel {
 
 /// out[r, c] = a[c] + b[r]; integers wrap.
 ///
-/// Constructed once, for the extents of `out`: chooses tiles, lanes and teams. Calls may run at the same time, since
-/// they share no memory.
+/// Construct it once for the extents of `out`: chooses tiles, lanes and teams. Calls share no memory and may run
+/// concurrently.
 template <ExecutionSpace Exec, class T, class Tuning = BroadcastAddTuning<Exec, T>>
 class BroadcastAdd {
   using Kernel = detail::BroadcastAddKernel<Exec, T, Tuning>;
 
  public:
   /// \param rows,cols extents of `out`
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
-  /// \param label what Kokkos' tools call it
+  /// \param team threads per team; 0: choose. Throws Skip if the space cannot provide them.
+  /// \param label kernel name that Kokkos Tools reports
   BroadcastAdd(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
                std::string const& label = "tessera::broadcast_add")
       : label_(label + "::add"),
         rows_(rows),
         cols_(cols),
-        // A single column lies in memory like a single row: with a and b exchanged, it is as fast as one.
+        // A single column has the memory layout of a single row: with a and b exchanged it is as fast.
         tiles_(cols == 1 ? row_tiles(1, rows, Tuning::tile) : row_tiles(rows, cols, Tuning::tile)),
         lanes_(lanes_for<Exec>(tiles_.cols / Kernel::width)),
         threads_(team_size(exec, team, lanes_)),
         league_(league_of(tiles_.count())) {}
 
-  /// Enqueues. `a` [cols], `b` [rows], `out` [rows, cols]: consecutive elements, rows one after the other; `out` does not
-  /// overlap the others. Throws std::invalid_argument if one has other extents or strides.
+  /// Enqueues. `a` [cols], `b` [rows], `out` [rows, cols] must be contiguous and row-major; `out` must not overlap the
+  /// others. Throws std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 1> A, Readable<Exec, T, 1> B, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, A const& a, B const& b, Out const& out) const {
     T const* along = contiguous(a, cols_);

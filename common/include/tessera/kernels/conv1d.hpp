@@ -1,17 +1,18 @@
 #pragma once
 /// \file
-/// Correlation with a short kernel: out[i] = a[i] * k[0] + a[i + 1] * k[1] + .., as far as there are elements. Every
-/// thread holds the sums of a run of consecutive outputs in registers, and goes through the input that they need. One
+/// Correlation with a short kernel: out[i] = a[i] * k[0] + a[i + 1] * k[1] + ..., for terms inside the array. Each
+/// thread keeps the sums of a run of consecutive outputs in registers and streams through the input that they need. One
 /// launch.
 ///
-/// - Few taps: a run is one 16-byte access, straight from memory. The elements after it are in the cache, since the
-///   next thread reads them as its own. 2n elements of traffic.
-/// - Many taps: arithmetic takes the time, so loads must be few. Runs are longer, and come from a tile in team scratch,
-///   laid out so that lanes do not meet in a bank; results leave the same way. A run of L outputs makes L * L
-///   multiplications for 2L loaded elements. Traffic is 2n elements and the halos. Taps that scratch cannot hold at
-///   once are taken in several passes, and the sums wait in scratch.
+/// - Few taps: a run is one 16-byte access, read directly from memory. The elements after it are in the cache, because
+/// the
+/// next thread reads them as its own. Traffic: 2n elements.
+/// - Many taps: arithmetic limits the speed, so loads must be few. Runs are longer and are read from a tile in team
+/// scratch, laid out without bank conflicts; results leave the same way. A run of L outputs does L * L multiplications
+/// for 2L loaded elements. Traffic: 2n elements and the halos. Taps that do not fit into scratch together are processed
+/// in several passes; the sums wait in scratch.
 ///
-/// All sums are made in the order of the taps. Terms past the array's end are left out, not multiplied by zero.
+/// All sums are in the order of the taps. Terms past the end of the array are omitted, not multiplied by zero.
 ///
 /// Example, k = 4 5 6, a = 1 2 3: 1 * 4 + 2 * 5 + 3 * 6 = 32, then 2 * 4 + 3 * 5 = 23, then 3 * 4 = 12.
 ///
@@ -38,19 +39,19 @@
 
 namespace tessera::kernels {
 
-/// How many outputs a thread of RegisterWindow makes, and how many a team.
+/// Outputs per thread and per team of RegisterWindow.
 template <ExecutionSpace Exec, class T>
 struct Conv1dTuning {
-  static constexpr std::size_t few_taps = 16;  ///< with at most so many taps there is no scratch
-  /// Outputs of a thread: on a GPU what one 16-byte access moves; on a host several vector registers' worth.
+  static constexpr std::size_t few_taps = 16;  ///< up to this number of taps no scratch is used
+  /// Outputs per thread: one 16-byte access on a GPU; several vector registers on a host.
   static constexpr int items = (is_gpu<Exec> ? 1 : 16) * collective::pack_width<T>;
-  /// Whether they are read and written with one access. A host's vectors may lie anywhere.
+  /// Whether a run is read and written with one aligned access. Vector accesses of a host need no alignment.
   static constexpr bool aligned = is_gpu<Exec>;
-  /// Outputs of a thread that reads scratch: as many as registers hold, on a GPU 8 floats or 4 doubles.
+  /// Outputs of a thread that reads scratch, limited by registers: 8 floats or 4 doubles on a GPU.
   static constexpr int scratch_items = is_gpu<Exec> ? 2 * collective::pack_width<T> : items;
-  /// Taps of a pass: 4 KiB.
+  /// Taps per pass: 4 KiB.
   static constexpr std::size_t most_taps = (std::size_t{1} << 12) / sizeof(T);
-  /// Outputs of a tile in scratch: on a GPU as many as its threads make at once, on a host 4 KiB.
+  /// Outputs of a tile in scratch: on a GPU one run per thread, on a host 4 KiB.
   [[nodiscard]] static constexpr int tile(int threads) {
     return is_gpu<Exec> ? threads * scratch_items : static_cast<int>(4096 / sizeof(T));
   }
@@ -95,7 +96,7 @@ struct LongCorrelationKernel {
   std::size_t n;
   std::size_t taps;
   int size;     // outputs of a tile
-  int at_once;  // taps of a pass, a multiple of packs
+  int at_once;  // taps per pass, a multiple of the pack
 
   // The last run may reach past the tile, and correlate() reads up to two runs further than the last tap needs.
   [[nodiscard]] KOKKOS_FUNCTION static int in_elements(int size, int at_once) { return size + at_once + 3 * length; }
@@ -144,8 +145,8 @@ struct LongCorrelationKernel {
 
 /// out[i] = sum over j < taps of a[i + j] * k[j], as far as i + j < n.
 ///
-/// Constructed once: chooses tiles, allocates nothing. Throws Skip if the space cannot give the threads or the scratch.
-/// Calls only enqueue; those of one object may run at the same time. On a GPU and for few taps, arrays that are not
+/// Construct it once: chooses tiles, allocates nothing. Throws Skip if the space cannot provide the threads or the
+/// scratch. A call only enqueues; calls on one object may run concurrently. On a GPU with few taps, arrays that are not
 /// aligned to 16 bytes are accessed element by element.
 template <ExecutionSpace Exec, class T, class Tuning = Conv1dTuning<Exec, T>>
 class RegisterWindow {
@@ -164,13 +165,13 @@ class RegisterWindow {
     label_ = label + (is_short() ? "::short" : "::long");
     if (is_short()) return;
     at_once_ = static_cast<int>((std::min(taps_, Tuning::most_taps) + pack - 1) / pack * pack);
-    // Beside the tile and its sums: the halo, the taps, and what rounding the planes up adds.
+    // Scratch besides the tile and its sums: the halo, the taps, and the padding that rounds the planes up.
     auto const besides = static_cast<std::size_t>(2 * at_once_ + 20 * Long::length);
     size_ = scratch_tile<Exec>(tile > 0 ? tile : Tuning::tile(threads_), 2 * sizeof(T), besides * sizeof(T));
   }
 
-  /// Enqueues. `a` [n], `k` [taps], `out` [n]: consecutive elements; `out` overlaps neither of the others. Throws
-  /// std::invalid_argument if one is strided or has another length.
+  /// Enqueues. `a` [n], `k` [taps], `out` [n] must be contiguous; `out` must not overlap the others. Throws
+  /// std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 1> A, Readable<Exec, T, 1> K, Writable<Exec, T, 1> Out>
   void operator()(Exec const& exec, A const& a, K const& k, Out const& out) const {
     enqueue(exec, contiguous(a, n_), contiguous(k, given_taps_), contiguous(out, n_));
@@ -195,14 +196,14 @@ class RegisterWindow {
   std::string label_;
   std::size_t n_;
   std::size_t given_taps_;
-  std::size_t taps_;  // only those that meet an element
+  std::size_t taps_;  // without taps that never meet an element
   int threads_;
   int size_ = 0;
   int at_once_ = 0;
 };
 
-/// out[i] = a[i] * k[0] + a[i + 1] * k[1] + .., as far as there are elements. `a` and `out` [n], `k` of any length:
-/// consecutive elements; `out` overlaps neither of the others. Integers wrap. For a single use: it enqueues, and waits.
+/// out[i] = a[i] * k[0] + a[i + 1] * k[1] + ..., for terms inside the array. `a` and `out` [n], `k` of any length; all
+/// contiguous; `out` must not overlap the others. Integers wrap. Convenience for a single call: enqueues and waits.
 template <ExecutionSpace Exec, class A, class K, class Out>
 void conv1d(Exec const& exec, A const& a, K const& k, Out const& out) {
   using T = typename A::non_const_value_type;

@@ -1,13 +1,13 @@
 #pragma once
 /// \file
-/// A two-dimensional convolution in one launch: out[y, x] = sum of in[y + ky, x + kx] * k[ky, kx], as far as these are
-/// inside. Every lane makes a strip of neighbouring sums in registers: it walks down the rows of the input, loads each of
-/// them with 16-byte accesses, and adds it to all sums that it is part of. Elements and rows that it shares with the
-/// lanes beside and below come from the first-level cache, since those lanes read them, too. On GPUs kernels of 5 x 5 and 7 x 7
-/// taps are taken whole: a lane holds all of them, and loads each row of the input once.
+/// A two-dimensional convolution in one launch: out[y, x] = sum of in[y + ky, x + kx] * k[ky, kx] over the terms inside
+/// the input. Each lane computes a strip of neighbouring sums in registers: it walks down the rows of the input, loads
+/// each row with 16-byte accesses, and adds it to every sum that needs it. Elements and rows shared with the lanes
+/// beside and below come from the first-level cache. On GPUs, kernels of 5 x 5 and 7 x 7 taps are held in registers
+/// completely, and each row of the input is loaded once.
 ///
-/// Reads and writes each element once, if a tile and its halo of Ky - 1 rows fit into the caches. On hosts an output that
-/// is larger than the last-level cache bypasses the caches.
+/// Reads and writes each element once if a tile and its halo of Ky - 1 rows fit into the caches. On hosts, an output
+/// that is larger than the last-level cache bypasses the caches.
 ///
 /// Example, k = (1 10): in (1 2 3 | 4 5 6) -> (21 32 3 | 54 65 6).
 ///
@@ -36,47 +36,47 @@
 
 namespace tessera::kernels {
 
-/// For GPUs: a lane makes a strip, and loads packs into its registers.
+/// For GPUs: a lane computes one strip and loads packs into its registers.
 template <class T>
 struct GpuConv2dTuning {
-  static constexpr int rows = 8;  ///< of a strip: with a row of the input they fill 128 registers
-  static constexpr int width = collective::pack_width<T>;  ///< columns of a strip: one 16-byte access
-  static constexpr int part = 4;  ///< taps in registers, each way: what was loaded is used for all of them
-  /// 5 x 5 and 7 x 7 taps are taken as one part, so that a row of the input is loaded once. 49 taps of 4 bytes fit into
+  static constexpr int rows = 8;  ///< per strip: with a row of the input they fill 128 registers
+  static constexpr int width = collective::pack_width<T>;  ///< columns per strip: one 16-byte access
+  static constexpr int part = 4;  ///< taps held in registers, in each direction: a loaded row is used for all of them
+  /// Handle 5 x 5 and 7 x 7 taps as one part, so that each row of the input is loaded once. 49 taps of 4 bytes fit into
   /// registers beside the sums.
   static constexpr bool whole_squares = sizeof(T) <= 4;
-  static constexpr bool in_registers = true;  ///< rows of the input are loaded into registers, and all loops unrolled
-  static constexpr int lanes = 128;           ///< of a team on a GPU, if the user gives no size
-  static constexpr int down = 8;     ///< strips of a tile below each other: warps that share the rows in between
-  static constexpr int across = 32;  ///< strips of a tile beside each other: a warp
-  static constexpr int tiles_per_thread = 0;    ///< 0: tiles keep that height
+  static constexpr bool in_registers = true;    ///< load rows of the input into registers and unroll all loops
+  static constexpr int lanes = 128;             ///< per team on a GPU, if the user gives no size
+  static constexpr int down = 8;                ///< strips per tile, vertically: warps that share the rows in between
+  static constexpr int across = 32;             ///< strips per tile, horizontally: a warp
+  static constexpr int tiles_per_thread = 0;    ///< 0: keep the height of the tiles
   using Bounds = Kokkos::LaunchBounds<512, 1>;  ///< lets the compiler use 128 registers: at most 32 bytes spill
 };
 
-/// For AMD's GPUs: with all taps of 7 x 7 hipcc spills.
+/// For AMD GPUs: with all 7 x 7 taps in registers, hipcc spills.
 template <class T>
 struct HipConv2dTuning : GpuConv2dTuning<T> {
   static constexpr bool whole_squares = false;
 };
 
-/// For hosts: a thread makes a strip, of which the compiler makes vectors.
+/// For hosts: a thread computes one strip, which the compiler vectorizes.
 template <class T>
 struct HostConv2dTuning : GpuConv2dTuning<T> {
-  static constexpr int rows = 2;                                   ///< both use what is loaded
-  static constexpr int width = static_cast<int>(512 / sizeof(T));  ///< what the vector registers hold
-  static constexpr bool whole_squares = false;                     ///< what a row has is in the first cache anyway
-  static constexpr bool in_registers = false;                      ///< the input comes from the first cache
-  static constexpr int down = 128;  ///< the rows above are in the caches, and few are read by two tiles
+  static constexpr int rows = 2;                                   ///< both use each loaded row
+  static constexpr int width = static_cast<int>(512 / sizeof(T));  ///< fills the vector registers
+  static constexpr bool whole_squares = false;  ///< a row's elements are in the first-level cache anyway
+  static constexpr bool in_registers = false;   ///< the input comes from the first-level cache
+  static constexpr int down = 128;              ///< the rows above are in the caches; few rows are read by two tiles
   static constexpr int across = 16;
-  static constexpr int tiles_per_thread = 4;  ///< tiles become lower, down to 8 strips, until there are so many
+  static constexpr int tiles_per_thread = 4;  ///< halve the height of tiles, down to 8 strips, until this many exist
 };
 
 template <ExecutionSpace Exec, class T>
 using Conv2dTuning = std::conditional_t<is_hip<Exec>, HipConv2dTuning<T>,
                                         std::conditional_t<is_gpu<Exec>, GpuConv2dTuning<T>, HostConv2dTuning<T>>>;
 
-/// A convolution's operands, without the taps that never meet an element: those that lie past the input even from its
-/// first element. A single column is treated as a single row, which it is in memory, so that it is as fast as one.
+/// The operands of a convolution, without the taps that lie outside the input for every output. A single column has the
+/// memory layout of a single row and is treated as one, which is as fast.
 ///
 /// Elements are accumulators: integers are unsigned and wrap.
 template <class Sum>
@@ -96,8 +96,8 @@ struct Convolution {
   }
 };
 
-/// The operands `in` [rows, cols], `k` [Ky, Kx] and `out` [rows, cols], row after row. Throws std::invalid_argument if
-/// one has other extents or strides.
+/// The operands `in` [rows, cols], `k` [Ky, Kx] and `out` [rows, cols], contiguous and row-major. Throws
+/// std::invalid_argument for other extents or strides.
 template <class In, class K, class Out>
 [[nodiscard]] auto convolution(In const& in, K const& k, Out const& out) {
   using Sum = collective::Accumulator<typename Out::non_const_value_type>;
@@ -122,12 +122,13 @@ template <class In, class K, class Out>
 
 namespace detail {
 
-/// The sums of one lane, `rows` x `width` neighbours: in registers from the first tap to the store.
+/// The sums of one lane, `rows` x `width` neighbours, in registers from the first tap to the store.
 ///
-/// Who calls: any thread for itself. Scratch, barriers: none.
+/// Each thread may call it independently. No scratch, no barriers.
 ///
-/// \tparam Aligned every row of `in` and `out` is aligned for packs and is whole packs; it only matters if in_registers
-/// \tparam Side of the kernel's square of taps, all of which a lane holds from strip to strip; 0: any taps, in parts
+/// \tparam Aligned every row of `in` and `out` is aligned for packs and consists of whole packs; only used if
+/// in_registers
+/// \tparam Side side of the square of taps that a lane holds from strip to strip; 0: any taps, in parts
 template <class Sum, class Tuning, bool Aligned, int Side>
 class Strip {
  public:
@@ -153,7 +154,7 @@ class Strip {
     }
   };
 
-  /// How many columns add() may read, from the strip's first one on.
+  /// Returns the number of columns that add() may read, starting at the strip's first column.
   [[nodiscard]] static std::size_t reach(std::size_t tap_cols) {
     if (Side > 0) return window_of(Side);
     if (tap_cols == 0) return 0;
@@ -161,9 +162,9 @@ class Strip {
     return last + window_of(static_cast<int>(tap_cols - last));
   }
 
-  /// Adds all terms, where none lies beyond an edge. `from`: the element of `in` where the strip begins; `rows` +
-  /// tap_rows
-  /// - 1 rows and reach() columns must follow it. Taps are taken in parts, whose extents the compiler knows.
+  /// Adds all terms of a strip that needs nothing beyond an edge. `from`: the first element of the strip in `in`; rows
+  /// + tap_rows - 1 rows and reach() columns must exist from there on. Taps are processed in parts whose extents are
+  /// compile-time constants.
   KOKKOS_FORCEINLINE_FUNCTION void add(Convolution<Sum> const& of, Sum const* from, Held const& held) {
     if constexpr (Side > 0) {
       add_rows(of, from, held.taps, LoadedRows<Side>{});
@@ -182,8 +183,8 @@ class Strip {
     }
   }
 
-  /// The same for a strip at the bottom or right edge: `row_count` rows and `col_count` columns of `in` are left from
-  /// where it begins. Terms beyond are left out rather than multiplied by zero: k may be infinite.
+  /// As add(), for a strip at the bottom or right edge: `row_count` rows and `col_count` columns of `in` exist from its
+  /// first element on. Terms beyond are omitted, not multiplied by zero, since k may be infinite.
   KOKKOS_FORCEINLINE_FUNCTION void add_at_edge(Convolution<Sum> const& of, Sum const* from, std::size_t row_count,
                                                std::size_t col_count) {
     for (std::size_t ky = 0; ky < of.tap_rows; ++ky) {
@@ -196,8 +197,8 @@ class Strip {
     }
   }
 
-  /// Stores the first `row_count` x `col_count` sums to `to`, where the strip begins in `out`. `streaming`: bypass a
-  /// host's caches; rows of `out` must be aligned for packs and be whole packs.
+  /// Stores the first `row_count` x `col_count` sums to `to`, the first element of the strip in `out`. `streaming`:
+  /// bypass a host's caches; rows of `out` must be aligned for packs and consist of whole packs.
   KOKKOS_FORCEINLINE_FUNCTION void store(Convolution<Sum> const& of, Sum* to, int row_count, int col_count,
                                          bool streaming) const {
     for (int r = 0; r < rows; ++r) {
@@ -207,18 +208,18 @@ class Strip {
 
  private:
   static constexpr int pack = collective::pack_width<Sum>;
-  // Row numbers as constants: sums whose index is only known at run time do not stay in registers.
+  // Row numbers as constants: sums that are indexed at run time do not stay in registers.
   using AllRows = std::make_integer_sequence<int, rows>;
   template <int TapRows>
   using LoadedRows = std::make_integer_sequence<int, rows + TapRows - 1>;
 
-  // How many columns of a row `tap_cols` taps of a part need; whole packs, if packs are loaded.
+  // Columns of a row that `tap_cols` taps of a part need, rounded up to whole packs if packs are loaded.
   [[nodiscard]] KOKKOS_FUNCTION static constexpr int window_of(int tap_cols) {
     int const needed = width + tap_cols - 1;
     return Tuning::in_registers && Aligned ? (needed + width - 1) / width * width : needed;
   }
 
-  // The loaded part of a row; or a pointer to the row, from which the sums read what they need.
+  // The loaded part of a row, or a pointer to the row that the sums read from.
   template <int Size>
   struct Loaded {
     Sum at[Size];
@@ -248,7 +249,7 @@ class Strip {
     }
   }
 
-  // Goes down the rows of the input: each is loaded once, and added to all sums that it is part of.
+  // Walks down the rows of the input: each row is loaded once and added to every sum that needs it.
   template <int TapRows, int TapCols>
   KOKKOS_FORCEINLINE_FUNCTION void add_taps(Convolution<Sum> const& of, std::size_t ky, std::size_t kx,
                                             Sum const* corner) {
@@ -310,7 +311,7 @@ class Strip {
     }
   }
 
-  // The columns that are left are whole packs, too.
+  // The remaining columns are whole packs, too.
   KOKKOS_FORCEINLINE_FUNCTION static void store_packs(Sum const (&sums)[width], Sum* to, int col_count,
                                                       bool streaming) {
     for (int first = 0; first < width; first += pack) {
@@ -365,10 +366,10 @@ struct Conv2dKernel {
   }
 
  private:
-  // Asks for the tile and the rows below it. Sums and taps leave a lane registers for only a row or two of the input
-  // on their way.
+  // Prefetches the tile and the rows below it: sums and taps leave a lane enough registers for only one or two rows of
+  // the input in flight.
   KOKKOS_FUNCTION void ask(Member const& team, collective::MatrixTiles::Place const& place) const {
-    int const lines = (place.col_count * static_cast<int>(sizeof(Sum)) + 127) / 128;  // of a row: a lane each
+    int const lines = (place.col_count * static_cast<int>(sizeof(Sum)) + 127) / 128;  // per row: one lane each
     int const rows = thread::count_before(place.row, of.rows, place.row_count + Side - 1);
     Sum const* const first = of.in + place.row * of.cols + place.col;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, rows * lines), [&](int i) {
@@ -379,11 +380,10 @@ struct Conv2dKernel {
 
 }  // namespace detail
 
-/// out[y, x] = sum over ky, kx of in[y + ky, x + kx] * k[ky, kx]. Terms beyond the bottom and right edge are left out, and
-/// not multiplied by zero: `k` may be infinite. Integers wrap.
+/// out[y, x] = sum over ky, kx of in[y + ky, x + kx] * k[ky, kx]. Terms beyond the bottom and right edge are omitted,
+/// not multiplied by zero, since `k` may be infinite. Integers wrap.
 ///
-/// Constructed once, for the extents of `in`: chooses tiles and teams. Calls may run at the same time, since they share
-/// no memory.
+/// Construct it once for the extents of `in`: chooses tiles and teams. Calls share no memory and may run concurrently.
 template <ExecutionSpace Exec, class T, class Tuning = Conv2dTuning<Exec, T>>
 class Conv2d {
   using Sum = collective::Accumulator<T>;
@@ -412,8 +412,8 @@ class Conv2d {
     league_ = league_of(tiles_.count());
   }
 
-  /// Enqueues. `in` and `out` [rows, cols], which do not overlap, `k` of any extents; all row after row. Throws
-  /// std::invalid_argument if one has other extents or strides.
+  /// Enqueues. `in` and `out` [rows, cols] must not overlap; `k` may have any extents. All must be contiguous and
+  /// row-major. Throws std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 2> In, Readable<Exec, T, 2> K, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, In const& in, K const& k, Out const& out) const {
     (void)row_major(in, rows_, cols_);
@@ -453,8 +453,8 @@ class Conv2d {
   int league_ = 0;
 };
 
-/// out[y, x] = sum over ky, kx of in[y + ky, x + kx] * k[ky, kx], terms beyond the edges left out. `in`, `out` [rows,
-/// cols], `k` [Ky, Kx]. For a single use: it enqueues, and waits.
+/// out[y, x] = sum over ky, kx of in[y + ky, x + kx] * k[ky, kx] without the terms beyond the edges. `in`, `out` [rows,
+/// cols], `k` [Ky, Kx]. Convenience for a single call: enqueues and waits.
 template <ExecutionSpace Exec, class In, class K, class Out>
 void conv2d(Exec const& exec, In const& in, K const& k, Out const& out) {
   Conv2d<Exec, typename Out::non_const_value_type> const kernel(exec, in.extent(0), in.extent(1));

@@ -1,12 +1,12 @@
 #pragma once
 /// \file
-/// Rows of a table by their numbers, in one launch: out[i, :] = table[index[i], :], zeros where the table has no such
-/// row. A few lanes share a row, as many as it has packs. Each of them reads the row's index, and copies packs with
-/// 16-byte accesses. Rows are short and lie anywhere in the table, so a lane has several packs under way. Rows that are
-/// no whole number of packs are copied element by element, neighbouring lanes taking neighbouring elements.
+/// Table lookup in one launch: out[i, :] = table[index[i], :], or zeros if the table has no such row. A few lanes share
+/// a row, one per pack of the row. Each lane reads the row's index and copies packs with 16-byte accesses. Rows are
+/// short and lie anywhere in the table, so each lane keeps several packs in flight. Rows that are not a whole number of
+/// packs are copied element by element, neighbouring lanes copying neighbouring elements.
 ///
-/// Reads each index and each row that is asked for, and writes as much. On hosts an output that is larger than the
-/// last-level cache bypasses the caches.
+/// Reads each index and each requested row, and writes as much. On hosts, an output that is larger than the last-level
+/// cache bypasses the caches.
 ///
 /// Example, rows of 2: indices 1 -1 0, table (1 2) (3 4) -> (3 4) (0 0) (1 2).
 ///
@@ -32,20 +32,20 @@
 
 namespace tessera::kernels {
 
-/// How many packs a lane of Embedding has in flight, and how many teams there are.
+/// Packs in flight per lane of Embedding, and the number of teams.
 template <ExecutionSpace Exec, class T>
 struct EmbeddingTuning {
   static constexpr int pack = collective::pack_width<T>;  ///< elements: 16 bytes, the widest access there is
-  /// Packs under way in a lane, a power of two. They are of one row if it is long enough, since a row is contiguous. On
-  /// hosts one pack is copied after the other, since their prefetchers follow a row.
+  /// Packs in flight per lane, a power of two. They belong to one row if it is long enough, because a row is
+  /// contiguous. Hosts copy one pack after the other: their hardware prefetchers follow a row.
   static constexpr int in_flight = is_gpu<Exec> ? 8 : 1;
-  /// True: a team for each tile of rows, up to what a league can have. False: as many teams as fill the machine.
+  /// True: one team per tile of rows, up to the largest league. False: as many teams as fill the machine.
   static constexpr bool team_per_tile = is_gpu<Exec>;
 };
 
 namespace detail {
 
-/// A thread takes `Rows` rows at a time; its lanes copy them in packs of N, with `Parts` packs of each row under way.
+/// A thread handles `Rows` rows at a time; its lanes copy them in packs of N, with `Parts` packs of each row in flight.
 /// If N is above 1, table and output must be aligned for such packs, and rows must be whole packs.
 template <class Exec, class T, int N, int Rows, int Parts>
 struct EmbeddingKernel {
@@ -66,8 +66,8 @@ struct EmbeddingKernel {
     std::size_t const end = chunks.end(team.league_rank());
     for (std::size_t first = chunks.begin(team.league_rank()) + team.team_rank(); first < end;
          first += threads * Rows) {
-      // This thread's rows are first, first + threads, ..., so that a warp's accesses stay together. A null pointer
-      // stands for a row of zeros.
+      // This thread's rows are first, first + threads, ..., so that the accesses of a warp are adjacent. A null pointer
+      // means a row of zeros.
       T const* from[Rows];
       T* to[Rows];
       for (int k = 0; k < Rows; ++k) {
@@ -98,7 +98,7 @@ struct EmbeddingKernel {
   }
 
  private:
-  // The table's row for a position, or null where there is none.
+  // Returns the table's row for a position, or null if the table has no such row.
   [[nodiscard]] KOKKOS_FUNCTION T const* row_of(std::size_t position) const {
     std::int32_t const index = indices[position];
     if (index < 0 || static_cast<std::size_t>(index) >= rows) return nullptr;
@@ -115,19 +115,19 @@ struct EmbeddingKernel {
 
 }  // namespace detail
 
-/// out[i, :] = table[indices[i], :] for indices of type int32; zeros for those outside of the table.
+/// out[i, :] = table[indices[i], :] for indices of type int32; zeros if an index is outside the table.
 ///
-/// Constructed once, for a table and at most n indices: chooses packs, lanes and teams. Calls may run at the same time,
-/// since they share no memory.
+/// Construct it once for a table and at most n indices: chooses packs, lanes and teams. Calls share no memory and may
+/// run concurrently.
 template <ExecutionSpace Exec, class T, class Tuning = EmbeddingTuning<Exec, T>>
 class Embedding {
   static constexpr int pack = Tuning::pack;
 
  public:
-  /// \param n the most indices of a call
+  /// \param n largest number of indices of a call
   /// \param table [rows, width]: the table of the calls, or one with the same extents and alignment
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
-  /// \param label what Kokkos' tools call it
+  /// \param team threads per team; 0: choose. Throws Skip if the space cannot provide them.
+  /// \param label kernel name that Kokkos Tools reports
   template <Readable<Exec, T, 2> Table>
   Embedding(Exec const& exec, std::size_t n, Table const& table, std::int64_t team = 0,
             std::string const& label = "tessera::embedding")
@@ -140,8 +140,8 @@ class Embedding {
     threads_ = team_size(exec, team, lanes_);
   }
 
-  /// Enqueues. `indices` [m], m <= n, `table` [rows, width], `out` [m, width]: consecutive elements, rows one after the other.
-  /// `out` does not overlap the others. Throws std::invalid_argument if one has other extents or strides.
+  /// Enqueues. `indices` [m], m <= n, `table` [rows, width], `out` [m, width] must be contiguous and row-major. `out`
+  /// must not overlap the others. Throws std::invalid_argument for other extents or strides.
   template <Readable<Exec, std::int32_t, 1> Indices, Readable<Exec, T, 2> Table, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, Indices const& indices, Table const& table, Out const& out) const {
     std::size_t const n = std::min<std::size_t>(indices.extent(0), n_);
@@ -162,7 +162,7 @@ class Embedding {
   }
 
  private:
-  // As many packs of one row under way as each lane has of it; the others are those of further rows.
+  // As many packs of one row in flight as a lane has of it; the other packs belong to further rows.
   template <int N, int Parts = Tuning::in_flight>
   void enqueue(Exec const& exec, std::size_t n, std::int32_t const* indices, T const* table, T* out) const {
     if constexpr (Parts > 1) {
@@ -192,8 +192,8 @@ class Embedding {
   int threads_ = 1;
 };
 
-/// out[i, :] = table[indices[i], :], zeros where the table has no such row. `indices` [n], `table` [rows, width], `out`
-/// [n, width]. For a single use: it enqueues, and waits.
+/// out[i, :] = table[indices[i], :], or zeros if the table has no such row. `indices` [n], `table` [rows, width], `out`
+/// [n, width]. Convenience for a single call: enqueues and waits.
 template <ExecutionSpace Exec, class Indices, class Table, class Out>
 void embedding(Exec const& exec, Indices const& indices, Table const& table, Out const& out) {
   Embedding<Exec, typename Out::non_const_value_type> const kernel(exec, indices.extent(0), table);
