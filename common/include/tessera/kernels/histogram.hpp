@@ -1,18 +1,21 @@
 #pragma once
 /// \file
-/// A histogram: how many elements lie in each of `bins` equal bins over [lo, hi), and how many outside (histogram_bins.hpp
-/// has the rule). n elements are read once, in one launch, whose last team writes the counts of 64 bits.
+/// A histogram: counts the elements in each of `bins` equal bins over [lo, hi), and the elements outside (rule:
+/// histogram_bins.hpp). Reads n elements once, in one launch; the last team writes the 64-bit counts.
 ///
-/// - ScratchHistogram: a team counts its chunk in scratch, with atomics that never leave the multiprocessor, and adds its
-///   counts to the result. Of more bins than scratch holds, up to 24 teams count a slice each of the same chunk (GPUs). Fastest
-///   on GPUs, up to about 240000 bins. On hosts a team is a thread, which needs no atomics and has several copies of the counts.
-/// - LaneHistogram: every lane counts in scratch for itself, without atomics in the loop, whatever the elements are. Its
-///   counters are added up to the team's counts, these to the result. As fast on hosts, up to about 900 bins.
+/// - ScratchHistogram: a team counts its chunk in scratch, with atomics that never leave the multiprocessor, and adds
+/// its
+/// counts to the result. If scratch does not hold all bins, up to 24 teams read the same chunk and count one slice of
+/// bins each (GPUs). Fastest on GPUs, up to about 240000 bins. On hosts a team is one thread, which needs no atomics
+/// and has several copies of the counts.
+/// - LaneHistogram: each lane has its own counters in scratch, so that the loop has no atomics, whatever the data. The
+/// lanes' counters are added to the team's counts, and these to the result. As fast on hosts, up to about 900 bins.
 ///
 /// Example, 3 bins over [0, 3): 0.5 2 7 0.1 -> counts 2 0 1, outside 1.
 ///
 /// Use:  histogram(exec, in, lo, hi, counts, outside);
-/// or, enqueued many times:  ScratchHistogram<Exec, float> count(exec, n, {lo, hi, bins});  count(exec, in, counts, outside);
+/// or, enqueued many times:
+///   ScratchHistogram<Exec, float> count(exec, n, {lo, hi, bins});  count(exec, in, counts, outside);
 
 #include <Kokkos_Core.hpp>
 
@@ -38,47 +41,49 @@
 
 namespace tessera::kernels {
 
-/// How both count.
+/// Tuning parameters of ScratchHistogram and LaneHistogram.
 template <ExecutionSpace Exec, class T>
 struct HistogramTuning {
   static constexpr int lanes = lane::natural_width<Exec>;
-  /// On a GPU eight 16-byte accesses of a lane under way (2^24 floats take 38 to 39 us on an H100, with four 39 to 43), four of short
-  /// elements, whose bins are as many registers; on hosts a cache line.
+  /// 16-byte accesses in flight per lane. On a GPU eight (2^24 floats take 38 to 39 us on an H100; 39 to 43 us with
+  /// four), or four for short elements, whose bins take one register each. On hosts, one cache line.
   static constexpr int rows = !is_gpu<Exec> ? 1 : sizeof(T) < 4 ? 4 : 8;
   static constexpr int pack = (is_gpu<Exec> ? 1 : 4) * collective::pack_width<T>;
-  /// Chunks for each team that runs at once. A team adds all of its counts to the result, by an atomic in memory for every bin: of
-  /// 256 bins and 2^24 elements 512 teams take 35 us on an H200, 8 times as many 66.
+  /// Chunks per resident team. A team adds all of its counts to the result, with one atomic in memory per bin: for 256
+  /// bins and 2^24 elements, 512 teams take 35 us on an H200, and 8 times as many take 66 us.
   static constexpr double scratch_chunks = is_gpu<Exec> ? 0.5 : 1;
-  /// Threads of a team that counts in scratch, where the user names none; 0: 256 lanes' worth. With 512 lanes half as many teams
-  /// add to the result: 2^22 floats take 9.7 us on an H100, with 256 lanes 11.8.
+  /// Threads per team of ScratchHistogram, if the user gives none; 0: 256 lanes. With 512 lanes half as many teams add
+  /// to the result: 2^22 floats take 9.7 us on an H100; 11.8 us with 256 lanes.
   static constexpr int scratch_threads = is_gpu<Exec> && !is_hip<Exec> ? 16 : 0;
-  /// Here fewer would be one wave and a part of the next.
+  /// The same for LaneHistogram, where fewer chunks would be one wave and a part of the next.
   static constexpr double lane_chunks = 1;
-  /// Slices of bins at most: reading everything as often must take less time than an atomic in memory for each element. Scratch of
-  /// hosts holds all bins.
+  /// Most slices of bins: reading the input once per slice must take less time than one atomic in memory per element.
+  /// On hosts scratch holds all bins.
   static constexpr int most_slices = is_gpu<Exec> ? 24 : 1;
-  /// Elements that a host's thread knows the bins of before it counts them (count_ahead()). 0: a GPU, where other lanes
-  /// count while one waits.
+  /// Elements whose bins a host thread looks up before it counts them (count_ahead()). 0 on a GPU: other lanes count
+  /// while one waits.
   static constexpr int ahead = is_gpu<Exec> ? 0 : 128;
-  /// Copies of the counts that a team of one thread has in scratch: an element of a host need not wait for the one before it
-  /// in the same bin.
+  /// Copies of the counts in scratch for a team of one thread: on a host, an element then need not wait for the
+  /// previous element of the same bin.
   static constexpr int copies_of_one = is_gpu<Exec> ? 1 : 8;
-  /// The scratch that holds a team's counts. On hosts both levels are memory, and the second is large enough for 2^20 bins.
+  /// Scratch level of a team's counts. On hosts both levels are memory, and the second one is large enough for 2^20
+  /// bins.
   static constexpr int scratch_level = is_gpu<Exec> ? 0 : 1;
-  /// A lane's own counter: 8 bits on GPUs, 32 on hosts, where a thread's few lanes only keep additions to one counter apart.
+  /// Type of a lane's counter: 8 bits on GPUs; 32 on hosts, where a thread's few lanes only separate consecutive
+  /// additions to one counter.
   using Counter = std::conditional_t<is_gpu<Exec>, std::uint8_t, std::uint32_t>;
-  /// Warps of a team with counters of their own: with 256 bins 4 take 34 KB, and 6 such teams share a multiprocessor of an
-  /// H200. A compute unit of AMD's has 64 KiB: one such team, or three of two threads, which are a wavefront.
+  /// Threads (warps) per team of LaneHistogram: for 256 bins, 4 threads take 34 KB, so that 6 teams share a
+  /// multiprocessor of an H200. A compute unit of an AMD GPU has 64 KiB: room for one such team, or for three teams of
+  /// two threads (one wavefront each).
   static constexpr int threads_of_lane_counters = is_hip<Exec> ? 2 : 4;
 };
 
 namespace detail {
 
-/// Adds to a counter in a team's scratch, where nobody asks what was there before.
+/// Atomically adds to a counter in a team's scratch, level 0, without returning the old value.
 ///
-/// Adds atomically. The counter is in scratch level 0: on CUDA the instruction for shared memory is named, since an
-/// atomic of an address of unknown kind asks for the kind each time. Who calls: any lane. Others see the sum after a
-/// barrier.
+/// On CUDA it names the instruction for shared memory, because an atomic on a generic address tests the kind of address
+/// each time. Any lane may call it. Other lanes see the sum after a barrier.
 KOKKOS_INLINE_FUNCTION void scratch_add(std::uint32_t* counter, std::uint32_t value) {
 #if defined(__CUDA_ARCH__)
   auto const address = static_cast<std::uint32_t>(__cvta_generic_to_shared(counter));
@@ -88,22 +93,23 @@ KOKKOS_INLINE_FUNCTION void scratch_add(std::uint32_t* counter, std::uint32_t va
 #endif
 }
 
-/// Asks for a cache line that is read soon.
+/// Prefetches a cache line.
 KOKKOS_INLINE_FUNCTION void prefetch([[maybe_unused]] void const* address) {
   KOKKOS_IF_ON_HOST((__builtin_prefetch(address);))
 }
 
-/// The elements of one thread's part, in no order: several 16-byte accesses of a lane under way where the part is whole
-/// and aligned, element by element where it is not.
+/// Passes the elements of one thread's part to `body`, in no particular order. If the part is whole and aligned,
+/// several 16-byte accesses per lane are in flight; otherwise elements are read one by one.
 ///
-/// Calls `body(lane, x)` until every element of the first `count` of `part` was in an array x: one of
-/// RowCount * N elements where `count` is the whole part, RowCount * W * N, and packs of N can be read from it; else of
-/// one element.
+/// Calls `body(lane, x)` until each of the first `count` elements of `part` was in an array x. x has RowCount * N
+/// elements if `count` is the whole part, RowCount * W * N, and packs of N can be read from it; otherwise x has one
+/// element.
 ///
-/// Who calls: all lanes of one thread; pointer and count are the same in all of them. The body must not exchange values
-/// between lanes: they may have different trip counts. Scratch, barriers: none.
+/// Must be called by all lanes of one thread, with the same pointer and count. The body must not exchange values
+/// between lanes, since their trip counts may differ. No scratch, no barriers.
 ///
-/// Example, W = 2, N = 2, 2 rows, 8 elements: lane 0 gets 0 1 4 5, lane 1 gets 2 3 6 7. Of 7: lane 0 gets 0, 2, 4, 6.
+/// Example, W = 2, N = 2, 2 rows, 8 elements: lane 0 gets 0 1 4 5, lane 1 gets 2 3 6 7. With 7 elements lane 0 gets 0,
+/// 2, 4, 6.
 template <int RowCount, int N, lane::Lanes L, class T, class Body>
 KOKKOS_FUNCTION void for_each_element(L const& lanes, T const* part, int count, Body const& body) {
   bool const whole = count == RowCount * L::width * N && collective::is_aligned_for_packs<N>(part);
@@ -124,22 +130,22 @@ KOKKOS_FUNCTION void for_each_element(L const& lanes, T const* part, int count, 
   });
 }
 
-/// Hosts: counts the elements from `begin` to `end`, each thread of the team its part of them.
+/// For hosts: counts the elements from `begin` to `end`; each thread of the team counts a part of them.
 ///
-/// Calls `count(counter_of(x, k))` for every element x; k is its place in a group of 16, by which neighbours can be spread over copies
-/// of a counter. An element costs a store, and a processor has one a cycle; all else is kept out of its way. The counters of a
-/// group are looked up together, which the compiler makes vectors of, and `Ahead` elements before they are counted: by then
-/// what the vectors wrote can be read, and nothing waits for it.
+/// Calls `count(counter_of(x, k))` for each element x; k is its position in a group of 16, which can spread neighbours
+/// over copies of a counter. Each element costs one store, and a processor does one store per cycle; everything else is
+/// kept off that path. The counters of a group are looked up together, so that the compiler vectorizes the lookup, and
+/// `Ahead` elements before they are counted: the vector stores have then completed, and no load waits for them.
 ///
-/// Who calls: all threads of the team. Barriers, scratch: none.
+/// Must be called by all threads of the team. No barriers, no scratch.
 ///
-/// Example, Ahead = 32, a thread alone, 70 elements: 0 to 31 are looked up; 0 to 15 are counted, and 32 to 47 looked up in their
-/// place; 16 to 31, and 48 to 63; and 32 to 69 one by one.
+/// Example, Ahead = 32, one thread, 70 elements: looks up 0 to 31; counts 0 to 15 and looks up 32 to 47 in their place;
+/// counts 16 to 31 and looks up 48 to 63; then counts 32 to 69 one by one.
 template <int Ahead, class Member, class T, class CounterOf, class Count>
 KOKKOS_FUNCTION void count_ahead(Member const& team, T const* in, std::size_t begin, std::size_t end,
                                  CounterOf const& counter_of, Count const& count) {
-  // Two vectors of floats at least. Where a loop has many more stores, each of them an instruction of its own, processors no longer
-  // foresee which of them the next one of the same counter has to wait for: constant data took four times as long with 64.
+  // At least two vectors of floats. If a loop has many more stores, each an instruction of its own, processors fail to
+  // predict which store the next access to the same counter depends on: constant data took four times as long with 64.
   constexpr int group = 16;
   static_assert(Ahead % group == 0);
   std::size_t const part = tiles_of(end - begin, static_cast<std::size_t>(team.team_size()));
@@ -152,7 +158,7 @@ KOKKOS_FUNCTION void count_ahead(Member const& team, T const* in, std::size_t be
     for (int k = 0; k < Ahead; ++k) looked_up[k] = counter_of(in[i + static_cast<std::size_t>(k)], k % group);
   }
   for (; last - i >= Ahead + group; i += group) {
-    // Between accesses to many counters a processor does not see that `in` is read in order.
+    // Among accesses to many counters, a processor does not detect that `in` is read in order.
     constexpr std::size_t line = 64 / sizeof(T);
     for (std::size_t k = 0; k < group; k += line) prefetch(in + std::min(last - 1, i + 4 * Ahead + k));
     std::uint32_t* const of_group = looked_up + oldest;
@@ -164,14 +170,15 @@ KOKKOS_FUNCTION void count_ahead(Member const& team, T const* in, std::size_t be
   for (; i < last; ++i) count(counter_of(in[i], 0));
 }
 
-/// Bins that a team counts: `size` from `first` on.
+/// Bins that a team counts: `size` bins, starting at `first`.
 struct BinSlice {
   std::int32_t first;
   std::int32_t size;
 };
 
-/// Where teams add up their counts: bins + 1 totals, `outside` behind the last bin, as the rule of the bins says it. The last
-/// team of a launch moves them to the result and leaves zeros for the next launch: no launch is needed to set them to zero.
+/// Totals of all teams: bins + 1 numbers, `outside` after the last bin, as the rule of the bins returns it. The last
+/// team of a launch moves them to the result and leaves zeros for the next launch, so that no launch is needed to clear
+/// them.
 struct BinTotals {
   std::int64_t* totals;     ///< bins + 1, zero before every launch
   std::uint32_t* finished;  ///< teams that have added all; zero before every launch
@@ -182,7 +189,7 @@ struct BinTotals {
 
   [[nodiscard]] KOKKOS_FUNCTION std::int32_t size() const { return bins + 1; }
 
-  /// Adds what `of(i)` says to the slice's bin number i, if it is not 0. Who calls: all threads and lanes of a team; no barriers.
+  /// Adds `of(i)`, if not 0, to bin i of the slice. Must be called by all threads and lanes of a team. No barriers.
   template <class Member, class Of>
   KOKKOS_FUNCTION void add(Member const& team, BinSlice const& slice, Of const& of) const {
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, slice.size), [&](std::int32_t i) {
@@ -191,13 +198,13 @@ struct BinTotals {
     });
   }
 
-  /// The team has added all of its counts. Who calls: all threads and lanes of the team. `is_last`: a word of its scratch, which
-  /// nobody reads any more. Barriers: two.
+  /// Marks that the team has added all of its counts. Must be called by all threads and lanes of the team. `is_last`: a
+  /// word of its scratch that is not read any more. Two barriers.
   template <class Member>
   KOKKOS_FUNCTION void finish(Member const& team, std::uint32_t* is_last) const {
     team.team_barrier();
     Kokkos::single(Kokkos::PerTeam(team), [&] {
-      Kokkos::memory_fence();  // a team that sees the number must see the counts
+      Kokkos::memory_fence();  // a team that sees the number must also see the counts
       *is_last = Kokkos::atomic_fetch_add(finished, 1u) + 1 == teams ? 1 : 0;
     });
     team.team_barrier();
@@ -218,10 +225,12 @@ struct HistogramShape {
   int slices;  ///< of bins, each counted by teams of its own
 };
 
-/// The teams' chunks: of the user's `tile`, or `chunks` for each team that runs at once, but none so small that adding its
-/// counts to the result costs more than counting. A chunk is about 2^30 elements at most: its 32-bit counts cannot overflow.
+/// Returns the teams' chunks: of the user's `tile`, or `chunks` per resident team, but not so small that adding the
+/// counts to the result costs more than counting. A chunk has at most about 2^30 elements, so that its 32-bit counts
+/// cannot overflow.
 ///
-/// \param part elements that a team takes at a time; \param lanes of a team
+/// \param part elements that a team handles at a time
+/// \param lanes lanes per team
 template <ExecutionSpace Exec>
 [[nodiscard]] Chunks histogram_chunks(Exec const& exec, std::size_t n, std::int64_t bins, std::int64_t requested_tile,
                                       std::size_t part, int lanes, double chunks) {
@@ -235,9 +244,9 @@ template <ExecutionSpace Exec>
   return split(n, part, std::max(std::min(fill, worthwhile), necessary));
 }
 
-/// A team counts in scratch, with atomics that never leave the multiprocessor; its threads share `copies` of the counts.
-/// Of more bins than scratch holds it counts a slice, and other teams read the same chunk for the other slices: neighbours in the
-/// league, so that one of them finds in the cache what another has read.
+/// A team counts in scratch, with atomics that never leave the multiprocessor; its threads share `copies` copies of the
+/// counts. If scratch does not hold all bins, a team counts one slice, and other teams read the same chunk for the
+/// other slices. These teams are neighbours in the league, so that one finds in the cache what another has read.
 template <ExecutionSpace Exec, class T, class Bins, class Tuning>
 struct ScratchHistogramKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -255,7 +264,7 @@ struct ScratchHistogramKernel {
   Bins bins;
   HistogramShape of;
 
-  /// Bins of a slice. Of the last some may be beyond the result: nothing is counted in them.
+  /// Bins per slice. The last slice may extend past the result; nothing is counted there.
   [[nodiscard]] KOKKOS_FUNCTION static std::int32_t slice_size(std::int32_t bins, int slices) {
     return bins / slices + 1;
   }
@@ -270,7 +279,7 @@ struct ScratchHistogramKernel {
                       ? ", and at most " + std::to_string(Tuning::most_slices) + " teams share them)"
                       : ")"));
     }
-    // Of copies, what leaves room for other teams, or in a host's first cache. Two threads share one.
+    // As many copies as leave room for other teams, or as fit into a host's first-level cache. Two threads share one.
     std::int32_t const size = slice_size(bins, slices);
     int const fitting = static_cast<int>((std::size_t{1} << 14) / sizeof(std::uint32_t)) / size;
     return {threads, std::clamp(fitting, 1, threads > 1 ? (threads + 1) / 2 : Tuning::copies_of_one),
@@ -278,7 +287,7 @@ struct ScratchHistogramKernel {
                              Tuning::scratch_chunks),
             slices};
   }
-  /// Counters that a team's scratch holds, less what Kokkos and an array's padding take.
+  /// Counters that fit into a team's scratch, minus what Kokkos and the padding of an array take.
   [[nodiscard]] static std::int32_t scratch_words(Exec const& exec) {
     return static_cast<std::int32_t>(
         (static_cast<std::size_t>(Policy(exec, 1, 1).scratch_size_max(scratch_level)) - 512) / sizeof(std::uint32_t));
@@ -294,20 +303,21 @@ struct ScratchHistogramKernel {
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Lanes const lanes;
-    Bins const bin_of = bins;  // the counts might be written to the kernel's own memory, for all a compiler knows
-    // One counter more than bins: what is outside costs no branch. With an even number of bins, copies begin in
-    // different banks.
+    // a copy: a compiler must assume that the counts could overwrite the kernel's own members
+    Bins const bin_of = bins;
+    // One counter more than bins, so that elements outside cost no branch. If the number of bins is even, the copies
+    // begin in different banks.
     int const chunk = team.league_rank() / of.slices;
     int const size = slice_size(bins.count, of.slices);
     BinSlice const slice{team.league_rank() % of.slices * size, size};
-    constexpr int level = scratch_level;  // Kokkos takes a reference, and a device has no static member
+    constexpr int level = scratch_level;  // Kokkos takes a reference, and device code has no static member
     Words const counts(team.team_scratch(level), of.copies * slice.size);
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, of.copies * slice.size), [&](int i) { counts(i) = 0; });
     team.team_barrier();
     std::uint32_t* const own = counts.data() + team.team_rank() % of.copies * slice.size;
     std::size_t const end = of.chunks.end(chunk);
     if constexpr (Tuning::ahead > 0) {
-      // A thread alone has all copies; with others, one. Of three copies `&` leaves one empty.
+      // A team of one thread uses all copies, a larger team one per thread. Of three copies, `&` leaves one empty.
       int const copies = team.team_size() == 1 ? of.copies : 1;
       auto const counter_of = [&](T x, int k) {
         return static_cast<std::uint32_t>(bin_of(x) + (k & (copies - 1)) * size);
@@ -328,7 +338,7 @@ struct ScratchHistogramKernel {
               std::int32_t bin[N];
               for (int k = 0; k < N; ++k) bin[k] = bin_of(x[k]) - slice.first;
               for (int k = 0; k < N; ++k) {
-                // Below the slice's first bin it is a large number, too.
+                // A bin below the slice's first one becomes a large number, too.
                 if (static_cast<std::uint32_t>(bin[k]) < static_cast<std::uint32_t>(slice.size)) {
                   add_one(team, own + bin[k]);
                 }
@@ -349,33 +359,36 @@ struct ScratchHistogramKernel {
  private:
   KOKKOS_FUNCTION static void add_one(Member const& team, std::uint32_t* counter) {
     if (vector_length == 1 && team.team_size() == 1) {
-      ++*counter;  // a host's thread alone: an atomic would cost it 20 cycles
+      ++*counter;  // one thread of a host: an atomic would cost it 20 cycles
     } else {
       scratch_add(counter, 1);
     }
   }
 };
 
-/// Counters of a lane's own, side by side in scratch: counting needs neither atomics nor the other lanes, and no two
-/// lanes meet in a bank. `count` counters for each of the W lanes of one thread. Counter: std::uint8_t or std::uint32_t.
+/// Counters per lane, side by side in scratch, so that counting needs neither atomics nor other lanes and has no bank
+/// conflicts. `count` counters for each of the W lanes of one thread. Counter: std::uint8_t or std::uint32_t.
 ///
-/// A word of 32 bits holds 4 counters of 8 bits or one of 32; word w of lane l is at w * W + l, so that on a GPU with 32
-/// lanes a lane has a bank to itself, whatever it counts. 8 bits: four times as many counters in the same scratch, at
-/// the price of a flush after 255 elements of a lane, which costs a load, a store and six operations a word: for 64
-/// words (256 counters) about 2 operations an element. 16 bits would halve the teams on a multiprocessor to save 1.9 of
-/// them. 32 bits: hosts, where scratch is a cache and lanes are few.
+/// A word of 32 bits holds 4 counters of 8 bits or one of 32 bits. Word w of lane l is at w * W + l, so that on a GPU
+/// with 32 lanes each lane has its own bank, whatever it counts.
 ///
-/// Example, W = 2, 3 counters of 8 bits, one word a lane; lane 0 counts 0 0 2, lane 1 counts 2: the words are 0x00010002
-/// and 0x00010000; flushed: 2, 0, 2.
+/// - 8 bits: four times as many counters in the same scratch. The price is a flush after 255 elements per lane, which
+/// costs
+/// a load, a store and six operations per word: for 64 words (256 counters) about 2 operations per element. 16 bits would
+/// save 1.9 of them, but halve the teams per multiprocessor.
+/// - 32 bits: for hosts, where scratch is a cache and lanes are few.
+///
+/// Example, W = 2, 3 counters of 8 bits, one word per lane; lane 0 counts 0 0 2, lane 1 counts 2: the words are
+/// 0x00010002 and 0x00010000; the flushed sums are 2, 0, 2.
 template <lane::Lanes L, class Counter>
 struct LaneCounters {
   static_assert(std::is_same_v<Counter, std::uint8_t> || std::is_same_v<Counter, std::uint32_t>);
   static_assert(sizeof(Counter) == 4 || std::endian::native == std::endian::little, "counter k is bits 8k to 8k + 7");
   static constexpr int in_word = 4 / static_cast<int>(sizeof(Counter));
-  /// What a lane may count between two flushes.
+  /// Most elements that a lane may count between two flushes.
   static constexpr std::uint32_t limit = std::numeric_limits<Counter>::max();
 
-  /// Words of scratch for one thread.
+  /// Words of scratch per thread.
   [[nodiscard]] KOKKOS_FUNCTION static constexpr int words_for(int count) {
     return (count + in_word - 1) / in_word * L::width;
   }
@@ -383,14 +396,14 @@ struct LaneCounters {
   std::uint32_t* words;  // words_for(count)
   int count;
 
-  /// Who calls: all lanes of the thread, before they count.
+  /// Must be called by all lanes of the thread, before they count.
   KOKKOS_FUNCTION void set_to_zero(L const& lanes) const {
     lanes.each([&](int lane) {
       for (int at = lane; at < words_for(count); at += L::width) words[at] = 0;
     });
   }
 
-  /// Who calls: any lane, with its own number.
+  /// Any lane may call it, with its own number.
   KOKKOS_FUNCTION void add_one(int lane, int index) const {
     // ((of / in_word) * W + lane) * in_word + of % in_word, in two multiply-adds and an `and` on a GPU.
     auto const of = static_cast<std::uint32_t>(index);
@@ -398,19 +411,19 @@ struct LaneCounters {
     ++reinterpret_cast<Counter*>(words + lane)[in_lane];
   }
 
-  /// Calls `body(index, sum over the lanes)`, each index in some lane, and sets the counters to zero. With 8 bits W is
-  /// at most 64: sums of 16 bits hold.
+  /// Calls `body(index, sum over the lanes)`, each index in some lane, and sets the counters to zero. With 8 bits, W is
+  /// at most 64, so that 16-bit sums cannot overflow.
   ///
-  /// Who calls: all lanes of the thread together. Barriers: lanes.sync() before and after.
+  /// Must be called by all lanes of the thread together. Barriers: lanes.sync() before and after.
   template <class Body>
   KOKKOS_FUNCTION void flush(L const& lanes, Body const& body) const {
     lanes.sync();
     lanes.each([&](int lane) {
       for (int word = lane; word * in_word < count; word += L::width) {
-        std::uint32_t even = 0;  // of bytes 0 and 2, or of the one counter
+        std::uint32_t even = 0;  // of bytes 0 and 2, or of the single counter
         std::uint32_t odd = 0;   // of bytes 1 and 3
         for (int i = 0; i < L::width; ++i) {
-          // Lanes begin with their own: they are at words of the same rank in the bank, and must not all want lane 0's.
+          // Each lane starts with its own word: all start in different banks, instead of all at lane 0's word.
           std::uint32_t& at = words[word * L::width + ((i + lane) & (L::width - 1))];
           if constexpr (in_word == 1) {
             even += at;
@@ -435,8 +448,8 @@ struct LaneCounters {
   }
 };
 
-/// Every lane counts in counters of its own; before they can overflow, and at the end, a thread's lanes add them up to
-/// the team's counts in scratch, and the team adds those to the result.
+/// Each lane counts in its own counters. Before they can overflow, and at the end, a thread's lanes add them to the
+/// team's counts in scratch, and the team adds those to the result.
 template <ExecutionSpace Exec, class T, class Bins, class Tuning>
 struct LaneHistogramKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -449,7 +462,7 @@ struct LaneHistogramKernel {
   static constexpr int part = rows * Lanes::width * pack;
   static constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
   static constexpr int scratch_level = 0;
-  // A part gives a lane rows * pack elements.
+  // A part gives each lane rows * pack elements.
   static constexpr std::uint32_t parts_between_flushes = Counters::limit / (rows * pack);
 
   T const* in;
@@ -472,7 +485,7 @@ struct LaneHistogramKernel {
   }
   [[nodiscard]] static HistogramShape shape(Exec const& exec, std::size_t n, std::int32_t bins, std::int64_t tile,
                                             std::int64_t team) {
-    // What was asked for, or as many as fit.
+    // The requested number of threads, or as many as fit.
     int const wanted = team_size(exec, team, vector_length);
     int threads = team > 0 ? wanted : std::min(wanted, Tuning::threads_of_lane_counters);
     while (team == 0 && threads > 1 && !fits(exec, bins, threads)) --threads;
@@ -483,7 +496,7 @@ struct LaneHistogramKernel {
     }
     std::size_t const team_part = static_cast<std::size_t>(threads) * part;
     Chunks chunks = histogram_chunks(exec, n, bins, tile, team_part, threads * vector_length, Tuning::lane_chunks);
-    // A chunk of one part more than the counters hold would be flushed twice.
+    // A chunk with one part more than the counters hold would be flushed twice.
     std::size_t const period = parts_between_flushes * team_part;
     if (tile == 0 && chunks.size > period) {
       chunks.size -= chunks.size % period;
@@ -498,8 +511,9 @@ struct LaneHistogramKernel {
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     Lanes const lanes;
-    Bins const bin_of = bins;  // the counters might be written to the kernel's own memory, for all a compiler knows
-    // One counter more than bins: what is outside costs no branch.
+    // a copy: a compiler must assume that the counters could overwrite the kernel's own members
+    Bins const bin_of = bins;
+    // One counter more than bins, so that elements outside cost no branch.
     int const size = result.size();
     int const of_thread = Counters::words_for(size);
     Words const words(team.team_scratch(0), size + team.team_size() * of_thread);
@@ -543,15 +557,15 @@ struct LaneHistogramKernel {
   }
 };
 
-/// Chooses a kernel's shape once, keeps the totals of its teams, and enqueues the count.
+/// Chooses a kernel's shape once, owns the totals of its teams, and enqueues the count.
 template <ExecutionSpace Exec, class T, class Bins, class Kernel>
 class HistogramLaunches {
  public:
-  /// \param n elements
+  /// \param n number of elements
   /// \param tile elements that a team counts before it adds to the result; 0: as many as fill the machine
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many, or scratch does not hold the
-  ///        counts.
-  /// \param label what Kokkos' tools call it
+  /// \param team threads per team; 0: choose. Throws Skip if the space cannot provide them, or if scratch does not hold
+  ///        the counts.
+  /// \param label kernel name that Kokkos Tools reports
   HistogramLaunches(Exec const& exec, std::size_t n, Bins const& bins, std::int64_t tile = 0, std::int64_t team = 0,
                     std::string const& label = "tessera::histogram")
       : label_(label),
@@ -561,7 +575,7 @@ class HistogramLaunches {
         totals_(label + "::totals", static_cast<std::size_t>(bins.count) + 1),
         finished_(label + "::finished") {}
 
-  /// Enqueues it. Throws std::invalid_argument if `in` or `counts` has another length or a stride.
+  /// Enqueues. Throws std::invalid_argument if `in` or `counts` has another length or a stride.
   template <Readable<Exec, T, 1> In, Writable<Exec, std::int64_t, 1> Counts, Writable<Exec, std::int64_t, 0> Outside>
   void operator()(Exec const& exec, In const& in, Counts const& counts, Outside const& outside) const {
     T const* const from = contiguous(in, shape_.chunks.n);
@@ -586,23 +600,23 @@ class HistogramLaunches {
 
 }  // namespace detail
 
-/// counts[b] = elements in bin b, outside = elements in none; counted in scratch by atomics. `in` [n], consecutive
-/// elements; `counts` [bins] and `outside`, one number (rank 0), of std::int64_t.
+/// counts[b] = number of elements in bin b; outside = number of elements in no bin; counted in scratch with atomics.
+/// `in` [n], contiguous; `counts` [bins] and `outside` (rank 0) of std::int64_t.
 ///
-/// Bins: the rule, `std::int32_t operator()(T) const` for the device, which gives the bin, or `count` for none; and its
-/// member `count`. Constructed once; allocates a number for each bin. Calls only enqueue; those of one object must not run at
-/// the same time.
+/// Bins: the rule, `std::int32_t operator()(T) const` in device code, which returns the bin, or `count` for none; and
+/// its member `count`. Construct it once; it allocates one number per bin. A call only enqueues; calls on one object
+/// must not run concurrently.
 template <ExecutionSpace Exec, class T, class Bins = EqualBins<T>, class Tuning = HistogramTuning<Exec, T>>
 using ScratchHistogram =
     detail::HistogramLaunches<Exec, T, Bins, detail::ScratchHistogramKernel<Exec, T, Bins, Tuning>>;
 
-/// The same by counters of each lane.
+/// As ScratchHistogram, but with counters per lane.
 template <ExecutionSpace Exec, class T, class Bins = EqualBins<T>, class Tuning = HistogramTuning<Exec, T>>
 using LaneHistogram = detail::HistogramLaunches<Exec, T, Bins, detail::LaneHistogramKernel<Exec, T, Bins, Tuning>>;
 
-/// counts[b] = elements of `in` [n] in bin b of the equal bins over [lo, hi), as many as `counts` has; `outside` = elements
-/// in none. Of integers lo and hi are whole numbers. For a single use: it enqueues ScratchHistogram, and waits. Throws
-/// Skip if scratch does not hold the counts.
+/// counts[b] = number of elements of `in` [n] in bin b of the counts.extent(0) equal bins over [lo, hi); `outside` =
+/// number of elements in no bin. For integers, lo and hi must be whole numbers. Convenience for a single call: enqueues
+/// ScratchHistogram and waits. Throws Skip if scratch does not hold the counts.
 template <ExecutionSpace Exec, class In, class Counts, class Outside>
 void histogram(Exec const& exec, In const& in, double lo, double hi, Counts const& counts, Outside const& outside) {
   using T = typename In::non_const_value_type;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Which of `bins` equal bins over [lo, hi) a number is in.
+/// The rule that assigns a number to one of `bins` equal bins over [lo, hi).
 
 #include <Kokkos_Core.hpp>
 
@@ -18,13 +18,13 @@ inline void check_bins(bool are_right) {
 
 }  // namespace detail
 
-/// The rule of the bins, which is the specification: an element that is not in [lo, hi) (NaN is not) is outside;
-/// another is in bin floor((x - lo) * scale) with scale = bins / (hi - lo), or in the last where that rounds up to
-/// `bins`. lo, hi and bins are rounded to T first, and every operation is one of T, rounded once: a subtraction that is
-/// followed by a multiplication cannot be fused, so that all machines say the same.
+/// The rule of the bins, which is the specification. An element that is not in [lo, hi) is outside, and so is NaN. Any
+/// other element is in bin floor((x - lo) * scale) with scale = bins / (hi - lo), or in the last bin if that rounds up
+/// to `bins`. lo, hi and bins are first rounded to T, and every operation is one of T, rounded once. A subtraction
+/// followed by a multiplication cannot be fused, so that all machines give the same bin.
 ///
-/// Against exact arithmetic x goes to a neighbouring bin at most where it is within 4 u (x - lo) of an inner edge, u
-/// the unit roundoff of T.
+/// Compared with exact arithmetic, x can only be in a neighbouring bin if it is within 4 u (x - lo) of an inner edge; u
+/// is the unit roundoff of T.
 ///
 /// Example, 4 bins over [0, 2): -0.1 -> outside, 0 -> 0, 0.5 -> 1, 1.99 -> 3, 2 -> outside.
 template <class T>
@@ -34,7 +34,7 @@ struct EqualBins {
   T scale;
   std::int32_t count;
 
-  /// `bins` equal bins over [from, to). Throws std::invalid_argument unless from < to in T, and there is a bin.
+  /// `bins` equal bins over [from, to). Throws std::invalid_argument unless from < to in T and bins > 0.
   EqualBins(double from, double to, std::int64_t bins)
       : lo(static_cast<T>(from)),
         hi(static_cast<T>(to)),
@@ -43,15 +43,15 @@ struct EqualBins {
     detail::check_bins(lo < hi && bins > 0);
   }
 
-  /// The bin of x; `count` if it is outside.
+  /// Returns the bin of x, or `count` if x is outside.
   [[nodiscard]] KOKKOS_FUNCTION std::int32_t operator()(T x) const {
-    // Without a branch, or an operation that only some elements need: hosts make vectors of it (GCC of just these
-    // steps).
+    // No branch, and no operation that only some elements need, so that host compilers vectorize it (GCC needs exactly
+    // these steps).
     bool const inside = static_cast<bool>(static_cast<int>(x >= lo) & static_cast<int>(x < hi));
     std::int32_t const last = count - 1;
     T place = (x - lo) * scale;
-    // What is outside may not fit into an integer. A GPU converts to the nearest there is, and NaN to 0; a host must not
-    // be asked.
+    // An element outside may not fit into an integer. A GPU converts it to the nearest integer and NaN to 0; on a host
+    // the conversion would be undefined.
     KOKKOS_IF_ON_HOST((T const most = static_cast<T>(last); T const below = place < most ? place : most;
                        place = below > 0 ? below : T(0);))
     auto const bin = static_cast<std::int32_t>(place);
@@ -61,10 +61,10 @@ struct EqualBins {
   }
 };
 
-/// Of integers: lo and hi are whole numbers, and the bin is floor((x - lo) * bins / (hi - lo)) exactly, without a
-/// division. With m = floor(bins * 2^32 / (hi - lo)) and d = x - lo < hi - lo <= 2^32, d * m / 2^32 is below the
-/// quotient by less than 1, and d * m < bins * 2^32 fits into 64 bits: its floor is the bin or the one before it, and the
-/// remainder tells which.
+/// For integers: lo and hi are whole numbers, and the bin is floor((x - lo) * bins / (hi - lo)) exactly, without a
+/// division. Let m = floor(bins * 2^32 / (hi - lo)) and d = x - lo < hi - lo <= 2^32. Then d * m / 2^32 is below the
+/// quotient by less than 1, and d * m < bins * 2^32 fits into 64 bits. Its floor is the bin or the bin before, and the
+/// remainder decides which.
 template <>
 struct EqualBins<std::int32_t> {
   std::uint32_t lo;    // modulo 2^32, as the distance is
@@ -72,8 +72,8 @@ struct EqualBins<std::int32_t> {
   std::uint64_t multiplier;
   std::int32_t count;
 
-  /// `bins` equal bins over [from, to), whole numbers from -2^31 to 2^31. Throws std::invalid_argument unless from < to,
-  /// and there is a bin.
+  /// `bins` equal bins over [from, to), whole numbers from -2^31 to 2^31. Throws std::invalid_argument unless from < to
+  /// and bins > 0.
   EqualBins(double from, double to, std::int64_t bins)
       : lo(static_cast<std::uint32_t>(static_cast<std::int64_t>(from))),
         last(static_cast<std::uint32_t>(width(from, to) - 1)),

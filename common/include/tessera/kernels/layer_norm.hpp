@@ -1,15 +1,14 @@
 #pragma once
 /// \file
-/// Layer normalisation of the rows of a matrix in one launch: ln = gamma * xhat + beta with
-/// xhat = (x - mean) / sqrt(variance + eps) and the biased variance. A few lanes share a short row; on a GPU a team
-/// shares a long one.
+/// Layer normalisation of the rows of a matrix in one launch: ln = gamma * xhat + beta with xhat = (x - mean) /
+/// sqrt(variance + eps) and the biased variance. A few lanes share a short row; on a GPU a team shares a long one.
 ///
-/// All arithmetic is on the distances of a row's elements from its first one. Where the mean is large and the variance
-/// small, these are exact, and their mean is small, while the mean of x itself would be rounded by more than the row
-/// varies. If their sum or that of their squares leaves the range, they are scaled and summed again (in_range.hpp). The
-/// variance comes from a second sweep, never from E[x^2] - E[x]^2. A row that fits into the registers of its lanes or of its
-/// team is read from memory once, a longer one three times. If T has 16 bits, memory holds such floats, but all arithmetic
-/// is in float, and ln is rounded once.
+/// All arithmetic uses the distances of a row's elements from its first element. If the mean is large and the variance
+/// small, these distances are exact and their mean is small, while the mean of x itself would have a rounding error
+/// larger than the row's variation. If the sum of the distances or of their squares leaves the range, they are scaled
+/// and summed again (in_range.hpp). The variance comes from a second sweep, never from E[x^2] - E[x]^2. A row that fits
+/// into the registers of its lanes or team is read from memory once, a longer row three times. If T has 16 bits, memory
+/// holds 16-bit floats, but all arithmetic is in float, and ln is rounded once.
 ///
 /// Source: T. F. Chan, G. H. Golub, R. J. LeVeque, Algorithms for computing the sample variance (1983), 2.
 ///
@@ -17,7 +16,7 @@
 ///
 /// Use:  layer_norm(exec, x, gamma, beta, eps, ln);
 /// or, enqueued many times:  LayerNorm<Exec, float> norm(exec, rows, cols, eps);  norm(exec, x, gamma, beta, ln);
-/// The statistics alone:  norm.statistics(exec, x, mean, inv_std);
+/// Only the statistics:  norm.statistics(exec, x, mean, inv_std);
 
 #include <Kokkos_Core.hpp>
 
@@ -49,36 +48,37 @@
 
 namespace tessera::kernels {
 
-/// How many lanes share a row, whether a team does, and how many teams there are: on a host.
+/// For hosts: how many lanes share a row, whether a team does, and the number of teams.
 template <ExecutionSpace Exec, class T>
 struct LayerNormTuning {
-  /// Calls body.operator()<W, N, Packs>(): W lanes for rows of this length, each of which holds `Packs` packs of N.
+  /// Calls body.operator()<W, N, Packs>(): W lanes share a row of this length, and each holds `Packs` packs of N.
   ///
   /// \param aligned whether memory can be accessed in packs of 16 bytes, if rows are whole packs
   template <class Body>
   static void with_lanes(std::size_t cols, [[maybe_unused]] bool aligned, Body const& body) {
-    // Lanes are those of vector registers; the first-level cache holds the row for the second sweep.
+    // The lanes are those of vector registers; the first-level cache holds the row for the second sweep.
     if (cols < 16) return body.template operator()<8, 1, 1>();
     if (cols < 512) return body.template operator()<32, 1, 1>();
     body.template operator()<64, 1, 1>();
   }
-  /// If a team takes a row of this length, calls body.operator()<W, N, Packs, most>(): threads of W lanes, up to `most`
-  /// lanes in all, each of which holds `Packs` packs of N. If the lanes of one thread take it, returns false.
+  /// If a team handles a row of this length, calls body.operator()<W, N, Packs, most>(): threads of W lanes, at most
+  /// `most` lanes in all, each holding `Packs` packs of N; returns true. Returns false if the lanes of one thread
+  /// handle the row.
   template <class Body>
   static bool with_team(std::size_t /*cols*/, bool /*aligned*/, Body const& /*body*/) {
     return false;
   }
-  /// A chunk of rows for each thread.
+  /// One chunk of rows per thread.
   [[nodiscard]] static std::size_t most_teams(Exec const& exec, int threads) { return teams_that_fill(exec, threads); }
 };
 
-/// The same on a GPU.
+/// For GPUs.
 template <ExecutionSpace Exec, class T>
   requires is_gpu<Exec>
 struct LayerNormTuning<Exec, T> {
   template <class Body>
   static void with_lanes(std::size_t cols, bool aligned, Body const& body) {
-    // As few lanes as can hold a row at once, with up to 32 registers in each.
+    // As few lanes as can hold a row at once, with up to 32 registers per lane.
     constexpr int pack = collective::pack_width<T>;
     if (aligned && cols % pack == 0) {
       if (cols <= 8 * pack) return body.template operator()<8, pack, 1>();
@@ -94,8 +94,8 @@ struct LayerNormTuning<Exec, T> {
     constexpr int pack = collective::pack_width<T>;
     if (aligned && cols % pack == 0) {
       if (cols <= 256 * pack) return false;  // a warp holds it
-      // Few registers a lane, so that a multiprocessor has several rows under way: one is written while another is
-      // read. With doubles there are fewer lanes, because root and quotients take each lane longer.
+      // Few registers per lane, so that a multiprocessor has several rows in flight: one is written while another is
+      // read. Doubles use fewer lanes, because roots and quotients take each lane longer.
       if (sizeof(T) == 4 && cols <= 1024 * pack) {
         body.template operator()<32, pack, 4, 512>();
       } else if (cols <= 4096 * pack) {
@@ -104,9 +104,9 @@ struct LayerNormTuning<Exec, T> {
         body.template operator()<32, pack, 8, 1024>();
       }
     } else {
-      if (cols <= 384 * pack) return false;  // a warp's three sweeps find it in the first cache
-      // Element by element, a lane holds as many as fit into 64 registers beside their addresses. Longer rows are swept
-      // three times, by teams of which two run at once.
+      if (cols <= 384 * pack) return false;  // a warp's three sweeps find it in the first-level cache
+      // If elements are accessed one by one, a lane holds as many as fit into 64 registers beside their addresses.
+      // Longer rows are swept three times, by teams of which two are resident.
       if (cols <= 3072 * pack) {
         body.template operator()<32, 1, 6 * pack, 512>();
       } else {
@@ -115,18 +115,18 @@ struct LayerNormTuning<Exec, T> {
     }
     return true;
   }
-  /// One team for every few rows: a league may be as large as it can.
+  /// One team for every few rows, up to the largest league.
   [[nodiscard]] static std::size_t most_teams(Exec const&, int) { return std::size_t{1} << 30; }
 };
 
-/// A row's statistics: its first element, the mean of the distances from it, 1 / sqrt(variance + eps).
+/// A row's statistics: its first element, the mean of the distances from it, and 1 / sqrt(variance + eps).
 template <class T>
 struct NormalisedRow {
   T shift = 0;
   T mean = 0;
   T inv_std = 0;
 
-  /// xhat. The order of the subtractions matters: the first is exact where x is near its row's first element.
+  /// Returns xhat. The order of the subtractions matters: the first one is exact if x is near its row's first element.
   [[nodiscard]] KOKKOS_FUNCTION T operator()(T x) const { return ((x - shift) - mean) * inv_std; }
 };
 
@@ -142,7 +142,7 @@ struct RowStatistics {
   }
 };
 
-/// Normalises the rows of x as a product loads them (see product_form.hpp), so that ln is never stored.
+/// Normalises the rows of x while a product loads them (see product_form.hpp), so that ln is never stored.
 template <class T>
 struct NormaliseOnLoad {
   static constexpr bool changes = true;
@@ -167,7 +167,7 @@ struct NormaliseOnLoad {
   }
 };
 
-/// Who shares a row: the lanes of one thread.
+/// The lanes of one thread share a row.
 struct OneThread {
   static constexpr int threads = 1;
   static constexpr int rank = 0;
@@ -178,33 +178,33 @@ struct OneThread {
   }
 };
 
-/// Who shares a row: the lanes of all threads of a team.
+/// The lanes of all threads of a team share a row.
 template <class Member, class T>
 struct WholeTeam {
   Member const& team;
-  T* scratch;  ///< 2 a thread
+  T* scratch;  ///< 2 per thread
   int threads = team.team_size();
   int rank = team.team_rank();
 
-  /// The same object. On AMD's GPUs each sweep computes the places of its packs anew: hipcc would otherwise keep the
-  /// addresses of all sweeps over all rows, in more registers than there are.
+  /// Returns the same object. On AMD GPUs each sweep recomputes the positions of its packs: otherwise hipcc keeps the
+  /// addresses of all sweeps for all rows, which needs more registers than exist.
   [[nodiscard]] KOKKOS_FUNCTION WholeTeam for_sweep() const {
     WholeTeam result = *this;
     result.rank = hidden_on_hip(rank);
     return result;
   }
 
-  /// The sum over the threads' values. `number` must alternate between 0 and 1: each has its own scratch, and the
-  /// barrier of one ensures that all have read that of the other.
+  /// Returns the sum of the threads' values. `number` must alternate between 0 and 1: each has its own scratch, and the
+  /// barrier of one call ensures that all threads have read the scratch of the previous call.
   template <class Lanes>
   [[nodiscard]] KOKKOS_FUNCTION T fold(Lanes const& lanes, T value, int number) const {
     return team::fold_threads(team, lanes, value, scratch + number * threads, T(0), collective::Sum<T>{});
   }
 };
 
-/// Lanes that share a row, W of each thread, each of which holds `Packs` packs of N at a time. If N is above 1, cols
-/// must be a multiple of it, and rows aligned for packs of N. Who calls: all lanes of all threads of `who`. Scratch,
-/// barriers: none for one thread; for a team those of WholeTeam.
+/// Lanes that share a row, W per thread, each of which holds `Packs` packs of N at a time. If N is above 1, cols must
+/// be a multiple of N, and rows must be aligned for packs of N. Members must be called by all lanes of all threads of
+/// `who`. One thread needs no scratch and no barriers; a team needs the scratch and barriers of WholeTeam.
 template <class Exec, class T, int W, int N, int Packs>
 class LanesOfRow {
  public:
@@ -215,7 +215,7 @@ class LanesOfRow {
   static constexpr int vector_length = lane::vector_length<Exec>(W);
   static constexpr int part = W * N * Packs;  // elements of a row that the lanes of a thread hold at once
 
-  /// Roundings of the sum of a row: a lane's packs, the elements of a pack, the lanes; then the threads, again by
+  /// Roundings in the sum of a row: a lane's packs, the elements of a pack, the lanes; then the threads, again by
   /// lanes.
   [[nodiscard]] static double sum_steps(std::size_t cols, int threads = 1) {
     double const of_lane = std::ceil(static_cast<double>(cols) / (static_cast<double>(threads) * W * N));
@@ -223,14 +223,15 @@ class LanesOfRow {
     return of_lane + N - 1 + std::log2(W) + of_threads;
   }
 
-  /// The statistics of a row of x. Afterwards `held` is the row's last part: the whole row, if it has only one.
+  /// Returns the statistics of a row of x. Afterwards `held` is the row's last part, or the whole row if it has only
+  /// one.
   template <class Who = OneThread>
   [[nodiscard]] KOKKOS_FUNCTION static NormalisedRow<A> statistics_of(Lanes const& lanes, T const* row,
                                                                       std::size_t cols, A eps, HeldByLanes& held,
                                                                       Who const& who = {}) {
     NormalisedRow<A> result{.shift = row[0]};
     bool const is_held = cols <= static_cast<std::size_t>(part * who.threads);
-    // Once more, with scaled distances, if a sum has left the range. All lanes of `who` have the same sums.
+    // Repeated with scaled distances if a sum has left the range. All lanes of `who` have the same sums.
     for (A scale = 1;; scale = collective::shrink<A>) {
       auto sums = lanes.template fill<collective::Pack<A, N>>(collective::Pack<A, N>{});
       each_part(cols, who, [&](std::size_t first, auto count) {
@@ -252,8 +253,8 @@ class LanesOfRow {
     }
   }
 
-  /// Writes ln of a row of x, of which `held` is the last part and `normalised` the statistics. Afterwards `held` is
-  /// undefined. `streaming`: past a host's caches; the row must be whole packs of 16 bytes, and aligned for them.
+  /// Writes ln of a row of x; `held` is its last part and `normalised` its statistics. Afterwards `held` is undefined.
+  /// `streaming`: bypass a host's caches; the row must be whole packs of 16 bytes and aligned for them.
   template <class Who = OneThread>
   KOKKOS_FUNCTION static void normalise(Lanes const& lanes, T const* row, std::size_t cols,
                                         NormalisedRow<A> const& normalised, T const* gamma, T const* beta, T* ln,
@@ -283,8 +284,8 @@ class LanesOfRow {
           collective::pack_at<N>(ln + first + i) = values;
         });
       } else {
-        // Two loops, since a compiler cannot know that ln does not overlap gamma and beta; and element by element,
-        // since it does not vectorise copies of structs.
+        // Two loops, because a compiler cannot know that ln does not overlap gamma and beta; and element by element,
+        // because it does not vectorize copies of structs.
         each_pack([&](int i, collective::Pack<T, N>& own) {
           for (int e = 0; e < N; ++e) own[e] = scales[i + e] * normalised(own[e]) + offsets[i + e];
         });
@@ -298,8 +299,8 @@ class LanesOfRow {
     });
   }
 
-  /// Calls body(first, count) for each part of a row, one after the other: where it begins, and how many elements it
-  /// has. On a host the compiler knows the count of whole parts, and so needs no masks.
+  /// Calls body(first, count) for each part of a row in order: its first element and its number of elements. On a host,
+  /// the count of a whole part is a compile-time constant, so that no masks are needed.
   template <class Who, class Body>
   KOKKOS_FUNCTION static void each_part(std::size_t cols, Who const& who, Body const& body) {
     int const at_once = part * who.threads;
@@ -310,7 +311,7 @@ class LanesOfRow {
     for (; first < cols; first += at_once) body(first, thread::count_before(first, cols, at_once));
   }
 
-  /// The first `count` elements of a part; what lies past them becomes zero.
+  /// Loads the first `count` elements of a part; the rest of `held` becomes zero.
   template <class Count, class Who = OneThread>
   KOKKOS_FUNCTION static void load(Lanes const& lanes, T const* from, Count count, HeldByLanes& held,
                                    Who const& who = {}) {
@@ -325,7 +326,7 @@ class LanesOfRow {
         held);
   }
 
-  /// The sum of all lanes' packs, for all lanes of the thread.
+  /// Returns the sum of all lanes' packs, in all lanes of the thread.
   [[nodiscard]] KOKKOS_FUNCTION static A total(Lanes const& lanes,
                                                typename Lanes::template Value<collective::Pack<A, N>> const& sums) {
     auto of_lane = lanes.template fill<A>(A(0));
@@ -339,7 +340,7 @@ class LanesOfRow {
   }
 
  private:
-  // The first `count` lanes' elements, as packs of 16 bytes: emulated lanes lie beside each other in memory.
+  // Stores the elements of the first `count` lanes as packs of 16 bytes: emulated lanes are neighbours in memory.
   KOKKOS_FUNCTION static void store_past_caches(HeldByLanes const& held, T* to, int count) {
     constexpr int pack = collective::pack_width<T>;
     for (int first = 0; first < count; first += pack) {
@@ -349,7 +350,7 @@ class LanesOfRow {
     }
   }
 
-  // Where a lane's pack stands in a part: neighbouring lanes, and then neighbouring threads, have neighbouring packs.
+  // Position of a lane's pack in a part: neighbouring lanes, and then neighbouring threads, have neighbouring packs.
   template <class Who>
   [[nodiscard]] KOKKOS_FUNCTION static int place(int pack, int lane, Who const& who) {
     return thread::row_offset<W, N>(pack * who.threads + who.rank, lane, 0);
@@ -382,9 +383,9 @@ struct LayerNormRows {
   T const* gamma;
   T const* beta;
   T* ln;                   // null: not stored
-  bool streaming = false;  // ln is stored past a host's caches
+  bool streaming = false;  // ln bypasses a host's caches
 
-  /// One row, by all lanes of `who`.
+  /// Handles one row, with all lanes of `who`.
   template <class Row, class Who>
   KOKKOS_FUNCTION void take(typename Row::Lanes const& lanes, std::size_t row, Who const& who) const {
     auto held = lanes.template fill<typename Row::Held>(typename Row::Held{});
@@ -404,7 +405,7 @@ struct LayerNormRows {
   }
 };
 
-/// A team of t threads with `vector_length`, for any t; each thread takes every t-th row of the team's chunk.
+/// A team of t threads with `vector_length`, for any t; each thread handles every t-th row of the team's chunk.
 template <class Exec, class T, int W, int N, int Packs>
 struct LayerNormKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -424,10 +425,10 @@ struct LayerNormKernel {
   }
 };
 
-/// A team of up to `most` lanes takes a row, then the one as many rows further as there are teams, and so on.
+/// A team of up to `most` lanes handles the rows league_rank, league_rank + league_size, and so on.
 template <class Exec, class T, int W, int N, int Packs, int most>
 struct TeamLayerNorm {
-  // At least 1024 lanes a multiprocessor, and 64 registers for each.
+  // At least 1024 lanes per multiprocessor, with 64 registers each.
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<most, 1024 / most>>;
   using Member = typename Policy::member_type;
   using Row = LanesOfRow<Exec, T, W, N, Packs>;
@@ -437,7 +438,7 @@ struct TeamLayerNorm {
   LayerNormRows<T> of;
   std::size_t rows;
 
-  /// As many threads as can hold a row, at most `most` lanes. \param team what the user asked for; 0: choose
+  /// As many threads as can hold a row, at most `most` lanes. \param team the user's choice; 0: choose
   [[nodiscard]] static int threads_of(Exec const& exec, std::size_t cols, std::int64_t team) {
     int const given = kernels::team_size(exec, team, Row::vector_length);
     if (team > 0) return given;
@@ -446,7 +447,7 @@ struct TeamLayerNorm {
   }
 
   void enqueue(std::string const& label, Exec const& exec, int threads) const {
-    // A team takes several rows: starting one takes as long as a short row.
+    // A team handles several rows, because starting a team takes as long as a short row.
     std::size_t const teams = std::min(rows, 32 * teams_that_fill(exec, threads * Row::vector_length));
     Policy policy(exec, static_cast<int>(teams), threads, Row::vector_length);
     policy = with_scratch(policy, Scratch::shmem_size(2 * static_cast<std::size_t>(threads)));
@@ -468,15 +469,16 @@ struct TeamLayerNorm {
 
 /// Layer normalisation of x [rows, cols], cols >= 1.
 ///
-/// Constructed once: chooses lanes and teams, allocates nothing. Calls only enqueue, one launch each (none without rows),
-/// and may run at the same time. The bits of the result depend only on the extents, the alignment of the memory and the
-/// kind of machine.
+/// Construct it once: chooses lanes and teams, allocates nothing. A call only enqueues one launch, or none if there are
+/// no rows; calls may run concurrently. The result is bitwise reproducible for the same extents, alignment of memory
+/// and kind of machine.
 template <ExecutionSpace Exec, class T, class Tuning = LayerNormTuning<Exec, T>>
 class LayerNorm {
  public:
   /// \param eps added to each row's variance
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
-  /// \param label what Kokkos' tools call it
+  /// \param team threads per team; 0: choose. Throws Skip if the space cannot provide them.
+  /// \param label kernel name that Kokkos Tools reports
+  ///
   /// Throws std::invalid_argument if cols is 0: a row without elements has no mean.
   LayerNorm(Exec const& exec, std::size_t rows, std::size_t cols, double eps, std::int64_t team = 0,
             std::string label = "tessera::layer_norm")
@@ -497,23 +499,23 @@ class LayerNorm {
     }
   }
 
-  /// Enqueues ln = layernorm(x). x and ln [rows, cols], matrices by rows, which may be the same; gamma and beta [cols].
-  /// Throws std::invalid_argument for other extents or strides.
+  /// Enqueues ln = layernorm(x). x and ln [rows, cols] must be contiguous and row-major, and may be the same; gamma and
+  /// beta [cols]. Throws std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 2> X, Readable<Exec, T, 1> Gamma, Readable<Exec, T, 1> Beta, Writable<Exec, T, 2> Ln>
   void operator()(Exec const& exec, X const& x, Gamma const& gamma, Beta const& beta, Ln const& ln) const {
     enqueue(exec, row_major(x, rows_, cols_), contiguous(gamma, cols_), contiguous(beta, cols_), {},
             row_major(ln, rows_, cols_));
   }
 
-  /// Enqueues the statistics of the rows of x: mean [rows], that of the distances from a row's first element, and
-  /// inv_std [rows]. Both are floats if T is a float of 16 bits.
+  /// Enqueues the statistics of the rows of x: mean [rows], the mean of the distances from a row's first element, and
+  /// inv_std [rows]. Both are float if T is a 16-bit float.
   template <Readable<Exec, T, 2> X, Writable<Exec, Arithmetic<T>, 1> Mean, Writable<Exec, Arithmetic<T>, 1> InvStd>
   void statistics(Exec const& exec, X const& x, Mean const& mean, InvStd const& inv_std) const {
     enqueue(exec, row_major(x, rows_, cols_), nullptr, nullptr, {contiguous(mean, rows_), contiguous(inv_std, rows_)},
             nullptr);
   }
 
-  /// The LoadOfA with which a product normalises the rows of x by those statistics, so that ln is never stored.
+  /// Returns the LoadOfA with which a product normalises the rows of x by these statistics, so that ln is never stored.
   template <Readable<Exec, T, 2> X, Readable<Exec, T, 1> Gamma, Readable<Exec, T, 1> Beta, Writable<Exec, T, 1> Mean,
             Writable<Exec, T, 1> InvStd>
   [[nodiscard]] NormaliseOnLoad<T> on_load(X const& x, Gamma const& gamma, Beta const& beta, Mean const& mean,
@@ -525,7 +527,7 @@ class LayerNorm {
             contiguous(beta, cols_)};
   }
 
-  /// Longest chain of roundings for an xhat or an ln: see verify/normalised_rows.hpp for what is counted.
+  /// Returns the longest chain of roundings of an xhat or ln; verify/normalised_rows.hpp says what is counted.
   [[nodiscard]] double rounding_steps() const { return sum_steps_ + 8; }
 
  private:
@@ -535,7 +537,7 @@ class LayerNorm {
     constexpr int pack = collective::pack_width<T>;
     bool const aligned = collective::is_aligned_for_packs<pack>(x) && collective::is_aligned_for_packs<pack>(gamma) &&
                          collective::is_aligned_for_packs<pack>(beta) && collective::is_aligned_for_packs<pack>(ln);
-    // In place, a row is in the cache already.
+    // If x and ln are the same matrix, the row is in the cache already.
     bool const streaming = aligned && cols_ % pack == 0 && ln != nullptr && ln != x &&
                            collective::streams<Exec>(rows_ * cols_ * sizeof(T));
     detail::LayerNormRows<T> const of{x, cols_, eps_, statistics, gamma, beta, ln, streaming};
@@ -562,7 +564,7 @@ class LayerNorm {
   double sum_steps_ = 0;
 };
 
-/// ln = layernorm(x), x and ln [rows, cols], gamma and beta [cols]. For a single use: it enqueues and waits.
+/// ln = layernorm(x), x and ln [rows, cols], gamma and beta [cols]. Convenience for a single call: enqueues and waits.
 template <ExecutionSpace Exec, class X, class Gamma, class Beta, class Ln>
 void layer_norm(Exec const& exec, X const& x, Gamma const& gamma, Beta const& beta, double eps, Ln const& ln) {
   LayerNorm<Exec, typename X::non_const_value_type>(exec, x.extent(0), x.extent(1), eps)(exec, x, gamma, beta, ln);

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Kernels on matrix units (tensor cores) throw Skip on a device that has none.
+/// Kernels on matrix units (tensor cores) throw Skip on a device without them.
 
 #include <cstddef>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace tessera::kernels {
 
-/// Returns the same instance if its device has matrix units; else throws Skip.
+/// Returns `exec` if its device has matrix units; otherwise throws Skip.
 template <ExecutionSpace Exec>
 Exec const& require_matrix_units(Exec const& exec) {
   if (!collective::has_matrix_units(exec)) {
@@ -21,7 +21,7 @@ Exec const& require_matrix_units(Exec const& exec) {
   return exec;
 }
 
-/// The same for a kernel that is written for units of 32 lanes alone.
+/// The same for a kernel that supports only units of 32 lanes.
 template <ExecutionSpace Exec>
 Exec const& require_matrix_units_of_warps(Exec const& exec) {
   if (collective::matrix_lanes<Exec> != 32) {
@@ -31,9 +31,12 @@ Exec const& require_matrix_units_of_warps(Exec const& exec) {
   return require_matrix_units(exec);
 }
 
-/// What an element of a product of matrices may be off by because units may take numbers below the normal range for 0, where a
-/// factor is a sum of two tf32: for each of `inner` k 2^-125 of a factor, which the other one multiplies, and of three products of terms
-/// and their sums 2^-126 each. \param largest_of_a, largest_of_b bounds for the magnitudes of the factors
+/// Returns an error bound for an element of a matrix product whose factors are sums of two tf32, on units that may
+/// flush numbers below the normal range to 0. Each of `inner` k loses at most 2^-125 of a factor, which the other
+/// factor multiplies, and 2^-126 for each of three products of terms and their sums.
+///
+/// \param inner inner extent of the product
+/// \param largest_of_a, largest_of_b bounds of the magnitudes of the factors
 [[nodiscard]] inline double lost_by_underflow_of_tf32(std::size_t inner, double largest_of_a, double largest_of_b) {
   return static_cast<double>(inner) * 0x1p-124 * (largest_of_a + largest_of_b + 1);
 }

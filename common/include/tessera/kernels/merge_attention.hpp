@@ -1,10 +1,10 @@
 #pragma once
 /// \file
-/// Merges pieces of attention (attention_pieces.hpp) that several launches or several ranks have made: into the answer,
-/// or into one piece. The kernel is the one with which key_stream_attention.hpp merges its own pieces.
+/// Merges pieces of attention (attention_pieces.hpp) that several launches or ranks have computed, into the answer or
+/// into one piece. Uses the kernel with which key_stream_attention.hpp merges its own pieces.
 ///
-/// Example, one query, pieces {0, 1, v_0} and {ln 3, 1, v_1}: the answer (v_0 + 3 v_1) / 4; one piece {ln 3, 4/3, (v_0 + 3
-/// v_1) / 4}.
+/// Example, one query, pieces {0, 1, v_0} and {ln 3, 1, v_1}: the answer is (v_0 + 3 v_1) / 4; the single piece is {ln
+/// 3, 4/3, (v_0 + 3 v_1) / 4}.
 ///
 /// Use:  MergePieces<Exec, float> merge(exec, queries, dim, count);  merge.answer(exec, pieces, out);
 
@@ -22,7 +22,7 @@
 
 namespace tessera::kernels {
 
-/// Constructed once; calls only enqueue, and may overlap: they share no memory.
+/// Construct it once. A call only enqueues. Calls share no memory and may run concurrently.
 template <ExecutionSpace Exec, class T, class Tuning = KeyStreamTuning<Exec, T>>
 class MergePieces {
   using Kernel = detail::MergeAttention<Exec, T, Tuning>;
@@ -30,7 +30,8 @@ class MergePieces {
  public:
   static constexpr int most_pieces = Kernel::most_pieces;
 
-  /// \param count how many pieces; throws Skip if more than most_pieces. \param team threads of a team; 0: choose
+  /// \param count number of pieces; throws Skip if it is above most_pieces
+  /// \param team threads per team; 0: choose
   MergePieces(Exec const& exec, std::size_t queries, std::size_t dim, int count, std::int64_t team = 0,
               std::string const& label = "tessera::attention::merge")
       : label_(label), queries_(queries), team_(team), task_(detail::attention_task<T>(queries, 0, dim)) {
@@ -40,14 +41,14 @@ class MergePieces {
     steps_ = Kernel(exec, task_, team_).rounding_steps();
   }
 
-  /// Enqueues the merging of all pieces, in their order, into the answers to all queries: out [queries, dim].
+  /// Enqueues the merge of all pieces, in their order, into the answers to all queries: out [queries, dim].
   template <Writable<Exec, T, 2> Out>
   void answer(Exec const& exec, AttentionPieces<Exec, T> const& pieces, Out const& out) const {
     auto task = pieces.as_pieces_of(task_, 0);
     task.out = row_major(out, queries_, static_cast<std::size_t>(task.dim));
     Kernel::enqueue(label_, exec, task, team_);
   }
-  /// Enqueues the merging of `pieces` into the only piece of `one`, which must be another object.
+  /// Enqueues the merge of `pieces` into the only piece of `one`, which must be another object.
   void to_one(Exec const& exec, AttentionPieces<Exec, T> const& pieces, AttentionPieces<Exec, T> const& one) const {
     auto task = pieces.as_pieces_of(task_, 0);
     task.out = one.means.data();

@@ -1,10 +1,10 @@
 #pragma once
 /// \file
-/// Pooling by windows that trail behind their outputs: out[i] = op(in[max(0, i - window + 1)] .. in[i]). Every thread
-/// makes a run of consecutive outputs, and folds only once what their windows have in common. The elements before the
-/// run are in the cache, since the thread before reads them as its own. Nothing is subtracted, so any commutative
-/// operator will do, and no digits cancel. One launch, 2n elements of traffic; for long windows 3 + window / run
-/// operations an output.
+/// Pooling with trailing windows: out[i] = op(in[max(0, i - window + 1)] .. in[i]). Each thread computes a run of
+/// consecutive outputs and folds the common part of their windows only once. The elements before the run are in the
+/// cache, because the previous thread reads them as its own. Nothing is subtracted, so that any commutative operator
+/// works and no digits cancel. One launch, 2n elements of traffic; for long windows 3 + window / run operations per
+/// output.
 ///
 /// Source: van Herk (1992); Gil and Werman, Computing 2-D min, median, and max filters (1993).
 ///
@@ -30,18 +30,18 @@
 
 namespace tessera::kernels {
 
-/// How many outputs a thread of WindowFold makes.
+/// Outputs per thread of WindowFold.
 template <ExecutionSpace Exec, class T>
 struct WindowTuning {
-  /// Outputs of a thread: on a GPU what one 16-byte access moves; on a host several vector registers' worth.
+  /// Outputs per thread: one 16-byte access on a GPU; several vector registers on a host.
   static constexpr int items = (is_gpu<Exec> ? 1 : 16) * collective::pack_width<T>;
-  /// Whether they are read and written with one access. A host's vectors may lie anywhere.
+  /// Whether a run is read and written with one aligned access. Vector accesses of a host need no alignment.
   static constexpr bool aligned = is_gpu<Exec>;
 };
 
 namespace detail {
 
-// There are two kernels: the code for long windows would cost short ones registers, and so threads.
+// Two kernels, because the code for long windows would cost short ones registers, and so occupancy.
 template <bool IsShort, class T, class Op>
 struct WindowFoldBody {
   Op op;
@@ -67,11 +67,11 @@ struct WindowFoldBody {
 
 }  // namespace detail
 
-/// out[i] = op(in[max(0, i - window + 1)] .. in[i]), or that divided by the number of elements in the window.
+/// out[i] = op(in[max(0, i - window + 1)] .. in[i]), or this value divided by the number of elements in the window.
 ///
-/// `Op` is an operator of collective/operators.hpp that commutes. Constructed once: allocates nothing. Calls only
-/// enqueue (ArrayKernel says which Views they take); those of one object may run at the same time. On a GPU arrays that
-/// are not aligned to 16 bytes are accessed element by element.
+/// `Op` is a commutative operator of collective/operators.hpp. Construct it once; it allocates nothing. A call only
+/// enqueues (ArrayKernel lists the accepted Views); calls on one object may run concurrently. On a GPU, arrays that are
+/// not aligned to 16 bytes are accessed element by element.
 template <ExecutionSpace Exec, class T, collective::OperatorOn<T> Op, class Tuning = WindowTuning<Exec, T>>
 class WindowFold : public ArrayKernel<WindowFold<Exec, T, Op, Tuning>, Exec, T> {
   using Base = ArrayKernel<WindowFold, Exec, T>;
@@ -82,7 +82,7 @@ class WindowFold : public ArrayKernel<WindowFold<Exec, T, Op, Tuning>, Exec, T> 
   /// \param n elements of both arrays
   /// \param window elements of a window, at least 1; may exceed n
   /// \param mean whether to divide; only for floating-point elements
-  /// \param label what Kokkos' tools call it
+  /// \param label kernel name that Kokkos Tools reports
   WindowFold(Exec const&, std::size_t n, std::size_t window, bool mean = false,
              std::string const& label = "tessera::window", Op const& op = {})
       : Base(n,
@@ -91,8 +91,8 @@ class WindowFold : public ArrayKernel<WindowFold<Exec, T, Op, Tuning>, Exec, T> 
         finish_(thread::FinishWindow<T>::of(n, window, mean)),
         op_(op) {}
 
-  /// Operations on the longest way from an element to a result, whether in a run or in an output that is left over
-  /// after the runs; without the division.
+  /// Returns the operations on the longest path from an element to a result, in a run or in an output after the last
+  /// whole run; the division is not counted.
   [[nodiscard]] double rounding_steps() const {
     double const of_run = thread::window_run_steps<items>(finish_.window);
     return is_short() ? of_run : std::max(of_run, thread::window_run_steps<1>(finish_.window));
@@ -130,21 +130,21 @@ void fold_windows(Exec const& exec, std::size_t window, bool mean, In const& in,
 
 }  // namespace detail
 
-/// out[i] = in[max(0, i - window + 1)] + .. + in[i]. `in` and `out` [n], consecutive elements that do not overlap.
-/// Integers wrap. For a single use: it enqueues, and waits.
+/// out[i] = in[max(0, i - window + 1)] + ... + in[i]. `in` and `out` [n], contiguous, must not overlap. Integers wrap.
+/// Convenience for a single call: enqueues and waits.
 template <ExecutionSpace Exec, class In, class Out>
 void window_sum(Exec const& exec, std::size_t window, In const& in, Out const& out) {
   detail::fold_windows<collective::Sum>(exec, window, false, in, out);
 }
 
-/// That sum divided by the number of its elements: min(i + 1, window). The sum may leave the range.
+/// As window_sum, divided by the number of elements: min(i + 1, window). The sum may leave the range.
 template <ExecutionSpace Exec, class In, class Out>
   requires std::is_floating_point_v<typename In::non_const_value_type>
 void window_mean(Exec const& exec, std::size_t window, In const& in, Out const& out) {
   detail::fold_windows<collective::Sum>(exec, window, true, in, out);
 }
 
-/// The largest of these elements; a NaN among them gives NaN.
+/// As window_sum, but the largest of these elements; a NaN among them gives NaN.
 template <ExecutionSpace Exec, class In, class Out>
 void window_max(Exec const& exec, std::size_t window, In const& in, Out const& out) {
   detail::fold_windows<collective::Max>(exec, window, false, in, out);
