@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What kernels have in common that compute one array from another, element for element.
+/// The common part of kernels that compute one array from another, element by element.
 
 #include <Kokkos_Core.hpp>
 
@@ -13,12 +13,12 @@
 
 namespace tessera::kernels {
 
-/// The base of such a kernel object, which gives it its call on Views. `Kernel` derives from it, and has a member
-/// `enqueue(exec, in, out)` on pointers, which is called unless the arrays are empty.
+/// Base of such a kernel object: provides the call on Views. `Kernel` derives from it and has a member `enqueue(exec,
+/// in, out)` on pointers, which is called unless the arrays are empty.
 template <class Kernel, ExecutionSpace Exec, class T>
 class ArrayKernel {
  public:
-  /// Enqueues the kernel on `in` [n] and `out` [n], consecutive elements that do not overlap. Throws
+  /// Enqueues the kernel on `in` [n] and `out` [n], which must be contiguous and must not overlap. Throws
   /// std::invalid_argument if one is strided or has another length.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
@@ -29,17 +29,17 @@ class ArrayKernel {
 
  protected:
   /// \param n elements of both arrays
-  /// \param label what Kokkos' tools call the kernel
+  /// \param label kernel name that Kokkos Tools reports
   ArrayKernel(std::size_t n, std::string label) : n_(n), label_(std::move(label)) {}
 
   std::size_t n_;
   std::string label_;
 };
 
-/// The base of Tunings for kernels in which each thread loads its part of an array into the registers of its lanes.
+/// Base of the Tunings of kernels in which each thread loads its part of an array into its lanes' registers.
 template <ExecutionSpace Exec>
 struct PartsTuning {
-  /// How many parts a team takes: on a GPU one for each thread; on a host enough to make a team worth starting.
+  /// Parts per team: one per thread on a GPU; on a host, enough to amortize the start of a team.
   [[nodiscard]] static constexpr int parts(int threads) { return is_gpu<Exec> ? threads : 32; }
 };
 

@@ -1,13 +1,13 @@
 #pragma once
 /// \file
-/// The softmax of each column of a matrix [rows, cols] in C order, y = e^(x - max) / sum e^(x - max), for every shape.
+/// The softmax of each column of a row-major matrix [rows, cols], y = e^(x - max) / sum e^(x - max), for every shape.
 ///
-/// Columns are cut into as many chunks of rows as fill the machine. The first launch leaves the maximum and sum of each
-/// chunk of a column in memory. The second folds them in order and writes the results, from the end, since the last
-/// rows are still in the cache. Where the columns alone keep the machine busy there is one chunk, and one launch. Every
-/// run gives the same bits. NaNs and infinities are treated as in softmax.hpp.
+/// Columns are split into as many chunks of rows as fill the machine. The first launch stores the maximum and sum of
+/// each chunk of a column. The second launch folds them in order and writes the results, starting at the end, because
+/// the last rows are still in the cache. If the columns alone fill the machine, there is one chunk and one launch. The
+/// result is bitwise reproducible. NaNs and infinities are treated as in softmax.hpp.
 ///
-/// Traffic: each element read twice and written once.
+/// Traffic: each element is read twice and written once.
 ///
 /// Example, columns of [1 4; 2 2]: [0.2689 0.8808; 0.7311 0.1192].
 ///
@@ -40,39 +40,40 @@
 
 namespace tessera::kernels {
 
-/// How ColumnSoftmax goes through a chunk of rows.
+/// How ColumnSoftmax processes a chunk of rows.
 template <ExecutionSpace Exec, class T>
 struct ColumnSoftmaxTuning {
-  static constexpr bool loops = !is_gpu<Exec>;            ///< loops along columns, as suit a host, instead of lanes
-  static constexpr int pack = collective::pack_width<T>;  ///< columns of a lane: 16 bytes, the widest load there is
+  static constexpr bool loops = !is_gpu<Exec>;            ///< loops along columns, which suit a host, instead of lanes
+  static constexpr int pack = collective::pack_width<T>;  ///< columns per lane: 16 bytes, the widest load
   static constexpr int most_across = 64;                  ///< lanes side by side: up to 1 KB of a row
-  static constexpr std::size_t tile_bytes = 1 << 13;      ///< of a tile's maxima, and of its sums: both half a cache
-  using Bounds = Kokkos::LaunchBounds<512, 2>;            ///< 64 registers a lane: teams enough to hide memory
+  static constexpr std::size_t tile_bytes = 1 << 13;  ///< for a tile's maxima, and for its sums: together half a cache
+  using Bounds = Kokkos::LaunchBounds<512, 2>;        ///< 64 registers per lane: enough resident teams to hide latency
 };
 
 namespace detail {
 
-/// What a launch over columns does: it leaves the chunks' sums in memory, or writes results from them, or does both at
-/// once where a column is one chunk.
+/// The task of a launch over columns: store the chunks' sums, write results from them, or both at once if a column is
+/// one chunk.
 enum class ColumnStep : std::uint8_t { sums, write, both };
 
-/// One lane's part of a softmax of columns: a pack of columns, and every `down`-th row of them. Who calls: any lane, by
-/// itself, except `meet`, in which the lanes below each other merge their sums in scratch. Barriers: in `meet` alone.
+/// One lane's part of a softmax of columns: a pack of columns, and every `down`-th row of them. Any lane may call a
+/// member by itself, except `meet`, in which the lanes below each other merge their sums in scratch. Only `meet` has
+/// barriers.
 template <class T, int N>
 struct ColumnPart {
   using Pack = collective::Pack<T, N>;
   using Sum = collective::OnlineSum<T>;
   using Sums = collective::OnlinePack<T, N>;
   using Merge = collective::MergeOnlineSums<T>;
-  static constexpr int in_flight = N == 1 ? 8 : 4;  // rows that a lane has under way
+  static constexpr int in_flight = N == 1 ? 8 : 4;  // rows in flight per lane
 
   T const* x;
   T* y;
   std::size_t cols;
   int across;  // lanes side by side
-  int down;    // lanes below each other: from one of a lane's rows to the next
+  int down;    // lanes below each other: the distance between a lane's rows
 
-  /// The sums over rows first, first + down, ... of N columns.
+  /// Returns the sums over rows first, first + down, ... of N columns.
   [[nodiscard]] KOKKOS_FUNCTION Sums of_rows(std::size_t col, std::size_t first, std::size_t end) const {
     Sums sums{};
     std::size_t const apart = static_cast<std::size_t>(down);
@@ -99,8 +100,9 @@ struct ColumnPart {
     return sums;
   }
 
-  /// Merges the sums of the lanes below each other. Who calls: all threads of the team. Scratch: one value a thread.
-  /// Barriers: inside; the caller needs none before. Result: in the scratch of the topmost lane, for every thread.
+  /// Merges the sums of the lanes below each other. Must be called by all threads of the team. Scratch: one value per
+  /// thread. Barriers: inside; the caller needs none before. The result is in the scratch of the topmost lane, valid
+  /// for every thread.
   template <class Member>
   KOKKOS_FUNCTION void meet(Member const& team, Sums const& own, Sums* scratch) const {
     int const below = team.team_rank() / across;
@@ -123,7 +125,7 @@ struct ColumnPart {
     auto const apart = static_cast<std::int64_t>(down);
     std::int64_t const rounds = static_cast<std::int64_t>((end - first - 1) / down) + 1;
     for (std::int64_t round = rounds - 1; round >= 0; round -= in_flight) {
-      Pack rows[in_flight];  // at the end some rows are read twice and dropped, so that no read has a condition
+      Pack rows[in_flight];  // at the end some rows are read twice and dropped, so that no read is conditional
       for (int k = 0; k < in_flight; ++k) {
         rows[k] = collective::pack_at<N>(x + (first + (round < k ? 0 : round - k) * apart) * cols + col);
       }
@@ -137,11 +139,11 @@ struct ColumnPart {
   }
 };
 
-/// Columns by lanes, for GPUs. (On hosts the result is right, too, but its order of accesses does not suit caches.)
+/// Columns by lanes, for GPUs. (On hosts the result is also correct, but the order of accesses does not suit caches.)
 ///
-/// The lanes of a team stand in a rectangle: `across` of them side by side, each on a pack of columns, and `down` of
-/// them below each other. Each walks down its rows of the team's chunk in steps of `down`, with several rows under way.
-/// The lanes below each other merge their sums in scratch.
+/// The lanes of a team form a rectangle: `across` lanes side by side, each on a pack of columns, and `down` lanes below
+/// each other. Each lane walks down its rows of the team's chunk in steps of `down`, with several rows in flight. The
+/// lanes below each other merge their sums in scratch.
 template <class Exec, class T, class Tuning, int N>
 struct ColumnLanes {
   using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
@@ -163,13 +165,13 @@ struct ColumnLanes {
   std::size_t tiles;  // of columns
   Chunks chunks;
 
-  /// Chooses everything but the pointers and the step.
+  /// Chooses everything except the pointers and the step.
   [[nodiscard]] static ColumnLanes shape(Exec const& exec, int lanes, std::size_t rows, std::size_t cols) {
     ColumnLanes kernel{};
     std::size_t const packs = std::max<std::size_t>(1, cols / N);
     auto const widest = static_cast<int>(std::bit_floor(static_cast<unsigned>(lanes)));
     std::size_t const fill = teams_that_fill(exec, lanes);
-    // Chunks of rows as long as they can be while they fill the machine.
+    // The longest chunks of rows that still fill the machine.
     kernel.across =
         static_cast<int>(std::min<std::size_t>(std::min(Tuning::most_across, widest), std::bit_ceil(packs)));
     kernel.down = lanes / kernel.across;
@@ -186,7 +188,8 @@ struct ColumnLanes {
     Kokkos::parallel_for(label, with_scratch(policy, scratch), *this);
   }
 
-  /// Counted: a lane's rows, those it has under way, the lanes below each other; then the chunks in the same way.
+  /// Returns the roundings: of a lane's rows, of its rows in flight, of the lanes below each other; then of the chunks
+  /// in the same way.
   [[nodiscard]] double rounding_steps() const {
     double const rounds = std::ceil(static_cast<double>(chunks.size) / (static_cast<double>(down) * in_flight));
     double const meeting = std::ceil(std::log2(down));
@@ -195,7 +198,7 @@ struct ColumnLanes {
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
-    // Neighbouring teams take neighbouring columns of the same rows. The step that writes begins at the end.
+    // Neighbouring teams handle neighbouring columns of the same rows. The step that writes starts at the end.
     int const place = step == ColumnStep::write ? team.league_size() - 1 - team.league_rank() : team.league_rank();
     auto const chunk = static_cast<int>(place / tiles);
     std::size_t const tile = place % tiles;
@@ -231,7 +234,7 @@ struct ColumnLanes {
   }
 
  private:
-  // The sums over chunks below, below + down, ... of N columns.
+  // Returns the sums over chunks below, below + down, ... of N columns.
   KOKKOS_FUNCTION Sums of_chunks(std::size_t col, int below) const {
     Sums sums{};
     for (int chunk = below; chunk < chunks.count; chunk += down) {
@@ -241,11 +244,11 @@ struct ColumnLanes {
   }
 };
 
-/// Columns by loops: for hosts, with the interface of ColumnLanes.
+/// Columns by loops, for hosts, with the interface of ColumnLanes.
 ///
-/// A thread takes a tile of columns, whose maxima and sums stay in the first-level cache, and several rows at a time;
-/// the loops along the columns become vector instructions. Tiles are wide. A cache could hold narrow ones until they
-/// are written, but then each row of a tile would be on another page.
+/// A thread handles a tile of columns, whose maxima and sums stay in the first-level cache, and several rows at a time;
+/// the compiler vectorizes the loops along the columns. Tiles are wide: the cache could hold a narrow tile until it is
+/// written, but then each row of the tile would be on another page.
 template <class Exec, class T, class Tuning>
 struct ColumnLoops {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -255,7 +258,7 @@ struct ColumnLoops {
   using Scratch = ScratchView<T*, Exec>;
   static constexpr int at_once = 4;  // rows that are added together
   static constexpr std::size_t line = 64;
-  static constexpr std::size_t spare = 128;  // bytes that aligning each of the two arrays may cost
+  static constexpr std::size_t spare = 128;  // bytes that the alignment of each of the two arrays may cost
 
   T const* x;
   T* y;
@@ -275,7 +278,7 @@ struct ColumnLoops {
     if (of_thread < spare + line)
       throw Skip("tiles of columns for so many threads (they do not fit into a team's scratch)");
     std::size_t const widest = (of_thread - spare) / line * (line / sizeof(T));
-    // Tiles of about equal width, in whole cache lines.
+    // Tiles of nearly equal width, in whole cache lines.
     kernel.tiles = std::max<std::size_t>(1, tiles_of(cols, widest));
     std::size_t const width = tiles_of(std::max<std::size_t>(1, cols), kernel.tiles);
     kernel.width = kernel.tiles == 1 ? width : tiles_of(width, line / sizeof(T)) * (line / sizeof(T));
@@ -291,7 +294,7 @@ struct ColumnLoops {
     Kokkos::parallel_for(label, policy.set_scratch_size(0, Kokkos::PerThread(scratch)), *this);
   }
 
-  /// Counted: the rows of a chunk, some at a time; then the chunks.
+  /// Returns the roundings: of the rows of a chunk, some at a time; then of the chunks.
   [[nodiscard]] double rounding_steps() const {
     double const rounds = std::ceil(static_cast<double>(chunks.size) / at_once) + at_once;
     return Merge::rounding_steps * (rounds + (chunks.count == 1 ? 0 : chunks.count)) + at_once;
@@ -329,7 +332,7 @@ struct ColumnLoops {
   }
 
  private:
-  // KOKKOS_RESTRICT tells the compiler what it cannot know: that the sums do not overlap the rows.
+  // KOKKOS_RESTRICT: the sums do not overlap the rows, which the compiler cannot know.
   template <int Rows>
   KOKKOS_FUNCTION void add(T const* from, int count, T* KOKKOS_RESTRICT max, T* KOKKOS_RESTRICT sum) const {
     T const* row[Rows];
@@ -353,7 +356,7 @@ struct ColumnLoops {
     }
   }
 
-  // x and y may be one array, since each element is read before it is written. max and inverse overlap neither.
+  // x and y may be the same array, because each element is read before it is written. max and inverse overlap neither.
   KOKKOS_FUNCTION static void write(T const* from, T* to, int count, T const* KOKKOS_RESTRICT max,
                                     T const* KOKKOS_RESTRICT inverse) {
     constexpr int run = 64;
@@ -370,8 +373,8 @@ struct ColumnLoops {
 
 /// out = softmax(in), column by column, for matrices of rows x cols.
 ///
-/// Constructed once: chooses the chunks and, if there are several, allocates two numbers for each column of each. Calls
-/// only enqueue; those of one object must not run at the same time, since they share that memory.
+/// Construct it once: chooses the chunks and, if there are several, allocates two numbers per column and chunk. A call
+/// only enqueues; calls on one object must not run concurrently, because they share this memory.
 template <ExecutionSpace Exec, class T, class Tuning = ColumnSoftmaxTuning<Exec, T>>
 class ColumnSoftmax {
   static constexpr int pack = Tuning::pack;
@@ -380,9 +383,9 @@ class ColumnSoftmax {
       std::conditional_t<Tuning::loops, detail::ColumnLoops<Exec, T, Tuning>, detail::ColumnLanes<Exec, T, Tuning, N>>;
 
  public:
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
-  /// \param label what Kokkos' tools call it
-  /// \param in_two always two launches: needed for calls with `between`
+  /// \param team threads per team; 0: choose. Throws Skip if the space cannot provide them.
+  /// \param label kernel name that Kokkos Tools reports
+  /// \param in_two true: always two launches; required for calls with `between`
   ColumnSoftmax(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
                 std::string const& label = "tessera::softmax_columns", bool in_two = false)
       : label_(label),
@@ -393,16 +396,17 @@ class ColumnSoftmax {
         partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"),
                  std::max(of_chunks(singles_), of_chunks(packs_))) {}
 
-  /// Enqueues it. `in`, `out` [rows, cols], row after row in memory; they may be the same. Throws std::invalid_argument
-  /// for other extents or strides.
+  /// Enqueues. `in`, `out` [rows, cols] must be contiguous and row-major; they may be the same. Throws
+  /// std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
     (*this)(exec, in, out, [](auto const&) {});
   }
 
-  /// The same for columns of which others hold more rows; the object must have been constructed with `in_two`.
-  /// `between(sums)` is called on the host between the two launches, unless there is no element. `sums` [chunks *
-  /// cols], OnlineSum<T>, has the sums of each chunk of a column, which the second launch folds, column by column.
+  /// As above, for columns whose other rows are held elsewhere, for example on other ranks; the object must have been
+  /// constructed with `in_two`. `between(sums)` is called on the host between the two launches, unless the matrix is
+  /// empty. `sums` [chunks * cols], OnlineSum<T>, has the sums of each chunk of a column, which the second launch folds
+  /// column by column.
   template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out, class Between>
   void operator()(Exec const& exec, In const& in, Out const& out, Between const& between) const {
     std::size_t const rows = singles_.chunks.n;
@@ -414,10 +418,10 @@ class ColumnSoftmax {
   }
 
   [[nodiscard]] int most_chunks() const { return std::max(singles_.chunks.count, packs_.chunks.count); }
-  /// The number of chunks, for Views that are aligned for packs.
+  /// Returns the number of chunks for Views that are aligned for packs.
   [[nodiscard]] int chunks() const { return in_packs() ? packs_.chunks.count : singles_.chunks.count; }
 
-  /// Roundings of a column's sum on the longest way.
+  /// Returns the roundings of a column's sum on the longest path.
   [[nodiscard]] double rounding_steps() const {
     return in_packs() ? std::max(packs_.rounding_steps(), singles_.rounding_steps()) : singles_.rounding_steps();
   }
@@ -451,13 +455,13 @@ class ColumnSoftmax {
   std::string label_;
   bool in_two_;
   int threads_;
-  Kernel<1> singles_;  // of rows element by element
+  Kernel<1> singles_;  // for rows accessed element by element
   Kernel<pack> packs_;
   Kokkos::View<collective::OnlineSum<T>*, typename Exec::memory_space> partial_;
 };
 
-/// out = softmax(in), column by column. `in`, `out` [rows, cols]; they may be the same. For a single use: it allocates,
-/// enqueues, and waits.
+/// out = softmax(in), column by column. `in`, `out` [rows, cols]; they may be the same. Convenience for a single call:
+/// allocates, enqueues and waits.
 template <ExecutionSpace Exec, class In, class Out>
 void softmax_columns(Exec const& exec, In const& in, Out const& out) {
   ColumnSoftmax<Exec, typename In::non_const_value_type> const kernel(exec, in.extent(0), in.extent(1));

@@ -5,12 +5,11 @@
 /// launch.
 ///
 /// - Few taps: a run is one 16-byte access, read directly from memory. The elements after it are in the cache, because
-/// the
-/// next thread reads them as its own. Traffic: 2n elements.
+///   the next thread reads them as its own. Traffic: 2n elements.
 /// - Many taps: arithmetic limits the speed, so loads must be few. Runs are longer and are read from a tile in team
-/// scratch, laid out without bank conflicts; results leave the same way. A run of L outputs does L * L multiplications
-/// for 2L loaded elements. Traffic: 2n elements and the halos. Taps that do not fit into scratch together are processed
-/// in several passes; the sums wait in scratch.
+///   scratch, laid out without bank conflicts; results leave the same way. A run of L outputs does L * L
+///   multiplications for 2L loaded elements. Traffic: 2n elements and the halos. Taps that do not fit into scratch
+///   together are processed in several passes; the sums wait in scratch.
 ///
 /// All sums are in the order of the taps. Terms past the end of the array are omitted, not multiplied by zero.
 ///

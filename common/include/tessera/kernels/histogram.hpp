@@ -4,12 +4,11 @@
 /// histogram_bins.hpp). Reads n elements once, in one launch; the last team writes the 64-bit counts.
 ///
 /// - ScratchHistogram: a team counts its chunk in scratch, with atomics that never leave the multiprocessor, and adds
-/// its
-/// counts to the result. If scratch does not hold all bins, up to 24 teams read the same chunk and count one slice of
-/// bins each (GPUs). Fastest on GPUs, up to about 240000 bins. On hosts a team is one thread, which needs no atomics
-/// and has several copies of the counts.
+///   its counts to the result. If scratch does not hold all bins, up to 24 teams read the same chunk and count one
+///   slice of bins each (GPUs). Fastest on GPUs, up to about 240000 bins. On hosts a team is one thread, which needs no
+///   atomics and has several copies of the counts.
 /// - LaneHistogram: each lane has its own counters in scratch, so that the loop has no atomics, whatever the data. The
-/// lanes' counters are added to the team's counts, and these to the result. As fast on hosts, up to about 900 bins.
+///   lanes' counters are added to the team's counts, and these to the result. As fast on hosts, up to about 900 bins.
 ///
 /// Example, 3 bins over [0, 3): 0.5 2 7 0.1 -> counts 2 0 1, outside 1.
 ///
@@ -373,9 +372,8 @@ struct ScratchHistogramKernel {
 /// with 32 lanes each lane has its own bank, whatever it counts.
 ///
 /// - 8 bits: four times as many counters in the same scratch. The price is a flush after 255 elements per lane, which
-/// costs
-/// a load, a store and six operations per word: for 64 words (256 counters) about 2 operations per element. 16 bits would
-/// save 1.9 of them, but halve the teams per multiprocessor.
+///   costs a load, a store and six operations per word: for 64 words (256 counters) about 2 operations per element.
+///   16 bits would save 1.9 of them, but halve the teams per multiprocessor.
 /// - 32 bits: for hosts, where scratch is a cache and lanes are few.
 ///
 /// Example, W = 2, 3 counters of 8 bits, one word per lane; lane 0 counts 0 0 2, lane 1 counts 2: the words are

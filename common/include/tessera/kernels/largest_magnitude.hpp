@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// The largest magnitude in a View, for which the host waits. It tells whether data suit an arithmetic whose range is
-/// smaller than float's.
+/// The largest magnitude in a View; the host waits for it. It shows whether data fit into an arithmetic with a smaller
+/// range than float.
 ///
 /// Example: [3, -7, NaN] -> 7.
 ///
@@ -32,8 +32,8 @@ struct LargestMagnitude {
 
 }  // namespace detail
 
-/// The largest magnitude of the elements of a View of floats or doubles, of any rank. A NaN does not count; without
-/// other elements it is 0. It enqueues and waits. Throws std::invalid_argument if there are gaps between elements.
+/// Returns the largest magnitude of the elements of a View of floats or doubles, of any rank. NaN is ignored; without
+/// other elements the result is 0. Enqueues and waits. Throws std::invalid_argument if there are gaps between elements.
 template <ExecutionSpace Exec, class V>
   requires std::is_floating_point_v<typename V::non_const_value_type> &&
            Readable<V, Exec, typename V::non_const_value_type, static_cast<int>(V::rank())>

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The memory of a decoupled look-back (collective/look_back.hpp) from launch to launch.
+/// The memory of a decoupled look-back (collective/look_back.hpp), kept from launch to launch.
 
 #include <Kokkos_Core.hpp>
 
@@ -13,7 +13,7 @@
 
 namespace tessera::kernels {
 
-/// The memory for a look-back over `tiles` tiles of values V. One object serves one launch at a time.
+/// Memory for a look-back over `tiles` tiles of values V. One object serves one launch at a time.
 template <ExecutionSpace Exec, class V>
 class LookBackWorkspace {
  public:
@@ -27,8 +27,8 @@ class LookBackWorkspace {
         inclusive_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::inclusive"), Handle::packed ? 0 : tiles),
         counter_(label + "::counter") {}
 
-  /// The handle for the next launch, which must draw exactly `tiles` tickets. Enqueues nothing, except once in 2^30
-  /// launches, when it clears the memory.
+  /// Returns the handle for the next launch, which must draw exactly `tiles` tickets. Enqueues nothing, except once in
+  /// 2^30 launches, when it clears the memory.
   [[nodiscard]] Handle next_launch(Exec const& exec) {
     if (++epoch_ == last_epoch) {
       Kokkos::deep_copy(exec, words_, Word{});
@@ -40,13 +40,13 @@ class LookBackWorkspace {
   }
 
  private:
-  // Nanoseconds that a team waits before it looks at its predecessors. None where tiles are few: then all run at once,
-  // and each is waited for by all that follow. On a GPU a team has about 256 lanes.
+  // Back-off in nanoseconds before a team reads its predecessors. 0 if tiles are few: then all teams are resident, and
+  // every later team waits for each of them. On a GPU a team has about 256 lanes.
   [[nodiscard]] unsigned patience(Exec const& exec) const {
     return is_gpu<Exec> && tiles_ > static_cast<std::size_t>(exec.concurrency()) / 256 ? 2500 : 0;
   }
 
-  // The state takes two bits of the tag, which leaves 30 for the epoch.
+  // The state takes two bits of the tag, which leaves 30 bits for the epoch.
   static constexpr std::uint32_t last_epoch = std::uint32_t{1} << 30;
 
   using Memory = typename Exec::memory_space;

@@ -1,25 +1,26 @@
 #pragma once
 /// \file
-/// The stable partition: first the elements of which a predicate is true ("left"), then all others ("right"), both in
-/// their original order; and stream compaction, which keeps the left ones alone.
+/// The stable partition: first the elements for which a predicate is true ("left"), then all others ("right"), both in
+/// their original order. Also stream compaction, which keeps only the left elements.
 ///
-/// - ReduceThenScatter, two launches, 3n traffic, of which two thirds are reads. In the first launch every team counts
-///   the left elements of one contiguous chunk of tiles. In the second every team adds up the counts of all chunks
-///   (there are only as many as fill the machine), and then knows where the elements of its tiles go. No team waits for
-///   another.
-/// - LookBackPartition: a launch counts the left elements of the whole array. In the next one every team splits a tile, learns
-///   from its predecessors how many left elements lie before it (decoupled look-back, collective/look_back.hpp), and writes both
-///   sides to their places. 3n traffic, of which two thirds are reads.
-/// - LookBackPartitionReversed: the same pass without the count. Where the right side begins is unknown until the last tile is
-///   counted, but not where it ends: so its elements are written from the end of the array on, in the reverse order. 2n traffic,
-///   one launch.
-/// - LookBackCompaction: the same pass without the right ones. n elements read, the left ones written, one launch.
+/// - ReduceThenScatter: two launches, 3n traffic, of which two thirds are reads. In the first launch each team counts
+///   the left elements of one contiguous chunk of tiles. In the second launch each team adds up the counts of all
+///   chunks (there are only as many as fill the machine), which gives the destinations of its elements. No team waits
+///   for another.
+/// - LookBackPartition: one launch counts the left elements of the whole array. In the next launch each team splits a
+///   tile, learns from its predecessors how many left elements are before the tile (decoupled look-back,
+///   collective/look_back.hpp), and writes both sides. 3n traffic, of which two thirds are reads.
+/// - LookBackPartitionReversed: the same pass without the count. The begin of the right side is unknown until the last
+///   tile is counted, but its end is known: its elements are written backwards from the end of the array, in reverse
+///   order. 2n traffic, one launch.
+/// - LookBackCompaction: the same pass without the right elements. n elements are read, the left ones are written, one
+///   launch.
 ///
-/// Tiles lie in registers. Their elements are put in order in the team's scratch, so that left and right ones are
-/// written as runs of neighbours. On hosts no branch depends on the data.
+/// Tiles are held in registers. Their elements are reordered in team scratch, so that left and right elements are
+/// written as contiguous runs. On hosts no branch depends on the data.
 ///
-/// Example, left is < 5, tiles of 3: 3 7 1 | 8 9 2 | 6 4 -> lefts 2, 1, 1, before them 0, 2, 3, of all 4
-/// -> 3 1 2 4 | 7 8 9 6.
+/// Example, left is < 5, tiles of 3: 3 7 1 | 8 9 2 | 6 4 -> left counts 2, 1, 1; left elements before the tiles 0, 2,
+/// 3; 4 in total -> 3 1 2 4 | 7 8 9 6.
 ///
 /// Use:  partition(exec, in, out, count, IsNegative{});  compact(exec, in, out, count, IsNegative{});
 /// or, enqueued many times:  ReduceThenScatter<Exec, float, IsNegative> split(exec, n);  split(exec, in, out, count);
@@ -51,7 +52,7 @@ namespace tessera::kernels {
 
 namespace detail {
 
-/// Left elements before a place, and of all.
+/// Left elements before a position, and in total.
 struct LeftCounts {
   std::int64_t before;
   std::int64_t total;
@@ -105,13 +106,13 @@ struct ReduceThenScatterKernels {
     }
     LeftCounts const all = team::scan_threads(team, Lanes{}, own, sums.data(), AddLeftCounts{}).total;
     Kokkos::single(Kokkos::PerTeam(team), [&] { chunk_counts[team.league_rank()] = all.total; });
-    leave_scratch(team);  // for a team that takes another chunk; today there are no more chunks than teams
+    leave_scratch(team);  // for a team that handles another chunk; at present there are no more chunks than teams
   }
 
   KOKKOS_FUNCTION void operator()(ScatterTag, Member const& team) const {
     Scratch<LeftCounts> const sums(team.team_scratch(0), team.team_size());
-    // The last chunks and tiles come first, since the first launch left them in the caches. (On hosts a thread takes
-    // the chunk that it counted.)
+    // The last chunks and tiles come first, because the first launch left them in the caches. (On hosts a thread
+    // handles the chunk that it counted.)
     int const chunk = Tuning::warps ? chunks.count - 1 - team.league_rank() : team.league_rank();
     LeftCounts const of_chunks = is_one_tile ? LeftCounts{0, 0} : counted(team, chunk, sums.data());
     if constexpr (Tuning::warps) {
@@ -155,12 +156,13 @@ struct ReduceThenScatterKernels {
     return lefts;
   }
 
-  // Puts each tile in its new order in scratch, so that left and right elements are written as runs of neighbours.
+  // Reorders each tile in scratch, so that left and right elements are written as contiguous runs.
   KOKKOS_FUNCTION void scatter_tiles(Member const& team, int chunk, LeftCounts const& of_chunks) const {
     Scratch<int> const totals(team.team_scratch(0), team.team_size());
     Scratch<T> const exchange(team.team_scratch(0), tile);
     std::int64_t total = of_chunks.total;
-    std::int64_t upto = is_one_tile ? 0 : of_chunks.before + chunk_counts[chunk];  // lefts up to the end of a tile
+    // left elements up to the end of a tile
+    std::int64_t upto = is_one_tile ? 0 : of_chunks.before + chunk_counts[chunk];
     std::size_t const end = chunks.end(chunk);
     std::size_t tiles = (end - chunks.begin(chunk) + tile - 1) / tile;
     while (tiles > 0) {
@@ -168,12 +170,13 @@ struct ReduceThenScatterKernels {
       std::size_t const begin = chunks.begin(chunk) + tiles * tile;
       int const count = thread::count_before(begin, end, static_cast<int>(tile));
       PartitionTile<Shape, T, Predicate, Tuning> own;
-      // The barrier in there comes before `exchange` is written again, and the one below before `totals` is.
+      // The barrier in load() precedes the next write to `exchange`; the barrier below precedes the next write to
+      // `totals`.
       auto const counts = own.load(team, in + begin, part, count, is_left, totals.data());
       own.template exchange<RightOrder::kept>(is_left, counts, count, exchange.data());
       team.team_barrier();
       if (is_one_tile) total = upto = counts.lefts;
-      upto -= counts.lefts;  // now up to the tile's begin
+      upto -= counts.lefts;  // now up to the begin of the tile
       store_run<Shape, Tuning>(team, exchange.data(), counts.lefts, values + upto);
       store_run<Shape, Tuning>(team, exchange.data() + counts.lefts, count - counts.lefts,
                                values + total + (begin - static_cast<std::size_t>(upto)));
@@ -183,7 +186,7 @@ struct ReduceThenScatterKernels {
     });
   }
 
-  // On hosts: the neighbouring elements of a chunk that one thread takes.
+  // Hosts: the contiguous elements of a chunk that one thread handles.
   struct Run {
     std::size_t begin;
     std::size_t end;
@@ -200,17 +203,17 @@ struct ReduceThenScatterKernels {
     return lefts;
   }
 
-  // On hosts: each thread writes the elements of its run to their places. Caches gather the writes, as scratch does for
-  // a warp. Each place is computed without a branch, since a branch would be mispredicted every second time.
+  // Hosts: each thread writes the elements of its run to their destinations. Caches combine the writes, as scratch does
+  // for a warp. The destination is computed without a branch, which would be mispredicted every second time.
   KOKKOS_FUNCTION void scatter_runs(Member const& team, int chunk, LeftCounts const& of_chunks,
                                     LeftCounts* scratch) const {
     Run const run = run_of(team, chunk);
     std::int64_t before = of_chunks.before;
     std::int64_t total = of_chunks.total;
-    // A team of one thread needs no count: nothing lies before its run in the chunk, and the first launch, if there was
+    // A team of one thread needs no count: nothing is before its run in the chunk, and the first launch, if there was
     // one, counted the chunk.
     if (is_one_tile || team.team_size() > 1) {
-      team.team_barrier();  // all have read the scratch that `of_chunks` came from
+      team.team_barrier();  // all have read the scratch from which `of_chunks` came
       LeftCounts const own{0, lefts_in(run)};
       auto const lefts = team::scan_threads(team, Lanes{}, own, scratch, AddLeftCounts{});
       before += lefts.before.total;
@@ -231,7 +234,7 @@ struct ReduceThenScatterKernels {
     leave_scratch(team);
   }
 
-  // Adds up the counts of the chunks before `chunk`, and of all chunks. Every lane of the team gets both.
+  // Returns the counts of the chunks before `chunk` and of all chunks, in every lane of the team.
   [[nodiscard]] KOKKOS_FUNCTION LeftCounts counted(Member const& team, int chunk, LeftCounts* scratch) const {
     Lanes const lanes;
     AddLeftCounts const add;
@@ -250,12 +253,12 @@ struct ReduceThenScatterKernels {
   }
 };
 
-/// What becomes of the right elements in a pass of look-back: they are left out; written from the end of the array on, in the
-/// reverse order; or kept in order, if it is known how many left ones there are.
+/// What a look-back pass does with the right elements: drop them; write them backwards from the end of the array, in
+/// reverse order; or keep their order, if the number of left elements is known.
 enum class Rights : std::uint8_t { dropped, reversed, kept };
 
-/// Counts the left elements of the whole array. Teams have few tiles each and begin with the last ones, so that a launch which
-/// follows finds the first ones in the cache.
+/// Counts the left elements of the whole array. Teams have few tiles each and begin with the last tiles, so that the
+/// next launch finds the first tiles in the cache.
 template <ExecutionSpace Exec, class T, class Predicate, class Tuning>
 struct CountLefts {
   using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
@@ -302,7 +305,7 @@ struct CountLefts {
     auto const all = team::scan_threads(team, lanes, own, sums.data(), collective::Sum<std::int64_t>{}).total;
     Kokkos::single(Kokkos::PerTeam(team), [&] {
       Kokkos::atomic_add(total, all);
-      Kokkos::memory_fence();  // a team that sees the number must see the count
+      Kokkos::memory_fence();  // a team that sees the number must also see the count
       if (Kokkos::atomic_fetch_add(finished, 1u) + 1 != static_cast<std::uint32_t>(chunks.count)) return;
       *left_count = Kokkos::atomic_exchange(total, std::int64_t{0});
       *finished = 0;
@@ -311,7 +314,7 @@ struct CountLefts {
   }
 };
 
-/// Count: an unsigned type that holds numbers up to n. One of 32 bits shares a word with its flag.
+/// Count: an unsigned type that holds numbers up to n. A count of 32 bits shares one word with its flag.
 template <ExecutionSpace Exec, class T, class Predicate, class Count, Rights rights, class Tuning>
 struct LookBackSplitKernel {
   using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
@@ -349,15 +352,15 @@ struct LookBackSplitKernel {
     Scratch<int> const totals(team.team_scratch(0), team.team_size());
     Scratch<T> const exchange(team.team_scratch(0), tile_size);
 
-    // 1. The tile's number: in the order in which teams start, not in which they are numbered.
+    // 1. The number of the tile: in the order in which teams start, which may differ from their rank.
     Kokkos::single(Kokkos::PerTeam(team), [&] { shared(0).tile = look_back.next_tile(); });
     team.team_barrier();
     std::size_t const number = shared(0).tile;
     std::size_t const begin = number * tile_size;
     int const count = thread::count_before(begin, n, static_cast<int>(tile_size));
 
-    // 2. The tile alone. Its elements go to scratch before its predecessors are asked: so these have more time to
-    // answer.
+    // 2. Split the tile without its predecessors. Its elements are written to scratch before the team reads its
+    // predecessors, which gives them more time to publish.
     PartitionTile<Shape, T, Predicate, Tuning> tile;
     if (ahead > 0) {
       prefetch_part<Shape>(team, in, begin + static_cast<std::size_t>(ahead) * tile_size, n, part);
@@ -370,7 +373,7 @@ struct LookBackSplitKernel {
                                                         : RightOrder::kept;
     tile.template exchange<order>(is_left, counts, count, exchange.data());
 
-    // 3. What lies before it.
+    // 3. Learn the number of left elements before the tile.
     if (team.team_rank() == 0) {
       Count const before = number > 0 ? look_back.before(lanes, number, add) : add.identity();
       publish(team, number, collective::TileState::inclusive, add(before, lefts));
@@ -382,7 +385,7 @@ struct LookBackSplitKernel {
     }
     team.team_barrier();
 
-    // 4. Write the left elements as one run of neighbours, and the right ones as another.
+    // 4. Write the left elements as one contiguous run and the right elements as another.
     std::size_t const before = shared(0).before;
     std::size_t const rights_before = begin - before;
     int const right_count = count - counts.lefts;
@@ -400,7 +403,7 @@ struct LookBackSplitKernel {
   }
 };
 
-/// The pass of LookBackPartition, LookBackPartitionReversed and LookBackCompaction.
+/// The common pass of LookBackPartition, LookBackPartitionReversed and LookBackCompaction.
 template <ExecutionSpace Exec, class T, class Predicate, Rights rights, class Tuning>
 class LookBackSplit {
   using Shape = PartitionShape<Exec, T, Tuning>;
@@ -415,7 +418,7 @@ class LookBackSplit {
         is_left_(is_left),
         shape_(exec, tile, team),
         n_(n),
-        // At least one tile, even without elements: it writes the count.
+        // At least one tile, even without elements, because a tile writes the count.
         tiles_(std::max<std::size_t>(1, tiles_of(n, shape_.tile))),
         league_(league_of(tiles_)),
         counted_(split(n, static_cast<std::size_t>(shape_.threads) * Counter::part * Tuning::tiles_of_count, tiles_)),
@@ -423,7 +426,7 @@ class LookBackSplit {
         total_(label + "::total"),
         finished_(label + "::finished") {}
 
-  /// Enqueues it. Throws std::invalid_argument if `in` or `out` is strided or its length is not n.
+  /// Enqueues. Throws std::invalid_argument if `in` or `out` is strided or its length is not n.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out, Writable<Exec, std::int64_t, 0> Count>
   void operator()(Exec const& exec, In const& in, Out const& out, Count const& count) {
     T const* const from = contiguous(in, n_);
@@ -471,12 +474,13 @@ class LookBackSplit {
 
 }  // namespace detail
 
-/// The stable partition in two launches, in which no team waits for another. `in` and `out` [n], consecutive elements,
-/// which must not overlap: elements go anywhere. `count`: one std::int64_t (rank 0), how many elements are left ones.
+/// The stable partition in two launches, in which no team waits for another. `in` and `out` [n] must be contiguous and
+/// must not overlap, because an element may be written anywhere. `count`: the number of left elements, one std::int64_t
+/// (rank 0).
 ///
-/// Predicate: `bool operator()(T) const` for the device; it is called several times for each element and must always
-/// answer the same. Constructed once: chooses tiles and chunks, allocates a number for each chunk. Calls only enqueue;
-/// those of one object must not run at the same time.
+/// Predicate: `bool operator()(T) const` in device code. It is called several times per element and must always return
+/// the same value. Construct it once: chooses tiles and chunks, allocates one number per chunk. A call only enqueues;
+/// calls on one object must not run concurrently.
 template <ExecutionSpace Exec, class T, class Predicate, class Tuning = PartitionTuning<Exec, T>>
 class ReduceThenScatter {
   using Kernels = detail::ReduceThenScatterKernels<Exec, T, Predicate, Tuning>;
@@ -484,10 +488,10 @@ class ReduceThenScatter {
 
  public:
   /// \param n elements of each array
-  /// \param tile elements that a team works on, at most as many as its registers and scratch hold; 0: as many as they
-  /// hold
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
-  /// \param label what Kokkos' tools call it
+  /// \param tile elements that a team handles, at most as many as its registers and scratch hold; 0: as many as they
+  ///        hold
+  /// \param team threads per team; 0: choose. Throws Skip if the space cannot provide them.
+  /// \param label kernel name that Kokkos Tools reports
   explicit ReduceThenScatter(Exec const& exec, std::size_t n, Predicate const& is_left = {}, std::int64_t tile = 0,
                              std::int64_t team = 0, std::string const& label = "tessera::reduce_then_scatter")
       : label_(label),
@@ -496,8 +500,8 @@ class ReduceThenScatter {
         chunks_(chunks_of(exec, n, shape_.tile, shape_.threads * Shape::vector_length)),
         chunk_counts_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::chunk_counts"), chunks_.count) {}
 
-  /// Enqueues both launches, or one where there is one tile. Throws std::invalid_argument if `in` or `out` is strided
-  /// or its length is not n.
+  /// Enqueues both launches, or one if there is one tile. Throws std::invalid_argument if `in` or `out` is strided or
+  /// its length is not n.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out, Writable<Exec, std::int64_t, 0> Count>
   void operator()(Exec const& exec, In const& in, Out const& out, Count const& count) const {
     bool const is_one_tile = chunks_.n <= shape_.tile;
@@ -534,25 +538,26 @@ class ReduceThenScatter {
   Kokkos::View<std::int64_t*, typename Exec::memory_space> chunk_counts_;
 };
 
-/// The stable partition in a count and a single pass: fastest on GPUs, from some million elements on. Views, predicate and
-/// parameters are those of ReduceThenScatter. Constructed once: allocates a word for each tile. Calls only enqueue; those of one object must not run at the same time.
+/// The stable partition in a count and a single pass: fastest on GPUs, from some million elements on. Views, predicate
+/// and parameters as for ReduceThenScatter. Construct it once: allocates one word per tile. A call only enqueues; calls
+/// on one object must not run concurrently.
 template <ExecutionSpace Exec, class T, class Predicate, class Tuning = PartitionTuning<Exec, T>>
 using LookBackPartition = detail::LookBackSplit<Exec, T, Predicate, detail::Rights::kept, Tuning>;
 
-/// The left elements in their order, then the right ones in the reverse order: a single pass of 2n traffic, since the right
-/// ones can be written from the end of the array on before anyone knows how many left ones there are. Otherwise as
-/// LookBackPartition.
+/// The left elements in their order, then the right elements in reverse order: a single pass with 2n traffic, because
+/// the right elements can be written backwards from the end of the array before the number of left elements is known.
+/// Otherwise as LookBackPartition.
 template <ExecutionSpace Exec, class T, class Predicate, class Tuning = PartitionTuning<Exec, T>>
 using LookBackPartitionReversed = detail::LookBackSplit<Exec, T, Predicate, detail::Rights::reversed, Tuning>;
 
-/// Stream compaction in a single pass: out(0) .. out(count-1) are the left elements, in their order; the rest of `out` [n]
-/// stays as it is. Otherwise as LookBackPartition.
+/// Stream compaction in a single pass: out(0) .. out(count-1) are the left elements, in their order; the rest of `out`
+/// [n] is unchanged. Otherwise as LookBackPartition.
 template <ExecutionSpace Exec, class T, class Predicate, class Tuning = PartitionTuning<Exec, T>>
 using LookBackCompaction = detail::LookBackSplit<Exec, T, Predicate, detail::Rights::dropped, Tuning>;
 
-/// Writes the elements of `in` [n] of which the predicate is true to the begin of `out` [n] and all others behind them,
-/// both in their order. `count`: one std::int64_t, how many it is true of. For a single use: it allocates, enqueues,
-/// and waits.
+/// Writes the elements of `in` [n] for which the predicate is true to the begin of `out` [n] and all others after them,
+/// both in their order. `count`: the number of elements for which it is true, one std::int64_t. Convenience for a
+/// single call: allocates, enqueues and waits.
 template <ExecutionSpace Exec, class In, class Out, class Count, class Predicate>
 void partition(Exec const& exec, In const& in, Out const& out, Count const& count, Predicate const& is_left) {
   ReduceThenScatter<Exec, typename In::non_const_value_type, Predicate> const split(exec, in.extent(0), is_left);
@@ -560,7 +565,7 @@ void partition(Exec const& exec, In const& in, Out const& out, Count const& coun
   exec.fence("tessera: partition");  // the kernel's memory is freed at the end of this call
 }
 
-/// The same for the left elements alone: `out` from `count` on stays as it is.
+/// As partition(), but writes only the left elements: `out` from `count` on is unchanged.
 template <ExecutionSpace Exec, class In, class Out, class Count, class Predicate>
 void compact(Exec const& exec, In const& in, Out const& out, Count const& count, Predicate const& is_left) {
   LookBackCompaction<Exec, typename In::non_const_value_type, Predicate> split(exec, in.extent(0), is_left);

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What Gemm (kernels/gemm.hpp) may do besides c = a b: operands that lie transposed in memory, elements of a that change
-/// as they are loaded, sums that change as they are stored.
+/// Variants of Gemm (kernels/gemm.hpp) besides c = a b: operands that are stored transposed, elements of a that change
+/// when they are loaded, sums that change when they are stored.
 
 #include <Kokkos_Core.hpp>
 
@@ -14,10 +14,11 @@ namespace tessera::kernels {
 /// Elements of the left operand as memory holds them.
 ///
 /// Another type, with `changes = true`, changes them. For a row r of a it has
-/// - `Row row(r) const`: what it keeps of that row while k runs;
-/// - `template <int W> void change(Row const&, k, collective::Pack<T, W>&) const`: the new values of a[r, k] .. a[r, k + W - 1];
+/// - `Row row(r) const`: the data that it keeps for that row while k runs;
+/// - `template <int W> void change(Row const&, k, collective::Pack<T, W>&) const`: computes the new values of a[r, k]
+///   .. a[r, k + W - 1];
 /// - `template <int W> bool is_aligned() const`: whether its own arrays can be read W elements at a time.
-/// It is not called for elements past the end of k: those stay zero and add nothing.
+/// It is not called for elements past the end of k: these stay zero and add nothing.
 struct AsStored {
   static constexpr bool changes = false;
   struct Row {};
@@ -27,19 +28,19 @@ struct AsStored {
   }
 };
 
-/// The result is the sum alone.
+/// The result is only the sum.
 struct SumAlone {
   static constexpr bool changes = false;
   static constexpr bool adds = false;
 };
 
-/// The result is what c holds, plus the sum: for a product whose k comes slice by slice.
+/// The result is the old value of c plus the sum: for a product whose k is processed slice by slice.
 struct SumAndC {
   static constexpr bool changes = false;
   static constexpr bool adds = true;
 };
 
-/// The result is sum + bias[col]. sum_and_bias() makes it from a View.
+/// The result is sum + bias[col]. Made from a View by sum_and_bias().
 template <class T>
 struct SumAndBias {
   static constexpr bool changes = true;
@@ -50,9 +51,11 @@ struct SumAndBias {
   [[nodiscard]] KOKKOS_FUNCTION static T finished(T sum, T of_column) { return sum + of_column; }
 };
 
-/// \param exec where the product runs; it reaches the bias
-/// \param bias [cols], consecutive elements, cols the columns of the result (a product cannot ask its bias for them). Throws
-/// std::invalid_argument if it has another length or a stride.
+/// Returns the SumAndBias for a View. Throws std::invalid_argument if it has another length or a stride.
+///
+/// \param exec the space in which the product runs; it must be able to access the bias
+/// \param bias [cols], contiguous
+/// \param cols columns of the result (a product cannot check the length of its bias)
 template <ExecutionSpace Exec, class V>
   requires Readable<V, Exec, typename V::non_const_value_type, 1>
 [[nodiscard]] SumAndBias<typename V::non_const_value_type> sum_and_bias(Exec const& exec, V const& bias,
@@ -61,7 +64,7 @@ template <ExecutionSpace Exec, class V>
   return {contiguous(bias, cols)};
 }
 
-/// A product's operands: a is stored as [m, k] or, transposed, as [k, m]; b as [k, n] or, transposed, as [n, k].
+/// The operands of a product: a is stored as [m, k] or, transposed, as [k, m]; b as [k, n] or, transposed, as [n, k].
 template <bool ATransposed = false, bool BTransposed = false, class LoadOfA = AsStored, class StoreOfC = SumAlone>
 struct ProductForm {
   static_assert(!(ATransposed && LoadOfA::changes), "Tessera: only rows that lie contiguous are changed on the way");
@@ -74,14 +77,14 @@ struct ProductForm {
   Store store{};
 };
 
-/// c = a b, and nothing else; then the same where memory holds an operand's transpose.
+/// c = a b; then the same with a transposed operand in memory.
 using PlainProduct = ProductForm<>;
 using TransposedA = ProductForm<true, false>;
 using TransposedB = ProductForm<false, true>;
 /// c += a b.
 using AddedProduct = ProductForm<false, false, AsStored, SumAndC>;
 
-/// How k is split into parts, of which a team sums one: `count` parts of `size`. The last may be shorter.
+/// How k is split into `count` parts of `size`; a team sums one part. The last part may be shorter.
 struct KParts {
   std::size_t k;
   std::size_t size;

@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// The sum of a term over one or several arrays, in one launch. Each lane has several 16-byte accesses in flight; lanes
-/// and threads are folded without atomics; and the last team to finish folds the teams' sums, always in the same order,
-/// so that every run gives the same bits. Each array is read once, which is all the traffic.
+/// The sum of a term over one or several arrays, in one launch. Each lane has several 16-byte accesses in flight. Lanes
+/// and threads are folded without atomics. The last team to finish folds the teams' sums, always in the same order, so
+/// that the result is bitwise reproducible. Each array is read once; there is no other traffic.
 ///
 /// Example, one array, term x, chunks of 4: 3 1 4 1 | 5 9 -> the teams' sums 9 and 14 -> 23.
 ///
@@ -34,17 +34,17 @@
 
 namespace tessera::kernels {
 
-/// How much a thread of SinglePassSum has in flight, and how many teams there are.
+/// Loads in flight per thread of SinglePassSum, and the number of teams.
 template <ExecutionSpace Exec, class T>
 struct SumTuning {
   static constexpr int lanes = lane::natural_width<Exec>;
-  /// Packs that a lane loads before it adds. With four of 16 bytes 2^28 floats are read at 2.94 TB/s on an H100, with eight at 3.03. The
-  /// terms of eight packs of a short type are more than a lane has registers for.
+  /// Packs that a lane loads before it adds. 2^28 floats are read at 2.94 TB/s on an H100 with four packs of 16 bytes,
+  /// and at 3.03 TB/s with eight. Eight packs of a short type have more terms than a lane has registers for.
   static constexpr int rows = is_gpu<Exec> && sizeof(T) >= 4 ? 8 : 4;
-  static constexpr int pack = collective::pack_width<T>;  ///< elements of a pack: 16 bytes, the widest load there is
-  /// Chunks for each team that would run at once if only lanes limited it. On a GPU registers let a quarter of these teams run:
-  /// so there are four waves with one array, and two with two. One wave more or less is 1% of 2^28 floats; twice as many
-  /// waves cost 6% of 2^24.
+  static constexpr int pack = collective::pack_width<T>;  ///< elements of a pack: 16 bytes, the widest load
+  /// Chunks per team that would be resident if only lanes limited occupancy. On a GPU, registers limit it to a quarter
+  /// of these teams, so that there are four waves for one array and two for two arrays. One wave more or less changes
+  /// the time of 2^28 floats by 1%; twice as many waves cost 6% for 2^24 floats.
   template <int Arrays>
   static constexpr double chunks = is_gpu<Exec> && Arrays == 2 ? 0.5 : 1;
 };
@@ -76,19 +76,19 @@ struct SinglePassSumKernel {
   static constexpr int rows = Tuning::rows;
   static constexpr int pack = Tuning::pack;
   using Items = thread::Rows<T, rows, pack>;
-  static constexpr int part = rows * Lanes::width * pack;  // elements that a thread takes at a time
+  static constexpr int part = rows * Lanes::width * pack;  // elements that a thread handles at a time
   struct Sums {
     Sum at[pack];
   };
 
-  // A team's scratch: the threads' sums, and whether this team is the last.
+  // Scratch of a team: the threads' sums, and whether this team is the last one.
   using SumsView = ScratchView<Sum*, Exec>;
   using LastView = ScratchView<bool, Exec>;
 
   T const* in[Arrays];
   T* out;
-  Sum* partial;             // one sum a team
-  std::uint32_t* finished;  // teams that are done; zero again after every launch
+  Sum* partial;             // one sum per team
+  std::uint32_t* finished;  // teams that have finished; zero again after every launch
   Chunks chunks;
   Term term;
 
@@ -104,7 +104,7 @@ struct SinglePassSumKernel {
     Sum const sum = team_sum(team, lanes, of_threads, chunk_sum(team, lanes));
     Kokkos::single(Kokkos::PerTeam(team), [&] {
       partial[team.league_rank()] = sum;
-      Kokkos::memory_fence();  // a team that sees the count must see the sum
+      Kokkos::memory_fence();  // a team that sees the count must also see the sum
       last() = Kokkos::atomic_fetch_add(finished, 1u) + 1 == static_cast<std::uint32_t>(chunks.count);
     });
     team.team_barrier();
@@ -120,7 +120,7 @@ struct SinglePassSumKernel {
   }
 
  private:
-  // The sum over one thread's part of the chunk; every lane has it.
+  // Returns the sum over one thread's part of the chunk, in every lane.
   KOKKOS_FUNCTION Sum chunk_sum(Member const& team, Lanes const& lanes) const {
     std::size_t const end = chunks.end(team.league_rank());
     auto sums = lanes.template fill<Sums>(Sums{});
@@ -157,7 +157,7 @@ struct SinglePassSumKernel {
         sums, items[Array]...);
   }
 
-  // The sum over one thread's part of the teams' sums; every lane has it.
+  // Returns the sum over one thread's part of the teams' sums, in every lane.
   KOKKOS_FUNCTION Sum partial_sum(Member const& team, Lanes const& lanes) const {
     auto of_lane = lanes.template fill<Sum>(Sum(0));
     for (int first = team.team_rank() * Lanes::width; first < chunks.count; first += team.team_size() * Lanes::width) {
@@ -179,10 +179,10 @@ struct SinglePassSumKernel {
 
 /// out = sum over i of term(a0[i], a1[i], ...), for arrays of n elements.
 ///
-/// `Term` is a function object for the device, `Accumulator<T> operator()(T const&...) const` with one argument for
-/// each array. For zeros it must give zero, since parts that are not whole are filled up with them. Constructed once:
-/// chooses teams and chunks, and allocates one sum for each team. Calls only enqueue; those of one object must not run
-/// at the same time, since they share that memory.
+/// `Term` is a function object for device code, `Accumulator<T> operator()(T const&...) const`, with one argument per
+/// array. It must return zero for zeros, because incomplete parts are padded with zeros. Construct it once: chooses
+/// teams and chunks, and allocates one sum per team. A call only enqueues; calls on one object must not run
+/// concurrently, because they share this memory.
 template <ExecutionSpace Exec, class T, int Arrays, class Term, class Tuning = SumTuning<Exec, T>>
 class SinglePassSum {
   using Kernel = detail::SinglePassSumKernel<Exec, T, Arrays, Term, Tuning>;
@@ -192,8 +192,8 @@ class SinglePassSum {
   using Sum = collective::Accumulator<T>;
 
   /// \param n elements of each array
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
-  /// \param label what Kokkos' tools call it
+  /// \param team threads per team; 0: choose. Throws Skip if the space cannot provide them.
+  /// \param label kernel name that Kokkos Tools reports
   explicit SinglePassSum(Exec const& exec, std::size_t n, std::int64_t team = 0,
                          std::string const& label = "tessera::sum", Term const& term = {})
       : label_(label + "::sum"),
@@ -206,7 +206,7 @@ class SinglePassSum {
         partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"), chunks_.count),
         finished_(label + "::finished") {}
 
-  /// Enqueues the sum of one array. `in` [n], consecutive elements; `out` one value (rank 0). Throws
+  /// Enqueues the sum of one array. `in` [n] must be contiguous; `out` is one value (rank 0). Throws
   /// std::invalid_argument if `in` is strided or has another length.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 0> Out>
     requires(Arrays == 1)
@@ -221,8 +221,10 @@ class SinglePassSum {
     enqueue(exec, {contiguous(a, n_), contiguous(b, n_)}, out.data());
   }
 
-  /// Roundings on the longest way to the result: of the term, a lane's rows, its part of a chunk, its packs, lanes,
-  /// threads; then the same over the teams' sums. \param of_term roundings of one term
+  /// Returns the roundings on the longest path to the result: the term, a lane's rows, its part of a chunk, its packs,
+  /// the lanes, the threads; then the same over the teams' sums.
+  ///
+  /// \param of_term roundings of one term
   [[nodiscard]] double rounding_steps(double of_term) const {
     double const lanes = static_cast<double>(threads_) * Kernel::Lanes::width;
     double const fold =
@@ -248,8 +250,8 @@ class SinglePassSum {
   Kokkos::View<std::uint32_t, typename Exec::memory_space> finished_;
 };
 
-/// out = in[0] + in[1] + ... + in[n-1]. `in` [n], `out` of one element. Integers wrap. For a single
-/// use: it allocates, enqueues, and waits.
+/// out = in[0] + in[1] + ... + in[n-1]. `in` [n], `out` one element. Integers wrap. Convenience for a single call:
+/// allocates, enqueues and waits.
 template <ExecutionSpace Exec, class In, class Out>
 void sum(Exec const& exec, In const& in, Out const& out) {
   using T = typename In::non_const_value_type;
@@ -258,8 +260,8 @@ void sum(Exec const& exec, In const& in, Out const& out) {
   exec.fence("tessera: sum");  // the kernel's memory is freed at the end of this call
 }
 
-/// out = a[0] * b[0] + ... + a[n-1] * b[n-1]. `a`, `b` [n], `out` of one element. For a single use: it
-/// allocates, enqueues, and waits.
+/// out = a[0] * b[0] + ... + a[n-1] * b[n-1]. `a`, `b` [n], `out` one element. Convenience for a single call:
+/// allocates, enqueues and waits.
 template <ExecutionSpace Exec, class A, class B, class Out>
 void dot(Exec const& exec, A const& a, B const& b, Out const& out) {
   using T = typename A::non_const_value_type;

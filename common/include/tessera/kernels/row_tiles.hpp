@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// How a matrix is cut along its rows: into tiles as wide as the rows allow, one for each team, and these into pieces
-/// of rows, one for each thread. So one row of many columns fills teams as well as many rows of one column.
+/// Splits a matrix along its rows: into tiles as wide as the rows allow, one per team, and these into pieces of rows,
+/// one per thread. One row of many columns then fills teams as well as many rows of one column.
 
 #include <Kokkos_Core.hpp>
 
@@ -16,9 +16,9 @@
 
 namespace tessera::kernels {
 
-/// Tiles of at most `elements` (a multiple of 32). Where rows are short, a tile is several whole rows. Where they are
-/// long, it is a part of one row, in multiples of 32 columns so that packs of a row stay aligned, all but the last
-/// equally long.
+/// Returns tiles of at most `elements` (a multiple of 32). If rows are short, a tile is several whole rows. If they are
+/// long, a tile is a part of one row, in multiples of 32 columns so that packs of a row stay aligned; all tiles of a
+/// row but the last are equally long.
 ///
 /// Example, tiles of 64: 100 x 10 -> 6 x 10; 100 x 65 -> 1 x 64; 100 x 130 -> 1 x 64; 2 x 10 -> 2 x 10.
 [[nodiscard]] inline collective::MatrixTiles row_tiles(std::size_t rows, std::size_t cols, int elements) {
@@ -30,20 +30,20 @@ namespace tessera::kernels {
   return {.rows = rows, .cols = cols, .tile_rows = static_cast<int>(height), .tile_cols = static_cast<int>(width)};
 }
 
-/// The same for an MDRange: tiles of 256 threads on a GPU; on hosts as much as a thread's caches hold.
+/// Returns tiles for an MDRange: 256 threads on a GPU; on hosts as much as a thread's caches hold.
 template <ExecutionSpace Exec>
 [[nodiscard]] collective::MatrixTiles mdrange_tiles(std::size_t rows, std::size_t cols) {
   return row_tiles(rows, cols, is_gpu<Exec> ? 256 : 8192);
 }
 
-/// An MDRange of (col, row). The column is the first index: Kokkos lets that run fastest, and neighbouring threads of a
-/// GPU take neighbours of it (Kokkos 4 does so whatever the order of iteration).
+/// An MDRange of (col, row). The column is the first index: Kokkos varies it fastest, and neighbouring threads of a GPU
+/// handle neighbouring columns (in Kokkos 4 for any order of iteration).
 template <ExecutionSpace Exec, class Index>
 using ColumnsFirst = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2, Kokkos::Iterate::Left, Kokkos::Iterate::Left>,
                                            Kokkos::IndexType<Index>>;
 
-/// The policy over such tiles. Index: 32 bits suffice for up to 2^30 elements (an index may pass the end by a tile
-/// before it is compared).
+/// Returns the policy over such tiles. Index: 32 bits suffice for up to 2^30 elements (an index may exceed the end by
+/// one tile before it is compared).
 template <class Index, ExecutionSpace Exec>
 [[nodiscard]] ColumnsFirst<Exec, Index> columns_first(Exec const& exec, collective::MatrixTiles const& tiles) {
   using Bounds = typename ColumnsFirst<Exec, Index>::point_type;
@@ -52,16 +52,16 @@ template <class Index, ExecutionSpace Exec>
                                    typename ColumnsFirst<Exec, Index>::tile_type{tiles.tile_cols, tiles.tile_rows});
 }
 
-/// How many lanes a thread should have for `items` side by side: a power of two, at most a warp's; 1 on hosts.
+/// Returns the number of lanes per thread for `items` side by side: a power of two, at most 32; 1 on hosts.
 template <ExecutionSpace Exec>
 [[nodiscard]] int lanes_for(std::size_t items) {
   if (!is_gpu<Exec>) return 1;
   return static_cast<int>(std::bit_ceil(std::clamp<std::size_t>(items, 1, 32)));
 }
 
-/// Calls `body(row, col, count)` for pieces of `piece` columns (fewer at a row's end) of the rows of a tile.
+/// Calls `body(row, col, count)` for pieces of `piece` columns (fewer at the end of a row) of the rows of a tile.
 ///
-/// Who calls: all threads of the team; the body is run by one thread's lanes together. Scratch, barriers: none.
+/// Must be called by all threads of the team; the lanes of one thread run the body together. No scratch, no barriers.
 ///
 /// Example, 2 rows of 5 columns, pieces of 3: (0, 0, 3) (0, 3, 2) (1, 0, 3) (1, 3, 2).
 template <class Member, class Body>

@@ -1,17 +1,17 @@
 #pragma once
 /// \file
-/// Prefix sums, and scans with any associative operator: inclusive, exclusive, by segments.
+/// Prefix sums, and scans with any associative operator: inclusive, exclusive, segmented.
 ///
-/// Two kernels that work on tiles, in registers on GPUs and in the cache on hosts:
-/// - LookBackScan, one launch, 2n traffic, the least possible. Every team scans one tile and learns from its
-///   predecessors what lies before it. Source: Merrill and Garland, Single-pass parallel prefix scan with decoupled
-///   look-back (NVIDIA NVR-2016-002); see collective/look_back.hpp.
-/// - ReduceThenScan, three launches, 3n traffic: every team adds up one contiguous chunk of tiles, one team scans the
-///   chunks' totals, and every team scans its chunk. There are only as many chunks as fill the machine. Every run gives
-///   the same bits.
+/// Two kernels, which hold tiles in registers on GPUs and in the cache on hosts:
+/// - LookBackScan: one launch, 2n traffic, which is the minimum. Each team scans one tile and learns from its
+///   predecessors the total of all tiles before it. Source: Merrill and Garland, Single-pass parallel prefix scan with
+///   decoupled look-back (NVIDIA NVR-2016-002); see collective/look_back.hpp.
+/// - ReduceThenScan: three launches, 3n traffic. Each team adds up one contiguous chunk of tiles, one team scans the
+///   chunks' totals, and each team scans its chunk. There are only as many chunks as fill the machine. The result is
+///   bitwise reproducible.
 ///
-/// Example, sum, tiles of 3: 3 1 4 | 1 5 9 | 2 6 -> tiles alone 3 4 8 | 1 6 15 | 2 8, before them 0, 8, 23
-/// -> 3 4 8 | 9 14 23 | 25 31; exclusive 0 3 4 | 8 9 14 | 23 25.
+/// Example, sum, tiles of 3: 3 1 4 | 1 5 9 | 2 6 -> scans of the single tiles 3 4 8 | 1 6 15 | 2 8; totals before the
+/// tiles 0, 8, 23 -> 3 4 8 | 9 14 23 | 25 31; exclusive 0 3 4 | 8 9 14 | 23 25.
 ///
 /// Use:  inclusive_scan(exec, in, out);  exclusive_scan(exec, in, out, collective::Max<float>{});
 /// or, enqueued many times:  LookBackScan<Exec, float> scan(exec, n);  scan(exec, in, out);
@@ -47,8 +47,8 @@
 
 namespace tessera::kernels {
 
-/// What a thread has of a tile. On a GPU: rows of 16-byte packs in registers, all loaded at once; tiles are so large
-/// that predecessors are seldom asked. On a host: 8192 elements in its cache; eight runs are summed at a time, which
+/// A thread's part of a tile. On a GPU: rows of 16-byte packs in registers, all loaded at once; tiles are large, so
+/// that predecessors are seldom read. On a host: 8192 elements in its cache; eight runs are summed at a time, which
 /// hides the latency of an addition.
 template <ExecutionSpace Exec, class T>
 struct ScanTuning {
@@ -56,20 +56,23 @@ struct ScanTuning {
   template <class Lanes, class Elements, int rows>
   using TileOf = std::conditional_t<is_gpu<Exec>, team::RegisterTile<Lanes, Elements, rows, collective::pack_width<T>>,
                                     team::MemoryTile<Lanes, Elements, 64, 8, 16>>;
-  /// A pack of a short type has more elements, each of which takes a register of its own while it is added.
+  /// A pack of a short type has more elements, each of which takes one register while it is added.
   static constexpr int rows = sizeof(T) < 4 ? 4 : 8;
   template <class Lanes, class Elements>
   using Tile = TileOf<Lanes, Elements, rows>;
-  /// For LookBackScan. More rows of types of 8 bytes: their packs have two elements, so a scan over the lanes serves few.
+  /// For LookBackScan. Types of 8 bytes use more rows: a pack has only two elements, so that one scan over the lanes
+  /// serves few elements.
   template <class Lanes, class Elements>
   using LookBackTile = TileOf<Lanes, Elements, sizeof(T) == 8 ? 12 : rows>;
-  /// For LookBackScan. Two teams of 512 lanes must fit on a multiprocessor: so no lane takes more than 64 registers,
-  /// and four teams of 256 lanes fit as well. While one asks its predecessors, the others load and store.
-  /// With types of 8 bytes one team of 512 lanes fits, or two of 256.
+  /// For LookBackScan. Two teams of 512 lanes must fit on a multiprocessor, so that a lane takes at most 64 registers;
+  /// four teams of 256 lanes then fit, too. While one team reads its predecessors, the others load and store. With
+  /// types of 8 bytes, one team of 512 lanes fits, or two of 256.
   using LookBackBounds = Kokkos::LaunchBounds<512, sizeof(T) == 8 ? 1 : 2>;
-  /// For LookBackScan: how many tiles ahead of its own the tile lies that a team asks for, so that another team finds it
-  /// in the cache. 0: no team asks. \param bytes of a tile. On a GPU 32 KiB a multiprocessor, 4 of an H200's 50 MiB. Half
-  /// or twice as much is as fast; with four times as much, what was asked for is gone before it is read.
+  /// For LookBackScan: the prefetch distance in tiles. A team prefetches a later tile into the cache for another team.
+  /// 0: no prefetch. On a GPU the distance is 32 KiB per multiprocessor: 4 MiB of the 50 MiB cache of an H200. Half or
+  /// twice as much is as fast; with four times as much, data are evicted before they are read.
+  ///
+  /// \param bytes size of a tile
   [[nodiscard]] static int ahead(Exec const& exec, std::size_t bytes) {
     if (!is_gpu<Exec>) return 0;
     std::size_t const all = std::min<std::size_t>(multiprocessors(exec) * 32768, last_cache_of_gpu(exec) / 8);
@@ -79,13 +82,13 @@ struct ScanTuning {
 
 namespace detail {
 
-/// How a scan's teams share an array: threads, the elements of a tile, and those of each thread.
+/// How a scan's teams share an array: threads per team, elements per tile, and elements per thread.
 struct ScanShape {
   int threads;
   std::size_t tile;
   int part;
 
-  /// \param held how many elements a thread can hold. A smaller tile is shared evenly by the threads.
+  /// \param held number of elements that a thread can hold. The threads share a smaller tile evenly.
   template <ExecutionSpace Exec>
   ScanShape(Exec const& exec, std::int64_t requested_tile, std::int64_t team, int vector_length, int held)
       : threads(team_size(exec, team, vector_length)) {
@@ -95,7 +98,7 @@ struct ScanShape {
   }
 };
 
-/// Whether n results should be stored past a host's caches. What is scanned in place is in the cache when it is stored.
+/// Whether n results should bypass a host's caches. An in-place scan has its results in the cache already.
 template <ExecutionSpace Exec, class T>
 [[nodiscard]] bool scan_streams(T const* from, T const* to, std::size_t n) {
   return from != to && collective::streams<Exec>(n * sizeof(T));
@@ -110,7 +113,7 @@ struct LookBackScanKernel {
   using Lanes = L;
   using Tile = typename Tuning::template LookBackTile<Lanes, Elements>;
 
-  // A team's scratch: the number of its tile, what lies before the tile, the threads' totals.
+  // Scratch of a team: the number of its tile, the total before the tile, the threads' totals.
   struct Shared {
     std::uint32_t tile;
     Value before;
@@ -123,8 +126,8 @@ struct LookBackScanKernel {
   Scalar* out;
   std::size_t n;
   std::size_t tile_size;
-  int part;   // elements of a tile that are one thread's
-  int ahead;  // tiles; 0: ask for none
+  int part;   // elements of a tile per thread
+  int ahead;  // prefetch distance in tiles; 0: no prefetch
   typename LookBackWorkspace<Exec, Value>::Handle look_back;
   bool streaming;  // out is stored past a host's caches
 
@@ -138,12 +141,12 @@ struct LookBackScanKernel {
     SharedView const shared(team.team_scratch(0));
     TotalsView const totals(team.team_scratch(0), team.team_size());
 
-    // 1. The tile's number: in the order in which teams start, not in which they are numbered.
+    // 1. The number of the tile: in the order in which teams start, which may differ from their rank.
     Kokkos::single(Kokkos::PerTeam(team), [&] { shared().tile = look_back.next_tile(); });
     team.team_barrier();
     std::size_t const tile = shared().tile;
 
-    // 2. The scan of the tile alone.
+    // 2. Scan the tile without its predecessors.
     std::size_t const tile_begin = tile * tile_size;
     std::size_t const tile_end = Kokkos::min(tile_begin + tile_size, n);
     std::size_t const begin = Kokkos::min(tile_begin + static_cast<std::size_t>(team.team_rank()) * part, tile_end);
@@ -160,7 +163,7 @@ struct LookBackScanKernel {
     Value const own_total = own.scan(lanes, elements);
     auto const threads = team::scan_threads(team, lanes, own_total, totals.data(), op);
 
-    // 3. Tell the other teams this tile's total, and learn what lies before it.
+    // 3. Publish this tile's total to the other teams, and learn the total before the tile.
     if (team.team_rank() == 0) {
       Value before;
       if (tile == 0) {
@@ -174,7 +177,7 @@ struct LookBackScanKernel {
     }
     team.team_barrier();
 
-    // 4. The scan with what lies before the tile.
+    // 4. Add the total before the tile to its scan, and store it.
     own.store(lanes, elements, op(shared().before, threads.before), out, streaming);
   }
 
@@ -205,22 +208,22 @@ struct ReduceThenScanKernels {
   Scalar* out;
   Value* totals;
   Chunks chunks;
-  std::size_t tile;  // elements that a team works on at a time
-  int part;          // elements of a tile that are one thread's
+  std::size_t tile;  // elements that a team handles at a time
+  int part;          // elements of a tile per thread
   bool streaming;    // out is stored past a host's caches
 
-  // The totals of the threads, in two buffers: those of the next tile are written while those of the last may still be
-  // read.
+  // The threads' totals, in two buffers: the totals of the next tile are written while those of the previous tile may
+  // still be read.
   [[nodiscard]] static std::size_t scratch_bytes(int threads) { return Scratch::shmem_size(2 * threads); }
 
-  // One thread's part of a tile: loaded here, so that both launches read the same elements.
+  // Loads one thread's part of a tile; both launches use it, so that they read the same elements.
   KOKKOS_FUNCTION void load(Tile& part_of_tile, std::size_t tile_begin, Member const& team) const {
     std::size_t const end = Kokkos::min(tile_begin + tile, chunks.n);
     std::size_t const begin = Kokkos::min(tile_begin + static_cast<std::size_t>(team.team_rank()) * part, end);
     part_of_tile.load(Lanes{}, elements, in, begin, Kokkos::min(begin + part, end));
   }
 
-  // The total of a chunk.
+  // Total of a chunk.
   KOKKOS_FUNCTION void operator()(ReduceTag, Member const& team) const {
     auto const op = elements.op();
     Scratch const scratch(team.team_scratch(0), 2 * team.team_size());
@@ -244,7 +247,7 @@ struct ReduceThenScanKernels {
     team::lane_scan(team, Lanes{}, totals, scratch.data(), chunks.count, elements.op());
   }
 
-  // The scan of a chunk, from what lies before it.
+  // Scan of a chunk, starting with the total before it.
   KOKKOS_FUNCTION void operator()(ScanTag, Member const& team) const {
     auto const op = elements.op();
     Scratch const scratch(team.team_scratch(0), 2 * team.team_size());
@@ -263,7 +266,7 @@ struct ReduceThenScanKernels {
   }
 };
 
-/// Roundings on the longest way through one tile: a thread's part, and the scan of the threads.
+/// Roundings on the longest path through one tile: a thread's part, and the scan of the threads.
 template <class Kernel>
 [[nodiscard]] double tile_rounding_steps(int threads) {
   return Kernel::Tile::chain + threads + 8;
@@ -271,13 +274,13 @@ template <class Kernel>
 
 }  // namespace detail
 
-/// The scan in a single pass. `in` and `out` [n], consecutive elements; they may be the same View, for each tile is read
-/// before it is written and nobody else reads it, but must not overlap otherwise.
+/// The scan in a single pass. `in` and `out` [n] must be contiguous. They may be the same View, because each tile is
+/// read before it is written and no other team reads it; they must not overlap otherwise.
 ///
-/// Op: associative with identity, on T; it need not commute. `SegmentedOperator<T, Op>` makes it the scan of each segment.
-/// Constructed once: chooses the tile, allocates a word for each tile and, if values are too large for that, also two
-/// values. Calls only enqueue; those of one object must not run at the same time. The order of additions, and so the
-/// bits of sums of floats, depends on which tiles have finished.
+/// Op: associative with an identity, on T; need not be commutative. `SegmentedOperator<T, Op>` scans each segment.
+/// Construct it once: chooses the tile, allocates one word per tile and, if values do not fit into a word, two values
+/// per tile. A call only enqueues; calls on one object must not run concurrently. The order of additions, and so the
+/// bits of floating-point sums, depends on which tiles have finished.
 template <ExecutionSpace Exec, class T, class Op = collective::Sum<T>, class Tuning = ScanTuning<Exec, T>>
 class LookBackScan {
   using Elements = ScanElements<T, Op>;
@@ -287,9 +290,9 @@ class LookBackScan {
  public:
   /// \param n elements of each array
   /// \param elements operator, exclusive or not, segments
-  /// \param tile elements that a team works on, at most as many as its threads hold; 0: as many as they hold
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
-  /// \param label what Kokkos' tools call it
+  /// \param tile elements that a team handles, at most as many as its threads hold; 0: as many as they hold
+  /// \param team threads per team; 0: choose. Throws Skip if the space cannot provide them.
+  /// \param label kernel name that Kokkos Tools reports
   explicit LookBackScan(Exec const& exec, std::size_t n, Elements const& elements = {}, std::int64_t tile = 0,
                         std::int64_t team = 0, std::string const& label = "tessera::look_back_scan")
       : label_(label + "::scan"),
@@ -319,8 +322,8 @@ class LookBackScan {
     Kokkos::parallel_for(label_, with_scratch(policy, scratch), kernel);
   }
 
-  /// Roundings on the longest way to a result: at worst every tile finds an inclusive value only at its neighbour, so
-  /// that the chain goes through all tiles.
+  /// Returns the roundings on the longest path to a result. In the worst case every tile finds an inclusive value only
+  /// at its neighbour, so that the chain goes through all tiles.
   [[nodiscard]] double rounding_steps() const { return detail::tile_rounding_steps<Kernel>(shape_.threads) + league_; }
   [[nodiscard]] std::string note() const { return "tile " + std::to_string(shape_.tile); }
 
@@ -329,13 +332,13 @@ class LookBackScan {
   Elements elements_;
   std::size_t n_;
   detail::ScanShape shape_;
-  int league_;  // a team a tile
+  int league_;  // one team per tile
   LookBackWorkspace<Exec, typename Kernel::Value> look_back_;
 };
 
-/// The scan in three launches (one, if there is a single chunk), which adds in the same order on every run. Views,
-/// aliases, operator and parameters are those of LookBackScan. Constructed once: chooses tiles and chunks, allocates a
-/// value for each chunk. Calls only enqueue; those of one object must not run at the same time.
+/// The scan in three launches (one if there is a single chunk), which adds in the same order in every run. Views,
+/// aliasing, operator and parameters as for LookBackScan. Construct it once: chooses tiles and chunks, allocates one
+/// value per chunk. A call only enqueues; calls on one object must not run concurrently.
 template <ExecutionSpace Exec, class T, class Op = collective::Sum<T>, class Tuning = ScanTuning<Exec, T>>
 class ReduceThenScan {
   using Elements = ScanElements<T, Op>;
@@ -366,8 +369,8 @@ class ReduceThenScan {
     launch<typename Kernels::ScanTag>("::scan", exec, chunks_.count, kernels);
   }
 
-  /// Roundings on the longest way to a result: those of the chunks' totals, of a chunk's tiles one after the other (in
-  /// two launches), and within a tile.
+  /// Returns the roundings on the longest path to a result: of the chunks' totals, of a chunk's tiles one after the
+  /// other (in two launches), and within a tile.
   [[nodiscard]] double rounding_steps() const {
     double const within = detail::tile_rounding_steps<Kernels>(shape_.threads);
     double const chunk_tiles = std::ceil(static_cast<double>(chunks_.size) / static_cast<double>(shape_.tile));
@@ -396,8 +399,8 @@ class ReduceThenScan {
 
 namespace detail {
 
-/// The faster of the two: LookBackScan on GPUs, where traffic decides; ReduceThenScan on hosts, where threads would
-/// wait for each other in a look-back.
+/// The faster kernel: LookBackScan on GPUs, where traffic decides; ReduceThenScan on hosts, where threads would wait
+/// for each other in a look-back.
 template <ExecutionSpace Exec, class Op, class In, class Out>
 void scan_once(Exec const& exec, In const& in, Out const& out, Op const& op, bool exclusive) {
   using T = typename In::non_const_value_type;
@@ -411,8 +414,8 @@ void scan_once(Exec const& exec, In const& in, Out const& out, Op const& op, boo
 
 }  // namespace detail
 
-/// out[i] = in[0] op ... op in[i]. `in`, `out` [n], which may be the same View. For a single use: it allocates, enqueues,
-/// and waits.
+/// out[i] = in[0] op ... op in[i]. `in`, `out` [n], which may be the same View. Convenience for a single call:
+/// allocates, enqueues and waits.
 template <ExecutionSpace Exec, class In, class Out, class Op = collective::Sum<typename In::non_const_value_type>>
 void inclusive_scan(Exec const& exec, In const& in, Out const& out, Op const& op = {}) {
   detail::scan_once(exec, in, out, op, false);

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What a scan goes over: how an element in memory becomes a value of the scan, and a value becomes an element again.
-/// Kernels are written once, for any ScanElements; the operator's type chooses which.
+/// Elements of a scan: how an element in memory becomes a value of the scan, and a value becomes an element again.
+/// Kernels are written once for any ScanElements; the type of the operator selects them.
 ///
 /// Example, sum, exclusive: 3 1 4 -> 0 3 4; in segments of 2: 3 1 4 -> 0 3 0.
 
@@ -14,37 +14,37 @@
 
 namespace tessera::kernels {
 
-/// The scan of all n elements. Op: associative with identity; it need not commute.
+/// Scan of all n elements. Op: associative with an identity; need not be commutative.
 template <class T, class Op>
 struct ScanElements {
   using Scalar = T;
   using Value = T;
-  /// Whether operands may be exchanged, as some libraries do. The operator has to say so.
+  /// Whether operands may be exchanged, as some libraries do. The operator must declare it.
   static constexpr bool commutative = requires { requires Op::commutative; };
 
   Op combine{};
   bool exclusive = false;  ///< leave the element itself out of its result
 
   [[nodiscard]] KOKKOS_FUNCTION Op const& op() const { return combine; }
-  /// What lies before the first element.
+  /// Returns the value before the first element.
   [[nodiscard]] KOKKOS_FUNCTION T seed() const { return combine.identity(); }
-  /// What registers hold where there is no element.
+  /// Returns the content of registers without an element.
   [[nodiscard]] KOKKOS_FUNCTION T fill() const { return combine.identity(); }
-  /// The value of element i.
+  /// Returns the value of element i.
   [[nodiscard]] KOKKOS_FUNCTION Value lift(std::size_t, T const& element) const { return element; }
-  /// The value of element i, or the identity where there is fill() instead of an element.
+  /// Returns the value of element i, or the identity if there is fill() instead of an element.
   [[nodiscard]] KOKKOS_FUNCTION Value lift_if(bool, std::size_t, T const& element) const { return element; }
-  /// The element to store at i, given the scan without and with element i.
+  /// Returns the element to store at i, given the scan without and with element i.
   [[nodiscard]] KOKKOS_FUNCTION T lower(std::size_t, Value const& before, Value const& through) const {
     return exclusive ? before : through;
   }
-  /// Adds what lies before a tile to an element that was stored by a scan of that tile alone.
+  /// Adds the total before a tile to an element that a scan of only this tile has stored.
   [[nodiscard]] KOKKOS_FUNCTION T add_before(std::size_t, std::size_t, Value const& prefix, T const& local) const {
     return combine(prefix, local);
   }
 };
 
-/// The scan of each consecutive segment of `segment` elements, the last of which may be short.
+/// Scan of each consecutive segment of `segment` elements; the last segment may be shorter.
 template <class T, class Op>
 struct ScanElements<T, collective::SegmentedOperator<T, Op>> {
   using Scalar = T;
@@ -61,7 +61,7 @@ struct ScanElements<T, collective::SegmentedOperator<T, Op>> {
   [[nodiscard]] KOKKOS_FUNCTION Value lift(std::size_t i, T const& element) const {
     return {element, i % segment == 0 ? 1 : 0};
   }
-  // A place without an element may be at a segment's head: it must not be marked as one.
+  // A place without an element may be at the head of a segment, but must not be marked as a head.
   [[nodiscard]] KOKKOS_FUNCTION Value lift_if(bool there, std::size_t i, T const& element) const {
     return there ? lift(i, element) : combine.identity();
   }
@@ -71,17 +71,17 @@ struct ScanElements<T, collective::SegmentedOperator<T, Op>> {
   }
   [[nodiscard]] KOKKOS_FUNCTION T add_before(std::size_t i, std::size_t tile_begin, Value const& prefix,
                                              T const& local) const {
-    // What comes from before the tile ends at a segment's head between the tile's begin and i.
+    // The prefix does not reach i if a segment begins between the tile's begin and i.
     return i - i % segment >= tile_begin ? local : combine.op(prefix.value, local);
   }
 };
 
-/// As ScanElements' operator it chooses the elements of a part of an array, whose scan starts from what lies before it.
+/// As ScanElements' operator, selects a part of an array whose scan starts from the total before it.
 template <class Op, class Memory>
 struct OperatorOfPart {};
 
-/// The scan of an array's elements from `first` on. `before` (rank 0) holds what those before them (in their segment)
-/// add up to. The scan's first tile reads it when it runs, so that it need not be known when the scan is constructed.
+/// Scan of an array's elements from `first` on. `before` (rank 0) holds the total of the elements before them (in their
+/// segment). The first tile reads it during the launch, so that it need not be known when the scan is constructed.
 ///
 /// For LookBackScan and ReduceThenScan. Example, sum, before = 6: 4 5 -> 10 15.
 template <class T, class Op, class Memory>

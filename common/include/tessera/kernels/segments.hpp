@@ -1,21 +1,20 @@
 #pragma once
 /// \file
-/// Segment rules over an array: each result is made of the element, of a neighbour, and of a fold of the first elements
-/// of its segment, or of all of them. collective/segment_rule.hpp says what a rule is. One launch, 2n elements of
-/// traffic:
+/// Segment rules over an array: each result depends on the element, on a neighbour, and on a fold of the first elements
+/// of its segment, or of all of them. collective/segment_rule.hpp defines a rule. One launch, 2n elements of traffic:
 ///
-/// - SegmentLanes: every thread holds the segments of its part in the registers of its lanes, which exchange folds. No
-///   scratch, no barrier: for GPUs. A thread has 32 lanes on every machine, hardware lanes or emulated ones, so that an
-///   element's lane and the order of operations are the same everywhere. Segments whose length is no power of two take
-///   the places of the next power of two, and are accessed element by element.
-/// - SegmentScratch: a team loads a tile of whole segments into its scratch and folds each there. Two barriers a tile;
-///   where whole segments are folded, one more for every halving.
-/// - SegmentRange: a range with one index for each segment. It is the fastest on a host, where a core works through a
-///   segment with vector instructions. On a GPU neighbouring threads access memory a segment apart.
+/// - SegmentLanes: each thread holds the segments of its part in the registers of its lanes, which exchange folds. No
+///   scratch, no barriers; for GPUs. A thread has 32 lanes on every machine, hardware lanes or emulated ones, so that
+///   an element's lane and the order of operations are the same everywhere. Segments whose length is not a power of two
+///   occupy the places of the next power of two, and are accessed element by element.
+/// - SegmentScratch: a team loads a tile of whole segments into its scratch and folds each segment there. Two barriers
+///   per tile; if whole segments are folded, one more for every halving.
+/// - SegmentRange: a range with one index per segment. The fastest kernel on a host, where a core processes a segment
+///   with vector instructions. On a GPU, neighbouring threads access memory one segment apart.
 ///
 /// Example, maximum, segments of 5: 3 1 4 1 5 | 2 6 -> 5 5 5 5 5 | 6 6. In scratch 3 1 4 1 5 becomes 3 5 4 . . (the
-/// last two, onto the first two), then 4 5 . . ., then 5. In lanes, packs of 4 and 4 rows, a part has 512 places: 64
-/// segments of 5, which take 8 places each.
+/// last two are folded onto the first two), then 4 5 . . ., then 5. In lanes with packs of 4 and 4 rows, a part has 512
+/// places: 64 segments of 5, which take 8 places each.
 ///
 /// Use:  apply_segment_rule(exec, MaxRule<float>{}, segment, in, out);
 /// or, enqueued many times:
@@ -44,34 +43,34 @@
 
 namespace tessera::kernels {
 
-/// How the kernels of this header share the work.
+/// Tuning parameters of SegmentLanes, SegmentScratch and SegmentRange.
 template <ExecutionSpace Exec, class T>
 struct SegmentTuning : PartsTuning<Exec> {
   // SegmentLanes.
-  static constexpr int lanes = 32;  ///< of a thread
-  static constexpr int rows = 4;    ///< packs of a lane in flight: they keep the memory busy
-  /// Elements of a pack: 16 bytes, but at most 4 elements (8 bytes of 16-bit floats), so that a segment of 4, or a fold
-  /// of 4, is at least one pack.
+  static constexpr int lanes = 32;  ///< per thread
+  static constexpr int rows = 4;    ///< packs in flight per lane, which keep the memory busy
+  /// Elements of a pack: 16 bytes, but at most 4 elements (8 bytes of 16-bit floats), so that a segment of 4 or a fold
+  /// of 4 is at least one pack.
   static constexpr int pack = collective::pack_width<T> < 4 ? collective::pack_width<T> : 4;
-  /// Bounds the registers. Without it, masks for parts that are not whole would take twice as many, and only half as
-  /// many lanes could wait for memory at a time.
+  /// Limits the registers. Without it, the masks of incomplete parts would take twice as many, and only half as many
+  /// lanes could wait for memory at a time.
   template <int RowCount>
   using Bounds = Kokkos::LaunchBounds<512, (RowCount <= 4 ? 2 : 1)>;
 
   // SegmentScratch.
-  static constexpr bool element_a_thread = is_gpu<Exec>;  ///< else a thread takes whole segments, by vectors
-  static constexpr int scratch_piece = 64;                ///< elements of a piece where the array is one segment
+  static constexpr bool element_a_thread = is_gpu<Exec>;  ///< else a thread handles whole segments, with vectors
+  static constexpr int scratch_piece = 64;                ///< elements of a piece, if the array is one segment
 
   // SegmentRange.
-  /// Elements of an index, where the array is one segment.
+  /// Elements per index, if the array is one segment.
   static constexpr int index = is_gpu<Exec> ? 8 : collective::longest_segment;
 };
 
 namespace detail {
 
-/// The length of a segment as the kernels take it; 0: the array is one segment. For a rule that only looks at partners
-/// any even length gives the same results. Throws std::invalid_argument if the segment is too long, or if the rule does
-/// not allow the array to be one.
+/// Returns the length of a segment for the kernels; 0: the array is one segment. A rule that only reads partners gives
+/// the same results for any even length. Throws std::invalid_argument if the segment is too long, or if the array is
+/// one segment and the rule folds whole segments.
 template <collective::SegmentRule Rule>
 [[nodiscard]] int segment_of(SegmentShape const& shape) {
   static_assert(!collective::folds<Rule> || Rule::neighbour != collective::Neighbour::partner,
@@ -94,7 +93,7 @@ struct SegmentLanesKernel {
   using Member = typename Policy::member_type;
   using Lanes = lane::On<Exec, Tuning::lanes>;
   static constexpr int pack = Tuning::pack;
-  static constexpr int places = RowCount * Lanes::width * pack;  // of a thread's part
+  static constexpr int places = RowCount * Lanes::width * pack;  // per thread's part
   using Items = thread::Rows<T, RowCount, pack>;
   using Folds = thread::RowFolds<Rule, RowCount>;
 
@@ -104,12 +103,12 @@ struct SegmentLanesKernel {
   std::size_t n;
   std::size_t parts;
   int part_elements;
-  int places_log2;  // of a segment
-  int length;       // of a segment; places + 1 if the array is one
+  int places_log2;  // per segment
+  int length;       // of a segment; places + 1 if the array is one segment
   bool dense;
   int parts_per_team;
 
-  /// \param segment elements; 0: the array is one
+  /// \param segment elements per segment; 0: the array is one segment
   SegmentLanesKernel(Rule const& rule_, T const* in_, T* out_, std::size_t n_, int segment, int parts_per_team_)
       : rule(rule_), in(in_), out(out_), n(n_), parts_per_team(parts_per_team_) {
     auto const of_segment =
@@ -170,7 +169,7 @@ struct SegmentLanesKernel {
   }
 };
 
-/// How a tile is cut into pieces of `length` elements. A piece is a segment, or a piece of the array where that is one
+/// How a tile is split into pieces of `length` elements. A piece is a segment, or a piece of the array if that is one
 /// segment.
 struct SegmentTile {
   int pieces = 1;
@@ -196,8 +195,8 @@ struct SegmentScratchKernel {
   std::size_t n;
   SegmentTile tile;
 
-  // How many elements scratch holds: none for a rule that folds whole segments, since it needs only the fold; else
-  // those of the tile and the one behind it.
+  // Returns the number of elements in scratch: none for a rule that folds whole segments, which needs only the fold;
+  // otherwise the elements of the tile and the next one.
   [[nodiscard]] KOKKOS_FUNCTION static int value_count(SegmentTile const& tile) {
     return folds_all ? 0 : tile.size() + 1;
   }
@@ -238,7 +237,7 @@ struct SegmentScratchKernel {
   }
 
  private:
-  // Calls body(piece, position) for the first `positions` of every piece.
+  // Calls body(piece, position) for the first `positions` positions of every piece.
   template <class Body>
   KOKKOS_FUNCTION void for_each_of_pieces(Member const& team, int positions, Body const& body) const {
     if constexpr (Tuning::element_a_thread) {
@@ -253,7 +252,7 @@ struct SegmentScratchKernel {
     }
   }
 
-  // The fold of a piece's segment, as `finish` takes it.
+  // Returns the fold of a piece's segment in the form that `finish` requires.
   [[nodiscard]] KOKKOS_FUNCTION auto settled_of(Folded const* folds, int piece) const {
     int const fold = folds_all ? piece * tile.length : (tile.one_segment ? 0 : piece);
     return rule.settle(collective::folds<Rule> ? folds[fold] : rule.nothing());
@@ -299,7 +298,7 @@ struct SegmentScratchKernel {
     });
   }
 
-  // Folds the second half of what is left of each segment onto the first, until one is left.
+  // Folds the second half of the remaining elements of each segment onto the first half, until one element remains.
   KOKKOS_FUNCTION void fold_by_halving(Member const& team, Folded* folds, int count) const {
     for (int length = tile.length; length > 1; length = (length + 1) / 2) {
       team.team_barrier();
@@ -320,7 +319,7 @@ struct SegmentRangeKernel {
   T const* in;
   T* out;
   std::size_t n;
-  int length;  // elements of an index
+  int length;  // elements per index
   bool one_segment;
 
   KOKKOS_FUNCTION void operator()(std::size_t index) const {
@@ -345,13 +344,13 @@ struct SegmentRangeKernel {
 
 }  // namespace detail
 
-/// out[i] = what the rule makes of in[i], by lanes. Arrays that are aligned to 16 bytes are accessed in packs, others
-/// element by element.
+/// out[i] = rule(in[i]), by lanes. Arrays that are aligned to 16 bytes are accessed in packs, others element by
+/// element.
 ///
-/// Constructed once: chooses teams, allocates nothing. Throws Skip if the space cannot give such teams. Throws
-/// std::invalid_argument for segments above longest_segment, and for one segment that is the whole array if the rule
-/// folds whole segments. Calls only enqueue (ArrayKernel says which Views they take); those of one object may run at
-/// the same time.
+/// Construct it once: chooses teams, allocates nothing. Throws Skip if the space cannot provide such teams. Throws
+/// std::invalid_argument if a segment is longer than longest_segment, or if the array is one segment and the rule folds
+/// whole segments. A call only enqueues (ArrayKernel lists the accepted Views); calls on one object may run
+/// concurrently.
 template <ExecutionSpace Exec, collective::SegmentRule Rule, class Tuning = SegmentTuning<Exec, typename Rule::Element>>
 class SegmentLanes : public ArrayKernel<SegmentLanes<Exec, Rule, Tuning>, Exec, typename Rule::Element> {
   using T = typename Rule::Element;
@@ -360,12 +359,13 @@ class SegmentLanes : public ArrayKernel<SegmentLanes<Exec, Rule, Tuning>, Exec, 
   template <int RowCount>
   using Kernel = detail::SegmentLanesKernel<Exec, Rule, Tuning, RowCount>;
   static constexpr int few = Tuning::rows;
-  static constexpr int many = collective::longest_segment / Kernel<1>::places;  // for segments that few do not hold
+  // for segments that `few` rows do not hold
+  static constexpr int many = collective::longest_segment / Kernel<1>::places;
   static constexpr int vector_length = lane::vector_length<Exec>(Tuning::lanes);
 
  public:
   /// \param shape its tile is ignored
-  /// \param label what Kokkos' tools call it
+  /// \param label kernel name that Kokkos Tools reports
   SegmentLanes(Exec const& exec, SegmentShape const& shape, std::string label = "tessera::segments",
                Rule const& rule = {})
       : Base(shape.n, std::move(label)),
@@ -396,7 +396,7 @@ class SegmentLanes : public ArrayKernel<SegmentLanes<Exec, Rule, Tuning>, Exec, 
   int threads_;
 };
 
-/// The same through team scratch.
+/// As SegmentLanes, through team scratch.
 template <ExecutionSpace Exec, collective::SegmentRule Rule, class Tuning = SegmentTuning<Exec, typename Rule::Element>>
 class SegmentScratch : public ArrayKernel<SegmentScratch<Exec, Rule, Tuning>, Exec, typename Rule::Element> {
   using T = typename Rule::Element;
@@ -436,7 +436,7 @@ class SegmentScratch : public ArrayKernel<SegmentScratch<Exec, Rule, Tuning>, Ex
   detail::SegmentTile tile_;
 };
 
-/// The same, by a range with one index for each segment.
+/// As SegmentLanes, by a range with one index per segment.
 template <ExecutionSpace Exec, collective::SegmentRule Rule, class Tuning = SegmentTuning<Exec, typename Rule::Element>>
 class SegmentRange : public ArrayKernel<SegmentRange<Exec, Rule, Tuning>, Exec, typename Rule::Element> {
   using T = typename Rule::Element;
@@ -461,12 +461,12 @@ class SegmentRange : public ArrayKernel<SegmentRange<Exec, Rule, Tuning>, Exec, 
   int segment_;
 };
 
-/// The one that suits the space: SegmentLanes on a GPU, SegmentRange on a host.
+/// The faster kernel: SegmentLanes on a GPU, SegmentRange on a host.
 template <ExecutionSpace Exec, collective::SegmentRule Rule>
 using SegmentKernel = std::conditional_t<is_gpu<Exec>, SegmentLanes<Exec, Rule>, SegmentRange<Exec, Rule>>;
 
-/// out[i] = what the rule makes of in[i]. `in` and `out` [n], consecutive elements that do not overlap; `segment`
-/// elements, up to longest_segment; 0: the whole array is one. For a single use: it enqueues, and waits.
+/// out[i] = rule(in[i]). `in` and `out` [n] must be contiguous and must not overlap; `segment` elements per segment, at
+/// most longest_segment; 0: the whole array is one segment. Convenience for a single call: enqueues and waits.
 template <ExecutionSpace Exec, collective::SegmentRule Rule, class In, class Out>
 void apply_segment_rule(Exec const& exec, Rule const& rule, std::size_t segment, In const& in, Out const& out) {
   SegmentKernel<Exec, Rule> const kernel(exec, {.n = in.extent(0), .segment = segment}, "tessera::segments", rule);

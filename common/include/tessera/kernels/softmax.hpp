@@ -2,17 +2,17 @@
 /// \file
 /// The softmax of each row of a matrix, y = e^(x - max) / sum e^(x - max), in one launch.
 ///
-/// W lanes share a short row, and each thread has several rows under way; a team shares a longer one. In both cases the
-/// row is read once, and lanes hold it in registers while its maximum and its sum are found. Rows that a team's
-/// registers cannot hold are read twice: first for maximum and sum together, then, backwards, to write the results. On
-/// hosts, if not told otherwise, a thread takes a row with loops that become vector instructions.
+/// W lanes share a short row, and each thread has several rows in flight; a team shares a longer row. In both cases the
+/// row is read once, and lanes hold it in registers while they compute its maximum and sum. Rows that do not fit into a
+/// team's registers are read twice: first for maximum and sum together, then backwards to write the results. On hosts,
+/// by default, a thread handles a row with loops that the compiler vectorizes.
 ///
-/// As in SciPy, a row with a NaN or +infinity, or with nothing but -infinity, becomes NaN; -infinity among finite
-/// elements gives 0.
+/// As in SciPy, a row with a NaN or +infinity, or with only -infinity, becomes NaN; -infinity among finite elements
+/// gives 0.
 ///
 /// Source: Milakov and Gimelshein, Online normalizer calculation for softmax (2018), for the long rows.
 ///
-/// Traffic: each element read once and written once; rows that registers cannot hold are read twice.
+/// Traffic: each element is read once and written once; rows that do not fit into registers are read twice.
 ///
 /// Example, one row: 1 2 3 4 -> 0.0320586 0.08714432 0.2368828 0.6439143.
 ///
@@ -46,29 +46,31 @@
 
 namespace tessera::kernels {
 
-/// What works on a row. `lanes`: some lanes of a thread, for up to most_for_lanes elements. `team`: a team, whatever
-/// the length. `automatic`: either, by the length. `loops`, for hosts: a thread with loops that become vector
-/// instructions.
+/// Which lanes handle a row. `lanes`: some lanes of a thread, for at most most_for_lanes elements. `team`: a team, for
+/// any length. `automatic`: lanes or team, depending on the length. `loops`: for hosts, one thread with loops that the
+/// compiler vectorizes.
 enum class SoftmaxMethod : std::uint8_t { automatic, lanes, team, loops };
 
-/// How RowSoftmax deals out rows.
+/// How RowSoftmax distributes rows.
 template <ExecutionSpace Exec, class T>
 struct SoftmaxTuning {
   static constexpr SoftmaxMethod method = is_gpu<Exec> ? SoftmaxMethod::automatic : SoftmaxMethod::loops;
-  static constexpr int pack = collective::pack_width<T>;   ///< elements of a pack: 16 bytes, the widest load there is
-  static constexpr int lanes = lane::natural_width<Exec>;  ///< of a thread, in teams of a row
-  /// Packs of a lane where a team takes a row. Few packs, if enough threads can hold the row so, let more teams run at
-  /// once; many packs are as many as registers hold.
+  static constexpr int pack = collective::pack_width<T>;   ///< elements of a pack: 16 bytes, the widest load
+  static constexpr int lanes = lane::natural_width<Exec>;  ///< per thread, if a team handles a row
+  /// Packs per lane if a team handles a row. Few packs, if enough threads can then hold the row, leave more teams
+  /// resident; many packs are as many as fit into registers.
   static constexpr int few_packs = 4;
   static constexpr int many_packs = 8;
-  /// With method `lanes`, whether each tile of rows has a team of its own. If not, a team takes a chunk of rows, long
-  /// enough to keep a host's thread busy.
+  /// With method `lanes`: true for one team per tile of rows; false if a team handles a chunk of rows, long enough to
+  /// keep a host's thread busy.
   static constexpr bool team_a_tile = is_gpu<Exec>;
-  static constexpr int most_lanes = is_gpu<Exec> ? 512 : 1;  ///< of a team that takes a row, if the user gives no size
-  using Bounds = Kokkos::LaunchBounds<512, 2>;               ///< 64 registers a lane: teams enough to hide memory
-  /// How many rows ahead of its own the row lies that a team asks for, so that another team finds it in the cache. 0: no
-  /// team asks. \param bytes of a row. On a GPU 64 KiB a multiprocessor, 8 of an H200's 50 MiB. With twice as much, what
-  /// was asked for is gone before it is read.
+  static constexpr int most_lanes = is_gpu<Exec> ? 512 : 1;  ///< per team that handles a row, if the user gives no size
+  using Bounds = Kokkos::LaunchBounds<512, 2>;  ///< 64 registers per lane: enough resident teams to hide memory latency
+  /// Prefetch distance in rows: a team prefetches a later row into the cache for another team. 0: no prefetch. On a GPU
+  /// the distance is 64 KiB per multiprocessor: 8 MiB of the 50 MiB cache of an H200. With twice as much, data are
+  /// evicted before they are read.
+  ///
+  /// \param bytes size of a row
   [[nodiscard]] static std::size_t ahead(Exec const& exec, std::size_t bytes) {
     if (!is_gpu<Exec>) return 0;
     std::size_t const all = std::min<std::size_t>(multiprocessors(exec) * 65536, last_cache_of_gpu(exec) / 5);
@@ -78,7 +80,7 @@ struct SoftmaxTuning {
 
 namespace detail {
 
-/// The rows of x and y [rows, cols], in C order. The softmax is of factor * x.
+/// The rows of x and y [rows, cols], row-major. The softmax is of factor * x.
 template <class T>
 struct SoftmaxRows {
   T const* x;
@@ -88,7 +90,7 @@ struct SoftmaxRows {
   T factor;
 };
 
-/// A lane's part of a row in registers, and what both kernels that hold rows in registers do with it.
+/// A lane's part of a row in registers, and the operations of both kernels that hold rows in registers.
 template <class T, int Packs, int N>
 struct SoftmaxItems {
   using Items = thread::Rows<T, Packs, N>;
@@ -140,8 +142,8 @@ struct SoftmaxItems {
   }
 };
 
-/// A team a row, the row in registers: Packs packs of N elements in each lane. With N > 1 rows are whole packs and
-/// begin on the boundary of one.
+/// One team per row, the row in registers: Packs packs of N elements per lane. If N > 1, rows must be whole packs and
+/// aligned for packs.
 template <ExecutionSpace Exec, class T, class Tuning, int Packs, int N>
 struct TeamSoftmax {
   using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
@@ -154,10 +156,10 @@ struct TeamSoftmax {
   static constexpr int of_thread = Lanes::width * Packs * N;  // elements that a thread holds
 
   SoftmaxRows<T> of;
-  std::size_t ahead;  // rows; 0: ask for none
+  std::size_t ahead;  // prefetch distance in rows; 0: no prefetch
 
   static void enqueue(std::string const& label, Exec const& exec, SoftmaxRows<T> const& of, int threads) {
-    // Teams go from row to row: starting a team takes longer than a short row.
+    // A team handles several rows, because starting a team takes longer than a short row.
     std::size_t const teams = std::min(of.rows, 32 * teams_that_fill(exec, threads * vector_length));
     Policy policy(exec, static_cast<int>(teams), threads, vector_length);
     auto const scratch = static_cast<int>(2 * Scratch::shmem_size(threads));
@@ -165,7 +167,7 @@ struct TeamSoftmax {
                          TeamSoftmax{of, Tuning::ahead(exec, of.cols * sizeof(T))});
   }
 
-  /// Roundings of the sum: a lane's elements, the lanes, the threads.
+  /// Returns the roundings of the sum: a lane's elements, the lanes, the threads.
   [[nodiscard]] static double rounding_steps(std::size_t, int threads) {
     return Packs * N + 2 * std::log2(Lanes::width) + std::ceil(static_cast<double>(threads) / Lanes::width);
   }
@@ -193,7 +195,8 @@ struct TeamSoftmax {
           },
           items, of_lane);
       thread::Larger<T> const larger;
-      // The barriers in each of the two folds also ensure that all have read the other's scratch of the row before.
+      // The barriers in each of the two folds also ensure that all threads have read the other fold's scratch of the
+      // previous row.
       T const max = team::fold_threads(team, lanes, thread::reduce<T>(lanes, of_lane, larger), maxima.data(),
                                        collective::minus_infinity<T>(), larger);
       lanes.each([&](int, Items& own, T& value) { value = Share::exponentials(own, max); }, items, of_lane);
@@ -207,7 +210,7 @@ struct TeamSoftmax {
   }
 };
 
-/// W lanes share a row, each thread has InFlight rows under way, and rows are held in registers as above.
+/// W lanes share a row, each thread has InFlight rows in flight, and rows are held in registers as in TeamSoftmax.
 template <ExecutionSpace Exec, class T, class Tuning, int W, int Packs, int N, int InFlight>
 struct LanesSoftmax {
   using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
@@ -223,7 +226,7 @@ struct LanesSoftmax {
 
   static void enqueue(std::string const& label, Exec const& exec, SoftmaxRows<T> const& of, int threads) {
     std::size_t const tile = static_cast<std::size_t>(threads) * InFlight;
-    // One tile for each team, unless a league cannot have so many.
+    // One tile per team, unless this exceeds the largest league.
     std::size_t const teams = Tuning::team_a_tile ? std::size_t{1} << 30 : teams_that_fill(exec, threads);
     LanesSoftmax const kernel{of, split(of.rows, tile, teams)};
     Kokkos::parallel_for(label, Policy(exec, kernel.chunks.count, threads, vector_length), kernel);
@@ -238,8 +241,8 @@ struct LanesSoftmax {
     std::size_t const end = chunks.end(team.league_rank());
     for (std::size_t first = chunks.begin(team.league_rank()) + team.team_rank(); first < end;
          first += threads * InFlight) {
-      // This thread's rows are first, first + threads, ..., so that a warp's accesses stay together. A row past the end
-      // counts as one without columns, because every lane must take part in every exchange.
+      // This thread's rows are first, first + threads, ..., so that the accesses of a warp are adjacent. A row past the
+      // end is handled as a row without columns, because every lane must take part in every exchange.
       typename Lanes::template Value<Items> items[InFlight];
       typename Lanes::template Value<T> of_lane[InFlight];
       for (int r = 0; r < InFlight; ++r) {
@@ -270,7 +273,7 @@ struct LanesSoftmax {
   }
 };
 
-/// A team a row of any length, which is read twice.
+/// One team per row of any length; the row is read twice.
 template <ExecutionSpace Exec, class T, class Tuning, int N>
 struct SweepSoftmax {
   using Policy = Kokkos::TeamPolicy<Exec, typename Tuning::Bounds>;
@@ -304,18 +307,18 @@ struct SweepSoftmax {
       T const* const from = of.x + row * of.cols;
       Sum const sum = team::fold_threads(team, lanes, piece.sum(from, of.cols), sums.data(), Sum{}, Merge{});
       piece.write(from, of.y + row * of.cols, of.cols, sum.max, sum.inverse());
-      team.team_barrier();  // all have read the sums, which the next row, or another team on a host, overwrites
+      team.team_barrier();  // all have read the sums, which the next row (or, on a host, another team) overwrites
     }
   }
 };
 
-/// On a host: a thread takes a row.
+/// For hosts: one thread per row.
 template <ExecutionSpace Exec, class T>
 struct LoopRowSoftmax {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
   using Loop = thread::LoopSoftmax<T>;
-  static constexpr std::size_t in_cache = (std::size_t{1} << 18) / sizeof(T);  // elements of a row that stays there
+  static constexpr std::size_t in_cache = (std::size_t{1} << 18) / sizeof(T);  // longest row that stays in the cache
 
   SoftmaxRows<T> of;
   Chunks chunks;  // of rows
@@ -350,19 +353,19 @@ struct LoopRowSoftmax {
 
 /// out = softmax(factor * in), row by row, for matrices of rows x cols.
 ///
-/// Constructed once: chooses the kernel. Calls only enqueue, and may overlap: they share no memory.
+/// Construct it once: chooses the kernel. A call only enqueues. Calls share no memory and may run concurrently.
 template <ExecutionSpace Exec, class T, class Tuning = SoftmaxTuning<Exec, T>>
 class RowSoftmax {
   static constexpr int pack = Tuning::pack;
   static constexpr SoftmaxMethod method = Tuning::method;
 
  public:
-  /// The longest row, in elements, that the lanes of one thread hold.
+  /// Longest row, in elements, that the lanes of one thread hold.
   static constexpr std::size_t most_for_lanes = 256 * pack;
 
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many, or with method `lanes` if
-  /// rows are too long for the registers of one thread's lanes.
-  /// \param label what Kokkos' tools call it
+  /// \param team threads per team; 0: choose. Throws Skip if the space cannot provide them, or, with method `lanes`, if
+  ///        rows do not fit into the registers of one thread's lanes.
+  /// \param label kernel name that Kokkos Tools reports
   RowSoftmax(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
              std::string const& label = "tessera::softmax")
       : label_(label + "::rows"), rows_(rows), cols_(cols), team_(team) {
@@ -377,8 +380,10 @@ class RowSoftmax {
     }
   }
 
-  /// Enqueues it. `in`, `out` [rows, cols], row after row in memory; they may be the same. Throws std::invalid_argument
-  /// for other extents or strides. \param factor greater than 0
+  /// Enqueues. `in`, `out` [rows, cols] must be contiguous and row-major; they may be the same. Throws
+  /// std::invalid_argument for other extents or strides.
+  ///
+  /// \param factor greater than 0
   template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, In const& in, Out const& out, T factor = T(1)) const {
     detail::SoftmaxRows<T> const of{row_major(in, rows_, cols_), row_major(out, rows_, cols_), rows_, cols_, factor};
@@ -388,7 +393,8 @@ class RowSoftmax {
     with_kernel(exec, in_packs, [&]<class Kernel>(int threads) { Kernel::enqueue(label_, exec, of, threads); });
   }
 
-  /// Roundings of a row's sum on the longest way. (An element has its exponential and its division besides.)
+  /// Returns the roundings of a row's sum on the longest path. An element also has the roundings of its exponential and
+  /// its division.
   [[nodiscard]] double rounding_steps() const { return steps_; }
 
  private:
@@ -417,7 +423,7 @@ class RowSoftmax {
 
   template <int N, class Body>
   void with_lanes(Exec const& exec, Body const& body) const {
-    constexpr int e = pack / N;  // without packs (N = 1) a lane still holds as many elements
+    constexpr int e = pack / N;  // without packs (N = 1) a lane holds the same number of elements
     (void)(try_lanes<1, e, N, 4>(exec, body) || try_lanes<4, e, N, 4>(exec, body) ||
            try_lanes<16, e, N, 4>(exec, body) || try_lanes<32, 2 * e, N, 2>(exec, body) ||
            try_lanes<32, 4 * e, N, 1>(exec, body) || try_lanes<32, 8 * e, N, 1>(exec, body));
@@ -447,8 +453,8 @@ class RowSoftmax {
   double steps_ = 0;
 };
 
-/// out = softmax(factor * in), row by row. `in`, `out` [rows, cols]; they may be the same. For a single use: it enqueues,
-/// and waits.
+/// out = softmax(factor * in), row by row. `in`, `out` [rows, cols]; they may be the same. Convenience for a single
+/// call: enqueues and waits.
 template <ExecutionSpace Exec, class In, class Out>
 void softmax(Exec const& exec, In const& in, Out const& out, typename In::non_const_value_type factor = 1) {
   RowSoftmax<Exec, typename In::non_const_value_type> const kernel(exec, in.extent(0), in.extent(1));

@@ -1,14 +1,14 @@
 #pragma once
 /// \file
-/// Softmax of rows in which several teams share a row, for one row or a few long ones; softmax.hpp is for many. Two
-/// launches, which hand over {max, sum} of each chunk of a row in memory.
+/// Softmax of rows in which several teams share a row, for one or a few long rows; for many rows use softmax.hpp. Two
+/// launches, which pass {max, sum} of each chunk of a row through memory.
 ///
-/// In the first launch each team finds {max, sum} of its chunk. In the second each team folds those of all chunks of
-/// its row, always in the same order, so that every team gets the same result, and writes its chunk. It goes over the
-/// data backwards, because what the first launch read last is still in the last-level cache. Every run gives the same
-/// bits.
+/// In the first launch each team computes {max, sum} of its chunk. In the second launch each team folds the pairs of
+/// all chunks of its row, always in the same order, so that every team gets the same result, and writes its chunk. It
+/// processes the data backwards, because the data read last by the first launch are still in the last-level cache. The
+/// result is bitwise reproducible.
 ///
-/// Traffic: each element read twice and written once.
+/// Traffic: each element is read twice and written once.
 ///
 /// Example, 1 2 | 3 4 in two chunks: {2, 1 + e^-1} and {4, 1 + e^-1} -> {4, 1.5530} -> 0.0321 0.0871 | 0.2369 0.6439.
 ///
@@ -40,13 +40,13 @@
 
 namespace tessera::kernels {
 
-/// How SplitRowSoftmax goes through a chunk.
+/// How SplitRowSoftmax processes a chunk.
 template <ExecutionSpace Exec, class T>
 struct SplitSoftmaxTuning {
-  static constexpr bool loops = !is_gpu<Exec>;  ///< loops that become a host's vector instructions, instead of lanes
+  static constexpr bool loops = !is_gpu<Exec>;  ///< loops that the compiler vectorizes for a host, instead of lanes
   static constexpr int lanes = lane::natural_width<Exec>;
-  static constexpr int pack = collective::pack_width<T>;  ///< elements of a pack: 16 bytes, the widest load there is
-  using Bounds = Kokkos::LaunchBounds<512, 2>;            ///< 64 registers a lane: teams enough to hide memory
+  static constexpr int pack = collective::pack_width<T>;  ///< elements of a pack: 16 bytes, the widest load
+  using Bounds = Kokkos::LaunchBounds<512, 2>;  ///< 64 registers per lane: enough resident teams to hide latency
 };
 
 namespace detail {
@@ -74,7 +74,7 @@ struct LanePart {
   }
 };
 
-/// The same by loops, for hosts: a contiguous part of the chunk.
+/// As LanePart, by loops, for hosts: a contiguous part of the chunk.
 template <class Exec, class T>
 struct LoopPart {
   using Lanes = lane::On<Exec, 1>;
@@ -117,10 +117,10 @@ struct RowChunks {
 
   SoftmaxRows<T> of;
   Chunks chunks;        // of one row
-  Sum* partial;         // one a chunk: [rows, chunks.count]
+  Sum* partial;         // one per chunk: [rows, chunks.count]
   bool writes = false;  // the second launch
 
-  /// The chunks of a row: together with those of all other rows they fill the machine.
+  /// Returns the chunks of a row; together with the chunks of all other rows they fill the machine.
   [[nodiscard]] static Chunks chunks_of(Exec const& exec, int threads, std::size_t rows, std::size_t cols) {
     std::size_t const teams = teams_that_fill(exec, threads * vector_length);
     return split(cols, static_cast<std::size_t>(threads) * Part::part, rows == 0 ? 1 : tiles_of(teams, rows));
@@ -132,7 +132,8 @@ struct RowChunks {
     Kokkos::parallel_for(label, with_scratch(policy, scratch), *this);
   }
 
-  /// Counted: a chunk, and its threads; then the chunks of a row, which all lanes share and fold in the same way.
+  /// Returns the roundings: of a chunk and its threads; then of the chunks of a row, which all lanes share and fold in
+  /// the same way.
   [[nodiscard]] static double rounding_steps(Chunks const& chunks, int threads) {
     double const of_lanes = std::log2(Lanes::width);
     double const of_threads = std::ceil(static_cast<double>(threads) / Lanes::width) + of_lanes;
@@ -162,7 +163,7 @@ struct RowChunks {
   }
 
  private:
-  // The sum over this thread's part of a row's chunks, the same in every lane.
+  // Returns the sum over this thread's part of a row's chunks, the same in every lane.
   KOKKOS_FUNCTION Sum of_chunks(Member const& team, Lanes const& lanes, Sum const* of_row) const {
     auto sums = lanes.template fill<Sum>(Sum{});
     for (int first = team.team_rank() * Lanes::width; first < chunks.count; first += team.team_size() * Lanes::width) {
@@ -180,8 +181,8 @@ struct RowChunks {
 
 /// out = softmax(in), row by row, for matrices of rows x cols.
 ///
-/// Constructed once: chooses the chunks, and allocates two numbers for each. Calls only enqueue; those of one object
-/// must not run at the same time, since they share that memory.
+/// Construct it once: chooses the chunks, and allocates two numbers per chunk. A call only enqueues; calls on one
+/// object must not run concurrently, because they share this memory.
 template <ExecutionSpace Exec, class T, class Tuning = SplitSoftmaxTuning<Exec, T>>
 class SplitRowSoftmax {
   static constexpr int pack = Tuning::pack;
@@ -191,8 +192,8 @@ class SplitRowSoftmax {
   using Kernel = detail::RowChunks<Exec, T, Tuning, Part<N>>;
 
  public:
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
-  /// \param label what Kokkos' tools call it
+  /// \param team threads per team; 0: choose. Throws Skip if the space cannot provide them.
+  /// \param label kernel name that Kokkos Tools reports
   SplitRowSoftmax(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
                   std::string const& label = "tessera::split_softmax")
       : label_(label),
@@ -203,16 +204,16 @@ class SplitRowSoftmax {
         partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"),
                  static_cast<std::size_t>(league_of(rows * std::max(singles_.count, packs_.count)))) {}
 
-  /// Enqueues it. `in`, `out` [rows, cols], row after row in memory; they may be the same. Throws std::invalid_argument
-  /// for other extents or strides.
+  /// Enqueues. `in`, `out` [rows, cols] must be contiguous and row-major; they may be the same. Throws
+  /// std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
     (*this)(exec, in, out, [](auto const&) {});
   }
 
-  /// The same for rows of which others hold more columns: `between(sums)` is called on the host between the two
-  /// launches, unless there is no element. `sums` [rows * chunks], OnlineSum<T>, has the {max, sum} of each chunk of a
-  /// row, which the second launch folds, row by row.
+  /// As above, for rows whose other columns are held elsewhere, for example on other ranks: `between(sums)` is called
+  /// on the host between the two launches, unless the matrix is empty. `sums` [rows * chunks], OnlineSum<T>, has the
+  /// {max, sum} of each chunk of a row, which the second launch folds row by row.
   template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out, class Between>
   void operator()(Exec const& exec, In const& in, Out const& out, Between const& between) const {
     detail::SoftmaxRows<T> const of{row_major(in, rows_, singles_.n), row_major(out, rows_, singles_.n), rows_,
@@ -225,9 +226,9 @@ class SplitRowSoftmax {
   }
 
   [[nodiscard]] int most_chunks() const { return std::max(singles_.count, packs_.count); }  ///< of any row
-  [[nodiscard]] int chunks() const { return packs_.count; }  ///< of a row, if the Views are aligned for packs
+  [[nodiscard]] int chunks() const { return packs_.count; }  ///< per row, if the Views are aligned for packs
 
-  /// Roundings of a row's sum on the longest way.
+  /// Returns the roundings of a row's sum on the longest path.
   [[nodiscard]] double rounding_steps() const {
     double const of_singles = Kernel<1>::rounding_steps(singles_, threads_);
     return singles_.n % pack == 0 ? std::max(of_singles, Kernel<pack>::rounding_steps(packs_, threads_)) : of_singles;
@@ -245,7 +246,7 @@ class SplitRowSoftmax {
   std::string label_;
   std::size_t rows_;
   int threads_;
-  Chunks singles_;  // of rows element by element
+  Chunks singles_;  // for rows accessed element by element
   Chunks packs_;
   Kokkos::View<collective::OnlineSum<T>*, typename Exec::memory_space> partial_;
 };

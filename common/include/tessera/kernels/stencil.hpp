@@ -1,11 +1,11 @@
 #pragma once
 /// \file
-/// Stencils over an array: each result is made of the element and of the next few in its segment. There are two
-/// kernels: by lanes, which exchange their neighbours' elements; and through team scratch, by tiles with a halo. One
-/// launch, 2n elements of traffic.
+/// Stencils over an array: each result depends on the element and the next few elements of its segment. Two kernels:
+/// one whose lanes exchange elements with their neighbours, and one with tiles and halos in team scratch. One launch,
+/// 2n elements of traffic.
 ///
-/// A stencil is a type for the device with `static constexpr int reach` and `T operator()(T const* window, int present)
-/// const`; collective/thread/forward_stencil.hpp says more.
+/// A stencil is a type for device code with `static constexpr int reach` and `T operator()(T const* window, int
+/// present) const`; see collective/thread/forward_stencil.hpp.
 ///
 /// Example, difference with the next element, n = 6, segments of 3: 1 4 9 16 25 36 -> 3 5 0 9 11 0.
 ///
@@ -38,12 +38,12 @@
 
 namespace tessera::kernels {
 
-/// How the kernels of this header share the work.
+/// Tuning parameters of LaneStencil and ScratchStencil.
 template <ExecutionSpace Exec, class T>
 struct StencilTuning : PartsTuning<Exec> {
-  static constexpr int lanes = lane::natural_width<Exec>;  ///< of a thread, by lanes
-  static constexpr int rows = 4;                           ///< packs of a lane in flight, by lanes: they hide memory
-  static constexpr int pack = natural_pack<Exec, T>;       ///< elements that are worked on at a time
+  static constexpr int lanes = lane::natural_width<Exec>;  ///< LaneStencil: lanes per thread
+  static constexpr int rows = 4;  ///< LaneStencil: packs in flight per lane, which hide memory latency
+  static constexpr int pack = natural_pack<Exec, T>;  ///< elements that are processed at a time
 };
 
 namespace detail {
@@ -53,7 +53,7 @@ struct LaneStencilKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
   using Lanes = lane::On<Exec, Tuning::lanes>;
-  static constexpr int part = Tuning::rows * Lanes::width * Tuning::pack;  // elements that a thread takes at a time
+  static constexpr int part = Tuning::rows * Lanes::width * Tuning::pack;  // elements that a thread handles at a time
   using Items = thread::Rows<T, Tuning::rows, Tuning::pack>;
 
   Stencil stencil;
@@ -71,7 +71,8 @@ struct LaneStencilKernel {
          begin += static_cast<std::size_t>(team.team_size()) * part) {
       collective::SegmentedPart const where = segments.part(begin);
       typename Lanes::template Value<Items> values;
-      // Loads go as far as the array, stores as far as the tile: the tile's last elements need some past its end.
+      // Loads extend to the end of the array, stores to the end of the tile: the tile's last elements need some
+      // elements past its end.
       thread::load_rows(lanes, in + begin, where.count < part ? where.count : part, T(0), values);
       thread::stencil_on_rows<Items>(lanes, stencil, in + begin, where, values);
       thread::store_rows(lanes, out + begin, thread::count_before(begin, tile_end, part), values);
@@ -95,7 +96,7 @@ struct ScratchStencilKernel {
   team::HaloTile<T> shape;
   bool streaming;
 
-  /// Packs of scratch for the tile and its halo, rounded up to a whole pack.
+  /// Returns the packs of scratch for the tile and its halo, rounded up to whole packs.
   [[nodiscard]] KOKKOS_FUNCTION static constexpr int places(team::HaloTile<T> const& shape) {
     return (shape.places() + N - 1) / N + 1;
   }
@@ -135,11 +136,11 @@ struct ScratchStencilKernel {
 
 }  // namespace detail
 
-/// out[i] = stencil(in[i], in[i + 1] ..), as far as these are in the segment of in[i]. Lanes hold rows of packs in
-/// registers and exchange the elements that their neighbours need: no scratch, no barrier.
+/// out[i] = stencil(in[i], in[i + 1] ...), for the elements in the segment of in[i]. Lanes hold rows of packs in
+/// registers and exchange the elements that their neighbours need: no scratch, no barriers.
 ///
-/// Constructed once: chooses teams and tiles, allocates nothing, may throw Skip. Calls only enqueue (ArrayKernel says
-/// which Views they take); those of one object may run at the same time.
+/// Construct it once: chooses teams and tiles, allocates nothing, may throw Skip. A call only enqueues (ArrayKernel
+/// lists the accepted Views); calls on one object may run concurrently.
 template <ExecutionSpace Exec, class T, class Stencil, class Tuning = StencilTuning<Exec, T>>
 class LaneStencil : public ArrayKernel<LaneStencil<Exec, T, Stencil, Tuning>, Exec, T> {
   using Base = ArrayKernel<LaneStencil, Exec, T>;
@@ -148,7 +149,7 @@ class LaneStencil : public ArrayKernel<LaneStencil<Exec, T, Stencil, Tuning>, Ex
   static constexpr int vector_length = lane::vector_length<Exec>(Kernel::Lanes::width);
 
  public:
-  /// \param label what Kokkos' tools call it
+  /// \param label kernel name that Kokkos Tools reports
   LaneStencil(Exec const& exec, SegmentShape const& shape, std::string label = "tessera::stencil",
               Stencil const& stencil = {})
       : Base(shape.n, std::move(label)),
@@ -169,7 +170,7 @@ class LaneStencil : public ArrayKernel<LaneStencil<Exec, T, Stencil, Tuning>, Ex
   std::size_t tile_;
 };
 
-/// The same by tiles in team scratch, each with the stencil's reach as its right halo.
+/// As LaneStencil, with tiles in team scratch whose right halo is the reach of the stencil.
 template <ExecutionSpace Exec, class T, class Stencil, class Tuning = StencilTuning<Exec, T>>
 class ScratchStencil : public ArrayKernel<ScratchStencil<Exec, T, Stencil, Tuning>, Exec, T> {
   using Base = ArrayKernel<ScratchStencil, Exec, T>;
@@ -177,7 +178,7 @@ class ScratchStencil : public ArrayKernel<ScratchStencil<Exec, T, Stencil, Tunin
   using Kernel = detail::ScratchStencilKernel<Exec, T, Stencil, Tuning>;
 
  public:
-  /// \param label what Kokkos' tools call it
+  /// \param label kernel name that Kokkos Tools reports
   ScratchStencil(Exec const& exec, SegmentShape const& shape, std::string label = "tessera::stencil",
                  Stencil const& stencil = {})
       : Base(shape.n, std::move(label)),
@@ -204,12 +205,13 @@ class ScratchStencil : public ArrayKernel<ScratchStencil<Exec, T, Stencil, Tunin
   bool streaming_;
 };
 
-/// The one that suits the space: LaneStencil on a GPU, ScratchStencil on a host.
+/// The faster kernel: LaneStencil on a GPU, ScratchStencil on a host.
 template <ExecutionSpace Exec, class T, class Stencil>
 using StencilKernel = std::conditional_t<is_gpu<Exec>, LaneStencil<Exec, T, Stencil>, ScratchStencil<Exec, T, Stencil>>;
 
-/// out[i] = stencil(in[i], in[i + 1] ..), as far as these are in the segment. `in` and `out` [n], consecutive elements
-/// that do not overlap; `segment` elements, 0: the whole array is one. For a single use: it enqueues, and waits.
+/// out[i] = stencil(in[i], in[i + 1] ...), for the elements in the segment. `in` and `out` [n] must be contiguous and
+/// must not overlap; `segment` elements per segment, 0: the whole array is one segment. Convenience for a single call:
+/// enqueues and waits.
 template <ExecutionSpace Exec, class Stencil, class In, class Out>
 void apply_stencil(Exec const& exec, Stencil const& stencil, std::size_t segment, In const& in, Out const& out) {
   using T = typename In::non_const_value_type;

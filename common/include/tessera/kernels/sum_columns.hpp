@@ -1,12 +1,12 @@
 #pragma once
 /// \file
-/// The sum of each column of a matrix [rows, cols] in C order, for every shape.
+/// The sum of each column of a row-major matrix [rows, cols], for every shape.
 ///
-/// Columns are cut into as many chunks of rows as fill the machine. One launch sums the chunks, a second one their
-/// sums, always in the same order and without atomics, so that every run gives the same bits. Where the columns alone
-/// keep the machine busy there is one chunk, and one launch.
+/// Columns are split into as many chunks of rows as fill the machine. One launch sums the chunks, a second one adds
+/// their sums, always in the same order and without atomics, so that the result is bitwise reproducible. If the columns
+/// alone fill the machine, there is one chunk and one launch.
 ///
-/// Traffic: each element is read once, each sum written once. Besides, a row of sums for each chunk is written and
+/// Traffic: each element is read once, each sum is written once. In addition, one row of sums per chunk is written and
 /// read.
 ///
 /// Example: [1 2 3; 4 5 6] -> 5 7 9.
@@ -36,29 +36,29 @@
 
 namespace tessera::kernels {
 
-/// How SumColumns goes through a chunk of rows.
+/// How SumColumns processes a chunk of rows.
 template <ExecutionSpace Exec, class T>
 struct ColumnSumTuning {
-  static constexpr bool tiles = !is_gpu<Exec>;            ///< by tiles of columns in scratch, as suits a host
-  static constexpr bool atomic = false;                   ///< true: chunks add their sums to zeros by atomics instead
-  static constexpr int pack = collective::pack_width<T>;  ///< columns of a lane: 16 bytes, the widest load there is
-  /// The most lanes side by side, where columns alone do not keep the machine busy. With several chunks they read 1 KB
-  /// of a row; with one chunk 128 bytes, the least that memory gives.
+  static constexpr bool tiles = !is_gpu<Exec>;            ///< tiles of columns in scratch, which suit a host
+  static constexpr bool atomic = false;                   ///< true: chunks add their sums to zeros with atomics instead
+  static constexpr int pack = collective::pack_width<T>;  ///< columns per lane: 16 bytes, the widest load
+  /// Most lanes side by side, if the columns alone do not fill the machine. With several chunks they read 1 KB of a
+  /// row; with one chunk 128 bytes, the smallest efficient access to memory.
   static constexpr int split_across = 64;
   static constexpr int whole_across = 8;
-  static constexpr int tile_bytes = 1 << 14;  ///< of a tile's sums: they stay in the first-level cache
+  static constexpr int tile_bytes = 1 << 14;  ///< size of a tile's sums, which stay in the first-level cache
 };
 
 namespace detail {
 
-/// Sums over each chunk of rows, N columns a lane: written to target[chunk, cols], or added to target[cols]. The target
-/// has the type of the sums, or one to which they are rounded.
+/// Sums over each chunk of rows, N columns per lane: written to target[chunk, cols], or added to target[cols]. The
+/// target has the type of the sums, or a type to which they are rounded.
 ///
-/// By lanes, for GPUs. (On hosts the result is right, too, but its order of accesses does not suit caches.) The lanes
-/// of a team stand in a rectangle: `across` of them side by side, each on a pack of columns, and `down` of them below
-/// each other. Each walks down its rows of the team's chunk in steps of `down`, with several rows under way, so that a
-/// team reads long runs of several rows at a time however wide the matrix is. At the end the lanes below each other add
-/// up their sums in scratch.
+/// For GPUs. (On hosts the result is also correct, but the order of accesses does not suit caches.) The lanes of a team
+/// form a rectangle: `across` lanes side by side, each on a pack of columns, and `down` lanes below each other. Each
+/// lane walks down its rows of the team's chunk in steps of `down`, with several rows in flight, so that a team reads
+/// long runs of several rows at a time for any width of the matrix. At the end, the lanes below each other add up their
+/// sums in scratch.
 template <ExecutionSpace Exec, class T, class Tuning, int N, class Target = collective::Accumulator<T>>
 struct LaneColumns {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -67,7 +67,7 @@ struct LaneColumns {
   using Pack = collective::Pack<T, N>;
   using Sums = collective::Pack<Sum, N>;
   using SumsView = ScratchView<Sums*, Exec>;
-  static constexpr int in_flight = N == 1 ? 16 : 8;  // rows that a lane has under way
+  static constexpr int in_flight = N == 1 ? 16 : 8;  // rows in flight per lane
 
   T const* a;
   Target* target;
@@ -78,15 +78,15 @@ struct LaneColumns {
   Chunks chunks;
   bool atomic;
 
-  /// Chooses everything but the pointers. `split`: whether there are as many chunks of rows as fill the machine, or
+  /// Chooses everything except the pointers. `split`: true for as many chunks of rows as fill the machine, false for
   /// one.
   [[nodiscard]] static LaneColumns shape(Exec const& exec, int lanes, std::size_t rows, std::size_t cols, bool split) {
     LaneColumns kernel{};
     std::size_t const packs = std::max<std::size_t>(1, cols / N);
     auto const widest = static_cast<int>(std::bit_floor(static_cast<unsigned>(lanes)));
     std::size_t const fill = teams_that_fill(exec, lanes);
-    // If columns alone are enough for all teams, lanes stand side by side as far as possible. Else fewer do, and the
-    // others share the rows.
+    // If the columns alone are enough for all teams, as many lanes as possible are side by side. Otherwise fewer are,
+    // and the others share the rows.
     int const wanted = tiles_of(packs, widest) >= fill ? widest : split ? Tuning::split_across : Tuning::whole_across;
     kernel.across = static_cast<int>(
         std::min<std::size_t>(static_cast<std::size_t>(std::min(wanted, widest)), std::bit_ceil(packs)));
@@ -98,7 +98,7 @@ struct LaneColumns {
     return kernel;
   }
 
-  /// The same with a target of another type.
+  /// Returns the same kernel with a target of another type.
   template <class Other>
   [[nodiscard]] auto to(Other* other) const {
     return LaneColumns<Exec, T, Tuning, N, Other>{a, other, cols, across, down, tiles, chunks, atomic};
@@ -111,14 +111,15 @@ struct LaneColumns {
     Kokkos::parallel_for(label, with_scratch(policy, scratch), *this);
   }
 
-  /// Counted: a lane's part of a chunk, the rows under way among themselves, the lanes below each other.
+  /// Returns the roundings: of a lane's part of a chunk, of the rows in flight among themselves, of the lanes below
+  /// each other.
   [[nodiscard]] double rounding_steps() const {
     auto const step = static_cast<double>(down) * in_flight;
     return std::ceil(static_cast<double>(chunks.size) / step) + std::log2(in_flight) + std::ceil(std::log2(down));
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
-    // Neighbouring teams take neighbouring columns of the same rows.
+    // Neighbouring teams handle neighbouring columns of the same rows.
     std::size_t const chunk = team.league_rank() / tiles;
     std::size_t const tile = team.league_rank() % tiles;
     int const x = team.team_rank() % across;
@@ -146,7 +147,7 @@ struct LaneColumns {
   }
 
  private:
-  // The sum of rows begin, begin + down, ... of N columns.
+  // Returns the sum of rows begin, begin + down, ... of N columns.
   KOKKOS_FUNCTION Sums column_sum(std::size_t col, std::size_t begin, std::size_t end) const {
     Sums sum{};
     T const* from = a + begin * cols + col;
@@ -169,7 +170,7 @@ struct LaneColumns {
     return sum;
   }
 
-  // Adds the rows under way.
+  // Adds the rows in flight.
   KOKKOS_FUNCTION static void add(Pack const (&rows)[in_flight], Sums& sum) {
     Sum of_rows[in_flight][N];
     for (int k = 0; k < in_flight; ++k) {
@@ -195,11 +196,11 @@ struct LaneColumns {
   }
 };
 
-/// Sums over each chunk of rows: written to target[chunk, cols], or added to target[cols], as LaneColumns does.
+/// Sums over each chunk of rows: written to target[chunk, cols], or added to target[cols], as in LaneColumns.
 ///
-/// By tiles, for hosts, with the interface of LaneColumns. A team keeps the sums of a tile of columns in scratch, which
+/// For hosts, with tiles of columns and the interface of LaneColumns. A team keeps the sums of a tile in scratch, which
 /// stays in the first-level cache, and adds the rows of its chunk to them, several at a time. If the matrix is narrower
-/// than the tile, it treats several rows as one long row: their elements follow each other in memory, and so do their
+/// than the tile, several rows are treated as one long row: their elements are contiguous in memory, and so are their
 /// sums.
 template <ExecutionSpace Exec, class T, class Tuning, class Target = collective::Accumulator<T>>
 struct TileColumns {
@@ -214,7 +215,7 @@ struct TileColumns {
   Target* target;
   std::size_t cols;
   int width;          // columns of a tile
-  int down;           // rows that make up a long row, a power of two
+  int down;           // rows that form one long row, a power of two
   std::size_t tiles;  // of columns
   Chunks chunks;
   bool atomic;
@@ -223,7 +224,7 @@ struct TileColumns {
                                          bool split) {
     TileColumns kernel{};
     kernel.cols = cols;
-    // Tiles of about equal width, in whole cache lines.
+    // Tiles of nearly equal width, in whole cache lines.
     kernel.tiles = std::max<std::size_t>(1, tiles_of(cols, tile));
     std::size_t const width = tiles_of(std::max<std::size_t>(1, cols), kernel.tiles);
     kernel.width = static_cast<int>(kernel.tiles == 1 ? width : tiles_of(width, 16) * 16);
@@ -235,7 +236,7 @@ struct TileColumns {
     return kernel;
   }
 
-  /// The same with a target of another type.
+  /// Returns the same kernel with a target of another type.
   template <class Other>
   [[nodiscard]] auto to(Other* other) const {
     return TileColumns<Exec, T, Tuning, Other>{a, other, cols, width, down, tiles, chunks, atomic};
@@ -248,8 +249,8 @@ struct TileColumns {
     Kokkos::parallel_for(label, with_scratch(policy, scratch), *this);
   }
 
-  /// Counted: the long rows of a chunk, four at a time and up to three one by one; the rows that are left over; the
-  /// rows of a long one.
+  /// Returns the roundings: of the long rows of a chunk, four at a time and up to three one by one; of the remaining
+  /// rows; of the rows of a long row.
   [[nodiscard]] double rounding_steps() const {
     double const long_rows = static_cast<double>(chunks.size) / down;
     return std::ceil(long_rows / at_once) + std::log2(at_once) + at_once - 1 + 1 + std::log2(down);
@@ -295,8 +296,8 @@ struct TileColumns {
     return static_cast<int>(static_cast<std::int64_t>(size) * thread / team.team_size());
   }
 
-  // Sums places [low, high) of the long rows that begin at `from`. KOKKOS_RESTRICT tells the compiler what it cannot
-  // know: that the sums do not overlap the rows.
+  // Sums elements [low, high) of the long rows that begin at `from`. KOKKOS_RESTRICT: the sums do not overlap the rows,
+  // which the compiler cannot know.
   KOKKOS_FUNCTION void stream(T const* from, std::size_t rows, int low, int high, Sum* KOKKOS_RESTRICT sums) const {
     std::size_t const apart = cols * down;
     std::size_t const long_rows = rows / down;
@@ -322,10 +323,10 @@ struct TileColumns {
 
 }  // namespace detail
 
-/// out[c] = in[0, c] + in[1, c] + ..., for matrices of rows x cols. Integers wrap. The sum of nothing is 0.
+/// out[c] = in[0, c] + in[1, c] + ..., for matrices of rows x cols. Integers wrap. An empty sum is 0.
 ///
-/// Constructed once: chooses the chunks, and allocates a row of sums for each if there are several. Calls only enqueue;
-/// those of one object must not run at the same time, since they share that memory.
+/// Construct it once: chooses the chunks, and allocates one row of sums per chunk if there are several. A call only
+/// enqueues; calls on one object must not run concurrently, because they share this memory.
 template <ExecutionSpace Exec, class T, class Tuning = ColumnSumTuning<Exec, T>>
 class SumColumns {
   static constexpr int pack = Tuning::pack;
@@ -347,7 +348,7 @@ class SumColumns {
     [[nodiscard]] std::size_t partial_sums() const {
       return Tuning::atomic || first.chunks.count == 1 ? 0 : static_cast<std::size_t>(first.chunks.count) * first.cols;
     }
-    /// Counted: a chunk, then the chunks; by atomics these are added one after the other at worst.
+    /// Returns the roundings: of a chunk, then of the chunks; atomics add these one after the other in the worst case.
     [[nodiscard]] double rounding_steps() const {
       double const of_chunks = Tuning::atomic ? first.chunks.count : second.rounding_steps();
       return first.rounding_steps() + (first.chunks.count == 1 ? 0 : of_chunks);
@@ -355,8 +356,8 @@ class SumColumns {
   };
 
  public:
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
-  /// \param label what Kokkos' tools call it
+  /// \param team threads per team; 0: choose. Throws Skip if the space cannot provide them.
+  /// \param label kernel name that Kokkos Tools reports
   SumColumns(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
              std::string const& label = "tessera::sum_columns")
       : label_(label),
@@ -366,8 +367,8 @@ class SumColumns {
         partial_(Kokkos::view_alloc(Kokkos::WithoutInitializing, label + "::partial"),
                  std::max(singles_.partial_sums(), packs_.partial_sums())) {}
 
-  /// Enqueues it. `in` [rows, cols], row after row in memory; `out` [cols], consecutive elements, apart from `in`. Throws
-  /// std::invalid_argument for other extents or strides.
+  /// Enqueues. `in` [rows, cols] must be contiguous and row-major; `out` [cols] must be contiguous and must not overlap
+  /// `in`. Throws std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 2> In, Writable<Exec, T, 1> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
     T const* const a = row_major(in, singles_.first.chunks.n, singles_.first.cols);
@@ -376,10 +377,10 @@ class SumColumns {
                                                             : enqueue(exec, singles_, a, out);
   }
 
-  /// The number of chunks, for Views that are aligned for packs.
+  /// Returns the number of chunks for Views that are aligned for packs.
   [[nodiscard]] int chunks() const { return in_packs() ? packs_.first.chunks.count : singles_.first.chunks.count; }
 
-  /// Roundings of a column's sum on the longest way.
+  /// Returns the roundings of a column's sum on the longest path.
   [[nodiscard]] double rounding_steps() const {
     return in_packs() ? std::max(packs_.rounding_steps(), singles_.rounding_steps()) : singles_.rounding_steps();
   }
@@ -407,13 +408,13 @@ class SumColumns {
 
   std::string label_;
   int threads_;
-  Stages<1> singles_;  // of rows element by element
+  Stages<1> singles_;  // for rows accessed element by element
   Stages<pack> packs_;
   Kokkos::View<Sum*, typename Exec::memory_space> partial_;
 };
 
-/// out[c] = in[0, c] + in[1, c] + ... `in` [rows, cols], `out` [cols]. For a single use: it allocates, enqueues, and
-/// waits.
+/// out[c] = in[0, c] + in[1, c] + ... `in` [rows, cols], `out` [cols]. Convenience for a single call: allocates,
+/// enqueues and waits.
 template <ExecutionSpace Exec, class In, class Out>
 void sum_columns(Exec const& exec, In const& in, Out const& out) {
   SumColumns<Exec, typename In::non_const_value_type> const kernel(exec, in.extent(0), in.extent(1));

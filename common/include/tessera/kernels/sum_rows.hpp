@@ -1,14 +1,14 @@
 #pragma once
 /// \file
-/// The sum of each row of a matrix [rows, cols] in C order, in one launch. Sums are made without atomics, so that every
-/// run gives the same bits.
+/// The sum of each row of a row-major matrix [rows, cols], in one launch. No atomics are used, so that the result is
+/// bitwise reproducible.
 ///
 /// A few lanes share a short row, as many as its length keeps busy; neighbouring lanes read neighbouring packs, and
-/// every lane has several rows under way. A team takes a long row. If there are so few rows that one team each would
-/// leave the machine idle, several teams share a row: it is cut into chunks, and the last of its teams to finish folds
-/// the partial sums, in their order.
+/// each lane has several rows in flight. A team handles a long row. If there are too few rows to fill the machine with
+/// one team per row, several teams share a row: it is split into chunks, and the last of its teams to finish folds the
+/// partial sums, in their order.
 ///
-/// Traffic: each element is read once, each sum written once. Besides, a sum for each chunk is written and read.
+/// Traffic: each element is read once, each sum is written once. In addition, one sum per chunk is written and read.
 ///
 /// Example: [1 2 3; 4 5 6] -> 6 15.
 ///
@@ -39,34 +39,34 @@
 
 namespace tessera::kernels {
 
-/// What works on a row. `lanes`: lanes of a thread. `team`: one team, whatever the length. `teams`: as many teams as
-/// keep the machine busy. `automatic`: lanes or teams, by the length.
+/// Which lanes handle a row. `lanes`: lanes of one thread. `team`: one team, for any length. `teams`: as many teams as
+/// fill the machine. `automatic`: lanes or teams, depending on the length.
 enum class RowSumMethod : std::uint8_t { automatic, lanes, team, teams };
 
-/// How SumRows deals out rows.
+/// How SumRows distributes rows.
 template <ExecutionSpace Exec, class T>
 struct RowSumTuning {
   static constexpr RowSumMethod method = RowSumMethod::automatic;
-  /// Elements of a row up to which lanes share it, where the method is automatic. The second limit is for rows whose length is no whole
-  /// number of packs: lanes read those element by element, and a team by packs as soon as there is one for each lane.
+  /// With method `automatic`: longest row that lanes share. The second limit is for rows that are not a whole number of
+  /// packs: lanes read them element by element, and a team reads them in packs as soon as there is one pack per lane.
   static constexpr std::size_t most_for_lanes = is_gpu<Exec> ? 1023 : 4096;
   static constexpr std::size_t most_unaligned_for_lanes = is_gpu<Exec> ? 32 * collective::pack_width<T> : 4096;
-  static constexpr int lanes = lane::natural_width<Exec>;  ///< of a thread of a team
-  /// Packs that a lane of a team has under way. With four of 16 bytes rows of 5000 floats are read at 2.74 TB/s on an H100, with
-  /// eight at 2.96; long rows at 3.08 with both.
+  static constexpr int lanes = lane::natural_width<Exec>;  ///< per thread of a team
+  /// Packs in flight per lane of a team. With four packs of 16 bytes, rows of 5000 floats are read at 2.74 TB/s on an
+  /// H100, with eight at 2.96 TB/s; long rows at 3.08 TB/s with both.
   static constexpr int in_flight = is_gpu<Exec> ? 8 : 4;
-  /// True: lanes of a thread read packs of 16 bytes with four rows under way, or single elements with eight. False:
-  /// lanes are those of a host's vector registers; one row under way is enough where it fills several registers.
+  /// True: lanes of a thread read packs of 16 bytes with four rows in flight, or single elements with eight. False:
+  /// lanes are those of a host's vector registers; one row in flight is enough if it fills several registers.
   static constexpr bool in_packs = is_gpu<Exec>;
   static constexpr int pack = collective::pack_width<T>;
-  /// With method `lanes`, whether each tile of rows has a team of its own. If not, a team takes a chunk of rows, long
-  /// enough to keep a host's thread busy.
+  /// With method `lanes`: true for one team per tile of rows; false if a team handles a chunk of rows, long enough to
+  /// keep a host's thread busy.
   static constexpr bool team_a_tile = is_gpu<Exec>;
 };
 
 namespace detail {
 
-/// W lanes sum a row, N elements at a time; a thread has `InFlight` rows under way. If N is above 1, the matrix and its
+/// W lanes sum a row, N elements at a time; a thread has `InFlight` rows in flight. If N is above 1, the matrix and its
 /// rows must be aligned for packs of N.
 template <ExecutionSpace Exec, class T, class Tuning, int W, int N, int InFlight>
 struct LaneRows {
@@ -88,13 +88,13 @@ struct LaneRows {
                       std::size_t rows, std::size_t cols) {
     int const threads = team_size(exec, team, vector_length);
     std::size_t const tile = static_cast<std::size_t>(threads) * InFlight;
-    // One tile for each team, unless a league cannot have so many.
+    // One tile per team, unless this exceeds the largest league.
     std::size_t const teams = Tuning::team_a_tile ? std::size_t{1} << 30 : teams_that_fill(exec, threads);
     LaneRows const kernel{a, out, cols, split(rows, tile, teams)};
     Kokkos::parallel_for(label, Policy(exec, kernel.chunks.count, threads, vector_length), kernel);
   }
 
-  /// Counted: a lane's packs of a row, the elements of a pack, the lanes.
+  /// Returns the roundings: of a lane's packs of a row, of the elements of a pack, of the lanes.
   [[nodiscard]] static double rounding_steps(std::size_t cols) {
     return std::ceil(static_cast<double>(cols) / (W * N)) + N - 1 + std::log2(W);
   }
@@ -107,8 +107,8 @@ struct LaneRows {
     int const threads = team.team_size();
     for (std::size_t first = chunks.begin(team.league_rank()) + team.team_rank(); first < end;
          first += static_cast<std::size_t>(threads) * InFlight) {
-      // This thread's rows are first, first + threads, ..., so that a warp's accesses stay together. At the matrix' end
-      // existing rows are summed once more, and the sums dropped, so that no access has a condition.
+      // This thread's rows are first, first + threads, ..., so that the accesses of a warp are adjacent. At the end of
+      // the matrix, existing rows are summed again and the sums dropped, so that no access is conditional.
       std::size_t const left = (end - first + threads - 1) / threads;
       int const count = left < InFlight ? static_cast<int>(left) : InFlight;
       Pack const* row[InFlight];
@@ -158,11 +158,11 @@ struct LaneRows {
 
 /// Rows by teams, each row in one chunk or several.
 ///
-/// A team goes from row to row, with one barrier each. Where a row has several chunks, a team takes one of them, and the last
-/// to finish folds the row's partial sums, in their order.
+/// A team goes from row to row, with one barrier per row. If a row has several chunks, a team handles one of them, and
+/// the last team to finish folds the row's partial sums, in their order.
 ///
-/// Memory: `partial`, one sum for each chunk, and `finished`, one counter for each row, zero before the first launch
-/// and after each.
+/// Memory: `partial`, one sum per chunk, and `finished`, one counter per row, zero before the first launch and after
+/// each launch.
 template <ExecutionSpace Exec, class T, class Tuning>
 struct TeamRows {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -171,7 +171,7 @@ struct TeamRows {
   using Sum = collective::Accumulator<T>;
   using Stored = collective::StoredSum<T>;
   using Piece = thread::PieceSum<T, Lanes, Tuning::in_flight>;
-  static constexpr int part = Piece::part;  // elements that a thread takes at a time
+  static constexpr int part = Piece::part;  // elements that a thread handles at a time
   static constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
 
   using SumsView = ScratchView<Sum*, Exec>;
@@ -183,9 +183,9 @@ struct TeamRows {
   Chunks chunks;  // of one row
   Sum* partial;
   std::uint32_t* finished;
-  Chunks rows_of_teams{};  // where a row has one chunk
+  Chunks rows_of_teams{};  // used if a row has one chunk
 
-  /// How many threads a team may have so that none is idle on `count` elements.
+  /// Returns the number of threads of a team of which none is idle on `count` elements.
   [[nodiscard]] static int threads_for(Exec const& exec, std::int64_t requested, std::size_t count) {
     int const most = team_size(exec, requested, vector_length);
     if (requested > 0) return most;
@@ -197,8 +197,8 @@ struct TeamRows {
   void enqueue(Exec const& exec, std::string const& label, int threads) const {
     if (rows == 0) return;
     TeamRows kernel = *this;
-    // A team of a GPU has one row, unless there are so many that starting teams would cost more than the work. A host's team has
-    // neighbouring rows, since its prefetcher goes on from one into the next.
+    // A team of a GPU has one row, unless there are so many that starting teams would cost more than the work. A team
+    // of a host has neighbouring rows, because the hardware prefetcher continues from one row into the next.
     kernel.rows_of_teams = split(rows, 1, (is_gpu<Exec> ? 32 : 1) * teams_that_fill(exec, threads * vector_length));
     std::size_t const teams = chunks.count > 1 ? rows * chunks.count : kernel.rows_of_teams.count;
     Policy policy(exec, static_cast<int>(teams), threads, vector_length);
@@ -206,7 +206,7 @@ struct TeamRows {
     Kokkos::parallel_for(label, with_scratch(policy, scratch), kernel);
   }
 
-  /// Counted: a thread's part of a chunk, and the threads; then the same over the chunks of a row.
+  /// Returns the roundings: of a thread's part of a chunk, and of the threads; then the same over the chunks of a row.
   [[nodiscard]] static double rounding_steps(Chunks const& chunks, int threads) {
     double const of_threads = std::ceil(static_cast<double>(threads) / Lanes::width) + std::log2(Lanes::width);
     double const of_chunk = Piece::rounding_steps(static_cast<double>(chunks.size), threads) + of_threads;
@@ -229,7 +229,8 @@ struct TeamRows {
     Lanes const lanes;
     int const threads = team.team_size();
     Piece const piece_sum{lanes, team.team_rank(), threads};
-    // The two halves of the scratch take turns: the barrier of a row ensures that all have read the sums of the one before it.
+    // The two halves of the scratch alternate: the barrier of a row ensures that all threads have read the sums of the
+    // previous row.
     Sum* sums = of_threads;
     Sum* other = of_threads + threads;
     std::size_t const end = rows_of_teams.end(team.league_rank());
@@ -253,7 +254,7 @@ struct TeamRows {
     }
   }
 
-  // Sums one chunk. A team has only one, since there are not many more chunks than teams that run at once.
+  // Sums one chunk. A team has only one, because there are not many more chunks than resident teams.
   KOKKOS_FUNCTION void sum_chunk(Member const& team, Sum* of_threads) const {
     Lanes const lanes;
     LastView const last(team.team_scratch(0));
@@ -267,7 +268,7 @@ struct TeamRows {
     Sum const sum = team_sum(piece_sum(a + row * chunks.n + begin, chunks.end(chunk) - begin));
     Kokkos::single(Kokkos::PerTeam(team), [&] {
       partial[team.league_rank()] = sum;
-      Kokkos::memory_fence();  // a team that sees the count must see the sum
+      Kokkos::memory_fence();  // a team that sees the count must also see the sum
       last() = Kokkos::atomic_fetch_add(finished + row, 1u) + 1 == static_cast<std::uint32_t>(chunks.count);
     });
     team.team_barrier();  // also between the two uses of the scratch
@@ -285,10 +286,10 @@ struct TeamRows {
 
 }  // namespace detail
 
-/// out[r] = in[r, 0] + in[r, 1] + ..., for matrices of rows x cols. Integers wrap. The sum of nothing is 0.
+/// out[r] = in[r, 0] + in[r, 1] + ..., for matrices of rows x cols. Integers wrap. An empty sum is 0.
 ///
-/// Constructed once: chooses the kernel, and allocates a sum for each chunk of a row where there are several. Calls only
-/// enqueue; those of one object must not run at the same time, since they share that memory.
+/// Construct it once: chooses the kernel, and allocates one sum per chunk if a row has several. A call only enqueues;
+/// calls on one object must not run concurrently, because they share this memory.
 template <ExecutionSpace Exec, class T, class Tuning = RowSumTuning<Exec, T>>
 class SumRows {
   static constexpr RowSumMethod method = Tuning::method;
@@ -297,8 +298,8 @@ class SumRows {
   using Teams = detail::TeamRows<Exec, T, Tuning>;
 
  public:
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
-  /// \param label what Kokkos' tools call it
+  /// \param team threads per team; 0: choose. Throws Skip if the space cannot provide them.
+  /// \param label kernel name that Kokkos Tools reports
   SumRows(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
           std::string const& label = "tessera::sum_rows")
       : label_(label + "::sum"), rows_(rows), cols_(cols), team_(team) {
@@ -321,8 +322,8 @@ class SumRows {
     steps_ = Teams::rounding_steps(chunks_, threads_);
   }
 
-  /// Enqueues it. `in` [rows, cols], row after row in memory; `out` [rows], consecutive elements, apart from `in`. Throws
-  /// std::invalid_argument for other extents or strides.
+  /// Enqueues. `in` [rows, cols] must be contiguous and row-major; `out` [rows] must be contiguous and must not overlap
+  /// `in`. Throws std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 2> In, Writable<Exec, T, 1> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
     T const* const a = row_major(in, rows_, cols_);
@@ -336,9 +337,9 @@ class SumRows {
     }
   }
 
-  [[nodiscard]] int chunks() const { return chunks_.count; }  ///< of a row
+  [[nodiscard]] int chunks() const { return chunks_.count; }  ///< per row
 
-  /// Roundings of a row's sum on the longest way.
+  /// Returns the roundings of a row's sum on the longest path.
   [[nodiscard]] double rounding_steps() const { return steps_; }
 
  private:
@@ -350,7 +351,7 @@ class SumRows {
     return method == RowSumMethod::lanes || (method == RowSumMethod::automatic && cols_ <= most);
   }
 
-  /// Calls body.operator()<Kernel>() with the kernel of lanes for rows of this length.
+  /// Calls body.operator()<Kernel>() with the LaneRows kernel for rows of this length.
   template <class Body>
   void with_lanes([[maybe_unused]] bool aligned, [[maybe_unused]] Body const& body) const {
     auto const run = [&]<int W, int N, int InFlight>() {
@@ -388,8 +389,8 @@ class SumRows {
   double steps_ = 0;
 };
 
-/// out[r] = in[r, 0] + in[r, 1] + ... `in` [rows, cols], `out` [rows]. For a single use: it allocates, enqueues, and
-/// waits.
+/// out[r] = in[r, 0] + in[r, 1] + ... `in` [rows, cols], `out` [rows]. Convenience for a single call: allocates,
+/// enqueues and waits.
 template <ExecutionSpace Exec, class In, class Out>
 void sum_rows(Exec const& exec, In const& in, Out const& out) {
   SumRows<Exec, typename In::non_const_value_type> const kernel(exec, in.extent(0), in.extent(1));

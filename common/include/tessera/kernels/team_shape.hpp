@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// How many threads a team has on an execution space, and what fits into its scratch.
+/// The number of threads of a team on an execution space, and the capacity of its scratch.
 
 #include <Kokkos_Core.hpp>
 
@@ -16,29 +16,30 @@
 
 namespace tessera::kernels {
 
-/// How many vector lanes of a thread fill a warp on a GPU. On a host 1, since the compiler vectorises a thread's loop.
+/// Vector lanes per thread that fill a warp on a GPU; 1 on a host, where the compiler vectorizes a thread's loop.
 template <ExecutionSpace Exec>
 inline constexpr int warp_lanes = is_gpu<Exec> ? 32 : 1;
 
-/// The most threads that a team may have.
+/// Returns the most threads that a team may have.
 template <ExecutionSpace Exec>
 [[nodiscard]] int most_team_threads(Exec const& exec, int lanes) {
   if constexpr (is_gpu<Exec>) {
-    // 512 lanes leave each of them 128 registers, which every kernel here can do with; 1024 do not.
+    // With 512 lanes each lane has 128 registers, which is enough for every kernel here; with 1024 lanes it is not.
     return 512 / lanes;
   } else {
-    // Kokkos' host teams have at most 64 threads, however many the space has.
+    // Kokkos' host teams have at most 64 threads, for any concurrency of the space.
     using Policy = Kokkos::TeamPolicy<Exec>;
     auto const nothing = [](typename Policy::member_type const&) {};
     return std::min(exec.concurrency(), Policy(exec, 1, 1).team_size_max(nothing, Kokkos::ParallelForTag()));
   }
 }
 
-/// How many threads a team has: as many as the user asked for; else those of 256 lanes on a GPU, and one on a host,
-/// where a core works through a whole tile and barriers would only cost. Throws Skip if the space cannot give so many.
+/// Returns the number of threads per team: `requested`, if it is above 0; otherwise 256 lanes on a GPU, and one thread
+/// on a host, where one core handles a whole tile and barriers would only add cost. Throws Skip if the space cannot
+/// provide them.
 ///
-/// \param requested threads a team (0: choose)
-/// \param lanes vector lanes of each thread
+/// \param requested threads per team (0: choose)
+/// \param lanes vector lanes per thread
 template <ExecutionSpace Exec>
 [[nodiscard]] int team_size(Exec const& exec, std::int64_t requested, int lanes = 1) {
   int const most = most_team_threads(exec, lanes);
@@ -50,18 +51,18 @@ template <ExecutionSpace Exec>
   return is_gpu<Exec> ? std::max(1, 256 / lanes) : 1;
 }
 
-/// Launch bounds of a kernel whose teams may be as large as team_size allows. Without them Kokkos' HIP back end tells
-/// its compiler to expect 1024 lanes, each of which then has 128 registers; with 512 each has 256. CUDA's compiler
-/// knows no such limit.
+/// Launch bounds of a kernel whose teams may be as large as team_size allows. Without them, Kokkos' HIP back end tells
+/// its compiler to expect 1024 lanes with 128 registers each; with 512 lanes, each has 256. CUDA's compiler has no such
+/// limit.
 template <ExecutionSpace Exec>
 using AnyTeamBounds = std::conditional_t<is_hip<Exec>, Kokkos::LaunchBounds<512, 1>, Kokkos::LaunchBounds<>>;
 
-/// Launch bounds of a kernel whose teams have `lanes` lanes, where a multiprocessor is to have registers for `teams` of them.
-/// HIP's compiler takes the second number for wavefronts of a SIMD unit, of which a multiprocessor has four.
+/// Launch bounds of a kernel whose teams have `lanes` lanes, if a multiprocessor should have registers for `teams`
+/// teams. HIP's compiler reads the second number as wavefronts per SIMD unit; a multiprocessor has four of these units.
 template <ExecutionSpace Exec, int lanes, int teams>
 using TeamBounds = Kokkos::LaunchBounds<lanes, (is_hip<Exec> ? std::max(1, lanes* teams / (4 * 64)) : teams)>;
 
-/// Throws Skip if scratch level 0 of a team does not hold so many bytes.
+/// Throws Skip if scratch level 0 of a team holds fewer than `bytes` bytes.
 template <ExecutionSpace Exec>
 void require_scratch(std::size_t bytes) {
   auto const most = static_cast<std::size_t>(Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0));
@@ -69,12 +70,13 @@ void require_scratch(std::size_t bytes) {
   throw Skip("a team's scratch of " + std::to_string(bytes) + " bytes (there are " + std::to_string(most) + ")");
 }
 
-/// How many elements a team's tile has in scratch level 0: as many as the user asked for; else as many as 16 KiB hold
-/// (so that several teams share a multiprocessor), a power of two. Throws Skip if the user's tile does not fit.
+/// Returns the number of elements of a team's tile in scratch level 0: `requested`, if it is above 0; otherwise a power
+/// of two that fits into 16 KiB, so that several teams share a multiprocessor. Throws Skip if the requested tile does
+/// not fit.
 ///
 /// \param requested elements of a tile (0: choose)
-/// \param bytes_per_element scratch that the method needs for an element
-/// \param fixed_bytes scratch that it needs besides
+/// \param bytes_per_element scratch per element
+/// \param fixed_bytes additional scratch
 template <ExecutionSpace Exec>
 [[nodiscard]] int scratch_tile(std::int64_t requested, std::size_t bytes_per_element, std::size_t fixed_bytes) {
   // Each scratch array is padded by at most 64 bytes, and there are only a few arrays.

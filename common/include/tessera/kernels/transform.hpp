@@ -1,10 +1,10 @@
 #pragma once
 /// \file
-/// An element-wise function of one or several arrays, in one launch. An index takes 16 bytes of each, the widest access
-/// that a GPU's thread has. The remainder is accessed element by element, as are arrays that are not aligned to 16
-/// bytes. Reads every array once and writes one.
+/// An element-wise function of one or several arrays, in one launch. Each index handles 16 bytes of each array, the
+/// widest access of a GPU thread. The remainder, and arrays that are not aligned to 16 bytes, are accessed element by
+/// element. Reads every array once and writes one.
 ///
-/// Example, f = a + b, packs of 4: (1 2 3 4 | 5) + (10 20 30 40 | 50) -> 11 22 33 44 | 55: two indices.
+/// Example, f = a + b, packs of 4: (1 2 3 4 | 5) + (10 20 30 40 | 50) -> 11 22 33 44 | 55, with two indices.
 ///
 /// Use:  transform(exec, in, out, f);  transform(exec, a, b, out, f);
 /// or, enqueued many times:  Transform<Exec, float, F> add(f);  add(exec, a, b, out);
@@ -22,10 +22,10 @@
 
 namespace tessera::kernels {
 
-/// How many elements an index of Transform takes.
+/// Elements per index of Transform.
 template <ExecutionSpace Exec, class T>
 struct TransformTuning {
-  static constexpr int pack = collective::pack_width<T>;  ///< elements: 16 bytes, the widest access there is
+  static constexpr int pack = collective::pack_width<T>;  ///< elements: 16 bytes, the widest access
 };
 
 namespace detail {
@@ -51,7 +51,8 @@ struct TransformPack {
   }
 };
 
-/// The elements of an array of any rank. They must lie in memory in the same order as those of `out`, without gaps.
+/// Returns the elements of an array of any rank. They must have the same order in memory as the elements of `out`,
+/// without gaps.
 template <class In, class Out>
 [[nodiscard]] typename In::value_type* elements_beside(In const& in, Out const& out) {
   for (std::size_t r = 0; r < In::rank(); ++r) {
@@ -72,15 +73,14 @@ template <class In, class Out>
 
 }  // namespace detail
 
-/// out[i] = f(a[i], b[i], ...) for arrays of one shape, any rank and any layout without gaps.
+/// out[i] = f(a[i], b[i], ...) for arrays of the same shape, any rank and any layout without gaps.
 ///
-/// `Function` is a function object for the device, `T operator()(T const&...) const` with one argument for each array.
-/// An input may be the output; otherwise they must not overlap. Calls may run at the same time, since they share no
-/// memory.
+/// `Function` is a function object for device code, `T operator()(T const&...) const`, with one argument per array. An
+/// input may be the output; otherwise they must not overlap. Calls share no memory and may run concurrently.
 template <ExecutionSpace Exec, class T, class Function, class Tuning = TransformTuning<Exec, T>>
 class Transform {
  public:
-  /// \param label what Kokkos' tools call it
+  /// \param label kernel name that Kokkos Tools reports
   explicit Transform(Function const& f = {}, std::string label = "tessera::transform")
       : f_(f), label_(std::move(label)) {}
 
@@ -112,7 +112,7 @@ class Transform {
   std::string label_;
 };
 
-/// out[i] = f(in[i]), for a single use: it enqueues, and waits.
+/// out[i] = f(in[i]). Convenience for a single call: enqueues and waits.
 template <ExecutionSpace Exec, class In, class Out, class Function>
 void transform(Exec const& exec, In const& in, Out const& out, Function const& f) {
   Transform<Exec, typename Out::non_const_value_type, Function> const kernel(f);
@@ -120,7 +120,7 @@ void transform(Exec const& exec, In const& in, Out const& out, Function const& f
   exec.fence("tessera: transform");
 }
 
-/// out[i] = f(a[i], b[i]), for a single use: it enqueues, and waits.
+/// out[i] = f(a[i], b[i]). Convenience for a single call: enqueues and waits.
 template <ExecutionSpace Exec, class A, class B, class Out, class Function>
 void transform(Exec const& exec, A const& a, B const& b, Out const& out, Function const& f) {
   Transform<Exec, typename Out::non_const_value_type, Function> const kernel(f);

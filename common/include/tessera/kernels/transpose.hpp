@@ -1,16 +1,16 @@
 #pragma once
 /// \file
-/// A matrix transposed, out(c, r) = in(r, c), in one launch that reads every element once and writes it once, with 16-byte
-/// accesses on both sides of memory.
+/// The transpose of a matrix, out(c, r) = in(r, c), in one launch that reads each element once and writes it once, with
+/// 16-byte loads and stores.
 ///
-/// A team takes a tile. A lane loads square blocks of it, one pack (16 bytes) from each of their rows, transposes them
-/// in its registers, and puts the packs of the output's rows into the team's scratch, from where other lanes store
-/// them. On a GPU the packs of a row of the tile are permuted in scratch (pack p of a row of block b lies at p xor b).
-/// So a quarter of a warp, which scratch serves at once, has no bank conflicts, neither when it writes the same pack of
-/// neighbouring blocks nor when it reads neighbouring packs. This needs no padding, and every pack stays aligned. On a
-/// host a column of blocks leaves the registers as whole cache lines.
+/// A team handles one tile. A lane loads square blocks of it, one pack (16 bytes) per row of a block, transposes them
+/// in registers, and writes the packs of the output's rows to team scratch, from where other lanes store them. On a GPU
+/// the packs of a row of the tile are permuted in scratch: pack p of a row of block b is at p xor b. Scratch serves a
+/// quarter of a warp at once; with the permutation it has no bank conflicts, neither when it writes the same pack of
+/// neighbouring blocks nor when it reads neighbouring packs. No padding is needed, and every pack stays aligned. On a
+/// host a column of blocks is stored from registers as whole cache lines.
 ///
-/// A matrix whose rows are no whole packs is accessed element by element.
+/// A matrix whose rows are not whole packs is accessed element by element.
 ///
 /// Example: in = [1 2 3; 4 5 6] -> out = [1 4; 2 5; 3 6].
 ///
@@ -35,27 +35,28 @@
 
 namespace tessera::kernels {
 
-/// The tile of a team, in blocks of pack x pack elements, and how it is stored: on a host.
+/// For hosts: the tile of a team, in blocks of pack x pack elements, and how it is stored.
 template <ExecutionSpace Exec, class T>
 struct TransposeTuning {
-  static constexpr int blocks_down = 4;  ///< of a tile, at most: with packs of 16 bytes a cache line of the output
+  static constexpr int blocks_down = 4;  ///< of a tile, at most: with packs of 16 bytes, one cache line of the output
   /// Of a tile, at most: rows of the input become long streams, which are prefetched. A block of 16-bit elements has
-  /// twice the bytes of one of floats, and a host's scratch is 32 KiB.
+  /// twice the bytes of a block of floats, and a host's scratch is 32 KiB.
   static constexpr int blocks_across = sizeof(T) == 2 ? 32 : 64;
-  static constexpr int blocks_in_flight = 1;  ///< of a lane
-  static constexpr int band = 32;             ///< rows of tiles taken together: they write 2 KiB of an output's row
-  /// True: neighbouring lanes store neighbouring packs. False: a thread stores whole rows, which a compiler vectorises.
+  static constexpr int blocks_in_flight = 1;  ///< per lane
+  static constexpr int band = 32;  ///< rows of tiles that are handled together: they write 2 KiB of an output row
+  /// True: neighbouring lanes store neighbouring packs. False: a thread stores whole rows, which a compiler vectorizes.
   static constexpr bool by_lanes = false;
 };
 
-/// The same on a GPU.
+/// For GPUs.
 template <ExecutionSpace Exec, class T>
   requires is_gpu<Exec>
 struct TransposeTuning<Exec, T> {
-  static constexpr int blocks_down = 32;  ///< 128 x 64 floats: a team writes 512 bytes of each of the output's rows
-  static constexpr int blocks_across = sizeof(T) == 2 ? 8 : 16;  ///< 32 KiB of scratch, so that several teams share it
-  static constexpr int blocks_in_flight = 2;                     ///< more loads at once hide more of memory's latency
-  static constexpr int band = 128;  ///< 64 KiB: what the teams write at one time lies in few pages of memory
+  static constexpr int blocks_down = 32;  ///< 128 x 64 floats: a team writes 512 bytes of each output row
+  static constexpr int blocks_across =
+      sizeof(T) == 2 ? 8 : 16;                ///< 32 KiB of scratch, so that several teams are resident
+  static constexpr int blocks_in_flight = 2;  ///< more loads in flight hide more latency
+  static constexpr int band = 128;            ///< 64 KiB: concurrent teams write to few pages of memory
   static constexpr bool by_lanes = true;
 };
 
@@ -72,11 +73,11 @@ struct TransposeKernel {
   T const* in;
   T* out;
   collective::MatrixTiles tiles;
-  bool aligned_in;   // every row of the input begins with a whole pack, and is whole packs
-  bool aligned_out;  // as is every row of the output
-  bool streaming;    // the output does not stay in a host's caches
+  bool aligned_in;   // every row of the input is aligned and consists of whole packs
+  bool aligned_out;  // every row of the output, too
+  bool streaming;    // the output bypasses a host's caches
 
-  // Tiles of whole blocks. Where the matrix is too narrow or too low, a tile has as many blocks in another shape.
+  // Returns tiles of whole blocks. If the matrix is too narrow or too low, a tile has as many blocks in another shape.
   [[nodiscard]] static collective::MatrixTiles cut(std::size_t rows, std::size_t cols) {
     auto const in_blocks = collective::fitted_tiles(tiles_of(rows, pack), tiles_of(cols, pack), Tuning::blocks_down,
                                                     Tuning::blocks_across);
@@ -87,12 +88,13 @@ struct TransposeKernel {
             .band = Tuning::band};
   }
 
-  // How many packs a tile has.
+  // Returns the number of packs of a tile.
   [[nodiscard]] static KOKKOS_FUNCTION int staged_packs(collective::MatrixTiles const& tiles) {
     return tiles.tile_rows / pack * tiles.tile_cols;
   }
 
-  // Where pack `down` of row `row` of the transposed tile lies in scratch; the row belongs to block `row / pack`.
+  // Returns the position in scratch of pack `down` of row `row` of the transposed tile; the row belongs to block `row /
+  // pack`.
   [[nodiscard]] KOKKOS_FUNCTION static int slot(int row, int down, int blocks_down) {
     return row * blocks_down + (Tuning::by_lanes ? down ^ (row / pack & (blocks_down - 1)) : down);
   }
@@ -124,7 +126,7 @@ struct TransposeKernel {
   KOKKOS_FUNCTION void load(Member const& team, collective::MatrixTiles::Place const& place, T const* from,
                             Pack* staged, int blocks_across, int blocks_down) const {
     int const bits = Kokkos::countr_zero(static_cast<unsigned>(blocks_across));
-    // A call takes several blocks, all of which are under way at once.
+    // A call handles several blocks, all in flight at once.
     int const count = blocks_across * blocks_down;
     int const together = count < Tuning::blocks_in_flight ? count : Tuning::blocks_in_flight;
     int const calls = count / together;  // powers of two
@@ -170,7 +172,7 @@ struct TransposeKernel {
     }
   }
 
-  // Stores the tile: neighbouring lanes store neighbouring packs of a row of the output.
+  // Stores the tile; neighbouring lanes store neighbouring packs of an output row.
   KOKKOS_FUNCTION void store(Member const& team, collective::MatrixTiles::Place const& place, Pack const* staged, T* to,
                              int blocks_down) const {
     int const bits = Kokkos::countr_zero(static_cast<unsigned>(blocks_down));
@@ -193,12 +195,12 @@ struct TransposeKernel {
     }
   }
 
-  // Transposes a column of Tuning::blocks_down blocks in registers, from where it leaves as whole cache lines of the
-  // output. Where rows compete for the same place in the first-level cache, a line of the input is read at once: read
-  // in parts, it would be evicted before its next part.
+  // Transposes a column of Tuning::blocks_down blocks in registers, which is stored as whole cache lines of the output.
+  // If rows map to the same set of the first-level cache, a line of the input is read at once; read in parts, it would
+  // be evicted before its next part.
   KOKKOS_FUNCTION void turn_lines(Member const& team, collective::MatrixTiles::Place const& place, T const* from,
                                   T* to) const {
-    constexpr int line = Tuning::blocks_down;  // its packs
+    constexpr int line = Tuning::blocks_down;  // packs of a cache line
     int const packs = place.col_count / pack;
     bool const by_lines = tiles.cols * sizeof(T) % 4096 == 0;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, (packs + line - 1) / line), [&](int number) {
@@ -241,7 +243,7 @@ struct TransposeKernel {
     }
   }
 
-  // Stores the tile, one row of the output after the other.
+  // Stores the tile, one output row after the other.
   KOKKOS_FUNCTION void store_rows(Member const& team, collective::MatrixTiles::Place const& place, Pack const* staged,
                                   T* to, int blocks_down) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, place.col_count), [&](int row) {
@@ -262,16 +264,16 @@ struct TransposeKernel {
 
 /// out(c, r) = in(r, c) for `in` [rows, cols] and `out` [cols, rows].
 ///
-/// Constructed once: chooses tiles and teams, allocates nothing. Calls only enqueue, one launch each (none if there is
-/// nothing to move), and may run at the same time.
+/// Construct it once: chooses tiles and teams, allocates nothing. A call only enqueues one launch, or none if the
+/// matrix is empty; calls may run concurrently.
 template <ExecutionSpace Exec, class T, class Tuning = TransposeTuning<Exec, T>>
 class Transpose {
   using Kernel = detail::TransposeKernel<Exec, T, Tuning>;
 
  public:
-  /// \param rows, cols of the input
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
-  /// \param label what Kokkos' tools call it
+  /// \param rows, cols extents of the input
+  /// \param team threads per team; 0: choose. Throws Skip if the space cannot provide them.
+  /// \param label kernel name that Kokkos Tools reports
   Transpose(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
             std::string label = "tessera::transpose")
       : label_(std::move(label)),
@@ -279,8 +281,8 @@ class Transpose {
         threads_(team_size(exec, team)),
         league_(league_of(tiles_.count())) {}
 
-  /// Enqueues. Both are matrices by rows, and do not overlap. Throws std::invalid_argument for other extents or
-  /// strides.
+  /// Enqueues. `in` and `out` must be contiguous and row-major and must not overlap. Throws std::invalid_argument for
+  /// other extents or strides.
   template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) const {
     T const* const from = row_major(in, tiles_.rows, tiles_.cols);
@@ -305,7 +307,8 @@ class Transpose {
   int league_;
 };
 
-/// out(c, r) = in(r, c). `in` [n, m], `out` [m, n], by rows, not overlapping. For a single use: it enqueues and waits.
+/// out(c, r) = in(r, c). `in` [n, m], `out` [m, n], row-major, not overlapping. Convenience for a single call: enqueues
+/// and waits.
 template <ExecutionSpace Exec, class In, class Out>
 void transpose(Exec const& exec, In const& in, Out const& out) {
   Transpose<Exec, typename In::non_const_value_type>(exec, in.extent(0), in.extent(1))(exec, in, out);

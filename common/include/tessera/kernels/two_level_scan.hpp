@@ -1,12 +1,12 @@
 #pragma once
 /// \file
 /// A scan of any length, built from a team's scan of one tile in scratch: scan every tile, scan the tiles' totals, and
-/// add these to the tiles. The totals are scanned in the same way, level upon level, until one tile holds them. So the
-/// result is right for any number of elements: every tile gets the total of all tiles before it, not only of its
-/// neighbour.
+/// add these to the tiles. The totals are scanned in the same way, level by level, until one tile holds them. The
+/// result is correct for any number of elements, because every tile gets the total of all tiles before it, not only of
+/// its neighbour.
 ///
-/// Traffic: 2n to scan the tiles, 2n to add (n = bytes of the input): twice the least; scan.hpp has faster ones. Launches:
-/// 2L + 1 with L levels of totals; a single tile has no such level.
+/// Traffic: 2n to scan the tiles, 2n to add (n = bytes of the input), twice the minimum; scan.hpp has faster kernels.
+/// Launches: 2L + 1 with L levels of totals; L is 0 for a single tile.
 ///
 /// Example, tiles of 3, sum: 1 1 1 1 1 1 1 1 -> tiles 1 2 3 | 1 2 3 | 1 2, totals 3 3 2 -> 3 6 8
 /// -> 1 2 3 | 4 5 6 | 7 8.
@@ -32,28 +32,28 @@
 
 namespace tessera::kernels {
 
-/// Where a scan of a tile in scratch has left its result, whether that is inclusive or exclusive, and the total.
+/// The result of a scan of a tile in scratch: its location, whether it is inclusive or exclusive, and the total.
 template <class Values>
 struct ScannedTile {
   using V = typename Values::non_const_value_type;
   Values data;
   bool inclusive;
-  V total;  ///< of the whole tile; need only be set if `!inclusive`
+  V total;  ///< of the whole tile; only required if `!inclusive`
 
-  /// What lies before element i of the tile.
+  /// Returns the scan before element i of the tile.
   [[nodiscard]] KOKKOS_FUNCTION V before(int i, V const& identity) const {
     if (!inclusive) return data(i);
     return i > 0 ? data(i - 1) : identity;
   }
-  /// The scan up to and with element i, of n.
+  /// Returns the scan up to and including element i of n.
   [[nodiscard]] KOKKOS_FUNCTION V through(int i, int n) const {
     if (inclusive) return data(i);
     return i + 1 < n ? data(i + 1) : total;
   }
 };
 
-/// A base for a TileScan (see below) that has one lane a thread and two values in scratch for each element, and keeps
-/// the elements in order.
+/// A base for a TileScan (see TwoLevelScan) that has one lane per thread and two values in scratch per element, and
+/// keeps the elements in order.
 struct TileScanInScratch {
   template <class Values>
   using Tile = Values;
@@ -64,8 +64,8 @@ struct TileScanInScratch {
 
 namespace detail {
 
-/// One launch: every team scans one tile of `in` in scratch and writes it to `out`, and the tile's total to `totals`
-/// (unless it is empty). `in` and `out` may be the same.
+/// One launch: each team scans one tile of `in` in scratch and writes it to `out`, and the tile's total to `totals`
+/// (unless that is empty). `in` and `out` may be the same.
 template <class Exec, class Elements, class TileScan>
 struct ScanTiles {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -108,7 +108,7 @@ struct ScanTiles {
   }
 
  private:
-  // The number of a vector lane among those of all threads, for loops over the tile.
+  // Rank of a vector lane among the lanes of all threads, for loops over the tile.
   [[nodiscard]] KOKKOS_FUNCTION static int lane_rank(Member const& team) {
     (void)team;
     KOKKOS_IF_ON_DEVICE((return static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);))
@@ -121,7 +121,8 @@ struct ScanTiles {
   }
 };
 
-/// One launch: adds to every element of every tile but the first what lies before the tile. Index: the element.
+/// One launch: adds the total before a tile to every element of the tile, for every tile except the first. Index: the
+/// element.
 template <class Elements, class Out, class Totals>
 struct AddTotals {
   Elements elements;
@@ -137,22 +138,22 @@ struct AddTotals {
 
 }  // namespace detail
 
-/// The scan. `in` and `out` [n], consecutive elements; they may be the same View, but must not overlap otherwise.
+/// The scan. `in` and `out` [n] must be contiguous; they may be the same View, but must not overlap otherwise.
 ///
 /// TileScan is a team's scan of one tile, a type with
-///   static constexpr int lanes;                                // of a thread
-///   static constexpr int values_per_element;                   // in scratch, by which tiles are chosen
-///   static int values_besides(int threads);                    // in scratch, whatever the tile
-///   template <class Values> using Tile;                        // of a View in scratch: how an index is a place in it
+///   static constexpr int lanes;                                // per thread
+///   static constexpr int values_per_element;                   // in scratch; determines the size of tiles
+///   static int values_besides(int threads);                    // additional values in scratch, for any tile
+///   template <class Values> using Tile;                        // of a View in scratch: maps an index to a place in it
 ///   static std::array<int, N> scratch(int tile, int threads);  // lengths of its Views in scratch, the tile's first
-///   static double rounding_steps(int tile, int threads);       // on the longest way through one tile
+///   static double rounding_steps(int tile, int threads);       // on the longest path through one tile
 ///   static ScannedTile<Values> run(team, Values tile, int n, op);  // Values: its Tile
 /// `run` scans tile(0) .. tile(n-1), and takes its other Views from the team's scratch; its result is valid for every
 /// thread. It needs a barrier before it reads the tile.
 ///
-/// Constructed once: chooses the tile, and allocates the levels' totals; throws Skip for tiles of one element and for
-/// those that scratch does not hold. Calls only enqueue; those of one object must not run at the same time. Op,
-/// elements, tile and team are those of LookBackScan (scan.hpp).
+/// Construct it once: chooses the tile, and allocates the levels' totals. Throws Skip for tiles of one element and for
+/// tiles that do not fit into scratch. A call only enqueues; calls on one object must not run concurrently. Op,
+/// elements, tile and team as for LookBackScan (scan.hpp).
 template <ExecutionSpace Exec, class T, class Op, class TileScan>
 class TwoLevelScan {
   using Elements = ScanElements<T, Op>;
@@ -176,7 +177,7 @@ class TwoLevelScan {
     }
   }
 
-  /// How many levels of totals there are above the elements.
+  /// Returns the number of levels of totals above the elements.
   [[nodiscard]] int levels() const { return static_cast<int>(totals_.size()); }
 
   /// Enqueues the scan. Throws std::invalid_argument if a View is strided or its length is not n.
@@ -185,18 +186,19 @@ class TwoLevelScan {
     scan(exec, in, out, totals_of(0));
   }
 
-  /// The same, and stores the total of each tile alone: `kept` [tiles()], which must not overlap the others.
-  /// Throws std::invalid_argument if it is strided or has another length.
+  /// As above; also stores the total of each tile: `kept` [tiles()], which must not overlap the others. Throws
+  /// std::invalid_argument if it is strided or has another length.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out, Writable<Exec, T, 1> Kept>
     requires std::is_same_v<Value, T>
   void operator()(Exec const& exec, In const& in, Out const& out, Kept const& kept) const {
     scan(exec, in, out, Flat<Value>(contiguous(kept, tiles()), tiles()));
   }
 
-  /// How many tiles the elements have.
+  /// Returns the number of tiles.
   [[nodiscard]] std::size_t tiles() const { return tiles_of(n_, tile_); }
 
-  /// Roundings on the longest way to a result: those of a tile on every level, and one on each to add what lies before.
+  /// Returns the roundings on the longest path to a result: those of a tile on every level, and one per level to add
+  /// the total before.
   [[nodiscard]] double rounding_steps() const {
     return (levels() + 1) * TileScan::rounding_steps(tile_, threads_) + levels();
   }
@@ -210,7 +212,7 @@ class TwoLevelScan {
   using Flat = Kokkos::View<V*, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   using TotalsView = Kokkos::View<Value*, typename Exec::memory_space>;
 
-  /// The scan. The tiles' totals go to `of_tiles`. If that is the caller's, it keeps the totals of each tile alone.
+  /// The scan. The tiles' totals go to `of_tiles`; if that is the caller's View, it keeps the total of each tile.
   template <class In, class Out>
   void scan(Exec const& exec, In const& in, Out const& out, Flat<Value> const& of_tiles) const {
     Flat<T> const to(contiguous(out, n_), n_);
@@ -227,7 +229,7 @@ class TwoLevelScan {
     if (!totals_.empty()) add_totals(exec, elements_, to, totals_[0]);
   }
 
-  /// Where the totals of a level's tiles go; an empty View if there is one tile.
+  /// Returns the View for the totals of a level's tiles, which is empty if there is one tile.
   [[nodiscard]] Flat<Value> totals_of(std::size_t level) const {
     return level < totals_.size() ? Flat<Value>(totals_[level]) : Flat<Value>();
   }

@@ -1,8 +1,9 @@
 #pragma once
 /// \file
-/// What kernels take: Kokkos Views of any memory that the execution space reaches. A View that a kernel cannot use is a
-/// compile error if its type tells (a matrix by columns, results in const elements, memory out of reach), and
-/// std::invalid_argument if only the run can tell (a stride, a wrong extent). It never gives a wrong result in silence.
+/// Arguments of kernels: Kokkos Views in any memory that the execution space can access. A View that a kernel cannot
+/// use is a compile error if its type shows it (a column-major matrix, results in const elements, inaccessible memory),
+/// and std::invalid_argument if it shows only at run time (a stride, a wrong extent). It never silently gives a wrong
+/// result.
 
 #include <Kokkos_Core.hpp>
 
@@ -16,12 +17,12 @@
 
 namespace tessera::kernels {
 
-/// A View of `rank` dimensions of elements T, which `Exec` can read.
+/// A View of rank `rank` with elements T that `Exec` can read.
 template <class V, class Exec, class T, int rank>
 concept Readable = Kokkos::is_view_v<V> && V::rank() == rank && std::same_as<typename V::non_const_value_type, T> &&
                    static_cast<bool>(Kokkos::SpaceAccessibility<Exec, typename V::memory_space>::accessible);
 
-/// The same, which `Exec` can also write.
+/// As Readable; `Exec` can also write it.
 template <class V, class Exec, class T, int rank>
 concept Writable = Readable<V, Exec, T, rank> && !std::is_const_v<typename V::value_type>;
 
@@ -34,8 +35,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// The elements of an array, one after the other in memory. `n`: how many there must be. Throws std::invalid_argument if
-/// the array has another length, or is strided.
+/// Returns the elements of a contiguous array. `n`: its required length. Throws std::invalid_argument if the array has
+/// another length or is strided.
 template <class V>
   requires(V::rank() == 1)
 [[nodiscard]] typename V::value_type* contiguous(V const& array, std::size_t n) {
@@ -50,8 +51,8 @@ template <class V>
   return array.data();
 }
 
-/// The elements of a matrix of `rows` x `cols`, row after row in memory: LayoutRight, or a LayoutStride that amounts to
-/// it. Throws std::invalid_argument if it has other extents, or gaps between elements or rows.
+/// Returns the elements of a contiguous row-major matrix of `rows` x `cols`: LayoutRight, or a LayoutStride with the
+/// same strides. Throws std::invalid_argument if it has other extents, or gaps between elements or rows.
 template <class V>
   requires(V::rank() == 2)
 [[nodiscard]] typename V::value_type* row_major(V const& matrix, std::size_t rows, std::size_t cols) {
