@@ -1,14 +1,14 @@
 #pragma once
 /// \file
-/// Pieces of attention: what is known of a query after some of the keys, and how pieces are merged. A piece is the
-/// largest score, the sum of weights relative to it, and the weighted mean of the values.
+/// Pieces of attention: the state of a query after some of the keys, and how pieces are merged. A piece is the largest
+/// score, the sum of weights relative to it, and the weighted mean of the values.
 ///
-/// With m the largest score, total = sum e^(s_j - m), means[c] = sum e^(s_j - m) v_jc / total: the means of all keys are
-/// the answer. To bring a piece to a larger maximum M, its total is multiplied by e^(m - M). A piece without keys, or
-/// whose scores are all -infinity, is {-infinity, 0, 0} and changes nothing.
+/// Let m be the largest score, total = sum e^(s_j - m), means[c] = sum e^(s_j - m) v_jc / total. The means over all
+/// keys are the answer. To rescale a piece to a larger maximum M, its total is multiplied by e^(m - M). A piece without
+/// keys, or whose scores are all -infinity, is {-infinity, 0, 0} and changes nothing.
 ///
-/// A mean is never out of the range of the values, but a sum of weighted values may be. Kernels sum first and divide then;
-/// mend() computes those means again that are not finite, so that no other input pays for them.
+/// A mean is never outside the range of the values, but a sum of weighted values may overflow. Kernels first sum and
+/// then divide; mend() recomputes only the means that are not finite, so that other inputs do not pay for it.
 ///
 /// Source: Dao, Fu, Ermon, Rudra and Ré, FlashAttention (2022), section 3; Milakov and Gimelshein (2018).
 
@@ -32,28 +32,28 @@
 
 namespace tessera::kernels::detail {
 
-/// e^(from - to) for from <= to; 1 if both are the same infinity.
+/// Returns e^(from - to) for from <= to; 1 if both are the same infinity.
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION T rescaling(T from, T to) {
   return from == to ? T(1) : collective::exp_nonpositive(from - to);
 }
 
-/// e^(score - largest); 0 for a score of -infinity, whatever the largest is. A score of +infinity gives NaN.
+/// Returns e^(score - largest); 0 for a score of -infinity, for any largest score. A score of +infinity gives NaN.
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION T weight_of(T score, T largest) {
   return score == collective::minus_infinity<T>() ? T(0) : collective::exp_nonpositive(score - largest);
 }
 
-/// What makes weighted sums of values a mean: 1 / total. An answer's is NaN if the largest score is no number, or
-/// -infinity; a piece's is 1 if it has no weights.
+/// Returns 1 / total, the factor that turns weighted sums of values into a mean. For an answer it is NaN if the largest
+/// score is NaN or -infinity; for a piece without weights it is 1.
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION T to_mean(collective::OnlineSum<T> const& of, bool is_answer) {
   if (is_answer) return of.inverse();
   return of.sum == T(0) ? T(1) : T(1) / of.sum;
 }
 
-/// Queries, keys and values in C order, and the chunks of the keys: `chunks` of `chunk` keys, the last of which may be
-/// short. Each chunk gives a piece for every query.
+/// Queries, keys and values, row-major, and the chunks of the keys: `chunks` chunks of `chunk` keys, of which the last
+/// may be shorter. Each chunk gives one piece per query.
 template <class T>
 struct AttentionTask {
   T const* q;
@@ -66,7 +66,7 @@ struct AttentionTask {
   T scale;
   std::size_t chunk;
   int chunks;
-  /// The pieces, if there are several or keeps_pieces is true: means [chunks, queries, dim], the others [chunks,
+  /// The pieces, if there are several or keeps_pieces is true: means [chunks, queries, dim], largest and total [chunks,
   /// queries].
   T* means = nullptr;
   T* largest = nullptr;
@@ -79,15 +79,15 @@ struct AttentionTask {
     return whole < keys ? whole : keys;
   }
 
-  /// Whether the kernel that makes the pieces writes the answer itself, because there is only one piece.
+  /// Whether the kernel that computes the pieces writes the answer itself, because there is only one piece.
   [[nodiscard]] KOKKOS_FUNCTION bool answers() const { return chunks == 1 && !keeps_pieces; }
-  /// Where the means of a query and piece go: to `out` if answers().
+  /// Returns the destination of the means of a query and piece: in `out` if answers().
   [[nodiscard]] KOKKOS_FUNCTION T* row(std::size_t query, int piece) const {
     return answers() ? out + query * dim : means + (static_cast<std::size_t>(piece) * queries + query) * dim;
   }
 };
 
-/// A sum and what its additions rounded off.
+/// A sum and the rounding error of its additions.
 ///
 /// Source: W. Kahan, Further remarks on reducing truncation errors, 1965.
 template <class T>
@@ -103,8 +103,8 @@ struct CompensatedSum {
   }
 };
 
-/// The mean of a column over a chunk's keys, by one thread, with weights so small that no sum of 2^48 of them leaves the
-/// range.
+/// Returns the mean of a column over a chunk's keys, computed by one thread, with weights so small that no sum of 2^48
+/// of them leaves the range.
 template <class T>
 [[nodiscard]] KOKKOS_FUNCTION T mean_of(AttentionTask<T> const& task, std::size_t query, int piece, int col) {
   T const* const q = task.q + query * task.dim;
@@ -128,10 +128,10 @@ template <class T>
   return sum.sum / (total.sum * small);
 }
 
-/// Computes the means of a piece of some queries again that are not finite: one thread each, which takes as many operations
-/// as all columns of the others.
+/// Recomputes the means of a piece of some queries that are not finite. One thread recomputes one mean, which takes as
+/// many operations as all columns take otherwise.
 ///
-/// Who calls: all threads of the team that has stored them. Barriers: one, before it reads them.
+/// Must be called by all threads of the team that has stored the means. One barrier, before it reads them.
 template <class Member, class T>
 KOKKOS_FUNCTION void mend(Member const& team, AttentionTask<T> const& task, std::size_t first_query, int queries,
                           int piece) {
@@ -145,7 +145,7 @@ KOKKOS_FUNCTION void mend(Member const& team, AttentionTask<T> const& task, std:
   });
 }
 
-/// The task with all keys in one chunk. `dim` is clamped to 257: kernels refuse whatever is above 256.
+/// Returns the task with all keys in one chunk. `dim` is clamped to 257: kernels refuse any value above 256.
 template <class T>
 [[nodiscard]] AttentionTask<T> attention_task(std::size_t queries, std::size_t keys, std::size_t dim) {
   AttentionTask<T> task{};
@@ -157,14 +157,16 @@ template <class T>
   return task;
 }
 
-/// The same task with `keys` keys, at most as many as it was made for (with_arrays refuses more).
+/// Returns the same task with `keys` keys, at most as many as it was made for (with_arrays refuses more).
 template <class T>
 [[nodiscard]] AttentionTask<T> of_keys(AttentionTask<T> task, std::size_t keys) {
   task.keys = std::min(task.keys, keys);
   return task;
 }
 
-/// The same task on the arrays of a call. \param queries rows of q; the task itself has none if rows have no columns
+/// Returns the same task on the arrays of a call.
+///
+/// \param queries rows of q; the task itself has none if rows have no columns
 template <class T, class Q, class K, class V>
 [[nodiscard]] AttentionTask<T> with_arrays(AttentionTask<T> task, std::size_t queries, Q const& q, K const& k,
                                            V const& v, T scale) {
@@ -183,7 +185,7 @@ template <class T, class Q, class K, class V, class Out>
   return task;
 }
 
-/// True if every row of all four matrices can be read and written in packs of 16 bytes.
+/// Returns true if every row of all four matrices can be read and written in packs of 16 bytes.
 template <class T>
 [[nodiscard]] bool is_aligned(AttentionTask<T> const& task) {
   constexpr int pack = collective::pack_width<T>;
@@ -192,9 +194,9 @@ template <class T>
          collective::is_aligned_for_packs<pack>(task.out);
 }
 
-/// Merges the pieces of each query, in their order: out = sum_p w_p total_p means_p / sum_p w_p total_p. A functor for teams of
-/// vector length 1, one for each query and `across` of its columns. Each team is so small because the bytes are few,
-/// and time goes into loads that wait for each other.
+/// Merges the pieces of each query, in their order: out = sum_p w_p total_p means_p / sum_p w_p total_p. A functor for
+/// teams of vector length 1, one team per query and `across` of its columns. Teams are small because there are few
+/// bytes, and the time is spent in loads that depend on each other.
 template <ExecutionSpace Exec, class T, class Tuning>
 struct MergeAttention {
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -203,21 +205,21 @@ struct MergeAttention {
   using OnlineView = ScratchView<Online*, Exec>;
   using View = ScratchView<T*, Exec>;
 
-  static constexpr int at_once = 8;  // pieces that a thread has under way
+  static constexpr int at_once = 8;  // pieces in flight per thread
 
   AttentionTask<T> task;
-  /// If these are set, the result is one piece: its largest score and total go here, its means to task.out. Else the
-  /// answer goes to task.out.
+  /// If both are set, the result is one piece: its largest score and total go here, its means to task.out. Otherwise
+  /// the answer goes to task.out.
   T* largest = nullptr;
   T* total = nullptr;
   int threads;
-  int parts;   // of the pieces, each folded by one thread
-  int pack;    // columns that a thread takes at a time
-  int across;  // columns of a team
-  int teams;   // of a query
-  int slices;  // of the pieces: ranges that are summed apart, for each column
+  int parts;   // of the pieces; one thread folds a part
+  int pack;    // columns that a thread handles at a time
+  int across;  // columns per team
+  int teams;   // per query
+  int slices;  // of the pieces: ranges that are summed separately, per column
 
-  /// \param team threads of a team (0: choose), unless the Tuning fixes them
+  /// \param team threads per team (0: choose), unless the Tuning fixes them
   MergeAttention(Exec const& exec, AttentionTask<T> const& given, std::int64_t team)
       : task(given),
         threads(team_size(exec, Tuning::merge_threads > 0 ? Tuning::merge_threads : team)),
@@ -240,11 +242,11 @@ struct MergeAttention {
     Kokkos::parallel_for(label, policy, kernel);
   }
 
-  /// How many pieces' weights fit into a team's scratch.
+  /// Largest number of pieces whose weights fit into a team's scratch.
   static constexpr int most_pieces = 2048;
 
-  /// Counted: the merges of a part's pieces, and of the parts; a piece's weight; a column's sum in a slice, and over
-  /// slices.
+  /// Returns the roundings: of the merges of a part's pieces and of the parts; of a piece's weight; of a column's sum
+  /// in a slice and over slices.
   [[nodiscard]] double rounding_steps() const {
     double const merges = std::ceil(static_cast<double>(task.chunks) / parts) + std::ceil(std::log2(parts));
     double const additions = std::ceil(static_cast<double>(task.chunks) / slices) + slices;
@@ -263,7 +265,7 @@ struct MergeAttention {
       for (int piece = part; piece < task.chunks; piece += parts) {
         std::size_t const at = static_cast<std::size_t>(piece) * task.queries + query;
         T const largest = task.largest[at];
-        weights(piece) = largest;  // becomes a weight when the largest of all is known
+        weights(piece) = largest;  // becomes a weight when the largest score of all pieces is known
         all = collective::MergeOnlineSums<T>{}(all, Online{largest, task.total[at]});
       }
       online(part) = all;
@@ -328,8 +330,8 @@ struct MergeAttention {
 
 namespace tessera::kernels {
 
-/// Memory for `count` pieces of queries [queries, dim]: weighted means [count, queries, dim] of values, and, both [count,
-/// queries], the largest scores and the sums of weights relative to them.
+/// Memory for `count` pieces of queries [queries, dim]: weighted means of values [count, queries, dim], largest scores
+/// [count, queries], and sums of weights relative to them [count, queries].
 template <ExecutionSpace Exec, class T>
 struct AttentionPieces {
   AttentionPieces() = default;
@@ -349,7 +351,7 @@ struct AttentionPieces {
   Numbers largest;
   Numbers total;
 
-  /// Enqueues that the `some` pieces from `first` on become pieces without keys.
+  /// Enqueues the reset of `some` pieces, starting at `first`, to pieces without keys.
   void clear(Exec const& exec, int first, int some) const {
     auto const fill = [&](Numbers const& of, std::size_t size, T value) {
       std::size_t const begin = static_cast<std::size_t>(first) * size;
@@ -360,7 +362,7 @@ struct AttentionPieces {
     fill(largest, queries, collective::minus_infinity<T>());
     fill(total, queries, T(0));
   }
-  /// The task of a kernel that writes its pieces here, from piece `first` on.
+  /// Returns the task of a kernel that writes its pieces here, starting at piece `first`.
   [[nodiscard]] detail::AttentionTask<T> as_pieces_of(detail::AttentionTask<T> task, int first) const {
     std::size_t const rows = static_cast<std::size_t>(first) * queries;
     task.keeps_pieces = true;

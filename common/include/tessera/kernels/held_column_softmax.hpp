@@ -1,21 +1,21 @@
 #pragma once
 /// \file
-/// Softmax of columns in one launch that reads the matrix once. The teams of a band of columns hold all of its rows
-/// between them, most of them in registers and some in scratch, while they agree on maxima and sums.
+/// Softmax of columns in one launch that reads the matrix once. The teams of a band of columns together hold all of its
+/// rows, most of them in registers and some in scratch, until the maxima and sums of the band are known.
 ///
-/// A band is as many columns as fill a line of memory; a team holds some of its rows. Teams draw their places from a
-/// counter, band by band. Each turns its elements into exponentials relative to its own maxima, and leaves {max, sum}
-/// of its rows in memory. It then counts itself in, and waits until all teams of the band have done so. It folds the
-/// sums of all of them, in a fixed order, and writes its elements times a factor for each column. That takes one
-/// exponential for each element, two for those in scratch.
+/// A band is as many columns as fill a line of memory; a team holds some of its rows. Teams draw tickets from a
+/// counter, band by band. Each team turns its elements into exponentials relative to its own maxima, and writes {max,
+/// sum} of its rows to memory. It then increments the band's count, and waits until all teams of the band have done so.
+/// It folds the sums of all of them, in a fixed order, and writes its elements times a factor per column. This takes
+/// one exponential per element, two for elements in scratch.
 ///
-/// Progress: a team waits for all teams of its band, also for those with later tickets. So a band has no more teams
-/// than the space runs at once. A team draws the next ticket when it has finished one. So the running teams hold the
-/// lowest unfinished tickets, among them all of the lowest unfinished band, and that band waits for no other.
+/// Progress: a team waits for all teams of its band, also for teams with later tickets. A band therefore has no more
+/// teams than are resident at once. A team draws the next ticket when it has finished one. The resident teams thus hold
+/// the lowest unfinished tickets, which include all of the lowest unfinished band, and that band waits for no other.
 ///
-/// Launches: nothing is reset between them. Tickets, and the counts of a band, go on from launch to launch.
+/// Launches: nothing is reset between them. Tickets and the counts of a band continue from launch to launch.
 ///
-/// Traffic: each element read once and written once.
+/// Traffic: each element is read once and written once.
 ///
 /// Example, a column 1 2 | 3 4 of two teams: {2, 1 + e^-1} and {4, 1 + e^-1} -> {4, 1.5530} -> 0.0321 0.0871 | 0.2369
 /// 0.6439.
@@ -49,22 +49,23 @@
 
 namespace tessera::kernels {
 
-/// What a team of HeldColumnSoftmax holds.
+/// Elements that a team of HeldColumnSoftmax holds.
 template <ExecutionSpace Exec, class T>
 struct HeldColumnTuning {
-  static constexpr int pack = natural_pack<Exec, T>;  ///< columns of a lane
-  static constexpr int held = 20;                     ///< packs of a lane in registers; twice as many single elements
-  /// Packs in scratch for each ten in registers. An AMD compute unit has 64 KiB of scratch: with three it would run one
-  /// team at a time.
+  static constexpr int pack = natural_pack<Exec, T>;  ///< columns per lane
+  static constexpr int held = 20;                     ///< packs per lane in registers; twice as many single elements
+  /// Packs in scratch per ten in registers. An AMD compute unit has 64 KiB of scratch: with three, only one team would
+  /// be resident.
   static constexpr int kept_of_ten = is_hip<Exec> ? 2 : 3;
-  static constexpr std::size_t line = 128;      ///< bytes of a row that a band is wide: a line of memory
-  static constexpr int most_lanes = 256;        ///< of a team
-  using Bounds = Kokkos::LaunchBounds<256, 2>;  ///< 128 registers a lane, most of them for what it holds
-  /// Places on a space: teams that certainly run at once. A multiprocessor has one, however many lanes a team has.
+  static constexpr std::size_t line = 128;      ///< bytes of a row per band: a line of memory
+  static constexpr int most_lanes = 256;        ///< per team
+  using Bounds = Kokkos::LaunchBounds<256, 2>;  ///< 128 registers per lane, most of them for held elements
+  /// Places on a space: teams that are certain to be resident at once. A multiprocessor has one place, for any size of
+  /// team.
   [[nodiscard]] static std::size_t at_once(Exec const& exec, int lanes) {
     return std::max(1, is_gpu<Exec> ? multiprocessors(exec) : exec.concurrency() / lanes);
   }
-  /// Teams that are started for each place: as many as registers suffice for.
+  /// Teams started per place: as many as registers suffice for.
   [[nodiscard]] static int of_place(int lanes) { return is_gpu<Exec> ? std::max(1, 512 / lanes) : 1; }
 };
 
@@ -79,8 +80,8 @@ struct ColumnHolders {
   using Sums = collective::OnlinePack<T, N>;
   template <class V>
   using Scratch = ScratchView<V, Exec>;
-  static constexpr int held = (N == 1 ? 2 : 1) * Tuning::held;  // packs of a lane in registers
-  static constexpr int kept = held * Tuning::kept_of_ten / 10;  // packs of a lane in scratch, beside the team's sums
+  static constexpr int held = (N == 1 ? 2 : 1) * Tuning::held;  // packs per lane in registers
+  static constexpr int kept = held * Tuning::kept_of_ten / 10;  // packs per lane in scratch, beside the team's sums
   static constexpr int packs = held + kept;
   static constexpr int at_once = 4;  // sums that a lane merges at a time
 
@@ -90,13 +91,13 @@ struct ColumnHolders {
   std::size_t cols;
   int across;               // lanes side by side
   int down;                 // lanes below each other
-  std::uint32_t teams;      // of a band
+  std::uint32_t teams;      // per band
   std::uint32_t tickets;    // teams of all bands
   Sum* partial;             // [teams, cols]
   std::uint32_t* counter;   // of tickets
-  std::uint32_t* finished;  // teams of each band that have left their sums, over all launches
+  std::uint32_t* finished;  // teams per band that have written their sums, over all launches
   std::uint32_t first_ticket;
-  std::uint32_t complete;  // value of `finished` when all teams of a band have left their sums in this launch
+  std::uint32_t complete;  // value of `finished` when all teams of a band have written their sums in this launch
 
   [[nodiscard]] static int scratch_bytes(int lanes, int width) {
     return static_cast<int>(Scratch<Pack*>::shmem_size(static_cast<std::size_t>(lanes) * kept) +
@@ -163,7 +164,7 @@ struct ColumnHolders {
       for (int c = team.team_rank(); c < width; c += lanes) {
         if (band_col + c < cols) partial[part * cols + band_col + c] = folded(c);
       }
-      Kokkos::memory_fence();  // a team that sees the count must see the sums
+      Kokkos::memory_fence();  // a team that sees the count must also see the sums
       team.team_barrier();
       Kokkos::single(Kokkos::PerTeam(team), [&] {
         Kokkos::atomic_inc(finished + band);
@@ -198,7 +199,7 @@ struct ColumnHolders {
     }
   }
 
-  // Row k of this lane is row + k * down. All loads start before the first is needed.
+  // Row k of this lane is row + k * down. All loads start before the first value is used.
   template <int Count>
   KOKKOS_FUNCTION void load(Pack (&own)[Count], std::size_t row, std::size_t col) const {
     T const* const from = x + row * cols + col;
@@ -213,7 +214,7 @@ struct ColumnHolders {
     }
   }
 
-  // Each element becomes its exponential relative to the lane's maximum of its column.
+  // Replaces each element by its exponential relative to the lane's maximum of its column.
   template <int Count>
   [[nodiscard]] KOKKOS_FUNCTION static Sums exponentials(Pack (&own)[Count]) {
     Sums sums{};
@@ -241,9 +242,9 @@ struct ColumnHolders {
     }
   }
 
-  // folded[c] becomes the merge of of(c, 0), ..., of(c, count - 1) for each of the band's columns c. Several lanes
-  // share a column, each merging a run; then one merges their results. Ends with a barrier; needs one before `folded`
-  // is written again.
+  // Sets folded[c] to the merge of of(c, 0), ..., of(c, count - 1) for each column c of the band. Several lanes share a
+  // column: each merges a run, then one lane merges their results. Ends with a barrier; a barrier is needed before
+  // `folded` is written again.
   template <class Of>
   KOKKOS_FUNCTION void fold(Member const& team, Sum* folded, int count, Of const& of) const {
     int const lanes = team.team_size();
@@ -264,7 +265,7 @@ struct ColumnHolders {
     team.team_barrier();
   }
 
-  // The merge of of(begin), ..., of(end - 1). It loads some of them at a time, and brings these to one maximum
+  // Returns the merge of of(begin), ..., of(end - 1). Loads `at_once` sums at a time and rescales them to one maximum
   // together.
   template <class Of>
   [[nodiscard]] KOKKOS_FUNCTION static Sum merged(int begin, int end, Of const& of) {
@@ -287,12 +288,12 @@ struct ColumnHolders {
 
 }  // namespace detail
 
-/// out = softmax(in), column by column, for matrices of rows x cols, with at most as many rows as the teams that run at
-/// once hold: tens of thousands on a GPU.
+/// out = softmax(in), column by column, for matrices of rows x cols. The rows must fit into the teams that are resident
+/// at once: tens of thousands of rows on a GPU.
 ///
-/// Constructed once: chooses bands and teams, allocates counters, and two numbers for each team and column. Calls only
-/// enqueue; those of one object must not run at the same time, since they share that memory. Nor may those of two
-/// objects run on one device at the same time: each could take the places of teams that the other waits for.
+/// Construct it once: chooses bands and teams, allocates counters, and two numbers per team and column. A call only
+/// enqueues; calls on one object must not run concurrently, because they share this memory. Calls on two objects must
+/// not run concurrently on one device either: each could take the places of teams that the other waits for.
 template <ExecutionSpace Exec, class T, class Tuning = HeldColumnTuning<Exec, T>>
 class HeldColumnSoftmax {
   static constexpr int pack = Tuning::pack;
@@ -300,9 +301,9 @@ class HeldColumnSoftmax {
   using Kernel = detail::ColumnHolders<Exec, T, Tuning, N>;
 
  public:
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many, or if the teams that run
-  /// at once cannot hold the rows.
-  /// \param label what Kokkos' tools call it
+  /// \param team threads per team; 0: choose. Throws Skip if the space cannot provide them, or if the rows do not fit
+  ///        into the teams that are resident at once.
+  /// \param label kernel name that Kokkos Tools reports
   HeldColumnSoftmax(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
                     std::string const& label = "tessera::held_column_softmax")
       : label_(label), lanes_(std::min(team_size(exec, team), Tuning::most_lanes)), rows_(rows), cols_(cols) {
@@ -328,8 +329,8 @@ class HeldColumnSoftmax {
     finished_ = Counts(label + "::finished", bands_);
   }
 
-  /// Enqueues it. `in`, `out` [rows, cols], row after row in memory; they may be the same. Throws std::invalid_argument
-  /// for other extents or strides, and if rows are whole packs but not aligned for them.
+  /// Enqueues. `in`, `out` [rows, cols] must be contiguous and row-major; they may be the same. Throws
+  /// std::invalid_argument for other extents or strides, and if rows are whole packs but not aligned for packs.
   template <Readable<Exec, T, 2> In, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, In const& in, Out const& out) {
     T const* const x = row_major(in, rows_, cols_);
@@ -341,8 +342,8 @@ class HeldColumnSoftmax {
     enqueue<pack>(exec, x, y);
   }
 
-  /// Roundings of a column's sum on the longest way: a lane's rows; the lanes below each other, and the teams, both in
-  /// runs (`at_once` of them with one rescaling); the factor.
+  /// Returns the roundings of a column's sum on the longest path: a lane's rows; the lanes below each other and the
+  /// teams, both in runs (`at_once` of them with one rescaling); the factor.
   [[nodiscard]] double rounding_steps() const {
     constexpr int at_once = Kernel<1>::at_once;
     constexpr double merge = collective::MergeOnlineSums<T>::rounding_steps;
@@ -355,7 +356,7 @@ class HeldColumnSoftmax {
 
   [[nodiscard]] std::size_t bands() const { return bands_; }
   [[nodiscard]] int band_width() const { return across_ * (in_packs() ? pack : 1); }  ///< columns
-  [[nodiscard]] std::size_t teams() const { return teams_; }                          ///< of a band
+  [[nodiscard]] std::size_t teams() const { return teams_; }                          ///< per band
 
  private:
   using Memory = typename Exec::memory_space;
@@ -373,7 +374,7 @@ class HeldColumnSoftmax {
   template <int N>
   void enqueue(Exec const& exec, T const* x, T* y) {
     auto const teams = static_cast<std::uint32_t>(teams_);
-    complete_ += teams;  // unsigned, as the counts are: right also after both wrapped around
+    complete_ += teams;  // unsigned, as the counts are: correct even after both have wrapped around
     auto const tickets = static_cast<std::uint32_t>(bands_ * teams_);
     Kernel<N> const kernel{x,        y,       rows_,           cols_,           across_,          down_,
                            teams,    tickets, partial_.data(), counter_.data(), finished_.data(), next_ticket_,
@@ -391,7 +392,7 @@ class HeldColumnSoftmax {
   std::size_t cols_;
   int across_ = 1;
   int down_ = 1;
-  std::size_t teams_ = 1;  // of a band
+  std::size_t teams_ = 1;  // per band
   std::size_t bands_ = 0;
   std::size_t league_ = 1;
   Partial partial_;

@@ -1,19 +1,20 @@
 #pragma once
 /// \file
-/// Attention for few queries and any number of keys: keys and values are read once, and several lanes share each key.
+/// Attention for few queries and any number of keys: keys and values are read once, and several lanes share a key.
 ///
-/// A lane holds `columns` columns of `queries` queries, and of their sums, in registers. A group of `share` lanes holds
-/// a row between them, and a thread has `groups` such groups side by side, each of which takes `keys` keys at a time.
-/// Every lane multiplies its columns. Then the lanes of a group exchange halves of their products and add what they
-/// receive to what they kept, until each has the whole score of one pair of key and query (for 16 lanes and 16 pairs
-/// that takes 15 exchanges instead of 64). Each lane takes the exponential of its score, relative to a score that is
-/// not far below the largest; all lanes read the weights from scratch for the weighted sum. At the end the groups add
-/// up their sums, and the threads of a team merge their pieces in scratch, halving the number of threads each time.
+/// A lane holds `columns` columns of `queries` queries, and of their sums, in registers. A group of `share` lanes
+/// together holds a row. A thread has `groups` of these groups side by side, each of which handles `keys` keys at a
+/// time. Every lane multiplies its columns. Then the lanes of a group exchange halves of their products and add the
+/// received half to the half they kept, until each lane has the complete score of one pair of key and query (15
+/// exchanges instead of 64 for 16 lanes and 16 pairs). Each lane computes the exponential of its score, relative to a
+/// score that is not far below the largest one; all lanes read the weights from scratch for the weighted sum. At the
+/// end the groups add up their sums, and the threads of a team merge their pieces in scratch, halving the number of
+/// threads in each step.
 ///
-/// Traffic: k and v once for every `queries` queries.
+/// Traffic: k and v are read once per `queries` queries.
 ///
-/// Where the machine has more teams than there are queries, the keys are cut into chunks, and a second launch merges
-/// the pieces of each query, one for each chunk (attention_pieces.hpp). Every run gives the same bits.
+/// If the machine has more teams than queries, the keys are split into chunks, and a second launch merges the pieces of
+/// each query, one per chunk (attention_pieces.hpp). The result is bitwise reproducible.
 ///
 /// Example, one query, two keys with scores 0 and ln 3: out = (v_0 + 3 v_1) / 4.
 ///
@@ -44,23 +45,24 @@
 
 namespace tessera::kernels {
 
-/// How KeyStreamAttention holds rows in lanes, and how it merges.
+/// How KeyStreamAttention distributes rows over lanes, and how it merges.
 template <ExecutionSpace Exec, class T>
 struct KeyStreamTuning {
-  static constexpr int lanes = is_gpu<Exec> ? 32 : 8;  ///< of a thread: a warp, or a host's vector of floats
-  /// Lanes that hold a row between them, and columns of each, for rows of up to 32, 64, 128 and 256 columns. On a GPU a
-  /// lane has 16 bytes of a row of floats, and more only where a warp has too few lanes.
+  static constexpr int lanes = is_gpu<Exec> ? 32 : 8;  ///< per thread: a warp, or a host's vector of floats
+  /// Lanes that share a row, and columns per lane, for rows of up to 32, 64, 128 and 256 columns. On a GPU a lane has
+  /// 16 bytes of a row of floats, and more only if a warp has too few lanes.
   static constexpr int share[] = {8, is_gpu<Exec> ? 16 : 8, is_gpu<Exec> ? 32 : 8, is_gpu<Exec> ? 32 : 8};
   static constexpr int columns[] = {4, is_gpu<Exec> ? 4 : 8, is_gpu<Exec> ? 4 : 16, is_gpu<Exec> ? 8 : 32};
   static constexpr int queries = 8;  ///< that share each loaded key, if there is more than one
-  /// True: one kernel for rows of any length and alignment. A host's vectors need no alignment, and the test for a cut
-  /// pack takes no longer than memory. False: rows of whole packs of 16 bytes have a kernel of their own.
+  /// True: one kernel for rows of any length and alignment. Vector accesses of a host need no alignment, and the test
+  /// for an incomplete pack is hidden by the memory access. False: rows of whole packs of 16 bytes have their own
+  /// kernel.
   static constexpr bool any_row = !is_gpu<Exec>;
   static constexpr int scratch_level = is_gpu<Exec> ? 0 : 1;  ///< a host's level 0 is small
-  /// teams_that_fill() is divided by this, which gives the teams that run at once (512 lanes of 128 registers on each
-  /// of a GPU's multiprocessors): more teams would only have more to merge.
+  /// Divisor of teams_that_fill() that gives the resident teams (512 lanes with 128 registers per multiprocessor of a
+  /// GPU): more teams would only have more to merge.
   static constexpr int of_teams = is_gpu<Exec> ? 8 : 1;
-  static constexpr int merge_threads = is_gpu<Exec> ? 512 : 0;  ///< of a team that merges; 0: as the user says
+  static constexpr int merge_threads = is_gpu<Exec> ? 512 : 0;  ///< per team that merges; 0: the user's choice
   static constexpr int merge_across = is_gpu<Exec> ? 16 : 256;  ///< columns of such a team, whole packs
 };
 
@@ -68,14 +70,15 @@ namespace detail {
 
 /// The kernel of one team: some queries and one chunk of the keys.
 ///
-/// \tparam Share lanes that hold a row between them, a power of two
-/// \tparam Columns of a row that one of them holds; together they hold at least the row
-/// \tparam Queries that are worked on together, a power of two, at most `Share`
-/// \tparam Width columns that one access moves. If it is above 1, rows are aligned for it and a multiple of it, unless
-/// the Tuning takes any row.
+/// \tparam Share lanes that share a row, a power of two
+/// \tparam Columns columns of a row per lane; the lanes together hold at least the row
+/// \tparam Queries queries that are processed together, a power of two, at most `Share`
+/// \tparam Width columns per access. If it is above 1, rows are aligned for it and a multiple of it, unless the Tuning
+///        accepts any row.
 template <ExecutionSpace Exec, class T, class Tuning, int Share, int Columns, int Queries, int Width>
 struct KeyStream {
-  // Whether sums, queries, keys, values and products need so many registers that only one team has room; else two have.
+  // Whether sums, queries, keys, values and products need so many registers that only one team is resident, instead of
+  // two.
   static constexpr bool is_large = Columns * Queries * sizeof(T) > 128;
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<256, (is_large ? 1 : 2)>>;
   using Member = typename Policy::member_type;
@@ -85,12 +88,13 @@ struct KeyStream {
   static constexpr int vector_length = lane::vector_length<Exec>(width);
   static constexpr int queries = Queries;
   static constexpr int groups = width / Share;
-  // Keys that a group takes at a time: at most one pair of key and query for each lane, and no more than registers
-  // hold. In the large form hipcc spills with 16 columns of keys; with 8 it even leaves registers for a second team.
+  // Keys that a group handles at a time: at most one pair of key and query per lane, and no more than fit into
+  // registers. In the large form hipcc spills with 16 columns of keys; with 8 columns registers remain for a second
+  // team.
   static constexpr int key_columns = is_hip<Exec> && is_large ? 8 : 16;
   static constexpr int keys = std::max(1, std::min({Share / Queries, key_columns / Columns, 16 / Queries}));
   static constexpr int pairs = Queries * keys;
-  static constexpr int block = groups * keys;  // keys of a thread at a time
+  static constexpr int block = groups * keys;  // keys per thread at a time
   static constexpr int slack = 8;              // a weight is at most e^slack
   static constexpr bool any_row = Tuning::any_row;
   static_assert((pairs & (pairs - 1)) == 0 && pairs <= Share, "Tessera: one pair a lane");
@@ -113,7 +117,7 @@ struct KeyStream {
   using View = ScratchView<T*, Exec>;
   static constexpr int weight_pack = std::min(pairs, collective::pack_width<T>);
   using WeightView = ScratchView<collective::Pack<T, weight_pack>*, Exec>;
-  static constexpr int slot = Queries * (Share * Columns + 2);  // elements that a thread hands over
+  static constexpr int slot = Queries * (Share * Columns + 2);  // elements that a thread passes on
   static constexpr int scratch_level = Tuning::scratch_level;
 
   AttentionTask<T> task;
@@ -133,9 +137,9 @@ struct KeyStream {
     Kokkos::parallel_for(label, policy, *this);
   }
 
-  /// Counted: a thread's keys, `keys` at a time, each with an exponential (4), a product and additions, and as much for
-  /// the sums so far; the part of an exponential's argument that is above the maximum; the merging of the threads'
-  /// pieces; the quotient.
+  /// Returns the roundings: of a thread's keys, `keys` at a time, each with an exponential (4), a product and
+  /// additions, and as many for the previous sums; of the part of an exponential's argument above the maximum; of the
+  /// merge of the threads' pieces; of the quotient.
   [[nodiscard]] static double rounding_steps(std::size_t chunk, int threads) {
     double const blocks = std::ceil(static_cast<double>(chunk) / block / threads);
     return blocks * (keys + 6) + 6 + slack + std::log2(groups) + 12 * (std::ceil(std::log2(threads)) + 1) +
@@ -148,7 +152,7 @@ struct KeyStream {
                        slot * (team.team_size() / 2 > 0 ? team.team_size() / 2 : 1));
     WeightView const weight_scratch(team.team_scratch(int{scratch_level}),
                                     groups * pairs / weight_pack * team.team_size());
-    // Neighbouring teams take the same keys for other queries, so that these are in the cache.
+    // Neighbouring teams handle the same keys for other queries, so that the keys are in the cache.
     int const group_count = static_cast<int>((task.queries + Queries - 1) / Queries);
     int const piece = team.league_rank() / group_count;
     std::size_t const first_query = static_cast<std::size_t>(team.league_rank() - piece * group_count) * Queries;
@@ -179,7 +183,7 @@ struct KeyStream {
     for (; first < end; first += step) {
       int const count = count_at(first);
       auto score = scores(lanes, query, key_block);
-      // The next keys are on their way while this block's weights are found, the next values while the next scores are.
+      // The next keys are in flight while this block's weights are computed, the next values while the next scores are.
       load_block(lanes, task.k + (first + step) * task.dim, count_at(first + step), key_block);
       lanes.each(
           [&](int lane, T& own) {
@@ -222,10 +226,10 @@ struct KeyStream {
     }
   }
 
-  // Neighbouring groups hold neighbouring rows. Rows past the last are zero, and so are their weights.
+  // Neighbouring groups hold neighbouring rows. Rows past the last one are zero, and so are their weights.
   KOKKOS_FUNCTION void load_block(Lanes const& lanes, T const* rows, int count, Value<Block>& to) const {
     if constexpr (any_row) {
-      // Most rows are so: without a test in each lane the compiler joins the lanes' loads.
+      // The most frequent case: without a test per lane the compiler combines the lanes' loads.
       if (count == block && task.dim == Share * Columns) {
         lanes.each(
             [&](int lane, Block& own) {
@@ -273,7 +277,7 @@ struct KeyStream {
     return score;
   }
 
-  // A lane keeps the upper or lower half of its Count sums, by a bit of its number, and gives the other half away.
+  // A lane keeps the upper or lower half of its Count sums, depending on a bit of its number, and sends the other half.
   template <int Count>
   KOKKOS_FUNCTION static void halve(Lanes const& lanes, Value<Products>& products) {
     if constexpr (Count > 1) {
@@ -303,8 +307,8 @@ struct KeyStream {
     }
   }
 
-  // Makes the weights of a block and adds its part to the sums. Weights are relative to a score that was once the
-  // largest: as long as no score is far above it, nothing can overflow, and the largest need not be found.
+  // Computes the weights of a block and adds its part to the sums. Weights are scaled by a running maximum, which is
+  // replaced only when a score exceeds it by more than `slack` (lazy rescaling); nothing can overflow meanwhile.
   KOKKOS_FUNCTION static void add_block(Lanes const& lanes, Value<T> const& score, Value<Block> const& values,
                                         T* weights, Value<T>& largest, Value<T>& total, Value<Rows>& sums) {
     auto far_above = lanes.template fill<bool>(false);
@@ -318,7 +322,7 @@ struct KeyStream {
           t += w;
         },
         weight, largest, total);
-    // Each lane needs the weights of its whole group: from scratch it gets them with a few wide reads.
+    // Each lane needs the weights of its whole group, which it gets from scratch with a few wide reads.
     lanes.each(
         [&](int lane, T const& w) {
           if (lane % Share < pairs) weights[lane / Share * pairs + lane % Share] = w;
@@ -338,10 +342,10 @@ struct KeyStream {
           }
         },
         sums, values);
-    lanes.sync();  // all have read the weights, which the next block's overwrite
+    lanes.sync();  // all have read the weights, which the next block overwrites
   }
 
-  // Makes the sums relative to the largest score so far, this block's included.
+  // Rescales the sums to the largest score so far, including this block.
   KOKKOS_FUNCTION static void raise(Lanes const& lanes, Value<T> const& score, Value<T>& largest, Value<T>& total,
                                     Value<Rows>& sums) {
     auto raised = score;
@@ -369,7 +373,7 @@ struct KeyStream {
     }
   }
 
-  // The masks of exchanges among all lanes of a query: first over a group's keys, then over the groups.
+  // Masks of exchanges among all lanes of a query: first over a group's keys, then over the groups.
   static constexpr int first_mask = keys > 1 ? Queries : Share;
   [[nodiscard]] KOKKOS_FUNCTION static constexpr int next_mask(int mask) {
     return 2 * mask == pairs ? Share : 2 * mask;
@@ -393,8 +397,8 @@ struct KeyStream {
     }
   }
 
-  // Merges the threads' pieces into one: again and again the upper half of the threads hands over, and the lower half
-  // adds.
+  // Merges the threads' pieces into one: in each step the upper half of the threads passes its pieces on, and the lower
+  // half merges them.
   KOKKOS_FUNCTION static void merge_threads(Member const& team, Lanes const& lanes, T* scratch, Value<T>& largest,
                                             Value<T>& total, Value<Rows>& sums) {
     int const thread = team.team_rank();
@@ -408,7 +412,7 @@ struct KeyStream {
                 to[lane] = m;
                 to[Queries + lane] = t;
               }
-              if (lane >= Share) return;  // the other groups hold the same
+              if (lane >= Share) return;  // the other groups have the same values
               TESSERA_UNROLL_ON_HIP
               for (int i = 0; i < Queries * Columns; ++i) {
                 to[2 * Queries + i * Share + lane] = own.at[i / Columns].at[i % Columns];
@@ -488,8 +492,8 @@ struct KeyStream {
 
 /// out = softmax(scale * q k^T) v, for few queries.
 ///
-/// Constructed once: chooses the chunks of the keys and, if there are several, allocates memory for their pieces. Calls
-/// only enqueue; those of one object must not run at the same time, since they share that memory.
+/// Construct it once: chooses the chunks of the keys and, if there are several, allocates memory for their pieces. A
+/// call only enqueues; calls on one object must not run concurrently, because they share this memory.
 template <ExecutionSpace Exec, class T, class Tuning = KeyStreamTuning<Exec, T>>
 class KeyStreamAttention {
   using Merge = detail::MergeAttention<Exec, T, Tuning>;
@@ -497,11 +501,14 @@ class KeyStreamAttention {
  public:
   static constexpr std::size_t most_columns = 256;  ///< of a row
 
-  /// \param queries, dim of q [queries, dim]; \param keys of k and v [keys, dim]; a call for pieces may have fewer
-  /// \param chunks into which the keys are cut; 0: choose. \param team threads of a team; 0: choose
-  /// \param label what Kokkos' tools call it. \param only_pieces whether only pieces will be asked for, and no answer
+  /// \param queries, dim extents of q [queries, dim]
+  /// \param keys rows of k and v [keys, dim]; a call that writes pieces may have fewer
+  /// \param chunks number of chunks of keys; 0: choose
+  /// \param team threads per team; 0: choose
+  /// \param label kernel name that Kokkos Tools reports
+  /// \param only_pieces true if only pieces will be requested, and never a complete answer
   ///
-  /// Throws Skip if the space cannot give so many threads, or their scratch, or if dim is above most_columns.
+  /// Throws Skip if the space cannot provide the threads or their scratch, or if dim is above most_columns.
   KeyStreamAttention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t dim, std::int64_t chunks = 0,
                      std::int64_t team = 0, std::string const& label = "tessera::attention", bool only_pieces = false)
       : label_(label), queries_(queries), task_(detail::attention_task<T>(queries, keys, dim)), team_(team) {
@@ -521,8 +528,8 @@ class KeyStreamAttention {
     task_.total = total_.data();
   }
 
-  /// Enqueues it. `q`, `out` [queries, dim], `k`, `v` [keys, dim], row after row in memory; `out` overlaps none of the
-  /// others. Without keys it becomes zeros. Throws std::invalid_argument for other extents or strides.
+  /// Enqueues. `q`, `out` [queries, dim] and `k`, `v` [keys, dim] must be contiguous and row-major; `out` must not
+  /// overlap the others. Without keys, `out` becomes zeros. Throws std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, Q const& q, K const& k, V const& v, Out const& out, T scale = 1) const {
     auto const task = detail::with_arrays(task_, queries_, q, k, v, out, scale);
@@ -535,9 +542,9 @@ class KeyStreamAttention {
     Merge::enqueue(label_ + "::merge", exec, task, team_);
   }
 
-  /// Enqueues the pieces of an answer, without merging them: they are written to `pieces`, from piece `first` on,
-  /// pieces() of them. `q` [queries, dim], `k`, `v` [n, dim], as above, n at most `keys`: chunks past n give pieces
-  /// without keys.
+  /// Enqueues the computation of pieces without merging them: writes pieces() pieces to `pieces`, starting at piece
+  /// `first`. `q` [queries, dim] and `k`, `v` [n, dim] as above, n at most `keys`; chunks past n give pieces without
+  /// keys.
   template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V>
   void operator()(Exec const& exec, Q const& q, K const& k, V const& v, AttentionPieces<Exec, T> const& pieces,
                   int first, T scale) const {
@@ -548,8 +555,8 @@ class KeyStreamAttention {
            [&]<class Kernel>() { Kernel{task}.enqueue(label_ + "::attend", exec, threads_); });
   }
 
-  /// Roundings of a sum of weights or of weighted values on the longest way; those of merging are left out if only
-  /// pieces are made.
+  /// Returns the roundings on the longest path of a sum of weights or of weighted values. Merging is not counted if the
+  /// object only makes pieces.
   [[nodiscard]] double rounding_steps() const { return steps_; }
   [[nodiscard]] int pieces() const { return task_.chunks; }
 
@@ -566,7 +573,7 @@ class KeyStreamAttention {
     }
     threads_ = std::min(threads, most);
     Kernel const kernel{task_};
-    // As many teams as run at once, but no more than leave each thread enough keys to amortise its part of the merging,
+    // As many teams as are resident, but not more than leave each thread enough keys to amortize its part of the merge,
     // which grows with the queries.
     std::size_t const blocks = task_.queries == 1 ? 16 : 32;
     std::size_t const teams =
@@ -595,7 +602,7 @@ class KeyStreamAttention {
     body.template operator()<detail::KeyStream<Exec, T, Tuning, share, columns, Queries, widest>>();
   }
 
-  /// Calls body.operator()<Kernel>() with the kernel for rows of this length and so many queries.
+  /// Calls body.operator()<Kernel>() with the kernel for rows of this length and this number of queries.
   template <class Body>
   void choose(int width, Body const& body) const {
     auto const of_length = [&]<int Length>() {

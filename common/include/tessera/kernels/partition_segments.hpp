@@ -1,11 +1,11 @@
 #pragma once
 /// \file
-/// The stable partition of each segment of an array, where segments are so short that the lanes of one thread hold one:
-/// a vote tells each lane where left elements stand, and by counting bits of the vote it finds where its own element
-/// goes. One launch, 2n traffic, no scratch, no barriers.
+/// The stable partition of each segment of an array, for segments that fit into the lanes of one thread. A vote tells
+/// each lane which lanes have left elements, and the lane computes the destination of its own element from bit counts
+/// of the vote. One launch, 2n traffic, no scratch, no barriers.
 ///
-/// A row has one element for each of the W lanes of a thread. It holds as many whole segments as fit; a segment of more
-/// than W elements takes several rows.
+/// A row has one element per lane of a thread (W lanes). It holds as many whole segments as fit; a segment of more than
+/// W elements takes several rows.
 ///
 /// Example, left is < 5, segments of 4: 3 7 1 8 | 9 2 -> 3 1 7 8 | 2 9, counts 2 1.
 ///
@@ -41,9 +41,9 @@ struct SegmentPartitionKernel {
   struct Held {
     T at[rows];
   };
-  // Where a lane stands in a row of whole segments.
+  // A lane's place in a row of whole segments.
   struct Place {
-    int segment;                 // its number in the row; lanes that are left over have one beyond the last
+    int segment;                 // its number in the row; remaining lanes have a number beyond the last
     int position;                // in the segment
     std::uint64_t segment_bits;  // the lanes of its segment
   };
@@ -54,7 +54,7 @@ struct SegmentPartitionKernel {
   std::int64_t* left_count;
   std::size_t n;
   std::size_t segments;
-  int length;   // of a segment
+  int length;   // per segment
   int per_row;  // segments in a row of lanes; 0: a segment takes several rows
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
@@ -69,7 +69,7 @@ struct SegmentPartitionKernel {
     }
   }
 
-  // Partitions segments from `first` on, several in each row.
+  // Partitions segments, starting at `first`, several per row.
   KOKKOS_FUNCTION void short_segments(std::size_t first) const {
     Lanes const lanes;
     int const used = per_row * length;
@@ -116,7 +116,7 @@ struct SegmentPartitionKernel {
     Lanes const lanes;
     std::size_t const begin = number * static_cast<std::size_t>(length);
     int const count = static_cast<int>(Kokkos::min(n - begin, static_cast<std::size_t>(length)));
-    // On a GPU rows lie in registers, which only constants can index: the loop goes through all rows, used or not.
+    // On a GPU rows are in registers, which only constants can index: the loop visits all rows, used or not.
     int const used = (count + Lanes::width - 1) / Lanes::width;
     int const visited = Tuning::warps ? rows : used;
     auto held = lanes.template fill<Held>({});
@@ -165,7 +165,7 @@ struct SegmentPartitionKernel {
   }
 
   [[nodiscard]] KOKKOS_FUNCTION static int bits_in(std::uint64_t bits) {
-    // Kokkos' constexpr popcount is a loop on GPUs, so its builtin is taken. A warp's votes fit into 32 bits.
+    // Kokkos' constexpr popcount is a loop on GPUs, therefore its builtin is used. A warp's votes fit into 32 bits.
     if constexpr (Lanes::width <= 32) return Kokkos::Experimental::popcount_builtin(static_cast<std::uint32_t>(bits));
     return Kokkos::Experimental::popcount_builtin(bits);
   }
@@ -176,11 +176,11 @@ struct SegmentPartitionKernel {
 
 }  // namespace detail
 
-/// The partition of each segment. `in` and `out` [n], consecutive elements, which must not overlap; `counts` [segments]
-/// std::int64_t: how many of each segment went left.
+/// The partition of each segment. `in` and `out` [n] must be contiguous and must not overlap; `counts` [segments] of
+/// std::int64_t: the number of left elements per segment.
 ///
-/// Predicate: `bool operator()(T) const` for the device. Constructed once; allocates nothing. Calls only enqueue, and may
-/// run at the same time.
+/// Predicate: `bool operator()(T) const` in device code. Construct it once; it allocates nothing. A call only enqueues;
+/// calls may run concurrently.
 template <ExecutionSpace Exec, class T, class Predicate, class Tuning = PartitionTuning<Exec, T>>
 class SegmentPartition {
   using Kernel = detail::SegmentPartitionKernel<Exec, T, Predicate, Tuning>;
@@ -189,10 +189,10 @@ class SegmentPartition {
 
  public:
   /// \param n elements of each array
-  /// \param segment elements of a segment, the last of which may be short; 0: the whole array is one. Throws Skip if it is
-  ///        longer than lanes hold.
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
-  /// \param label what Kokkos' tools call it
+  /// \param segment elements per segment, of which the last may be shorter; 0: the whole array is one segment. Throws
+  ///        Skip if a segment does not fit into the lanes.
+  /// \param team threads per team; 0: choose. Throws Skip if the space cannot provide them.
+  /// \param label kernel name that Kokkos Tools reports
   explicit SegmentPartition(Exec const& exec, std::size_t n, std::size_t segment, Predicate const& is_left = {},
                             std::int64_t team = 0, std::string const& label = "tessera::segment_partition")
       : label_(label + "::scan"),
@@ -204,7 +204,7 @@ class SegmentPartition {
         threads_(team_size(exec, team, vector_length)),
         league_(league_of(tiles_of(segments_, threads_ * held()))) {}
 
-  /// Enqueues it. Throws std::invalid_argument if a View is strided or has another length.
+  /// Enqueues. Throws std::invalid_argument if a View is strided or has another length.
   template <Readable<Exec, T, 1> In, Writable<Exec, T, 1> Out, Writable<Exec, std::int64_t, 1> Counts>
   void operator()(Exec const& exec, In const& in, Out const& out, Counts const& counts) const {
     Kokkos::parallel_for(label_, typename Kernel::Policy(exec, league_, threads_, vector_length),
@@ -222,7 +222,7 @@ class SegmentPartition {
     }
     return static_cast<int>(segment);
   }
-  // How many segments a thread takes.
+  // Returns the number of segments per thread.
   [[nodiscard]] std::size_t held() const {
     return static_cast<std::size_t>(Tuning::segment_groups) * (per_row_ > 0 ? Kernel::rows * per_row_ : 1);
   }
@@ -237,8 +237,9 @@ class SegmentPartition {
   int league_;
 };
 
-/// The partition of each segment (see SegmentPartition) of `segment` elements, of `in` [n] to `out` [n]; `counts` [segments]. For a
-/// single use: it enqueues, and waits. Throws Skip if the segments are longer than the lanes of a thread hold.
+/// The partition of each segment (see SegmentPartition) of `segment` elements, from `in` [n] to `out` [n]; `counts`
+/// [segments]. Convenience for a single call: enqueues and waits. Throws Skip if the segments do not fit into the lanes
+/// of a thread.
 template <ExecutionSpace Exec, class In, class Out, class Counts, class Predicate>
 void partition_segments(Exec const& exec, In const& in, Out const& out, Counts const& counts, std::size_t segment,
                         Predicate const& is_left) {

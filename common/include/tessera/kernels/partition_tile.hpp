@@ -1,10 +1,10 @@
 #pragma once
 /// \file
-/// What the kernels of partition.hpp share: the choice of tiles, the register tile of a thread, the scratch of a team,
-/// and how a team writes a tile whose elements stand in scratch in their new order.
+/// Common parts of the kernels of partition.hpp: the choice of tiles, the register tile of a thread, the scratch of a
+/// team, and how a team writes a tile whose elements are in scratch in their new order.
 ///
-/// Example, left is < 5, two threads of 4 elements: 3 7 1 8 | 9 2 6 4 -> lefts 2 and 2, before them 0 and 2
-/// -> scratch 3 1 2 4 | 7 8 9 6.
+/// Example, left is < 5, two threads of 4 elements: 3 7 1 8 | 9 2 6 4 -> left counts 2 and 2; left elements before the
+/// threads 0 and 2 -> scratch 3 1 2 4 | 7 8 9 6.
 
 #include <Kokkos_Core.hpp>
 
@@ -28,57 +28,58 @@
 
 namespace tessera::kernels {
 
-/// For lanes of a warp: eight rows of 16-byte packs, 128 bytes a lane in flight, and tiles of 32 KiB for teams of 256
-/// lanes.
+/// For GPUs: eight rows of 16-byte packs, 128 bytes in flight per lane, and tiles of 32 KiB for teams of 256 lanes.
 template <class T>
 struct WarpPartitionTuning {
   static constexpr int lanes = 32;
   static constexpr int rows = 8;
   static constexpr int pack = collective::pack_width<T>;
-  static constexpr int tile_bytes = 32 << 10;  ///< of scratch at most
-  static constexpr int threads = 0;            ///< of a team, where the user names none; 0: 256 lanes' worth
-  /// Kernels are written for warps: a warp writes lines of 128 bytes, with several accesses of a lane under way;
-  /// elements that are not wanted are left out; loops over registers have constant lengths; and the second launch
-  /// begins with the chunks that the first one left in the caches.
+  static constexpr int tile_bytes = 32 << 10;  ///< of scratch, at most
+  static constexpr int threads = 0;            ///< per team, if the user gives none; 0: 256 lanes
+  /// True: kernels are written for warps. A warp writes lines of 128 bytes, with several accesses per lane in flight;
+  /// unwanted elements are skipped; loops over registers have constant lengths; the second launch begins with the
+  /// chunks that the first one left in the caches.
   static constexpr bool warps = true;
-  static constexpr int stores_in_flight = 8;   ///< of a lane, an element each
-  static constexpr int tiles_of_count = 2;     ///< of a team that only counts
-  static constexpr int longest_segment = 512;  ///< that the lanes of a thread hold in rows
-  /// How many tiles ahead of its own lies the one that a team of a single pass asks for, so that another team finds it in the
-  /// cache. \param bytes of a tile. 16 KiB a multiprocessor: 2^28 floats on an H100 take 750 us, without 805, with four times as
-  /// much 854.
+  static constexpr int stores_in_flight = 8;   ///< per lane, one element each
+  static constexpr int tiles_of_count = 2;     ///< per team that only counts
+  static constexpr int longest_segment = 512;  ///< longest segment that the lanes of a thread hold in rows
+  /// Prefetch distance in tiles, for a single pass: a team prefetches a later tile into the cache for another team. On
+  /// a GPU the distance is 16 KiB per multiprocessor: 2^28 floats on an H100 take 750 us; without prefetch 805 us, with
+  /// four times the distance 854 us.
+  ///
+  /// \param bytes size of a tile
   template <ExecutionSpace Exec>
   [[nodiscard]] static int ahead(Exec const& exec, std::size_t bytes) {
     std::size_t const all = std::min<std::size_t>(multiprocessors(exec) * 16384, last_cache_of_gpu(exec) / 16);
     return static_cast<int>(std::max<std::size_t>(1, all / bytes));
   }
-  static constexpr int segment_groups = 1;  ///< groups of rows that a thread takes one after the other
-  /// Two teams of 512 lanes must fit on a multiprocessor: so no lane takes more than 64 registers, and four teams of
-  /// 256 lanes fit as well. While one asks its predecessors, the others load and store.
+  static constexpr int segment_groups = 1;  ///< groups of rows that a thread handles one after the other
+  /// Two teams of 512 lanes must fit on a multiprocessor, so that a lane takes at most 64 registers; four teams of 256
+  /// lanes then fit, too. While one team reads its predecessors, the others load and store.
   using Bounds = Kokkos::LaunchBounds<512, 2>;
-  /// Up to so many elements, counts have 32 bits and share a word with their flag.
+  /// Up to this number of elements, counts have 32 bits and share a word with their flag.
   static constexpr std::size_t most_in_32_bits = std::numeric_limits<std::uint32_t>::max();
 };
 
-/// The same for AMD's GPUs, with smaller tiles: a compute unit has 64 KiB of scratch, so that with tiles of 32 KiB, and
-/// the numbers beside them, it would run one team at a time. This is reasoned; it has not been timed.
+/// For AMD GPUs, with smaller tiles: a compute unit has 64 KiB of scratch, so that only one team with a tile of 32 KiB
+/// and its numbers would be resident. Not yet measured on AMD hardware.
 template <class T>
 struct WavefrontPartitionTuning : WarpPartitionTuning<T> {
   static constexpr int threads = 4;
 };
 
-/// For hosts: eight rows of cache lines, and plain loops, which a compiler vectorises.
+/// For hosts: eight rows of cache lines, and plain loops, which a compiler vectorizes.
 template <ExecutionSpace Exec, class T>
 struct HostPartitionTuning : WarpPartitionTuning<T> {
   static constexpr int lanes = lane::natural_width<Exec>;
   static constexpr int pack = 4 * collective::pack_width<T>;
   static constexpr bool warps = false;
-  /// None: a processor foresees contiguous reads by itself.
+  /// None: a processor prefetches contiguous reads in hardware.
   [[nodiscard]] static int ahead(Exec const&, std::size_t) { return 0; }
-  static constexpr int segment_groups = 16;  ///< starting a team costs more than a few segments do
+  static constexpr int segment_groups = 16;  ///< starting a team costs more than a few segments
 };
 
-/// The tuning that suits the space.
+/// The tuning for the space.
 template <ExecutionSpace Exec, class T>
 using PartitionTuning =
     std::conditional_t<is_hip<Exec>, WavefrontPartitionTuning<T>,
@@ -86,19 +87,20 @@ using PartitionTuning =
 
 namespace detail {
 
-/// `a` if `first` is 1, `b` if it is 0, without a branch: on random data a host would mispredict every second one.
+/// Returns `a` if `first` is 1 and `b` if it is 0, without a branch, which a host would mispredict every second time on
+/// random data.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr int either(int first, int a, int b) { return b ^ ((a ^ b) & -first); }
 
-/// One thread's part of an array, in registers, for a stable split into left and right elements: it finds for every
-/// element how many left ones stand before it in the part.
+/// One thread's part of an array, in registers, for a stable split into left and right elements: computes for every
+/// element the number of left elements before it in the part.
 ///
-/// Who calls: all lanes of one thread; `part` and `count` are the same in all of them. Scratch, barriers: none.
+/// Must be called by all lanes of one thread, with the same `part` and `count`. No scratch, no barriers.
 ///
-/// The counts of four rows share a 32-bit word, 8 bits each, so that one scan over the lanes serves four rows: a row has
-/// at most 255 elements.
+/// The counts of four rows share a 32-bit word, 8 bits each, so that one scan over the lanes serves four rows; a row
+/// has therefore at most 255 elements.
 ///
-/// Example, W = 2, N = 2, one row, left is < 5: 3 7 1 8 -> 2 left ones; 3 goes to left place 0, 1 to left place 1, 7 to
-/// right place 0, 8 to right place 1.
+/// Example, W = 2, N = 2, one row, left is < 5: 3 7 1 8 -> 2 left elements; 3 goes to left place 0, 1 to left place 1,
+/// 7 to right place 0, 8 to right place 1.
 template <lane::Lanes L, class T, int RowCount, int N>
 class SplitRows {
   static_assert(L::width * N <= 255, "Tessera: the count of a row takes 8 bits");
@@ -108,20 +110,20 @@ class SplitRows {
   static constexpr int pack = N;
   static constexpr int size = RowCount * L::width * N;
 
-  /// Loads the first `count` elements of `part`; no others are read.
+  /// Loads the first `count` elements of `part`, and no others.
   KOKKOS_FUNCTION void load(L const& lanes, T const* part, int count) {
     count_ = count;
     thread::load_rows(lanes, part, count, T{}, values_);
   }
 
-  /// Counts the left elements: returns how many there are, the same in every lane.
+  /// Returns the number of left elements, in every lane.
   template <class Predicate>
   [[nodiscard]] KOKKOS_FUNCTION int count(L const& lanes, Predicate const& is_left) {
     return count_ == size ? count_some<true>(lanes, is_left) : count_some<false>(lanes, is_left);
   }
 
-  /// Calls `put(i, rank, left, value)` for each element, i its place in the part, rank the number of left elements before
-  /// it in the part, left 1 or 0. After `count`, with the same predicate.
+  /// Calls `put(i, rank, left, value)` for each element: i is its place in the part, rank the number of left elements
+  /// before it in the part, left 1 or 0. Must be called after `count`, with the same predicate.
   template <class Predicate, class Put>
   KOKKOS_FUNCTION void place(L const& lanes, Predicate const& is_left, Put const& put) const {
     if (count_ == size) {
@@ -186,7 +188,7 @@ class SplitRows {
           int earlier_rows = 0;
           for (int row = 0; row < RowCount; ++row) {
             int rank = earlier_rows + before.of_row(row);
-            // All comparisons are made here, so that they are vectorised, and the compiler makes no branch of them
+            // All comparisons are done here, so that they are vectorized and the compiler generates no branch for them
             // below.
             int lefts[N];
             for (int e = 0; e < N; ++e) lefts[e] = is_left(values.at[row][e]) ? 1 : 0;
@@ -204,40 +206,41 @@ class SplitRows {
   }
 
   typename L::template Value<Own> values_;
-  typename L::template Value<Counts> before_;  // the left ones in the lanes before, for each row
+  typename L::template Value<Counts> before_;  // left elements in the lanes before, per row
   Counts of_rows_;
   int count_;
 };
 
-/// How teams share an array: threads, the elements of a tile, and those of each thread.
+/// How teams share an array: threads per team, elements per tile, and elements per thread.
 template <ExecutionSpace Exec, class T, class Tuning>
 struct PartitionShape {
   using Lanes = lane::On<Exec, Tuning::lanes>;
   using Part = SplitRows<Lanes, T, Tuning::rows, Tuning::pack>;
   static constexpr int vector_length = lane::vector_length<Exec>(Lanes::width);
 
-  int threads;       // of a team
-  int part;          // elements of a tile that are one thread's
+  int threads;       // per team
+  int part;          // elements of a tile per thread
   std::size_t tile;  // elements of a tile
 
   /// Throws Skip if the space has no such team, or too little scratch for it.
   PartitionShape(Exec const& exec, std::int64_t requested_tile, std::int64_t team)
       : threads(team_size(exec, team > 0 ? team : Tuning::threads, vector_length)) {
-    // The team's scratch, less some numbers for each thread. A large team has no larger tile than a usual one.
+    // The team's scratch, minus a few numbers per thread. A large team has no larger tile than a normal one.
     int const there = Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0) - 2048 - 24 * threads;
     auto const elements = std::clamp(there, 0, Tuning::tile_bytes) / static_cast<int>(sizeof(T));
     if (elements < threads) throw Skip("a team of " + std::to_string(threads) + " threads (its scratch is too small)");
     auto const most = static_cast<std::size_t>(std::min(threads * Part::size, elements));
     tile = requested_tile == 0 ? most : std::min(static_cast<std::size_t>(requested_tile), most);
-    // The threads share the tile evenly, also where it does not fill their registers.
+    // The threads share the tile evenly, even if it does not fill their registers.
     part = static_cast<int>((tile + threads - 1) / threads);
   }
 };
 
-/// What stands behind the left elements of a tile in scratch: nothing, the right ones, or these from the last to the first.
+/// What follows the left elements of a tile in scratch: nothing, the right elements, or the right elements in reverse
+/// order.
 enum class RightOrder : std::uint8_t { none, kept, reversed };
 
-/// A team's tile: loaded into registers, then put into its new order in scratch.
+/// A team's tile, which is loaded into registers and then reordered in scratch.
 template <class Shape, class T, class Predicate, class Tuning>
 class PartitionTile {
  public:
@@ -245,11 +248,11 @@ class PartitionTile {
 
   struct Counts {
     int lefts;   // in the tile
-    int before;  // of them before this thread's part
+    int before;  // left elements before this thread's part
   };
 
-  /// Loads a tile of `count` elements and counts its left ones. Who calls: all lanes of the team. Scratch: `totals`, a
-  /// number for each thread, which may be written again after the caller's next barrier. Barriers: one.
+  /// Loads a tile of `count` elements and counts its left elements. Must be called by all lanes of the team. Scratch:
+  /// `totals`, one number per thread, which may be overwritten after the caller's next barrier. One barrier.
   template <class Member>
   [[nodiscard]] KOKKOS_FUNCTION Counts load(Member const& team, T const* tile, int part, int count,
                                             Predicate const& is_left, int* totals) {
@@ -260,8 +263,9 @@ class PartitionTile {
     return {threads.total, threads.before};
   }
 
-  /// Puts the left elements to exchange[0, lefts), and the right ones, if they are wanted, behind them. `count`: elements of
-  /// the tile. Who calls: all lanes. Barriers: none; other threads find the elements after the next one.
+  /// Writes the left elements to exchange[0, lefts), and the right elements after them, if they are wanted. `count`:
+  /// elements of the tile. Must be called by all lanes. No barriers; other threads may read the elements after the next
+  /// barrier.
   template <RightOrder order>
   KOKKOS_FUNCTION void exchange(Predicate const& is_left, Counts const& counts, int count, T* exchange) const {
     int const begin = begin_;
@@ -270,7 +274,7 @@ class PartitionTile {
     part_.place(Lanes{}, is_left, [=](int i, int rank, int left, T const& value) {
       int const place = before + rank;
       int const rights = (begin + i) - place;  // before this element
-      // A host stores the right ones even if they are not wanted: a store costs less than a branch.
+      // A host stores the right elements even if they are not wanted: a store costs less than a branch.
       if constexpr (order == RightOrder::reversed) {
         exchange[either(left, place, count - 1 - rights)] = value;
       } else if constexpr (order == RightOrder::kept || !Tuning::warps) {
@@ -286,8 +290,8 @@ class PartitionTile {
   int begin_;  // of this thread's part
 };
 
-/// Asks for the thread's part of the tile that begins at `tile`, before `end`, so that it is in the cache when a team reads it.
-/// Who calls: all lanes of the team. Barriers: none.
+/// Prefetches the thread's part of the tile that begins at `tile`, up to `end`, so that it is in the cache when a team
+/// reads it. Must be called by all lanes of the team. No barriers.
 template <class Shape, class T, class Member>
 KOKKOS_FUNCTION void prefetch_part(Member const& team, T const* in, std::size_t tile, std::size_t end, int part) {
   std::size_t const begin = tile + static_cast<std::size_t>(team.team_rank()) * part;
@@ -296,20 +300,21 @@ KOKKOS_FUNCTION void prefetch_part(Member const& team, T const* in, std::size_t 
   typename Shape::Lanes{}.each([&](int lane) { collective::prefetch(in + begin, count, lane, Shape::Lanes::width); });
 }
 
-/// How many elements `to` lies behind the begin of its 128-byte line: so that each access of a warp can go to one line.
+/// Returns the number of elements between the begin of the 128-byte line of `to` and `to`, so that each access of a
+/// warp can be to one line.
 template <class Tuning, class T>
 [[nodiscard]] KOKKOS_FUNCTION int behind_line(T const* to) {
   return Tuning::warps ? static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / sizeof(T) % (128 / sizeof(T))) : 0;
 }
 
-/// A lane's elements that are on their way.
+/// A lane's elements in flight.
 template <class T, int Count>
 struct InFlight {
   T at[Count];
 };
 
-/// Copies `count` elements from a team's scratch to consecutive places in memory; on a GPU each lane has several under
-/// way. Who calls: all lanes of the team. Barriers: none.
+/// Copies `count` elements from a team's scratch to contiguous memory; on a GPU each lane has several in flight. Must
+/// be called by all lanes of the team. No barriers.
 template <class Shape, class Tuning, class T, class Member>
 KOKKOS_FUNCTION void store_run(Member const& team, T const* from, int count, T* to) {
   if constexpr (Tuning::warps) {

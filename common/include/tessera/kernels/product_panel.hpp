@@ -1,11 +1,12 @@
 #pragma once
 /// \file
-/// Gemm's kernel on a host (kernels/gemm.hpp): sums in vector registers, factors copied into panels that fit the
+/// Gemm's kernel for hosts (kernels/gemm.hpp): sums in vector registers, factors copied into panels that fit into the
 /// caches.
 ///
-/// A team makes one tile of c. For each step of `depth` along k it copies its columns of b to scratch, into panels as
-/// wide as the sums. Each of its threads then takes strips of a few rows of a. It copies a strip, transposed, and
-/// multiplies it by one panel after the other, with as many sums as the registers hold.
+/// A team computes one tile of c. For each step of `depth` along k it copies its columns of b to scratch, into panels
+/// as wide as the sums. Each thread then handles strips of a few rows of a: it copies a strip, transposed, and
+/// multiplies it by one panel after the other, with as many sums as fit into the registers.
+///
 /// Source: K. Goto, R. van de Geijn, Anatomy of high-performance matrix multiplication (2008).
 
 #include <Kokkos_Core.hpp>
@@ -22,14 +23,14 @@
 
 namespace tessera::kernels {
 
-/// How many rows of sums, of two vectors each, the processor's registers hold.
+/// Rows of sums, of two vectors each, that fit into the processor's registers.
 #if defined(__AVX512F__) || defined(__ARM_NEON)
 inline constexpr int vector_rows = 12;
 #else
 inline constexpr int vector_rows = 6;
 #endif
 
-/// How many rows of sums a thread has in registers, and how long its steps along k are.
+/// Rows of sums that a thread has in registers, and the length of its steps along k.
 template <int Rows, int Depth>
 struct PanelShape {
   static constexpr int rows = Rows;
@@ -40,11 +41,11 @@ namespace detail {
 
 using collective::vector_bytes;
 
-/// c = a b for row-major c [m, n], one team a tile of c; a functor for teams of any size with vector length 1, on hosts.
-/// Extents may have any value. The form says how a and b are stored, and what happens to elements and sums. Where k is
-/// split, c is the first of `count` matrices [m, n], one after the other, and part p's sums go to the p-th.
+/// c = a b for row-major c [m, n], one team per tile of c; a functor for teams of any size with vector length 1, on
+/// hosts. Extents may have any value. The form says how a and b are stored, and how elements and sums change. If k is
+/// split, c is the first of `count` contiguous matrices [m, n], and the sums of part p go to matrix p.
 ///
-/// Scratch level 1: team_bytes() a team, thread_bytes() a thread. Barriers: two for each `depth` of k.
+/// Scratch level 1: team_bytes() per team, thread_bytes() per thread. Barriers: two per `depth` of k.
 template <class Exec, class T, class Shape, class Form = PlainProduct>
 class ProductPanel {
  public:
@@ -65,7 +66,7 @@ class ProductPanel {
   [[nodiscard]] static std::size_t thread_bytes() { return Scratch::shmem_size(strip_lines); }
   [[nodiscard]] int league_size() const { return league_of(tiles_.count() * static_cast<std::size_t>(k_.count)); }
 
-  /// Longest chain of roundings for an element: a step's products, then the steps.
+  /// Returns the longest chain of roundings of an element: the products of a step, then the steps.
   [[nodiscard]] static double rounding_steps(std::size_t k) {
     return static_cast<double>(std::min<std::size_t>(k, depth) + tiles_of(k, depth)) - (k > 0 ? 1 : 0);
   }
@@ -97,7 +98,7 @@ class ProductPanel {
     std::size_t k = k_.begin(part);
     std::size_t const end = k_.end(part);
     bool first = true;
-    do {  // once even if k is 0: the result is zero then
+    do {  // once even if k is 0: then the result is zero
       int const count = end - k < depth ? static_cast<int>(end - k) : depth;
       for (int panel = team.team_rank(); panel * cols < place.col_count; panel += team.team_size()) {
         copy_panel(place, panel, k, count, b + panel * cols * depth);
@@ -110,13 +111,13 @@ class ProductPanel {
           multiply(place, row, panel * cols, a, b + panel * cols * depth, step, c);
         }
       }
-      leave_scratch(team);  // the panels are copied again, for the next k or the next tile
+      leave_scratch(team);  // the panels are overwritten for the next k or the next tile
       k += depth;
       first = false;
     } while (k < end);
   }
 
-  // A step along k: its length, whether c already holds the sums of earlier steps, and whether c is finished after it.
+  // A step along k: its length, whether c already holds the sums of earlier steps, and whether it completes c.
   struct Step {
     int count;
     bool add;
@@ -145,7 +146,7 @@ class ProductPanel {
     }
   }
 
-  // Element (row, i) of the strip stands at i * rows + row. Rows past the end become zero; their sums are not stored.
+  // Element (row, i) of the strip is at i * rows + row. Rows past the end become zero; their sums are not stored.
   void copy_strip(Place const& place, int first, std::size_t k, int count, T* to) const {
     if constexpr (Form::a_transposed) {
       int const present = std::min(rows, place.row_count - first);

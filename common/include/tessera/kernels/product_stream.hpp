@@ -1,20 +1,19 @@
 #pragma once
 /// \file
-/// Gemm's kernel on a GPU that copies asynchronously (kernels/gemm.hpp), one team a tile of the product. As in
-/// product_tile.hpp a lane's sums are in registers, but the factors are copied to scratch without passing through
-/// registers (collective/async_copy.hpp). So a lane has registers for up to 128 sums, and reads less from scratch for
-/// each.
+/// Gemm's kernel for GPUs with asynchronous copies (kernels/gemm.hpp), one team per tile of the product. As in
+/// product_tile.hpp, a lane's sums are in registers, but the factors are copied to scratch without passing through
+/// registers (collective/async_copy.hpp). A lane thus has registers for up to 128 sums, and reads less scratch per sum.
 ///
-/// Slices of `depth` along k lie in `stages` places in scratch: one is multiplied, the others are on their way. In a slice,
-/// for each k, the tile's rows of a and its columns of b lie side by side. An operand whose neighbours in memory are
-/// neighbours along k is transposed on the way, by copies of single elements; any other comes 16 bytes at a time.
-/// Before the multiply-adds of one k a lane reads its rows and columns of the next one. If k leaves a short slice, it
-/// comes first: the others are then copied without checks. Rows and columns past the edge of the matrix repeat its last
-/// ones; their sums are not stored.
+/// Scratch has `stages` places for slices of `depth` along k: one slice is multiplied while the others are in flight.
+/// In a slice, for each k, the tile's rows of a and its columns of b are side by side. An operand whose neighbours in
+/// memory are neighbours along k is transposed during the copy, by copies of single elements; any other operand is
+/// copied 16 bytes at a time. Before the multiply-adds of one k, a lane reads its rows and columns of the next k. If k
+/// leaves an incomplete slice, it is the first one, so that the others are copied without checks. Rows and columns past
+/// the edge of the matrix repeat its last ones; their sums are not stored.
 ///
-/// With two groups the team's lanes work as two teams: each sums one half of every slice, and at the end the sums
-/// of the second are added to those of the first. This is for tiles so small that a multiprocessor would have too few
-/// lanes.
+/// With two groups, the team's lanes work as two teams: each group sums one half of every slice, and at the end the
+/// sums of the second group are added to the sums of the first. This is for tiles so small that a multiprocessor would
+/// have too few lanes.
 ///
 /// Source: NVIDIA CUTLASS (efficient GEMM, multistage pipelines, sliced k).
 
@@ -33,9 +32,9 @@
 
 namespace tessera::kernels {
 
-/// A TileShape whose steps along k are slices. Stages: how many slices scratch holds. Groups: of lanes, which share a
-/// slice. RowsTurn: every second k, a lane goes through its rows from the last to the first, which changes what
-/// registers the compiler assigns.
+/// A TileShape whose steps along k are slices. Stages: number of slices in scratch. Groups: groups of lanes, which
+/// share a slice. RowsTurn: for every second k, a lane processes its rows from the last to the first, which changes the
+/// compiler's register assignment.
 template <int Rows, int Cols, int Depth, int LaneRows, int LaneCols, int Stages, int Groups, int Teams,
           bool RowsTurn = false>
 struct StreamShape : TileShape<Rows, Cols, Depth, LaneRows, LaneCols, Teams> {
@@ -48,20 +47,20 @@ struct StreamShape : TileShape<Rows, Cols, Depth, LaneRows, LaneCols, Teams> {
 
 namespace detail {
 
-/// How a team's lanes copy slices of `Outer` x `Depth` elements of an operand, one after the other along k: rows of a or
-/// columns of b are its outer extent. AlongK: neighbours in memory are neighbours along k.
+/// How a team's lanes copy slices of `Outer` x `Depth` elements of an operand, one after the other along k. The rows of
+/// a, or the columns of b, are its outer extent. AlongK: neighbours in memory are neighbours along k.
 template <class T, int Outer, int Depth, int Lanes, bool AlongK>
 class StreamedOperand {
  public:
   static constexpr int pack = collective::pack_width<T>;
-  // In scratch k is the slow index. An operand that is transposed on the way has rows one pack longer than the tile:
-  // then the elements of 8 lanes along k times 4 along the outer extent go to 32 different banks.
+  // In scratch k is the slow index. An operand that is transposed during the copy has rows one pack longer than the
+  // tile, so that the elements of 8 lanes along k times 4 along the outer extent are in 32 different banks.
   static constexpr int stride = Outer + (AlongK ? pack : 0);
   static constexpr int size = Depth * stride;
 
-  /// \param outer, outer_count the first outer index of the tile, and how many there are
-  /// \param k where the first slice begins
-  /// \param leading elements from a row of what is stored to the next
+  /// \param outer, outer_count first outer index of the tile, and number of outer indices
+  /// \param k begin of the first slice
+  /// \param leading distance in elements between two stored rows
   KOKKOS_FUNCTION StreamedOperand(T const* data, int rank, std::size_t outer, int outer_count, std::size_t k,
                                   std::size_t leading)
       : outer_(AlongK ? rank / across : rank % across * width),
@@ -78,7 +77,7 @@ class StreamedOperand {
     }
   }
 
-  /// Starts the copies of the first slice, which has `count` steps along k, at most Depth; the rest of it becomes zero.
+  /// Starts the copies of the first slice, which has `count` steps along k, at most Depth; its remainder becomes zero.
   template <class Copies>
   KOKKOS_FUNCTION void start_first(Copies const& copies, T* slice, int count) {
     for (int i = 0; i < rounds; ++i) {
@@ -86,7 +85,7 @@ class StreamedOperand {
     }
     for (T const*& from : from_) from += AlongK ? count : count * leading_;
   }
-  /// Starts the copies of the next slice, which is a whole one.
+  /// Starts the copies of the next slice, which is complete.
   template <class Copies>
   KOKKOS_FUNCTION void start(Copies const& copies, T* slice) {
     for (int i = 0; i < rounds; ++i) {
@@ -97,8 +96,8 @@ class StreamedOperand {
 
  private:
   static constexpr int width = AlongK ? 1 : pack;
-  // So many lanes stand beside each other, along k (AlongK) or along the outer extent; the next ones follow in the
-  // other direction.
+  // Number of neighbouring lanes along k (AlongK) or along the outer extent; the next lanes follow in the other
+  // direction.
   static constexpr int across = AlongK ? 8 : Outer / width;
   static constexpr int round = Lanes / across;
   static constexpr int rounds = (AlongK ? Outer : Depth) / round;
@@ -126,13 +125,13 @@ class StreamedOperand {
   T const* from_[pointers];
 };
 
-/// c = a b for row-major c [m, n], one team a tile; a functor for teams of `Shape::lanes` threads with vector length
-/// 1. The form says how a and b are stored and what happens to the sums; it must not change elements of a. Where k is
-/// split, c is the first of `count` matrices [m, n], one after the other, and part p's sums go to the p-th.
+/// c = a b for row-major c [m, n], one team per tile; a functor for teams of `Shape::lanes` threads with vector length
+/// 1. The form says how a and b are stored and how the sums change; it must not change elements of a. If k is split, c
+/// is the first of `count` contiguous matrices [m, n], and the sums of part p go to matrix p.
 ///
-/// n and the contiguous extents of a and b must be multiples of a pack's elements, and a, b and c aligned for packs.
-/// Scratch level 0: scratch_bytes(). Barriers: one before the first slice, one a slice; with two groups some at the end.
-/// Copies: the hardware's, or those of a test.
+/// n and the contiguous extents of a and b must be multiples of a pack's elements, and a, b and c must be aligned for
+/// packs. Scratch level 0: scratch_bytes(). Barriers: one before the first slice, one per slice; with two groups some
+/// at the end. Copies: the hardware's, or a mock for tests.
 template <class Exec, class T, class Shape, class Form = PlainProduct,
           collective::AsyncCopies Copies = collective::HardwareCopies>
 class ProductStream {
@@ -172,7 +171,7 @@ class ProductStream {
     Copies const copies;
 
     // All places but one are filled in advance. A slice that does not exist is an empty group of copies, so that the
-    // count of groups stays right.
+    // number of groups stays correct.
     a.start_first(copies, slices, first);
     b.start_first(copies, slices + OfA::size, first);
     copies.commit();
@@ -189,16 +188,16 @@ class ProductStream {
     T sums[Shape::lane_rows][Shape::lane_cols] = {};
     Factors factors[2];
     read(own_a, own_b, 0, factors[0]);
-    int from = 0;                               // the place of the slice that is multiplied
-    int to = (Shape::stages - 1) * slice_size;  // and of the one that is copied next
+    int from = 0;                               // place of the slice that is multiplied
+    int to = (Shape::stages - 1) * slice_size;  // place of the slice that is copied next
     for (int slice = 0; slice < count; ++slice) {
 #ifdef KOKKOS_ENABLE_PRAGMA_UNROLL
 #pragma unroll
 #endif
       for (int step = 0; step < group_depth; ++step) {
         if (step == group_depth - 1) {
-          // This lane has read all that it needs of this slice. After the barrier that holds for all lanes, and all
-          // their copies of the next slice have arrived.
+          // This lane has read everything that it needs of this slice. After the barrier this holds for all lanes, and
+          // all their copies of the next slice have arrived.
           copies.template wait<Shape::stages - 2>();
           team.team_barrier();
           from = next(from);
@@ -231,13 +230,13 @@ class ProductStream {
   using OfB = StreamedOperand<T, Shape::cols, depth, Shape::lanes, Form::b_transposed>;
   static constexpr int slice_size = OfA::size + OfB::size;
 
-  // What a lane multiplies in one step along k.
+  // Factors that a lane multiplies in one step along k.
   struct Factors {
     T a[Shape::lane_rows];
     T b[Shape::lane_cols];
   };
 
-  // The place after this one; the first follows the last.
+  // Returns the next place; the first one follows the last.
   [[nodiscard]] KOKKOS_FUNCTION static int next(int place) {
     return place == (Shape::stages - 1) * slice_size ? 0 : place + slice_size;
   }
@@ -258,7 +257,7 @@ class ProductStream {
     }
   }
 
-  // Columns are taken back and forth: then neighbouring multiply-adds share a register.
+  // Columns are processed alternately forwards and backwards, so that neighbouring multiply-adds share a register.
   KOKKOS_FUNCTION static void multiply(Factors const& factors, bool from_last,
                                        T (&sums)[Shape::lane_rows][Shape::lane_cols]) {
     for (int i = 0; i < Shape::lane_rows; ++i) {
@@ -270,19 +269,19 @@ class ProductStream {
     }
   }
 
-  // Adds the second group's sums to the first's, through scratch, some rows at a time. `one` is the number 1: sums are
-  // multiplied by it before they are stored to scratch, for the reason given in TileLane::store.
+  // Adds the second group's sums to the first group's sums through scratch, some rows at a time. `one` is the number 1:
+  // sums are multiplied by it before they are stored to scratch, for the reason given in TileLane::store.
   KOKKOS_FUNCTION static void add_groups(Member const& team, T* scratch, T (&sums)[Shape::lane_rows][Shape::lane_cols],
                                          T one) {
     constexpr int rows = 4;
     static_assert(
         Shape::lane_rows % rows == 0 && rows * Shape::lane_cols * Shape::group_lanes <= Shape::stages * slice_size,
         "Tessera: scratch holds some rows of a group's sums");
-    // Packs of neighbouring lanes lie side by side.
+    // Packs of neighbouring lanes are neighbours in scratch.
     T* const own = scratch + team.team_rank() % Shape::group_lanes * pack;
     bool const gives = team.team_rank() >= Shape::group_lanes;
     for (int first = 0; first < Shape::lane_rows; first += rows) {
-      team.team_barrier();  // all have read what is now overwritten
+      team.team_barrier();  // all have read the data that are overwritten now
       for (int i = 0; i < rows; ++i) {
         for (int j = 0; gives && j < Shape::lane_cols; j += pack) {
           Pack values;

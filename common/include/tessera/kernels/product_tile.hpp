@@ -1,14 +1,14 @@
 #pragma once
 /// \file
-/// Gemm's kernel on a GPU (kernels/gemm.hpp), one team a tile of the product: sums in registers, factors through scratch.
+/// Gemm's kernel for GPUs (kernels/gemm.hpp), one team per tile of the product: sums in registers, factors through
+/// scratch.
 ///
-/// A lane sums `lane_rows` x `lane_cols` elements of the tile: squares with sides of one pack (16 bytes). Between two
-/// squares of a lane lie those of its warp's other lanes, so that a warp's reads of scratch are few, wide and without
-/// bank conflicts. A team goes along k in steps of `depth`. It loads what the next step needs from memory to registers
-/// before the multiply-adds of this step, and puts it into the other half of the scratch after them; so a step has one
-/// barrier.
-/// Scratch holds, for each k, the tile's rows of a and its columns of b side by side, however they lie in memory: a
-/// lane reads its rows and columns of one k with 16-byte accesses.
+/// A lane sums `lane_rows` x `lane_cols` elements of the tile, in squares with sides of one pack (16 bytes). The
+/// squares of the other lanes of its warp are between two squares of a lane, so that a warp's reads of scratch are few,
+/// wide and without bank conflicts. A team goes along k in steps of `depth`. It loads the elements of the next step
+/// from memory to registers before the multiply-adds of this step, and writes them to the other half of the scratch
+/// after them, so that a step has only one barrier. For each k, scratch holds the tile's rows of a and its columns of b
+/// side by side, for any layout in memory: a lane reads its rows and columns of one k with 16-byte accesses.
 ///
 /// Sources: the hierarchy of blocks, warps and lanes of NVIDIA CUTLASS (efficient GEMM); S. Gray, maxas, for the order
 /// of the lanes.
@@ -26,8 +26,8 @@
 
 namespace tessera::kernels {
 
-/// The extents of a tile, of its steps along k, and of a lane's part. Teams: how many are to share a multiprocessor,
-/// which bounds a lane's registers (65536 / lanes / teams).
+/// The extents of a tile, of its steps along k, and of a lane's part. Teams: intended number of resident teams per
+/// multiprocessor, which limits a lane's registers (65536 / lanes / teams).
 template <int Rows, int Cols, int Depth, int LaneRows, int LaneCols, int Teams>
 struct TileShape {
   static constexpr int rows = Rows;
@@ -41,38 +41,40 @@ struct TileShape {
 
 namespace detail {
 
-/// How a team's lanes copy `Outer` x `Depth` elements of an operand, for one step along k: rows of a or columns of b
-/// are its outer extent. AlongK: neighbours in memory are neighbours along k.
+/// How a team's lanes copy `Outer` x `Depth` elements of an operand for one step along k. The rows of a, or the columns
+/// of b, are its outer extent. AlongK: neighbours in memory are neighbours along k.
 template <int Outer, int Depth, int Lanes, int Width, int ScratchPack, bool AlongK>
 struct OperandTile {
-  // A round is one access of each lane. It covers `round` outer indices (AlongK) or steps of k.
+  // A round is one access per lane. It covers `round` outer indices (AlongK) or steps of k.
   static constexpr int across = (AlongK ? Depth : Outer) / Width;
   static constexpr int loads = Outer * Depth / Width / Lanes;
   static constexpr int round = Lanes / across;
-  // In scratch k is the slow index. An operand that is transposed on the way has rows one pack longer than the tile:
-  // then lanes that store at the same time never meet in a bank.
+  // In scratch k is the slow index. An operand that is transposed during the copy has rows one pack longer than the
+  // tile, so that lanes that store at the same time have no bank conflicts.
   static constexpr int stride = Outer + (AlongK ? ScratchPack : 0);
   static constexpr int size = Depth * stride;
   static_assert(loads * round == (AlongK ? Outer : Depth), "Tessera: every lane loads as much as the others");
 
-  // The place of the element that the lane loads first.
+  // Position of the element that the lane loads first.
   int outer;
   int k;
 
   KOKKOS_FUNCTION explicit OperandTile(int rank)
       : outer(AlongK ? rank / across : rank % across * Width), k(AlongK ? rank % across * Width : rank / across) {}
 
-  /// The offset of that element in memory. \param leading elements from one stored row to the next
+  /// Returns the offset of this element in memory.
+  ///
+  /// \param leading distance in elements between two stored rows
   [[nodiscard]] KOKKOS_FUNCTION std::size_t offset(std::size_t first_outer, std::size_t first_k,
                                                    std::size_t leading) const {
     return AlongK ? (first_outer + outer) * leading + first_k + k : (first_k + k) * leading + first_outer + outer;
   }
-  /// The distance from a step's first element to that of the next.
+  /// Returns the distance between the first elements of two steps.
   [[nodiscard]] KOKKOS_FUNCTION static std::size_t step(std::size_t leading) {
     return AlongK ? Depth : Depth * leading;
   }
 
-  /// \param outer_left, k_left how many outer indices and steps of k there are from this lane's first on
+  /// \param outer_left, k_left number of outer indices and steps of k, counted from this lane's first
   template <class T, class Access>
   KOKKOS_FUNCTION static void fetch(T const* from, std::size_t leading, int outer_left, int k_left,
                                     Access (&next)[loads]) {
@@ -94,9 +96,8 @@ struct OperandTile {
   }
 };
 
-/// What a lane of a tile sums: its place in the tile, and how its sums are stored. A warp's lanes stand 4 x 8, in the order
-/// (row / 2, col, row % 2). A lane has squares with sides of one pack; between two of them lie those of the other
-/// lanes.
+/// A lane's sums in a tile: their position, and how they are stored. A warp's lanes form a 4 x 8 rectangle in the order
+/// (row / 2, col, row % 2). A lane has squares with sides of one pack; the squares of the other lanes are between them.
 template <class T, class Shape>
 struct TileLane {
   static constexpr int pack = collective::pack_width<T>;
@@ -115,12 +116,13 @@ struct TileLane {
     row = warp / warps_across * warp_rows + (in_warp / 16 * 2 + in_warp % 2) * pack;
     col = warp % warps_across * warp_cols + in_warp / 2 % 8 * pack;
   }
-  // The row of its i-th sums, and the column of its j-th.
+  // Row of its i-th sums, and column of its j-th sums.
   KOKKOS_FUNCTION int row_of(int i) const { return row + i / pack * (4 * pack) + i % pack; }
   KOKKOS_FUNCTION int col_of(int j) const { return col + j / pack * (8 * pack) + j % pack; }
 
-  /// Stores the sums that lie within the matrix c, whose rows have `cols` elements, Width at a time.
-  /// \param one the number 1, which the compiler must not know: the comment in the code says why
+  /// Stores the sums that are inside the matrix c, whose rows have `cols` elements, Width at a time.
+  ///
+  /// \param one the number 1, which the compiler must not know (see the comment in the code)
   template <int Width, class Store>
   KOKKOS_FUNCTION void store(collective::MatrixTiles::Place const& tile, Store const& form, T* c, std::size_t cols,
                              T const (&sums)[Shape::lane_rows][Shape::lane_cols], [[maybe_unused]] T one) const {
@@ -143,10 +145,10 @@ struct TileLane {
           } else if constexpr (Store::changes) {
             values[e] = form.finished(sums[i][j + e], of_col[j + e]);
           } else {
-            // Values that one access stores must lie in neighbouring registers. Factors of b, which one access loaded,
-            // do so, too. If the sums themselves were stored, each sum and its factor of b would be in the same bank of
-            // registers: NVIDIA's GPUs have two banks, and a multiply-add then waits. So a copy of the sum is stored,
-            // which the product with 1 makes. On an H200 tiles of 128 x 256 went from 44.5 to 50.6 TFLOP/s.
+            // Values that one access stores must be in neighbouring registers, and so must factors of b that one access
+            // loaded. If the sums themselves were stored, each sum and its factor of b would be in the same register
+            // bank: NVIDIA GPUs have two banks, and a multiply-add then waits. Therefore a copy of the sum is stored,
+            // made by the product with 1. With it, tiles of 128 x 256 reach 50.6 instead of 44.5 TFLOP/s on an H200.
             values[e] = sums[i][j + e] * one;
           }
         }
@@ -156,14 +158,15 @@ struct TileLane {
   }
 };
 
-/// c = a b for row-major c [m, n], one team a tile; a functor for teams of `Shape::lanes` threads with vector length
-/// 1. Extents may have any value. The form says how a and b are stored, and what happens to elements and sums. Where k
-/// is split, c is the first of `count` matrices [m, n], one after the other, and part p's sums go to the p-th.
+/// c = a b for row-major c [m, n], one team per tile; a functor for teams of `Shape::lanes` threads with vector length
+/// 1. Extents may have any value. The form says how a and b are stored, and how elements and sums change. If k is
+/// split, c is the first of `count` contiguous matrices [m, n], and the sums of part p go to matrix p.
 ///
-/// Width: elements of an access to memory. If it is above 1, n and the contiguous extents of a and b must be multiples
-/// of it, and a, b and c aligned for it.
-/// Scratch level 0: scratch_bytes(). Barriers: one before the first step, one after each but the last.
-/// What lies past the end of k is zero in both factors and adds nothing; sums past the end of m or n are not stored.
+/// Width: elements per access to memory. If it is above 1, n and the contiguous extents of a and b must be multiples of
+/// it, and a, b and c must be aligned for it.
+///
+/// Scratch level 0: scratch_bytes(). Barriers: one before the first step, one after each step but the last. Factors
+/// past the end of k are zero and add nothing; sums past the end of m or n are not stored.
 template <class Exec, class T, class Shape, int Width, class Form = PlainProduct>
 class ProductTile {
  public:
@@ -188,7 +191,7 @@ class ProductTile {
     auto const part = static_cast<std::uint32_t>(team.league_rank()) / tiles;
     auto const tile = tiles_.place(static_cast<std::uint32_t>(team.league_rank()) - part * tiles);
     Lane const lane(team.team_rank());
-    // Where this lane loads first; both pointers move on along k.
+    // The position that this lane loads first; both pointers advance along k.
     std::size_t k = k_.begin(static_cast<int>(part));
     std::size_t left = k_.end(static_cast<int>(part)) - k;
     std::size_t const leading_a = Form::a_transposed ? tiles_.rows : k_.k;
@@ -237,13 +240,13 @@ class ProductTile {
   using OfB = OperandTile<Shape::cols, Shape::depth, Shape::lanes, Width, pack, Form::b_transposed>;
   static constexpr int half = OfA::size + OfB::size;
 
-  // The next step's elements, on their way from memory.
+  // The next step's elements, in flight from memory.
   struct Next {
     Access a[OfA::loads];
     Access b[OfB::loads];
   };
 
-  // Places in a tile: what the lane loads, and its sums.
+  // Positions in a tile: of the elements that the lane loads, and of its sums.
   struct Lane : TileLane<T, Shape> {
     OfA a;
     OfB b;
@@ -251,12 +254,12 @@ class ProductTile {
     KOKKOS_FUNCTION explicit Lane(int rank) : TileLane<T, Shape>(rank), a(rank), b(rank) {}
   };
 
-  // How much of k the team's next step takes, if so much is left.
+  // Returns the length of the team's next step along k.
   KOKKOS_FUNCTION static int depth_of(std::size_t left) {
     return left < Shape::depth ? static_cast<int>(left) : Shape::depth;
   }
 
-  // What the form keeps of the rows that this lane loads.
+  // Reads the data that the form keeps for the rows that this lane loads.
   KOKKOS_FUNCTION void read_rows(std::size_t first, int rows_left, Row (&rows)[OfA::loads]) const {
     if constexpr (Load::changes) {
       for (int i = 0; i < OfA::loads; ++i) {
@@ -269,8 +272,8 @@ class ProductTile {
     }
   }
 
-  // Changes only what lies within k: past its end b is zero, and a must stay finite for the product to be zero, too.
-  // Called as late as possible, so that the loads from memory have had the time of a step's multiply-adds.
+  // Changes only elements inside k: past its end b is zero, and a must stay finite for the product to be zero, too.
+  // Called as late as possible, so that the loads from memory overlap with a step's multiply-adds.
   KOKKOS_FUNCTION void change(Lane const& lane, Row const (&rows)[OfA::loads], std::size_t k, std::size_t left,
                               Next& next) const {
     if constexpr (Load::changes) {
@@ -293,8 +296,8 @@ class ProductTile {
 
   KOKKOS_FUNCTION static void multiply(Lane const& lane, T const* a, T (&sums)[Shape::lane_rows][Shape::lane_cols]) {
     T const* const b = a + OfA::size;
-    // Unrolled in full, so that the reads of one k run ahead of the multiply-adds of another. On AMD's GPUs by four
-    // only: unrolled in full, registers spill.
+    // Fully unrolled, so that the reads of one k overlap with the multiply-adds of another. Only by four on AMD GPUs:
+    // fully unrolled, registers spill.
 #if defined(__HIP_DEVICE_COMPILE__)
 #pragma unroll 4
 #elif defined(KOKKOS_ENABLE_PRAGMA_UNROLL)

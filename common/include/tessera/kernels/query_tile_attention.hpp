@@ -1,16 +1,16 @@
 #pragma once
 /// \file
-/// Attention for many queries: a team takes a tile of them, and tiles of keys and values pass through its scratch.
+/// Attention for many queries: a team handles a tile of queries, and tiles of keys and values pass through its scratch.
 ///
-/// The 16 lanes of a thread make the scores of `rows` queries and a tile of keys in registers. They take exponentials
-/// relative to the largest score so far, and add the weighted values to sums that stay in registers from the first key
-/// to the last: no score ever reaches memory. A lane's weights reach the other lanes of its thread through a little
-/// scratch of the thread's own, 16 keys at a time.
+/// The 16 lanes of a thread compute the scores of `rows` queries and a tile of keys in registers. They compute
+/// exponentials relative to the largest score so far, and add the weighted values to sums that stay in registers from
+/// the first key to the last: no score is written to memory. A lane passes its weights to the other lanes of its thread
+/// through a small scratch area of the thread, 16 keys at a time.
 ///
-/// Packs of a row in scratch are permuted (pack p of row r lies at p xor r mod 8), so that lanes that read the same
-/// columns of neighbouring keys do not meet in one bank.
+/// Packs of a row in scratch are permuted (pack p of row r is at p xor r mod 8), so that lanes that read the same
+/// columns of neighbouring keys have no bank conflicts.
 ///
-/// Traffic: q once; k and v once for every tile of queries, mostly from the cache.
+/// Traffic: q once; k and v once per tile of queries, mostly from the cache.
 ///
 /// Example, one query, two keys with scores 0 and ln 3: out = (v_0 + 3 v_1) / 4.
 ///
@@ -42,23 +42,24 @@
 
 namespace tessera::kernels {
 
-/// How large a team of QueryTileAttention is, and its tiles.
+/// Sizes of the teams and tiles of QueryTileAttention.
 template <ExecutionSpace Exec, class T>
 struct QueryTileTuning {
-  static constexpr int lanes = 16;            ///< of a thread
-  static constexpr int rows = 8;              ///< queries of a thread
+  static constexpr int lanes = 16;            ///< per thread
+  static constexpr int rows = 8;              ///< queries per thread
   static constexpr int tile_bytes = 1 << 14;  ///< of a tile of keys, of values, or of a whole team's queries
-  /// True: a team is as large as its tile of queries requires, with launch bounds. False: as large as the caller says.
+  /// True: a team is as large as its tile of queries requires, with launch bounds. False: as large as the caller
+  /// requests.
   static constexpr bool whole_teams = is_gpu<Exec>;
-  /// The level of scratch. On a host both levels are the same memory, but only level 1 has enough of it.
+  /// The level of scratch. On a host both levels are the same memory, but only level 1 is large enough.
   static constexpr int near_level = is_gpu<Exec> ? 0 : 1;
 };
 
 namespace detail {
 
-/// The kernel of one team: `rows` queries a thread, and one chunk of the keys.
+/// The kernel of one team: `rows` queries per thread, and one chunk of the keys.
 ///
-/// \tparam Dim columns of a row as the tiles have them, 64, 128 or 256, at least the problem's
+/// \tparam Dim columns of a row in the tiles, 64, 128 or 256, at least as many as the problem has
 template <ExecutionSpace Exec, class T, class Tuning, int Dim>
 struct QueryTile {
   static constexpr int width = Tuning::lanes;
@@ -68,12 +69,12 @@ struct QueryTile {
   static constexpr int pack = collective::pack_width<T>;
   using Pack = collective::Pack<T, pack>;
   static constexpr int tile_elements = Tuning::tile_bytes / static_cast<int>(sizeof(T));
-  static constexpr int keys = std::max(width, tile_elements / Dim);  // of a tile
+  static constexpr int keys = std::max(width, tile_elements / Dim);  // per tile
   static constexpr int keys_of_lane = keys / width;
-  static constexpr int columns = Dim / width;  // of the sums, a lane
-  static constexpr int packs = Dim / pack;     // of a row
+  static constexpr int columns = Dim / width;  // of the sums, per lane
+  static constexpr int packs = Dim / pack;     // per row
   static_assert(packs % 8 == 0 && columns % pack == 0);
-  /// The threads that a tile of queries takes.
+  /// Threads per tile of queries.
   static constexpr int whole_threads = std::max(1, tile_elements / Dim / rows);
   static constexpr int lanes_of_team = whole_threads * width;
   using Policy = Kokkos::TeamPolicy<
@@ -83,10 +84,10 @@ struct QueryTile {
   using Scratch = ScratchView<Pack*, Exec>;
 
   static constexpr int tile_packs = keys * packs;
-  // Between threads there is one pack more: they all read the same place of their weights at once, and so in other
+  // One more pack between threads: all threads read the same place of their weights at once, which is then in different
   // banks.
   static constexpr int weights_of_thread = (width * rows) / pack + 2;
-  // Where tiles of keys and queries do not fit beside each other into the near level, the queries lie in level 1.
+  // If tiles of keys and queries do not fit together into the near level, the queries are in level 1.
   static constexpr int near_level = Tuning::near_level;
   static constexpr bool fit_together = (tile_packs + whole_threads * (rows * packs + weights_of_thread)) * 16 <= 40000;
   static constexpr int query_level = fit_together ? near_level : 1;
@@ -104,7 +105,7 @@ struct QueryTile {
   using Value = typename Lanes::template Value<V>;
 
   AttentionTask<T> task;
-  bool aligned;  // every row of q, k, v and the results is aligned for packs, and is whole packs
+  bool aligned;  // every row of q, k, v and the results is aligned for packs and consists of whole packs
 
   [[nodiscard]] static int threads_for(Exec const& exec, std::int64_t requested) {
     if constexpr (Tuning::whole_teams) {
@@ -137,8 +138,8 @@ struct QueryTile {
     Kokkos::parallel_for(label, policy, *this);
   }
 
-  /// Counted: the additions of all keys one after the other, and for each tile an exponential (4) and a product with
-  /// the sums so far; a weight; the lanes' totals; the quotient.
+  /// Returns the roundings: of the additions of all keys one after the other, and per tile of an exponential (4) and a
+  /// product with the previous sums; of a weight; of the lanes' totals; of the quotient.
   [[nodiscard]] static double rounding_steps(std::size_t chunk) {
     double const tiles = std::ceil(static_cast<double>(chunk) / keys);
     return static_cast<double>(chunk) + 6 * tiles + 6 + std::log2(width) + 2;
@@ -154,7 +155,7 @@ struct QueryTile {
     Pack* const tile = tile_scratch.data();
     T* const weights = reinterpret_cast<T*>(weight_scratch.data() + thread * weights_of_thread);
 
-    // Neighbouring teams take the same keys for other queries, so that these are in the cache.
+    // Neighbouring teams handle the same keys for other queries, so that the keys are in the cache.
     auto const of_team = static_cast<std::size_t>(threads) * rows;
     int const group_count = static_cast<int>((task.queries + of_team - 1) / of_team);
     int const piece = team.league_rank() / group_count;
@@ -191,8 +192,8 @@ struct QueryTile {
   }
 
  private:
-  // Loads rows of a matrix to scratch, by the whole team, with zeros past the last row or column.
-  // \param group rows that are permuted alike
+  // Loads rows of a matrix to scratch, with the whole team, and zeros past the last row or column.
+  // \param group rows with the same permutation
   KOKKOS_FUNCTION void load(Member const& team, T const* from, int count, int row_count, int group, Pack* to) const {
     int const dim = task.dim;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, row_count * packs), [&](int i) {
@@ -212,7 +213,7 @@ struct QueryTile {
     });
   }
 
-  // Scores of the thread's queries and the lane's keys, lane + 16 i; -infinity past the last key.
+  // Computes the scores of the thread's queries and the lane's keys, lane + 16 i; -infinity past the last key.
   KOKKOS_FUNCTION void multiply(Lanes const& lanes, Pack const* queries, int swap, Pack const* tile, int count,
                                 Value<Scores>& score) const {
     lanes.each(
@@ -239,7 +240,7 @@ struct QueryTile {
         score);
   }
 
-  // Scores become weights; the sums so far are made relative to the new maximum.
+  // Turns scores into weights and rescales the previous sums to the new maximum.
   KOKKOS_FUNCTION static void weigh(Lanes const& lanes, Value<Scores>& score, Value<OfRows>& largest,
                                     Value<OfRows>& total, Value<Sums>& sums) {
     for (int r = 0; r < rows; ++r) {
@@ -278,7 +279,7 @@ struct QueryTile {
       lanes.sync();
       lanes.each(
           [&](int lane, Sums& own) {
-#if defined(__HIP_DEVICE_COMPILE__)  // this compiler would unroll all keys: registers for hundreds of loads spill
+#if defined(__HIP_DEVICE_COMPILE__)  // hipcc would unroll all keys: registers for hundreds of loads spill
 #pragma unroll 2
 #endif
             for (int k = 0; k < width; ++k) {
@@ -336,19 +337,21 @@ struct QueryTile {
 
 }  // namespace detail
 
-/// out = softmax(scale * q k^T) v, for many queries: a team goes through all keys, so that few queries would leave most
-/// of a machine idle.
+/// out = softmax(scale * q k^T) v, for many queries. A team processes all keys, so that few queries would leave most of
+/// a machine idle.
 ///
-/// Constructed once: chooses the kernel. Calls only enqueue, and may overlap: they share no memory.
+/// Construct it once: chooses the kernel. A call only enqueues. Calls share no memory and may run concurrently.
 template <ExecutionSpace Exec, class T, class Tuning = QueryTileTuning<Exec, T>>
 class QueryTileAttention {
  public:
   static constexpr std::size_t most_columns = 256;  ///< of a row
 
-  /// \param queries, dim of q [queries, dim]; \param keys of k and v [keys, dim]; a call for a piece may have fewer
-  /// \param team threads of a team; 0: choose. \param label what Kokkos' tools call it
+  /// \param queries, dim extents of q [queries, dim]
+  /// \param keys rows of k and v [keys, dim]; a call that writes a piece may have fewer
+  /// \param team threads per team; 0: choose
+  /// \param label kernel name that Kokkos Tools reports
   ///
-  /// Throws Skip if the space cannot give so many threads, or if dim is above most_columns.
+  /// Throws Skip if the space cannot provide the threads, or if dim is above most_columns.
   QueryTileAttention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t dim, std::int64_t team = 0,
                      std::string const& label = "tessera::attention")
       : label_(label + "::attend"), queries_(queries), task_(detail::attention_task<T>(queries, keys, dim)) {
@@ -360,8 +363,8 @@ class QueryTileAttention {
     });
   }
 
-  /// Enqueues it. `q`, `out` [queries, dim], `k`, `v` [keys, dim], row after row in memory; `out` overlaps none of the
-  /// others. Without keys it becomes zeros. Throws std::invalid_argument for other extents or strides.
+  /// Enqueues. `q`, `out` [queries, dim] and `k`, `v` [keys, dim] must be contiguous and row-major; `out` must not
+  /// overlap the others. Without keys, `out` becomes zeros. Throws std::invalid_argument for other extents or strides.
   template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V, Writable<Exec, T, 2> Out>
   void operator()(Exec const& exec, Q const& q, K const& k, V const& v, Out const& out, T scale = 1) const {
     auto const task = detail::with_arrays(task_, queries_, q, k, v, out, scale);
@@ -372,8 +375,8 @@ class QueryTileAttention {
     choose([&]<class Kernel>() { Kernel{task, detail::is_aligned(task)}.enqueue(label_, exec, threads_); });
   }
 
-  /// Enqueues the single piece of an answer: it is written as piece `first` of `pieces`. `q` [queries, dim], `k`, `v`
-  /// [n, dim], as above, n at most `keys`.
+  /// Enqueues the computation of the single piece of an answer: writes it as piece `first` of `pieces`. `q` [queries,
+  /// dim] and `k`, `v` [n, dim] as above, n at most `keys`.
   template <Readable<Exec, T, 2> Q, Readable<Exec, T, 2> K, Readable<Exec, T, 2> V>
   void operator()(Exec const& exec, Q const& q, K const& k, V const& v, AttentionPieces<Exec, T> const& pieces,
                   int first, T scale) const {
@@ -384,7 +387,7 @@ class QueryTileAttention {
   }
   [[nodiscard]] int pieces() const { return 1; }
 
-  /// Roundings of a sum of weights, or of weighted values, on the longest way.
+  /// Returns the roundings on the longest path of a sum of weights or of weighted values.
   [[nodiscard]] double rounding_steps() const { return steps_; }
 
  private:
