@@ -69,7 +69,8 @@ struct AddRowToPacks {
 template <ExecutionSpace Exec, class T, class Tuning = BiasAddTuning<Exec, T>>
 class BiasAdd {
  public:
-  /// \param rows,cols extents of x and y. \param label what Kokkos' tools call it
+  /// \param rows,cols extents of x and y
+  /// \param label kernel name that Kokkos Tools reports
   BiasAdd(Exec const&, std::size_t rows, std::size_t cols, std::string const& label = "tessera::bias_add")
       : label_(label + "::add"), rows_(rows), cols_(cols) {}
 
@@ -91,7 +92,8 @@ class BiasAdd {
   std::size_t cols_;
 };
 
-/// y[r, c] = x[r, c] + bias[c]. `x`, `y` [rows, cols], `bias` [cols]. For a single use: it enqueues, and waits.
+/// y[r, c] = x[r, c] + bias[c]. `x`, `y` [rows, cols], `bias` [cols]. Convenience for a single call: enqueues and
+/// waits.
 template <ExecutionSpace Exec, class X, class Bias, class Y>
 void bias_add(Exec const& exec, X const& x, Bias const& bias, Y const& y) {
   BiasAdd<Exec, typename Y::non_const_value_type> const add(exec, y.extent(0), y.extent(1));

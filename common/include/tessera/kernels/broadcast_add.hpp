@@ -138,7 +138,8 @@ class BroadcastAdd {
   int league_;
 };
 
-/// out[r, c] = a[c] + b[r]. `a` [cols], `b` [rows], `out` [rows, cols]. For a single use: it enqueues, and waits.
+/// out[r, c] = a[c] + b[r]. `a` [cols], `b` [rows], `out` [rows, cols]. Convenience for a single call:
+/// enqueues and waits.
 template <ExecutionSpace Exec, class A, class B, class Out>
 void broadcast_add(Exec const& exec, A const& a, B const& b, Out const& out) {
   BroadcastAdd<Exec, typename Out::non_const_value_type> const kernel(exec, out.extent(0), out.extent(1));

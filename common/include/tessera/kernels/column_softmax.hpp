@@ -4,8 +4,8 @@
 ///
 /// Columns are split into as many chunks of rows as fill the machine. The first launch stores the maximum and sum of
 /// each chunk of a column. The second launch folds them in order and writes the results, starting at the end, because
-/// the last rows are still in the cache. If the columns alone fill the machine, there is one chunk and one launch. The
-/// result is bitwise reproducible. NaNs and infinities are treated as in softmax.hpp.
+/// the last rows are still in the cache. If there are enough columns to fill the machine, one chunk and one launch
+/// suffice. The result is bitwise reproducible. NaNs and infinities are treated as in softmax.hpp.
 ///
 /// Traffic: each element is read twice and written once.
 ///

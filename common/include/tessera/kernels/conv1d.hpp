@@ -142,7 +142,7 @@ struct LongCorrelationKernel {
 
 }  // namespace detail
 
-/// out[i] = sum over j < taps of a[i + j] * k[j], as far as i + j < n.
+/// out[i] = sum over j < taps of a[i + j] * k[j], for the terms with i + j < n.
 ///
 /// Construct it once: chooses tiles, allocates nothing. Throws Skip if the space cannot provide the threads or the
 /// scratch. A call only enqueues; calls on one object may run concurrently. On a GPU with few taps, arrays that are not
@@ -156,8 +156,8 @@ class RegisterWindow {
   /// \param n elements of a and out
   /// \param taps elements of k; may be more than n
   /// \param tile outputs of a tile in scratch; 0: choose
-  /// \param team threads of a team; 0: choose
-  /// \param label what Kokkos' tools call it
+  /// \param team threads per team; 0: choose
+  /// \param label kernel name that Kokkos Tools reports
   RegisterWindow(Exec const& exec, std::size_t n, std::size_t taps, std::int64_t tile = 0, std::int64_t team = 0,
                  std::string const& label = "tessera::conv1d")
       : n_(n), given_taps_(taps), taps_(std::min(n, taps)), threads_(team_size(exec, team)) {

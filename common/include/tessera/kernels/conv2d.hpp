@@ -390,8 +390,8 @@ class Conv2d {
 
  public:
   /// \param rows,cols extents of `in` and `out`
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many.
-  /// \param label what Kokkos' tools call it
+  /// \param team threads per team; 0: choose. Throws Skip if the space cannot provide them.
+  /// \param label kernel name that Kokkos Tools reports
   Conv2d(Exec const& exec, std::size_t rows, std::size_t cols, std::int64_t team = 0,
          std::string const& label = "tessera::conv2d")
       : label_(label + "::sum"),

@@ -54,7 +54,7 @@ struct SegmentPartitionKernel {
   std::int64_t* left_count;
   std::size_t n;
   std::size_t segments;
-  int length;   // per segment
+  int length;   // elements per segment
   int per_row;  // segments in a row of lanes; 0: a segment takes several rows
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {

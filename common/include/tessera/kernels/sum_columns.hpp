@@ -3,8 +3,8 @@
 /// The sum of each column of a row-major matrix [rows, cols], for every shape.
 ///
 /// Columns are split into as many chunks of rows as fill the machine. One launch sums the chunks, a second one adds
-/// their sums, always in the same order and without atomics, so that the result is bitwise reproducible. If the columns
-/// alone fill the machine, there is one chunk and one launch.
+/// their sums, always in the same order and without atomics, so that the result is bitwise reproducible. If there are
+/// enough columns to fill the machine, one chunk and one launch suffice.
 ///
 /// Traffic: each element is read once, each sum is written once. In addition, one row of sums per chunk is written and
 /// read.
@@ -42,7 +42,7 @@ struct ColumnSumTuning {
   static constexpr bool tiles = !is_gpu<Exec>;            ///< tiles of columns in scratch, which suit a host
   static constexpr bool atomic = false;                   ///< true: chunks add their sums to zeros with atomics instead
   static constexpr int pack = collective::pack_width<T>;  ///< columns per lane: 16 bytes, the widest load
-  /// Most lanes side by side, if the columns alone do not fill the machine. With several chunks they read 1 KB of a
+  /// Most lanes side by side, if there are too few columns to fill the machine. With several chunks they read 1 KB of a
   /// row; with one chunk 128 bytes, the smallest efficient access to memory.
   static constexpr int split_across = 64;
   static constexpr int whole_across = 8;
@@ -85,7 +85,7 @@ struct LaneColumns {
     std::size_t const packs = std::max<std::size_t>(1, cols / N);
     auto const widest = static_cast<int>(std::bit_floor(static_cast<unsigned>(lanes)));
     std::size_t const fill = teams_that_fill(exec, lanes);
-    // If the columns alone are enough for all teams, as many lanes as possible are side by side. Otherwise fewer are,
+    // If there are enough columns for all teams, as many lanes as possible are side by side. Otherwise fewer are,
     // and the others share the rows.
     int const wanted = tiles_of(packs, widest) >= fill ? widest : split ? Tuning::split_across : Tuning::whole_across;
     kernel.across = static_cast<int>(

@@ -185,7 +185,7 @@ struct TeamRows {
   std::uint32_t* finished;
   Chunks rows_of_teams{};  // used if a row has one chunk
 
-  /// Returns the number of threads of a team of which none is idle on `count` elements.
+  /// Returns the largest number of threads per team of which none is idle on `count` elements.
   [[nodiscard]] static int threads_for(Exec const& exec, std::int64_t requested, std::size_t count) {
     int const most = team_size(exec, requested, vector_length);
     if (requested > 0) return most;
