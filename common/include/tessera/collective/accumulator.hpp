@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The type in which products and sums are made.
+/// The type in which products and sums are computed.
 
 #include <Kokkos_Core.hpp>
 
@@ -26,16 +26,16 @@ struct AccumulatorOf<T> {
 };
 }  // namespace detail
 
-/// T itself, except for integers, whose unsigned type wraps modulo 2^n without undefined behaviour, and for floats of
-/// 16 bits, which use float.
+/// The accumulator of T: float for 16-bit floats; the unsigned type for integers, so that overflow wraps modulo 2^n
+/// without undefined behaviour; otherwise T.
 template <class T>
 using Accumulator = typename detail::AccumulatorOf<T>::type;
 
-/// The type in which a sum is stored: the accumulator; but for floats of 16 bits it is T, to which the sum is rounded.
+/// The type in which a sum is stored: T for 16-bit floats (the sum is rounded to T), otherwise the accumulator's type.
 template <class T>
 using StoredSum = std::conditional_t<ShortFloat<T>, T, Accumulator<T>>;
 
-/// a * b in the accumulator's type.
+/// Returns a * b in the accumulator's type.
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION Accumulator<T> product(T const& a, T const& b) {
   return static_cast<Accumulator<T>>(a) * static_cast<Accumulator<T>>(b);

@@ -1,26 +1,26 @@
 #pragma once
 /// \file
-/// Copies from memory into scratch that are under way while their thread goes on, and that need no registers.
+/// Asynchronous copies from memory into scratch. The calling thread continues while they are in flight, and they need
+/// no registers.
 ///
 /// Models of one concept:
-/// - HardwareCopies: CUDA's cp.async, from compute capability 8.0 on; see has_async_copies(). Device code for older
+/// - HardwareCopies: CUDA's cp.async, compute capability 8.0 or higher; see has_async_copies(). Device code for older
 ///   devices copies immediately.
 /// - HardwareCopiesPastL1: the same, but copies of 16 bytes bypass the multiprocessor's first-level cache
-///   (cp.async.cg): for data that no neighbour asks for.
+///   (cp.async.cg). Use it for data that neighbouring teams do not read.
 /// - EmulatedCopies<Arrival>: for tests on a host. Hardware may copy at any time between copy_async() and wait(): one
-///   model copies at the earliest moment, one at the latest. Code that is right with both waits for what it reads, and
-///   does not copy to places that are still read.
+///   model copies at the earliest moment, the other at the latest. Code that passes the tests with both models waits
+///   before it reads, and does not overwrite places that are still being read.
 ///
-/// A lane (emulated lanes: a thread) has an object of its own:
-///   copy_async<Bytes>(to, from, take)   starts a copy of 4, 8 or 16 bytes, both sides aligned so; without `take` the bytes
-///                                       become zero, and `from` is not read (it must not be null all the same)
-///   commit()                            all copies since the last commit become a group, even if there are none
-///   wait<N>()                           returns when all groups but the last N have arrived, for the lane that copied
-///
-/// Who calls: any lane, also under a condition that differs between lanes. But wait() goes by the number of groups, so
-/// a lane must know how many it has committed. Scratch: where the copies go. Barriers: none. Other threads see the
-/// copies after wait() and then a barrier of the team. Before copy_async() a barrier must ensure that nobody still
-/// reads the place to which it copies.
+/// Each lane has its own object (for emulated lanes: each thread):
+///   copy_async<Bytes>(to, from, take)   starts a copy of 4, 8 or 16 bytes; both addresses must be aligned to Bytes.
+///                                       If `take` is false, `to` is set to zero and `from` is not read, but `from`
+///                                       must not be null.
+///   commit()                            makes a group of all copies since the last commit; the group may be empty
+///   wait<N>()                           returns when all of the calling lane's groups except the last N have arrived
+/// May be called by any lane, also under a condition that differs between lanes. wait() counts groups, so each lane
+/// must know how many groups it has committed. No barriers inside. Other threads see the copies only after wait() and
+/// then a barrier of the team. Before copy_async() a barrier must ensure that no thread still reads the destination.
 ///
 /// Example: copy_async<4>(s, x, true); commit(); copy_async<4>(s + 1, x + 1, false); commit();
 ///   wait<1>() -> s[0] is x[0], s[1] unknown;  wait<0>() -> s[1] is 0.
@@ -39,7 +39,7 @@
 
 namespace tessera::collective {
 
-/// The functions that a kernel may call on its copies.
+/// The operations that a kernel may use on its asynchronous copies.
 template <class C>
 concept AsyncCopies = std::default_initializable<C> && requires(C const& copies, int* to, int const* from) {
   copies.template copy_async<4>(to, from, true);
@@ -47,7 +47,7 @@ concept AsyncCopies = std::default_initializable<C> && requires(C const& copies,
   copies.template wait<0>();
 };
 
-/// A lane's copies, made by the hardware.
+/// The copies of one lane, made by the hardware.
 class HardwareCopies {
  public:
   template <int Bytes>
@@ -55,13 +55,13 @@ class HardwareCopies {
     static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "Tessera: an asynchronous copy has 4, 8 or 16 bytes");
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     auto const target = static_cast<unsigned>(__cvta_generic_to_shared(to));
-    int const taken = take ? Bytes : 0;  // the rest of the bytes become zero
+    int const taken = take ? Bytes : 0;  // the remaining bytes become zero
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
                  :
                  : "r"(target), "l"(__cvta_generic_to_global(from)), "n"(Bytes), "r"(taken)
                  : "memory");
 #else
-    // One access each: both are aligned for it.
+    // One read and one write: both addresses are aligned for it.
     pack_at<Bytes>(static_cast<char*>(to)) =
         take ? pack_at<Bytes>(static_cast<char const*>(from)) : Pack<char, Bytes>{};
 #endif
@@ -103,7 +103,7 @@ class HardwareCopiesPastL1 : public HardwareCopies {
 /// When an emulated copy happens.
 enum class Arrival { at_once, at_wait };
 
-/// The copies of a host's thread, for all the lanes that it emulates. On a device it does nothing.
+/// The copies of one host thread, for all lanes that it emulates. Does nothing on a device.
 template <Arrival arrival>
 class EmulatedCopies {
  public:
@@ -163,7 +163,8 @@ class EmulatedCopies {
   Queue* queue_ = nullptr;
 };
 
-/// Whether this build's code for Exec copies asynchronously, because all devices that it was built for can.
+/// True if this build's code for Exec copies asynchronously: every device architecture that it was compiled for
+/// supports it.
 #if defined(KOKKOS_ENABLE_CUDA) && !defined(KOKKOS_ARCH_MAXWELL) && !defined(KOKKOS_ARCH_PASCAL) && \
     !defined(KOKKOS_ARCH_VOLTA) && !defined(KOKKOS_ARCH_TURING75)
 template <class Exec>
@@ -173,7 +174,7 @@ template <class Exec>
 inline constexpr bool is_built_for_async_copies = false;
 #endif
 
-/// Whether the device can copy into scratch asynchronously, and this build's code makes it do so.
+/// Returns true if the device supports asynchronous copies into scratch and this build's code uses them.
 template <ExecutionSpace Exec>
 [[nodiscard]] bool has_async_copies([[maybe_unused]] Exec const& exec) {
 #if defined(KOKKOS_ENABLE_CUDA)

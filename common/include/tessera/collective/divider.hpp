@@ -1,11 +1,11 @@
 #pragma once
 /// \file
-/// Division by a number that is known before the kernel starts: one multiplication and one shift, where a GPU divides
-/// 64-bit integers in some hundred instructions.
+/// Division by a number that is known before the kernel starts: one multiplication and one shift. A GPU needs about a
+/// hundred instructions for a 64-bit integer division.
 ///
-/// Source: Granlund and Montgomery, Division by invariant integers using multiplication (PLDI 1994), theorem 4.2: with
-/// 2^(s-1) < d <= 2^s and f = ceil(2^(63+s) / d), f * d exceeds 2^(63+s) by less than 2^s, so that
-/// floor(x * f / 2^(63+s)) is floor(x / d) for every x below 2^63; and f is below 2^64.
+/// Source: Granlund and Montgomery, Division by invariant integers using multiplication (PLDI 1994), theorem 4.2. For
+/// 2^(s-1) < d <= 2^s and f = ceil(2^(63+s) / d), f * d exceeds 2^(63+s) by less than 2^s. Therefore floor(x * f /
+/// 2^(63+s)) is floor(x / d) for every x below 2^63, and f is below 2^64.
 ///
 /// Example, d = 3: s = 2, f = ceil(2^65 / 3); x = 7 -> 2.
 
@@ -16,12 +16,12 @@
 
 namespace tessera::collective {
 
-/// Who calls: any thread.
+/// May be called by any thread.
 class Divider {
  public:
   /// \param divisor at least 1 and at most 2^63
   explicit constexpr Divider(std::uint64_t divisor) : shift_(std::bit_width(divisor - 1)) {
-    // 2^(63 + shift) / divisor, bit by bit, since integers of 128 bits differ from compiler to compiler.
+    // Computes 2^(63 + shift) / divisor bit by bit, because 128-bit integers are not portable between compilers.
     std::uint64_t rest = 0;
     for (int bit = 63 + shift_; bit >= 0; --bit) {
       rest = 2 * rest + (bit == 63 + shift_ ? 1 : 0);
@@ -31,13 +31,13 @@ class Divider {
     if (rest > 0) ++factor_;
   }
 
-  /// value / divisor, rounded down; value is below 2^63.
+  /// Returns value / divisor, rounded down. \param value below 2^63
   [[nodiscard]] KOKKOS_FUNCTION constexpr std::uint64_t operator()(std::uint64_t value) const {
     return high_product(2 * value, factor_) >> shift_;
   }
 
  private:
-  // The upper 64 of the product's 128 bits.
+  // Returns the upper 64 bits of the 128-bit product.
   [[nodiscard]] KOKKOS_FUNCTION static constexpr std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
     return __umul64hi(a, b);

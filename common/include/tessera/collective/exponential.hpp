@@ -1,16 +1,17 @@
 #pragma once
 /// \file
-/// e^x for x <= 0, of which weights relative to a maximum are made.
+/// e^x for x <= 0, for weights relative to a maximum (softmax).
 ///
-/// On a GPU it is the library's function. On a host it is arithmetic without branches and calls, so that a loop over
-/// elements becomes vector instructions: the library's function takes one element at a time, and a softmax would spend
-/// all its time there.
+/// A GPU calls its math library. A host uses arithmetic without branches and calls, so that the compiler vectorises
+/// loops over elements. The host's library function handles one element at a time and would dominate the time of a
+/// softmax.
 ///
 /// Source: range reduction x = k ln 2 + r with ln 2 in two parts (Cody and Waite, Software Manual for the Elementary
-/// Functions, 1980), then the Taylor polynomial of e^r, |r| <= ln 2 / 2, of a degree whose remainder is far below the
-/// rounding: 7 in float, 13 in double. Error at most 2 units in the last place, and half the smallest denormal besides.
+/// Functions, 1980), then the Taylor polynomial of e^r, |r| <= ln 2 / 2. Its degree is 7 in float and 13 in double; the
+/// remainder is far below the rounding error. Error: at most 2 units in the last place, plus half the smallest
+/// denormal.
 ///
-/// Who calls: any thread. Scratch, barriers: none.
+/// May be called by any thread. No scratch, no barriers.
 ///
 /// Example: 0 -> 1; -1 -> 0.36787945 (float); -infinity -> 0; NaN -> NaN.
 
@@ -31,12 +32,12 @@ struct Exponential<float> {
   using Word = std::uint32_t;
   static constexpr float lowest = -104.5f;  // below it e^x rounds to 0
   static constexpr float per_ln2 = 0x1.715476p+0f;
-  static constexpr float ln2_high = 0x1.62e400p-1f;  // few bits: its product with k is exact
+  static constexpr float ln2_high = 0x1.62e400p-1f;  // has few bits, so that its product with k is exact
   static constexpr float ln2_low = 0x1.7f7d1cp-20f;
-  static constexpr float to_integer = 0x1.8p+23f;  // added to a number, it leaves the nearest integer in the last bits
+  static constexpr float to_integer = 0x1.8p+23f;  // a sum with it has the nearest integer in its last bits
   static constexpr int mantissa = 23;
   static constexpr int bias = 127;
-  static constexpr int lift = 64;  // added to the exponent, so that it stays normal until the last multiplication
+  static constexpr int lift = 64;  // added to the exponent: the result stays normal until the last multiplication
   static constexpr float drop = 0x1p-64f;
 
   [[nodiscard]] static constexpr float polynomial(float r) {
@@ -84,7 +85,7 @@ template <class T>
 [[nodiscard]] inline T host_exp_nonpositive(T x) {
   using E = Exponential<T>;
   using Word = typename E::Word;
-  T const bounded = x < E::lowest ? E::lowest : x;  // a NaN stays one
+  T const bounded = x < E::lowest ? E::lowest : x;  // keeps a NaN
   T const shifted = bounded * E::per_ln2 + E::to_integer;
   T const k = shifted - E::to_integer;
   T const r = (bounded - k * E::ln2_high) - k * E::ln2_low;
@@ -94,15 +95,15 @@ template <class T>
 
 }  // namespace detail
 
-/// e^x. \param x not above 0, or NaN
+/// Returns e^x. \param x at most 0, or NaN
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION T exp_nonpositive(T x) {
   KOKKOS_IF_ON_DEVICE((return Kokkos::exp(x);))
   KOKKOS_IF_ON_HOST((return detail::host_exp_nonpositive(x);))
 }
 
-/// 2^x within 4 units of float's roundoff; results below the normal range may be 0. On CUDA it is the instruction
-/// itself: the library's function needs three more instructions for denormals.
+/// Returns 2^x within 4 units of float's roundoff; results below the normal range may be 0. On CUDA it is one
+/// instruction; the library's function needs three more for denormals.
 ///
 /// Source: NVIDIA, PTX ISA, ex2.approx.ftz.f32.
 ///

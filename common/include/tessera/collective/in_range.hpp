@@ -1,10 +1,12 @@
 #pragma once
 /// \file
-/// Sums that leave the range of floating-point numbers although the result is within it: of a mean, or of squares under a root.
+/// Helpers for sums that overflow although the final result is representable: a mean, or a square root of a sum of
+/// squares.
 ///
-/// The plain sum comes first. Only if it, or what follows from it, is not in range, the terms are scaled by a power of two and
-/// summed again. Scaling rounds nothing, except numbers that are too small to count beside a sum that has left the range. Where an
-/// element is NaN or an infinity the result stays what it was. The cost otherwise is one comparison.
+/// The caller first computes the plain sum. Only if the sum, or a value computed from it, is not finite, the caller
+/// scales the terms by a power of two and sums again. Scaling is exact, except for numbers that are too small to matter
+/// beside an overflowing sum. If an element is NaN or infinite, the result stays NaN or infinite. The usual cost is one
+/// comparison.
 ///
 /// Example, float: 3e38 + 3e38 is infinity; (3e38 * shrink + 3e38 * shrink) / 2 / shrink is 3e38.
 
@@ -14,8 +16,8 @@
 
 namespace tessera::collective {
 
-/// The power of two by which terms are scaled: 2^-96 for float, 2^-768 for double. Squares of scaled numbers, and sums of them,
-/// stay within the range.
+/// The power of two by which terms are scaled: 2^-96 for float, 2^-768 for double. Squares of scaled numbers, and sums
+/// of these squares, stay within the range.
 template <class A>
 inline constexpr A shrink = [] {
   A factor = 1;
@@ -23,7 +25,7 @@ inline constexpr A shrink = [] {
   return factor;
 }();
 
-/// False for NaN and infinities. Who calls: anyone.
+/// Returns false for NaN and infinities. May be called by any thread.
 template <class A>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION bool is_in_range(A value) {
   return Kokkos::abs(value) <= std::numeric_limits<A>::max();

@@ -1,28 +1,29 @@
 #pragma once
 /// \file
-/// Decoupled look-back: how the tiles of a single pass learn what lies before them.
-/// Source: Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back (NVIDIA NVR-2016-002).
+/// Decoupled look-back: a single-pass scan in which each tile obtains the total of all earlier tiles. Source: Merrill
+/// and Garland, Single-pass parallel prefix scan with decoupled look-back (NVIDIA NVR-2016-002).
 ///
-/// Each tile publishes its own total (partial), then, once it knows what lies before it, the total of everything up to
-/// its end (inclusive). A tile looks back over its predecessors, W at a time, until one is inclusive.
+/// Each tile publishes its own total (partial). When it knows the total of all earlier tiles, it publishes the total of
+/// everything up to its end (inclusive). A tile looks back over its predecessors, W at a time, until it finds an
+/// inclusive one.
 ///
-/// Progress: a tile's number is a ticket drawn from a counter. So a team only waits for teams that have already
-/// started, in whatever order the hardware starts them.
+/// Progress: a tile's number is a ticket drawn from a counter. A team therefore waits only for teams that have already
+/// started, in any order in which the hardware starts them.
 ///
-/// Launches: nothing is reset between them. Every word carries the number of the launch (its epoch), so what an earlier
-/// launch left behind reads as absent; tickets go on counting.
+/// Launches: nothing is reset between launches. Every word carries the number of the launch (its epoch), so values of
+/// an earlier launch read as absent. Tickets continue counting.
 ///
-/// Visibility: a value that fits shares one word with epoch and state, which is read and written whole: values of up to 4
-/// bytes a word of 8, on CUDA values of up to 8 bytes a word of 16. Wider values stand in arrays of their own: value,
-/// fence, word on the writing side; word, fence, value on the reading side. There partial and inclusive values have
-/// separate places, so that none is overwritten while it is read.
+/// Visibility: a value that fits shares one word with epoch and state, and the word is read and written in one access.
+/// Values of up to 4 bytes use words of 8 bytes; on CUDA, values of up to 8 bytes use words of 16 bytes. Wider values
+/// are stored in separate arrays. The writer stores value, fence, word; the reader loads word, fence, value. Partial
+/// and inclusive values have separate places, so that no value is overwritten while it is read.
 ///
-/// Patience: a tile that looks back immediately finds few inclusive values, and walks far over partial ones. Hundreds
-/// of teams that do so all read the same few cache lines, and slow down every access to data behind these. So on a GPU
-/// with more tiles than run at once, a tile first waits a while (see decision page 7).
+/// Back-off: a tile that looks back immediately finds few inclusive values and visits many partial ones. Hundreds of
+/// teams then read the same few cache lines, which delays all accesses to data behind these lines. If a GPU has more
+/// tiles than resident teams, a tile first waits a while (see decision page 7).
 ///
-/// Example, tiles' totals 3 7 2 5: tile 3 reads tile 2 (partial 2), tile 1 (inclusive 10): before it lie 10 + 2 = 12,
-/// and it publishes inclusive 17.
+/// Example, tiles' totals 3 7 2 5: tile 3 reads tile 2 (partial 2) and tile 1 (inclusive 10). Their total is 10 + 2 =
+/// 12, and tile 3 publishes inclusive 17.
 
 #include <Kokkos_Core.hpp>
 
@@ -41,7 +42,7 @@ namespace tessera::collective {
 
 namespace detail {
 
-// The operator for values that stand in reverse order.
+// Applies the operator to values in reverse order.
 template <class Op>
 struct Reversed {
   Op op;
@@ -55,19 +56,19 @@ struct Reversed {
 
 enum class TileState : std::uint32_t { absent = 0, partial = 1, inclusive = 2 };
 
-/// What a team has seen of another tile: what that has published so far.
+/// What another tile has published so far.
 template <class V>
 struct TileReport {
   TileState state;
   V value;
 };
 
-/// What is published for a tile: epoch and state, and the value if that fits beside them.
+/// The word that is published for a tile: epoch and state, and the value if it fits.
 template <ExecutionSpace Exec, class V>
 using LookBackWord =
     std::conditional_t<has_word_pairs<Exec> && (sizeof(V) > 4 && sizeof(V) <= 8), WordPair, std::uint64_t>;
 
-/// The part of LookBack that kernels use: pointers and the numbers of this launch. Copied into the kernel.
+/// The part of LookBack that kernels use: pointers and the numbers of this launch. It is copied into the kernel.
 template <class V, class Word = std::uint64_t>
 class LookBackHandle {
  public:
@@ -84,13 +85,13 @@ class LookBackHandle {
         epoch_(epoch),
         patience_(patience) {}
 
-  /// Draws the next tile's number. Who calls: one lane of one thread of the team.
+  /// Returns the next tile's number. Must be called by one lane of one thread of the team.
   [[nodiscard]] KOKKOS_FUNCTION std::uint32_t next_tile() const {
-    // Unsigned, so that the difference is right also after the counter has wrapped around.
+    // Unsigned, so that the difference is also right after the counter has wrapped around.
     return Kokkos::atomic_fetch_add(counter_, 1u) - first_ticket_;
   }
 
-  /// Publishes a tile's value. Who calls: one lane of one thread of the team.
+  /// Publishes a tile's value. Must be called by one lane of one thread of the team.
   KOKKOS_FUNCTION void publish(std::size_t tile, TileState state, V const& value) const {
     if constexpr (packed) {
       Half bits = 0;
@@ -102,14 +103,14 @@ class LookBackHandle {
       }
     } else {
       (state == TileState::partial ? partial_ : inclusive_)[tile] = value;
-      // A team that sees the word must see the value. (No run can be sure to miss it: stores of one lane arrive in order on the
-      // machines at hand.)
+      // A team that sees the word must see the value. Tests cannot reliably detect a missing fence: on the tested
+      // machines stores of one lane arrive in order.
       Kokkos::memory_fence();
       store_word(&words_[tile], Word{tag(state)} << 32);
     }
   }
 
-  /// What a tile has published by now in this launch. Who calls: any lane.
+  /// Returns what a tile has published so far in this launch. May be called by any lane.
   [[nodiscard]] KOKKOS_FUNCTION TileReport<V> poll(std::size_t tile) const {
     Word const word = load_word(&words_[tile]);
     std::uint32_t found = 0;
@@ -133,14 +134,16 @@ class LookBackHandle {
     return report;
   }
 
-  /// The combination of everything before `tile` (> 0). Who calls: all lanes of one thread of the team, after that team
-  /// published a partial value. Scratch, barriers: none. Operator: associative with identity; the order is kept.
+  /// Returns the combination of all values before `tile` (> 0). Must be called by all lanes of one thread of the team,
+  /// after the team has published its partial value. No scratch, no barriers. Operator: associative with identity; the
+  /// order is kept.
   template <lane::Lanes L, class Op>
   [[nodiscard]] KOKKOS_FUNCTION V before(L const& lanes, std::size_t tile, Op const& op) const {
     V prefix = op.identity();
     KOKKOS_IF_ON_DEVICE((back_off(patience_);))
     for (auto latest = static_cast<std::int64_t>(tile) - 1;; latest -= L::width) {
-      // Lane 0 reads the latest predecessor, lane 1 the one before it, and so on. Before the first tile lies nothing.
+      // Lane 0 reads the latest predecessor, lane 1 the one before it, and so on. Lanes before the first tile get the
+      // identity.
       auto reports = lanes.template fill<TileReport<V>>({TileState::absent, op.identity()});
       std::uint64_t absent = 0;
       std::uint64_t inclusive = 0;
@@ -160,7 +163,7 @@ class LookBackHandle {
             reports, is_absent, is_inclusive);
         absent = lanes.ballot(is_absent);
         inclusive = lanes.ballot(is_inclusive);
-        // Enough is known once no tile is absent between here and the nearest inclusive one, that is, below its bit.
+        // Stop when no tile is absent between this one and the nearest inclusive one, that is, below its bit.
         if (absent == 0 || (inclusive != 0 && lowest(inclusive) < lowest(absent))) break;
       }
 
@@ -177,9 +180,9 @@ class LookBackHandle {
   }
 
  private:
-  using Half = std::conditional_t<std::is_same_v<Word, WordPair>, std::uint64_t, std::uint32_t>;  // has a value
+  using Half = std::conditional_t<std::is_same_v<Word, WordPair>, std::uint64_t, std::uint32_t>;  // fits a value
 
-  // Kokkos' constexpr countr_zero is a loop on GPUs, so it is not used here.
+  // Kokkos' constexpr countr_zero is a loop on GPUs, so the builtin is used.
   [[nodiscard]] KOKKOS_FUNCTION static int lowest(std::uint64_t bits) {
     return Kokkos::Experimental::countr_zero_builtin(bits);
   }
@@ -193,7 +196,7 @@ class LookBackHandle {
   std::uint32_t* counter_;
   std::uint32_t first_ticket_;
   std::uint32_t epoch_;
-  unsigned patience_;  // nanoseconds before the first look
+  unsigned patience_;  // back-off before the first look, in nanoseconds
 };
 
 }  // namespace tessera::collective

@@ -13,7 +13,7 @@
 
 namespace tessera::collective {
 
-/// What every collective requires of its operator: `op(earlier, later)`, which is associative, and `op.identity()` with
+/// What every collective requires of its operator: `op(earlier, later)` is associative, and `op.identity()` satisfies
 /// `op(identity, x) == x == op(x, identity)`. It need not commute, since collectives keep the order of elements.
 template <class Op, class T>
 concept OperatorOn = requires(Op const& op, T const& a, T const& b) {
@@ -21,7 +21,7 @@ concept OperatorOn = requires(Op const& op, T const& a, T const& b) {
   { op.identity() } -> std::convertible_to<T>;
 };
 
-/// a + b; integers wrap modulo 2^n (signed ones too, by way of unsigned arithmetic).
+/// a + b. Integers wrap modulo 2^n; signed integers are added as unsigned ones.
 template <class T>
 struct Sum {
   static constexpr bool commutative = true;
@@ -45,15 +45,15 @@ template <class T>
 inline constexpr T greatest = Floating<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
 }  // namespace detail
 
-/// The larger; a NaN on either side gives NaN, as numpy.maximum does.
+/// The larger of two values. A NaN on either side gives NaN, as in numpy.maximum.
 template <class T>
 struct Max {
   static constexpr bool commutative = true;
 
   [[nodiscard]] KOKKOS_FUNCTION constexpr T identity() const { return detail::least<T>; }
   [[nodiscard]] KOKKOS_FUNCTION constexpr T operator()(T const& a, T const& b) const {
-    // `a != a` detects a NaN without a header that some back ends lack on the device. Copies instead of references, and
-    // two selections instead of `||`, because GCC does not vectorise references and branches.
+    // `a != a` detects a NaN without a header that some back ends lack on the device. Values are copied, and two
+    // selections replace `||`, because GCC does not vectorise references and branches.
     T const x = a;
     T const y = b;
     T const larger = x >= y ? x : y;
@@ -61,7 +61,7 @@ struct Max {
   }
 };
 
-/// The smaller; a NaN on either side gives NaN, as numpy.minimum does.
+/// The smaller of two values. A NaN on either side gives NaN, as in numpy.minimum.
 template <class T>
 struct Min {
   static constexpr bool commutative = true;
@@ -77,7 +77,7 @@ struct Min {
 
 enum class OperatorKind : std::uint8_t { sum, max, min };
 
-/// One of the three, chosen at run time: where a branch hardly costs anything, this saves two thirds of the
+/// One of the three operators, chosen at run time. Use it if a branch costs little: it saves two thirds of the
 /// compilation.
 template <class T>
 struct AnyOperator {
@@ -99,15 +99,15 @@ struct AnyOperator {
   }
 };
 
-/// A value with a mark: "a segment starts at or before me, within what I stand for".
+/// A value and a flag. `head` is 1 if a segment begins within the elements that the value stands for, else 0.
 template <class T>
 struct Segmented {
   T value;
   std::int32_t head;
 };
 
-/// Turns an operator into its segmented form, in which nothing before a segment's head counts after it. Associative,
-/// not commutative. Source: Blelloch, Prefix sums and their applications (1990), section 1.5.
+/// The segmented form of an operator: values before a segment's head do not affect results after it. Associative, not
+/// commutative. Source: Blelloch, Prefix sums and their applications (1990), section 1.5.
 template <class T, class Op>
 struct SegmentedOperator {
   Op op;

@@ -19,11 +19,11 @@ struct alignas(sizeof(T) * N) Pack {
   KOKKOS_FUNCTION T const& operator[](int i) const { return at[i]; }
 };
 
-/// How many elements a 16-byte access has, the widest of a GPU's thread.
+/// The number of elements in a 16-byte access, the widest access of a GPU thread.
 template <class T>
 inline constexpr int pack_width = sizeof(T) >= 16 ? 1 : static_cast<int>(16 / sizeof(T));
 
-/// Bytes of the widest vectors of a host's processor that the flags of the build allow.
+/// The widest vector registers, in bytes, that this build's compiler flags allow on the host.
 #if defined(__AVX512F__)
 inline constexpr int vector_bytes = 64;
 #elif defined(__AVX__)
@@ -32,13 +32,14 @@ inline constexpr int vector_bytes = 32;
 inline constexpr int vector_bytes = 16;
 #endif
 
-/// True if packs of N elements can be read from or written to all of these arrays directly.
+/// Returns true if all of these pointers are aligned for packs of N elements.
 template <int N, class... T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION bool is_aligned_for_packs(T const*... data) {
   return ((reinterpret_cast<std::uintptr_t>(data) % (sizeof(T) * N) == 0) && ...);
 }
 
-/// The N elements from `data` on as a pack, to be read or written with one access: `data` is aligned for it.
+/// Returns the N elements from `data` on as a pack, which is read or written with one access. `data` must be aligned
+/// for it.
 template <int N, class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION Pack<T, N> const& pack_at(T const* data) {
   return *reinterpret_cast<Pack<T, N> const*>(data);
@@ -48,8 +49,8 @@ template <int N, class T>
   return *reinterpret_cast<Pack<T, N>*>(data);
 }
 
-/// Loads the N elements from `data` on. On a GPU that is one access if `data` is aligned for it, else one for each
-/// element. On a host the loop becomes one access, aligned or not.
+/// Returns the N elements from `data` on. On a GPU this is one access if `data` is aligned for it, otherwise one access
+/// per element. On a host the loop becomes one access, aligned or not.
 template <int N, class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION Pack<T, N> load_pack(T const* data) {
   KOKKOS_IF_ON_DEVICE((if (is_aligned_for_packs<N>(data)) return pack_at<N>(data);))

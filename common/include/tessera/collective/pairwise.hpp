@@ -1,18 +1,18 @@
 #pragma once
 /// \file
-/// Adds a few packs that one lane holds to another, pair by pair: an addition waits for log2(N) others, not for all, and a sum has
-/// as many roundings.
+/// Adds N packs that one lane holds to a sum, pairwise: each addition depends on log2(N) earlier ones instead of all,
+/// and a sum has log2(N) + 1 roundings.
 ///
-/// Who calls: any lane. Scratch, barriers: none. Rounding steps: log2(N) + 1.
+/// May be called by any lane. No scratch, no barriers. Rounding steps: log2(N) + 1.
 ///
-/// Example, packs of one, to 100: 1 2 3 4 5 6 7 8 -> 3 7 11 15 -> 10 26 -> 36 -> 136.
+/// Example, packs of one element, added to 100: 1 2 3 4 5 6 7 8 -> 3 7 11 15 -> 10 26 -> 36 -> 136.
 
 #include <Kokkos_Macros.hpp>
 
 namespace tessera::collective {
 
-/// `packs`: N of E numbers, which are lost. `to` [E]: an array or a Pack. The elements of a pack are the inner loop, which hosts
-/// make vectors of.
+/// Adds `packs` [N][E] to `to` [E], which is an array or a Pack; `packs` is overwritten. The inner loop runs over the
+/// elements of a pack, so that hosts vectorise it.
 template <int N, int E, class T, class To>
 KOKKOS_INLINE_FUNCTION void add_pairwise(T (&packs)[N][E], To& to) {
   for (int stride = 1; stride < N; stride *= 2) {

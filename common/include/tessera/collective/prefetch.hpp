@@ -1,9 +1,9 @@
 #pragma once
 /// \file
-/// Asks for memory that will be needed soon, so that it is in a GPU's last cache by then.
+/// Prefetches memory into a GPU's last-level cache.
 ///
-/// A team that reads, then waits for other threads or other teams, then writes, leaves the memory idle while it waits.
-/// If it asks early for what a team that starts later will read, the memory works on. A request takes no registers.
+/// A team that reads, then waits for other threads or teams, then writes, leaves the memory idle while it waits. If it
+/// prefetches what a later team will read, memory stays busy. A prefetch needs no registers.
 
 #include <Kokkos_Core.hpp>
 
@@ -11,8 +11,8 @@
 
 namespace tessera::collective {
 
-/// Calls body(i) for every element i < count that begins a line of 128 bytes, as far as that line is this lane's: lane
-/// `lane` of `lanes` takes every `lanes`-th line.
+/// Calls body(i) for this lane's elements i < count that begin a line of 128 bytes: lane `lane` of `lanes` takes every
+/// `lanes`-th line.
 ///
 /// Example, 4 lanes, 600 floats (19 lines of 32): lane 0 gets 0 128 256 384 512, lane 3 gets 96 224 352 480.
 template <class T, class Body>
@@ -22,11 +22,11 @@ KOKKOS_FUNCTION void each_line(std::size_t count, int lane, int lanes, Body cons
     body(i);
 }
 
-/// Asks for `count` elements of an array, from `first` on. If `first` is not at the begin of a line of memory, the last
-/// line may be left out. Does nothing on hosts, whose hardware foresees contiguous reads by itself, and on AMD's gfx90a
-/// and gfx942, which have no such request.
+/// Prefetches `count` elements of an array, beginning at `first`. If `first` is not at the beginning of a memory line,
+/// the last line may be omitted. Does nothing on hosts, whose hardware prefetches contiguous reads, and on AMD gfx90a
+/// and gfx942, which have no prefetch instruction.
 ///
-/// Who calls: lane `lane` of `lanes` that share the elements. Scratch, barriers: none.
+/// Must be called by all `lanes` lanes that share the elements, each with its own `lane`. No scratch, no barriers.
 template <class T>
 KOKKOS_INLINE_FUNCTION void prefetch([[maybe_unused]] T const* first, [[maybe_unused]] std::size_t count,
                                      [[maybe_unused]] int lane, [[maybe_unused]] int lanes) {

@@ -1,24 +1,25 @@
 #pragma once
 /// \file
-/// Rules that compute a result for each element of a segment, from the element, one neighbour, and a fold of the
-/// segment's first elements, or of all of them. A rule is written once. How its fold reaches all elements, by lanes or
-/// scratch, is the work of kernels/segments.hpp.
+/// Rules compute a result for each element of a segment from the element, one neighbour, and a fold of the segment's
+/// first elements or of the whole segment. A rule is written once; kernels/segments.hpp passes its fold to all elements
+/// through lanes or scratch.
 ///
-/// A rule is a type for the device with
+/// A rule is a type usable on the device with
 ///   using Element, Folded;
-///   static constexpr int reach;             // 0: folds nothing; 4, 8 ..: folds the segment's first `reach` elements, a
-///                                           // power of two up to 16; longest_segment: folds the whole segment
-///   static constexpr Neighbour neighbour;   // which other element it uses
-///   Folded nothing() const;                 // combine(nothing(), f) is f, in every bit
+///   static constexpr int reach;             // 0: no fold; 4, 8 ..: folds the segment's first `reach` elements, a power
+///                                           // two up to 16; longest_segment: folds the whole segment
+///   static constexpr Neighbour neighbour;   // the other element that the rule uses
+///   Folded nothing() const;                 // combine(nothing(), f) must be bitwise equal to f
 ///   Folded lift(Element x) const;
-///   Folded combine(Folded a, Folded b) const;               // associative; commutative where it folds whole segments
-///   Settled settle(Folded f) const;                         // what finish needs of the fold, once for several calls
-///   Element alone(Element x) const;                         // stands for a neighbour that does not exist
-///   Element finish(Element x, Element neighbour, Settled settled, bool odd) const;   // odd: the position in the segment
-/// (finish is also called for places behind the array's end, where folds are nothing(): it must not trap or overflow)
+///   Folded combine(Folded a, Folded b) const;   // associative; also commutative if it folds whole segments
+///   Settled settle(Folded f) const;             // what finish needs of the fold; computed once for several results
+///   Element alone(Element x) const;             // replaces a neighbour that does not exist
+///   Element finish(Element x, Element neighbour, Settled settled, bool odd) const;
+///                                               // odd: whether the position in the segment is odd
+/// finish is also called for places behind the array's end, where folds are nothing(): it must not trap or overflow.
 ///
-/// A fold of the first `reach` elements is a tree: 0 with 1, 2 with 3, then those two, and so on, so that every variant
-/// gives the same bits.
+/// A fold of the first `reach` elements is a tree: 0 with 1, 2 with 3, then these two results, and so on. All variants
+/// use this order and give bitwise equal results.
 ///
 /// Example, sum of the first 4 added to each, segments of 5: 1 2 3 4 5 | 6 7 -> 11 12 13 14 15 | 19 20.
 
@@ -29,10 +30,10 @@
 
 namespace tessera::collective {
 
-/// The most elements of a segment, unless the whole array is one.
+/// The maximum length of a segment, unless the whole array is one segment.
 inline constexpr int longest_segment = 1024;
 
-/// The other element that a rule uses: none, the next one, or the one at its position xor 1.
+/// The other element that a rule uses: none, the next one, or the element at position xor 1.
 enum class Neighbour : std::uint8_t { none, next, partner };
 
 template <class R>
@@ -51,7 +52,7 @@ inline constexpr bool folds = R::reach > 0;
 template <class R>
 inline constexpr bool folds_whole_segments = R::reach >= longest_segment;
 
-/// A base for rules that fold nothing.
+/// Base class of rules without a fold.
 template <class T>
 struct FoldsNothing {
   struct Folded {};
@@ -75,9 +76,9 @@ template <int Count, class Rule, class Folded>
   }
 }
 
-// Folds the second half onto the first, again and again: loops of constant length, each of which becomes one vector
-// instruction. The last four take part to the end, each with a partner: loops over two elements and over one become branches
-// that no processor foresees, which cost short segments more than all else.
+// Repeatedly folds the second half onto the first. The loops have constant length, so that each becomes vector
+// instructions. The last four elements are folded without shrinking further: loops over two elements and over one
+// become unpredictable branches, which dominate the time of short segments.
 template <int Count, class Rule, class Folded>
 KOKKOS_FUNCTION void fold_halves(Rule const& rule, Folded* of) {
   static_assert(Count >= 4);
@@ -92,8 +93,8 @@ KOKKOS_FUNCTION void fold_halves(Rule const& rule, Folded* of) {
   }
 }
 
-// Folds `count` elements, a multiple of Wide that is not 0, in as many chains. Apart from the loop over all elements no loop has a
-// length that only the run knows, so that on hosts a short segment's chains stay in registers.
+// Folds `count` elements (a multiple of Wide, not 0) in Wide chains. Only the outer loop has a length known at run
+// time, so that a short segment's chains stay in a host's registers.
 template <int Wide, class Rule>
 [[nodiscard]] KOKKOS_FUNCTION typename Rule::Folded fold_wholes(Rule const& rule, typename Rule::Element const* segment,
                                                                 int count) {
@@ -108,9 +109,9 @@ template <int Wide, class Rule>
 
 }  // namespace detail
 
-/// The fold of the first `reach` of `count` elements, or of all if there are fewer.
+/// Returns the fold of the first `reach` of `count` elements, or of all elements if there are fewer.
 ///
-/// Who calls: any lane, by itself. Scratch, barriers: none.
+/// May be called by any lane. No scratch, no barriers.
 template <SegmentRule Rule>
 [[nodiscard]] KOKKOS_FUNCTION typename Rule::Folded fold_head(Rule const& rule, typename Rule::Element const* segment,
                                                               int count) {
@@ -120,10 +121,11 @@ template <SegmentRule Rule>
   return detail::fold_tree<Rule::reach>(rule, of);
 }
 
-/// The fold of `count` >= 1 elements by a commutative rule, in several chains side by side, which a host's compiler
-/// vectorises. A rule that makes several folds may have a member `of_run` that makes one after the other.
+/// Returns the fold of `count` >= 1 elements by a commutative rule, in several chains side by side, which a host's
+/// compiler vectorises. A rule that consists of several folds may provide a member `of_run`, which computes them one
+/// after the other.
 ///
-/// Who calls: any lane, by itself. Scratch, barriers: none.
+/// May be called by any lane. No scratch, no barriers.
 template <SegmentRule Rule>
 [[nodiscard]] KOKKOS_FUNCTION typename Rule::Folded fold_run(Rule const& rule, typename Rule::Element const* segment,
                                                              int count) {
@@ -145,10 +147,10 @@ template <SegmentRule Rule>
   }
 }
 
-/// out[0 .. count) = what the rule makes of the elements, which are a run of a segment from an even position on.
-/// `has_next`: segment and array go on after them.
+/// Writes the rule's results for a run of a segment to out[0 .. count). The run begins at an even position of its
+/// segment. `has_next`: the segment and the array continue after the run. `out` must not alias `segment`.
 ///
-/// Who calls: any lane, by itself. Scratch, barriers: none.
+/// May be called by any lane. No scratch, no barriers.
 template <SegmentRule Rule, class Settled>
 KOKKOS_FUNCTION void finish_run(Rule const& rule, typename Rule::Element const* segment, int count, bool has_next,
                                 Settled const& settled, typename Rule::Element* KOKKOS_RESTRICT out) {
@@ -160,7 +162,7 @@ KOKKOS_FUNCTION void finish_run(Rule const& rule, typename Rule::Element const* 
   } else if constexpr (Rule::neighbour == Neighbour::next) {
     for (int i = 0; i < last; ++i) out[i] = rule.finish(segment[i], segment[i + 1], settled, (i & 1) != 0);
   } else {
-    // In pairs, whose first element has an even position.
+    // Takes elements in pairs that begin at even positions.
     for (int i = 0; i < last; i += 2) {
       T const even = segment[i];
       T const odd = segment[i + 1];

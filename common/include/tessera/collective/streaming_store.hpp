@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Stores that bypass a host's caches. An ordinary store first reads the cache line that it is about to overwrite,
-/// which costs a kernel that writes more than it reads up to half of the bandwidth.
+/// Stores that bypass a host's caches. An ordinary store first reads the cache line that it overwrites, which costs a
+/// write-dominated kernel up to half of the bandwidth.
 
 #include <Kokkos_Core.hpp>
 
@@ -18,8 +18,8 @@
 
 namespace tessera::collective {
 
-/// True if an output of that size should be written so: on hosts that can, if it is too large for the last-level cache
-/// anyway. Who calls: the host.
+/// Returns true if an output of `bytes` bytes should be written with streaming stores: the host supports them and the
+/// output does not fit the last-level cache. Call it on the host.
 template <ExecutionSpace Exec>
 [[nodiscard]] bool streams(std::size_t bytes) {
 #if defined(__SSE2__) && defined(_SC_LEVEL3_CACHE_SIZE)
@@ -31,8 +31,9 @@ template <ExecutionSpace Exec>
 #endif
 }
 
-/// Stores a pack to `to`, which is aligned to 16 bytes. Other threads see it after this one has called
-/// `streaming_fence`. On a GPU, and on hosts without such stores, it is an ordinary store. Who calls: any thread.
+/// Stores a pack to `to`, which must be aligned to 16 bytes. Other threads see it after the calling thread has called
+/// `streaming_fence`. On a GPU, and on hosts without streaming stores, it is an ordinary store. May be called by any
+/// thread.
 template <class T, int N>
 KOKKOS_INLINE_FUNCTION void streaming_store(T* to, Pack<T, N> const& values) {
   static_assert(sizeof(T) * N == 16, "Tessera: a streaming store moves 16 bytes");
@@ -45,8 +46,8 @@ KOKKOS_INLINE_FUNCTION void streaming_store(T* to, Pack<T, N> const& values) {
 #endif
 }
 
-/// Orders the calling thread's streaming stores before what it does next. No test can miss it: x86 orders them at the next locked
-/// instruction, too, which every barrier of a team and every end of a launch has.
+/// Orders the calling thread's streaming stores before its later memory accesses. Tests cannot detect a missing fence:
+/// on x86 every team barrier and every end of a launch contains a locked instruction, which orders these stores, too.
 KOKKOS_INLINE_FUNCTION void streaming_fence() {
 #if defined(__SSE2__)
   KOKKOS_IF_ON_HOST((_mm_sfence();))

@@ -1,42 +1,46 @@
 #pragma once
 /// \file
-/// Products of matrices by four threads of 32 lanes together (a warpgroup) on a GPU's matrix units, with factors that the units read from
-/// scratch by themselves: c += a b, a [64, depth], b [depth, 128], c [64, 128]. Sums are floats. Factors are Half or BFloat16, depth 16,
-/// or Tf32, depth 8.
+/// Products of matrices on a GPU's matrix units by a warpgroup: four threads of 32 lanes each. The units read factors
+/// directly from scratch: c += a b, a [64, depth], b [depth, 128], c [64, 128]. Sums are floats. Factors are Half or
+/// BFloat16 with depth 16, or Tf32 with depth 8.
 ///
-/// One instruction does what 128 of MatrixUnit's do (collective/lane/matrix_unit.hpp), and no register holds a factor
-/// of b: only in this way do the units of compute capability 9.0 reach their full rate.
+/// One instruction does the work of 64 MatrixUnit instructions (collective/lane/matrix_unit.hpp), and factors of b
+/// need no registers. The units of compute capability 9.0 reach their full rate only with these instructions.
 ///
-/// In scratch a panel holds `depth` of k for some rows of a (columns of b), in packs of 16 bytes, 8 neighbours of k or (Tf32) 4:
+/// A panel in scratch holds `depth` values of k for some rows of a (or columns of b), in packs of 16 bytes: 8
+/// neighbours of k, or 4 for Tf32.
 ///
 ///     panel    [2][rows] packs: the first half of k for each row, then the second half for each
 ///
-/// Of Tf32 a is no panel: thread w holds its rows 16 w .. 16 w + 15 in registers, as MatrixUnit<Tf32>::A. So a kernel can make
-/// factors of what it reads from scratch.
+/// For Tf32, a is not a panel: thread w holds rows 16 w .. 16 w + 15 of a in registers, as MatrixUnit<Tf32>::A. A
+/// kernel can therefore convert values from scratch to factors.
 ///
 /// Thread w of the four has rows 16 w .. 16 w + 15 of c. With g = lane / 4 and t = lane % 4 a lane's sums are
 ///
 ///     at[4 j + 2 h + e]    c(16 w + g + 8 h, 8 j + 2 t + e)      j < 16, h < 2, e < 2
 ///
-/// Products are asynchronous, as copies into scratch are (collective/async_copy.hpp): they read scratch, and write sums, at any time
-/// between multiply_add() and wait(). Models of one concept:
+/// Products are asynchronous, like copies into scratch (collective/async_copy.hpp): they may read scratch and write
+/// sums at any time between multiply_add() and wait(). Models of one concept:
 /// - Warpgroup<Factor>: CUDA's wgmma, in device code for compute capability 9.0a.
-/// - EmulatedWarpgroup<Factor, Arrival>: for tests on a host; it makes all products at the earliest moment, or all at
+/// - EmulatedWarpgroup<Factor, Arrival>: for tests on a host; computes all products at the earliest moment, or all at
 ///   the latest.
 ///
-/// A lane (emulated lanes: a thread) has an object of its own:
-///   see_copies()            makes what this lane's copies wrote to scratch visible to products; a barrier must follow
-///   begin()                 before the first product of a group: makes the sums in registers visible to it
-///   multiply_add(c, a, b)   starts c += a b; a and b are the panels, a from the first of its 64 rows on; of Tf32 a is
-///                           what the lanes hold, which must stay as it is until the product is done
-///   multiply(c, a, b)       of Tf32: starts c = a b
-///   commit()                all products since the last commit become a group
-///   wait<N>()               returns when all groups but the last N are done, for the thread that waits
+/// Each lane has its own object (for emulated lanes: each thread):
+///   see_copies()            makes the data that this lane's copies wrote to scratch visible to products; a barrier
+///                           must follow
+///   begin()                 must be called before the first product of a group: makes the sums in registers visible
+///                           to it
+///   multiply_add(c, a, b)   starts c += a b; a and b are panels, a beginning at the first of its 64 rows. For Tf32, a
+///                           is the lanes' registers, which must not change until the product is done
+///   multiply(c, a, b)       only Tf32: starts c = a b
+///   commit()                makes a group of all products since the last commit
+///   wait<N>()               returns when all of the calling thread's groups except the last N are done
 ///
-/// Who calls: all lanes of four neighbouring threads of a team together, with the same panels. Scratch: that of the
-/// panels. Barriers: none; what a product reads may be overwritten after wait() and then a barrier of the team.
+/// Must be called by all lanes of four neighbouring threads of a team together, with the same panels. Scratch: the
+/// panels. Barriers: none. A product's inputs in scratch may be overwritten after wait() and then a barrier of the
+/// team.
 ///
-/// Example: where every element of a and b is 1, multiply_add adds 16 to each element of c.
+/// Example: if every element of a and b is 1, multiply_add adds `depth` to each element of c.
 ///
 /// Source: NVIDIA, PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions", without swizzling.
 
@@ -56,11 +60,11 @@
 
 namespace tessera::collective {
 
-/// Eight factors of 16 bits, two in each word, or four of tf32.
+/// Eight factors of 16 bits, two per word, or four factors of tf32.
 using FactorPack = Pack<std::uint32_t, 4>;
 
-/// A panel in scratch: 16 of k for `rows` rows of a, or columns of b. `packs` may point to any row that is a multiple
-/// of 8.
+/// A panel in scratch: `depth` values of k for `rows` rows of a, or columns of b. `packs` may point to any row that is
+/// a multiple of 8.
 struct FactorPanel {
   FactorPack const* packs;
   int rows;
@@ -69,18 +73,18 @@ struct FactorPanel {
   [[nodiscard]] KOKKOS_FUNCTION std::uint16_t bits(int row, int k) const {
     return static_cast<std::uint16_t>(packs[k / 8 * rows + row][k % 8 / 2] >> 16 * (k % 2));
   }
-  /// Of tf32: the word that is a float.
+  /// For tf32: returns the factor as a float.
   [[nodiscard]] KOKKOS_FUNCTION float number(int row, int k) const {
     return Kokkos::bit_cast<float>(packs[k / 4 * rows + row][k % 4]);
   }
 };
 
-/// What a lane holds of c.
+/// A lane's elements of c.
 struct WarpgroupSums {
   float at[64];
 };
 
-/// The shapes of a product, and where a lane's i-th element of c stands.
+/// The shapes of a product, and the row and column of a lane's i-th element of c.
 struct AnyWarpgroup {
   static constexpr int threads = 4;
   static constexpr int lanes = 32;
@@ -94,7 +98,7 @@ struct AnyWarpgroup {
   [[nodiscard]] KOKKOS_FUNCTION static int col_of_c(int lane, int i) { return 8 * (i / 4) + 2 * (lane % 4) + i % 2; }
 };
 
-/// Products by the hardware: what is the same for all factors.
+/// Products by the hardware: the part that is the same for all factors.
 class WarpgroupGroups : public AnyWarpgroup {
  public:
   KOKKOS_FUNCTION void see_copies() const {
@@ -121,8 +125,8 @@ class WarpgroupGroups : public AnyWarpgroup {
 
  protected:
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  // The word with which the instruction describes a panel. All of it is in units of 16 bytes: where the panel begins,
-  // the distance to the next half of k, and the distance to the next 8 rows.
+  // The panel's descriptor for the instruction. All fields are in units of 16 bytes: the panel's address, the distance
+  // to the next half of k, and the distance to the next 8 rows.
   static __device__ std::uint64_t described(FactorPanel const& panel) {
     auto const at = static_cast<std::uint64_t>(__cvta_generic_to_shared(panel.packs));
     return at >> 4 | static_cast<std::uint64_t>(panel.rows) << 16 | std::uint64_t{8} << 32;
@@ -152,7 +156,7 @@ class Warpgroup : public WarpgroupGroups {
 
   KOKKOS_FUNCTION explicit Warpgroup(int /*thread*/) {}
 
-// The last five operands say: products are added; neither factor is negated; in both k is the faster index.
+// The last five operands: add the product; negate neither factor; k is the fastest index of both.
 #define TESSERA_WGMMA(TYPE)                                                                       \
   asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32." TYPE "." TYPE TESSERA_NAMES_OF_SUMS \
                ", %64, %65, 1, 1, 1, 0, 0;"                                                       \
@@ -172,7 +176,7 @@ class Warpgroup : public WarpgroupGroups {
 #undef TESSERA_WGMMA
 };
 
-/// Products of a lane's tf32 and a panel of them.
+/// Products of a lane's tf32 factors and a panel of tf32 factors.
 template <>
 class Warpgroup<Tf32> : public WarpgroupGroups {
  public:
@@ -185,7 +189,7 @@ class Warpgroup<Tf32> : public WarpgroupGroups {
   KOKKOS_FUNCTION void multiply(WarpgroupSums& c, A const& a, FactorPanel const& b) const { start<0>(c, a, b); }
 
  private:
-  // The operand behind the panel says whether the product is added; the last two, that neither factor is negated.
+  // The operand after the panel selects whether the product is added; the last two negate neither factor.
   template <int Adds>
   KOKKOS_FUNCTION static void start(WarpgroupSums& c, A const& a, FactorPanel const& b) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -203,8 +207,9 @@ class Warpgroup<Tf32> : public WarpgroupGroups {
 #undef TESSERA_SUMS
 #undef TESSERA_EIGHT
 
-/// Products by a host's thread, for all the lanes that it emulates: what is the same for all factors. On a device it does nothing.
-/// \tparam Product carry_out() makes it
+/// Products by one host thread, for all lanes that it emulates: the part that is the same for all factors. Does nothing
+/// on a device.
+/// \tparam Product carry_out() computes it
 template <class Product, Arrival arrival>
 class EmulatedGroups : public AnyWarpgroup {
  public:
@@ -239,11 +244,11 @@ class EmulatedGroups : public AnyWarpgroup {
   };
   struct Queue {
     std::vector<Started> products;
-    std::vector<std::size_t> groups;  // their ends
+    std::vector<std::size_t> groups;  // the groups' ends
     bool begun = false;
   };
 
-  // What hardware may make of sums that were not made visible to it.
+  // Sums that were not made visible have undefined values: NaN here.
   static void spoil(Sums& sums) {
     for (WarpgroupSums& own : sums.at) {
       for (float& sum : own.at) sum = std::numeric_limits<float>::quiet_NaN();
@@ -257,7 +262,7 @@ class EmulatedGroups : public AnyWarpgroup {
     queue_->groups.erase(queue_->groups.begin(), queue_->groups.begin() + static_cast<std::ptrdiff_t>(groups));
     for (std::size_t& end : queue_->groups) end = end > done ? end - done : 0;
   }
-  // Makes the first `count` products.
+  // Computes the first `count` products.
   void carry_out(std::size_t count) const {
     auto& products = queue_->products;
     count = count < products.size() ? count : products.size();
@@ -272,7 +277,7 @@ class EmulatedGroups : public AnyWarpgroup {
   Queue* queue_ = nullptr;
 };
 
-/// c += a b of a thread's rows, and of panels of 16-bit factors.
+/// c += a b for a thread's rows of c, with panels of 16-bit factors.
 template <class Factor>
 struct EmulatedPanelProduct {
   int thread;
@@ -296,7 +301,7 @@ struct EmulatedPanelProduct {
   }
 };
 
-/// c += a b, or c = a b, of what the lanes hold of a and a panel of tf32.
+/// c += a b, or c = a b, with a in the lanes' registers and a panel b of tf32.
 struct EmulatedTf32Product {
   using Unit = MatrixUnit<Tf32>;
   int thread;
@@ -324,13 +329,13 @@ struct EmulatedTf32Product {
   }
 
  private:
-  // What the unit makes of a number with more bits than tf32 has is not defined: NaN here.
+  // The unit's result for a number with more bits than tf32 is undefined: NaN here.
   [[nodiscard]] static float factor(float value) {
     return cut_to_tf32(value) == value ? value : std::numeric_limits<float>::quiet_NaN();
   }
 };
 
-/// Products by a host's thread, for all the lanes that it emulates. On a device it does nothing.
+/// Products by one host thread, for all lanes that it emulates. Does nothing on a device.
 template <class Factor, Arrival arrival>
 class EmulatedWarpgroup : public EmulatedGroups<EmulatedPanelProduct<Factor>, arrival> {
  public:

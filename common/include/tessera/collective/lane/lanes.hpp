@@ -1,17 +1,16 @@
 #pragma once
 /// \file
-/// Lanes: W values that move in lockstep and exchange values without memory.
+/// Lanes: W values that are processed in lockstep and exchanged without memory.
 ///
 /// Two models of one concept, with the same order of operations:
-/// - Hardware<W>: W lanes of a warp or wavefront; each lane runs the code and holds one value. Under Kokkos these are
-///   the W vector lanes of one thread of a TeamPolicy with vector length W.
-/// - Emulated<W>: one thread holds the W values as an array and steps them together.
+/// - Hardware<W>: W lanes of a warp or wavefront; each lane runs the code and holds one value. In Kokkos these are the
+///   W vector lanes of one thread of a TeamPolicy with vector length W.
+/// - Emulated<W>: one thread holds the W values as an array and processes them together.
+/// Lane code holds values of type `typename Lanes::template Value<T>`, changes them with `each`, and moves them with
+/// the functions below.
 ///
-/// Lane code holds `typename Lanes::template Value<T>`, changes values with `each`, moves them with the functions
-/// below.
-///
-/// Who calls: all W lanes together, never under a condition that differs between them, and with the same trip count of
-/// loops around. Scratch: none. Barriers: none. Results are valid in every lane.
+/// Must be called by all W lanes together: never under a condition that differs between them, and with the same trip
+/// count of enclosing loops. No scratch, no barriers. Results are valid in every lane.
 ///
 /// Example, W = 4, values 1 2 3 4:
 ///   shift_up(v, 1)   -> 1 1 2 3     (lanes without a source keep their own)
@@ -20,7 +19,7 @@
 ///   read(v, 2)       -> 3           (one value, the same for all lanes)
 ///   first_of(v, 2)   -> 1 1 3 3     (the value of the first lane in each group of 2)
 ///   ballot(v > 2)    -> 0b1100
-///   sync()              afterwards all lanes see what each has written
+///   sync()              afterwards all lanes see what each lane has written
 
 #include <Kokkos_Core.hpp>
 
@@ -34,13 +33,13 @@
 namespace tessera::lane {
 
 namespace detail {
-// Something to call for each lane: nvcc's front end does not accept a lambda in a concept.
+// A callable for each lane: nvcc's front end does not accept a lambda in a concept.
 struct LaneBody {
   KOKKOS_FUNCTION void operator()(int, int&) const {}
 };
 }  // namespace detail
 
-/// The functions that lane code may call on its lanes.
+/// The functions that lane code may use.
 template <class L>
 concept Lanes = requires(L const& lanes, typename L::template Value<int> value, typename L::template Value<bool> flag) {
   { L::width } -> std::convertible_to<int>;
@@ -63,7 +62,7 @@ struct Values {
   T at[W];
 };
 
-/// W lanes stepped in lockstep by one thread. W is a power of two.
+/// W lanes processed in lockstep by one thread. W is a power of two.
 template <int W>
 class Emulated {
  public:
@@ -78,7 +77,7 @@ class Emulated {
     for (int lane = 0; lane < W; ++lane) body(lane, values.at[lane]...);
   }
 
-  /// The same value in every lane.
+  /// Returns the same value in every lane.
   template <class T>
   [[nodiscard]] KOKKOS_FUNCTION Value<T> fill(T const& value) const {
     Value<T> result;
@@ -110,13 +109,13 @@ class Emulated {
     return result;
   }
 
-  /// The value of one lane, for all.
+  /// Returns the value of one lane, for all lanes.
   template <class T>
   [[nodiscard]] KOKKOS_FUNCTION T read(Values<T, W> const& value, int lane) const {
     return value.at[lane];
   }
 
-  /// Lane i gets the value of the first lane of its group; groups are of `group` lanes, a power of two up to W.
+  /// Lane i gets the value of the first lane of its group of `group` lanes, a power of two up to W.
   template <class T>
   [[nodiscard]] KOKKOS_FUNCTION Values<T, W> first_of(Values<T, W> const& value, int group) const {
     Values<T, W> result;
@@ -135,7 +134,7 @@ class Emulated {
     return ballot(flag) == (~std::uint64_t{0} >> (64 - W));
   }
 
-  /// After it all lanes see what each has written to scratch or memory before it.
+  /// After the call all lanes see what each lane wrote to scratch or memory before it.
   KOKKOS_FUNCTION void sync() const {}
 };
 
@@ -209,9 +208,9 @@ class Hardware {
   }
 
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-  // The position of this thread's lane 0 in its warp or wavefront. If the thread has all its lanes this is a constant,
-  // and so is the mask below. With a mask that it does not know, nvcc makes every exchange look up which lanes take
-  // part, which costs several times as much as the exchange.
+  // The position of this thread's lane 0 in its warp or wavefront. If W is a whole warp, this is a constant, and so is
+  // the mask below. If the mask is not known at compile time, nvcc lets every exchange look up the participating lanes,
+  // which costs several times as much as the exchange.
   [[nodiscard]] KOKKOS_FUNCTION static unsigned first() {
 #if defined(__CUDA_ARCH__)
     constexpr unsigned warp = 32;
@@ -222,7 +221,7 @@ class Hardware {
   }
 #endif
 #if defined(__CUDA_ARCH__)
-  // The lanes of this thread only: other threads of the same warp may be elsewhere in the program, or not exist.
+  // Only the lanes of this thread: other threads of the same warp may be elsewhere in the program, or not exist.
   [[nodiscard]] KOKKOS_FUNCTION static unsigned mask() { return (0xffffffffu >> (32 - W)) << first(); }
 #endif
 
@@ -267,7 +266,7 @@ class Hardware {
 #endif
   }
 
-  // Shuffles move 4-byte words; any trivially copyable value is a few of them.
+  // Shuffles move 4-byte words; a trivially copyable value consists of a few of them.
   template <class T, class Shuffle>
   [[nodiscard]] KOKKOS_FUNCTION static T move(T const& value, Shuffle const& shuffle_word) {
     constexpr int words = static_cast<int>((sizeof(T) + 3) / 4);
@@ -293,11 +292,11 @@ struct OnSpace<Exec, W> {
 template <ExecutionSpace Exec, int W>
 using On = typename OnSpace<Exec, W>::type;
 
-/// How many lanes suit a thread of the space: on GPUs those of a warp; on hosts 8, a vector register of floats.
+/// The natural number of lanes per thread: a warp on GPUs; 8 on hosts, a vector register of floats.
 template <ExecutionSpace Exec>
 inline constexpr int natural_width = is_gpu<Exec> ? 32 : 8;
 
-/// The vector length of a TeamPolicy for W lanes on the space. It is 1 on hosts, where one thread emulates all lanes.
+/// Returns the vector length of a TeamPolicy for W lanes. It is 1 on hosts, where one thread emulates all lanes.
 template <ExecutionSpace Exec>
 [[nodiscard]] constexpr int vector_length(int width) {
   return is_gpu<Exec> ? width : 1;

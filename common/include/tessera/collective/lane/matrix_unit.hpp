@@ -1,25 +1,26 @@
 #pragma once
 /// \file
-/// Products of small matrices by the lanes of a warp (32) or of a wavefront (64) together, on a GPU's matrix units (NVIDIA's tensor
-/// cores, AMD's MFMA): c += a b, a [16, depth], b [depth, cols], c [16, cols]; cols is 8 with 32 lanes and 16 with 64. Sums are in
-/// float, factors of one of three types:
+/// Products of small matrices on a GPU's matrix units (NVIDIA's tensor cores, AMD's MFMA), by all lanes of a warp (32)
+/// or wavefront (64): c += a b, a [16, depth], b [depth, cols], c [16, cols]. cols is 8 with 32 lanes and 16 with 64.
+/// Sums are floats. There are three types of factors:
 ///
 ///     Tf32       depth 8,  11 significant bits, float's range of exponents; in a register of 32 bits
 ///     Half       depth 16, 11 significant bits, up to 65504; two in a register
 ///     BFloat16   depth 16,  8 significant bits, float's range of exponents; two in a register
 ///
-/// Products are exact; a matrix unit adds those of one element and c's with at least 24 bits, cutting off what is below (no
-/// rounding to nearest). Units of 64 lanes may take factors and sums below the normal range of their type for 0 (`flushes`).
+/// Products are exact. A matrix unit adds the products of one element and c's with at least 24 bits, and truncates the
+/// bits below (no rounding to nearest). Units of 64 lanes may treat factors and sums below the normal range of their
+/// type as 0 (`flushes`).
 ///
-/// A lane holds some elements of each matrix. 32 lanes, with g = lane / 4 and t = lane % 4:
+/// Each lane holds some elements of each matrix. With 32 lanes, g = lane / 4 and t = lane % 4:
 ///
 ///     a of Tf32          (g, t)  (g + 8, t)  (g, t + 4)  (g + 8, t + 4)
 ///     b of Tf32          (t, g)  (t + 4, g)
-///     a of 16 bits       (g, 2 t ..)  (g + 8, 2 t ..)  (g, 2 t + 8 ..)  (g + 8, 2 t + 8 ..)     each and its right neighbour
-///     b of 16 bits       (2 t .., g)  (2 t + 8 .., g)                                           each and the one below it
+///     a of 16 bits       (g, 2 t ..)  (g + 8, 2 t ..)  (g, 2 t + 8 ..)  (g + 8, 2 t + 8 ..)   each and its right neighbour
+///     b of 16 bits       (2 t .., g)  (2 t + 8 .., g)                                         each and the one below it
 ///     c                  (g, 2 t)  (g, 2 t + 1)  (g + 8, 2 t)  (g + 8, 2 t + 1)
 ///
-/// 64 lanes, with g = lane % 16 and t = lane / 16:
+/// With 64 lanes, g = lane % 16 and t = lane / 16:
 ///
 ///     a of Tf32          (g, 2 t)  (g, 2 t + 1)
 ///     b of Tf32          (2 t, g)  (2 t + 1, g)
@@ -27,20 +28,21 @@
 ///     b of 16 bits       (4 t, g) ... (4 t + 3, g)
 ///     c                  (g, 4 t) ... (g, 4 t + 3)
 ///
-/// So a kernel is the same text for both, in terms of g (line_of) and t (four_of): a lane has the rows g, g + lines, ... of a, the
-/// columns of b alike, and every fourth part of depth.
+/// A kernel uses the same source for both, in terms of g (line_of) and t (four_of): a lane has the rows g, g + lines,
+/// ... of a, the same columns of b, and a quarter of depth.
 ///
-/// Three models, chosen by the kind of lanes: CUDA's mma.sync, from compute capability 8.0 on; AMD's MFMA on gfx90a and gfx942
-/// (has_matrix_units()); and for emulated lanes a loop over the elements that takes them from the lanes as above, for tests. That of
-/// AMD was compiled and never run: there was no such GPU.
+/// Three models, selected by the type of lanes:
+/// - CUDA's mma.sync, compute capability 8.0 or higher;
+/// - AMD's MFMA on gfx90a and gfx942 (see has_matrix_units()), compiled but not yet run on AMD hardware;
+/// - emulated lanes, for tests: a loop over the elements, which takes them from the lanes as above.
 ///
-/// Who calls: all lanes together. Scratch: none. Barriers: none.
+/// Must be called by all lanes together. No scratch, no barriers.
 ///
-/// Example: where every element of a and b is 1, multiply_add adds `depth` to each element of c.
+/// Example: if every element of a and b is 1, multiply_add adds `depth` to each element of c.
 ///
-/// Source: NVIDIA, PTX ISA, "Matrix Fragments for mma.m16n8k8" and "mma.m16n8k16 with floating point type"; AMD, Instinct MI300
-/// Instruction Set Architecture, "Matrix Arithmetic Instructions"; M. Fasi, N. Higham, M. Mikaitis, S. Pranesh, Numerical behavior of
-/// NVIDIA tensor cores, PeerJ Computer Science 7, 2021.
+/// Source: NVIDIA, PTX ISA, "Matrix Fragments for mma.m16n8k8" and "mma.m16n8k16 with floating point type"; AMD,
+/// Instinct MI300 Instruction Set Architecture, "Matrix Arithmetic Instructions"; M. Fasi, N. Higham, M. Mikaitis, S.
+/// Pranesh, Numerical behavior of NVIDIA tensor cores, PeerJ Computer Science 7, 2021.
 
 #include <Kokkos_Core.hpp>
 
@@ -54,15 +56,15 @@
 
 namespace tessera::collective {
 
-/// Factors of 11 significant bits, each in a float.
+/// Factors of 11 significant bits, each stored in a float.
 struct Tf32 {};
 
-/// What a lane holds of c.
+/// A lane's elements of c.
 struct SumFragment {
   float at[4];
 };
 
-/// Lanes of the units of a space: a wavefront on AMD's GPUs, else a warp, which hosts emulate.
+/// The number of lanes of a space's matrix units: a wavefront on AMD GPUs, otherwise a warp, which hosts emulate.
 template <class Exec>
 inline constexpr int matrix_lanes =
 #if defined(KOKKOS_ENABLE_HIP)
@@ -70,7 +72,7 @@ inline constexpr int matrix_lanes =
 #endif
                                     32;
 
-/// What the units of so many lanes have in common, whatever their factors.
+/// The common part of all units with `Lanes` lanes.
 template <int Lanes>
 struct AnyMatrixUnit {
   static_assert(Lanes == 32 || Lanes == 64, "Tessera: matrix units are asked by warps of 32 or wavefronts of 64 lanes");
@@ -78,21 +80,22 @@ struct AnyMatrixUnit {
   static constexpr int lines = Lanes / 4;
   static constexpr int rows = 16;
   static constexpr int cols = lines;
-  static constexpr int groups = rows / lines;   ///< of rows: a lane has one row of each
-  static constexpr bool flushes = Lanes == 64;  ///< numbers below the normal range of their type may be taken for 0
+  static constexpr int groups = rows / lines;   ///< groups of rows: a lane has one row of each
+  static constexpr bool flushes = Lanes == 64;  ///< numbers below the normal range of their type may become 0
   using C = SumFragment;
 
   /// g: a lane's row in the first group, and its column.
   [[nodiscard]] KOKKOS_FUNCTION static int line_of(int lane) { return Lanes == 32 ? lane / 4 : lane % 16; }
-  /// t: which fourth part of depth, and of c's columns, is the lane's.
+  /// t: the lane's quarter of depth, and of c's columns.
   [[nodiscard]] KOKKOS_FUNCTION static int four_of(int lane) { return Lanes == 32 ? lane % 4 : lane / 16; }
 
-  /// What the emulated unit makes of a number whose type is normal from `least` on: it flushes wherever hardware may.
+  /// Returns the value that the emulated unit uses for a number whose type is normal from `least` on: it flushes to 0
+  /// wherever hardware may.
   [[nodiscard]] KOKKOS_FUNCTION static float flushed(float value, float least) {
     return flushes && value < least && value > -least ? 0.0F : value;
   }
 
-  /// Where a lane's i-th element of c stands.
+  /// The row and column of a lane's i-th element of c.
   [[nodiscard]] KOKKOS_FUNCTION static int row_of_c(int lane, int i) {
     return line_of(lane) + (Lanes == 32 ? 8 * (i / 2) : 0);
   }
@@ -101,7 +104,8 @@ struct AnyMatrixUnit {
   }
 };
 
-/// The unit for factors of 16 bits: Half or BFloat16. A fragment is words of two factors, the lower half first.
+/// The unit for factors of 16 bits: Half or BFloat16. A fragment consists of words with two factors each, the first
+/// factor in the lower half.
 template <class Factor, int Lanes = 32>
 struct MatrixUnit : AnyMatrixUnit<Lanes> {
   static_assert(std::same_as<Factor, Half> || std::same_as<Factor, BFloat16>,
@@ -120,13 +124,13 @@ struct MatrixUnit : AnyMatrixUnit<Lanes> {
   using A = Pairs<128 / Lanes>;
   using B = Pairs<2>;
 
-  /// Two factors as a word.
+  /// Packs two factors into a word.
   [[nodiscard]] KOKKOS_FUNCTION static std::uint32_t word(Factor const& low, Factor const& high) {
     return Kokkos::bit_cast<std::uint16_t>(low) | static_cast<std::uint32_t>(Kokkos::bit_cast<std::uint16_t>(high))
                                                       << 16;
   }
 
-  /// The same of floats, which are rounded to nearest.
+  /// Rounds two floats to nearest and packs them into a word.
   [[nodiscard]] KOKKOS_FUNCTION static std::uint32_t word(float low, float high) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     std::uint32_t both = 0;  // one instruction
@@ -141,7 +145,7 @@ struct MatrixUnit : AnyMatrixUnit<Lanes> {
 #endif
   }
 
-  /// Where a lane's i-th element of a factor stands.
+  /// The row and column of a lane's i-th element of a or b.
   [[nodiscard]] KOKKOS_FUNCTION static int row_of_a(int lane, int i) {
     return Lanes == 32 ? lane / 4 + 8 * (i / 2 % 2) : lane % 16;
   }
@@ -154,7 +158,7 @@ struct MatrixUnit : AnyMatrixUnit<Lanes> {
   [[nodiscard]] KOKKOS_FUNCTION static int col_of_b(int lane, int) { return AnyMatrixUnit<Lanes>::line_of(lane); }
 };
 
-/// The unit for factors in a float each.
+/// The unit for tf32 factors, each stored in a float.
 template <int Lanes>
 struct MatrixUnit<Tf32, Lanes> : AnyMatrixUnit<Lanes> {
   static constexpr int depth = 8;
@@ -179,26 +183,28 @@ struct MatrixUnit<Tf32, Lanes> : AnyMatrixUnit<Lanes> {
   }
   [[nodiscard]] KOKKOS_FUNCTION static int col_of_b(int lane, int) { return AnyMatrixUnit<Lanes>::line_of(lane); }
 
-  /// Numbers that tf32 represents to 11 bits, and whose remainder to 11 more: all between these two, and 0. Products of two
-  /// of them, or of one and a remainder (2^-24 of the least), do not underflow.
+  /// The range, besides 0, in which tf32 represents a number to 11 bits and its remainder to 11 more. Products of two
+  /// of these numbers, or of one and a remainder (2^-24 of the smallest), do not underflow.
   static constexpr float smallest = 0x1p-50F;
   static constexpr float largest = 0x1p126F;
 };
 
-/// The nearest tf32 to a number that is 0 or between MatrixUnit<Tf32>::smallest and largest; ties go away from 0.
+/// Returns the nearest tf32 to a number that is 0 or between MatrixUnit<Tf32>::smallest and largest in magnitude. Ties
+/// go away from 0.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION float to_tf32(float value) {
-  // Two instructions on integers: the GPU's own conversion (cvt.rna.tf32) runs at an eighth of their rate.
+  // Two integer instructions; the GPU's conversion (cvt.rna.tf32) runs at an eighth of their rate.
   std::uint32_t bits = Kokkos::bit_cast<std::uint32_t>(value);
   bits = (bits + 0x1000U) & 0xffff'e000U;
   return Kokkos::bit_cast<float>(bits);
 }
 
-/// The next tf32 to such a number, or to 0, towards 0.
+/// Truncates a number in the same range, or 0, to tf32 (rounds towards 0).
 [[nodiscard]] KOKKOS_INLINE_FUNCTION float cut_to_tf32(float value) {
   return Kokkos::bit_cast<float>(Kokkos::bit_cast<std::uint32_t>(value) & 0xffff'e000U);
 }
 
-/// Such a number's terms of tf32: one, the nearest; or two, that and what it leaves over, cut off behind 11 of its at most 12 bits.
+/// Splits a number in the same range into tf32 terms. One term: the nearest tf32. Two terms: also the remainder,
+/// truncated to 11 of its at most 12 bits.
 template <int Terms>
 KOKKOS_INLINE_FUNCTION void split_to_tf32(float value, float& high, [[maybe_unused]] float& low) {
   static_assert(Terms == 1 || Terms == 2, "Tessera: a factor has one or two terms");
@@ -206,7 +212,7 @@ KOKKOS_INLINE_FUNCTION void split_to_tf32(float value, float& high, [[maybe_unus
   if constexpr (Terms == 2) low = cut_to_tf32(value - high);
 }
 
-// c += a b, or c = a b, by the instruction for two factors of TYPE a register.
+// c += a b, or c = a b, by the instruction for two factors of TYPE per register.
 #define TESSERA_MMA_16(TYPE)                                                          \
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." TYPE "." TYPE                 \
                ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
@@ -218,13 +224,13 @@ KOKKOS_INLINE_FUNCTION void split_to_tf32(float value, float& high, [[maybe_unus
                : "=f"(c.at[0]), "=f"(c.at[1]), "=f"(c.at[2]), "=f"(c.at[3])               \
                : "r"(a.at[0]), "r"(a.at[1]), "r"(a.at[2]), "r"(a.at[3]), "r"(b.at[0]), "r"(b.at[1]), "f"(0.0F))
 
-/// c += a b. The elements of a and b are factors of the unit.
+/// Computes c += a b. The elements of a and b must be factors of the unit.
 template <class Factor>
 KOKKOS_INLINE_FUNCTION void multiply_add(MatrixUnit<Factor>, lane::Hardware<32> const&, SumFragment& c,
                                          typename MatrixUnit<Factor>::A const& a,
                                          typename MatrixUnit<Factor>::B const& b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  // volatile: all lanes take part, so it must not be moved to where only some of them go.
+  // volatile: all lanes take part, so the compiler must not move it to code that only some lanes execute.
   if constexpr (std::same_as<Factor, Tf32>) {
     asm volatile(
         "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
@@ -242,12 +248,12 @@ KOKKOS_INLINE_FUNCTION void multiply_add(MatrixUnit<Factor>, lane::Hardware<32> 
 #endif
 }
 
-/// c = a b.
+/// Computes c = a b.
 template <class Factor>
 KOKKOS_INLINE_FUNCTION void multiply(MatrixUnit<Factor>, lane::Hardware<32> const&, SumFragment& c,
                                      typename MatrixUnit<Factor>::A const& a, typename MatrixUnit<Factor>::B const& b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  // The register that is always 0, instead of four that are made so.
+  // One zero register as all four inputs, instead of four registers that must be set to 0.
   if constexpr (std::same_as<Factor, Tf32>) {
     asm volatile(
         "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, "
@@ -271,8 +277,8 @@ KOKKOS_INLINE_FUNCTION void multiply(MatrixUnit<Factor>, lane::Hardware<32> cons
 #define TESSERA_HAS_MFMA
 #endif
 
-// c += a b by AMD's instructions. They are given b, transposed, as the left factor and a as the right one: in the transpose of the
-// product a lane's four elements of a column are c's neighbours in a row.
+// c += a b by AMD's instructions. The left factor is b transposed, the right one a transposed: in the transposed
+// product a lane's four elements of a column are neighbours in a row of c.
 template <class Factor>
 KOKKOS_INLINE_FUNCTION void multiply_add(MatrixUnit<Factor, 64>, lane::Hardware<64> const&, SumFragment& c,
                                          typename MatrixUnit<Factor, 64>::A const& a,
@@ -286,7 +292,7 @@ KOKKOS_INLINE_FUNCTION void multiply_add(MatrixUnit<Factor, 64>, lane::Hardware<
     sums = __builtin_amdgcn_mfma_f32_16x16x8_xf32(Kokkos::bit_cast<TwoFloats>(b), Kokkos::bit_cast<TwoFloats>(a), sums,
                                                   0, 0, 0);
 #else
-    // Two products with floats for factors, each of every other k: tf32 are floats.
+    // Two products with float factors, each over every other k: tf32 numbers are floats.
     sums = __builtin_amdgcn_mfma_f32_16x16x4f32(b.at[0], a.at[0], sums, 0, 0, 0);
     sums = __builtin_amdgcn_mfma_f32_16x16x4f32(b.at[1], a.at[1], sums, 0, 0, 0);
 #endif
@@ -305,7 +311,7 @@ KOKKOS_INLINE_FUNCTION void multiply_add(MatrixUnit<Factor, 64>, lane::Hardware<
 #endif
 }
 
-/// c = a b.
+/// Computes c = a b.
 template <class Factor>
 KOKKOS_INLINE_FUNCTION void multiply(MatrixUnit<Factor, 64> unit, lane::Hardware<64> const& lanes, SumFragment& c,
                                      typename MatrixUnit<Factor, 64>::A const& a,
@@ -352,8 +358,8 @@ KOKKOS_INLINE_FUNCTION void multiply(MatrixUnit<Factor, Lanes> unit, lane::Emula
   multiply_add(unit, lanes, c, a, b);
 }
 
-/// Whether there is code for kernels with matrix units in the space: CUDA's, AMD's where Kokkos compiles for a GPU that has them,
-/// or the emulation on hosts.
+/// True if kernels with matrix units can be compiled for the space: on CUDA, on AMD if Kokkos compiles for gfx90a or
+/// gfx942, or on hosts with the emulation.
 template <ExecutionSpace Exec>
 inline constexpr bool can_have_matrix_units =
 #if defined(KOKKOS_ENABLE_CUDA)
@@ -364,7 +370,7 @@ inline constexpr bool can_have_matrix_units =
 #endif
     !is_gpu<Exec>;
 
-/// Whether the device has matrix units that multiply_add asks.
+/// Returns true if the device has matrix units that multiply_add uses.
 template <ExecutionSpace Exec>
 [[nodiscard]] bool has_matrix_units([[maybe_unused]] Exec const& exec) {
 #if defined(KOKKOS_ENABLE_CUDA) && !defined(KOKKOS_ARCH_MAXWELL) && !defined(KOKKOS_ARCH_PASCAL) && \
@@ -372,7 +378,7 @@ template <ExecutionSpace Exec>
   if constexpr (std::same_as<Exec, Kokkos::Cuda>) return exec.cuda_device_prop().major >= 8;
 #endif
 #if defined(KOKKOS_ENABLE_HIP)
-  // HIP has code for one architecture: on another the program does not start.
+  // HIP builds contain code for one architecture: the program does not start on another one.
   if constexpr (std::same_as<Exec, Kokkos::HIP>) return can_have_matrix_units<Exec>;
 #endif
   return false;

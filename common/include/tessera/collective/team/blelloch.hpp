@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Exclusive scan of a tile in scratch after Blelloch: up and down a balanced tree, 2n work. On a GPU the threads that
-/// work on one level meet in a few banks of scratch, unless `tree` has padded indices (bank_padded.hpp).
+/// Exclusive scan of a tile in scratch after Blelloch: up and down a balanced tree, 2n work. On a GPU the threads of
+/// one level have bank conflicts, unless `tree` has padded indices (bank_padded.hpp).
 /// Source: Blelloch, Prefix sums and their applications (1990), section 1.2.
 
 #include <Kokkos_Macros.hpp>
@@ -11,7 +11,7 @@
 
 namespace tessera::team {
 
-/// How many leaves the tree over n values has: n rounded up to a power of two.
+/// Returns the number of leaves of the tree over n values: n rounded up to a power of two.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION int blelloch_leaves(int n) {
   int leaves = 1;
   while (leaves < n) leaves *= 2;
@@ -20,10 +20,10 @@ namespace tessera::team {
 
 /// Replaces tree(0) .. tree(n-1) by their exclusive scan and returns the reduction of all n values.
 ///
-/// Who calls: every thread of the team, vector length 1. Scratch: the caller's `tree`, blelloch_leaves(n) + 1 values, of
-/// which the first n are filled. Barriers: one before each level (so the caller needs none between filling `tree` and
-/// the call) and one after the last: result and tree are valid for every thread. Operator: associative with identity; the
-/// order of elements is kept.
+/// Must be called by every thread of the team, with vector length 1. Scratch: the caller's `tree`, blelloch_leaves(n) +
+/// 1 values, the first n of which are filled. Barriers: one before each level (so the caller needs none between filling
+/// `tree` and the call) and one after the last: result and tree are valid for every thread. Operator: associative with
+/// identity; the order of elements is kept.
 ///
 /// Example, n = 4, sum: 3 1 4 1 -> up 3 4 4 5 -> 3 4 4 9 -> root cleared 3 4 4 0 -> down 3 0 4 4 -> 0 3 4 8, returns 9.
 template <Team M, class Values, class Op>
@@ -44,7 +44,8 @@ template <Team M, class Values, class Op>
     tree(leaves) = tree(leaves - 1);
     tree(leaves - 1) = op.identity();
   }
-  // Down: the left child gets what lies before the parent. The right one gets the same, followed by the left subtree.
+  // Down: the left child gets the total before its parent, the right child gets the same total followed by the left
+  // subtree.
   for (int stride = leaves / 2; stride >= 1; stride /= 2) {
     team.team_barrier();
     for (int right = 2 * stride * (team.team_rank() + 1) - 1; right < leaves; right += 2 * stride * team.team_size()) {

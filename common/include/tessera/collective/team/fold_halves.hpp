@@ -1,10 +1,10 @@
 #pragma once
 /// \file
-/// Reduction of a tile in scratch by a tree whose strides halve: each level folds the upper half of what is left onto
-/// the lower. CUDA calls this sequential addressing: the threads that work are neighbours, and so are their values. So
-/// whole warps become idle, and there are no bank conflicts. tree_reduce.hpp has the other order (interleaved
-/// addressing), which combines neighbours.
-/// Source: Harris, Optimizing parallel reduction in CUDA (2007), reduction 3.
+/// Reduction of a tile in scratch by a tree whose strides halve: each level folds the upper half of the remaining
+/// values onto the lower half. CUDA calls this sequential addressing: the working threads are neighbours, and so are
+/// their values. Whole warps become idle, and there are no bank conflicts. tree_reduce.hpp has the other order
+/// (interleaved addressing), which combines neighbours. Source: Harris, Optimizing parallel reduction in CUDA (2007),
+/// reduction 3.
 
 #include <Kokkos_Macros.hpp>
 
@@ -15,10 +15,11 @@ namespace tessera::team {
 
 /// Reduces values(0) .. values(n-1) into values(0).
 ///
-/// Who calls: every thread of the team, vector length 1. Scratch: the caller's `values`, n values, n >= 1; overwritten.
-/// Barriers: one before each level (so the caller needs none between filling `values` and the call) and one after the
-/// last: values(0) is valid for every thread. One barrier a level is enough, because a level writes below `stride`, and
-/// reads other threads' values only above. Operator: associative and commutative; any n, any team size.
+/// Must be called by every thread of the team, with vector length 1. Scratch: the caller's `values`, n values, n >= 1;
+/// overwritten. Barriers: one before each level (so the caller needs none between filling `values` and the call) and
+/// one after the last: values(0) is valid for every thread. One barrier per level is enough, because a level writes
+/// only below `stride` and reads other threads' values only from `stride` on. Operator: associative and commutative;
+/// any n, any team size.
 ///
 /// Example, n = 5, sum: 3 1 4 1 5 -> stride 4: 8 1 4 1 -> stride 2: 12 2 -> stride 1: 14.
 template <Team M, class Values, class Op>

@@ -1,10 +1,10 @@
 #pragma once
 /// \file
-/// Reduction of a tile in scratch by a tree of neighbours, packed after each level: values 2i and 2i + 1 become value i.
-/// The threads that work are neighbours, as in fold_halves.hpp, and the order of values is kept, as in tree_reduce.hpp.
-/// A level writes to places that it also reads, so it reads into registers, and all threads wait before they write.
-/// Source: the tree of Blelloch, Prefix sums and their applications (1990), with its levels on top of each other; reading
-/// and writing are kept apart as in Hillis and Steele's scan in one buffer (hillis_steele.hpp).
+/// Reduction of a tile in scratch by a tree of neighbours, packed after each level: values 2i and 2i + 1 become value
+/// i. The working threads are neighbours, as in fold_halves.hpp, and the order of values is kept, as in
+/// tree_reduce.hpp. A level overwrites places that it also reads, so it reads into registers, and all threads wait
+/// before they write. Source: the tree of Blelloch, Prefix sums and their applications (1990), with its levels stored
+/// in the same place. Reads and writes are separated as in Hillis and Steele's scan in one buffer (hillis_steele.hpp).
 
 #include <Kokkos_Macros.hpp>
 
@@ -14,13 +14,13 @@ namespace tessera::team {
 
 /// Reduces values(0) .. values(n-1) into values(0).
 ///
-/// A level with more pairs than the team has threads is taken in several rounds, from its first pairs on: a round
-/// writes below what the next ones read.
+/// A level with more pairs than the team has threads takes several rounds, from its first pairs on. A round writes only
+/// below the places that later rounds read.
 ///
-/// Who calls: every thread of the team, vector length 1. Scratch: the caller's `values`, n values, n >= 1; overwritten.
-/// Barriers: one before each level (so the caller needs none between filling `values` and the call), one between reading and
-/// writing in each round, and one after the last level: values(0) is valid for every thread. Operator: associative; any
-/// n, any team size.
+/// Must be called by every thread of the team, with vector length 1. Scratch: the caller's `values`, n values, n >= 1;
+/// overwritten. Barriers: one before each level (so the caller needs none between filling `values` and the call), one
+/// between reading and writing in each round, and one after the last level: values(0) is valid for every thread.
+/// Operator: associative; any n, any team size.
 ///
 /// Example, n = 5, sum: 3 1 4 1 5 -> 4 5 5 -> 9 5 -> 14.
 template <Team M, class Values, class Op>

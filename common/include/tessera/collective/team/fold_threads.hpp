@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Reduction of one value a thread over a team, by its lanes.
+/// Reduction of one value per thread over a team, by its lanes.
 
 #include <Kokkos_Macros.hpp>
 
@@ -10,9 +10,9 @@
 
 namespace tessera::team {
 
-/// The combination of one value a thread, in every lane of the team. Who calls: all lanes. `value`: the same in all
-/// lanes of a thread. Scratch: one value a thread, which may be written again after the caller's next barrier.
-/// Barriers: one, or none for a team of one thread. Operator: associative, commutative.
+/// Returns the combination of one value per thread, in every lane of the team. Must be called by all lanes. `value`:
+/// the same in all lanes of a thread. Scratch: one value per thread, which may be overwritten after the caller's next
+/// barrier. Barriers: one, or none for a team of one thread. Operator: associative, commutative.
 ///
 /// Example, 4 threads, sum: values 3 1 4 1 -> 9.
 template <Team M, lane::Lanes L, class V, class Op>

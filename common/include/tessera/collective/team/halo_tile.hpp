@@ -24,27 +24,28 @@ KOKKOS_FUNCTION void for_each_of_team(M const& team, int n, Body const& body) {
 }
 }  // namespace detail
 
-/// Where a halo tile lies in its scratch: `left` elements before the tile and `right` after it; the tile itself starts
+/// The layout of a halo tile in scratch: `left` elements before the tile and `right` after it. The tile itself begins
 /// on a 16-byte boundary if the scratch does.
 template <class T>
 struct HaloTile {
   int left = 0;
-  int size = 0;  ///< elements of a whole tile
+  int size = 0;  ///< number of elements of a whole tile
   int right = 0;
 
   static constexpr int pack = collective::pack_width<T>;
 
-  /// The tile's first element has this place in scratch.
+  /// Returns the place of the tile's first element in scratch.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int origin() const { return (left + pack - 1) / pack * pack; }
-  /// How many elements of scratch it needs.
+  /// Returns the number of elements of scratch that the tile needs.
   [[nodiscard]] KOKKOS_FUNCTION constexpr int places() const { return origin() + size + right; }
 
   /// Loads the tile that begins at `begin` of data[0 .. n) with its halo, and returns the place of element `begin`:
-  /// result[-left .. size + right). What lies outside of the array is not read, and becomes `fill`. A tile may begin after
-  /// the array's end, or before its begin: `begin` is then the negative position, converted to unsigned.
+  /// result[-left .. size + right) is valid. Elements outside the array are not read and become `fill`. A tile may
+  /// begin after the array's end, or before its beginning; `begin` is then the negative position, converted to
+  /// unsigned.
   ///
-  /// Who calls: all threads of the team. Scratch: `places()` elements, aligned to 16 bytes. Barriers: none; the caller
-  /// needs one before the tile is read, and one before the scratch is loaded again.
+  /// Must be called by all threads of the team. Scratch: `places()` elements, aligned to 16 bytes. Barriers: none; the
+  /// caller needs one before the tile is read, and one before the scratch is loaded again.
   ///
   /// Example, left 2, size 4, right 1, n = 7: begin 4 -> a2 a3 | a4 a5 a6 fill | fill.
   template <Team Member>
@@ -63,7 +64,7 @@ struct HaloTile {
       detail::for_each_of_team(team, size, [&](int i) { tile[i] = begin + i < n ? data[begin + i] : fill; });
     }
     detail::for_each_of_team(team, left + right, [&](int i) {
-      // In unsigned arithmetic a place before the array wraps around, and so counts as past its end.
+      // A place before the array wraps around in unsigned arithmetic, and so counts as past its end.
       int const offset = i < left ? i - left : size + i - left;
       std::size_t const at = begin + static_cast<std::size_t>(static_cast<std::ptrdiff_t>(offset));
       tile[offset] = at < n ? data[at] : fill;

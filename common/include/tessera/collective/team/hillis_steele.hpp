@@ -12,10 +12,11 @@ namespace tessera::team {
 
 /// Scans from(0) .. from(n-1) and returns the View, `from` or `to`, that holds the result.
 ///
-/// Who calls: every thread of the team, vector length 1. Scratch: the caller's two Views of n values or more; both are
-/// overwritten. Two of them, because a sweep in place would read values that another thread has already replaced.
-/// Barriers: one before every sweep (so the caller needs none between filling `from` and the call) and one after the
-/// last: the result is valid for every thread. Operator: associative; the order of elements is kept.
+/// Must be called by every thread of the team, with vector length 1. Scratch: the caller's two Views of at least n
+/// values; both are overwritten. Two Views are needed, because a sweep in place would read values that another thread
+/// has already replaced. Barriers: one before every sweep (so the caller needs none between filling `from` and the
+/// call) and one after the last: the result is valid for every thread. Operator: associative; the order of elements is
+/// kept.
 ///
 /// Example, n = 6, sum: 3 1 4 1 5 9 -> 3 4 5 5 6 14 -> 3 4 8 9 11 19 -> 3 4 8 9 14 23.
 template <Team M, class Values, class Op>
@@ -32,16 +33,15 @@ template <Team M, class Values, class Op>
 }
 
 /// Replaces data(0) .. data(n-1) by their inclusive scan, without a second View: a sweep first reads the other elements
-/// that it needs into registers, `Items` values in each thread, and then replaces its own.
+/// that it needs into registers, `Items` values per thread, and then replaces its own.
 ///
-/// A team that cannot hold n values makes a sweep in blocks of Items * threads elements, from the last block to the
-/// first. A block reads elements of its own, before the barrier, or of blocks before it, which this sweep replaces
-/// later.
+/// If a team cannot hold n values, a sweep takes blocks of Items * threads elements, from the last block to the first.
+/// A block reads its own elements before its barrier, and elements of earlier blocks, which the sweep replaces later.
 ///
-/// Who calls: every thread of the team, vector length 1. Scratch: the caller's View of n values or more. Barriers: one
-/// before every sweep (so the caller needs none between filling `data` and the call), one between reading and writing in
-/// every block, and one after the last: the result is valid for every thread. Operator: associative with identity; the
-/// order of elements is kept.
+/// Must be called by every thread of the team, with vector length 1. Scratch: the caller's View of n values or more.
+/// Barriers: one before every sweep (so the caller needs none between filling `data` and the call), one between reading
+/// and writing in every block, and one after the last: the result is valid for every thread. Operator: associative with
+/// identity; the order of elements is kept.
 ///
 /// Example, n = 6, blocks of 4, sum, distance 1: 3 1 4 1 5 9 -> 3 1 4 1 | 6 14 -> 3 4 5 5 | 6 14.
 template <int Items, Team M, class Values, class Op>

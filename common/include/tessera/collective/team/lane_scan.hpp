@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Scans over a team, made by its lanes.
+/// Scans over a team, computed by its lanes.
 
 #include <Kokkos_Macros.hpp>
 
@@ -11,7 +11,7 @@
 
 namespace tessera::team {
 
-/// What scan_threads gives each thread: the combination of the earlier threads' values, and that of all threads'
+/// The result of scan_threads: the combination of the earlier threads' values, and the combination of all threads'
 /// values.
 template <class T>
 struct ThreadPrefix {
@@ -19,11 +19,11 @@ struct ThreadPrefix {
   T total;
 };
 
-/// Exclusive scan of one value a thread.
+/// Exclusive scan of one value per thread.
 ///
-/// Who calls: all lanes of every thread. `value`: the same in all lanes of a thread. Scratch: the caller's `scratch`,
-/// one value a thread, which may be written again only after the caller's next barrier. Barriers: one, in the middle.
-/// Operator: associative with identity; the order of threads is kept. Result: in every lane.
+/// Must be called by all lanes of every thread. `value`: the same in all lanes of a thread. Scratch: the caller's
+/// `scratch`, one value per thread, which may be overwritten only after the caller's next barrier. Barriers: one, in
+/// the middle. Operator: associative with identity; the order of threads is kept. The result is valid in every lane.
 ///
 /// Example, 4 threads, sum: values 3 1 4 1 -> before 0 3 4 8, total 9.
 template <Team M, lane::Lanes L, class T, class Op>
@@ -36,7 +36,7 @@ template <Team M, lane::Lanes L, class T, class Op>
       },
       own);
   team.team_barrier();
-  // Every thread scans all totals for itself. That takes no more steps than if one thread did it, and no second
+  // Every thread scans all totals itself. This takes no more steps than a scan by one thread, and saves a second
   // barrier.
   ThreadPrefix<T> result{op.identity(), op.identity()};
   for (int first = 0; first < team.team_size(); first += L::width) {
@@ -47,7 +47,7 @@ template <Team M, lane::Lanes L, class T, class Op>
         },
         totals);
     thread::inclusive_scan(lanes, totals, op);
-    // The place of the thread just before this one, if it is among these.
+    // The place of the previous thread, if it is among these.
     int const previous = team.team_rank() - 1 - first;
     T const upto_previous = lanes.template read<T>(totals, previous >= 0 && previous < L::width ? previous : 0);
     if (previous >= 0 && previous < L::width) result.before = op(result.total, upto_previous);
@@ -57,16 +57,16 @@ template <Team M, lane::Lanes L, class T, class Op>
 }
 
 /// Replaces data[0, n) in scratch by its inclusive scan. Lanes scan rows of W elements, a thread carries the sum from
-/// row to row of its part, and the team adds what lies before the thread's part.
+/// row to row of its part, and the team adds the total before the thread's part.
 ///
-/// Who calls: all lanes of every thread. Scratch: the caller's `data` (n values) and `totals` (one value a thread).
-/// Barriers: the caller needs none between filling `data` and the call; data is valid for every thread at the end.
-/// Operator: associative with identity; the order of elements is kept.
+/// Must be called by all lanes of every thread. Scratch: the caller's `data` (n values) and `totals` (one value per
+/// thread). Barriers: the caller needs none between filling `data` and the call; data is valid for every thread at the
+/// end. Operator: associative with identity; the order of elements is kept.
 ///
 /// Example, 2 threads of 2 lanes, n = 6, sum: 3 1 4 1 5 9 -> parts of 4: rows 3 4, 8 9 | 5 14 -> 3 4 8 9 14 23.
 template <Team M, lane::Lanes L, class T, class Op>
 KOKKOS_FUNCTION void lane_scan(M const& team, L const& lanes, T* data, T* totals, int n, Op const& op) {
-  // Parts are whole rows, so that every lane of a warp makes the same number of steps.
+  // Parts are whole rows, so that all lanes of a warp take the same number of steps.
   int const rows = (n + L::width * team.team_size() - 1) / (L::width * team.team_size());
   int const begin = team.team_rank() * rows * L::width;
   team.team_barrier();

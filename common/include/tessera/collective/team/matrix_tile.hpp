@@ -17,17 +17,17 @@ struct Matrix {
 };
 
 /// Loads `height` x `width` elements of a matrix, from (row, col) on, into `tile`: its element (r, c) is stored at
-/// tile[r * stride + c]. What lies outside of the matrix is not read, and becomes `fill`; the places between the rows
-/// of the tile (stride > width) are not touched.
+/// tile[r * stride + c]. Elements outside the matrix are not read and become `fill`. The places between the rows of the
+/// tile (stride > width) are not touched.
 ///
-/// Who calls: all threads of the team; neighbouring vector lanes touch neighbouring columns. Scratch: height * stride
-/// elements. Barriers: none; the caller needs one before the tile is read, and one before it is loaded again.
+/// Must be called by all threads of the team; neighbouring vector lanes access neighbouring columns. Scratch: height *
+/// stride elements. Barriers: none; the caller needs one before the tile is read, and one before it is loaded again.
 ///
 /// Example, 2 x 2 from (1, 2) of the 2 x 3 matrix 0 .. 5, fill 0: 5 0 | 0 0.
 template <class Member, class T>
 KOKKOS_FUNCTION void load_tile(Member const& team, Matrix<T const> const& matrix, std::size_t row, std::size_t col,
                                int height, int width, T const& fill, T* tile, int stride) {
-  // How many columns there are from `col` on, in 32 bits.
+  // The number of columns from `col` on, in 32 bits.
   int const in_row = col >= matrix.cols                                    ? 0
                      : matrix.cols - col < static_cast<std::size_t>(width) ? static_cast<int>(matrix.cols - col)
                                                                            : width;
@@ -35,7 +35,7 @@ KOKKOS_FUNCTION void load_tile(Member const& team, Matrix<T const> const& matrix
     int const count = row + r < matrix.rows ? in_row : 0;
     T const* const from = matrix.data + (count > 0 ? (row + r) * matrix.cols + col : 0);
     T* const to = tile + r * stride;
-    // Two loops without a condition rather than one with a condition: a host's compiler vectorises these.
+    // Two loops without a condition, which a host's compiler vectorises.
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, count), [&](int c) { to[c] = from[c]; });
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, count, width), [&](int c) { to[c] = fill; });
   });

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// One thread's part of a scan's tile, which stays in memory: it is read for its total, and again, from the cache, for
-/// its scan.
+/// One thread's part of a scan's tile, which stays in memory: it is read once for its total, and again from the cache
+/// for its scan.
 
 #include <Kokkos_Macros.hpp>
 
@@ -15,16 +15,16 @@
 
 namespace tessera::team {
 
-/// `BlockCount` blocks of elements, each of `RunCount` runs of `RunLength` neighbours. An operation must wait some
-/// clocks for the result of the one before it in its run. So a thread goes through a block's runs side by side, and
-/// uses those clocks for the other runs. Between scan() and store() it keeps what lies before each run.
+/// `BlockCount` blocks of elements, each of `RunCount` runs of `RunLength` neighbours. Operations within a run depend
+/// on each other and have a latency of some clocks. A thread therefore interleaves a block's runs. Between scan() and
+/// store() it keeps the total before each run.
 ///
-/// `Elements` says how an element of memory becomes a value of the scan and back (see kernels/scan_elements.hpp). The
-/// calls are those of RegisterTile, but lanes are not used. For hosts, whose caches hold more than their registers. Who
-/// calls: one thread. Scratch: none. Barriers: none. Operator: associative; the order is kept.
+/// `Elements` converts an element of memory to a value of the scan and back (see kernels/scan_elements.hpp). The
+/// interface is the same as RegisterTile's, but lanes are not used. For hosts, whose caches hold more than their
+/// registers. Must be called by one thread. No scratch, no barriers. Operator: associative; the order is kept.
 ///
-/// Example, blocks of 2 runs of 2, sum, elements 3 1 4 1 5 9 2: runs 3 1 | 4 1, before them 0 | 4; since 5 9 2 are no
-/// whole block, they are a run of their own, before it 9; total 25.
+/// Example, blocks of 2 runs of 2, sum, elements 3 1 4 1 5 9 2: runs 3 1 | 4 1, totals before them 0 | 4; the remaining
+/// 5 9 2 are less than a block and form one run, total before it 9; total 25.
 template <lane::Lanes L, class Elements, int BlockCount, int RunCount, int RunLength>
 class MemoryTile {
  public:
@@ -32,18 +32,18 @@ class MemoryTile {
   using Value = typename Elements::Value;
   static constexpr int block = RunCount * RunLength;
   static constexpr int size = BlockCount * block;
-  /// Operations on the longest way to a result: a run, its block's runs, the blocks, the prefix, and a run or the rest of a
+  /// The longest chain of operations: a run, its block's runs, the blocks, the prefix, and a run or an incomplete
   /// block.
   static constexpr int chain = RunLength + RunCount + BlockCount + 1 + block;
 
-  /// Elements [begin, begin + size) of `data`, as far as they lie before `end`; the rest is never read.
+  /// Takes elements [begin, begin + size) of `data` that are before `end`; others are never read.
   KOKKOS_FUNCTION void load(L const&, Elements const&, Scalar const* data, std::size_t begin, std::size_t end) {
     data_ = data;
     begin_ = begin;
     count_ = thread::count_before(begin, end, size);
   }
 
-  /// Returns the part's total; afterwards store() may be called.
+  /// Returns the part's total. Must be called before store().
   KOKKOS_FUNCTION Value scan(L const&, Elements const& elements) {
     auto const op = elements.op();
     auto const add = [&](Value& sum, std::size_t i) { sum = op(sum, elements.lift(i, data_[i])); };
@@ -64,9 +64,9 @@ class MemoryTile {
     return total;
   }
 
-  /// Stores the scan of the part, given what lies before it, to the same positions of `data`, never past the end. `data`
-  /// may be where the elements were loaded from. `past_caches`: by streaming stores where `data` is aligned for them; the thread's
-  /// fence is in the call.
+  /// Stores the scan of the part, given the total before it, to the same positions of `data`, never past the end.
+  /// `data` may be the array that the elements were loaded from. `past_caches`: uses streaming stores if `data` is
+  /// aligned for them, and then the required fence.
   KOKKOS_FUNCTION void store(L const&, Elements const& elements, Value const& prefix, Scalar* data,
                              bool past_caches = false) {
     auto const op = elements.op();
@@ -90,8 +90,8 @@ class MemoryTile {
  private:
   static constexpr int pack = 16 % sizeof(Scalar) == 0 ? 16 / static_cast<int>(sizeof(Scalar)) : 0;
 
-  // The results of a block, which come from all of its runs in turn, and then, from the cache, pack by pack to `to`; false if that is not
-  // aligned.
+  // Computes a block's results by interleaved runs, then stores them pack by pack from the cache to `to`. Returns false
+  // without storing if `to` is not aligned.
   template <class Next>
   KOKKOS_FUNCTION bool stream_block(int b, Value (&runs)[RunCount], Next const& next, Scalar* to) const {
     if constexpr (pack == 0 || block % (pack == 0 ? 1 : pack) != 0) {
@@ -109,7 +109,7 @@ class MemoryTile {
     }
   }
 
-  // Calls `body` with each run of a block and each of its elements, in their order.
+  // Calls `body` with each run of a block and each of its elements, in order within a run.
   template <class Body>
   KOKKOS_FUNCTION void side_by_side(int b, Value (&runs)[RunCount], Body const& body) const {
     for (int e = 0; e < RunLength; ++e) {
@@ -120,7 +120,7 @@ class MemoryTile {
   Scalar const* data_ = nullptr;
   std::size_t begin_ = 0;
   int count_ = 0;
-  Value before_[BlockCount * RunCount];  // for each run: the total of all earlier elements of the part
+  Value before_[BlockCount * RunCount];  // per run: the total of all earlier elements of the part
   Value before_rest_;
 };
 

@@ -17,10 +17,10 @@ namespace tessera::team {
 
 /// `RowCount` rows of W x N elements of a scan, in the order of thread/rows.hpp.
 ///
-/// `Elements` says how an element of memory becomes a value of the scan and back (see kernels/scan_elements.hpp).
-/// Who calls: all lanes of one thread. Scratch: none. Barriers: none. Operator: associative; the order is kept.
+/// `Elements` converts an element of memory to a value of the scan and back (see kernels/scan_elements.hpp). Must be
+/// called by all lanes of one thread. No scratch, no barriers. Operator: associative; the order is kept.
 ///
-/// Example, W = 2, N = 2, 2 rows, sum, elements 3 1 4 1 5 9 2 6: lanes' sums 4 5 | 14 8, rows' totals 9 | 22, what lies
+/// Example, W = 2, N = 2, 2 rows, sum, elements 3 1 4 1 5 9 2 6: lanes' sums 4 5 | 14 8, rows' totals 9 | 22, totals
 /// before each lane 0 4 | 9 23, total 31.
 template <lane::Lanes L, class Elements, int RowCount, int N>
 class RegisterTile {
@@ -28,10 +28,10 @@ class RegisterTile {
   using Scalar = typename Elements::Scalar;
   using Value = typename Elements::Value;
   static constexpr int size = RowCount * L::width * N;
-  /// Operations on the longest way to a result: the items and rows of a lane, and twice the scan over the lanes.
+  /// The longest chain of operations: the items and rows of a lane, and twice the scan over the lanes.
   static constexpr int chain = RowCount * N + 2 * (std::bit_width(static_cast<unsigned>(L::width)) - 1);
 
-  /// Loads elements [begin, begin + size) of `data`, as far as they lie before `end`; the rest is never read.
+  /// Loads elements [begin, begin + size) of `data` that are before `end`; others are never read.
   KOKKOS_FUNCTION void load(L const& lanes, Elements const& elements, Scalar const* data, std::size_t begin,
                             std::size_t end) {
     begin_ = begin;
@@ -39,7 +39,7 @@ class RegisterTile {
     thread::load_rows(lanes, data + begin, count_, elements.fill(), items_);
   }
 
-  /// Scans the part and returns its total; afterwards store() may be called.
+  /// Scans the part and returns its total. Must be called before store().
   KOKKOS_FUNCTION Value scan(L const& lanes, Elements const& elements) {
     auto const op = elements.op();
     Value total = op.identity();
@@ -57,8 +57,8 @@ class RegisterTile {
     return total;
   }
 
-  /// Stores the scan of the part, given what lies before it, to the same positions of `data`, never past the end. Always by ordinary
-  /// stores: streaming ones are for MemoryTile.
+  /// Stores the scan of the part, given the total before it, to the same positions of `data`, never past the end.
+  /// Always uses ordinary stores; only MemoryTile has streaming stores.
   KOKKOS_FUNCTION void store(L const& lanes, Elements const& elements, Value const& prefix, Scalar* data,
                              bool /*past_caches*/ = false) {
     lanes.each(

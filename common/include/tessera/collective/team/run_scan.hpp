@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// Inclusive scan of a tile in scratch in two phases: serial runs, then the runs' totals, then their sum.
+/// Inclusive scan of a tile in scratch in two phases: serial runs and a scan of the runs' totals, then the addition of
+/// both.
 
 #include <Kokkos_Macros.hpp>
 
@@ -12,9 +13,9 @@ namespace tessera::team {
 
 /// Replaces data(0) .. data(n-1) by their inclusive scan.
 ///
-/// Who calls: every thread of the team, vector length 1. Scratch: the caller's `data` (n values or more), and `totals`
-/// and `other` (a value a run, or more). Barriers: the caller needs none between filling `data` and the call; data is
-/// valid for every thread at the end. Operator: associative; the order of elements is kept.
+/// Must be called by every thread of the team, with vector length 1. Scratch: the caller's `data` (at least n values),
+/// and `totals` and `other` (at least one value per run). Barriers: the caller needs none between filling `data` and
+/// the call; data is valid for every thread at the end. Operator: associative; the order of elements is kept.
 ///
 /// Example, n = 6, run = 2, sum: 3 1 4 1 5 9 -> runs 3 4 | 4 5 | 5 14, totals 4 5 14 -> 4 9 23 -> 3 4 8 9 14 23.
 template <Team M, class Values, class Op>

@@ -1,11 +1,11 @@
 #pragma once
 /// \file
-/// A tile in scratch whose lanes read runs of packs without bank conflicts.
+/// A tile in scratch from which lanes read runs of packs without bank conflicts.
 ///
-/// Lanes that hold L consecutive outputs start L elements apart: with packs in their natural order, lanes that are
-/// served together would meet in the same banks. So the tile is kept as planes: plane q holds pack q of every run, one
-/// run after the other, and neighbouring lanes read neighbouring packs. A run is followed by the next run, so that the
-/// pack that a lane reads next is always the same distance away.
+/// Lanes that hold L consecutive outputs start L elements apart: with packs in their natural order, concurrent accesses
+/// would hit the same banks. The tile is therefore stored as planes: plane q holds pack q of every run, one run after
+/// the other, and neighbouring lanes read neighbouring packs. From any run, the pack that a lane reads next is always
+/// the same distance away.
 ///
 /// Example, packs of 2, L = 4, elements 0 .. 11: plane 0 is 0 1 | 4 5 | 8 9, plane 1 is 2 3 | 6 7 | 10 11.
 
@@ -25,28 +25,29 @@ struct RunTile {
   using Pack = collective::Pack<T, pack>;
 
   Pack* packs;
-  int plane;  // packs of a plane
+  int plane;  // number of packs in a plane
 
-  /// How many packs a plane has for so many elements: four more than a multiple of eight, so that planes begin in
-  /// different banks, since consecutive packs are written to different planes.
+  /// Returns the number of packs of a plane for `elements` elements: four more than a multiple of eight, so that planes
+  /// begin in different banks. Consecutive packs are written to different planes.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION static constexpr int plane_for(int elements) {
     int const runs = (elements + L - 1) / L;
     return (runs + 3) / 8 * 8 + 4;
   }
-  /// How many packs of scratch the tile needs.
+  /// Returns the number of packs of scratch that the tile needs.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION static constexpr int places(int elements) {
     return planes * plane_for(elements);
   }
-  /// Pack p of the array that the tile holds. Unsigned, so that the divisions are shifts.
+  /// Returns pack p of the array in the tile. Unsigned, so that the divisions are shifts.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION Pack& at_pack(unsigned p) const {
     constexpr unsigned count = planes;
     return packs[(p % count) * static_cast<unsigned>(plane) + p / count];
   }
 
-  /// Loads data[0 .. count), followed by zeros to the end of the last pack. `left`: how many elements exist.
+  /// Loads data[0 .. count), followed by zeros to the end of the last pack. `left`: number of elements that exist in
+  /// `data`.
   ///
-  /// Who calls: all threads of the team. Barriers: none; the caller needs one before the tile is read, and one before
-  /// it is loaded again.
+  /// Must be called by all threads of the team. Barriers: none; the caller needs one before the tile is read, and one
+  /// before it is loaded again.
   template <class Member>
   KOKKOS_FUNCTION void load(Member const& team, T const* data, int count, int left) const {
     bool const aligned = collective::is_aligned_for_packs<pack>(data);
@@ -62,7 +63,7 @@ struct RunTile {
     });
   }
 
-  /// Stores the first `count` elements to data[0 ..). Who calls, barriers: as for load.
+  /// Stores the first `count` elements to data[0 ..). Calls and barriers: as for load.
   template <class Member>
   KOKKOS_FUNCTION void store(Member const& team, T* data, int count) const {
     bool const aligned = collective::is_aligned_for_packs<pack>(data);
@@ -79,10 +80,10 @@ struct RunTile {
     });
   }
 
-  /// The tile from one of its runs on, as a source for thread::correlate. What lies past the tile's elements may be
-  /// read, since it is scratch, but is not used.
+  /// The tile from one of its runs on, as a source for thread::correlate. Places past the tile's elements may be read,
+  /// because they are scratch, but are not used.
   struct Run {
-    Pack* packs;  // of the run in plane 0
+    Pack* packs;  // the run's pack in plane 0
     int plane;
 
     [[nodiscard]] KOKKOS_INLINE_FUNCTION T at(int i) const {

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What a team collective requires of its team. Kokkos' team members are teams; so is one in the tests that runs its
-/// threads in the worst order between barriers.
+/// The requirements of a team collective on its team. Kokkos' team members satisfy them. So does a team in the tests,
+/// which runs its threads in the worst order between barriers.
 
 #include <concepts>
 

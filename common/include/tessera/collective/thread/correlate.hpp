@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Correlation, out[i] = a[i] * k[0] + a[i + 1] * k[1] + .., by runs: a thread makes L consecutive outputs. It has
-/// their L sums in registers, and goes through the input that they need, L elements at a time.
+/// Correlation, out[i] = a[i] * k[0] + a[i + 1] * k[1] + ... A thread computes a run of L consecutive outputs. It keeps
+/// their L sums in registers and reads the input L elements at a time.
 
 #include <Kokkos_Macros.hpp>
 
@@ -12,11 +12,11 @@
 
 namespace tessera::thread {
 
-/// Values that lie one after the other in memory, `count` of which may be read. It has the members that correlate()
-/// requires of its sources: `at(i)`; `read_whole<N>(i, to)`, N values from i on, i a multiple of N; and `read<N>(i,
-/// to)`, as far as these exist.
+/// Consecutive values in memory, `count` of which may be read. It has the members that correlate() requires of its
+/// sources: `at(i)`; `read_whole<N>(i, to)`, which reads N values from i on, i a multiple of N; and `read<N>(i, to)`,
+/// which reads only the values that exist and sets the others to 0.
 ///
-/// \tparam Aligned whether `data` is aligned for 16-byte packs, or, if smaller, for the packs of N that are read
+/// \tparam Aligned `data` is aligned for 16-byte packs, or for packs of N if these are smaller
 template <class T, bool Aligned>
 struct Span {
   T const* data;
@@ -47,7 +47,7 @@ namespace detail {
 /// sums[t] += values[t + j] * k[j], j < count <= L.
 template <int L, class T>
 KOKKOS_INLINE_FUNCTION void multiply_add(T const* values, T const* k, int count, collective::Accumulator<T>* sums) {
-  // In registers every index must be a constant, so all L taps are taken, with a mask.
+  // Registers need constant indices, so all L taps are visited, with a mask.
   constexpr bool in_registers = L <= 8;
   int const end = in_registers ? L : count;
   for (int j = 0; j < end; ++j) {
@@ -82,13 +82,13 @@ KOKKOS_INLINE_FUNCTION void add_in_passes(T const* values, T const* k, int taps,
 
 }  // namespace detail
 
-/// sums[t] += sum over j < taps of a(t + j) * k(j), t < L, where t + j < left. Terms past the array's end are left out,
-/// not multiplied by zero, since k may hold infinities.
+/// Adds the sum over j < taps of a(t + j) * k(j) to sums[t], t < L, for t + j < left. Terms past the array's end are
+/// omitted rather than multiplied by zero, because k may contain infinities.
 ///
-/// A step loads 2 L elements and taps for L * L multiplications: with L = 8 arithmetic takes the time, not loads. Terms
-/// are added in the order of the taps.
+/// A step loads 2 L elements and taps for L * L multiplications: with L = 8 the time is spent in arithmetic, not in
+/// loads. Terms are added in the order of the taps.
 ///
-/// Who calls: any thread. \param left elements of `a` from its first on; may be 0 or less
+/// May be called by any thread. \param left number of elements of `a` from its first on; may be 0 or less
 ///
 /// Example, L = 2, taps 3, left 3: a 1 2 3, k 4 5 6 -> 1 * 4 + 2 * 5 + 3 * 6 and 2 * 4 + 3 * 5.
 template <int L, class T, class A, class K>
@@ -107,7 +107,7 @@ KOKKOS_INLINE_FUNCTION void correlate(A const& a, K const& k, int taps, int left
     return;
   }
 
-  constexpr int steps = 2;  // so that L elements move to the begin of the window only every second time
+  constexpr int steps = 2;  // so that L elements move to the window's beginning only every second time
   T window[(steps + 1) * L];
   T factors[L];
   a.template read<L>(0, window);
@@ -128,7 +128,7 @@ KOKKOS_INLINE_FUNCTION void correlate(A const& a, K const& k, int taps, int left
   }
 }
 
-/// Stores the first `count` sums to out[0 ..), as elements: with one access if these are all L and `aligned` is true.
+/// Stores the first `count` sums to out[0 ..), as elements: with one access if count is L and `aligned` is true.
 template <int L, class T>
 KOKKOS_INLINE_FUNCTION void store_sums(collective::Accumulator<T> const* sums, int count, bool aligned, T* out) {
   if constexpr (L <= collective::pack_width<T>) {
@@ -144,7 +144,7 @@ KOKKOS_INLINE_FUNCTION void store_sums(collective::Accumulator<T> const* sums, i
   }
 }
 
-/// `count` in 32 bits; larger numbers are clamped, since nobody reaches so far.
+/// Returns `count` in 32 bits, clamped to 2^30, which is beyond a kernel's reach.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION int clamped_count(std::size_t count) {
   constexpr std::size_t far = std::size_t{1} << 30;
   return static_cast<int>(count < far ? count : far);

@@ -1,13 +1,13 @@
 #pragma once
 /// \file
-/// Stencils that look at an element and the next few of its segment, on packs and on a thread's rows of them.
+/// Stencils on an element and the next few elements of its segment, for packs and for a thread's rows of packs.
 ///
 /// A stencil is a type with
-///   static constexpr int reach;                          // how many elements after its own it uses
+///   static constexpr int reach;                          // number of elements after its own that it uses
 ///   T operator()(T const* window, int present) const;    // result for window[0]
-/// where window[0 .. min(present, reach + 1)) are the element and the next ones of its segment. Further places up to
-/// window[reach] may be read, but hold elements of other segments or no elements, and must not be used. At a place past
-/// the array's end `present` may be anything below 1, and the result is not used.
+/// The elements window[0 .. min(present, reach + 1)) are the element and the next ones of its segment. Further places
+/// up to window[reach] may be read, but must not affect the result: they hold elements of other segments or no
+/// elements. At a place past the array's end `present` may be any number below 1, and the result is not used.
 ///
 /// Example, sum of up to three, segments of 3, W = 2, N = 2, 2 rows, elements 1 2 3 4 5 6 7 8: 6 5 3 15 11 6 15 8.
 
@@ -20,11 +20,11 @@
 
 namespace tessera::thread {
 
-/// Applies the stencil to window[0 .. N), which stands at `offset` in the part and is followed by `reach` more
-/// elements.
+/// Returns the stencil's results for window[0 .. N), which begins at `offset` in the part and is followed by `reach`
+/// more elements.
 ///
-/// Who calls: any lane, by itself. Scratch, barriers: none.
-/// \param uncut whether part.is_uncut() holds for the whole part and its reach: then nothing is masked
+/// May be called by any lane. No scratch, no barriers.
+/// \param uncut part.is_uncut() holds for the whole part and its reach: nothing is masked
 template <int N, class Stencil, class T>
 [[nodiscard]] KOKKOS_FUNCTION collective::Pack<T, N> stencil_on_pack(Stencil const& stencil, T const* window,
                                                                      collective::SegmentedPart const& part, int offset,
@@ -38,8 +38,8 @@ template <int N, class Stencil, class T>
   int const count = part.count - offset;
   int left = part.left_at(offset);
   if (length >= N) {
-    // At most one segment ends before the last element. Each element finds its place by itself, so that all can be done
-    // side by side.
+    // At most one segment ends before the last element. The elements are independent of each other, so that the loop
+    // vectorises.
     for (int e = 0; e < N; ++e) {
       int const of_segment = e < left ? left - e : left + length - e;
       result[e] = stencil(window + e, of_segment < count - e ? of_segment : count - e);
@@ -55,7 +55,7 @@ template <int N, class Stencil, class T>
 
 namespace detail {
 
-/// The first elements of a lane's pack, which the lane before it needs.
+/// The first elements of a lane's pack, which the previous lane needs.
 template <class T, int Count>
 struct PackHead {
   static constexpr int count = Count;
@@ -77,11 +77,12 @@ template <class Items, class Head, lane::Lanes L>
 
 }  // namespace detail
 
-/// Replaces each of a thread's elements by the stencil's result. `values` holds the elements from in[0] on, as
-/// load_rows leaves them. The elements after a lane's pack come from the next lane; those after a row's last lane from
-/// the next row; those after the last row from memory.
+/// Replaces each of a thread's elements by the stencil's result. `values` holds the elements from in[0] on, as loaded
+/// by load_rows. Elements after a lane's pack come from the next lane, elements after a row's last lane from the next
+/// row, and elements after the last row from memory.
 ///
-/// Who calls: all lanes of one thread. Scratch, barriers: none. Reads in[size .. size + reach), as far as these exist.
+/// Must be called by all lanes of one thread. No scratch, no barriers. Reads in[size .. size + reach), as far as these
+/// exist.
 template <class Items, lane::Lanes L, class Stencil, class T>
 KOKKOS_FUNCTION void stencil_on_rows(L const& lanes, Stencil const& stencil, T const* in,
                                      collective::SegmentedPart const& part, typename L::template Value<Items>& values) {

@@ -1,11 +1,12 @@
 #pragma once
 /// \file
-/// The sum of a contiguous piece of an array by the lanes of one or more threads, each of which sums its part.
+/// The sum of a contiguous piece of an array by the lanes of one or more threads. Each thread sums its part.
 ///
-/// Who calls: all lanes of a thread. Scratch, barriers: none. Result: the sum of the thread's part, in every lane.
+/// Must be called by all lanes of a thread. No scratch, no barriers. Returns the sum of the thread's part, in every
+/// lane.
 ///
-/// Example, 2 threads of 2 lanes, packs of 4, 2 in flight: of 21 elements that begin one element before a 16-byte
-/// boundary, thread 0 sums 1 .. 16 (lane 0: 1-4 and 9-12), and thread 1 sums 0 and 17 .. 20.
+/// Example, 2 threads of 2 lanes, packs of 4, 2 in flight, 21 elements that begin one element before a 16-byte
+/// boundary: thread 0 sums 1 .. 16 (lane 0: 1-4 and 9-12), and thread 1 sums 0 and 17 .. 20.
 
 #include <algorithm>
 #include <cmath>
@@ -21,14 +22,14 @@
 
 namespace tessera::thread {
 
-/// Sums of elements of type T by lanes L: 16-byte accesses from the first 16-byte boundary on, `InFlight` under way in each
-/// lane; elements before that boundary, and those left at the end, are read one by one.
+/// Sums elements of type T by lanes L. Accesses have 16 bytes from the first 16-byte boundary on, with `InFlight` in
+/// flight per lane. Elements before that boundary and the remaining ones at the end are read one by one.
 template <class T, lane::Lanes L, int InFlight = 4>
 struct PieceSum {
   using Sum = collective::Accumulator<T>;
   static constexpr int pack = collective::pack_width<T>;
   using Pack = collective::Pack<T, pack>;
-  static constexpr int in_flight = InFlight;    // packs that a lane has under way
+  static constexpr int in_flight = InFlight;    // packs in flight per lane
   static constexpr int line = L::width * pack;  // elements that a thread's lanes read with one access
   static constexpr int part = in_flight * line;
   struct Sums {
@@ -39,7 +40,8 @@ struct PieceSum {
   int thread;
   int threads;
 
-  /// Counted: packs under way, parts, and lines, or head and tail; the sums of a lane; the lanes.
+  /// Returns the rounding steps of a sum: over packs in flight, parts, and lines (or head and tail); over the sums of a
+  /// lane; over the lanes.
   [[nodiscard]] static double rounding_steps(double count, int threads) {
     double const of_parts = std::log2(in_flight) + std::ceil(count / part / threads);
     double const of_ends = std::ceil((pack - 1.0) / L::width) + pack;
@@ -81,14 +83,14 @@ struct PieceSum {
     }
     auto of_lane = lanes.template fill<Sum>(Sum(0));
     bool const has_packs = parts != 0 || lines != 0;
-    bool const has_ends = thread == threads - 1;  // the last thread has the least to do
+    bool const has_ends = thread == threads - 1;  // the last thread has the least work
     lanes.each(
         [&](int lane, Sum& sum, Sums const& own) {
           if (has_ends) {
             for (int i = lane; i < head; i += L::width) sum += static_cast<Sum>(piece[i]);
             for (int i = lines * line + lane; i < rest_count; i += L::width) sum += static_cast<Sum>(rest[i]);
           }
-          if (!has_packs) return;  // short rows, of which there may be many, need no more
+          if (!has_packs) return;  // a shortcut for short rows, which may be many
           for (int e = 0; e < pack; ++e) sum += own.at[e];
         },
         of_lane, sums);
@@ -96,7 +98,7 @@ struct PieceSum {
   }
 };
 
-/// The sum over all lanes of values[begin + lane], values[begin + lane + step], ... before `end`.
+/// Returns the sum over all lanes of values[begin + lane], values[begin + lane + step], ... before `end`.
 template <class Sum, lane::Lanes L>
 [[nodiscard]] KOKKOS_FUNCTION Sum strided_sum(L const& lanes, Sum const* values, int begin, int end, int step) {
   auto of_lane = lanes.template fill<Sum>(Sum(0));

@@ -2,7 +2,7 @@
 /// \file
 /// Reduction over the W lanes of one thread.
 ///
-/// Who calls: all lanes of the thread. Scratch: none. Barriers: none. Operator: associative; the order of lanes is
+/// Must be called by all lanes of the thread. No scratch, no barriers. Operator: associative; the order of lanes is
 /// kept. Result: the same value for all lanes.
 ///
 /// Example, W = 4, sum: values 3 1 4 1 -> 9.
@@ -16,9 +16,9 @@
 
 namespace tessera::thread {
 
-/// Butterfly: after step m, every lane holds the reduction of its block of 2m lanes. The lane with bit m set is the
-/// later one, so that an operator that does not commute gets its arguments in order. With emulated lanes only what lane
-/// 0 of the last step depends on is computed, in the same order: a fifth of the work.
+/// Butterfly reduction: after the step with mask m, every lane holds the reduction of its block of 2m lanes. The lane
+/// with bit m set is the later one, so that a non-commutative operator gets its arguments in order. Emulated lanes
+/// compute only the values on which lane 0's result depends, in the same order: a fifth of the work.
 template <class T, lane::Lanes L, class Op>
 [[nodiscard]] KOKKOS_FUNCTION T reduce(L const& lanes, typename L::template Value<T> value, Op const& op) {
   if constexpr (std::same_as<L, lane::Emulated<L::width>>) {

@@ -1,12 +1,12 @@
 #pragma once
 /// \file
 /// One thread's part of an array in registers: rows of W lanes x N elements. If the part is whole and aligned, a lane
-/// loads and stores each row with one access, else element by element with masks.
+/// loads and stores each row with one access, otherwise element by element with masks.
 ///
-/// Element (row, lane, e) stands at (row * W + lane) * N + e from the part's begin: neighbouring lanes touch
-/// neighbouring packs, so a warp's access is one contiguous piece.
+/// Element (row, lane, e) is at (row * W + lane) * N + e in the part. Neighbouring lanes access neighbouring packs, so
+/// a warp's access is coalesced.
 ///
-/// Who calls: all lanes of one thread; the pointer and the count are the same in all of them. Scratch, barriers: none.
+/// Must be called by all lanes of one thread, with the same pointer and count. No scratch, no barriers.
 ///
 /// Example, W = 2, N = 2, 2 rows: lane 0 holds elements 0 1 and 4 5, lane 1 holds 2 3 and 6 7.
 
@@ -19,7 +19,7 @@
 
 namespace tessera::thread {
 
-/// What one lane holds.
+/// The elements of one lane.
 template <class T, int RowCount, int N>
 struct Rows {
   static constexpr int rows = RowCount;
@@ -33,15 +33,15 @@ template <int W, int N>
   return (row * W + lane) * N + e;
 }
 
-/// How many elements of [begin, begin + size) lie before `end`. Within a part 32 bits suffice, and take a GPU half the
-/// registers.
+/// Returns the number of elements of [begin, begin + size) before `end`. Within a part 32 bits are enough, and take
+/// half the registers on a GPU.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr int count_before(std::size_t begin, std::size_t end, int size) {
   if (begin >= end) return 0;
   return end - begin < static_cast<std::size_t>(size) ? static_cast<int>(end - begin) : size;
 }
 
-/// Loads the first `count` elements of `part`, which has RowCount * W * N places; the rest is not read, and becomes
-/// `fill`.
+/// Loads the first `count` elements of `part`, which has RowCount * W * N places. The remaining places are not read and
+/// become `fill`.
 template <lane::Lanes L, class Values, class T>
 KOKKOS_FUNCTION void load_rows(L const& lanes, T const* part, int count, T const& fill, Values& values) {
   lanes.each(
@@ -61,7 +61,7 @@ KOKKOS_FUNCTION void load_rows(L const& lanes, T const* part, int count, T const
       values);
 }
 
-/// Stores elements to the first `count` places of `part`, and to no others.
+/// Stores elements only to the first `count` places of `part`.
 template <lane::Lanes L, class Values, class T>
 KOKKOS_FUNCTION void store_rows(L const& lanes, T* part, int count, Values const& values) {
   lanes.each(

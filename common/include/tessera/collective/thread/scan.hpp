@@ -2,7 +2,7 @@
 /// \file
 /// Scan over the W lanes of one thread.
 ///
-/// Who calls: all lanes of the thread. Scratch: none. Barriers: none. Operator: associative; the order of lanes is
+/// Must be called by all lanes of the thread. No scratch, no barriers. Operator: associative; the order of lanes is
 /// kept. Result: in every lane.
 ///
 /// Example, W = 4, sum: values 3 1 4 1 -> inclusive 3 4 8 9, exclusive 0 3 4 8.

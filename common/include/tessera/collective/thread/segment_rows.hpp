@@ -1,13 +1,13 @@
 #pragma once
 /// \file
-/// Segments in the registers of one thread's lanes, which fold and finish them by exchanges, without memory.
+/// Folds and finishes segments in the registers of one thread's lanes, by exchanges, without memory.
 ///
-/// The thread holds Rows (thread/rows.hpp). A segment takes `places()` places in them, a power of two, from a multiple
-/// of that number on: within a pack, over several lanes, or over several rows. Places without an element take part in
-/// every exchange, with a value that changes nothing. Every function computes the places of a lane anew
-/// (core/hidden.hpp says why).
+/// The thread holds Rows (thread/rows.hpp). A segment takes `places()` places in them, a power of two, and begins at a
+/// multiple of that number. It lies within a pack, over several lanes, or over several rows. Places without an element
+/// take part in every exchange, with a neutral value. Every function recomputes the places of a lane (core/hidden.hpp
+/// explains why).
 ///
-/// Who calls: all lanes of one thread, with the same part. Scratch, barriers: none.
+/// Must be called by all lanes of one thread, with the same part. No scratch, no barriers.
 ///
 /// Example, 4 lanes, packs of 2, 1 row, segments of 3 (4 places each), maximum: 1 5 2 . | 7 3 4 . -> lanes hold
 /// (1 5) (2 .) (7 3) (4 .); packs 5 2 7 4; exchange by mask 1: 5 5 7 7.
@@ -24,23 +24,23 @@
 
 namespace tessera::thread {
 
-/// How segments lie in a thread's places, and how many elements there are.
+/// The layout of segments in a thread's places, and the number of elements.
 struct SegmentPlaces {
-  int places_log2;  ///< places of a segment are 2^places_log2
-  int length;       ///< elements of a segment, at most its places; its places + 1 if it goes on after the thread's part
-  int count;        ///< elements of the part
-  int available;    ///< elements from the part's begin to the array's end, or one more than a part can have
-  bool dense;       ///< every place of a whole part has an element, so that the part can be accessed in packs
+  int places_log2;  ///< a segment has 2^places_log2 places
+  int length;       ///< elements of a segment, at most places(); places() + 1 if it continues after the thread's part
+  int count;        ///< number of elements in the part
+  int available;    ///< elements from the part's first to the array's end, at most one more than a part can hold
+  bool dense;       ///< every place of a full part has an element, so that the part can be accessed in packs
   bool whole;       ///< dense, and no element is missing
 
   [[nodiscard]] KOKKOS_FUNCTION int places() const { return 1 << places_log2; }
   [[nodiscard]] KOKKOS_FUNCTION int position(int place) const { return place & (places() - 1); }
-  /// The index in the part of the element at a place that has one.
+  /// Returns the index in the part of the element at `place`, which must have one.
   [[nodiscard]] KOKKOS_FUNCTION int offset(int place) const {
     return dense ? place : (place >> places_log2) * length + position(place);
   }
   [[nodiscard]] KOKKOS_FUNCTION bool has(int place) const { return position(place) < length && offset(place) < count; }
-  /// Whether the element at the place is followed by one of its segment.
+  /// Returns true if the element at `place` is followed by another element of its segment.
   [[nodiscard]] KOKKOS_FUNCTION bool has_next(int place) const {
     return position(place) + 1 < length && offset(place) + 1 < available;
   }
@@ -66,7 +66,7 @@ KOKKOS_FUNCTION void load_segments(L const& lanes, T const* in, SegmentPlaces co
       values);
 }
 
-/// Stores the places that have an element, and no others.
+/// Stores only the places that have an element.
 template <lane::Lanes L, class Values, class T>
 KOKKOS_FUNCTION void store_segments(L const& lanes, T* out, SegmentPlaces const& part, Values const& values) {
   if (part.dense) {
@@ -86,7 +86,7 @@ KOKKOS_FUNCTION void store_segments(L const& lanes, T* out, SegmentPlaces const&
       values);
 }
 
-/// The folds of the segments to which a lane's packs belong, one for each row.
+/// The folds of the segments that contain a lane's packs, one per row.
 template <class Rule, int RowCount>
 struct RowFolds {
   typename Rule::Folded at[RowCount];
@@ -94,7 +94,7 @@ struct RowFolds {
 
 namespace detail {
 
-// Loops over rows by masks, written as recursion, so that rows are indexed by constants and stay in registers.
+// A loop over masks, written as recursion, so that rows are indexed by constants and stay in registers.
 template <int Mask, int RowCount, class Rule>
 KOKKOS_FUNCTION void fold_rows(Rule const& rule, int rows_per_segment, RowFolds<Rule, RowCount>& folds) {
   if constexpr (Mask < RowCount) {
@@ -118,7 +118,7 @@ KOKKOS_FUNCTION void spread_rows(int rows_per_segment, RowFolds<Rule, RowCount>&
   }
 }
 
-// Replaces one row's folds by move(fold) in lanes.
+// Replaces the lanes' folds of one row by move(fold).
 template <class Rule, int RowCount, lane::Lanes L, class Move>
 KOKKOS_FUNCTION void move_row(L const& lanes, typename L::template Value<RowFolds<Rule, RowCount>>& folds, int row,
                               Rule const& rule, Move const& move) {
@@ -129,7 +129,7 @@ KOKKOS_FUNCTION void move_row(L const& lanes, typename L::template Value<RowFold
   lanes.each([&](int, Folded const& of_row, RowFolds<Rule, RowCount>& own) { own.at[row] = of_row; }, one, folds);
 }
 
-// The fold within a pack that holds several segments.
+// The fold of an element's segment if a pack holds several segments.
 template <class Rule, class Pack, int N>
 [[nodiscard]] KOKKOS_FUNCTION typename Rule::Folded fold_in_pack(Rule const& rule, SegmentPlaces const& part,
                                                                  Pack const& pack, int place, int e) {
@@ -143,11 +143,11 @@ template <class Rule, class Pack, int N>
 
 }  // namespace detail
 
-/// The fold of its segment for each of a lane's packs. Where a pack holds several segments the result is meaningless,
-/// and finish_segments makes its own. A rule that folds whole segments must commute, because rows are folded before
-/// lanes.
+/// Returns, for each of a lane's packs, the fold of its segment. If a pack holds several segments, the result is
+/// meaningless and finish_segments computes its own. A rule that folds whole segments must commute, because rows are
+/// folded before lanes.
 ///
-/// \tparam Plain the part is whole, and no pack holds several segments: then few tests are needed for each element
+/// \tparam Plain the part is whole and no pack holds several segments: few tests per element
 template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
 [[nodiscard]] KOKKOS_FUNCTION typename L::template Value<RowFolds<Rule, Items::rows>> fold_segments(
     L const& lanes, Rule const& rule, SegmentPlaces const& part, typename L::template Value<Items> const& values) {
@@ -183,7 +183,7 @@ template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
   int const reach = part.places() < Rule::reach ? part.places() : Rule::reach;
   for (int mask = 1; mask < L::width && mask * pack < reach; mask *= 2) {
     TESSERA_UNROLL
-    for (int row = 0; row < rows; ++row) {  // unrolled, since registers can only be indexed by constants
+    for (int row = 0; row < rows; ++row) {  // unrolled: registers can only be indexed by constants
       if ((row & (rows_per_segment - 1)) != 0) continue;
       detail::move_row<Rule, rows>(lanes, folds, row, rule, [&](auto& one) {
         auto const partner = lanes.exchange(one, mask);
@@ -196,7 +196,7 @@ template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
     }
   }
   if constexpr (!collective::folds_whole_segments<Rule>) {
-    // Only the lanes that hold the segment's head have the fold.
+    // Only the lanes that hold the segment's head have the fold: pass it to the others.
     int const group = part.places() >= row_places ? L::width : part.places() / pack;
     if (group > 1) {
       TESSERA_UNROLL
@@ -209,9 +209,10 @@ template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
   return folds;
 }
 
-/// Replaces each element by what the rule makes of it. `folds` are those of fold_segments, or one fold for all where the
-/// array is one segment. `behind` is the element after the part, if part.available says that it exists. `Plain` as for
-/// fold_segments. A partner is another element of the lane's pack or, where a pack is one element, the neighbouring lane's.
+/// Replaces each element by the rule's result. `folds` is the result of fold_segments, or one fold for all if the array
+/// is one segment. `behind` is the element after the part if part.available says that it exists. `Plain` as for
+/// fold_segments. A partner is another element of the lane's pack, or of the neighbouring lane if a pack is one
+/// element.
 template <class Items, bool Plain, lane::Lanes L, collective::SegmentRule Rule>
 KOKKOS_FUNCTION void finish_segments(L const& lanes, Rule const& rule, SegmentPlaces const& part,
                                      typename L::template Value<RowFolds<Rule, Items::rows>> const& folds,

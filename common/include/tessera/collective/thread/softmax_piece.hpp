@@ -1,17 +1,16 @@
 #pragma once
 /// \file
-/// One thread's part of a softmax over a piece of an array: the maximum and the sum of exponentials in one sweep, and
-/// the results in another.
+/// One thread's part of a softmax over a piece of an array: one sweep for the maximum and the sum of exponentials,
+/// another sweep for the results.
 ///
-/// Two forms of the same two functions, `sum` and `write`:
-/// - LaneSoftmax: several threads share the piece, and the lanes of each have several 16-byte accesses in flight;
-/// - LoopSoftmax: a host's thread, with loops that become vector instructions, block after block in the first-level
-///   cache.
+/// Two implementations of the same two functions, `sum` and `write`:
+/// - LaneSoftmax: several threads share the piece; each lane has several 16-byte accesses in flight.
+/// - LoopSoftmax: one host thread, with vectorisable loops over blocks that fit the first-level cache.
 ///
-/// The softmax is of `factor * x`, with factor > 0. x and y may be the same array.
+/// Both compute the softmax of `factor * x`, with factor > 0. x and y may be the same array.
 ///
-/// Who calls: all lanes of a thread. Scratch, barriers: none. Result of `sum`: that of the thread's part, in every
-/// lane.
+/// Must be called by all lanes of a thread. No scratch, no barriers. `sum` returns the result of the thread's part, in
+/// every lane.
 ///
 /// Example, factor 1: sum of 1 2 3 -> {3, e^-2 + e^-1 + 1}; write(.., max 3, inverse 1/1.503) -> 0.0900 0.2447 0.6652.
 
@@ -28,18 +27,18 @@
 
 namespace tessera::thread {
 
-/// The larger of two, in one instruction. It may lose a NaN, which the sum of exponentials then still has.
+/// The larger of two values, in one instruction. It may lose a NaN, but the sum of exponentials then keeps it.
 template <class T>
 struct Larger {
   [[nodiscard]] KOKKOS_FUNCTION T operator()(T const& a, T const& b) const { return b > a ? b : a; }
 };
 
-/// Parts of N-element packs, which `threads` threads take in turns. If N is above 1, pieces are aligned for packs, or
-/// are accessed element by element.
+/// Parts of N-element packs, which `threads` threads take in turn. If N is above 1, pieces that are not aligned for
+/// packs are accessed element by element.
 template <class T, lane::Lanes L, int N>
 struct LaneSoftmax {
   using OnlineSum = collective::OnlineSum<T>;
-  static constexpr int in_flight = N == 1 ? 8 : 4;  // packs that a lane has under way
+  static constexpr int in_flight = N == 1 ? 8 : 4;  // packs in flight per lane
   static constexpr int part = in_flight * L::width * N;
   using Items = Rows<T, in_flight, N>;
 
@@ -48,7 +47,7 @@ struct LaneSoftmax {
   int threads;
   T factor;
 
-  /// Counted: a lane's parts, the elements of a part, the lanes.
+  /// Returns the rounding steps of a sum: over a lane's parts, the elements of a part, and the lanes.
   [[nodiscard]] static double rounding_steps(double count, int threads) {
     using Merge = collective::MergeOnlineSums<T>;
     return Merge::rounding_steps * (std::ceil(count / part / threads) + std::log2(L::width)) + in_flight * N;
@@ -65,7 +64,7 @@ struct LaneSoftmax {
     return reduce<OnlineSum>(lanes, sums, collective::MergeOnlineSums<T>{});
   }
 
-  /// From the end to the begin, since what was read last may still be in a cache.
+  /// From the end to the beginning, because elements that were read last may still be in a cache.
   KOKKOS_FUNCTION void write(T const* piece, T* out, std::size_t count, T max, T inverse) const {
     std::size_t const parts = (count + part - 1) / part;
     for (std::size_t i = thread; i < parts; i += threads) {
@@ -105,22 +104,22 @@ struct LaneSoftmax {
   }
 };
 
-/// A whole piece by one thread of a host. Sums are kept in `wide` chains.
+/// A whole piece by one host thread. Sums are kept in `wide` chains.
 template <class T>
 struct LoopSoftmax {
   using OnlineSum = collective::OnlineSum<T>;
   static constexpr int wide = 64;
-  static constexpr int block = 4096;  // elements that stay in the first-level cache
+  static constexpr int block = 4096;  // elements that fit the first-level cache
 
   T factor;
 
-  /// Counted: blocks, a chain within one, and the chains among themselves.
+  /// Returns the rounding steps of a sum: over blocks, within a chain, and over the chains.
   [[nodiscard]] static double rounding_steps(double count) {
     using Merge = collective::MergeOnlineSums<T>;
     return Merge::rounding_steps * std::ceil(count / block) + static_cast<double>(block) / wide + wide + wide;
   }
 
-  /// max_j factor * x_j, without NaNs.
+  /// Returns max_j factor * x_j; NaNs are ignored.
   [[nodiscard]] KOKKOS_FUNCTION T max(T const* piece, std::size_t count) const {
     T of[wide];
     for (int e = 0; e < wide; ++e) of[e] = collective::minus_infinity<T>();
@@ -133,8 +132,8 @@ struct LoopSoftmax {
     return of[0];
   }
 
-  /// Calls `use(i, exponentials, n)` for runs of n values e^(factor * x - reference), from element i on. Returns the
-  /// sum of all.
+  /// Calls `use(i, exponentials, n)` for runs of n values e^(factor * x - reference), which begin at element i. Returns
+  /// the sum of all these values.
   template <class Use>
   KOKKOS_FUNCTION T exponentials(T const* piece, std::size_t count, T reference, Use const& use) const {
     T sums[wide] = {};
@@ -181,7 +180,7 @@ struct LoopSoftmax {
     }
   }
 
-  /// Sum and results in one call, for a piece that a cache holds: every exponential is taken only once.
+  /// Sum and results in one call, for a piece that fits a cache: every exponential is computed only once.
   KOKKOS_FUNCTION void whole(T const* piece, T* out, std::size_t count) const {
     T const largest = max(piece, count);
     T const sum = exponentials(piece, count, largest, [&](std::size_t i, T const* values, int size) {

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Windows that trail behind their outputs, out[i] = op(a[i - window + 1] .. a[i]), by runs: a thread makes the L
-/// consecutive outputs of a run in its registers, because neighbouring windows share all but their ends.
+/// Trailing windows, out[i] = op(a[i - window + 1] .. a[i]). A thread computes a run of L consecutive outputs in its
+/// registers, because neighbouring windows share all elements except at their ends.
 
 #include <Kokkos_Macros.hpp>
 
@@ -14,7 +14,7 @@
 
 namespace tessera::thread {
 
-/// Reads N elements, with one access if that is no wider than 16 bytes (`from` must be aligned for it), else one by
+/// Reads N elements: with one access if that is at most 16 bytes wide (`from` must be aligned for it), otherwise one by
 /// one.
 template <int N, class T>
 KOKKOS_INLINE_FUNCTION void read_run(T const* from, T* to) {
@@ -37,12 +37,12 @@ KOKKOS_INLINE_FUNCTION void write_run(T const* from, T* to) {
   }
 }
 
-/// How many elements window_run folds side by side: lanes of a vector register, or independent chains.
+/// The number of elements that window_run folds side by side: lanes of a vector register, or independent chains.
 template <int L>
 inline constexpr int fold_width = L == 1 ? 8 : L;
 
-/// data[0 .. count) folded into one, in fold_width<L> chains: the operator must commute. `data + count` is aligned as
-/// for read_run<L>.
+/// Returns the fold of data[0 .. count), in fold_width<L> chains: the operator must commute. `data + count` must be
+/// aligned as for read_run<L>.
 template <int L, class T, class Op>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION T fold_chains(Op const& op, T const* data, std::size_t count) {
   constexpr int width = fold_width<L>;
@@ -60,7 +60,7 @@ template <int L, class T, class Op>
   return chains[0];
 }
 
-/// The longest window that counts as short, because it reaches no farther back than a run: L + 1 elements.
+/// Returns true if the window is short: it has at most L + 1 elements, and so reaches back no farther than one run.
 template <int L>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr bool is_short_window(std::size_t window) {
   return window <= static_cast<std::size_t>(L) + 1;
@@ -78,7 +78,7 @@ KOKKOS_INLINE_FUNCTION void short_window_run(Op const& op, T const* at, std::siz
   }
   read_run<L>(at, values + L);
   for (int t = 0; t < L; ++t) out[t] = values[L + t];
-  // In registers every index must be a constant, so all possible elements are taken, with a mask.
+  // Registers need constant indices, so all possible elements are visited, with a mask.
   constexpr bool in_registers = L <= 8;
   auto const taps = static_cast<int>(window);
   int const end = in_registers ? L + 1 : taps;
@@ -89,14 +89,14 @@ KOKKOS_INLINE_FUNCTION void short_window_run(Op const& op, T const* at, std::siz
   }
 }
 
-/// window_run for any other window. What all L windows have in common, the core at[L - window .. -1], is folded once.
-/// The windows' begins are folded backwards from there, their ends forwards from at[0]. This takes (window - L) / L + 3
-/// operations an output. Nothing is subtracted, so any commutative operator will do, and no digits cancel. Source: van
-/// Herk (1992); Gil and Werman, Computing 2-D min, median, and max filters (1993); here the blocks are as long as the
-/// run, not as the window.
+/// window_run for any other window. The core at[L - window .. -1], which all L windows share, is folded once. The parts
+/// before the core are folded backwards from it, the parts after it forwards from at[0]. This takes (window - L) / L +
+/// 3 operations per output. Nothing is subtracted, so any commutative operator works and no digits cancel. Source: van
+/// Herk (1992); Gil and Werman, Computing 2-D min, median, and max filters (1993). Here blocks are as long as the run,
+/// not as the window.
 ///
-/// Example, L = 4, window 6, sum, at[-5 ..]: 1 2 3 4 5 | 6 7 8 9: the core is 4 + 5; begins with it 15 14 12 9; ends
-/// 6 13 21 30; out 21 27 33 39.
+/// Example, L = 4, window 6, sum, at[-5 ..]: 1 2 3 4 5 | 6 7 8 9: the core is 4 + 5; begins including the core 15 14 12
+/// 9; ends 6 13 21 30; out 21 27 33 39.
 template <int L, class T, class Op>
 KOKKOS_INLINE_FUNCTION void long_window_run(Op const& op, T const* at, std::size_t window, std::size_t before, T* out) {
   std::size_t const core = window - L < before ? window - L : before;
@@ -116,9 +116,10 @@ KOKKOS_INLINE_FUNCTION void long_window_run(Op const& op, T const* at, std::size
   }
 }
 
-/// out[t] = op over at[t - window + 1 .. t], t < L, without those before at[-before].
+/// Computes out[t] = op over at[t - window + 1 .. t], t < L, without elements before at[-before].
 ///
-/// Who calls: any thread. `at` is aligned as for read_run<L>. May be read: at[-before .. L). The operator commutes.
+/// May be called by any thread. `at` must be aligned as for read_run<L>, and at[-before .. L) must be readable. The
+/// operator must commute.
 ///
 /// Example, L = 4, window 3, sum, at[-2 ..]: 1 2 | 3 4 5 6 -> 6 9 12 15.
 template <int L, class T, class Op>
@@ -130,8 +131,8 @@ KOKKOS_INLINE_FUNCTION void window_run(Op const& op, T const* at, std::size_t wi
   }
 }
 
-/// The mean of the elements at[1 - elements .. 0], whose sum may leave the range. In as many chains as window_run has, so that no
-/// way is longer. Not fast, because it is rare: it shares nothing with the mean of the next window.
+/// Returns the mean of at[1 - elements .. 0] if their sum may overflow. It uses as many chains as window_run, so that
+/// no chain is longer. It is slow, because it shares nothing with the next window; overflows are rare.
 template <int L, class T>
 [[nodiscard]] KOKKOS_FUNCTION T mean_of_huge(T const* at, std::size_t elements) {
   constexpr T scale = collective::shrink<T>;
@@ -148,24 +149,24 @@ template <int L, class T>
   return chains[0] / static_cast<T>(elements) / scale;
 }
 
-/// Says how long the runs are that windows were folded by.
+/// A tag: the length of the runs by which windows were folded.
 template <int L>
 struct RunOf {};
 
-/// Turns folded windows into results: if a mean is wanted, divides by the number of elements in the window. If the sum has left
-/// the range, the mean is made again. Who calls: any thread.
+/// Turns folded windows into results. For a mean, divides by the number of elements in the window; if the result is not
+/// finite, computes the mean again with scaled terms. May be called by any thread.
 template <class T>
 struct FinishWindow {
   std::size_t window;
   bool mean;
 
-  /// For arrays of n elements, than which no window is longer. Who calls: the host.
+  /// Returns an object for arrays of n elements; `window` is clamped to 1 .. n. Call it on the host.
   [[nodiscard]] static FinishWindow of(std::size_t n, std::size_t window, bool mean) {
     return {std::clamp<std::size_t>(window, 1, std::max<std::size_t>(1, n)), mean};
   }
 
-  /// values[0 .. count) are folds of `in` by runs of L, and belong to outputs begin, begin + 1, ...; only the first `valid`
-  /// are used.
+  /// Replaces values[0 .. count), which are folds of `in` by runs of L, by the results of outputs begin, begin + 1,
+  /// .... Only the first `valid` values are used.
   template <int L>
   KOKKOS_FUNCTION void operator()(RunOf<L>, std::size_t begin, T* values, int count, T const* in, int valid) const {
     if constexpr (std::is_floating_point_v<T>) {
@@ -190,7 +191,7 @@ struct FinishWindow {
   }
 };
 
-/// Operations on the longest way through window_run<L>.
+/// Returns the length of the longest chain of operations in window_run<L>.
 template <int L>
 [[nodiscard]] double window_run_steps(std::size_t window) {
   if (is_short_window<L>(window)) return static_cast<double>(window) - 1;
