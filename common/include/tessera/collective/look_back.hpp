@@ -56,7 +56,7 @@ struct Reversed {
 
 enum class TileState : std::uint32_t { absent = 0, partial = 1, inclusive = 2 };
 
-/// What another tile has published so far.
+/// The state and value that another tile has published so far.
 template <class V>
 struct TileReport {
   TileState state;

@@ -13,8 +13,9 @@
 
 namespace tessera::collective {
 
-/// What every collective requires of its operator: `op(earlier, later)` is associative, and `op.identity()` satisfies
-/// `op(identity, x) == x == op(x, identity)`. It need not commute, since collectives keep the order of elements.
+/// The requirements of every collective on its operator: `op(earlier, later)` is associative, and `op.identity()`
+/// satisfies `op(identity, x) == x == op(x, identity)`. It need not commute, because collectives keep the order of
+/// elements.
 template <class Op, class T>
 concept OperatorOn = requires(Op const& op, T const& a, T const& b) {
   { op(a, b) } -> std::convertible_to<T>;

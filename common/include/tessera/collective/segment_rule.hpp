@@ -6,8 +6,8 @@
 ///
 /// A rule is a type usable on the device with
 ///   using Element, Folded;
-///   static constexpr int reach;             // 0: no fold; 4, 8 ..: folds the segment's first `reach` elements, a power
-///                                           // two up to 16; longest_segment: folds the whole segment
+///   static constexpr int reach;             // 0: no fold; 4, 8 ..: folds the first `reach` elements of a segment, a
+///                                           // power of two up to 16; longest_segment: folds the whole segment
 ///   static constexpr Neighbour neighbour;   // the other element that the rule uses
 ///   Folded nothing() const;                 // combine(nothing(), f) must be bitwise equal to f
 ///   Folded lift(Element x) const;

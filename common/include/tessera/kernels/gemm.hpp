@@ -1,15 +1,15 @@
 #pragma once
 /// \file
-/// The product of two matrices, c = a b, tiled in registers, scratch and teams. On a GPU a team makes a tile of c from
-/// factors in scratch. If the GPU can copy to scratch asynchronously and elements have 4 bytes, a lane has up to 128
-/// sums (product_stream.hpp); else it has up to 64, and scratch is a double buffer (product_tile.hpp). On a host a
-/// thread keeps as many vectors of sums as there are registers, and copies its factors into panels that stay in the
-/// caches (product_panel.hpp). One launch, or two where k is split over teams.
+/// The product of two matrices, c = a b, tiled in registers, scratch and teams. One launch, or two if k is split over
+/// teams. On a GPU a team computes a tile of c from factors in scratch. If the GPU can copy to scratch asynchronously
+/// and elements have 4 bytes, a lane has up to 128 sums (product_stream.hpp). Otherwise it has up to 64, and scratch is
+/// a double buffer (product_tile.hpp). On a host a thread keeps as many vectors of sums as there are registers, and
+/// copies its factors into panels that stay in the caches (product_panel.hpp).
 ///
 /// Traffic, with tiles of M x N: m n k (1 / M + 1 / N) elements read, m n written.
 ///
-/// A ProductForm (product_form.hpp) says what the kernel does besides: it takes an operand that lies transposed,
-/// changes elements of a as they are loaded, or adds a bias.
+/// A ProductForm (product_form.hpp) describes further operations of the kernel: it reads an operand that is stored
+/// transposed, changes elements of a as they are loaded, or adds a bias.
 ///
 /// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22].
 ///
@@ -43,37 +43,37 @@
 
 namespace tessera::kernels {
 
-/// How c and k are cut into tiles: on a host, whose threads copy factors into panels.
+/// The tiles of c and k on a host, whose threads copy factors into panels.
 template <ExecutionSpace Exec, class T>
 struct GemmTuning {
   static constexpr bool in_panels = true;
   /// Sums fill all vector registers. Steps along k are so short that a strip of a stays in the first-level cache, and a
-  /// tile's panels of b in the second.
+  /// tile's panels of b in the second-level cache.
   using Panel = PanelShape<vector_rows, 256>;
-  static constexpr int most_strips = 16;  ///< of a tile of c, each `vector_rows` high: they share the copy of b
-  static constexpr int least_strips = 4;  ///< of a tile that was halved so that every team has two tiles
-  static constexpr int most_panels = 8;   ///< of a tile of c, each two vectors wide
+  static constexpr int most_strips = 16;  ///< strips per tile of c, `vector_rows` high; they share the copy of b
+  static constexpr int least_strips = 4;  ///< strips per tile that is halved to give every team two tiles
+  static constexpr int most_panels = 8;   ///< panels per tile of c, each two vectors wide
   static constexpr std::size_t least_part =
-      256;  ///< of k, where it is split: adding up shorter parts costs more than they gain
+      256;  ///< of k if it is split: adding up shorter parts costs more than it gains
 };
 
-/// The same on a GPU, whose teams bring factors to scratch.
+/// The tiles of c and k on a GPU, whose teams load factors to scratch.
 template <ExecutionSpace Exec, class T>
   requires is_gpu<Exec>
 struct GemmTuning<Exec, T> {
   static constexpr bool in_panels = false;
-  /// Where there is work enough: 64 sums a lane (32 of 8 bytes). The largest tiles move the least data.
+  /// If there is enough work: 64 sums per lane (32 of 8 bytes). Larger tiles move less data.
   using Large = std::conditional_t<sizeof(T) <= 4, TileShape<128, 128, 8, 8, 8, 2>, TileShape<128, 64, 8, 8, 4, 2>>;
-  /// Elsewhere: a quarter or half of that, so that more teams have work.
+  /// Otherwise: a quarter or half of that, so that more teams have work.
   using Small = TileShape<64, 64, 16, 4, 4, sizeof(T) <= 4 ? 3 : 2>;
-  /// The tiles whose factors come by asynchronous copies, with three slices in scratch. A multiprocessor makes one
-  /// large tile at a time, or one middle tile with 256 lanes in two groups, or up to three small ones.
+  /// The tiles with asynchronous copies of factors, with three slices in scratch. A multiprocessor computes one large
+  /// tile at a time, or one middle tile with 256 lanes in two groups, or up to three small tiles.
   using LargeStream = StreamShape<128, 256, 8, 8, 16, 3, 1, 1, true>;
   using MiddleStream = StreamShape<64, 128, 16, 8, 8, 3, 2, 1>;
   using SmallStream = StreamShape<64, 64, 16, 8, 8, 3, 2, 3>;
-  /// The time that a multiprocessor takes for an element in middle and small tiles, relative to large ones. On an H200,
-  /// for 4096^3, large tiles reach 50.5 TFLOP/s, middle ones 45.3 and small ones 47.3, the last only where each
-  /// multiprocessor has three of them; where it has not, cost_of_few_small counts.
+  /// The time that a multiprocessor takes per element in middle and small tiles, relative to large ones. On an H200,
+  /// for 4096^3, large tiles reach 50.5 TFLOP/s, middle ones 45.3, and small ones 47.3 if each multiprocessor has three
+  /// of them. If it has fewer, cost_of_few_small applies.
   static constexpr double cost_of_middle = 1.11;
   static constexpr double cost_of_small = 1.07;
   static constexpr double cost_of_few_small = 1.17;
@@ -83,7 +83,7 @@ struct GemmTuning<Exec, T> {
 
 namespace detail {
 
-/// Adds up `count` matrices of n elements, one after the other.
+/// Adds up `count` matrices of n elements, in order.
 template <class T>
 struct AddParts {
   T const* parts;
@@ -104,28 +104,28 @@ struct AddParts {
 
 }  // namespace detail
 
-/// How teams share a product's k. `never`: each team sums all of k. `where_it_helps`: where c has too few elements to
-/// fill the machine, k is cut into as many parts as fill it.
+/// How teams share a product's k. `never`: each team sums over all of k. `where_it_helps`: if c has too few elements to
+/// fill the machine, k is split into as many parts as fill it.
 enum class SplitK { never, where_it_helps };
 
-/// c = a b for a [m, k], b [k, n] and c [m, n]. If the form says so, a is given as [k, m] or b as [n, k]. Integers
+/// c = a b for a [m, k], b [k, n] and c [m, n]. Depending on the form, a is given as [k, m] or b as [n, k]. Integers
 /// wrap.
 ///
-/// Constructed once: chooses tiles and teams and, where k is split, allocates a matrix of sums for each part. Calls only
-/// enqueue: one launch, none if c is empty; where k is split, a second launch adds the parts' sums, always in the same
-/// order. Where k is split, calls of one object must not run at the same time, since they share those sums. If k is 0,
-/// c becomes zeros (changed as the form says; a form that adds leaves c as it is). The bits of the result depend only
-/// on the extents, the alignment of the memory and the machine.
+/// The constructor chooses tiles and teams and, if k is split, allocates a matrix of sums per part. Calls only enqueue:
+/// one launch, or none if c is empty. If k is split, a second launch adds the parts' sums, always in the same order;
+/// calls of one object must not run concurrently then, because they share these sums. If k is 0, c becomes zeros,
+/// changed as the form says; a form that adds leaves c unchanged. The bits of the result depend only on the extents,
+/// the alignment of the memory and the machine.
 template <ExecutionSpace Exec, class T, class Form = PlainProduct, class Tuning = GemmTuning<Exec, T>>
 class Gemm {
  public:
   using Sum = collective::Accumulator<T>;
 
-  /// \param team threads of a team; 0: choose. Throws Skip if the space cannot give so many. On a GPU the tile fixes
-  /// them.
-  /// \param label what Kokkos' tools call it
+  /// \param team threads per team; 0: chosen automatically. Throws Skip if the space does not allow that many. On a GPU
+  ///   the tile determines the number.
+  /// \param label the name shown by Kokkos' tools
   /// \param split whether k may be split. Throws Skip if it may and the form changes sums or adds them to c.
-  /// \param parts into which k is split; 0: choose
+  /// \param parts number of parts of k; 0: chosen automatically
   Gemm(Exec const& exec, std::size_t m, std::size_t n, std::size_t k, std::int64_t team = 0,
        std::string label = "tessera::gemm", SplitK split = SplitK::never, std::size_t parts = 0)
       : label_(std::move(label)), m_(m), n_(n), k_{.k = k, .size = k} {
@@ -139,7 +139,7 @@ class Gemm {
         throw Skip("a team of " + std::to_string(team) + " threads (a tile is cut for " + std::to_string(Large::lanes) +
                    ")");
       }
-      // Large tiles move less, but there must be enough of them to keep two on each multiprocessor.
+      // Large tiles move less data, but there must be enough of them for two on each multiprocessor.
       std::size_t const multiprocessors = std::max<std::size_t>(1, concurrency / lanes);
       std::size_t const tiles = tiles_of(m, Large::rows) * tiles_of(n, Large::cols);
       std::size_t const small_tiles = tiles_of(m, Small::rows) * tiles_of(n, Small::cols);
@@ -165,8 +165,8 @@ class Gemm {
     }
   }
 
-  /// Enqueues. All are matrices by rows; c overlaps neither a nor b. Throws std::invalid_argument for other
-  /// extents or strides.
+  /// Enqueues the product. All matrices must be row-major; c must not overlap a or b. Throws std::invalid_argument for
+  /// other extents or strides.
   template <Readable<Exec, T, 2> A, Readable<Exec, T, 2> B, Writable<Exec, T, 2> C>
   void operator()(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) const {
     Sum* const result = as_sums(row_major(c, m_, n_));
@@ -198,20 +198,20 @@ class Gemm {
     }
   }
 
-  /// Longest chain of roundings for an element, without those of the form.
+  /// Returns the longest chain of roundings of an element, without the form's roundings.
   [[nodiscard]] double rounding_steps() const {
     double of_part = static_cast<double>(k_.size);
     if constexpr (Tuning::in_panels) of_part = Panel<>::rounding_steps(k_.size);
     return of_part + (k_.count - 1);
   }
-  /// The number of parts that k is split into.
+  /// Returns the number of parts of k.
   [[nodiscard]] int parts() const { return k_.count; }
 
-  /// The threads that a user asks for, where the tuning leaves the choice; else 0.
+  /// Returns the threads that the user asks for if the tuning leaves the choice; otherwise 0.
   [[nodiscard]] static constexpr std::int64_t team_if_open(std::int64_t team) { return Tuning::in_panels ? team : 0; }
 
  private:
-  // The matrices as the kernels see them: their elements have the accumulator's type.
+  // The matrices as the kernels use them: elements have the accumulator's type.
   struct Matrices {
     Sum const* a;
     Sum const* b;
@@ -220,11 +220,12 @@ class Gemm {
   [[nodiscard]] static Sum const* as_sums(T const* elements) { return reinterpret_cast<Sum const*>(elements); }
   [[nodiscard]] static Sum* as_sums(T* elements) { return reinterpret_cast<Sum*>(elements); }
 
-  // A template, since a GPU's tuning has no Panel.
+  // A template, because a GPU's tuning has no Panel.
   template <class Cut = Tuning>
   using Panel = detail::ProductPanel<Exec, Sum, typename Cut::Panel, Form>;
 
-  // Splits k into at most `parts` parts of whole steps, long enough to pay and equally long; the last may be shorter.
+  // Splits k into at most `parts` parts of whole steps. Parts are equally long and long enough to pay; the last one may
+  // be shorter.
   void split_k(std::size_t parts, int step) {
     if constexpr (!Form::Store::changes && !Form::Store::adds) {
       std::size_t const most = std::max<std::size_t>(1, std::min(parts, k_.k / Tuning::least_part));
@@ -271,15 +272,15 @@ class Gemm {
     Kokkos::parallel_for(label_, policy, kernel);
   }
 
-  // Which tiles with asynchronous copies are taken: those that would be finished first, if each multiprocessor made its
-  // tiles one after the other.
+  // Which tiles with asynchronous copies are used: the ones that finish first if each multiprocessor computes its tiles
+  // one after the other.
   enum class Stream : std::uint8_t { large, middle, small };
   static constexpr bool streams =
       collective::is_built_for_async_copies<Exec> && sizeof(Sum) == 4 && !Form::Load::changes;
 
   [[nodiscard]] Stream best_stream(std::size_t multiprocessors) const {
     using Small = typename Tuning::SmallStream;
-    // How many tiles a multiprocessor makes.
+    // The number of tiles per multiprocessor.
     auto const rounds = [&]<class Shape>(Shape) {
       std::size_t const tiles = tiles_of(m_, Shape::rows) * tiles_of(n_, Shape::cols);
       return tiles_of(tiles * static_cast<std::size_t>(k_.count), multiprocessors);
@@ -295,7 +296,8 @@ class Gemm {
     return middle <= small ? Stream::middle : Stream::small;
   }
 
-  // Tiles as large as possible, since those reuse their copies most, but at least two for each team if c has so many.
+  // Tiles as large as possible, because large tiles reuse their copies most, but at least two per team if c has so
+  // many.
   [[nodiscard]] static collective::MatrixTiles host_tiles(std::size_t m, std::size_t n, std::size_t teams) {
     constexpr int rows = Panel<>::rows;
     constexpr int cols = Panel<>::cols;
@@ -322,7 +324,8 @@ class Gemm {
   Kokkos::View<Sum*, typename Exec::memory_space> sums_;
 };
 
-/// c = a b (see Gemm), all by rows, c overlapping neither. For a single use: it allocates, enqueues, and waits.
+/// c = a b (see Gemm); all matrices are row-major, and c must not overlap a or b. For a single use: it allocates,
+/// enqueues, and waits.
 template <ExecutionSpace Exec, class A, class B, class C, class Form = PlainProduct>
 void gemm(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) {
   std::size_t const k = a.extent(Form::a_transposed ? 0 : 1);

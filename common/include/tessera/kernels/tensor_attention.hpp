@@ -1,52 +1,52 @@
 #pragma once
 /// \file
-/// Attention on matrix units (collective/lane/matrix_unit.hpp), with an online softmax between the two products; scores and weights
-/// stay in registers.
+/// Attention on matrix units (collective/lane/matrix_unit.hpp), with an online softmax between the two products. Scores
+/// and weights stay in registers.
 ///
-/// A factor is written as a sum of bfloat16 numbers, its terms. With one term it is rounded to 8 bits. With three it
-/// keeps its 24 bits: x = high + middle + low, where each term is the bfloat16 nearest to what the terms before it
-/// leave over. The product of two such factors is
+/// A factor is represented as a sum of bfloat16 numbers, its terms. With one term it is rounded to 8 bits. With three
+/// terms it keeps its 24 bits: x = high + middle + low, where each term is the bfloat16 nearest to the remainder after
+/// the previous terms. The product of two such factors is
 ///
 ///     (low high + middle middle + high low) + (middle high + high middle) + high high
 ///
-/// and three more products below 2^-23 of it, which are left out. The small products are added first, to a sum that
-/// starts at 0 for each 16 columns (keys). That sum is added to the others in float. So a matrix unit, which cuts off
-/// low bits, cuts them off few numbers.
+/// plus three products below 2^-23 of it, which are omitted. Small products are added first, to a sum that starts at 0
+/// for each 16 columns (keys). That sum is then added to the others in float. Matrix units truncate; short
+/// accumulations keep the truncation error small.
 ///
-/// The first kernel packs q, k and v into a workspace, in the order in which lanes hold fragments: a block of 16 x 16
-/// elements is, for each term, 16 bytes for each of 32 lanes (a BlockPack). The second kernel then reads only whole
-/// BlockPacks, lane after lane. It need not mask anything: outside of the matrices there are zeros. With g = lane / 4
-/// and t = lane % 4 a lane has
+/// The first kernel packs q, k and v into a workspace, in the order in which lanes hold fragments. A block of 16 x 16
+/// elements is, for each term, 16 bytes for each of 32 lanes (a BlockPack). The second kernel reads only whole
+/// BlockPacks, lane after lane, and needs no masks: places outside the matrices are zeros. With g = lane / 4 and t =
+/// lane % 4 a lane has
 ///
-///     of q and k   rows g and g + 8, columns 4 t .. 4 t + 3     the order of a product's terms is free: a unit's row of b 2 t, 2 t + 1,
-///                                                               2 t + 8, 2 t + 9 is column 4 t .. 4 t + 3
-///     of v         keys 2 t, 2 t + 1, 2 t + 8, 2 t + 9, columns 4 (g / 2) + g % 2 and that + 2, one for each of two products, so
-///                  that its sums are of columns 4 t .. 4 t + 3: 16 bytes of a row of the result
-///
-/// In the second kernel a team works on `queries` queries; each of its threads (a warp) keeps 16 or 32 of them
-/// throughout. Tiles of keys and values come by asynchronous copies. Two threads may share queries: they divide the
-/// keys of every tile between them, and merge their results at the end. So there are twice as many warps, and none of
-/// them reads all keys from scratch.
+///     of q and k   rows g and g + 8, columns 4 t .. 4 t + 3. A product's terms may have any order: rows 2 t, 2 t + 1,
+///                  2 t + 8, 2 t + 9 of the unit's b are columns 4 t .. 4 t + 3
+///     of v         keys 2 t, 2 t + 1, 2 t + 8, 2 t + 9, columns 4 (g / 2) + g % 2 and that + 2, one for each of two
+///                  products; its sums are then in columns 4 t .. 4 t + 3: 16 bytes of a row of the result
+/// In the second kernel a team handles `queries` queries; each of its threads (a warp) keeps 16 or 32 of them
+/// throughout. Asynchronous copies load tiles of keys and values. Two threads may share queries: they split the keys of
+/// every tile and merge their results at the end. This doubles the number of warps, and no warp reads all keys from
+/// scratch.
 ///
 ///     one term, d = 64:    8 warps, 4 x 32 queries, 2 x 32 keys of a tile of 64, two tiles of 16 KiB in scratch
-///     three terms, d = 64: 16 warps, 8 x 16 queries, 2 x 16 keys of a tile of 32, whose keys and values, 12 KiB each, come one
-///                          after the other to one of three places
+///     three terms, d = 64: 16 warps, 8 x 16 queries, 2 x 16 keys of a tile of 32, whose keys and values, 12 KiB each,
+///                          are loaded one after the other to one of three places
 ///
-/// The scores that a lane has of two neighbouring products become, split into terms, its fragment of the weights for
-/// the second product: no lane needs another's. The sum of weights is a product with ones, of the same terms that the
-/// values are multiplied by. Sums of a tile start at 0 and are then added in float, because an addition rounds to
-/// nearest, where a matrix unit cuts off.
+/// A lane's scores of two neighbouring products become, split into terms, its fragment of the weights for the second
+/// product. No exchange between lanes is needed. The sum of weights is a product with ones, of the same terms that the
+/// values are multiplied by. Sums of a tile start at 0 and are then added in float: float additions round to nearest,
+/// matrix units truncate.
 ///
-/// With one term the weights of a query are relative to a score that was once its largest. A larger score takes its
-/// place only when a weight would be above 2: that is seldom, and nothing overflows. With three terms weights are
-/// always relative to the largest score.
+/// With one term the weights of a query are scaled by a running maximum, which is replaced only when a weight would
+/// exceed 2 (lazy rescaling). Rescaling is rare, and nothing overflows. With three terms weights are always relative to
+/// the largest score.
 ///
-/// Example: q = [[1 0]], k = [[0 1] [1 0]], v = [[2] [4]] filled up with zeros, scale ln 3: weights 1 and 3, and 3.5.
+/// Example: q = [[1 0]], k = [[0 1] [1 0]], v = [[2] [4]] padded with zeros, scale ln 3: weights 1 and 3, result 3.5.
 ///
 /// Use:  TensorAttention<Kokkos::Cuda, 3> attend(exec, queries, keys, columns);  attend(exec, q, k, v, out, scale);
 ///
-/// Source: T. Dao, FlashAttention-2: Faster attention with better parallelism and work partitioning, 2023; of the terms: G. Henry,
-/// P. Tang, A. Heinecke, Leveraging the bfloat16 artificial intelligence datatype for higher-precision computations, 2019.
+/// Source: T. Dao, FlashAttention-2: Faster attention with better parallelism and work partitioning, 2023. Source of
+/// the terms: G. Henry, P. Tang, A. Heinecke, Leveraging the bfloat16 artificial intelligence datatype for
+/// higher-precision computations, 2019.
 
 #include <Kokkos_Core.hpp>
 
@@ -76,10 +76,10 @@
 
 namespace tessera::kernels {
 
-/// How a team cuts its work. `Down` threads divide the queries, each with `Strips` strips of 16; `Across` threads
-/// divide the keys of a tile, each with `KeyBlocks` blocks of 16. `Dim`: columns, of which those past the problem's are
-/// zeros. `Terms` of a factor: 1 or 3. `Steps`: 1 if a tile's keys and values come together, 2 if its keys come first.
-/// `Stages`: how many steps scratch holds.
+/// How a team splits its work. `Down` threads divide the queries, each with `Strips` strips of 16; `Across` threads
+/// divide the keys of a tile, each with `KeyBlocks` blocks of 16. `Dim`: number of columns; columns past the problem's
+/// are zeros. `Terms`: terms per factor, 1 or 3. `Steps`: 1 if a tile's keys and values are loaded together, 2 if keys
+/// are loaded first. `Stages`: number of steps in scratch.
 template <int Dim, int Down, int Across, int Strips, int KeyBlocks, int Stages, int Terms = 1, int Steps = 1>
 struct TensorAttentionTile {
   using Unit = collective::MatrixUnit<BFloat16>;
@@ -88,19 +88,19 @@ struct TensorAttentionTile {
   static constexpr int across = Across;
   static constexpr int strips = Strips;
   static constexpr int key_blocks = KeyBlocks;
-  static constexpr int stages = Stages;  ///< steps in scratch: one is read, the others are on their way
-  static constexpr int edge = 16;        ///< of a block
+  static constexpr int stages = Stages;  ///< steps in scratch: one is read, the others are in flight
+  static constexpr int edge = 16;        ///< rows and columns of a block
   static constexpr int blocks = Dim / edge;
   static constexpr int terms = Terms;
-  static constexpr int products = Terms * (Terms + 1) / 2;  ///< of two factors' terms: those that are not left out
+  static constexpr int products = Terms * (Terms + 1) / 2;  ///< products of two factors' terms that are not omitted
   static constexpr int steps = Steps;
   static constexpr int threads = Down * Across;
   static constexpr int lanes = threads * Unit::lanes;
   static constexpr int queries = Down * Strips * edge;
   static constexpr int keys = Across * KeyBlocks * edge;
   static constexpr std::size_t packs_of_queries =
-      std::size_t{queries} / edge * blocks * Terms * Unit::lanes;  ///< of a team
-  /// Those of a tile's keys; as many of its values follow.
+      std::size_t{queries} / edge * blocks * Terms * Unit::lanes;  ///< per team
+  /// Packs of a tile's keys; as many packs of its values follow.
   static constexpr int packs_of_keys = Across * KeyBlocks * blocks * Terms * Unit::lanes;
   static constexpr int packs_of_tile = 2 * packs_of_keys;
   static constexpr int packs_of_step = packs_of_tile / Steps;
@@ -108,7 +108,7 @@ struct TensorAttentionTile {
   static_assert(Terms == 1 || (Terms == 3 && KeyBlocks == 1),
                 "Tessera: small terms are added to each other before they meet large ones, in each block");
 
-  /// Which terms the i-th product multiplies; 0 is the largest term. Small products come first.
+  /// The terms that the i-th product multiplies; 0 is the largest term. Small products come first.
   struct Pair {
     int of_a;
     int of_b;
@@ -118,19 +118,20 @@ struct TensorAttentionTile {
     return i < 3 ? Pair{2 - i, i} : Pair{4 - i, i - 3};
   }
 
-  /// For every tile an addition and, if its largest score replaces the known one, an exponential (4) and two products;
-  /// then the merging of the threads' parts, and the quotient.
+  /// Returns the longest chain of roundings. Each tile adds an addition and, if its largest score replaces the running
+  /// maximum, an exponential (4) and two products. Then the threads' parts are merged and divided by the sum.
   [[nodiscard]] static double rounding_steps(std::size_t key_count) {
     return 7 * static_cast<double>(tiles_of(key_count, keys)) + 8 * (Across - 1) + 3;
   }
-  /// One product of the unit is off by at most 40 u: it aligns seventeen numbers to the largest of them, which costs
-  /// each less than 2^-23 of that one, and their sum as much once more; or the unit makes it as two. The sum of a tile,
-  /// of weights as of weighted values, is made of `KeyBlocks` such products.
+  /// Returns the error that factors and the matrix unit add. One product of the unit has an error of at most 40 u. The
+  /// unit aligns seventeen numbers to the largest one, which costs each of them less than 2^-23 of it, and their sum as
+  /// much again; or it computes the product as two. The sum of a tile, of weights as of weighted values, consists of
+  /// `KeyBlocks` such products.
   ///
-  /// Three terms: the product of the large terms is off by those 40 u. The five others lose as much of numbers that are
-  /// at most 2^-8 of these: 2 u together. The products that are left out are 2 u of the factors' product. The
-  /// magnitudes of the terms add up to more than those of the factors: less than 1 u. Terms of weights may underflow,
-  /// which costs 2^-125 of each value, of up to 2^40, since the largest weight is 1.
+  /// Three terms: the product of the large terms has an error of 40 u. The five other products are at most 2^-8 of its
+  /// size and add 2 u together. Omitted products are 2 u of the factors' product. The magnitudes of the terms add up to
+  /// less than 1 u more than the magnitudes of the factors. Terms of weights may underflow, which costs 2^-125 of each
+  /// value, of up to 2^40, because the largest weight is 1.
   [[nodiscard]] static ReducedPrecision reduced_precision(std::size_t key_count) {
     double const u = unit_roundoff(DType::float32);
     if (Terms > 1) return {.relative = 45 * u, .absolute = static_cast<double>(key_count) * 0x1p-85};
@@ -140,13 +141,13 @@ struct TensorAttentionTile {
 
 namespace detail {
 
-/// What scores are multiplied by, on their way to weights. One term: q is multiplied by the scale's sign (by 0 if the
-/// scale is 0). A weight is a power of two, whose exponent is a score times the factor, which is above 0. Three terms:
-/// scores are multiplied by the factor, which is the scale.
+/// The factor between scores and weights. One term: q is multiplied by the scale's sign (by 0 if the scale is 0), and a
+/// weight is 2 to the power of a score times `factor`, which is above 0. Three terms: scores are multiplied by
+/// `factor`, which is the scale.
 struct ScoreFactor {
   float sign;
   float factor;
-  float slack;  ///< a score that is further than this above the known one replaces it: its weight would be above 2
+  float slack;  ///< a score replaces the running maximum if it exceeds it by more than this: its weight would exceed 2
 
   template <class Tile>
   [[nodiscard]] static ScoreFactor of(double scale) {
@@ -158,31 +159,31 @@ struct ScoreFactor {
   }
 };
 
-/// A matrix by rows.
+/// A row-major matrix.
 struct RowsOfFloats {
   float const* data;
   std::size_t rows;
   std::size_t cols;
 };
 
-/// What a lane has of a block: eight factors, or one term of each.
+/// A lane's part of a block: eight factors, or one term of each.
 using BlockPack = collective::Pack<std::uint32_t, 4>;
 
-/// Subtracts from two floats the two bfloat16 numbers that a word holds.
+/// Subtracts the two bfloat16 numbers in a word from two floats.
 KOKKOS_INLINE_FUNCTION void take_off(std::uint32_t word, float& low, float& high) {
   low -= Kokkos::bit_cast<float>(word << 16);
   high -= Kokkos::bit_cast<float>(word & 0xffff'0000U);
 }
 
-/// Splits q, k and v into bfloat16 terms and packs them. A call for each BlockPack: index i counts first those of q,
-/// then those of the tiles of k and v. Rows are filled up with zeros to whole teams and tiles.
+/// Splits q, k and v into bfloat16 terms and packs them. One call per BlockPack: indices first count the packs of q,
+/// then the packs of the tiles of k and v. Rows are padded with zeros to whole teams and tiles.
 template <class Tile>
 struct PackAttention {
   using Unit = typename Tile::Unit;
   RowsOfFloats q;
   RowsOfFloats k;
   RowsOfFloats v;
-  float sign;  ///< what q is multiplied by: -1, 0 or 1
+  float sign;  ///< q is multiplied by this: -1, 0 or 1
   std::size_t query_packs;
   BlockPack* queries;
   BlockPack* tiles;
@@ -207,12 +208,12 @@ struct PackAttention {
   }
 
  private:
-  // One term of each of two numbers.
+  // Returns one term of each of two numbers.
   [[nodiscard]] KOKKOS_FUNCTION static std::uint32_t term_of(float low, float high, int term) {
     for (int t = 0; t < term; ++t) take_off(Unit::word(low, high), low, high);
     return Unit::word(low, high);
   }
-  // From rows g and g + 8 of a block, four columns.
+  // Returns a pack of four columns of rows g and g + 8 of a block.
   [[nodiscard]] KOKKOS_FUNCTION static BlockPack of_rows(RowsOfFloats const& matrix, std::size_t row_block,
                                                          std::size_t col_block, int lane, int term, float factor) {
     std::size_t const first = row_block * Tile::edge + static_cast<std::size_t>(lane / 4);
@@ -236,7 +237,7 @@ struct PackAttention {
     }
     return pack;
   }
-  // From two columns of a block, four keys.
+  // Returns a pack of four keys of two columns of a block.
   [[nodiscard]] KOKKOS_FUNCTION static BlockPack of_columns(RowsOfFloats const& matrix, std::size_t row_block,
                                                             std::size_t col_block, int lane, int term) {
     BlockPack pack;
@@ -256,7 +257,7 @@ struct PackAttention {
   }
 };
 
-/// The kernel of one team, on packed factors. `factor` and `slack` are ScoreFactor's.
+/// The kernel of one team, on packed factors. `factor` and `slack` come from ScoreFactor.
 template <class Exec, class Lanes, class Tile, collective::AsyncCopies Copies>
 struct AttendTiles {
   using Unit = typename Tile::Unit;
@@ -273,19 +274,19 @@ struct AttendTiles {
   static constexpr int blocks = Tile::blocks;
   static constexpr int key_blocks = Tile::key_blocks;
   static constexpr int terms = Tile::terms;
-  static constexpr int panels = 2 * blocks;  // of the sums: products beside each other
+  static constexpr int panels = 2 * blocks;  // products side by side in the sums
 
-  BlockPack const* queries;  ///< of whole teams
-  BlockPack const* tiles;    ///< of keys and values
+  BlockPack const* queries;  ///< packs of q, padded to whole teams
+  BlockPack const* tiles;    ///< packs of k and v
   float* out;
   std::size_t query_count;
   std::size_t key_count;
   int dim;
   float factor;
   float slack;
-  bool by_packs;  ///< rows of the result are whole packs
+  bool by_packs;  ///< rows of the result can be written four elements at a time
 
-  /// At the end threads that share queries hand over their sums in the scratch where the tiles were.
+  /// At the end threads that share queries pass their sums through the scratch of the tiles.
   static constexpr int packs_of_thread = strips * (panels + 1) * Unit::lanes;
   static constexpr int scratch_packs =
       std::max(Tile::stages * Tile::packs_of_step, (Tile::across - 1) * Tile::down * packs_of_thread);
@@ -298,7 +299,7 @@ struct AttendTiles {
     BlockPack* const stages = on_a_line(scratch.data());
     Lanes const lanes;
     Copies const copies;
-    int const part = team.team_rank() / Tile::down;  // of the keys of a tile
+    int const part = team.team_rank() / Tile::down;  // which part of a tile's keys
     std::size_t const first_strip =
         (static_cast<std::size_t>(team.league_rank()) * Tile::down + team.team_rank() % Tile::down) * strips;
     std::size_t const tile_count = (key_count + Tile::keys - 1) / Tile::keys;
@@ -331,26 +332,26 @@ struct AttendTiles {
   }
 
  private:
-  // A value for each of the two rows of a strip of which a lane has elements: g and g + 8.
+  // A value for each of a lane's two rows of a strip: g and g + 8.
   struct OfRows {
     float at[2];
   };
   struct State {
-    Value<OfRows> known[strips];  // the score that weights are relative to
-    Value<OfRows> total[strips];  // of the weights
+    Value<OfRows> known[strips];  // the running maximum that weights are relative to
+    Value<OfRows> total[strips];  // sum of the weights
     Value<C> sums[strips][panels];
   };
-  // The known score before any key was seen. It is below all scores, but finite: it is subtracted and, with one term,
-  // multiplied.
+  // The running maximum before the first key. It is below all scores, but finite, because it is subtracted and, with
+  // one term, multiplied.
   static constexpr float below_all = terms == 1 ? -0x1p100F : -0x1p120F;
 
-  // The steps of tiles that scratch holds.
+  // The steps of tiles in scratch.
   struct Ring {
     BlockPack* stages;
     std::size_t tile_count;
-    std::size_t coming = 0;  // the next step whose copies start
-    int read = 0;            // the stage that is read, and the one that is filled next
-    int next = Tile::stages - 1;
+    std::size_t coming = 0;       // the next step whose copies start
+    int read = 0;                 // the stage that is read next
+    int next = Tile::stages - 1;  // the stage that is filled next
   };
 
   // Starts the copies of the next step into a stage.
@@ -376,11 +377,11 @@ struct AttendTiles {
     copies.commit();
   }
 
-  // Waits for the step that is read next, and returns it.
+  // Waits for the next step and returns it.
   KOKKOS_FUNCTION BlockPack const* arrived(Member const& team, Lanes const& lanes, Copies const& copies,
                                            Ring& ring) const {
     copies.template wait<Tile::stages - 2>();
-    // After it the copies of all threads for this step have arrived, and nobody reads the step before any more.
+    // After the barrier all threads' copies for this step have arrived, and no thread reads the previous step.
     team.team_barrier();
     start(team, lanes, copies, ring, ring.next);
     BlockPack const* const step = ring.stages + ring.read * Tile::packs_of_step;
@@ -421,8 +422,8 @@ struct AttendTiles {
         first, second);
   }
 
-  // Makes the weights of this thread's keys of a tile, of which the first `count` exist. The sums so far are made
-  // relative to the same scores.
+  // Computes the weights of this thread's keys of a tile; only the first `count` keys exist. Rescales the sums so far
+  // to the same running maximum.
   KOKKOS_FUNCTION void make_weights(Lanes const& lanes, BlockPack const* keys, int count,
                                     Value<A> const (&own)[strips][blocks][terms], State& state,
                                     Value<A> (&weights)[strips][key_blocks][terms]) const {
@@ -444,7 +445,7 @@ struct AttendTiles {
               [](int, A& w, C& left, C& right) {
                 w = A{{Unit::word(left.at[0], left.at[1]), Unit::word(left.at[2], left.at[3]),
                        Unit::word(right.at[0], right.at[1]), Unit::word(right.at[2], right.at[3])}};
-                if constexpr (terms > 1) {  // the rest, of which the next terms are made
+                if constexpr (terms > 1) {  // the remainder, from which the next terms are made
                   take_off(w.at[0], left.at[0], left.at[1]);
                   take_off(w.at[1], left.at[2], left.at[3]);
                   take_off(w.at[2], right.at[0], right.at[1]);
@@ -457,12 +458,12 @@ struct AttendTiles {
     }
   }
 
-  // Makes weights of scores.
+  // Replaces scores by weights.
   KOKKOS_FUNCTION void weigh(Lanes const& lanes, Value<OfRows> const& known, Value<C>& scores) const {
     lanes.each(
         [&](int, C& own, OfRows const& relative_to) {
           for (int i = 0; i < 4; ++i) {
-            if constexpr (terms == 1) {  // a multiply-add and an instruction
+            if constexpr (terms == 1) {  // one multiply-add and one exponential instruction
               own.at[i] = collective::fast_exp2(Kokkos::fma(own.at[i], factor, -(relative_to.at[i / 2] * factor)));
             } else {
               own.at[i] = collective::exp_nonpositive(own.at[i] - relative_to.at[i / 2]);
@@ -471,13 +472,13 @@ struct AttendTiles {
         },
         scores, known);
   }
-  // The factor by which weights change when another score takes the known one's place. `change`: known minus new score,
-  // not above 0.
+  // Returns the factor by which weights change when the running maximum is replaced. `change`: old minus new maximum,
+  // at most 0.
   [[nodiscard]] KOKKOS_FUNCTION float weight_of(float change) const {
     return terms == 1 ? collective::fast_exp2(change * factor) : collective::exp_nonpositive(change);
   }
 
-  // How many blocks of columns are worked on together, so that no product waits for the one before it.
+  // The number of blocks of columns that are interleaved, so that no product waits for the previous one.
   static constexpr int together = blocks % 2 == 0 && Tile::lanes <= 256 ? 2 : 1;
 
   KOKKOS_FUNCTION void multiply_keys(Lanes const& lanes, BlockPack const* keys,
@@ -570,7 +571,7 @@ struct AttendTiles {
         sum, more);
   }
 
-  // Excludes the keys from `count` on, which do not exist.
+  // Excludes keys from `count` on, which do not exist.
   KOKKOS_FUNCTION static void leave_out(Lanes const& lanes, int count, Value<C> (&scores)[strips][2 * key_blocks]) {
     TESSERA_UNROLL
     for (int s = 0; s < strips; ++s) {
@@ -589,8 +590,8 @@ struct AttendTiles {
     }
   }
 
-  // If any score is far above the one that its query's weights are relative to, every query's weights become relative
-  // to its largest score.
+  // If any score exceeds its query's running maximum by more than `slack`, rescales all queries to their largest
+  // scores.
   KOKKOS_FUNCTION void follow(Lanes const& lanes, Value<C> const (&scores)[strips][2 * key_blocks],
                               State& state) const {
     Value<OfRows> highest[strips];
@@ -709,11 +710,11 @@ struct AttendTiles {
     }
   }
 
-  // Of the threads that share queries, the first takes the sums of the others.
+  // The first of the threads that share queries adds the others' sums to its own.
   KOKKOS_FUNCTION void merge_parts(Member const& team, Lanes const& lanes, int part, Floats* slots,
                                    State& state) const {
     int const place = team.team_rank() % Tile::down;
-    team.team_barrier();  // all have read the last tile
+    team.team_barrier();  // all threads have read the last tile
     if (part > 0) {
       Floats* const slot = slots + ((part - 1) * Tile::down + place) * packs_of_thread;
       TESSERA_UNROLL
@@ -804,12 +805,12 @@ struct AttendTiles {
 
 }  // namespace detail
 
-/// Which tile a team takes. A row has `least_columns` to `most_columns` columns. choose(columns, few, body) calls
-/// body.operator()<Tile>(); `few` says that teams of 128 queries would leave half of the multiprocessors idle.
+/// Selects a team's tile. A row has `least_columns` to `most_columns` columns. choose(columns, few, body) calls
+/// body.operator()<Tile>(). `few`: teams of 128 queries would leave half of the multiprocessors idle.
 template <ExecutionSpace Exec, int Terms>
 struct TensorAttentionTuning;
 
-/// The sums of 32 queries and 64 columns take 64 registers of a lane; those of 16 queries and 128 columns as many.
+/// The sums of 32 queries and 64 columns, or of 16 queries and 128 columns, take 64 registers per lane.
 template <ExecutionSpace Exec>
 struct TensorAttentionTuning<Exec, 1> {
   static constexpr std::size_t least_columns = 0;
@@ -824,10 +825,10 @@ struct TensorAttentionTuning<Exec, 1> {
     body.template operator()<TensorAttentionTile<128, 8, 1, 1, 2, 2>>();
   }
 };
-/// The terms and sums of 16 queries and 64 columns take 80 registers of a lane.
+/// The terms and sums of 16 queries and 64 columns take 80 registers per lane.
 ///
-/// With fewer than 48 columns a score would have a larger error than a sum of so many products in float: a block's sum
-/// is off by 45 u (reduced_precision), to which come an addition for each further block and the product with the scale.
+/// With fewer than 48 columns the error of a score would exceed the error of a float sum of as many products. A block's
+/// sum has an error of 45 u (reduced_precision); each further block adds an addition, and the scale a product.
 template <ExecutionSpace Exec>
 struct TensorAttentionTuning<Exec, 3> {
   static constexpr std::size_t least_columns = 48;
@@ -843,12 +844,12 @@ struct TensorAttentionTuning<Exec, 3> {
 
 /// out = softmax(scale * q k^T) v for q, out [queries, columns] and k, v [keys, columns] of floats.
 ///
-/// Constructed once: allocates the workspace, 2 `Terms` bytes for each element of q, k and v, with their last tiles
-/// filled up. Calls only enqueue: two launches, none without a query. Calls of one object must not run at the same
-/// time, since they share the workspace. Elements must be 0 or have magnitudes from `smallest` to `largest`, and
-/// takes(scale) must be true: else products may leave float's range.
+/// The constructor allocates the workspace, 2 `Terms` bytes per element of q, k and v, padded to whole tiles. Calls
+/// only enqueue: two launches, none without a query. Calls of one object must not run concurrently, because they share
+/// the workspace. Elements must be 0 or have magnitudes from `smallest` to `largest`, and takes(scale) must be true;
+/// otherwise products may leave float's range.
 ///
-/// \tparam Terms of a factor: 1 (bfloat16, 8 bits) or 3 (float's accuracy)
+/// \tparam Terms terms per factor: 1 (bfloat16, 8 bits) or 3 (float accuracy)
 template <ExecutionSpace Exec, int Terms, class Tuning = TensorAttentionTuning<Exec, Terms>>
 class TensorAttention {
  public:
@@ -859,8 +860,11 @@ class TensorAttention {
     return size == 0 || (size >= 0x1p-20 && size <= 0x1p20);
   }
 
-  /// \param keys rows of k and v; \param team threads of a team; 0: choose. Throws Skip if the device has no matrix
-  /// units, if a team cannot have so many threads, or if no tile takes so many columns.
+  /// \param keys rows of k and v
+  /// \param team threads per team; 0: chosen automatically
+  ///
+  /// Throws Skip if the device has no matrix units, if a team cannot have that many threads, or if no tile supports
+  /// that many columns.
   TensorAttention(Exec const& exec, std::size_t queries, std::size_t keys, std::size_t columns, std::int64_t team = 0,
                   std::string label = "tessera::tensor_attention")
       : label_(std::move(label)), queries_(queries), keys_(keys), columns_(columns) {
@@ -879,14 +883,14 @@ class TensorAttention {
     choose([&]<class Tile>() { plan<Tile>(exec, team); });
   }
 
-  /// Enqueues. All are matrices by rows; out overlaps none of the others. Without keys, out becomes zeros. Throws
-  /// std::invalid_argument for other extents or strides, and for a scale that takes() does not take.
+  /// Enqueues the computation. All matrices must be row-major; out must not overlap the others. Without keys, out
+  /// becomes zeros. Throws std::invalid_argument for other extents or strides, or if takes(scale) is false.
   template <Readable<Exec, float, 2> Q, Readable<Exec, float, 2> K, Readable<Exec, float, 2> V,
             Writable<Exec, float, 2> Out>
   void operator()([[maybe_unused]] Exec const& exec, Q const& q, K const& k, V const& v, Out const& out,
                   double scale = 1) const {
     if (!takes(scale)) {
-      std::ostringstream text;  // std::to_string would write 0 for what is small
+      std::ostringstream text;  // std::to_string would write 0 for small numbers
       text << "a scale of " << scale << " (scores might leave float's range); give 2^-20 to 2^20, or 0";
       throw std::invalid_argument(text.str());
     }
@@ -902,8 +906,8 @@ class TensorAttention {
     choose([&]<class Tile>() { enqueue<Tile>(exec, of_q, of_k, of_v, to, scale); });
   }
 
-  /// The longest chain of roundings of a sum of weights or of weighted values. The errors of rounded factors and of the
-  /// unit come on top (reduced_precision).
+  /// Returns the longest chain of roundings of a sum of weights or of weighted values, without the errors of rounded
+  /// factors and of the unit (reduced_precision).
   [[nodiscard]] double rounding_steps() const { return steps_; }
   [[nodiscard]] ReducedPrecision reduced_precision() const { return reduced_; }
 
@@ -961,7 +965,8 @@ class TensorAttention {
   Packs packs_;
 };
 
-/// out = softmax(scale * q k^T) v (see TensorAttention), all by rows, out overlapping none. For a single use: it enqueues, and waits.
+/// out = softmax(scale * q k^T) v (see TensorAttention); all matrices are row-major, and out must not overlap the
+/// others. For a single use: it enqueues, and waits.
 template <int Terms, ExecutionSpace Exec, class Q, class K, class V, class Out>
 void tensor_attention(Exec const& exec, Q const& q, K const& k, V const& v, Out const& out, double scale = 1) {
   TensorAttention<Exec, Terms> const attend(exec, q.extent(0), k.extent(0), q.extent(1));

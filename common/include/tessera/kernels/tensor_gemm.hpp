@@ -1,28 +1,31 @@
 #pragma once
 /// \file
-/// The product of two matrices of floats, c = a b, on matrix units (tensor cores) with factors of 16 bits: a and b are rounded to
-/// Half or BFloat16, sums are made in float. About ten times as fast as Gemm on a GPU, and as exact as the factors' 11 or 8 bits.
+/// The product of two matrices of floats, c = a b, on matrix units (tensor cores) with 16-bit factors: a and b are
+/// rounded to Half or BFloat16, and sums are floats. About ten times as fast as Gemm on a GPU, with the accuracy of the
+/// factors' 11 or 8 bits.
 ///
-/// Two launches. The first rounds a and b and writes them to a workspace, in the order in which lanes hold them:
+/// Two launches. The first one rounds a and b and writes them to a workspace, in the order in which lanes hold them:
 ///
-///     block      16 x 16 elements, in each lane its 8 factors: 16 bytes (of 64 lanes 4 factors, 8 bytes)
+///     block      16 x 16 elements, 8 factors per lane: 16 bytes (with 64 lanes 4 factors, 8 bytes)
 ///     packed a   [k / 16][m / 16] blocks         packed b   [k / 16][n / 16] blocks
 ///
-/// So what a team needs of 16 of k is one run of a's blocks and one of b's. Asynchronous copies bring it, some stages ahead, and
-/// lanes read it from scratch by 16 bytes, all banks at once. Zeros fill the blocks at the edges: the second
-/// launch, the product, has no condition before it stores c.
+/// For 16 of k a team needs one contiguous run of a's blocks and one of b's. Asynchronous copies load them some stages
+/// ahead, and lanes read them from scratch in accesses of 16 bytes without bank conflicts. Blocks at the edges are
+/// filled with zeros, so the second launch, the product, needs no condition until it stores c.
 ///
-/// A product of two blocks, 16 x 16 x 16, is two of a unit of 32 lanes or one of a unit of 64. The order of k does not matter, nor
-/// that of columns: so a lane has four neighbours of k (4 t .. 4 t + 3 with t = four_of(lane)) in each of its rows and columns,
-/// and its sums in a row of c are four neighbours, too.
+/// A product of two blocks, 16 x 16 x 16, is two products of a unit of 32 lanes, or one of a unit of 64. The order of k
+/// and the order of columns do not matter. Therefore a lane has four neighbours of k (4 t .. 4 t + 3 with t =
+/// four_of(lane)) in each of its rows and columns, and its sums in a row of c are four neighbours, too.
 ///
 ///     tile of c 128 x 64 = 2 threads (warps), each 64 x 64 = 4 x 4 products of blocks
 ///
-/// Teams are small, and four share a multiprocessor: while one waits at its barrier, the units work for the others.
+/// Teams are small, and four of them share a multiprocessor: while one waits at its barrier, the units work for the
+/// others.
 ///
-/// Traffic, with tiles of M x N: 6 (m k + k n) bytes to pack, 2 m n k (1 / M + 1 / N) mostly from the cache, 4 m n written.
+/// Traffic, with tiles of M x N: 6 (m k + k n) bytes to pack, 2 m n k (1 / M + 1 / N) bytes mostly from the cache, 4 m
+/// n bytes written.
 ///
-/// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22]: small whole numbers are exact.
+/// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22]; small integers are exact.
 ///
 /// Use:  tensor_gemm<BFloat16>(exec, a, b, c);
 /// or, enqueued many times:  TensorGemm<Exec, BFloat16> gemm(exec, m, n, k);  gemm(exec, a, b, c);
@@ -54,29 +57,29 @@
 
 namespace tessera::kernels {
 
-/// How a team cuts its tile of c: `down` x `across` threads of `width` lanes, each with strips of 16 rows and pairs of 16 columns. A
-/// stage of scratch holds `slices` of 16 of k.
+/// How a team splits its tile of c: `down` x `across` threads of `width` lanes, each with `strips` strips of 16 rows
+/// and `pairs` groups of 16 columns. A stage of scratch holds `slices` times 16 of k.
 template <int Down, int Across, int Strips, int Pairs, int Stages, int Slices, int MostTeams, int Lanes = 32>
 struct TensorTile {
-  static constexpr int edge = 16;  ///< of a block
+  static constexpr int edge = 16;  ///< rows and columns of a block
   static constexpr int down = Down;
   static constexpr int across = Across;
   static constexpr int strips = Strips;
   static constexpr int pairs = Pairs;
   static constexpr int stages = Stages;
   static constexpr int slices = Slices;
-  static constexpr int teams = MostTeams;  ///< on a multiprocessor, for which registers must suffice
+  static constexpr int teams = MostTeams;  ///< teams per multiprocessor; registers must suffice for them
   static constexpr int threads = Down * Across;
-  static constexpr int width = Lanes;  ///< of a matrix unit
+  static constexpr int width = Lanes;  ///< lanes of a matrix unit
   static constexpr int lanes = threads * width;
   static constexpr int rows = Down * Strips * edge;
   static constexpr int cols = Across * Pairs * edge;
-  static constexpr int depth = Slices * edge;  ///< of a stage
+  static constexpr int depth = Slices * edge;  ///< k per stage
   static_assert(Stages >= 2, "Tessera: one stage is read while others are on their way");
 };
 
-/// The tiles of c: Large where there are more than all multiprocessors make at once, Small elsewhere: more threads, so that the units
-/// have more to do. On hosts one thread a team, which emulates the lanes: for tests.
+/// The tiles of c. Large is used if there are more tiles than all multiprocessors compute at once, otherwise Small,
+/// which has more threads to keep the units busy. On hosts a team is one thread that emulates the lanes: for tests.
 template <ExecutionSpace Exec>
 struct TensorGemmTuning {
   using Large = TensorTile<1, 1, 2, 2, 2, 2, 1>;
@@ -84,8 +87,9 @@ struct TensorGemmTuning {
   static constexpr std::size_t lanes_of_multiprocessor = 1;
 };
 
-/// On an H200 these make 385 and 343 TFLOP/s of 4096^3, 237 and 254 of 2048^3, 93 and 115 of 1024^3, rounding included. Larger tiles
-/// gain at 8192^3 (128 x 96: 420 instead of 405), and lose at 4096^3, where their last round is half empty.
+/// On an H200, Large and Small reach 385 and 343 TFLOP/s for 4096^3, 237 and 254 for 2048^3, and 93 and 115 for 1024^3,
+/// rounding included. Larger tiles gain for 8192^3 (128 x 96: 420 instead of 405), and lose for 4096^3, where their
+/// last round is half empty.
 template <ExecutionSpace Exec>
   requires(is_gpu<Exec> && collective::matrix_lanes<Exec> == 32)
 struct TensorGemmTuning<Exec> {
@@ -93,8 +97,8 @@ struct TensorGemmTuning<Exec> {
   using Small = TensorTile<2, 2, 2, 4, 3, 2, 4>;
   static constexpr std::size_t lanes_of_multiprocessor = 2048;
 };
-/// For wavefronts: of large products the same tile of c, of which a lane has half as many sums, of small ones 64 x 64. Chosen by
-/// registers and scratch; never timed.
+/// For wavefronts: the same tile of c for large products, with half as many sums per lane, and 64 x 64 for small ones.
+/// Chosen by registers and scratch; not yet timed on AMD hardware.
 template <ExecutionSpace Exec>
   requires(is_gpu<Exec> && collective::matrix_lanes<Exec> == 64)
 struct TensorGemmTuning<Exec> {
@@ -105,12 +109,12 @@ struct TensorGemmTuning<Exec> {
 
 namespace detail {
 
-/// A lane's part of a block, two factors a word.
+/// A lane's part of a block, two factors per word.
 template <int Lanes>
 using FactorWords = collective::Pack<std::uint32_t, 128 / Lanes>;
 
-/// Rounds a [m, k], or its transpose [k, m], and writes its blocks. A call for each lane of each block, those of a row of blocks
-/// one after the other.
+/// Rounds a [m, k], or its transpose [k, m], and writes its blocks. One call per lane of each block; consecutive calls
+/// go through a row of blocks.
 template <class Factor, class Form, int Lanes>
 struct PackLeft {
   using Unit = collective::MatrixUnit<Factor, Lanes>;
@@ -120,10 +124,10 @@ struct PackLeft {
   float const* a;
   std::size_t m;
   std::size_t k;
-  std::size_t down;         // blocks of the workspace
-  std::size_t along;        // blocks of k
-  collective::Divider row;  // by `along`
-  bool is_aligned;          // rows can be read by four elements
+  std::size_t down;         // blocks of the workspace along m
+  std::size_t along;        // blocks along k
+  collective::Divider row;  // divides by `along`
+  bool is_aligned;          // rows can be read four elements at a time
   Load load;
   Words* packed;
 
@@ -145,7 +149,7 @@ struct PackLeft {
   }
 
  private:
-  // Four elements of row r from `first` on; zeros outside of the matrix.
+  // Returns four elements of row r from `first` on, zeros outside the matrix.
   [[nodiscard]] KOKKOS_FUNCTION collective::Pack<float, 4> elements_from(std::size_t r, std::size_t first) const {
     collective::Pack<float, 4> four{};
     if (r >= m || first >= k) return four;
@@ -163,21 +167,21 @@ struct PackLeft {
   }
 };
 
-/// Rounds b [k, n], or its transpose [n, k], and writes its blocks. A call for each lane of each block, those of 16 rows one after
-/// the other.
+/// Rounds b [k, n], or its transpose [n, k], and writes its blocks. One call per lane of each block; consecutive calls
+/// go through 16 rows of b.
 template <class Factor, class Form, int Lanes>
 struct PackRight {
   using Unit = collective::MatrixUnit<Factor, Lanes>;
   using Words = FactorWords<Lanes>;
-  static constexpr int columns = 16 / Unit::cols;  // of a lane: one of each product
+  static constexpr int columns = 16 / Unit::cols;  // per lane: one of each product
   using Columns = collective::Pack<float, columns>;
 
   float const* b;
   std::size_t k;
   std::size_t n;
-  std::size_t across;         // blocks of the workspace
-  collective::Divider slice;  // by `across`
-  bool is_aligned;            // rows can be read by so many elements
+  std::size_t across;         // blocks of the workspace along n
+  collective::Divider slice;  // divides by `across`
+  bool is_aligned;            // rows can be read `columns` elements at a time
   Words* packed;
 
   KOKKOS_FUNCTION void operator()(std::size_t i) const {
@@ -185,8 +189,8 @@ struct PackRight {
     std::size_t const block = i / Unit::lanes;
     std::size_t const block_row = slice(block);
     std::size_t const row = block_row * 16 + static_cast<std::size_t>(Unit::four_of(lane) * 4);
-    // A lane's column of each product, of two the even ones are the first's: so its sums, columns 2 t and 2 t + 1 of both, are four
-    // neighbours.
+    // A lane's column of each product. With two products, the first one has the even columns: the lane's sums, columns
+    // 2 t and 2 t + 1 of both products, are then four neighbours.
     std::size_t const col = (block - block_row * across) * 16 + static_cast<std::size_t>(Unit::line_of(lane) * columns);
     Columns const of_row[4] = {columns_of(row, col), columns_of(row + 1, col), columns_of(row + 2, col),
                                columns_of(row + 3, col)};
@@ -200,7 +204,7 @@ struct PackRight {
   }
 
  private:
-  // The elements of row r from `col` on; zeros outside of the matrix.
+  // Returns the elements of row r from `col` on, zeros outside the matrix.
   [[nodiscard]] KOKKOS_FUNCTION Columns columns_of(std::size_t r, std::size_t col) const {
     Columns elements{};
     if (r >= k || col >= n) return elements;
@@ -212,7 +216,7 @@ struct PackRight {
   }
 };
 
-/// Both, in one launch: first the calls for a.
+/// Both in one launch: first the calls for a.
 template <class Left, class Right>
 struct PackFactors {
   Left left;
@@ -222,8 +226,8 @@ struct PackFactors {
   KOKKOS_FUNCTION void operator()(std::size_t i) const { i < calls_of_left ? left(i) : right(i - calls_of_left); }
 };
 
-/// Stores up to four sums of a row of c, neighbours from column `col` on, as the form says. `by_packs`: rows end with four elements,
-/// and these are aligned for one access.
+/// Stores up to four neighbouring sums of a row of c, from column `col` on, as the form says. `by_packs`: the row
+/// length is a multiple of four, and the elements are aligned for one access.
 template <class Store>
 KOKKOS_INLINE_FUNCTION void store_four(float* to, std::size_t col, int count, collective::Pack<float, 4> four,
                                        Store const& store, bool by_packs) {
@@ -256,9 +260,9 @@ struct PackedProduct {
   template <class V>
   using Value = typename Lanes::template Value<V>;
   static constexpr int strips = Tile::strips;
-  static constexpr int products = 16 / Unit::cols;  // of two blocks
+  static constexpr int products = 16 / Unit::cols;  // per pair of blocks
   static constexpr int panels = products * Tile::pairs;
-  static constexpr int packs_of_a = Tile::rows / 16 * Unit::lanes;  // of a slice
+  static constexpr int packs_of_a = Tile::rows / 16 * Unit::lanes;  // per slice
   static constexpr int packs_of_b = Tile::cols / 16 * Unit::lanes;
   static constexpr int packs_of_slice = packs_of_a + packs_of_b;
   static constexpr int packs_of_stage = Tile::slices * packs_of_slice;
@@ -268,10 +272,10 @@ struct PackedProduct {
   float* c;
   std::size_t down;    // blocks of a in a slice
   std::size_t across;  // blocks of b in a slice
-  int stages;          // of k
+  int stages;          // along k
   collective::MatrixTiles tiles;
   Store store;
-  bool by_packs;  // c can be written by four elements
+  bool by_packs;  // c can be written four elements at a time
 
   [[nodiscard]] static std::size_t scratch_bytes() {
     return Scratch::shmem_size(Tile::stages * packs_of_stage) + bytes_to_a_line<Exec>;
@@ -301,12 +305,12 @@ struct PackedProduct {
     int next = Tile::stages - 1;
     for (int stage = 0; stage < stages; ++stage) {
       copies.template wait<Tile::stages - 2>();
-      // Behind it everybody's part of this stage has arrived, and nobody reads the stage before it any more.
+      // After the barrier all threads' copies of this stage have arrived, and no thread reads the previous stage.
       team.team_barrier();
       Words const* const slices = slots + slot * packs_of_stage;
       Value<typename Unit::A> left[strips];
       load_left(team, lanes, slices, left);
-      // While these are on their way.
+      // Start the next copies while these loads are in flight.
       start(lanes, copies, source, stage + Tile::stages - 1 < stages, slots + next * packs_of_stage);
       multiply(team, lanes, left, slices, sums);
       TESSERA_UNROLL
@@ -324,7 +328,7 @@ struct PackedProduct {
  private:
   using Sum = typename Unit::C;
 
-  // What a lane copies next, and where to in a stage: of the others the same, further on.
+  // The source and place in a stage of a lane's first pack; its other packs are at fixed distances.
   struct Source {
     Words const* a;
     Words const* b;
@@ -350,7 +354,7 @@ struct PackedProduct {
     }
     copies.commit();
   }
-  // A lane's part of so many packs.
+  // Copies a lane's share of `packs` packs.
   template <int packs>
   KOKKOS_FUNCTION static void copy(Copies const& copies, Words const* from, int first, Words* to) {
     TESSERA_UNROLL
@@ -377,7 +381,7 @@ struct PackedProduct {
     }
   }
 
-  // Reads a block of b: one access a lane.
+  // Reads a block of b: one access per lane.
   KOKKOS_FUNCTION static void load_right(Lanes const& lanes, Words const* block,
                                          Value<typename Unit::B> (&right)[products]) {
     using B = typename Unit::B;
@@ -418,7 +422,7 @@ struct PackedProduct {
     }
   }
 
-  // Stores what lies in the matrix c.
+  // Stores the sums that lie in the matrix c.
   KOKKOS_FUNCTION void write(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
                              Value<Sum> (&sums)[strips][panels]) const {
     int const first_row = team.team_rank() / Tile::across * strips * 16;
@@ -447,7 +451,8 @@ struct PackedProduct {
     }
   }
 
-  // A lane's sums of a block of c that begins at `first_row`, `first_col` of the tile: four neighbours in each of its rows.
+  // Stores a lane's sums of a block of c that begins at `first_row`, `first_col` of the tile: four neighbours in each
+  // of its rows.
   KOKKOS_FUNCTION void store_block(int lane, collective::MatrixTiles::Place const& place, int first_row, int first_col,
                                    Sum const (&sums)[products]) const {
     int const col = first_col + 4 * Unit::four_of(lane);
@@ -468,28 +473,28 @@ struct PackedProduct {
 
 }  // namespace detail
 
-/// What rounding a factor costs, relative to it.
+/// The relative error of a rounded factor.
 template <class Factor>
 inline constexpr double factor_roundoff = std::is_same_v<Factor, Half> ? 0x1p-11 : 0x1p-8;
-/// What rounding both factors costs, relative to their product.
+/// The error of rounding both factors, relative to their product.
 template <class Factor>
 inline constexpr double error_of_factors =
     2 * factor_roundoff<Factor> + factor_roundoff<Factor> * factor_roundoff<Factor>;
 
-/// What matrix units lose of a sum of k products, relative to the sum of their magnitudes. Of 16 products and the sum so far, 17
-/// numbers that are aligned to the largest lose less than 2^-23 of it each, and their sum once more: 36 u, with u = 2^-24. A unit
-/// may also take 8 at a time, twice 20 u.
+/// Returns a bound on the error of matrix units in a sum of k products, relative to the sum of their magnitudes. For 16
+/// products and the sum so far, the unit aligns 17 numbers to the largest one. Each of them loses less than 2^-23 of
+/// it, and so does their sum: 36 u, with u = 2^-24. A unit may also take 8 products at a time, twice 20 u.
 [[nodiscard]] constexpr double error_of_unit_sums(std::size_t k) {
   return 40 * 0x1p-24 * static_cast<double>((k + 15) / 16);
 }
 
-/// c = a b for a [m, k], b [k, n] and c [m, n] of floats, factors rounded to `Factor`; with a form that says so a is given as
-/// [k, m] or b as [n, k].
-///
-/// Constructed once: allocates the workspace, 2 (m k + k n) bytes and what fills the tiles at the edges. Calls only enqueue, two
-/// launches, none if c is empty. Calls of one object must not run at the same time, since they share the workspace. If k is 0, c
-/// becomes zeros (changed as the form says). A product of factors that underflows, or a factor above Factor's range, is not
-/// seen: BFloat16 takes 0 and sizes of 2^-60 to 2^63, Half sizes up to 65504, and below 2^-14 it loses bits.
+/// c = a b for a [m, k], b [k, n] and c [m, n] of floats, with factors rounded to `Factor`. Depending on the form, a is
+/// given as [k, m] or b as [n, k].
+/// The constructor allocates the workspace, 2 (m k + k n) bytes plus the padding of tiles at the edges. Calls only
+/// enqueue: two launches, none if c is empty. Calls of one object must not run concurrently, because they share the
+/// workspace. If k is 0, c becomes zeros, changed as the form says. Underflow of a product of factors, and factors
+/// above Factor's range, are not detected. BFloat16 accepts 0 and magnitudes of 2^-60 to 2^63; Half accepts magnitudes
+/// up to 65504 and loses bits below 2^-14.
 template <ExecutionSpace Exec, class Factor, class Form = PlainProduct, class Tuning = TensorGemmTuning<Exec>>
 class TensorGemm {
  public:
@@ -517,8 +522,8 @@ class TensorGemm {
     b_ = words("::b", across_);
   }
 
-  /// Enqueues. All are matrices by rows; c overlaps neither a nor b. Throws std::invalid_argument if an extent or a stride
-  /// is another.
+  /// Enqueues the product. All matrices must be row-major; c must not overlap a or b. Throws std::invalid_argument for
+  /// other extents or strides.
   template <Readable<Exec, float, 2> A, Readable<Exec, float, 2> B, Writable<Exec, float, 2> C>
   void operator()([[maybe_unused]] Exec const& exec, A const& a, B const& b, C const& c,
                   [[maybe_unused]] Form const& form = {}) const {
@@ -565,7 +570,7 @@ class TensorGemm {
  private:
   static constexpr int width = collective::matrix_lanes<Exec>;
   using Copies = std::conditional_t<is_gpu<Exec>, collective::HardwareCopiesPastL1,
-                                    collective::HardwareCopies>;  // a host's: at once
+                                    collective::HardwareCopies>;  // a host copies immediately
   using Workspace = Kokkos::View<detail::FactorWords<width>*, typename Exec::memory_space>;
 
   template <class Body>
@@ -579,16 +584,17 @@ class TensorGemm {
   std::size_t k_;
   bool is_large_ = true;
   collective::MatrixTiles tiles_;
-  std::size_t down_ = 0;    // blocks of 16 rows of a, with those that fill the last tiles
-  std::size_t across_ = 0;  // of 16 columns of b
-  int stages_ = 0;          // of k
-  std::size_t slices_ = 0;  // of 16 of k
+  std::size_t down_ = 0;    // blocks of 16 rows of a, including padding
+  std::size_t across_ = 0;  // blocks of 16 columns of b, including padding
+  int stages_ = 0;          // along k
+  std::size_t slices_ = 0;  // along k, 16 each
   int league_ = 0;
   Workspace a_;
   Workspace b_;
 };
 
-/// c = a b (see TensorGemm), all by rows, c overlapping neither. For a single use: it allocates, enqueues, and waits.
+/// c = a b (see TensorGemm); all matrices are row-major, and c must not overlap a or b. For a single use: it allocates,
+/// enqueues, and waits.
 template <class Factor, ExecutionSpace Exec, class A, class B, class C, class Form = PlainProduct>
 void tensor_gemm(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) {
   std::size_t const k = a.extent(Form::a_transposed ? 0 : 1);

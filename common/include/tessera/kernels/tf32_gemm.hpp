@@ -1,38 +1,46 @@
 #pragma once
 /// \file
-/// The product of two matrices of floats, c = a b, on matrix units (tensor cores) with factors of tf32: rounded to 11 bits, or,
-/// with two terms a factor, as exact as float. Factors in scratch that is filled by asynchronous copies two slices of k ahead.
+/// The product of two matrices of floats, c = a b, on matrix units (tensor cores) with tf32 factors: rounded to 11 bits
+/// or, with two terms per factor, with float accuracy. Asynchronous copies load factors to scratch two slices of k
+/// ahead.
 ///
-/// A team makes a tile of c, each of its threads (a warp) a part of that as sums in the registers of its lanes:
+/// A team computes a tile of c. Each of its threads (a warp) computes a part of the tile, with sums in its lanes'
+/// registers:
 ///
-///     tile of c 128 x 64 = 2 threads, each 64 x 64 = 4 x 8 products of 16 x 8 x 8 (of 64 lanes 4 x 4 of 16 x 16 x 8)
+///     tile of c 128 x 64 = 2 threads, each 64 x 64 = 4 x 8 products of 16 x 8 x 8 (with 64 lanes 4 x 4 of 16 x 16 x 8)
 ///
-/// Teams are small, and four share a multiprocessor: while one waits at its barrier, the units work for the others.
+/// Teams are small, and four of them share a multiprocessor: while one waits at its barrier, the units work for the
+/// others.
 ///
-/// The order of k does not matter, nor that of columns. A slice of 16 of k is two products, and a lane reads what it has of both
-/// by accesses of 16 bytes. With g = line_of(lane) and t = four_of(lane) (of 32 lanes: lane / 4 and lane % 4) it has k = 4 t .. 4 t + 3
-/// of the slice, the first two for the first product, and of the columns of four products beside each other 4 g .. 4 g + 3, one of each:
+/// The order of k and the order of columns do not matter. A slice of 16 of k is two products, and a lane reads its
+/// elements of both in accesses of 16 bytes. Let g = line_of(lane) and t = four_of(lane) (with 32 lanes: lane / 4 and
+/// lane % 4). The lane has k = 4 t .. 4 t + 3 of the slice, the first two for the first product. Of four neighbouring
+/// products it has columns 4 g .. 4 g + 3, one of each:
 ///
-///     a  a row of the slice is 16 elements: row g of the tile, elements 4 t to 4 t + 3, at one place; 8 rows fill all banks
-///     b  row k of the slice stands at place 4 (k % 4) + k / 4: a lane's four rows at t, t + 4, t + 8, t + 12, four columns each
+///     a  a row of the slice has 16 elements; the lane reads elements 4 t to 4 t + 3 of row g in one access; 8 rows
+///        use all banks
+///     b  row k of the slice is at place 4 (k % 4) + k / 4: a lane's four rows are at t, t + 4, t + 8, t + 12; it reads
+///        four columns of each
 ///     c  sums of 4 neighbouring columns, 16 bytes of a row
 ///
-/// The order of rows does not matter either. Where memory has the transpose of a, its slice is stored as one of b. Of 32 lanes each then
-/// has rows 2 g and 2 g + 1 of 16, not g and g + 8: two neighbours of each of its four k, 8 bytes an access, all banks again.
+/// The order of rows does not matter either. If the transpose of a is in memory, its slice is stored like a slice of b.
+/// With 32 lanes each lane then has rows 2 g and 2 g + 1 of 16, not g and g + 8: two neighbours for each of its four k,
+/// 8 bytes per access, without bank conflicts.
 ///
-/// Factors are rounded to tf32, 11 bits, as they come from scratch. With two terms a factor is x = high + low, both tf32,
-/// and low what high leaves over, cut off behind 11 of its at most 12 bits. a b is then high high + (high low + low high); low low
-/// is below what is lost in any case. These go to a sum of their own, small ones first, which starts at 0 for every 16 of k and is
-/// then added in float: a matrix unit cuts off what it cannot hold, an addition in float rounds to nearest.
-/// Two terms make three products of the unit: still faster than multiply-adds in float on a GPU.
+/// Factors are rounded to tf32, 11 bits, when they are read from scratch. With two terms a factor is x = high + low,
+/// both tf32; low is the remainder, truncated to 11 of its at most 12 bits. a b is then high high + (high low + low
+/// high); low low is below the error in any case. These products go to a separate sum, small ones first, which starts
+/// at 0 for every 16 of k and is then added in float: matrix units truncate, a float addition rounds to nearest. Two
+/// terms need three products of the unit, which is still faster than multiply-adds in float on a GPU.
 ///
-/// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22]: small whole numbers are exact.
+/// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22]; small integers are exact.
 ///
-/// Use:  tf32_gemm<2>(exec, a, b, c);  or, of a that is stored as [k, m]:  tf32_gemm<2>(exec, a, b, c, TransposedA{});
-/// or, enqueued many times:  Tf32Gemm<Exec, 2> gemm(exec, m, n, k);  gemm(exec, a, b, c);
+/// Use:  tf32_gemm<2>(exec, a, b, c);  or, if a is stored as [k, m]:  tf32_gemm<2>(exec, a, b, c, TransposedA{});
+///   or, enqueued many times:  Tf32Gemm<Exec, 2> gemm(exec, m, n, k);  gemm(exec, a, b, c);
 ///
-/// Source of both: H. Ootomo, R. Yokota, Recovering single precision accuracy from Tensor Cores while surpassing the FP32
-/// theoretical peak performance, International Journal of High Performance Computing Applications 36, 2022.
+/// Source of the two terms and of the separate sum: H. Ootomo, R. Yokota, Recovering single precision accuracy from
+/// Tensor Cores while surpassing the FP32 theoretical peak performance, International Journal of High Performance
+/// Computing Applications 36, 2022.
 
 #include <Kokkos_Core.hpp>
 
@@ -57,7 +65,8 @@
 
 namespace tessera::kernels {
 
-/// How a team cuts its tile of c: `down` x `across` threads, each with `strips` x `panels` products of a matrix unit of `Lanes` lanes.
+/// How a team splits its tile of c: `down` x `across` threads, each with `strips` x `panels` products of a matrix unit
+/// of `Lanes` lanes.
 template <int Down, int Across, int Strips, int Panels, int Stages, int MostTeams, int Lanes = 32>
 struct Tf32Tile {
   using Unit = collective::MatrixUnit<collective::Tf32, Lanes>;
@@ -65,22 +74,23 @@ struct Tf32Tile {
   static constexpr int across = Across;
   static constexpr int strips = Strips;
   static constexpr int panels = Panels;
-  static constexpr int stages = Stages;          ///< slices of k in scratch: one that is read, others on their way
-  static constexpr int depth = 2 * Unit::depth;  ///< of a slice: a lane's four elements of a row are for two products
+  static constexpr int stages = Stages;          ///< slices of k in scratch: one is read, others are in flight
+  static constexpr int depth = 2 * Unit::depth;  ///< k per slice: a lane's four elements of a row serve two products
   static constexpr int threads = Down * Across;
   static constexpr int lanes = threads * Unit::lanes;
   static constexpr int thread_rows = Strips * Unit::rows;
   static constexpr int thread_cols = Panels * Unit::cols;
   static constexpr int rows = Down * thread_rows;
   static constexpr int cols = Across * thread_cols;
-  static constexpr int teams = MostTeams;  ///< on a multiprocessor, for which registers must suffice
-  // Of a slice whose rows are k: 8 more than a multiple of 32, so that what lanes read at once of four rows lies in all banks.
+  static constexpr int teams = MostTeams;  ///< teams per multiprocessor; registers must suffice for them
+  // Row pitches of slices whose rows are k: 8 more than a multiple of 32, so that concurrent reads of four rows use all
+  // banks.
   static constexpr int pitch_a = rows + 8;
   static constexpr int pitch_b = cols + 8;
   static_assert(Stages >= 2 && Panels % 4 == 0, "Tessera: a lane has four neighbouring columns, of four products");
 };
 
-/// The tile of c. On hosts one thread a team, which emulates the lanes: for tests.
+/// The tile of c. On hosts a team is one thread that emulates the lanes: for tests.
 template <ExecutionSpace Exec>
 struct Tf32GemmTuning {
   using Tile = Tf32Tile<1, 1, 2, 4, 2, 1>;
@@ -90,7 +100,8 @@ template <ExecutionSpace Exec>
 struct Tf32GemmTuning<Exec> {
   using Tile = Tf32Tile<2, 1, 4, 8, 3, 4>;
 };
-/// The same tile of c for wavefronts, whose lanes have half as many sums each. Chosen by registers and scratch; never timed.
+/// The same tile of c for wavefronts, with half as many sums per lane. Chosen by registers and scratch; not yet timed
+/// on AMD hardware.
 template <ExecutionSpace Exec>
   requires(is_gpu<Exec> && collective::matrix_lanes<Exec> == 64)
 struct Tf32GemmTuning<Exec> {
@@ -99,9 +110,9 @@ struct Tf32GemmTuning<Exec> {
 
 namespace detail {
 
-/// \tparam Terms of a factor: 1 or 2 numbers of tf32
-/// \tparam Width elements that are copied at once: 4, where rows of a and b, as they are stored, begin on 16 bytes and end with
-///   four elements, or 1
+/// \tparam Terms tf32 numbers per factor: 1 or 2
+/// \tparam Width elements per copy: 4 if rows of a and b, as stored, begin on 16-byte boundaries and their length is a
+///   multiple of four; otherwise 1
 template <class Exec, class Lanes, class Tile, int Terms, int Width, collective::AsyncCopies Copies, class Form>
 struct Tf32Product {
   static_assert(Terms == 1 || Terms == 2, "Tessera: a factor has one or two terms");
@@ -156,7 +167,7 @@ struct Tf32Product {
     int next = Tile::stages - 1;
     for (std::size_t k = 0; k < inner; k += Tile::depth) {
       copies.template wait<Tile::stages - 2>();
-      // Behind it everybody's part of this slice has arrived, and nobody reads the slice before it any more.
+      // After the barrier all threads' copies of this slice have arrived, and no thread reads the previous slice.
       team.team_barrier();
       start(lanes, copies, source, k + (Tile::stages - 1) * Tile::depth, slices + next * floats_of_stage);
       multiply(team, lanes, slices + stage * floats_of_stage, sums);
@@ -171,11 +182,12 @@ struct Tf32Product {
   using Sums = Value<C>;
   static constexpr int bytes = Width * static_cast<int>(sizeof(float));
 
-  // Where row k of a slice stands whose rows are k. Of a power of two and less: place_of(k + l) = place_of(k) + place_of(l).
+  // The place of row k in a slice whose rows are k. place_of(k + l) = place_of(k) + place_of(l) if l is a multiple of a
+  // power of two above k.
   [[nodiscard]] static KOKKOS_FUNCTION constexpr int place_of(int k) { return k % 4 * 4 + k / 4; }
 
-  // How lanes share the copies of `Count` rows of a slice: those beside each other copy the pieces of a row, of which a lane has
-  // `pieces`. From a lane's row to its next there are `step`.
+  // How lanes share the copies of `Count` rows of a slice. Neighbouring lanes copy neighbouring pieces of a row; a lane
+  // has `pieces` of them. Successive rows of a lane are `step` apart.
   template <int Count, int Length>
   struct Shares {
     static constexpr int of_row = Length / Width;
@@ -190,11 +202,12 @@ struct Tf32Product {
   using SharesOfA = std::conditional_t<a_transposed, Shares<Tile::depth, Tile::rows>, Shares<Tile::rows, Tile::depth>>;
   using SharesOfB = Shares<Tile::depth, Tile::cols>;
 
-  // What a lane copies of a factor's slice at k = 0, and where to: of the others the same, further on.
+  // The source and destination of a lane's first copy of a factor's slice at k = 0; its other copies are at fixed
+  // distances.
   struct Share {
     float const* from;
-    int k;     // of the slice
-    int left;  // of the rows of a, or of the columns of b, from the lane's first one on
+    int k;     // in the slice
+    int left;  // remaining rows of a, or columns of b, from the lane's first one on
     int to;
   };
   struct Source {
@@ -218,7 +231,7 @@ struct Tf32Product {
     source.b.to += floats_of_a;
     return source;
   }
-  // Of a matrix whose rows, `length` elements long, are k: from its column first + in_row on.
+  // The share of a matrix whose rows are k and have `length` elements, from column first + in_row on.
   [[nodiscard]] KOKKOS_FUNCTION static Share share_of_k(float const* matrix, std::size_t length, std::size_t first,
                                                         int count, int k, int in_row, int pitch) {
     return {.from = matrix + static_cast<std::size_t>(k) * length + first + static_cast<std::size_t>(in_row),
@@ -227,7 +240,7 @@ struct Tf32Product {
             .to = place_of(k) * pitch + in_row};
   }
 
-  // Starts the copies of the slice that begins at k: zeros where it leaves the matrices.
+  // Starts the copies of the slice that begins at k, with zeros outside the matrices.
   KOKKOS_FUNCTION void start(Lanes const& lanes, Copies const& copies, Value<Source>& source, std::size_t k,
                              float* slice) const {
     if (k < inner) {
@@ -254,7 +267,7 @@ struct Tf32Product {
     }
     copies.commit();
   }
-  // A lane's copies of a slice whose rows are k, of which `left` are in the matrix.
+  // A lane's copies of a slice whose rows are k; `left` of these rows are in the matrix.
   template <class Shares, int Pitch>
   KOKKOS_FUNCTION static void copy_rows_of_k(Copies const& copies, Share const& own, std::size_t length, std::size_t k,
                                              int left, float* slice) {
@@ -277,7 +290,7 @@ struct Tf32Product {
     float const* const slice_a =
         slice + team.team_rank() / Tile::across * Tile::thread_rows * (a_transposed ? 1 : Tile::depth);
     float const* const slice_b = slice + floats_of_a + team.team_rank() % Tile::across * Tile::thread_cols;
-    Value<B> high_b[2][panels];  // of both products
+    Value<B> high_b[2][panels];  // for both products
     Value<B> low_b[2][panels];
     TESSERA_UNROLL
     for (int j = 0; j < panels; j += 4) {
@@ -342,8 +355,8 @@ struct Tf32Product {
     }
   }
 
-  // Four panels from j on side by side, so that no product waits for the one before it. The small ones first: they meet each
-  // other before they meet a large sum.
+  // Interleaves four panels from j on, so that no product waits for the previous one. Small products come first: they
+  // are added to each other before a large sum.
   KOKKOS_FUNCTION static void add_terms(Lanes const& lanes, Value<A> const (&high_a)[2], Value<A> const (&low_a)[2],
                                         Value<B> const (&high_b)[2][panels], Value<B> const (&low_b)[2][panels], int j,
                                         Sums (&sums)[panels]) {
@@ -369,13 +382,13 @@ struct Tf32Product {
     }
   }
 
-  // The row, of 16, of a lane's i-th sum.
+  // Returns the row (0 .. 15) of a lane's i-th sum.
   [[nodiscard]] KOKKOS_FUNCTION static int row_of_sum(int lane, int i) {
     int const row = Unit::row_of_c(lane, i);
     return a_transposed ? row % Unit::lines * Unit::groups + row / Unit::lines : row;
   }
 
-  // Stores what lies in the matrix c.
+  // Stores the sums that lie in the matrix c.
   KOKKOS_FUNCTION void write(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
                              Sums (&sums)[strips][panels]) const {
     int const first_row = team.team_rank() / Tile::across * Tile::thread_rows;
@@ -401,7 +414,7 @@ struct Tf32Product {
                   }
                   if constexpr (Store::adds) values[e] += to[e];
                 }
-                if constexpr (Width == 4) {  // rows of c end with four elements
+                if constexpr (Width == 4) {  // the length of c's rows is a multiple of four
                   collective::pack_at<4>(to) = values;
                 } else {
                   for (int e = 0; e < 4; ++e) {
@@ -418,13 +431,15 @@ struct Tf32Product {
 
 }  // namespace detail
 
-/// c = a b for a [m, k], b [k, n] and c [m, n] of floats; with a form that says so a is given as [k, m], and sums change as they are
-/// stored (kernels/product_form.hpp; not b transposed, nor elements that change as they are loaded).
+/// c = a b for a [m, k], b [k, n] and c [m, n] of floats. Depending on the form, a is given as [k, m], and sums change
+/// as they are stored (kernels/product_form.hpp). Forms with b transposed, or with elements that change as they are
+/// loaded, are not supported.
 ///
-/// Calls only enqueue, one launch, none if c is empty; calls of one object may run at the same time. If k is 0, c becomes zeros
-/// (changed). Elements are 0 or of 2^-50 to 2^126: beyond, tf32 may round to infinity, and products of terms may underflow.
+/// Calls only enqueue: one launch, none if c is empty. Calls of one object may run concurrently. If k is 0, c becomes
+/// zeros, changed as the form says. Elements must be 0 or have magnitudes of 2^-50 to 2^126: beyond that range tf32 may
+/// round to infinity, and products of terms may underflow.
 ///
-/// \tparam Terms of a factor: 1 (11 bits) or 2 (float's accuracy)
+/// \tparam Terms tf32 numbers per factor: 1 (11 bits) or 2 (float accuracy)
 template <ExecutionSpace Exec, int Terms, class Form = PlainProduct, class Tuning = Tf32GemmTuning<Exec>>
 class Tf32Gemm {
  public:
@@ -439,8 +454,8 @@ class Tf32Gemm {
     if constexpr (is_gpu<Exec>) require_matrix_units(exec);
   }
 
-  /// Enqueues. All are matrices by rows; c overlaps neither a nor b. Throws std::invalid_argument if an extent or a stride
-  /// is another.
+  /// Enqueues the product. All matrices must be row-major; c must not overlap a or b. Throws std::invalid_argument for
+  /// other extents or strides.
   template <Readable<Exec, float, 2> A, Readable<Exec, float, 2> B, Writable<Exec, float, 2> C>
   void operator()([[maybe_unused]] Exec const& exec, A const& a, B const& b, C const& c,
                   [[maybe_unused]] Form const& form = {}) const {
@@ -456,22 +471,25 @@ class Tf32Gemm {
     }
   }
 
-  /// Additions in float: of one term a matrix unit makes all sums, and they are no independent roundings.
+  /// Returns the number of float additions per element. With one term it is 1: a matrix unit makes all sums, and their
+  /// errors are not independent roundings (see error()).
   [[nodiscard]] double rounding_steps() const { return Terms == 1 ? 1 : slices(); }
-  /// What else a result is off by, relative to its sum of magnitudes. Nine numbers that are aligned to the largest of them lose less
-  /// than 2^-23 of it each, and their sum once more: 20 u of it.
+  /// Returns a bound on the other errors of a result, relative to its sum of magnitudes. A product of the unit aligns
+  /// nine numbers to the largest one. Each of them loses less than 2^-23 of it, and so does their sum: 20 u of it.
   ///
-  /// One term: that for every product of the unit, two a slice; factors are off by 2^-11 each.
+  /// One term: 20 u for every product of the unit, two per slice; the error of each factor is 2^-11.
   ///
-  /// Two terms: high is off by at most 2^-11 of a factor, low cut off by 2 u of it: 4 u for both factors, and low low, 2^-22, is
-  /// 4 u. Of a slice's sum the two products of high parts lose 20 u each, and the four of a high and a low part as much of
-  /// numbers that are 2^-10 of them, 0.1 u; that these are in the sum makes the former 0.1 u larger. 49 u are more than all that.
+  /// Two terms: high differs from a factor by at most 2^-11 of it. Truncating low loses 2 u of the factor, 4 u for both
+  /// factors. Omitting low low, 2^-22, costs 4 u. In a slice's sum the two products of high parts lose 20 u each. The
+  /// four products of a high and a low part are 2^-10 of that size: they lose 0.1 u, and enlarge the sum, which costs
+  /// another 0.1 u. The total is below 49 u.
   [[nodiscard]] double error() const {
     double const u = unit_roundoff(DType::float32);
     return Terms == 1 ? 0x1p-10 + 0x1p-22 + 20 * u * 2 * slices() : 49 * u;
   }
 
-  /// What an element may be off by besides, of two terms, for elements of a and b up to these: see lost_by_underflow_of_tf32().
+  /// Returns the additional error of an element by underflow with two terms, if elements of a and b are at most this
+  /// large: see lost_by_underflow_of_tf32().
   [[nodiscard]] double lost_by_underflow(double largest_of_a, double largest_of_b) const {
     return lost_by_underflow_of_tf32(inner_, largest_of_a, largest_of_b);
   }
@@ -482,7 +500,7 @@ class Tf32Gemm {
     constexpr int lanes = collective::matrix_lanes<Exec>;
     static_assert(Tile::Unit::lanes == lanes, "Tessera: a tile is for units of as many lanes as the space has");
     using Copies = std::conditional_t<is_gpu<Exec>, collective::HardwareCopiesPastL1,
-                                      collective::HardwareCopies>;  // a host's: at once
+                                      collective::HardwareCopies>;  // a host copies immediately
     using Kernel = detail::Tf32Product<Exec, lane::On<Exec, lanes>, Tile, Terms, Width, Copies, Form>;
     typename Kernel::Policy const policy(exec, league_, Tile::threads, lane::vector_length<Exec>(lanes));
     Kokkos::parallel_for(label_, with_scratch(policy, Kernel::scratch_bytes()),
@@ -498,7 +516,8 @@ class Tf32Gemm {
   int league_;
 };
 
-/// c = a b (see Tf32Gemm), all by rows, c overlapping neither. For a single use: it enqueues, and waits.
+/// c = a b (see Tf32Gemm); all matrices are row-major, and c must not overlap a or b. For a single use: it enqueues,
+/// and waits.
 template <int Terms, ExecutionSpace Exec, class A, class B, class C, class Form = PlainProduct>
 void tf32_gemm(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) {
   std::size_t const k = a.extent(Form::a_transposed ? 0 : 1);

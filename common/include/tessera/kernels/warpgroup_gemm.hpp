@@ -1,33 +1,36 @@
 #pragma once
 /// \file
-/// The product of two matrices of floats, c = a b, by warpgroups. It computes what TensorGemm (kernels/tensor_gemm.hpp)
-/// does, to the same bound, with the instructions that only GPUs of compute capability 9.0 have. These take factors
-/// from scratch, not from registers, and make 64 x 128 sums at a time.
+/// The product of two matrices of floats, c = a b, by warpgroups. It computes the same as TensorGemm
+/// (kernels/tensor_gemm.hpp), with the same error bound, using instructions that only GPUs of compute capability 9.0
+/// have. They read factors from scratch instead of registers, and compute 64 x 128 sums at a time.
 ///
-/// Two launches. The first rounds a and b and writes them to a workspace, as panels of 16 of k (collective/warpgroup.hpp):
+/// Two launches. The first one rounds a and b and writes them to a workspace, as panels of 16 of k
+/// (collective/warpgroup.hpp):
 ///
-///     packed a   [k / 16][2][m] packs of 8 neighbours of k          packed b   [k / 16][2][n], columns in another order
+///     packed a   [k / 16][2][m] packs of 8 neighbours of k          packed b   [k / 16][2][n], columns reordered
 ///
-/// The second makes c. A team is one warpgroup, and its tile is 128 x 128: two products of 64 x 128 for each 16 of k.
+/// The second one computes c. A team is one warpgroup, and its tile is 128 x 128: two products of 64 x 128 for each 16
+/// of k.
 ///
-///     stage      256 packs of a, 256 of b: 8 KiB; five of them fit into the scratch that Kokkos gives
+///     stage      256 packs of a, 256 of b: 8 KiB; five stages fit the scratch that Kokkos provides
 ///
-/// Copies run three stages ahead. The products of a stage are waited for only when those of the next are under way, so
-/// that the units never idle. So a stage may be overwritten only after the barrier of the next one. Three teams share a
-/// multiprocessor.
+/// Copies run three stages ahead. A team waits for a stage's products only after it has started the products of the
+/// next stage, so that the units never idle. A stage may therefore be overwritten only after the barrier two stages
+/// later. Three teams share a multiprocessor.
 ///
-/// A lane's sums come as pairs of neighbours, but c is best written four at a time. So a panel has,
-/// of 16 columns of b, first the eight even ones, then the eight odd ones: a lane's two sums of the even columns and
-/// its two of the odd ones are then four neighbours of c.
+/// A lane's sums are pairs of neighbours, but c is best written four at a time. Each panel therefore stores 16 columns
+/// of b as the eight even ones followed by the eight odd ones. A lane's two sums of even columns and its two sums of
+/// odd columns are then four neighbours of c.
 ///
-/// Traffic, with tiles of M x N: 6 (m k + k n) bytes to pack, 2 m n k (1 / M + 1 / N) mostly from the cache, 4 m n written.
+/// Traffic, with tiles of M x N: 6 (m k + k n) bytes to pack, 2 m n k (1 / M + 1 / N) bytes mostly from the cache, 4 m
+/// n bytes written.
 ///
-/// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22]: small whole numbers are exact.
+/// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22]; small integers are exact.
 ///
 /// Use:  warpgroup_gemm<BFloat16>(exec, a, b, c);
-/// or, enqueued many times:  WarpgroupGemm<Kokkos::Cuda, BFloat16> gemm(exec, m, n, k);  gemm(exec, a, b, c);
-/// in a file that nvcc compiles for compute capability 9.0a (`-arch=sm_90a`): Kokkos' own flags ask for 9.0. In other code the
-/// constructor throws Skip.
+///   or, enqueued many times:  WarpgroupGemm<Kokkos::Cuda, BFloat16> gemm(exec, m, n, k);  gemm(exec, a, b, c);
+/// The file must be compiled by nvcc for compute capability 9.0a (`-arch=sm_90a`); Kokkos' own flags select 9.0. In
+/// other code the constructor throws Skip.
 
 #include <Kokkos_Core.hpp>
 
@@ -50,16 +53,16 @@
 #include <tessera/core/types.hpp>
 #include <tessera/core/unroll.hpp>
 #include <tessera/kernels/product_form.hpp>
-#include <tessera/kernels/tensor_gemm.hpp>  // store_four, PackFactors, what rounding costs
+#include <tessera/kernels/tensor_gemm.hpp>  // store_four, PackFactors, error bounds
 #include <tessera/kernels/views.hpp>
 
 namespace tessera::kernels {
 
-/// A team's tile of c: `Strips` products below each other. `MostTeams`: how many teams share a multiprocessor;
-/// registers must suffice for them.
+/// A team's tile of c: `Strips` products below each other. `MostTeams`: teams per multiprocessor; registers must
+/// suffice for them.
 ///
-/// 2 strips and 5 stages were the fastest choice within the 48 KiB of scratch that Kokkos gives a team: faster than 4
-/// stages, and than tiles of 64 x 256 and 128 x 192. 4 stages of 32 of k are faster, but need 64 KiB. See
+/// 2 strips and 5 stages are the fastest measured choice within the 48 KiB of scratch that Kokkos provides to a team:
+/// faster than 4 stages, and than tiles of 64 x 256 and 128 x 192. 4 stages of 32 of k are faster, but need 64 KiB. See
 /// docs/decisions/0023-what-tuning-taught.md.
 template <int Strips = 2, int Stages = 5, int MostTeams = 3>
 struct WarpgroupTile {
@@ -70,14 +73,15 @@ struct WarpgroupTile {
   static constexpr int lanes = threads * collective::AnyWarpgroup::lanes;
   static constexpr int rows = Strips * collective::AnyWarpgroup::rows;
   static constexpr int cols = collective::AnyWarpgroup::cols;
-  static constexpr int depth = collective::AnyWarpgroup::depth;  ///< of a stage
+  static constexpr int depth = collective::AnyWarpgroup::depth;  ///< k per stage
   static_assert(Stages >= 3, "Tessera: one stage is multiplied, the one before may still be, others are on their way");
 };
 
 namespace detail {
 
-/// Rounds a matrix of `rows` x `k`, or the transpose of one, and writes its panels, with zeros outside of the matrix. A
-/// call for each pack. `Paired`: rows (b's columns) are reordered so that a lane's sums are neighbours in c by four.
+/// Rounds a matrix of `rows` x `k`, given as it is or transposed, and writes its panels, with zeros outside the matrix.
+/// One call per pack. `Paired`: rows (columns of b) are reordered so that a lane's sums are groups of four neighbours
+/// in c.
 template <class Factor, bool Transposed, bool Paired, class Load>
 struct PackPanels {
   using Unit = collective::MatrixUnit<Factor>;
@@ -87,13 +91,13 @@ struct PackPanels {
   std::size_t rows;
   std::size_t k;
   std::size_t padded;           // rows of the panels, a multiple of 16
-  std::size_t slices;           // of 16 of k
-  collective::Divider divider;  // by `padded`, where the matrix is transposed; else by `slices`
+  std::size_t slices;           // along k, 16 each
+  collective::Divider divider;  // divides by `padded` if the matrix is transposed, else by `slices`
   bool is_aligned;              // rows can be read four elements at a time
   Load load;
   collective::FactorPack* packed;
 
-  /// Neighbouring calls read neighbours of the matrix.
+  /// Consecutive calls read neighbouring elements of the matrix.
   KOKKOS_FUNCTION void operator()(std::size_t i) const {
     if constexpr (Transposed) {
       std::size_t const eighth = divider(i);
@@ -113,7 +117,7 @@ struct PackPanels {
     packed[eighth * padded + place] = {Unit::word(low[0], low[1]), Unit::word(low[2], low[3]),
                                        Unit::word(high[0], high[1]), Unit::word(high[2], high[3])};
   }
-  // The elements from (row, first) on; zeros outside of the matrix.
+  // Returns four elements from (row, first) on, zeros outside the matrix.
   [[nodiscard]] KOKKOS_FUNCTION Four four_of(std::size_t row, std::size_t first) const {
     Four four{};
     if (row >= rows || first >= k) return four;
@@ -133,14 +137,14 @@ struct PackPanels {
   }
 };
 
-/// Stores a lane's sums of 64 x 128 elements, from row `first_row` of the tile on, whose panel of b has the even columns of 16 before
-/// the odd ones. `by_packs`: rows of c, `cols` long, can be written four elements at a time.
+/// Stores a lane's sums of 64 x 128 elements, from row `first_row` of the tile on. b's panel must store the even
+/// columns of each 16 before the odd ones. `by_packs`: rows of c, `cols` long, can be written four elements at a time.
 template <class Products, class Store>
 KOKKOS_INLINE_FUNCTION void store_panel_sums(float* c, collective::MatrixTiles::Place const& place, std::size_t cols,
                                              int first_row, int thread, int lane, collective::WarpgroupSums const& sums,
                                              Store const& store, bool by_packs) {
   TESSERA_UNROLL
-  for (int i = 0; i < 64; i += 8) {  // a lane's sums of 16 columns and two rows: those of even columns first
+  for (int i = 0; i < 64; i += 8) {  // a lane's sums of 16 columns and two rows: even columns first
     int const col = i / 8 * 16 + lane % 4 * 4;
     TESSERA_UNROLL
     for (int half = 0; half < 4; half += 2) {
@@ -168,15 +172,15 @@ struct WarpgroupProduct {
   template <class V>
   using Value = typename Lanes::template Value<V>;
   static constexpr int strips = Tile::strips;
-  static constexpr int packs_of_a = 2 * Tile::rows;  // of a stage
+  static constexpr int packs_of_a = 2 * Tile::rows;  // per stage
   static constexpr int packs_of_stage = packs_of_a + 2 * Tile::cols;
 
   FactorPack const* a;
   FactorPack const* b;
   float* c;
   std::size_t down;    // rows of a's panels
-  std::size_t across;  // columns of b's
-  int stages;          // of k
+  std::size_t across;  // columns of b's panels
+  int stages;          // along k
   collective::MatrixTiles tiles;
   Store store;
   bool by_packs;  // c can be written four elements at a time
@@ -201,8 +205,8 @@ struct WarpgroupProduct {
     for (int stage = 0; stage < stages; ++stage) {
       copies.template wait<Tile::stages - 3>();
       products.see_copies();
-      // After it the copies of all lanes for this stage have arrived, and the products of the stage before the last are
-      // done.
+      // After the barrier all lanes' copies of this stage have arrived, and the products of the stage before the
+      // previous one are done.
       team.team_barrier();
       start(team, lanes, copies, place, stage + Tile::stages - 2, slots + next * packs_of_stage);
       FactorPanel const rows{slots + slot * packs_of_stage, Tile::rows};
@@ -234,7 +238,7 @@ struct WarpgroupProduct {
     }
     copies.commit();
   }
-  // A lane's part of a panel of so many rows.
+  // Copies a lane's part of a panel of `rows` rows.
   template <int rows>
   KOKKOS_FUNCTION static void copy(Copies const& copies, FactorPack const* from, std::size_t padded, int first,
                                    FactorPack* to) {
@@ -247,7 +251,7 @@ struct WarpgroupProduct {
     }
   }
 
-  // Stores what lies in the matrix c.
+  // Stores the sums that lie in the matrix c.
   KOKKOS_FUNCTION void write(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
                              Value<Sums> (&sums)[strips]) const {
     TESSERA_UNROLL
@@ -262,9 +266,9 @@ struct WarpgroupProduct {
   }
 };
 
-/// Whether the code that the device runs has Warpgroup's instructions, because it was compiled for compute capability
-/// 9.0a. `Kernel` is any type of the caller's: it keeps the answers of two files apart, which may be compiled for
-/// different devices.
+/// Sets `has` to 1 if the code that the device runs contains Warpgroup's instructions, that is, if it was compiled for
+/// compute capability 9.0a. `Kernel` is any type of the caller: it keeps the answers of two files separate, which may
+/// be compiled for different devices.
 template <class Kernel>
 struct AskForWarpgroups {
   KOKKOS_FUNCTION void operator()(std::size_t, int& has) const {
@@ -276,7 +280,8 @@ struct AskForWarpgroups {
   }
 };
 
-/// Throws Skip if the code lacks them, or if the device has another compute capability. It launches a kernel and waits.
+/// Throws Skip if the code lacks these instructions, or if the device has another compute capability. It launches a
+/// kernel and waits.
 template <class Kernel, ExecutionSpace Exec>
 void require_warpgroups([[maybe_unused]] Exec const& exec) {
   int has = 0;
@@ -297,13 +302,13 @@ void require_warpgroups([[maybe_unused]] Exec const& exec) {
 
 }  // namespace detail
 
-/// c = a b for a [m, k], b [k, n] and c [m, n] of floats, with factors rounded to `Factor`: Half or BFloat16. If the
-/// form says so, a is given as [k, m] or b as [n, k]. error_of_factors and error_of_unit_sums (kernels/tensor_gemm.hpp)
+/// c = a b for a [m, k], b [k, n] and c [m, n] of floats, with factors rounded to `Factor`: Half or BFloat16. Depending
+/// on the form, a is given as [k, m] or b as [n, k]. error_of_factors and error_of_unit_sums (kernels/tensor_gemm.hpp)
 /// bound the error.
 ///
-/// Constructed once: allocates the workspace, 2 (m k + k n) bytes with the tiles at the edges filled up; it launches a
-/// small kernel and waits. Calls only enqueue: two launches, none if c is empty. Calls of one object must not run at
-/// the same time, since they share the workspace. If k is 0, c becomes zeros (changed as the form says). Factors have
+/// The constructor allocates the workspace, 2 (m k + k n) bytes plus the padding of tiles at the edges; it launches a
+/// small kernel and waits. Calls only enqueue: two launches, none if c is empty. Calls of one object must not run
+/// concurrently, because they share the workspace. If k is 0, c becomes zeros, changed as the form says. Factors have
 /// the same range as in TensorGemm.
 template <ExecutionSpace Exec, class Factor, class Form = PlainProduct, class Tile = WarpgroupTile<>>
 class WarpgroupGemm {
@@ -325,8 +330,8 @@ class WarpgroupGemm {
     b_ = packs("::b", across_);
   }
 
-  /// Enqueues. All are matrices by rows; c overlaps neither a nor b. Throws std::invalid_argument for other
-  /// extents or strides.
+  /// Enqueues the product. All matrices must be row-major; c must not overlap a or b. Throws std::invalid_argument for
+  /// other extents or strides.
   template <Readable<Exec, float, 2> A, Readable<Exec, float, 2> B, Writable<Exec, float, 2> C>
   void operator()([[maybe_unused]] Exec const& exec, A const& a, B const& b, C const& c,
                   [[maybe_unused]] Form const& form = {}) const {
@@ -381,16 +386,17 @@ class WarpgroupGemm {
   std::size_t m_;
   std::size_t n_;
   std::size_t k_;
-  std::size_t slices_;  // of 16 of k
+  std::size_t slices_;  // along k, 16 each
   collective::MatrixTiles tiles_;
-  std::size_t down_ = 0;    // rows of a's panels, those included that fill the last tiles
-  std::size_t across_ = 0;  // columns of b's
+  std::size_t down_ = 0;    // rows of a's panels, including padding
+  std::size_t across_ = 0;  // columns of b's panels
   int league_ = 0;
   Workspace a_;
   Workspace b_;
 };
 
-/// c = a b (see WarpgroupGemm), all by rows, c overlapping neither. For a single use: it allocates, enqueues, and waits.
+/// c = a b (see WarpgroupGemm); all matrices are row-major, and c must not overlap a or b. For a single use: it
+/// allocates, enqueues, and waits.
 template <class Factor, ExecutionSpace Exec, class A, class B, class C, class Form = PlainProduct>
 void warpgroup_gemm(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) {
   std::size_t const k = a.extent(Form::a_transposed ? 0 : 1);

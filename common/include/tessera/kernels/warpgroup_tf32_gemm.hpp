@@ -1,42 +1,45 @@
 #pragma once
 /// \file
-/// The product of two matrices of floats, c = a b, by warpgroups with factors of tf32. It computes what Tf32Gemm
-/// (kernels/tf32_gemm.hpp) does, as exactly, with the instructions that only GPUs of compute capability 9.0 have
+/// The product of two matrices of floats, c = a b, by warpgroups with tf32 factors. It computes the same as Tf32Gemm
+/// (kernels/tf32_gemm.hpp), with the same accuracy, using instructions that only GPUs of compute capability 9.0 have
 /// (collective/warpgroup.hpp).
 ///
-/// Two launches. The first splits b into terms and writes them to a workspace, as panels of 8 of k:
+/// Two launches. The first one splits b into terms and writes them to a workspace, as panels of 8 of k:
 ///
-///     packed b   [k / 8][term][2][n] packs of 4 of k: the even ones of a row, then the odd ones; columns in another order
+///     packed b   [k / 8][term][2][n] packs of 4 of k: first the even k, then the odd ones; columns reordered
 ///
-/// The second makes c. A team is one warpgroup, and its tile is 128 x 128: two strips of 64 rows. a is copied as it is, in pieces of
-/// 8 of k of a strip. A lane reads two neighbours of k from two rows of a piece, splits them, and holds them as its part of a:
-/// so there is no workspace of a, and scratch is read once for all terms. A stage has 8 of k for each term:
+/// The second one computes c. A team is one warpgroup, and its tile is 128 x 128: two strips of 64 rows. a is copied
+/// unchanged, in pieces of 8 of k of a strip. A lane reads two neighbours of k from two rows of a piece, splits them,
+/// and keeps them in registers as its part of a. So a needs no workspace, and scratch is read once for all terms. A
+/// stage has 8 of k for each term:
 ///
 ///     stage, one term    2 pieces of a of 2 KiB, 1 panel of b of 4 KiB
-///     stage, two terms   4 pieces, 4 panels: high and low of the first 8 of k, x, and of the others, y
+///     stage, two terms   4 pieces, 4 panels: high and low of the first 8 of k (x), high and low of the other 8 (y)
 ///
-/// With one term the unit keeps all sums. With two a strip's 16 of k are six products, in sums of their own that start at 0: first the
-/// four of a high and a low part, then the two of high parts. They are added to the tile's in float: a matrix unit cuts off what it
-/// cannot hold, an addition in float rounds to nearest.
+/// With one term the unit keeps all sums. With two terms, 16 of k of a strip are six products, in separate sums that
+/// start at 0: first the four products of a high and a low part, then the two of high parts. They are added to the
+/// tile's sums in float: matrix units truncate, a float addition rounds to nearest.
 ///
-/// A stage has one barrier: behind it all lanes' copies of its panels have arrived, and nobody reads the places to which the next panels
-/// go. Two terms have three places for y high, which a stage's last product reads, and two for the others: so that product may go on
-/// when the threads meet at the barrier, and while they load what comes next. The pieces of a need no barrier for their places: a
-/// thread copies its own 16 rows, a lane one pack, and when it has loaded a piece it starts the copies of a later one to the same place.
-/// Scratch of two terms: 9 panels and 5 pieces, 46 of the 48 KiB that Kokkos gives. Two teams share a multiprocessor: while one loads
-/// or adds, the other multiplies.
+/// A stage has one barrier: after it all lanes' copies of its panels have arrived, and no thread reads the places of
+/// the next panels. With two terms there are three places for y high, which a stage's last product reads, and two for
+/// the other panels. Therefore the last product may still run while the threads wait at the barrier and load the next
+/// pieces. Pieces of a need no barrier: a thread copies its own 16 rows, a lane one pack, and after loading a piece it
+/// starts copying a later one to the same place. Two terms use 9 panels and 5 pieces of scratch, 46 of the 48 KiB that
+/// Kokkos provides. Two teams share a multiprocessor: while one loads or adds, the other multiplies.
 ///
-/// A panel has, of 16 columns of b, first the eight even ones, then the eight odd ones, as in kernels/warpgroup_gemm.hpp: a lane's sums
-/// are four neighbours of c.
+/// As in kernels/warpgroup_gemm.hpp, a panel stores 16 columns of b as the eight even ones followed by the eight odd
+/// ones: a lane's sums are groups of four neighbours of c.
 ///
-/// Traffic of two terms, with tiles of M x N: 12 k n bytes to split b, m n k (4 / N + 8 / M) mostly from the cache, 4 m n written.
+/// Traffic with two terms and tiles of M x N: 12 k n bytes to split b, m n k (4 / N + 8 / M) bytes mostly from the
+/// cache, 4 m n bytes written.
 ///
-/// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22]: small whole numbers are exact.
+/// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22]; small integers are exact.
 ///
-/// Use:  warpgroup_tf32_gemm<2>(exec, a, b, c);  or, of a that is stored as [k, m]:  warpgroup_tf32_gemm<2>(exec, a, b, c, TransposedA{});
-/// or, enqueued many times:  WarpgroupTf32Gemm<Kokkos::Cuda, 2> gemm(exec, m, n, k);  gemm(exec, a, b, c);
-/// in a file that nvcc compiles for compute capability 9.0a (`-arch=sm_90a`): Kokkos' own flags ask for 9.0. In other code the
-/// constructor throws Skip.
+/// Use:  warpgroup_tf32_gemm<2>(exec, a, b, c);
+///   or, if a is stored as [k, m]:  warpgroup_tf32_gemm<2>(exec, a, b, c, TransposedA{});
+///   or, enqueued many times:  WarpgroupTf32Gemm<Kokkos::Cuda, 2> gemm(exec, m, n, k);  gemm(exec, a, b, c);
+/// The file must be compiled by nvcc for compute capability 9.0a (`-arch=sm_90a`); Kokkos' own flags select 9.0. In
+/// other code the constructor throws Skip.
 
 #include <Kokkos_Core.hpp>
 
@@ -65,8 +68,8 @@
 
 namespace tessera::kernels {
 
-/// A team's tile of c. `Ahead`: how many stages of b are on their way; `Ring`: how many pieces of a have a place in scratch. Registers
-/// suffice for two teams on a multiprocessor: two terms take 252 of them.
+/// A team's tile of c. `Ahead`: stages of b in flight. `Ring`: pieces of a in scratch. Registers suffice for two teams
+/// per multiprocessor: two terms use 252 registers.
 template <int Terms, int Ahead = Terms == 2 ? 1 : 3, int Ring = Terms == 2 ? 5 : 2 * Ahead>
 struct WarpgroupTf32Tile {
   static_assert(Terms == 1 || Terms == 2, "Tessera: a factor has one or two terms");
@@ -79,23 +82,23 @@ struct WarpgroupTf32Tile {
   static constexpr int lanes = threads * collective::AnyWarpgroup::lanes;
   static constexpr int rows = 2 * collective::AnyWarpgroup::rows;
   static constexpr int cols = collective::AnyWarpgroup::cols;
-  static constexpr int eighths = Terms;  ///< of a stage: how many times 8 of k
+  static constexpr int eighths = Terms;  ///< per stage, each 8 of k
   static constexpr int depth = eighths * collective::Warpgroup<collective::Tf32>::depth;
 };
 
 namespace detail {
 
-/// Splits a matrix of `k` x `cols` into terms, and writes its panels, with zeros outside of the matrix. A call for each 8 of k of a
-/// column; neighbouring calls read neighbours of the matrix, or of its transpose 32 bytes each.
+/// Splits a matrix of `k` x `cols` into terms and writes its panels, with zeros outside the matrix. One call per 8 of k
+/// of a column. Consecutive calls read neighbouring elements of the matrix, or 32 bytes each of its transpose.
 template <int Terms>
 struct PackTerms {
   float const* from;
   std::size_t k;
   std::size_t cols;
-  std::size_t next_k;  // how far from an element to the next k, and to the next column
-  std::size_t next_col;
+  std::size_t next_k;           // distance from an element to the next k
+  std::size_t next_col;         // distance from an element to the next column
   std::size_t padded;           // columns of the panels, a multiple of 16
-  collective::Divider divider;  // by `padded`
+  collective::Divider divider;  // divides by `padded`
   collective::FactorPack* packed;
 
   KOKKOS_FUNCTION void operator()(std::size_t i) const {
@@ -122,10 +125,11 @@ struct PackTerms {
   }
 };
 
-// A thread's 16 rows of a piece are 32 packs in scratch. row() and k() say with which element the pack begins that a lane copies. place()
-// says where an element stands. two() loads k and k + 1 of a row, so that the lanes together read from all banks.
+// A thread's 16 rows of a piece are 32 packs in scratch. row() and k() return the first element of the pack that a lane
+// copies. place() returns the place of an element. two() loads k and k + 1 of a row, so that the lanes together read
+// from all banks.
 
-/// Memory holds a by rows. A pack is four neighbours of k.
+/// For a stored by rows. A pack is four neighbours of k.
 struct PacksOfRows {
   [[nodiscard]] KOKKOS_FUNCTION static int row(int lane) { return lane / 2; }
   [[nodiscard]] KOKKOS_FUNCTION static int k(int lane) { return lane % 2 * 4; }
@@ -134,8 +138,8 @@ struct PacksOfRows {
     return collective::pack_at<2>(part + place(row, k));
   }
 };
-/// Memory holds the transpose of a. A pack is four neighbouring rows. Of the even k, as of the odd ones, two stand in each half of the banks,
-/// and one of the two has the halves of its rows exchanged.
+/// For a stored as its transpose. A pack is four neighbouring rows. Each half of the banks holds two of the even k and
+/// two of the odd k; one of the two has the halves of its rows exchanged.
 struct PacksOfColumns {
   [[nodiscard]] KOKKOS_FUNCTION static int row(int lane) { return lane % 4 * 4; }
   [[nodiscard]] KOKKOS_FUNCTION static int k(int lane) { return lane / 4; }
@@ -149,7 +153,7 @@ struct PacksOfColumns {
 };
 
 /// The product of a matrix, or of a matrix's transpose, and packed panels.
-/// \tparam Width elements of a that are copied at once: 4, where its rows, as they are stored, begin on 16 bytes, or 1
+/// \tparam Width elements of a per copy: 4 if its rows, as stored, begin on 16-byte boundaries; otherwise 1
 template <class Exec, class Lanes, class Tile, class Products, collective::AsyncCopies Copies, class Form, int Width>
 struct WarpgroupTf32Product {
   static_assert(Width == 1 || Width == 4, "Tessera: one element is copied at once, or 16 bytes are");
@@ -167,16 +171,16 @@ struct WarpgroupTf32Product {
   static constexpr int terms = Tile::terms;
   static constexpr int ahead = Tile::ahead;
   static constexpr int eighths = Tile::eighths;
-  static constexpr int panel = 2 * Tile::cols;      // packs of a term of b, 8 of k
-  static constexpr int piece = 2 * Products::rows;  // packs of a strip of a, 8 of k
-  static constexpr int pieces = 2 * eighths;        // of a stage: those of one strip, then those of the other
-  // A step loads as many pieces as a thread has registers for, and starts the copies of later ones to their places.
+  static constexpr int panel = 2 * Tile::cols;      // packs per term of b and 8 of k
+  static constexpr int piece = 2 * Products::rows;  // packs per strip of a and 8 of k
+  static constexpr int pieces = 2 * eighths;        // per stage: one strip's pieces, then the other's
+  // A step loads as many pieces as a thread has registers for, and starts copying later pieces to their places.
   static constexpr int at_once = terms == 2 ? 1 : 2;
-  static constexpr int steps = pieces / at_once;  // of a stage
+  static constexpr int steps = pieces / at_once;  // per stage
   static constexpr int steps_ahead = Tile::ring / at_once;
   static_assert(Tile::ring % at_once == 0 && steps_ahead >= steps && steps_ahead < (ahead + 1) * steps,
                 "Tessera: when a stage begins, its pieces and panels must have arrived");
-  // Panels of a stage that its last product reads, and the others.
+  // Panels of a stage that its last product reads, and the other panels.
   static constexpr int late = terms == 2 ? 1 : 0;
   static constexpr int early = eighths * terms - late;
   static constexpr int packs_of_b = ((ahead + 1) * early + (ahead + 2) * late) * panel;
@@ -189,7 +193,7 @@ struct WarpgroupTf32Product {
   float* c;
   std::size_t inner;   // k
   std::size_t across;  // columns of b's panels
-  int stages;          // of k
+  int stages;          // along k
   collective::MatrixTiles tiles;
   Store store;
   bool by_packs;  // c can be written four elements at a time
@@ -208,7 +212,8 @@ struct WarpgroupTf32Product {
                source);
     Sums sums[2];
     for (Sums& own : sums) own = zeros(lanes);
-    // A step: loads a thread's part of some pieces, and fills their places anew. The first one of a stage starts panels, too.
+    // A step: loads a thread's part of some pieces, and refills their places. The first step of a stage also starts
+    // panels.
     auto const take = [&](int stage, int number, Value<A>* high, Value<A>* low) {
       int const step = stage * steps + number;
       TESSERA_UNROLL
@@ -223,24 +228,24 @@ struct WarpgroupTf32Product {
       start_a(team, lanes, copies, source, step, packs);
       copies.commit();
     }
-    [[maybe_unused]] Sums own = zeros(lanes);  // two terms: of a stage and one strip
+    [[maybe_unused]] Sums own = zeros(lanes);  // two terms: the sums of a stage and one strip
     Value<A> high[2];
     Value<A> low[2];
     for (int stage = 0; stage < stages; ++stage) {
-      copies.template wait<steps_ahead - steps>();  // this lane's for the stage have arrived
+      copies.template wait<steps_ahead - steps>();  // this lane's copies for the stage have arrived
       products.see_copies();
-      products.template wait<late>();  // all that read the places where the next panels go
+      products.template wait<late>();  // all products that read the places of the next panels
       team.team_barrier();
       Panels const b_of{packs, stage};
       if constexpr (terms == 2) {
         TESSERA_UNROLL
         for (int s = 0; s < 2; ++s) {
-          // The last product of the strip before may go on: it does not read these registers.
+          // The previous strip's last product may still run: it does not read these registers.
           products.template wait<1>();
           take(stage, 2 * s, high, low);
           products.template wait<0>();
           add(lanes, own, sums[1 - s]);  // the other strip's; nothing at first
-          // The small ones first: they meet each other before they meet a large sum.
+          // Small products come first: they are added to each other before a large sum.
           products.begin();
           products.multiply(own, high[0], b_of(0, 1));
           products.multiply_add(own, low[0], b_of(0, 0));
@@ -269,7 +274,7 @@ struct WarpgroupTf32Product {
   }
 
  private:
-  // Where the panels of a stage stand in scratch: for as many stages as have a place the early ones, then the late one.
+  // The places of a stage's panels in scratch: first the early panels of all stages in scratch, then the late panels.
   struct Panels {
     FactorPack* packs;
     int stage;
@@ -283,7 +288,7 @@ struct WarpgroupTf32Product {
       return {at(eighth, term), Tile::cols};
     }
   };
-  // Where the pieces of a step stand.
+  // Returns the place of the pieces of a step.
   [[nodiscard]] KOKKOS_FUNCTION static FactorPack* ring(FactorPack* packs, int step) {
     return packs + packs_of_b + step % steps_ahead * (at_once * piece);
   }
@@ -291,13 +296,13 @@ struct WarpgroupTf32Product {
     return lanes.template fill<collective::WarpgroupSums>(collective::WarpgroupSums{});
   }
 
-  // What a lane copies of the first piece of a, and of the first panel of b: of the others the same, further on. The lanes of a team are
-  // the columns of a panel.
+  // The source of a lane's first copies of a and of b; its other copies are at fixed distances. The lanes of a team
+  // correspond to the columns of a panel.
   struct Source {
     float const* a;
     FactorPack const* b;
-    int rows;  // of the tile, from the lane's first one on
-    int k;     // of a piece, the lane's first one
+    int rows;  // remaining rows of the tile, from the lane's first one on
+    int k;     // the lane's first k in a piece
   };
   [[nodiscard]] KOKKOS_FUNCTION Source source_of(collective::MatrixTiles::Place const& place, int own) const {
     int const lane = own % Products::lanes;
@@ -341,7 +346,7 @@ struct WarpgroupTf32Product {
                      Part::place(Part::row(lane), Part::k(lane));
           TESSERA_UNROLL
           for (int i = first; i < first + at_once; ++i, to += piece * 4) {
-            // 32 bits suffice: with k of 2^31 - 16 the panels of b would be a TiB.
+            // 32 bits are enough: with k of 2^31 - 16 the panels of b would take a TiB.
             int const k = (i / pieces * eighths + i % eighths) * 8;
             int const left = inner < static_cast<std::size_t>(k) + 8 ? static_cast<int>(inner) - k : 8;
             int const row = i % pieces / eighths * Products::rows;
@@ -358,7 +363,8 @@ struct WarpgroupTf32Product {
         source);
   }
 
-  // A lane's part of a piece of a. Of each row it takes neighbours, the even one for the first half of the panel.
+  // Loads a lane's part of a piece of a. It takes two neighbours of each row, the even one for the first half of the
+  // panel.
   KOKKOS_FUNCTION static void load(Member const& team, Lanes const& lanes, FactorPack const* packs, Value<A>& high,
                                    Value<A>& low) {
     float const* const part = reinterpret_cast<float const*>(packs + Products::lanes * team.team_rank());
@@ -386,7 +392,7 @@ struct WarpgroupTf32Product {
         more, sums);
   }
 
-  // Stores what lies in the matrix c.
+  // Stores the sums that lie in the matrix c.
   KOKKOS_FUNCTION void write(Member const& team, Lanes const& lanes, collective::MatrixTiles::Place const& place,
                              Sums (&sums)[2]) const {
     TESSERA_UNROLL
@@ -403,13 +409,14 @@ struct WarpgroupTf32Product {
 
 }  // namespace detail
 
-/// c = a b for a [m, k], b [k, n] and c [m, n] of floats, with `Terms` numbers of tf32 for a factor: 1 (11 bits) or 2 (float's
-/// accuracy). With a form that says so memory holds the transpose of a or b, and sums change as they are stored; elements do not
-/// change as they are loaded (kernels/product_form.hpp).
+/// c = a b for a [m, k], b [k, n] and c [m, n] of floats, with `Terms` tf32 numbers per factor: 1 (11 bits) or 2 (float
+/// accuracy). Depending on the form, a or b is stored transposed, and sums change as they are stored
+/// (kernels/product_form.hpp). Forms that change elements as they are loaded are not supported.
 ///
-/// Constructed once: allocates the workspace, 4 Terms k n bytes with what fills the tiles at the edges; it launches a small kernel and
-/// waits. Calls only enqueue: two launches (one if k is 0, none if c is empty). Calls of one object must not run at the same time, since
-/// they share the workspace. If k is 0, c becomes zeros (changed). Elements are those that Tf32Gemm takes.
+/// The constructor allocates the workspace, 4 Terms k n bytes plus the padding of tiles at the edges; it launches a
+/// small kernel and waits. Calls only enqueue: two launches (one if k is 0, none if c is empty). Calls of one object
+/// must not run concurrently, because they share the workspace. If k is 0, c becomes zeros, changed as the form says.
+/// Elements must be in the same range as for Tf32Gemm.
 template <ExecutionSpace Exec, int Terms, class Form = PlainProduct, class Tiling = WarpgroupTf32Tile<Terms>>
 class WarpgroupTf32Gemm {
  public:
@@ -431,7 +438,8 @@ class WarpgroupTf32Gemm {
                    eighths() * 2 * Terms * across_);
   }
 
-  /// Enqueues. All are matrices by rows; c overlaps neither a nor b. Throws std::invalid_argument for other extents or strides.
+  /// Enqueues the product. All matrices must be row-major; c must not overlap a or b. Throws std::invalid_argument for
+  /// other extents or strides.
   template <Readable<Exec, float, 2> A, Readable<Exec, float, 2> B, Writable<Exec, float, 2> C>
   void operator()([[maybe_unused]] Exec const& exec, A const& a, B const& b, C const& c,
                   [[maybe_unused]] Form const& form = {}) const {
@@ -449,21 +457,24 @@ class WarpgroupTf32Gemm {
     }
   }
 
-  /// Additions in float: of one term a matrix unit makes all sums, and they are no independent roundings.
+  /// Returns the number of float additions per element. With one term it is 1: a matrix unit makes all sums, and their
+  /// errors are not independent roundings (see error()).
   [[nodiscard]] double rounding_steps() const { return Terms == 1 ? 1 : static_cast<double>(stages_); }
-  /// What else a result is off by, relative to its sum of magnitudes. As in Tf32Gemm: a product of the unit loses 20 u of the largest
-  /// number in it, or, if the unit takes four of k at a time, twice 12 u.
+  /// Returns a bound on the other errors of a result, relative to its sum of magnitudes. As in Tf32Gemm, a product of
+  /// the unit loses 20 u of the largest number in it, or twice 12 u if the unit takes four of k at a time.
   ///
-  /// One term: that for each 8 of k; factors are off by 2^-11 each.
+  /// One term: 24 u for each 8 of k; the error of each factor is 2^-11.
   ///
-  /// Two terms: 4 u for what the low parts lack, 4 u for low low. Of 16 of k the two products of high parts lose 24 u each, and the four
-  /// of a high and a low part as much of numbers that are 2^-10 of it, 0.2 u; that these are in the sum makes the former 0.2 u larger.
+  /// Two terms: 4 u for truncating the low parts, 4 u for omitting low low. For 16 of k the two products of high parts
+  /// lose 24 u each. The four products of a high and a low part are 2^-10 of that size: they lose 0.2 u, and enlarge
+  /// the sum, which costs another 0.2 u. The total is below 57 u.
   [[nodiscard]] double error() const {
     double const u = unit_roundoff(DType::float32);
     return Terms == 1 ? 0x1p-10 + 0x1p-22 + 24 * u * static_cast<double>(eighths()) : 57 * u;
   }
 
-  /// What an element may be off by besides, of two terms, for elements of a and b up to these: see lost_by_underflow_of_tf32().
+  /// Returns the additional error of an element by underflow with two terms, if elements of a and b are at most this
+  /// large: see lost_by_underflow_of_tf32().
   [[nodiscard]] double lost_by_underflow(double largest_of_a, double largest_of_b) const {
     return lost_by_underflow_of_tf32(inner_, largest_of_a, largest_of_b);
   }
@@ -500,14 +511,14 @@ class WarpgroupTf32Gemm {
 
   std::string label_;
   std::size_t inner_;
-  std::size_t stages_;  // of k
+  std::size_t stages_;  // along k
   collective::MatrixTiles tiles_;
   int league_;
-  std::size_t across_ = 0;  // columns of b's panels, those included that fill the last tiles
+  std::size_t across_ = 0;  // columns of b's panels, including padding
   Workspace b_;
 };
 
-/// c = a b (see WarpgroupTf32Gemm), c overlapping neither. For a single use: it allocates, enqueues, and waits.
+/// c = a b (see WarpgroupTf32Gemm); c must not overlap a or b. For a single use: it allocates, enqueues, and waits.
 template <int Terms, ExecutionSpace Exec, class A, class B, class C, class Form = PlainProduct>
 void warpgroup_tf32_gemm(Exec const& exec, A const& a, B const& b, C const& c, Form const& form = {}) {
   std::size_t const k = a.extent(Form::a_transposed ? 0 : 1);

@@ -6,6 +6,7 @@
 /// - Hardware<W>: W lanes of a warp or wavefront; each lane runs the code and holds one value. In Kokkos these are the
 ///   W vector lanes of one thread of a TeamPolicy with vector length W.
 /// - Emulated<W>: one thread holds the W values as an array and processes them together.
+///
 /// Lane code holds values of type `typename Lanes::template Value<T>`, changes them with `each`, and moves them with
 /// the functions below.
 ///

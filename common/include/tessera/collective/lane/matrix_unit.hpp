@@ -14,19 +14,19 @@
 ///
 /// Each lane holds some elements of each matrix. With 32 lanes, g = lane / 4 and t = lane % 4:
 ///
-///     a of Tf32          (g, t)  (g + 8, t)  (g, t + 4)  (g + 8, t + 4)
-///     b of Tf32          (t, g)  (t + 4, g)
-///     a of 16 bits       (g, 2 t ..)  (g + 8, 2 t ..)  (g, 2 t + 8 ..)  (g + 8, 2 t + 8 ..)   each and its right neighbour
-///     b of 16 bits       (2 t .., g)  (2 t + 8 .., g)                                         each and the one below it
-///     c                  (g, 2 t)  (g, 2 t + 1)  (g + 8, 2 t)  (g + 8, 2 t + 1)
+///     a of Tf32      (g, t)  (g + 8, t)  (g, t + 4)  (g + 8, t + 4)
+///     b of Tf32      (t, g)  (t + 4, g)
+///     a of 16 bits   (g, 2 t ..)  (g + 8, 2 t ..)  (g, 2 t + 8 ..)  (g + 8, 2 t + 8 ..)  each and its right neighbour
+///     b of 16 bits   (2 t .., g)  (2 t + 8 .., g)                                        each and the one below it
+///     c              (g, 2 t)  (g, 2 t + 1)  (g + 8, 2 t)  (g + 8, 2 t + 1)
 ///
 /// With 64 lanes, g = lane % 16 and t = lane / 16:
 ///
-///     a of Tf32          (g, 2 t)  (g, 2 t + 1)
-///     b of Tf32          (2 t, g)  (2 t + 1, g)
-///     a of 16 bits       (g, 4 t) ... (g, 4 t + 3)
-///     b of 16 bits       (4 t, g) ... (4 t + 3, g)
-///     c                  (g, 4 t) ... (g, 4 t + 3)
+///     a of Tf32      (g, 2 t)  (g, 2 t + 1)
+///     b of Tf32      (2 t, g)  (2 t + 1, g)
+///     a of 16 bits   (g, 4 t) ... (g, 4 t + 3)
+///     b of 16 bits   (4 t, g) ... (4 t + 3, g)
+///     c              (g, 4 t) ... (g, 4 t + 3)
 ///
 /// A kernel uses the same source for both, in terms of g (line_of) and t (four_of): a lane has the rows g, g + lines,
 /// ... of a, the same columns of b, and a quarter of depth.

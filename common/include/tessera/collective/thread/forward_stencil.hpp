@@ -81,8 +81,8 @@ template <class Items, class Head, lane::Lanes L>
 /// by load_rows. Elements after a lane's pack come from the next lane, elements after a row's last lane from the next
 /// row, and elements after the last row from memory.
 ///
-/// Must be called by all lanes of one thread. No scratch, no barriers. Reads in[size .. size + reach), as far as these
-/// exist.
+/// Must be called by all lanes of one thread. No scratch, no barriers. Reads the elements of in[size .. size + reach)
+/// that exist.
 template <class Items, lane::Lanes L, class Stencil, class T>
 KOKKOS_FUNCTION void stencil_on_rows(L const& lanes, Stencil const& stencil, T const* in,
                                      collective::SegmentedPart const& part, typename L::template Value<Items>& values) {
