@@ -18,6 +18,7 @@
 ///                                       must not be null.
 ///   commit()                            makes a group of all copies since the last commit; the group may be empty
 ///   wait<N>()                           returns when all of the calling lane's groups except the last N have arrived
+///
 /// May be called by any lane, also under a condition that differs between lanes. wait() counts groups, so each lane
 /// must know how many groups it has committed. No barriers inside. Other threads see the copies only after wait() and
 /// then a barrier of the team. Before copy_async() a barrier must ensure that no thread still reads the destination.

@@ -4,8 +4,8 @@
 /// hundred instructions for a 64-bit integer division.
 ///
 /// Source: Granlund and Montgomery, Division by invariant integers using multiplication (PLDI 1994), theorem 4.2. For
-/// 2^(s-1) < d <= 2^s and f = ceil(2^(63+s) / d), f * d exceeds 2^(63+s) by less than 2^s. Therefore floor(x * f /
-/// 2^(63+s)) is floor(x / d) for every x below 2^63, and f is below 2^64.
+/// 2^(s-1) < d <= 2^s and f = ceil(2^(63+s) / d), f * d exceeds 2^(63+s) by less than 2^s. Therefore
+/// floor(x * f / 2^(63+s)) is floor(x / d) for every x below 2^63, and f is below 2^64.
 ///
 /// Example, d = 3: s = 2, f = ceil(2^65 / 3); x = 7 -> 2.
 

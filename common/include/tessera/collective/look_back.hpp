@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Decoupled look-back: a single-pass scan in which each tile obtains the total of all earlier tiles. Source: Merrill
-/// and Garland, Single-pass parallel prefix scan with decoupled look-back (NVIDIA NVR-2016-002).
+/// Decoupled look-back: a single-pass scan in which each tile obtains the total of all earlier tiles.
+/// Source: Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back (NVIDIA NVR-2016-002).
 ///
 /// Each tile publishes its own total (partial). When it knows the total of all earlier tiles, it publishes the total of
 /// everything up to its end (inclusive). A tile looks back over its predecessors, W at a time, until it finds an

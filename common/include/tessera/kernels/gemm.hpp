@@ -54,7 +54,7 @@ struct GemmTuning {
   static constexpr int least_strips = 4;  ///< strips per tile that is halved to give every team two tiles
   static constexpr int most_panels = 8;   ///< panels per tile of c, each two vectors wide
   static constexpr std::size_t least_part =
-      256;  ///< of k if it is split: adding up shorter parts costs more than it gains
+      256;  ///< shortest part of k: adding up shorter parts costs more than it gains
 };
 
 /// The tiles of c and k on a GPU, whose teams load factors to scratch.

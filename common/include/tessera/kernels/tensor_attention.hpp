@@ -15,13 +15,14 @@
 ///
 /// The first kernel packs q, k and v into a workspace, in the order in which lanes hold fragments. A block of 16 x 16
 /// elements is, for each term, 16 bytes for each of 32 lanes (a BlockPack). The second kernel reads only whole
-/// BlockPacks, lane after lane, and needs no masks: places outside the matrices are zeros. With g = lane / 4 and t =
-/// lane % 4 a lane has
+/// BlockPacks, lane after lane, and needs no masks: places outside the matrices are zeros. A lane has, with
+/// g = lane / 4 and t = lane % 4,
 ///
 ///     of q and k   rows g and g + 8, columns 4 t .. 4 t + 3. A product's terms may have any order: rows 2 t, 2 t + 1,
 ///                  2 t + 8, 2 t + 9 of the unit's b are columns 4 t .. 4 t + 3
 ///     of v         keys 2 t, 2 t + 1, 2 t + 8, 2 t + 9, columns 4 (g / 2) + g % 2 and that + 2, one for each of two
 ///                  products; its sums are then in columns 4 t .. 4 t + 3: 16 bytes of a row of the result
+///
 /// In the second kernel a team handles `queries` queries; each of its threads (a warp) keeps 16 or 32 of them
 /// throughout. Asynchronous copies load tiles of keys and values. Two threads may share queries: they split the keys of
 /// every tile and merge their results at the end. This doubles the number of warps, and no warp reads all keys from

@@ -22,8 +22,8 @@
 /// Teams are small, and four of them share a multiprocessor: while one waits at its barrier, the units work for the
 /// others.
 ///
-/// Traffic, with tiles of M x N: 6 (m k + k n) bytes to pack, 2 m n k (1 / M + 1 / N) bytes mostly from the cache, 4 m
-/// n bytes written.
+/// Traffic in bytes, with tiles of M x N: 6 (m k + k n) to pack, 2 m n k (1 / M + 1 / N) mostly from the cache, 4 m n
+/// written.
 ///
 /// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22]; small integers are exact.
 ///
@@ -490,6 +490,7 @@ inline constexpr double error_of_factors =
 
 /// c = a b for a [m, k], b [k, n] and c [m, n] of floats, with factors rounded to `Factor`. Depending on the form, a is
 /// given as [k, m] or b as [n, k].
+///
 /// The constructor allocates the workspace, 2 (m k + k n) bytes plus the padding of tiles at the edges. Calls only
 /// enqueue: two launches, none if c is empty. Calls of one object must not run concurrently, because they share the
 /// workspace. If k is 0, c becomes zeros, changed as the form says. Underflow of a product of factors, and factors

@@ -22,8 +22,8 @@
 /// of b as the eight even ones followed by the eight odd ones. A lane's two sums of even columns and its two sums of
 /// odd columns are then four neighbours of c.
 ///
-/// Traffic, with tiles of M x N: 6 (m k + k n) bytes to pack, 2 m n k (1 / M + 1 / N) bytes mostly from the cache, 4 m
-/// n bytes written.
+/// Traffic in bytes, with tiles of M x N: 6 (m k + k n) to pack, 2 m n k (1 / M + 1 / N) mostly from the cache, 4 m n
+/// written.
 ///
 /// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22]; small integers are exact.
 ///

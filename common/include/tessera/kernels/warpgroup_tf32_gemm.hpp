@@ -30,8 +30,8 @@
 /// As in kernels/warpgroup_gemm.hpp, a panel stores 16 columns of b as the eight even ones followed by the eight odd
 /// ones: a lane's sums are groups of four neighbours of c.
 ///
-/// Traffic with two terms and tiles of M x N: 12 k n bytes to split b, m n k (4 / N + 8 / M) bytes mostly from the
-/// cache, 4 m n bytes written.
+/// Traffic in bytes, with two terms and tiles of M x N: 12 k n to split b, m n k (4 / N + 8 / M) mostly from the cache,
+/// 4 m n written.
 ///
 /// Example: a = [0 1; 2 3], b = [0 2; 4 6] -> c = [4 6; 12 22]; small integers are exact.
 ///

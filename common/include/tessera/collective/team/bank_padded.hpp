@@ -18,7 +18,8 @@
 ///
 /// Some conflicts remain: in a tile of more than row * row values, values that are at least a row apart can share a
 /// bank again. In a tree these are the few nodes near the root: two floats per bank in a tile of 2048, one in a tile of
-/// 1024. Source: Harris, Sengupta and Owens, Parallel prefix sum (scan) with CUDA (GPU Gems 3, 2007), section 39.2.3.
+/// 1024.
+/// Source: Harris, Sengupta and Owens, Parallel prefix sum (scan) with CUDA (GPU Gems 3, 2007), section 39.2.3.
 
 #include <Kokkos_Macros.hpp>
 

@@ -3,8 +3,8 @@
 /// Reduction of a tile in scratch by a tree whose strides halve: each level folds the upper half of the remaining
 /// values onto the lower half. CUDA calls this sequential addressing: the working threads are neighbours, and so are
 /// their values. Whole warps become idle, and there are no bank conflicts. tree_reduce.hpp has the other order
-/// (interleaved addressing), which combines neighbours. Source: Harris, Optimizing parallel reduction in CUDA (2007),
-/// reduction 3.
+/// (interleaved addressing), which combines neighbours.
+/// Source: Harris, Optimizing parallel reduction in CUDA (2007), reduction 3.
 
 #include <Kokkos_Macros.hpp>
 

@@ -3,8 +3,9 @@
 /// Reduction of a tile in scratch by a tree of neighbours, packed after each level: values 2i and 2i + 1 become value
 /// i. The working threads are neighbours, as in fold_halves.hpp, and the order of values is kept, as in
 /// tree_reduce.hpp. A level overwrites places that it also reads, so it reads into registers, and all threads wait
-/// before they write. Source: the tree of Blelloch, Prefix sums and their applications (1990), with its levels stored
-/// in the same place. Reads and writes are separated as in Hillis and Steele's scan in one buffer (hillis_steele.hpp).
+/// before they write.
+/// Source: the tree of Blelloch, Prefix sums and their applications (1990), with its levels stored in the same place.
+/// Reads and writes are separated as in Hillis and Steele's scan in one buffer (hillis_steele.hpp).
 
 #include <Kokkos_Macros.hpp>
 

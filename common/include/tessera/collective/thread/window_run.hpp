@@ -165,8 +165,8 @@ struct FinishWindow {
     return {std::clamp<std::size_t>(window, 1, std::max<std::size_t>(1, n)), mean};
   }
 
-  /// Replaces values[0 .. count), which are folds of `in` by runs of L, by the results of outputs begin, begin + 1,
-  /// .... Only the first `valid` values are used.
+  /// Replaces values[0 .. count), which are folds of `in` by runs of L, by the results of outputs begin,
+  /// begin + 1, and so on. Only the first `valid` values are used.
   template <int L>
   KOKKOS_FUNCTION void operator()(RunOf<L>, std::size_t begin, T* values, int count, T const* in, int valid) const {
     if constexpr (std::is_floating_point_v<T>) {
