@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The command line that every mini-app shares, and what it selects.
+/// The command line that all mini-apps share, and its selection of rows.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-/// A choice of names: `--variant a,b`, `--variant all` or nothing said.
+/// A selection of names: `--variant a,b`, `--variant all` or not given.
 struct Selection {
   bool given = false;
   std::vector<std::string> names;  ///< empty: all
@@ -28,17 +28,17 @@ struct Selection {
   [[nodiscard]] bool has(std::string_view name) const;
 };
 
-/// What a command line asks for.
+/// The options of a command line.
 struct Options {
   std::vector<std::string> inputs;  ///< --input
   std::string inputs_directory;     ///< --inputs
-  std::vector<std::size_t> sizes;   ///< --size; where nothing is read from files, the default size
-  bool sizes_per_rank = false;      ///< they are --size-per-rank: each is still to be multiplied by the ranks
+  std::vector<std::size_t> sizes;   ///< --size; if there are no input files, the default size
+  bool sizes_per_rank = false;      ///< given by --size-per-rank: still to be multiplied by the number of ranks
   std::uint64_t seed = 42;
   std::optional<DataKind> data;  ///< --data; not given: the mini-app's default
-  /// The app's own options that were given: a map for each combination of the values of those that take several.
+  /// The app's own options that were given: one map per combination of the values of options that take lists.
   std::vector<ParameterMap> parameters{1};
-  /// --sweep, or empty: then `sizes` and `parameters` are equally many, and each size has the parameters beside it.
+  /// --sweep, or empty. If given, `sizes` and `parameters` have the same length, and size i goes with parameters i.
   std::string sweep;
   Selection dtypes;  ///< not given: one dtype, see dtypes_of
   Selection variants;
@@ -57,71 +57,73 @@ struct Options {
   std::string save_machine;        ///< --save-machine, or empty
   std::string roof;                ///< --roof as it was given, or empty
   std::string baseline;            ///< --baseline, or empty
-  Roofs given_roofs;               ///< what it says
+  Roofs given_roofs;               ///< the roofs that --roof gives
   std::string transport = "auto";  ///< --transport: auto, staged, device or nccl
-  bool share_gpus = false;         ///< --share-gpus: several ranks on a GPU are wanted
+  bool share_gpus = false;         ///< --share-gpus: allow several ranks per GPU
   bool strict = false;             ///< --strict: a weak row makes the exit code 1
   bool list = false;
   bool help = false;
   bool version = false;
   std::vector<std::string> kokkos_arguments;  ///< --kokkos-*, for the Runtime
-  /// The values of all other options that were given, as they were written: "true" of a flag.
+  /// The values of all other options that were given, as written; "true" for a flag.
   std::map<std::string, std::vector<std::string>, std::less<>> given;
 
   [[nodiscard]] bool from_files() const { return !inputs.empty() || !inputs_directory.empty(); }
 };
 
-/// Elements of a generated case where --size is not given: 64 MiB of float.
+/// Elements of a generated case if --size is not given: 64 MiB of float.
 inline constexpr std::size_t default_size = std::size_t{1} << 24;
 
-/// Fewer samples than this are allowed, with a word in the report.
+/// A run with fewer samples is allowed, but the report mentions it.
 inline constexpr std::size_t fewest_samples = 10;
 
-/// Whose command line it is.
+/// The program and the mini-apps that a command line belongs to.
 struct Command {
-  std::string program;           ///< for messages: "map", "tessera run map"
-  std::vector<App const*> apps;  ///< one, or several in `tessera run all`
-  bool in_suite = false;         ///< of the umbrella program
+  std::string program;           ///< as named in messages: "map", "tessera run map"
+  std::vector<App const*> apps;  ///< one, or several for `tessera run all`
+  bool in_suite = false;         ///< called by the umbrella program
   std::string typed = program;   ///< argv[0]: the program as the user called it
 };
 
-/// Reads a command line. Throws UserError for every mistake that can be seen without files, Runtime and data. With
-/// --help, --list or --version nothing else is read.
+/// Parses a command line. Throws UserError for every error that can be detected without files, Runtime and data. If
+/// --help, --list or --version is given, nothing else is parsed.
 [[nodiscard]] Options parse_options(Command const& command, std::vector<std::string> const& arguments);
 [[nodiscard]] Options parse_options(App const& app, int argc, char const* const* argv);
 
-/// The roofs that "PEAK,BANDWIDTH" says, operations and bytes a second: a peak for all dtypes, a bandwidth for copying and
-/// for reading; the others stay unknown. Throws UserError if these are not two positive numbers; `option` is who asks.
+/// Parses "PEAK,BANDWIDTH" in operations and bytes per second: one peak for all dtypes, one bandwidth for copying and
+/// reading. The other roofs stay unknown. Throws UserError if the text is not two positive numbers; `option` names the
+/// option in the message.
 [[nodiscard]] Roofs parse_roof(std::string const& option, std::string const& text);
 
-/// What --help prints.
+/// Returns the output of --help.
 [[nodiscard]] std::string help_text(Command const& command);
 
-/// What --list prints. For scripts: the first word of a line is its kind (app, variant, space, dtype), the second the
-/// name.
+/// Returns the output of --list. For scripts: the first word of a line is its kind (app, variant, space, dtype), the
+/// second word is the name.
 [[nodiscard]] std::string list_text(std::vector<App const*> const& apps);
 
-/// What --version prints.
+/// Returns the output of --version.
 [[nodiscard]] std::string version_text(std::string_view program);
 
-/// The app's dtypes that were asked for and have rows. Where nothing was asked: float, or the first the app has.
+/// Returns the app's dtypes that were requested and have rows. If none was requested: float, or the app's first dtype.
 [[nodiscard]] std::vector<DType> dtypes_of(App const& app, Options const& options);
 
-/// The rows of that dtype that were asked for: by space in the order of enabled_spaces(), then in the order of --list.
+/// Returns the requested rows of that dtype: by space in the order of enabled_spaces(), then in the order of --list.
 [[nodiscard]] std::vector<Row const*> select_rows(App const& app, Options const& options, DType dtype);
 
-/// Throws UserError if nothing is selected, or if a variant, space or dtype that was named has no row with the rest
-/// of the selection; says which rows there are. `dtypes` are those that will run.
+/// Throws UserError, listing the existing rows, if nothing is selected, or if a named variant, space or dtype has no
+/// row with the rest of the selection. `dtypes` are the dtypes that will run.
 void check_selection(App const& app, Options const& options, std::vector<DType> const& dtypes);
 
-/// The value of a parameter from its text, or the values where it is one to sweep. Throws UserError (with the choices, the range, the type).
+/// Parses the value of a parameter, or the values of a parameter to sweep. Throws UserError (with the choices, the
+/// range or the type).
 [[nodiscard]] std::vector<ParameterValue> parse_parameter(ParameterSpec const& spec, std::string const& text);
 
-/// Throws UserError if a value is outside of the parameter's choices or range. `problem` says what it is of: "bad value
-/// `3` for --c".
+/// Throws UserError if a value is outside the parameter's choices or range. `problem` is the beginning of the message:
+/// "bad value `3` for --c".
 void check_parameter(ParameterSpec const& spec, ParameterValue const& value, std::string const& problem);
 
-/// "10", "0.5" (the shortest that reads back as the same number), "true", "sum".
+/// Returns "10", "0.5" (the shortest text that reads back as the same number), "true", "sum".
 [[nodiscard]] std::string to_string(ParameterValue const& value);
 
 }  // namespace tessera

@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// A study: which launches of the program it takes to see how rows depend on sizes, ranks, variants or spaces.
+/// A study: the launches of the program that show how rows depend on sizes, ranks, variants or spaces.
 ///
-/// docs/decisions/0019-a-study-is-a-list-of-launches.md has the format of the file and says why.
+/// docs/decisions/0019-a-study-is-a-list-of-launches.md describes the file format and the reasons.
 
 #include <cstddef>
 #include <string>
@@ -11,24 +11,25 @@
 
 namespace tessera::study {
 
-/// What a study varies. Each entry of a list is a launch of its own; an entry may join names with `+`: one launch of all.
+/// What a study varies. Each entry of a list is a separate launch. An entry may join names with `+` to run them in one
+/// launch.
 struct Study {
   std::string name;
   std::vector<std::string> apps{"all"};
   std::vector<std::size_t> sizes{std::size_t{1} << 24};
   bool sizes_per_rank = false;
   std::vector<std::size_t> ranks{1};
-  std::vector<std::string> variants;  ///< empty: not said, all
+  std::vector<std::string> variants;  ///< empty: not given, all
   std::vector<std::string> spaces;
   std::vector<std::string> dtypes;
   std::size_t repeats = 5;           ///< `tessera compare` and medians over launches need five
-  std::vector<std::string> options;  ///< of every launch
-  std::string launcher;              ///< "srun -n {ranks}"; empty: mpirun, and none for one rank
+  std::vector<std::string> options;  ///< passed to every launch
+  std::string launcher;              ///< "srun -n {ranks}"; empty: mpirun, or no launcher for one rank
 };
 
 /// One launch.
 struct Step {
-  std::string name;                    ///< of its files, without .json: "dot-2p24-r1-1"
+  std::string name;                    ///< name of its files, without .json: "dot-2p24-r1-1"
   std::vector<std::string> launcher;   ///< words before the program; may be empty
   std::string apps;                    ///< "dot", "dot,map", "all"
   std::vector<std::string> arguments;  ///< of `tessera run APPS`, without --json
@@ -36,7 +37,7 @@ struct Step {
   std::size_t repeat = 0;
 };
 
-/// Names of the studies that need no file, and what each shows.
+/// Names of the studies that need no file, with a description of each.
 struct Preset {
   std::string_view name;
   std::string_view summary;
@@ -44,26 +45,27 @@ struct Preset {
 [[nodiscard]] std::vector<Preset> const& presets();
 [[nodiscard]] Study preset(std::string const& name);
 
-/// Reads the text of a study file. Throws UserError that names `path`.
+/// Parses the text of a study file. Throws UserError that names `path`.
 [[nodiscard]] Study parse_study(std::string const& text, std::string const& path);
 
-/// Replaces a list or a number by what an option says: set(study, "ranks", "1,2,4", "--ranks"). Throws UserError.
+/// Replaces a list or a number by an option's value: set(study, "ranks", "1,2,4", "--ranks"). Throws UserError.
 void set(Study& study, std::string_view key, std::string const& text, std::string const& where);
 
-/// The keys that set() and a study file take.
+/// Returns the keys that set() and a study file accept.
 [[nodiscard]] std::vector<std::string> const& keys();
 
-/// The launches in the order in which they are made: repeat by repeat, every other one backwards, so that whatever drifts is
-/// shared by all. Throws UserError where a size overflows, a step is there twice, or there are too many.
+/// Returns the launches in execution order: repeat by repeat, every second repeat in reverse order, so that drift
+/// affects all launches alike. Throws UserError if a size overflows, a step occurs twice, or there are too many
+/// launches.
 [[nodiscard]] std::vector<Step> steps_of(Study const& study);
 
-/// Words of a command as a shell splits them: at spaces, with '...', "..." and \. Throws UserError for an open quote.
+/// Splits a command into words as a shell does: at spaces, with '...', "..." and \. Throws UserError for an open quote.
 [[nodiscard]] std::vector<std::string> split_words(std::string_view text, std::string const& where);
 
-/// A word as a shell takes it, quoted if it must be.
+/// Returns a word as a shell reads it, quoted if necessary.
 [[nodiscard]] std::string quoted(std::string const& text);
 
-/// "2^24", "1000": as an option takes it.
+/// Returns a size as an option takes it: "2^24", "1000".
 [[nodiscard]] std::string size_text(std::size_t size);
 
 }  // namespace tessera::study

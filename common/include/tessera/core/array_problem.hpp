@@ -1,7 +1,6 @@
 #pragma once
 /// \file
-/// From an array to an array of the same length: what Problems with an input `in` [n] and an output `out` [n] have in
-/// common.
+/// The common part of Problems that map an input array `in` [n] to an output array `out` [n] of the same length.
 
 #include <array>
 #include <cstddef>
@@ -16,7 +15,7 @@
 
 namespace tessera {
 
-/// The base of such a Problem. A Problem whose input has another name declares an Input of its own.
+/// Base class of these Problems. A Problem whose input has another name declares its own Input.
 template <class ProblemParameters>
 struct ArrayProblem {
   using Parameters = ProblemParameters;

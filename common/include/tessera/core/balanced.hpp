@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Generated terms whose sum is a small number, however many there are, for results of 16 bits. If all were positive,
-/// their sum would be rounded when it is stored, and the rounding could hide a lost term.
+/// Generated terms for 16-bit results: their sum is a small number for any number of terms. A sum of positive terms
+/// would be rounded when it is stored, and the rounding could hide a lost term.
 
 #include <cstdint>
 
@@ -9,21 +9,21 @@
 
 namespace tessera {
 
-/// A term of such a sum: the positive value of term `of` times `sign`, which is 1, -1 or 0; or the remainder.
+/// One term of the sum: `sign` (1, -1 or 0) times the positive value of term number `of`; or the remainder.
 struct BalancedTerm {
   std::uint64_t of;
   int sign;
   bool remainder;
 };
 
-/// Term i of n. The second half repeats the terms of the first with the other sign, and in another order: those from a
-/// third of the first half on come first. The last term, the remainder, is the sum of all; if n is even, a zero stands
-/// beside it.
+/// Returns term i of n. The second half repeats the terms of the first half with the opposite sign and rotated: it
+/// starts one third into the first half. The last term, the remainder, is the sum of all terms. If n is even, a zero
+/// term stands before the remainder.
 ///
-/// If a run of terms on one side of the middle is lost or doubled, no other makes up for it, since all there have one
-/// sign. In a run across the middle the terms do not cancel, because of the other order. The sum is a whole number of
-/// few bits, so that the dtype has it and its neighbours. Partial sums, in any order, are at most those of a sum of
-/// positive terms.
+/// The loss or duplication of a run of terms on one side of the middle changes the sum, because all terms on that side
+/// have the same sign. In a run across the middle the terms do not cancel, because the second half is rotated. The sum
+/// is an integer of few bits, so that the dtype represents the sum and its neighbours. Partial sums, in any order, are
+/// not larger than the partial sums of positive terms.
 ///
 /// Example, n = 7, terms 5 1 2: 5 1 2 | -1 -2 -5 | r -> r; n = 8: 5 1 2 | -1 -2 -5 | 0 r.
 [[nodiscard]] constexpr BalancedTerm balanced_term(std::uint64_t n, std::uint64_t i) {
@@ -35,7 +35,8 @@ struct BalancedTerm {
   return {from < half ? from : from - half, -1, false};
 }
 
-/// The remainder: 1 to 64, in 7 of bfloat16's 8 bits, so that bfloat16 holds twice the sum as well.
+/// Returns the remainder, 1 to 64. It has at most 7 of bfloat16's 8 significant bits, so that bfloat16 also represents
+/// twice the sum.
 [[nodiscard]] constexpr std::uint64_t balance_remainder(std::uint64_t seed, std::uint64_t line) {
   return 1 + random_bits(seed + 2, 0, line) % 64;
 }

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// A checksum that tells copies of data apart. It does not protect against intent.
+/// A checksum to compare copies of data. It is not cryptographic.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// The FNV-1a hash of 64 bits of all bytes that were added, in their order.
+/// The 64-bit FNV-1a hash of all added bytes, in the order in which they were added.
 class Checksum {
  public:
   void add(void const* bytes, std::size_t count) {

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// For a scalar parameter that becomes an element: whether int32 can hold it. That floating dtypes can is checked for all
-/// real parameters (detail::check_reals in table/untyped.hpp).
+/// Checks whether int32 can hold a scalar parameter that becomes an element. detail::check_reals (table/untyped.hpp)
+/// makes the corresponding check for floating dtypes, for all real parameters.
 
 #include <cmath>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-/// Throws UserError if the dtype is int32 and `value` is no such integer: nothing converts silently.
+/// Throws UserError if the dtype is int32 and `value` is not an int32 number. Nothing converts silently.
 inline void check_constant(std::string const& name, double value, DType dtype) {
   using Limits = std::numeric_limits<std::int32_t>;
   if (dtype == DType::int32 && !(value == std::floor(value) && value >= Limits::min() && value <= Limits::max())) {

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The generic functions over Fields: describe them, and lay their views over memory (table/row_memory.hpp owns it).
+/// Generic functions over Fields: they describe fields and lay views over memory that table/row_memory.hpp owns.
 
 #include <Kokkos_Core.hpp>
 
@@ -38,7 +38,7 @@ template <class View>
   return shape;
 }
 
-/// The C-order layout of a shape of the view's rank.
+/// Returns the C-order layout of a shape that has the view's rank.
 template <class View>
 [[nodiscard]] Kokkos::LayoutRight layout_of(Shape const& shape) {
   Kokkos::LayoutRight layout;
@@ -46,7 +46,7 @@ template <class View>
   return layout;
 }
 
-/// Wraps memory that is owned elsewhere.
+/// Returns an unmanaged view of memory that is owned elsewhere.
 template <class View>
 [[nodiscard]] View wrap(typename View::pointer_type data, Shape const& shape) {
   if constexpr (View::rank() == 0) {
@@ -58,7 +58,7 @@ template <class View>
 
 }  // namespace detail
 
-/// Names, ranks and dtypes of the fields of an Input or Output.
+/// Returns names, ranks and dtypes of the fields of an Input or Output.
 template <Fields F>
 [[nodiscard]] std::vector<FieldSpec> describe() {
   std::vector<FieldSpec> specs;
@@ -72,13 +72,13 @@ template <Fields F>
   return specs;
 }
 
-/// How many bytes fields of these shapes take.
+/// Returns the size in bytes of fields of these shapes.
 template <Fields F>
 [[nodiscard]] double bytes_of(std::vector<Shape> const& shapes) {
   double bytes = 0;
   F fields{};
   detail::for_each_field(fields, [&]<class View>(std::size_t i, View const&) {
-    // In double, since the product may exceed 2^64, and whether there is so much memory is checked only later.
+    // In double: the product may exceed 2^64, and whether the memory exists is checked later.
     double count = 1;
     for (std::size_t const extent : shapes.at(i)) count *= static_cast<double>(extent);
     bytes += count * sizeof(typename View::value_type);
@@ -86,7 +86,7 @@ template <Fields F>
   return bytes;
 }
 
-/// The shapes of the fields.
+/// Returns the shapes of the fields.
 template <Fields F>
 [[nodiscard]] std::vector<Shape> shapes_of(F const& fields) {
   std::vector<Shape> shapes;
@@ -94,7 +94,7 @@ template <Fields F>
   return shapes;
 }
 
-/// Lays the views of the fields over memory that is owned elsewhere: `memory[i]` holds field i, in C order.
+/// Lays the views of the fields over memory that is owned elsewhere. `memory[i]` holds field i in C order.
 template <Fields F, class Pointer>
 void wrap_fields(F& fields, std::vector<Shape> const& shapes, std::vector<Pointer> const& memory) {
   detail::for_each_field(fields, [&]<class View>(std::size_t i, View& view) {

@@ -1,19 +1,21 @@
 #pragma once
 /// \file
-/// Floats of 16 bits, as elements of arrays: Half (IEEE 754 binary16: 5 bits of exponent, 11 significant ones) and BFloat16
-/// (the upper half of a float: 8 and 8).
+/// 16-bit floats as elements of arrays: Half (IEEE 754 binary16: 5 exponent bits, 11 significant bits) and BFloat16
+/// (the upper half of a float: 8 exponent bits, 8 significant bits).
 ///
-/// They are storage only. Operators convert both operands to float, which is exact, and give a float; a result is
-/// rounded once, when it is stored, to nearest, ties to even. Kokkos' half_t would not do: it is a float of 32 bits
-/// where a machine has no instructions for 16, and rounds after each operation where it has them.
+/// They are storage only. Operators convert both operands to float, which is exact, and return a float. A result is
+/// rounded once, when it is stored: to nearest, ties to even. Kokkos' half_t is not used: it is a 32-bit float on
+/// machines without 16-bit instructions, and rounds after each operation on machines with them.
 ///
-/// One operation on two of them, made in float and stored, equals that operation rounded once: rounding twice is
-/// innocuous for +, -, *, / and sqrt if the first rounding is to at least 2p + 2 bits, p those of the second (S.
-/// Figueroa, When is double rounding innocuous?, SIGNUM Newsletter 30, 1995). Float has 24 = 2 * 11 + 2. This requires
-/// that nothing underflows in float: a product of Halves never does, and sums below the normal range are exact; a
-/// product or quotient of BFloat16s below 2^-126 may be off by one in the last bit.
+/// One operation on two of these numbers, computed in float and then stored, equals the operation rounded once. Double
+/// rounding is innocuous for +, -, *, / and sqrt if the first rounding is to at least 2p + 2 bits, p being the
+/// precision of the second rounding (S. Figueroa, When is double rounding innocuous?, SIGNUM Newsletter 30, 1995).
+/// Float has 24 = 2 * 11 + 2 bits. This requires that nothing underflows in float: a product of Halves never
+/// underflows, and sums below the normal range are exact. A product or quotient of BFloat16s below 2^-126 may be wrong
+/// by one in the last bit.
 ///
-/// Example: Half(1.0f) + Half(0x1p-11f) is the float 1 + 2^-11; stored in a Half it is 1, half way to the next, which is odd.
+/// Example: Half(1.0f) + Half(0x1p-11f) is the float 1 + 2^-11, half way between 1 and the next Half. Stored in a Half
+/// it is 1, since the next Half is odd.
 
 #include <bit>
 #include <concepts>
@@ -21,7 +23,7 @@
 #include <limits>
 #include <type_traits>
 
-// For this header only, which code without Kokkos also includes.
+// A macro for this header only, because code without Kokkos includes it too.
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define TESSERA_FUNCTION __host__ __device__
 #else
@@ -37,7 +39,7 @@ template <class To, class From>
   return __builtin_bit_cast(To, from);  // std::bit_cast cannot be called on a device
 }
 
-/// A binary format of 16 bits, given by the bits of its mantissa (without the implicit one). All is computed with
+/// A 16-bit binary format, given by the number of its mantissa bits (without the implicit bit). All computation is in
 /// integers, so that it works in constant expressions and on any machine.
 template <int Mantissa>
 struct ShortFormat {
@@ -45,7 +47,7 @@ struct ShortFormat {
   static constexpr std::uint16_t infinity = static_cast<std::uint16_t>(0x7fff >> Mantissa << Mantissa);
   static constexpr std::uint16_t quiet = static_cast<std::uint16_t>(infinity | (1 << (Mantissa - 1)));
 
-  /// The bits of the number nearest to a double, rounded once.
+  /// Returns the bits of the number nearest to a double, rounded once.
   [[nodiscard]] TESSERA_FUNCTION static constexpr std::uint16_t rounded(double value) {
     auto const bits = bits_as<std::uint64_t>(value);
     auto const sign = static_cast<std::uint16_t>(bits >> 48 & 0x8000);
@@ -54,7 +56,7 @@ struct ShortFormat {
     if (exponent == 1024 && fraction != 0) return sign | quiet;
     if (exponent > -least_exponent + 1) return sign | infinity;
     if (exponent < least_exponent - Mantissa - 1) return sign;  // below half of the smallest; also denormals of double
-    // Below the normal range there are fewer bits: the last is always worth 2^(least_exponent - Mantissa).
+    // Below the normal range the mantissa has fewer bits: its last bit is always worth 2^(least_exponent - Mantissa).
     int const below = exponent < least_exponent ? least_exponent - exponent : 0;
     int const cut = 52 - Mantissa + below;
     std::uint64_t const significand = fraction | std::uint64_t{1} << 52;
@@ -62,14 +64,14 @@ struct ShortFormat {
     std::uint64_t const tie = std::uint64_t{1} << (cut - 1);
     std::uint64_t kept = significand >> cut;
     if (rest > tie || (rest == tie && kept % 2 != 0)) ++kept;
-    // The implicit bit adds 1 to the exponent, and so does a carry out of the mantissa, which may lead to infinity.
+    // The implicit bit adds 1 to the exponent. A carry out of the mantissa also adds 1, and the result may be infinity.
     int const biased = below > 0 ? 0 : exponent - least_exponent;
     return static_cast<std::uint16_t>(sign | ((static_cast<std::uint64_t>(biased) << Mantissa) + kept));
   }
 };
 
-/// binary16 from and to float, without branches. Source: F. Giesen's conversions, in which an addition of floats rounds
-/// a result that becomes denormal, and a subtraction normalises a denormal.
+/// Converts binary16 from and to float without branches. Source: F. Giesen's conversions, in which a float addition
+/// rounds a result that becomes denormal, and a float subtraction normalises a denormal.
 [[nodiscard]] TESSERA_FUNCTION constexpr std::uint16_t half_from_float_bits(std::uint32_t bits) {
   std::uint32_t const magnitude = bits & 0x7fff'ffffU;
   std::uint32_t const sign = bits >> 16 & 0x8000U;
@@ -77,7 +79,7 @@ struct ShortFormat {
   std::uint32_t const denormal =
       bits_as<std::uint32_t>(bits_as<float>(magnitude) + magic) - bits_as<std::uint32_t>(magic);
   std::uint32_t const normal =
-      (magnitude + 0xc800'0fffU + (magnitude >> 13 & 1U)) >> 13;  // exponent - 112, and a tie's half
+      (magnitude + 0xc800'0fffU + (magnitude >> 13 & 1U)) >> 13;  // exponent - 112, and half of the last bit for a tie
   std::uint32_t const large = magnitude > 0x7f80'0000U ? 0x7e00U : 0x7c00U;
   std::uint32_t const finite = magnitude < 0x3880'0000U ? denormal : normal;
   return static_cast<std::uint16_t>(sign | (magnitude >= 0x4780'0000U ? large : finite));
@@ -97,7 +99,7 @@ struct ShortFormat {
   return static_cast<std::uint16_t>(((bits & 0x7fff'ffffU) > 0x7f80'0000U ? nan : rounded) >> 16);
 }
 
-// Compilers that have a type of 16 bits whose conversions are single instructions.
+// Compilers with a 16-bit type whose conversions are single instructions.
 #if defined(__HIPCC__) || \
     (!defined(__CUDACC__) && defined(__FLT16_MANT_DIG__) && (defined(__F16C__) || defined(__aarch64__)))
 inline constexpr bool has_float16 = true;
@@ -152,8 +154,8 @@ struct BFloat16Bits {
   }
 };
 
-/// The integer as a double that rounds to the same 16 bits: exact, or with a last bit that stands for all bits below
-/// it.
+/// Returns the integer as a double that rounds to the same 16 bits: exactly, or with a last bit that represents all
+/// lower bits (round to odd).
 template <std::integral Integer>
 [[nodiscard]] TESSERA_FUNCTION constexpr double to_odd(Integer value) {
   if constexpr (sizeof(Integer) > 4) {
@@ -161,12 +163,12 @@ template <std::integral Integer>
     constexpr auto exact = static_cast<Integer>(std::int64_t{1} << 53);
     bool const wide = value > exact || (value < 0 && value < -exact);
     if (wide && (value & low) != 0)
-      return static_cast<double>((value | low) - (low >> 1));  // the bit above 11 zeros is set
+      return static_cast<double>((value | low) - (low >> 1));  // sets the bit above 11 zero bits
   }
   return static_cast<double>(value);
 }
 
-/// What both types have in common: 16 bits of storage that convert to a float when read.
+/// Common part of both types: 16 bits of storage that convert to a float when read.
 template <class Bits>
 class StoredFloat {
  public:
@@ -187,7 +189,7 @@ class StoredFloat {
     return Bits::as_float(bits_);
   }  // NOLINT: implicit, so that operators are those of float
 
-  /// Changes only the sign bit: nothing is rounded, and a NaN stays one.
+  /// Changes only the sign bit: no rounding, and a NaN stays a NaN.
   [[nodiscard]] TESSERA_FUNCTION constexpr StoredFloat operator-() const {
     return from_bits(static_cast<std::uint16_t>(bits_ ^ 0x8000U));
   }
@@ -203,16 +205,16 @@ class StoredFloat {
 
 }  // namespace detail
 
-/// IEEE 754 binary16: numbers up to 65504, 2^-24 the smallest.
+/// IEEE 754 binary16: the largest number is 65504, the smallest positive number 2^-24.
 using Half = detail::StoredFloat<detail::HalfBits>;
-/// The upper 16 bits of a float: its range, 8 significant bits.
+/// The upper 16 bits of a float: the range of float with 8 significant bits.
 using BFloat16 = detail::StoredFloat<detail::BFloat16Bits>;
 
 /// Half or BFloat16.
 template <class T>
 concept ShortFloat = std::same_as<T, Half> || std::same_as<T, BFloat16>;
 
-/// float, double, Half or BFloat16: std::floating_point knows only the language's own types.
+/// float, double, Half or BFloat16. std::floating_point accepts only the language's own types.
 template <class T>
 concept Floating = std::floating_point<T> || ShortFloat<T>;
 
@@ -227,7 +229,7 @@ struct ArithmeticOf<T> {
 };
 }  // namespace detail
 
-/// The type in which operations on T, and sums, are made: float for floats of 16 bits, else T itself.
+/// The type of operations on T and of their sums: float for 16-bit floats, otherwise T.
 template <class T>
 using Arithmetic = typename detail::ArithmeticOf<T>::type;
 

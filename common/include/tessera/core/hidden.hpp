@@ -1,8 +1,9 @@
 #pragma once
 /// \file
-/// A value that hipcc cannot know. hipcc computes only once whatever follows from a lane's number and does not change
-/// (places, addresses, whether an element exists), and keeps it for all loops: for many rows that takes more registers
-/// than there are. From a hidden number each loop computes these anew. nvcc keeps less, and needs no such hint.
+/// A value that hipcc cannot know. hipcc computes everything that depends only on the lane number (positions,
+/// addresses, whether an element exists) once and keeps it in registers for all loops. With many rows this needs more
+/// registers than a lane has. If the number is hidden, each loop computes these values again. nvcc keeps fewer values
+/// and does not need the hint.
 ///
 /// Example, in a lane's code: int const lane = hidden_on_hip(rank);
 
@@ -10,7 +11,7 @@
 
 namespace tessera {
 
-/// Returns the same value, without an instruction.
+/// Returns `value`. Adds no instruction.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION int hidden_on_hip(int value) {
 #if defined(__HIP_DEVICE_COMPILE__)
   asm volatile("" : "+v"(value));

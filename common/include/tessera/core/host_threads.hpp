@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// The driver's own work (comparing, copying, generating) on all of the host's cores. It has threads of its own, so
-/// that nothing depends on which spaces this Kokkos has, and it shares no code with what it checks.
+/// Runs the driver's own work (comparing, copying, generating) on all cores of the host. It has its own threads, so
+/// that it depends on no Kokkos execution space and shares no code with the kernels that it checks.
 
 #include <pthread.h>
 #include <sched.h>
@@ -34,12 +34,12 @@ namespace detail {
 
 }  // namespace detail
 
-/// Sees how far the loops of for_blocks have come that this thread begins, as long as the watch lives. Loops within
-/// their bodies are not seen.
+/// During its lifetime, observes the progress of the for_blocks loops that this thread starts. Nested loops in their
+/// bodies are not observed.
 class BlockWatch {
  public:
-  /// Called by any thread, several at a time, when a block is done: `done` blocks of `blocks`, `seconds` after the loop
-  /// began.
+  /// Called by any thread, possibly concurrently, when a block is done: `done` of `blocks` blocks, `seconds` after the
+  /// start of the loop.
   using Seen = std::function<void(std::size_t done, std::size_t blocks, double seconds)>;
 
   explicit BlockWatch(Seen seen) : seen_(std::move(seen)), before_(std::exchange(current(), &seen_)) {}
@@ -47,7 +47,7 @@ class BlockWatch {
   BlockWatch(BlockWatch const&) = delete;
   BlockWatch& operator=(BlockWatch const&) = delete;
 
-  /// That of this thread, or nullptr.
+  /// Returns the watch of this thread, or nullptr.
   [[nodiscard]] static Seen const*& current() {
     thread_local Seen const* watch = nullptr;
     return watch;
@@ -58,36 +58,36 @@ class BlockWatch {
   Seen const* before_;
 };
 
-/// The processors of this process: those that the first caller may run on, or what use_processors() said. The umbrella
-/// program calls it before any library can bind its thread.
+/// Returns the processors of this process: the processors that the first caller may run on, or the argument of
+/// use_processors(). The umbrella program calls it before any library can bind its thread.
 [[nodiscard]] inline cpu_set_t const& host_processors() { return detail::processors_in_use(); }
 
-/// Says which processors this process has, for programs whose first caller was bound already: if OMP_PROC_BIND is set,
-/// OpenMP's runtime binds the main thread to one processor as it is loaded. Called by find_processors(), before other
+/// Sets the processors of this process, for programs whose first caller was already bound: if OMP_PROC_BIND is set,
+/// OpenMP's runtime binds the main thread to one processor when it is loaded. Called by find_processors() before other
 /// threads start.
 inline void use_processors(cpu_set_t const& processors) { detail::processors_in_use() = processors; }
 
-/// How many threads for_blocks works with, at least 1.
+/// Returns the number of threads that for_blocks uses, at least 1.
 [[nodiscard]] inline std::size_t host_threads() {
   auto const processors = static_cast<unsigned>(CPU_COUNT(&host_processors()));
   return std::max(1U, processors > 0 ? processors : std::thread::hardware_concurrency());
 }
 
-/// Elements of a part of a reference: the serial work of one thread. Results do not depend on the number of threads,
-/// since parts do not. Tests choose other parts; nothing else does.
+/// Number of elements in one part of a reference, the serial work of one thread. Parts do not depend on the number of
+/// threads, and so neither do results. Only tests change the value.
 [[nodiscard]] inline std::size_t& part_elements() {
   static std::size_t elements = std::size_t{1} << 15;
   return elements;
 }
 
-/// Number of blocks of at most `block` elements in `count`.
+/// Returns the number of blocks of at most `block` elements in `count` elements.
 [[nodiscard]] constexpr std::size_t blocks_in(std::size_t count, std::size_t block) {
   return count / block + (count % block == 0 ? 0 : 1);
 }
 
 namespace detail {
 
-/// True on a thread that is in a block of a loop with enough blocks for all threads.
+/// True on a thread that runs a block of a loop with enough blocks for all threads.
 [[nodiscard]] inline bool& all_threads_work() {
   thread_local bool work = false;
   return work;
@@ -95,10 +95,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Calls `body(index, begin, end)` for each block [begin, end) of [0, count). Each has `block` elements, the last may
-/// have fewer. The calls come in any order, several at a time; the caller works, too. An exception of a body ends the
-/// loop and is thrown again here. A loop within a body is this thread's alone if the outer one keeps all threads at
-/// work.
+/// Calls `body(index, begin, end)` for each block [begin, end) of [0, count). Each block has `block` elements; the last
+/// may have fewer. Calls come in any order and run concurrently; the caller works too. An exception in a body ends the
+/// loop and is rethrown here. A nested loop runs serially on its thread if the outer loop keeps all threads busy.
 template <class Body>
 void for_blocks(std::size_t count, std::size_t block, Body const& body) {
   std::size_t const blocks = blocks_in(count, block);
@@ -136,7 +135,7 @@ void for_blocks(std::size_t count, std::size_t block, Body const& body) {
         });
       }
     } catch (std::system_error const&) {  // NOLINT(bugprone-empty-catch)
-      // If no more threads can be started, those that exist do the work.
+      // If no more threads can be started, the existing threads do the work.
     }
     work();
   }

@@ -18,7 +18,7 @@
 
 namespace tessera {
 
-/// Where in Kokkos' hierarchy a variant is written.
+/// The level of Kokkos' hierarchy at which a variant is written.
 enum class Level : std::uint8_t { range, team, lane, device, library, ranks };
 inline constexpr std::array<Level, 6> all_levels{Level::range,  Level::team,    Level::lane,
                                                  Level::device, Level::library, Level::ranks};
@@ -35,8 +35,9 @@ inline constexpr std::array<Level, 6> all_levels{Level::range,  Level::team,    
   return "unknown";
 }
 
-/// The unit that does a row's operations; its peak is their roof. All but multiply_add are matrix units (tensor cores)
-/// for factors of that type, with sums in float (collective/lane/matrix_unit.hpp).
+/// The unit that executes a row's operations; its peak is the roof of the operations. All units except multiply_add are
+/// matrix units (tensor cores) for factors of the named type, with float accumulation
+/// (collective/lane/matrix_unit.hpp).
 enum class Unit : std::uint8_t { multiply_add, tf32, half, bfloat16 };
 inline constexpr std::array matrix_units{Unit::tf32, Unit::half, Unit::bfloat16};
 
@@ -50,17 +51,17 @@ inline constexpr std::array matrix_units{Unit::tf32, Unit::half, Unit::bfloat16}
   return "unknown";
 }
 
-/// How several ranks share a field.
+/// How the ranks share a field.
 enum class Split : std::uint8_t {
-  rows,   ///< each rank has a block of its first dimension (ranks::block_of)
-  whole,  ///< each rank has all of it
-  grid,   ///< a matrix: each rank of a grid has a block of rows by a block of columns (ranks::Grid)
+  rows,   ///< each rank has a block of the first dimension (ranks::block_of)
+  whole,  ///< each rank has the whole field
+  grid,   ///< a matrix: each rank of a grid has a block of rows and of columns (ranks::Grid)
 };
 
-/// Kinds of generated data. A Problem says which of these it has; the first is a run's default.
+/// Kinds of generated data. A Problem lists the kinds that it supports; the first one is the default.
 enum class DataKind : std::uint8_t {
-  exact,        ///< on a grid, so small and sparse that the dtype holds every sum that a variant may form
-  random,       ///< uniform: sums are rounded, and checked against a bound
+  exact,        ///< on a grid, small and sparse: the dtype represents every sum that a variant may form
+  random,       ///< uniform: sums are rounded, and compared within an error bound
   adversarial,  ///< zeros of both signs, denormals, magnitudes from 2^-40 to 2^40, cancellation; integers that wrap
 };
 
@@ -81,31 +82,33 @@ struct VariantInfo {
   Level level = Level::range;               ///< lowest level of the hierarchy that the code names
   std::string_view summary;                 ///< one line for --list
   bool deterministic = true;                ///< same bits on every run with the same options; checked on every run
-  std::string_view ordered_by = "atomics";  ///< for --list: what orders operations where it is not deterministic
-  Unit unit = Unit::multiply_add;           ///< what does its operations
-  bool lesson = false;    ///< one file of at most 60 code lines that shows its own loop; checked in CI
-  int unit_products = 1;  ///< products of the unit for one of the result: the roof is the unit's peak divided by it
+  /// for --list: what determines the order of operations if it is not deterministic
+  std::string_view ordered_by = "atomics";
+  Unit unit = Unit::multiply_add;           ///< the unit that executes its operations
+  /// One file of at most 60 lines of code with a loop of its own; checked in CI.
+  bool lesson = false;
+  int unit_products = 1;  ///< products of the unit per product of the result: the roof is the unit's peak divided by it
 };
 
 /// A mini-app's description of itself.
 struct AppInfo {
   std::string_view name;        ///< "prefix_sum"
   std::string_view summary;     ///< one line: the formula
-  bool measures_roofs = false;  ///< its rows are roofs themselves, and may be compared with those of another device
+  bool measures_roofs = false;  ///< its rows are roofs, and may be compared with rows of another device
 };
 
-/// The shortest text that reads back as the same number: "1000", "0.5", "1e+39".
+/// Returns the shortest text that reads back as the same number: "1000", "0.5", "1e+39".
 template <std::floating_point Real>
 [[nodiscard]] std::string shortest_text(Real value) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-/// The value of a scalar parameter: an attribute of /input or an option of the same name.
+/// Value of a scalar parameter: an attribute of /input, or an option with the same name.
 using ParameterValue = std::variant<bool, std::int64_t, double, std::string>;
 using ParameterMap = std::map<std::string, ParameterValue, std::less<>>;
 
-/// One scalar parameter of a mini-app. The alternative held by `default_value` is its type.
+/// A scalar parameter of a mini-app. The alternative that `default_value` holds is the parameter's type.
 struct ParameterSpec {
   std::string name;  ///< attribute name, and `--name` on the command line (a bool is a flag)
   std::string help;  ///< one line, with unit
@@ -114,18 +117,18 @@ struct ParameterSpec {
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
   bool must_be_finite = true;
-  /// Whether a real number is used in the type that sums are made in, float for a dtype of 16 bits, and not in the dtype.
+  /// Whether a real number is used in the arithmetic type (float for a 16-bit dtype) instead of the dtype.
   bool in_arithmetic = false;
   bool shapes_generated =
-      false;  ///< whether it shapes generated input: then it is a mistake beside --input, and no attribute of a file
-  /// Whether it only tunes variants, and changes neither input nor result: an integer whose option takes lists and
-  /// ranges, as --size does. A run has a case for each value, and makes input and reference once.
+      false;  ///< whether it shapes generated input: not allowed with --input, and not an attribute of a file
+  /// Whether it only tunes variants, and changes neither input nor result. It is then an integer whose option takes
+  /// lists and ranges, as --size does. A run has one case per value, and makes input and reference once.
   bool sweep = false;
-  /// Whether it says how ranks share the work, and means nothing on one rank.
+  /// Whether it describes how the ranks share the work. It has no effect on one rank.
   bool of_ranks = false;
 };
 
-/// One input or output field, before there is data.
+/// An input or output field before its data exist.
 struct FieldSpec {
   std::string name;
   int rank = 1;
@@ -133,16 +136,16 @@ struct FieldSpec {
   bool vector_as_row = false;  ///< whether a file may hold this matrix (rank 2) as a vector [n], read as [1, n]
 };
 
-/// The least work that an input requires, whatever the variant.
+/// The least work that an input requires, independent of the variant.
 struct Work {
   double bytes = 0;  ///< each input read once, each output written once
   double flops = 0;
 };
 
-/// What a model of the machine predicts for a row, reported beside its measurement.
+/// The prediction of a machine model for a row, reported beside the measurement.
 struct Prediction {
-  double bytes = 0;   ///< that memory moves, in whole sectors or cache lines, if caches keep nothing in between
-  double passes = 1;  ///< that a warp needs for one instruction: by ways of a bank conflict, or by branches taken
+  double bytes = 0;   ///< moved by memory, in whole sectors or cache lines, if caches keep nothing in between
+  double passes = 1;  ///< that a warp needs per instruction: the ways of a bank conflict, or the branches taken
 };
 
 }  // namespace tessera

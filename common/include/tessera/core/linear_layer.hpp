@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// From --size to the extents of normalised rows and a linear layer on them: for all mini-apps on x [rows, hidden] and
-/// w [outputs, hidden].
+/// Computes from --size the extents of normalised rows and a linear layer on them, for all mini-apps on x [rows,
+/// hidden] and w [outputs, hidden].
 
 #include <algorithm>
 #include <array>
@@ -30,7 +30,7 @@ struct LinearLayer {
   double eps = 1e-5;         ///< added to each row's variance
   std::int64_t team = 0;     ///< threads; 0: the variant's choice
 
-  /// Throws UserError if eps is not above zero.
+  /// Throws UserError if eps is not positive.
   [[nodiscard]] static LinearLayer from(ParameterMap const& map) {
     auto const number = [&](char const* name) { return std::get<std::int64_t>(map.at(name)); };
     LinearLayer const layer{.rows = number("rows"),
@@ -60,9 +60,9 @@ struct LinearLayer {
             extent("outputs", "rows of the generated w"), eps_parameter(), team_parameter()};
   }
 
-  /// The extents that a size stands for. The size is first divided by the extents that are given. Of the rest, hidden
-  /// is the largest power of two not above the root, outputs the root of what is left, rows what then remains. If the
-  /// size is 0 there are no rows.
+  /// Returns the extents for a size. The size is first divided by the given extents; the other extents share the
+  /// quotient. hidden is the largest power of two that is not above its root (the cube root if no extent is given),
+  /// outputs the root of the remaining quotient, and rows the remainder. If the size is 0, rows is 0.
   ///
   /// Example: 2^11 -> 16 rows, 8 hidden, 16 outputs; 2^36 -> 4096 of each.
   [[nodiscard]] LinearLayer of_size(std::size_t size) const {
@@ -105,7 +105,7 @@ struct LinearLayer {
   [[nodiscard]] Shape y_shape() const { return {static_cast<std::size_t>(rows), static_cast<std::size_t>(outputs)}; }
 };
 
-/// Throws UserError for integers, and for an eps that is no normal number of the type in which operations are made.
+/// Throws UserError for integers, and if eps is not a normal number of the arithmetic type.
 inline void needs_dtype(LinearLayer const& layer, DType dtype) {
   if (dtype == DType::int32) {
     throw UserError("dtype int32 (a normalised row is no row of integers); choose float or double");
@@ -118,8 +118,8 @@ inline void needs_dtype(LinearLayer const& layer, DType dtype) {
   }
 }
 
-/// Throws UserError, naming the shapes, unless the shape `found` of the field `name` is `wanted`. `others` (with their
-/// shapes) and `why` tell in the message where `wanted` comes from.
+/// Throws UserError, naming the shapes, if the shape `found` of the field `name` is not `wanted`. In the message,
+/// `others` (fields with their shapes) and `why` explain where `wanted` comes from.
 inline void needs_shape(std::string const& name, Shape const& found, Shape const& wanted, std::string const& others,
                         std::string const& why) {
   if (found == wanted) return;
@@ -127,7 +127,7 @@ inline void needs_shape(std::string const& name, Shape const& found, Shape const
                   " the shape " + to_string(wanted));
 }
 
-/// Throws UserError if rows of x have no elements, or if the extents of w, gamma or beta do not match those of x.
+/// Throws UserError if rows of x have no elements, or if the extents of w, gamma or beta do not match the extents of x.
 inline void needs_layer(Shape const& x, Shape const& gamma, Shape const& beta, Shape const& w) {
   if (x[1] == 0) {
     throw UserError("x has shape " + to_string(x) +
@@ -141,25 +141,25 @@ inline void needs_layer(Shape const& x, Shape const& gamma, Shape const& beta, S
   needs_shape("beta", beta, {x[1]}, "x " + to_string(x), "one for each column of x");
 }
 
-/// The base of Problems whose first fields are x and gamma.
+/// Base class of Problems whose first fields are x and gamma.
 struct LinearLayerProblem {
   /// Extents of the generated input, eps, team.
   using Parameters = LinearLayer;
   [[nodiscard]] static std::vector<ParameterSpec> parameters() { return LinearLayer::parameters(); }
-  /// Throws UserError for integers, and for an eps that the dtype cannot hold.
+  /// Throws UserError for integers, and if the dtype cannot hold eps.
   static void check(Parameters const& parameters, DType dtype) { needs_dtype(parameters, dtype); }
 
-  /// There are no exact data, since normalising a row takes roots and quotients.
+  /// There are no exact data, because normalising a row takes roots and quotients.
   static constexpr std::array data{DataKind::random, DataKind::adversarial};
 
-  /// Rows with a mean of 2, a gamma around 1, and a bias or gradients of 9 bits, none of them 0.
+  /// Returns an element: rows with a mean of 2, gamma near 1, and a bias or gradients of 9 bits that are never 0.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
     T const value = drawn<T>(draw);
     if (draw.data != DataKind::random) return value;
     if (draw.field == 0) return T(2) + value;
-    // The bias, or the gradients: sums over rows are exact. Signs are random: every number is as likely as its
-    // opposite.
+    // The bias or the gradients: sums over rows are exact. Signs are random: a number and its opposite are equally
+    // likely.
     if (draw.field == 4) return (2 * whole_value<T>(draw, 8) + 1) / T(256);
     if (draw.field == 1) return T(1) + value / T(2);
     return value;

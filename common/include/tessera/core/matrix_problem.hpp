@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// From a matrix to a matrix: what Problems with an input `a` [rows, cols] have in common.
+/// The common part of Problems that map an input matrix `a` [rows, cols] to an output matrix.
 
 #include <array>
 #include <cstddef>
@@ -16,8 +16,8 @@
 
 namespace tessera {
 
-/// The base of such a Problem, with a parameter `rows` of the generated input. The Problem itself has output_shapes,
-/// and, if its output is no matrix, an Output of its own.
+/// Base class of these Problems, with a parameter `rows` of the generated input. The Problem itself defines
+/// output_shapes, and its own Output if the output is not a matrix.
 template <class ProblemParameters>
 struct MatrixProblem {
   using Parameters = ProblemParameters;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// From --size to the extents of a matrix: for all mini-apps on `[rows, cols]`.
+/// Computes the extents of a matrix from --size, for all mini-apps on `[rows, cols]`.
 
 #include <cmath>
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace tessera {
 
-/// [rows, size / rows], rounded down. If `rows` is 0, it takes as many rows as possible, but no more than columns, and
-/// a power of two if the size is one. Throws UserError if there are more rows than elements.
+/// Returns [rows, size / rows], rounded down. If `rows` is 0, it is the largest possible number of rows that does not
+/// exceed the number of columns; it is a power of two if the size is one. Throws UserError if `rows` exceeds `size`.
 ///
 /// Example: 2^5 -> [4, 8]; 30 -> [5, 6]; 31 in 4 rows -> [4, 7].
 [[nodiscard]] inline Shape matrix_shape(std::size_t size, std::int64_t rows) {

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// From two arrays of the same length: what Problems with inputs `a` [n] and `b` [n] have in common.
+/// The common part of Problems with two input arrays `a` [n] and `b` [n] of the same length.
 
 #include <array>
 #include <cstddef>
@@ -16,8 +16,8 @@
 
 namespace tessera {
 
-/// The base of such a Problem. A Problem whose output is not an array of that length declares an Output and
-/// output_shapes of its own.
+/// Base class of these Problems. A Problem whose output is not an array of that length declares its own Output and
+/// output_shapes.
 template <class ProblemParameters>
 struct PairProblem {
   using Parameters = ProblemParameters;
@@ -54,7 +54,7 @@ struct PairProblem {
   }
 
  protected:
-  /// Throws UserError, naming both shapes, unless a and b are equally long. `why`: the reason why they must be.
+  /// Throws UserError, naming both shapes, if a and b differ in length. `why` is the reason that the message gives.
   static void needs_equal_lengths(std::vector<Shape> const& input, std::string const& why) {
     if (input[0] == input[1]) return;
     throw UserError("a has shape " + to_string(input[0]) + " and b " + to_string(input[1]) + " (" + why +

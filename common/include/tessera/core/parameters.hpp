@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Parameters that many mini-apps have, with the same text and limits in each.
+/// Parameters that many mini-apps share, with the same help text and limits.
 
 #include <cstdint>
 
@@ -27,7 +27,7 @@ namespace tessera {
           .minimum = 0};
 }
 
-/// --segment, for segments that are held as a whole, in registers or scratch.
+/// --segment, for segments that are held as a whole in registers or scratch.
 [[nodiscard]] inline ParameterSpec held_segment_parameter() {
   return {.name = "segment",
           .help = "elements of a segment, 1 to 1024; 0: the whole array is one",

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The least work of formulas that take one element of each array: out[i] = f(a[i], b[i], ...).
+/// The least work of formulas that use one element of each array: out[i] = f(a[i], b[i], ...).
 
 #include <vector>
 
@@ -9,8 +9,8 @@
 
 namespace tessera {
 
-/// The base of a Problem with `Arrays` arrays of one size, inputs and outputs together, and a formula of `Operations`
-/// operations, each of which rounds. Every array is moved once.
+/// Base class of a Problem with `Arrays` arrays of the same size (inputs and outputs counted together) and a formula of
+/// `Operations` operations, each of which rounds. Every array is moved once.
 ///
 /// Example: out[i] = a[i] + b[i] is PerElement<3, 1>.
 template <int Arrays, int Operations>

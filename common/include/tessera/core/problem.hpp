@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The concept inside: what a mini-app (its Problem) and a variant must have, checked by the compiler.
+/// Concepts for mini-apps and variants: what a Problem and a variant must define, checked by the compiler.
 
 #include <concepts>
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-/// The input of a problem in the memory of an execution space. Its views are of const elements.
+/// The input of a problem in the memory of an execution space. The elements of its views are const.
 template <class Problem, class Exec, class T>
 using InputOn = typename Problem::template Input<T, typename Exec::memory_space>;
 
@@ -22,58 +22,60 @@ using InputOn = typename Problem::template Input<T, typename Exec::memory_space>
 template <class Problem, class Exec, class T>
 using OutputOn = typename Problem::template Output<T, typename Exec::memory_space>;
 
-/// A struct of views with their names: `names` and `fields(self)` in the same order, so that reading, copying,
-/// comparing and writing are generic.
+/// A struct of views with names. `names` and `fields(self)` are in the same order, so that reading, copying, comparing
+/// and writing are generic.
 template <class F>
 concept Fields = requires(F& fields) {
   F::names.size();
   std::tuple_size<decltype(F::fields(fields))>::value;
 } && F::names.size() == std::tuple_size_v<decltype(F::fields(std::declval<F&>()))>;
 
-/// A mini-app's problem.
+/// The problem that a mini-app solves.
 ///
-/// - `info`, `parameters()`: its description. `Parameters::from(map)` turns the map into typed members, and throws
-///   UserError if they do not go together.
-/// - `Input<T, Memory>`, `Output<T, Memory>`: Fields; the input carries `parameters` too. With `static constexpr bool
-///   vector_as_row = true` a file may hold each matrix among them as a vector [n], which is read as one row [1, n].
-/// - `input_shapes(size, parameters)`: the shapes that `--size` stands for.
-/// - `output_shapes(shapes, parameters)`: the output's shapes. Throws UserError, naming both shapes, if the input's
-///   shapes do not match.
-/// - `element<T>(draw, parameters)`: the generated value of an element. It is a pure function of the Draw
-///   (core/random.hpp), so that any rank and any thread can make its part.
-/// - `data`, optional: an array of the DataKinds that `element` knows, the default first. Without it: only random.
-/// - `short_floats`, optional: true if it has rows in Half and BFloat16 (core/half.hpp), where this build has these dtypes.
-/// - `check(parameters, dtype)`, optional: throws UserError where a parameter does not suit the dtype (a constant of
-///   2.5 for int32). Called before any data are made.
-/// - `terms(shapes, parameters)`, optional: how many terms an output's longest sum has; without it, as many as
-///   rounding_steps. A row is `weak` if its check could not have seen the loss of one tile of these terms.
-/// - `work(shapes, parameters, dtype)`: the least work, whatever the variant.
-/// - `rounding_steps(shapes, parameters)`: the longest chain of roundings of any variant; a Plan may state a shorter
-///   one.
-/// - `input_split(parameters)`, `output_split(parameters)`, optional, both or none: how several ranks share each field
+/// - `info`, `parameters()`: its description. `Parameters::from(map)` converts the map to typed members. Throws
+///   UserError if the parameters contradict each other.
+/// - `Input<T, Memory>`, `Output<T, Memory>`: Fields; the input also contains `parameters`. With `static constexpr bool
+///   vector_as_row = true` a file may hold each of its matrices as a vector [n], which is read as one row [1, n].
+/// - `input_shapes(size, parameters)`: returns the input shapes for a `--size`.
+/// - `output_shapes(shapes, parameters)`: returns the output shapes. Throws UserError, naming both shapes, if the
+///   input's shapes do not match.
+/// - `element<T>(draw, parameters)`: returns the generated value of an element. A pure function of the Draw
+///   (core/random.hpp), so that any rank and any thread can generate its part.
+/// - `data`, optional: an array of the DataKinds that `element` supports, the default first. Default: only random.
+/// - `short_floats`, optional: true if it has rows in Half and BFloat16 (core/half.hpp), in builds with these dtypes.
+/// - `check(parameters, dtype)`, optional: throws UserError if a parameter does not suit the dtype (a constant of 2.5
+///   for int32). Called before any data are made.
+/// - `terms(shapes, parameters)`, optional: returns the number of terms in the longest sum of an output; default:
+///   rounding_steps. A row is `weak` if its check could not have detected the loss of one tile of these terms.
+/// - `work(shapes, parameters, dtype)`: returns the least work, independent of the variant.
+/// - `rounding_steps(shapes, parameters)`: returns the longest chain of roundings of any variant. A Plan may state a
+///   shorter chain.
+/// - `input_split(parameters)`, `output_split(parameters)`, optional, both or neither: how the ranks share each field
 ///   (Split), in the order of the fields. With them the mini-app has variants of level `ranks`.
-/// - `reference_of_part<T>(input, output_rows, part)`, optional: the reference of a rank's own part of the output, from its
-///   part of the input and a ranks::Part. Without it each rank runs the reference on the whole input.
+/// - `reference_of_part<T>(input, output_rows, part)`, optional: returns the reference of a rank's own part of the
+///   output, from its part of the input and a ranks::Part. Without it each rank runs the reference on the whole input.
 /// - `rows_apart`, optional: true if a row of the output needs only the same row of split inputs, and whole inputs. The
-///   reference of a rank's part is then the reference run on its part of the input. With this or `reach` all cores compute
-///   the reference of some rows at a time (verify/joined.hpp).
-/// - `reference_split(parameters)`, optional: which inputs a part of the reference has in rows, where that is another
-///   split than that on ranks.
-/// - `reference_rows`, optional: the fewest rows of the output that a part of the reference should have.
-/// - `reach(shapes, parameters)`, optional: how many rows of the split inputs beside a row the same row of the output
-///   needs (ranks::Reach); all outputs must be split. With it each rank runs the reference on its own rows and more
-///   rows beside them than the reach. It makes or reads these again, and does not use what variants have received. If
-///   Parameters have a member `first`, it is set to the index of the first of these rows.
-/// - `needs(shapes, output_boxes)`, optional: the part of each input field (ranks::Box) that the reference needs for
-///   these parts of the output: reference<T>(those) gives these. With it each rank runs the reference on them, made or
-///   read again; and --verify sample:N computes no more than it compares.
-/// - `grid(shapes, parameters, ranks)`, where a field has Split::grid: the grid (ranks::Grid) of that many ranks. Throws
-///   UserError if there is none.
-/// - `reference_doubles`, optional: the most numbers that an element of the reference takes: 1: a value; 2, the
-///   default: also a scale; 3: also an offset. It tells in advance whether a case fits into memory.
-///   `exact_reference_doubles`, optional: the same for generated exact data, for which no scale is made.
-/// - `reference<T>(input)`: the serial oracle. It gives each element's value and the scale of its error; ExpectedField
-///   (core/types.hpp) says what a scale of 0 or infinity means.
+///   reference of a rank's part is then the reference run on its part of the input. With `rows_apart` or `reach` all
+///   cores compute the reference, each for some rows at a time (verify/joined.hpp).
+/// - `reference_split(parameters)`, optional: which inputs a part of the reference has in rows, if this differs from
+///   the split on ranks.
+/// - `reference_rows`, optional: the least number of output rows that a part of the reference should have.
+/// - `reach(shapes, parameters)`, optional: returns how many neighbouring rows of the split inputs a row of the output
+///   needs (ranks::Reach); all outputs must be split. With it each rank runs the reference on its own rows and on more
+///   neighbouring rows than the reach. The rank generates or reads the neighbouring rows again, and does not use rows
+///   that variants have received. If Parameters have a member `first`, it is set to the index of the first of these
+///   rows.
+/// - `needs(shapes, output_boxes)`, optional: returns the part of each input field (ranks::Box) that the reference
+///   needs for these parts of the output. reference<T>() of these input parts gives these output parts. With it each
+///   rank runs the reference on them, generated or read again, and --verify sample:N computes no more elements than it
+///   compares.
+/// - `grid(shapes, parameters, ranks)`, required if a field has Split::grid: returns the grid (ranks::Grid) for that
+///   number of ranks. Throws UserError if there is none.
+/// - `reference_doubles`, optional: the largest number of doubles that an element of the reference takes: 1: a value;
+///   2, the default: also a scale; 3: also an offset. Used to predict whether a case fits into memory.
+///   `exact_reference_doubles`, optional: the same for generated exact data, which need no scale.
+/// - `reference<T>(input)`: the serial reference. Returns each element's value and the scale of its error;
+///   ExpectedField (core/types.hpp) describes a scale of 0 or infinity.
 template <class P, class T>
 concept ProblemFor =
     Fields<typename P::template Input<T, Kokkos::HostSpace>> &&
@@ -98,14 +100,14 @@ template <class P>
   requires requires { P::short_floats; }
 inline constexpr bool has_short_floats<P> = P::short_floats;
 
-/// True if the Problem says how several ranks share its fields.
+/// True if the Problem defines how the ranks share its fields.
 template <class P>
 concept Distributed = requires(typename P::Parameters const& parameters) {
   { P::input_split(parameters) } -> std::same_as<std::vector<Split>>;
   { P::output_split(parameters) } -> std::same_as<std::vector<Split>>;
 };
 
-/// The kinds of data that a Problem can generate, the default first.
+/// Returns the kinds of data that a Problem can generate, the default first.
 template <class P>
 [[nodiscard]] std::vector<DataKind> data_kinds_of() {
   if constexpr (requires { P::data; }) {
@@ -115,7 +117,7 @@ template <class P>
   }
 }
 
-/// How many terms the longest sum of an output has.
+/// Returns the number of terms in the longest sum of an output.
 template <class P>
 [[nodiscard]] double terms_of(std::vector<Shape> const& shapes, typename P::Parameters const& parameters) {
   if constexpr (requires { P::terms(shapes, parameters); }) {
@@ -125,16 +127,16 @@ template <class P>
   }
 }
 
-/// True where a variant declares that it applies: where its Plan's `requires` clause holds, or has none.
+/// True if a variant declares support: its Plan has no `requires` clause, or the clause holds.
 template <class V, class Exec, class T>
 concept DeclaredFor = requires { typename V::template Plan<Exec, T>; };
 
-/// A variant's Plan can be constructed from (exec, input), where it allocates and chooses; this is not timed.
+/// A variant's Plan can be constructed from (exec, input). The constructor allocates and chooses; it is not timed.
 template <class V, class P, class Exec, class T>
 concept Plannable =
     std::constructible_from<typename V::template Plan<Exec, T>, Exec const&, InputOn<P, Exec, T> const&>;
 
-/// A variant's Plan can be called with (exec, input, output) and returns nothing: it only enqueues.
+/// A variant's Plan can be called with (exec, input, output) and returns void: it only enqueues.
 template <class V, class P, class Exec, class T>
 concept Enqueueable = requires(typename V::template Plan<Exec, T>& plan, Exec const& exec,
                                InputOn<P, Exec, T> const& input, OutputOn<P, Exec, T> const& output) {

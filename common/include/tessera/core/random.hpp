@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// The counter-based generator of inputs: element i of a stream is a pure function of (seed, stream, i). So every rank
-/// and thread can make its own part, in any order, with the same result on every machine. Source: the mixing function
-/// is SplitMix64's (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+/// The counter-based generator of inputs: element i of a stream is a pure function of (seed, stream, i). Every rank and
+/// thread can generate its part in any order, with the same result on every machine. Source: the mixing function is
+/// SplitMix64's (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 
 #include <algorithm>
 #include <bit>
@@ -17,17 +17,17 @@
 
 namespace tessera {
 
-/// Which element is to be generated. An element depends on nothing else, so that any rank can make its part.
+/// The element to generate. Its value depends on nothing else, so that any rank can generate its part.
 struct Draw {
-  std::size_t field = 0;  ///< of the Input
+  std::size_t field = 0;  ///< index of the field in the Input
   std::size_t index = 0;  ///< flat, in C order
   std::uint64_t seed = 0;
   DataKind data = DataKind::random;
-  std::uint64_t terms = 1;                     ///< of an output's longest sum: the Problem's terms()
+  std::uint64_t terms = 1;                     ///< in the longest sum of an output: the Problem's terms()
   std::vector<Shape> const* shapes = nullptr;  ///< of all input fields
 };
 
-/// 64 well-mixed bits for (seed, stream, index).
+/// Returns 64 well-mixed bits for (seed, stream, index).
 [[nodiscard]] constexpr std::uint64_t random_bits(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   auto const mix = [](std::uint64_t z) {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -37,8 +37,9 @@ struct Draw {
   return mix(mix(seed + 0x9E3779B97F4A7C15ULL * (stream + 1)) + 0x9E3779B97F4A7C15ULL * (index + 1));
 }
 
-/// Uniform in [-1, 1) for floating types, uniform in [-100, 100] for integers. Floating types have 24 random bits, so
-/// that float and double get the same numbers; those of 16 bits have as many as they hold, so that nothing is rounded.
+/// Returns a number that is uniform in [-1, 1) for floating types, and in [-100, 100] for integers. float and double
+/// get the same numbers, of 24 random bits. 16-bit floats get as many random bits as they hold, so that nothing is
+/// rounded.
 template <class T>
 [[nodiscard]] constexpr T random_value(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   std::uint64_t const bits = random_bits(seed, stream, index);
@@ -53,9 +54,10 @@ template <class T>
   }
 }
 
-/// A number that a kernel may treat wrongly: zeros of both signs, denormals, magnitudes from 2^-40 to 2^40 (in Half
-/// from 2^-14 to 2^14), neighbours that cancel except for their last bits; for integers 0, 1 and -1, the ends of the
-/// range, and any others. Sums of 2^32 of them, and of products of two of them, stay in the range of float.
+/// Returns a number that a kernel may handle wrongly: zeros of both signs, denormals, magnitudes from 2^-40 to 2^40 (in
+/// Half from 2^-14 to 2^14), or neighbours that cancel except for their last bits. For integers: 0, 1 and -1, both ends
+/// of the range, or any number. Sums of 2^32 of these numbers, or of products of two of them, stay in the range of
+/// float.
 template <class T>
 [[nodiscard]] constexpr T adversarial_value(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   std::uint64_t const bits = random_bits(seed, stream, index);
@@ -71,7 +73,7 @@ template <class T>
       case 1: return std::numeric_limits<T>::denorm_min() * static_cast<A>(static_cast<int>((bits >> 4) % 1001) - 500);
       case 2: return negative ? T(-1) : T(1);
       case 3:
-      case 4: {  // cancels with the neighbour before, which has the other sign
+      case 4: {  // cancels with the preceding neighbour, which has the opposite sign
         A const own = random_value<T>(seed, stream, index / 2) * static_cast<A>(1 << neighbours);
         return index % 2 == 0 ? own : -own + uniform;
       }
@@ -90,34 +92,35 @@ template <class T>
   }
 }
 
-/// The element where nothing is summed, or where data are not exact: random_value or adversarial_value. Exact data then
-/// have 24 random bits, and one rounded operation on them has only one right result.
+/// Returns the element for Problems without sums, or for data that are not exact: random_value or adversarial_value.
+/// For exact data, the element has 24 random bits, and one rounded operation on it has only one correct result.
 template <class T>
 [[nodiscard]] constexpr T drawn(Draw const& draw) {
   return draw.data == DataKind::adversarial ? adversarial_value<T>(draw.seed, draw.field, draw.index)
                                             : random_value<T>(draw.seed, draw.field, draw.index);
 }
 
-/// A whole number of so many random bits, from -2^(bits - 1) up.
+/// Returns an integer of `bits` random bits, at least -2^(bits - 1).
 template <class T>
 [[nodiscard]] constexpr T whole_value(Draw const& draw, unsigned bits) {
   auto const whole = static_cast<std::int32_t>(random_bits(draw.seed, draw.field, draw.index) >> (64 - bits));
   return static_cast<T>(whole - (std::int32_t{1} << (bits - 1)));
 }
 
-/// Terms whose sum is exact in float in any order: which of them are not 0, and how large these are. The sum of all
-/// `terms` of them (or of their products with factors up to `factor`) stays within 2^23, and so does every sum of some
-/// of them. They are positive, so that no term makes up for a lost one.
+/// Terms whose sum is exact in float in any order: defines which terms are not 0, and their range. The sum of all
+/// `terms` terms (or of their products with factors up to `factor`) and every partial sum are at most 2^23. The terms
+/// are positive, so that no term compensates for a lost term.
 ///
-/// In each `block` of consecutive terms one is not 0, at a random place. So a run of 2 * block - 1 consecutive terms
-/// always has one that is not 0, and its loss is noticed.
+/// Each `block` of consecutive terms has exactly one nonzero term, at a random position. Every run of 2 * block - 1
+/// consecutive terms therefore has a nonzero term, and the loss of the run is detected.
 ///
 /// Example: 2^12 terms -> every one, up to 256; 2^24 terms -> one of 8, up to 4; 2^32 -> one of 2^11, up to 4.
 struct Sparsity {
-  std::uint64_t block;    ///< a power of two; 1: every term counts
+  std::uint64_t block;    ///< a power of two; 1: all terms are nonzero
   std::uint64_t largest;  ///< a power of two: values are 1 .. largest
 
-  /// The block that the term at `position` is in. A shift: a division takes longer than all else about an element.
+  /// Returns the block of the term at `position`. By a shift: a division would take longer than the rest of the work
+  /// for an element.
   [[nodiscard]] constexpr std::uint64_t block_of(std::uint64_t position) const {
     return position >> std::countr_zero(block);
   }
@@ -129,14 +132,14 @@ struct Sparsity {
     return {4 * product / budget, 4};
   }
 
-  /// The value of the term at `position` of sum number `line`, 0 or 1 .. largest.
+  /// Returns the value of the term at `position` of sum number `line`: 0 or 1 .. largest.
   [[nodiscard]] constexpr std::uint64_t value(std::uint64_t seed, std::uint64_t stream, std::uint64_t line,
                                               std::uint64_t position) const {
     if (!counts(seed, stream, line, position)) return 0;
     return dense(seed, stream, line, position);
   }
 
-  /// True if that term is not 0.
+  /// True if the term is not 0.
   [[nodiscard]] constexpr bool counts(std::uint64_t seed, std::uint64_t stream, std::uint64_t line,
                                       std::uint64_t position) const {
     if (block == 1) return true;
@@ -144,7 +147,7 @@ struct Sparsity {
     return (position & (block - 1)) == place;
   }
 
-  /// A value of 1 .. largest, for any position.
+  /// Returns a value of 1 .. largest for any position.
   [[nodiscard]] constexpr std::uint64_t dense(std::uint64_t seed, std::uint64_t stream, std::uint64_t line,
                                               std::uint64_t position) const {
     return 1 + ((random_bits(seed, stream, (line << 36) + position) >> 32) & (largest - 1));

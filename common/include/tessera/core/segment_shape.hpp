@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The shape on which kernels on segments are launched, and the Plans of variants around such kernels.
+/// The shape on which segment kernels are launched, and the Plans of variants around these kernels.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace tessera {
 
-/// n elements in segments, of which the last may be short.
+/// n elements in segments; the last segment may be shorter.
 struct SegmentShape {
   std::size_t n = 0;
-  std::size_t segment = 0;  ///< elements; 0: the whole array is one
-  std::int64_t tile = 0;    ///< for stencils: elements that a team works on; 0: choose
+  std::size_t segment = 0;  ///< elements; 0: the whole array is one segment
+  std::int64_t tile = 0;    ///< for stencils: elements per team; 0: choose
   std::int64_t team = 0;    ///< threads; 0: choose
-  std::size_t first = 0;    ///< for stencils on a part of a longer array: the index of its first element
+  std::size_t first = 0;    ///< for stencils on a part of a longer array: index of the part's first element
 };
 
-/// The Plan of a variant around kernels on segments (kernels/stencil.hpp, kernels/segments.hpp): `Kernels` has one for
-/// each of the Problem's operations, in the order of its enum. `Variant` has a member `label`; Problem::shape_of gives
+/// The Plan of a variant around segment kernels (kernels/stencil.hpp, kernels/segments.hpp). `Kernels` has one kernel
+/// per operation of the Problem, in the order of its enum. `Variant` has a member `label`. Problem::shape_of returns
 /// the shape for an input, or throws Skip.
 template <class Problem, class Variant, ExecutionSpace Exec, class T, class... Kernels>
 class SegmentPlan {
@@ -34,7 +34,7 @@ class SegmentPlan {
   }
 
  protected:
-  /// The number of the operation.
+  /// Returns the index of the operation.
   [[nodiscard]] std::size_t op() const { return kernel_.index(); }
 
  private:

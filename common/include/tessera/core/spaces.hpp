@@ -15,13 +15,13 @@ namespace tessera {
 template <class Exec>
 concept ExecutionSpace = Kokkos::is_execution_space_v<Exec>;
 
-/// An array in C order: the type of every field of an Input or Output, on every memory space.
+/// An array in C order: the type of every field of an Input or Output, in every memory space.
 template <class DataType, class Memory>
 using Array = Kokkos::View<DataType, Kokkos::LayoutRight, Memory>;
 
 namespace detail {
 
-// A type list with the spaces that Kokkos was not built with left out; GPU first, as reports list them.
+// A type list without the spaces that Kokkos was not built with; GPU first, in the order of reports.
 template <class... Lists>
 struct Concatenated;
 template <class... Types>
@@ -69,18 +69,18 @@ struct Contains<Exec, TypeList<Types...>> : std::bool_constant<(std::is_same_v<E
 using EnabledSpaces = typename detail::Concatenated<detail::CudaSpaces, detail::HipSpaces, detail::OpenMPSpaces,
                                                     detail::ThreadsSpaces, detail::SerialSpaces>::type;
 
-/// True for GPUs, whose lanes are those of a warp or a wavefront.
+/// True for GPUs, where lanes are the lanes of a warp or wavefront.
 template <ExecutionSpace Exec>
 inline constexpr bool is_gpu =
     detail::Contains<Exec, detail::CudaSpaces>::value || detail::Contains<Exec, detail::HipSpaces>::value;
 
-/// True for AMD's GPUs.
+/// True for AMD GPUs.
 template <ExecutionSpace Exec>
 inline constexpr bool is_hip = detail::Contains<Exec, detail::HipSpaces>::value;
 
-/// How many multiprocessors a GPU has, as its driver counts them (on AMD's GPUs compute units), or how many threads a
-/// host has. concurrency() does not tell: for a GPU it counts threads, and how many of these share a multiprocessor
-/// differs.
+/// Returns the number of a GPU's multiprocessors, as its driver reports it (compute units on AMD GPUs), or the number
+/// of threads of a host. concurrency() is not used: for a GPU it counts threads, and the number of threads per
+/// multiprocessor differs.
 template <ExecutionSpace Exec>
 [[nodiscard]] int multiprocessors(Exec const& exec) {
   if constexpr (detail::Contains<Exec, detail::CudaSpaces>::value) {
@@ -92,7 +92,7 @@ template <ExecutionSpace Exec>
   }
 }
 
-/// Bytes of a GPU's last cache, which its multiprocessors share; 0 on a host.
+/// Returns the bytes of a GPU's last-level cache, which its multiprocessors share; 0 on a host.
 template <ExecutionSpace Exec>
 [[nodiscard]] std::size_t last_cache_of_gpu([[maybe_unused]] Exec const& exec) {
   if constexpr (detail::Contains<Exec, detail::CudaSpaces>::value) {
@@ -104,7 +104,7 @@ template <ExecutionSpace Exec>
   }
 }
 
-/// "cuda", "hip", "openmp", "threads" or "serial".
+/// Returns "cuda", "hip", "openmp", "threads" or "serial".
 template <ExecutionSpace Exec>
 [[nodiscard]] constexpr std::string_view space_name() {
   if constexpr (detail::Contains<Exec, detail::CudaSpaces>::value) {
@@ -120,7 +120,7 @@ template <ExecutionSpace Exec>
   }
 }
 
-/// Calls `body.template operator()<Exec>()` for the enabled space of that name; false if there is none.
+/// Calls `body.template operator()<Exec>()` for the enabled space with that name. Returns false if there is none.
 template <class Body>
 bool with_space(std::string_view name, Body&& body) {
   bool found = false;

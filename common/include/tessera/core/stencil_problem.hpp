@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What mini-apps have in common that apply a stencil to an element and the next few of its segment.
+/// The common part of mini-apps that apply a stencil to an element and the elements that follow it in its segment.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,17 +27,17 @@ struct StencilParameters {
   }
 };
 
-/// The base of such a Problem.
+/// Base class of these Problems.
 struct StencilProblem : ArrayProblem<StencilParameters> {
   [[nodiscard]] static std::vector<ParameterSpec> parameters() {
     return {segment_parameter(), tile_parameter(), team_parameter()};
   }
 
-  /// How several ranks share the input.
+  /// How the ranks share the input.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
 
-  /// The shape on which kernels are launched whose lanes or threads share elements.
+  /// Returns the shape for launches of kernels whose lanes or threads share elements.
   template <class T, class Memory>
   [[nodiscard]] static SegmentShape shape_of(Input<T, Memory> const& input) {
     return {.n = input.in.extent(0),

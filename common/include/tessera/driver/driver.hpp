@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The steps of a run that are worth testing on their own; run_app and run_suite (driver/run.hpp) put them together.
+/// The steps of a run that are worth testing separately; run_app and run_suite (driver/run.hpp) combine them.
 
 #include <functional>
 #include <optional>
@@ -14,51 +14,52 @@
 
 namespace tessera {
 
-/// Bytes that a case will need at its peak, while one row is alive.
+/// Bytes that a case needs at its peak, while one row exists.
 struct MemoryNeed {
   double held = 0;    ///< before and between its rows: the input, the reference, the file's /expected
-  double host = 0;    ///< `held` and two fetched results
-  double row = 0;     ///< of the row: the output, and as much again for the variant's temporaries
-  double device = 0;  ///< what a row needs on a GPU: `row`, and a copy of the input
+  double host = 0;    ///< `held` plus two fetched results
+  double row = 0;     ///< of the row: the output, and the same again for the variant's temporaries
+  double device = 0;  ///< that a row needs on a GPU: `row` plus a copy of the input
 };
 
 [[nodiscard]] MemoryNeed memory_need(Footprint const& footprint, bool has_expected);
 
-/// Throws UserError if a row on one of these spaces would not find the memory it needs. `what` names the case; `advice`
-/// says what its user can do.
+/// Throws UserError if one of these spaces does not have the memory that a row needs. In the message, `what` names the
+/// case, and `advice` says what the user can do.
 void check_memory(std::string const& what, MemoryNeed const& need, std::vector<std::string> const& spaces,
                   std::string const& advice);
 
-/// What a case is checked against.
+/// The results that a case is checked against.
 struct Oracle {
   std::vector<ExpectedField> reference;
-  /// With --verify sample: the sampled elements of the reference, of which there is nothing else then.
+  /// With --verify sample: the sampled elements of the reference. `reference` is then empty.
   std::vector<ExpectedField> sample = {};
   std::vector<HostField> from_file;  ///< /expected of the file; may lack fields, or be empty
   VerifyOptions verify = {};
-  bool random_data = false;     ///< the case was drawn at random: bounds may be statistical
-  bool is_file = false;         ///< the case was read: no option can change its dtype, size and data
-  bool other_is_exact = false;  ///< it was drawn, and could have been drawn as exact data
+  bool random_data = false;     ///< the case was generated at random: bounds may be statistical
+  bool is_file = false;         ///< the case was read from a file: no option can change its dtype, size or data
+  bool other_is_exact = false;  ///< the case was generated, and could have been generated as exact data
 };
 
-/// The output that the case keeps of a space (RowRun::keep), if all of it was compared with a reference that leaves it no
-/// choice, and was right. A later row of the case with the same bits is right as well, and need not be fetched.
+/// The output of a space that the case keeps (RowRun::keep), if all of it was compared with a reference that allows
+/// only one result, and was correct. A later row of the case with the same bits is also correct, and need not be
+/// fetched.
 struct Verified {
-  std::string space;                  ///< empty: there is none
+  std::string space;                  ///< empty: there is no such output
   std::vector<WrittenField> written;  ///< fields that the row wrote
-  std::vector<Coverage> seen;         ///< of these
+  std::vector<Coverage> seen;         ///< of these fields
 };
 
-/// Compares the reference with the file's /expected. Empty if they agree. Else it says how they differ: one of the two
-/// is wrong, and no row can be judged.
+/// Compares the reference with the file's /expected. Returns an empty text if they agree, otherwise a description of
+/// the difference: one of the two is wrong, and no row can be judged.
 [[nodiscard]] std::string disagreement(Oracle const& oracle);
 
-/// Takes a row's verified output, for --output.
+/// Receives a row's verified output, for --output.
 using TakeOutput = std::function<void(Row const&, std::vector<HostField> const&)>;
 
-/// Constructs, runs, verifies and times one row. `report` comes with what is known of the case. What the row throws
-/// becomes its status: Skip is skipped, the rest is failed. Returns nothing if interrupted. `verified` goes from row to
-/// row of a case.
+/// Constructs, runs, verifies and times one row. `report` contains what is known about the case. Exceptions become the
+/// row's status: Skip becomes skipped, all others failed. Returns nothing if interrupted. `verified` is passed from row
+/// to row of a case.
 [[nodiscard]] std::optional<RowReport> run_row(Row const& row, Case& problem_case, Oracle const& oracle,
                                                SamplingOptions const& sampling, RowReport report,
                                                std::function<bool()> const& interrupted, TakeOutput const& take_output,

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What the umbrella's main() calls.
+/// The entry point of the umbrella program's main().
 
 #include <vector>
 
@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-/// Runs the umbrella's command line: `tessera list`, `tessera run all|APP ...`; returns the exit code (0 verified, 1 a row
-/// failed, 2 the user's mistake).
+/// Runs the umbrella program's command line: `tessera list`, `tessera run all|APP ...`. Returns the exit code (0
+/// verified, 1 a row failed, 2 the user's mistake).
 int run_suite(std::vector<App> const& apps, int argc, char** argv);
 
 }  // namespace tessera
