@@ -2,9 +2,10 @@
 /// \file
 /// Case files (--input) and output files (--output).
 ///
-/// Layout: group `/input` holds one dataset per input field, in C order, and one attribute per scalar parameter; group
-/// `/expected`, optional, holds results to check as well; an output file adds `/output/<variant>/<space>/<field>`.
-/// Nothing converts silently: the dtype in the file is the dtype of the run (the byte order may differ).
+/// Layout: the group `/input` holds one dataset per input field, in C order, and one attribute per scalar parameter.
+/// The optional group `/expected` holds further results to check. An output file adds
+/// `/output/<variant>/<space>/<field>`. Nothing converts silently: the dtype in the file is the dtype of the run (the
+/// byte order may differ).
 ///
 /// Messages read `file: problem (why); what to do`.
 
@@ -24,66 +25,68 @@
 
 namespace tessera {
 
-/// A case file, open for reading. Every member function throws UserError when the file is at fault, also when it turns
-/// out to be damaged half-way.
+/// A case file that is open for reading. Every member function throws UserError if the file is at fault, also if it
+/// proves to be damaged while it is read.
 class CaseFile final : public FieldSource {
  public:
-  /// Throws UserError for a file that is missing, a directory, not readable, not HDF5, truncated, without /input, or
-  /// with something beside /input, /expected and /output (whose names may be misspelt).
+  /// Throws UserError if the file is missing, a directory, not readable, not HDF5, truncated or without /input, or if
+  /// it contains anything besides /input, /expected and /output (a name may be misspelt).
   explicit CaseFile(std::string path);
 
   [[nodiscard]] std::string const& path() const { return path_; }
 
-  /// "2048 bytes, checksum 1a2b3c4d5e6f7081": the same of two copies of the file, whatever their names and times. The checksum
-  /// is of all kept fields, and of at most 64 blocks of the file.
+  /// Returns "2048 bytes, checksum 1a2b3c4d5e6f7081", which is equal for two copies of the file, independent of names
+  /// and times. The checksum covers all kept fields and at most 64 blocks of the file.
   [[nodiscard]] std::string fingerprint() const;
 
-  /// Reads these fields, and closes the file: shape(), read() and expected() are answered from memory.
+  /// Reads these fields and closes the file. shape(), read() and expected() are then answered from memory.
   void keep(std::vector<FieldSpec> const& input, std::vector<FieldSpec> const& output);
-  /// Closes the file, and forgets what keep() read.
+  /// Closes the file and drops what keep() read.
   void close();
   /// False after close().
   [[nodiscard]] bool is_open() const { return kept_ || input_.is_open(); }
-  /// Opens the file again after close(). Throws UserError if it was written or replaced since the constructor, also where
-  /// it is open or kept.
+  /// Opens the file again after close(). Throws UserError if the file was written or replaced since the constructor,
+  /// even if it is still open or kept.
   void reopen();
 
-  /// The dtype of the run: the one for which every input field of the app has the dtype that `app.input_fields(dtype)`
-  /// asks for. Only dtypes of the app's rows count (all, if it has none). Throws UserError for a missing dataset and
-  /// for dtypes that fit no run, with what was found and what the app reads.
+  /// Returns the dtype of the run: the dtype for which every input field in the file has the dtype that
+  /// `app.input_fields(dtype)` requests. Only dtypes of the app's rows are considered (all dtypes, if it has no rows).
+  /// Throws UserError for a missing dataset, and for dtypes that fit no run; the message says what was found and what
+  /// the app reads.
   [[nodiscard]] DType run_dtype(App const& app) const;
 
-  /// The attributes of /input that are parameters; those that the file does not have are left out. An integer is
-  /// accepted for a floating-point parameter (if a double holds it exactly) and 0 or 1 for a bool; nothing else
-  /// converts. Values are checked against the spec's choices, limits and finiteness. An unknown attribute is a
-  /// UserError unless its name is description, source or title, or starts with '_'.
+  /// Returns the attributes of /input that are parameters, without those that the file lacks. An integer is accepted
+  /// for a floating-point parameter (if a double holds it exactly) and 0 or 1 for a bool; nothing else converts. Values
+  /// are checked against the spec's choices, limits and finiteness. Throws UserError for an unknown attribute, unless
+  /// its name is description, source or title, or starts with '_'.
   [[nodiscard]] ParameterMap parameters(std::vector<ParameterSpec> const& specs) const;
 
   [[nodiscard]] Shape shape(FieldSpec const& field) const override;
-  /// True if the file holds the field as a vector that is read as a matrix of one row.
+  /// True if the file holds the field as a vector, which is read as a matrix of one row.
   [[nodiscard]] bool is_vector(FieldSpec const& field) const;
-  /// Throws UserError for what looks like part of the case and is not read: other datasets in /input, parameters that
-  /// are attributes of the file or of a dataset. What begins with '_' is a note.
+  /// Throws UserError if the file contains anything that looks like part of the case but would not be read: other
+  /// datasets in /input, or parameters as attributes of the file or of a dataset. Names that start with '_' are notes
+  /// and are ignored.
   void check_unread(App const& app) const;
-  /// Throws UserError if data of these fields, also of /expected, are missing or would be converted, which HDF5 does not
-  /// say (see hdf5::Dataset::missing). read() and expected() check that again.
+  /// Throws UserError if data of these fields, or of /expected, are missing or would be converted; HDF5 does not report
+  /// either (see hdf5::Dataset::missing). read() and expected() check it again.
   void check_data(std::vector<FieldSpec> const& input, std::vector<FieldSpec> const& output) const;
-  /// Reads by hyperslabs of at most 64 MiB.
+  /// Reads in hyperslabs of at most 64 MiB.
   void read(FieldSpec const& field, void* destination) const override;
   void read_rows(FieldSpec const& field, std::size_t begin, std::size_t count, void* destination) const override;
-  /// By collective access, where HDF5 is parallel and the file was too large to keep.
+  /// Collective read. Returns false if HDF5 is not parallel, or if the file was small enough to keep.
   bool read_together(FieldSpec const& field, Shape const& offset, Shape const& count, void* destination) const override;
 
-  /// True if there is a group /expected.
+  /// True if the file has a group /expected.
   [[nodiscard]] bool has_expected() const { return has_expected_; }
-  /// Names and shapes of the fields of /expected that the file has, in the order of `output`; each may be left out.
-  /// Throws UserError if one has another dtype or rank, or for a name that the app does not write.
+  /// Returns names and shapes of the fields of /expected that the file has, in the order of `output`; any field may be
+  /// absent. Throws UserError if a field has another dtype or rank, or for a name that the app does not write.
   [[nodiscard]] std::vector<HostField> expected_shapes(std::vector<FieldSpec> const& output) const;
-  /// The same with the data.
+  /// The same with data.
   [[nodiscard]] std::vector<HostField> expected(std::vector<FieldSpec> const& output) const;
 
  private:
-  // What tells whether it is the same file as before.
+  // Identifies the file, to detect that it has been changed or replaced.
   struct Stamp {
     explicit Stamp(std::string const& path);
     bool operator==(Stamp const&) const = default;
@@ -94,7 +97,7 @@ class CaseFile final : public FieldSource {
   };
 
   void open();
-  /// The dataset of a field, of which no data are missing.
+  /// Returns the dataset of a field. Throws UserError if data are missing.
   [[nodiscard]] hdf5::Dataset open_complete(FieldSpec const& field) const;
 
   std::string path_;
@@ -108,29 +111,29 @@ class CaseFile final : public FieldSource {
   std::vector<HostField> kept_expected_;
 };
 
-/// Compares the shapes of /expected with those that the app writes for this input (names and shapes; no data needed).
-/// Throws UserError for the first that differs.
+/// Compares the shapes of /expected with the shapes that the app writes for this input (names and shapes; no data
+/// needed). Throws UserError for the first difference.
 void check_expected_shapes(std::vector<HostField> const& expected, std::vector<HostField> const& output_shapes,
                            std::string const& path);
 
-/// The file of --output: written to a temporary file beside its path, which commit() gives the name to. On several ranks it is
-/// one file that all of them see: the first one makes it; the ranks write their parts, together where HDF5 is parallel and else
-/// each in turn; the first one gives it the name. All ranks call everything, and all throw what one of them throws.
+/// The file of --output: a temporary file beside `path`, which commit() renames. On several ranks all ranks must see
+/// the same file. The first rank creates and renames it. The ranks write their parts together if HDF5 is parallel,
+/// otherwise one after the other. Every function must be called by all ranks; an error on one rank is thrown on all.
 class OutputFile {
  public:
-  /// Nothing is said to other ranks. Throws UserError if `path` cannot be written: see WholeFile.
+  /// Does not communicate. Throws UserError if `path` cannot be written (see WholeFile).
   explicit OutputFile(std::string path, ranks::Ranks const& ranks = {});
 
-  /// Writes /input, so that the file is a valid input again: the fields and the parameters as attributes. `places`: on several
-  /// ranks where the parts in `fields` lie.
+  /// Writes /input: the fields, and the parameters as attributes, so that the file is also a valid input. On several
+  /// ranks `places` are the places of the parts in `fields`.
   void write_input(std::vector<HostField> const& fields, ParameterMap const& parameters,
                    std::vector<FieldPlace> const& places = {});
-  /// Writes /output/<variant>/<space>/<field> for each field. Throws std::runtime_error when a field is there already
-  /// and when the file cannot be written (disk full).
+  /// Writes /output/<variant>/<space>/<field> for each field. Throws std::runtime_error if a field exists already, or
+  /// if the file cannot be written (disk full).
   void write(std::string const& variant, std::string const& space, std::vector<HostField> const& fields,
              std::vector<FieldPlace> const& places = {});
-  /// Gives the file its name, after a look at all that was written; an older file is replaced. Nothing is written after
-  /// that. Throws std::runtime_error. Of several ranks only the first does something.
+  /// Reads back everything that was written, then renames the file; an existing file is replaced. Nothing may be
+  /// written afterwards. Throws std::runtime_error. On several ranks only the first rank does this.
   void commit();
 
  private:
@@ -156,9 +159,9 @@ class OutputFile {
 
   ranks::Ranks ranks_;
   std::string path_;
-  std::unique_ptr<WholeFile> file_;  ///< on other ranks than the first: from the first call of add() on
+  std::unique_ptr<WholeFile> file_;  ///< on ranks other than the first: set by the first call of add()
   std::vector<Written> written_;
-  bool exists_ = false;  ///< there is a temporary file
+  bool exists_ = false;  ///< the temporary file exists
 };
 
 }  // namespace tessera

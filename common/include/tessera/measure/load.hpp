@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// How busy the machine was with the work of others while this program ran.
+/// Measures how busy other processes kept the machine while this program ran.
 
 #include <optional>
 #include <string>
@@ -9,20 +9,20 @@
 
 namespace tessera {
 
-/// Processors that others kept busy, on average, of those that there are; of several nodes, of all of them together.
+/// The average number of processors that other processes kept busy, and the number of processors; summed over nodes.
 struct OtherLoad {
   double busy = 0;
   double processors = 0;
 };
 
-/// What all processors of a machine did since it started, in seconds. Time that a hypervisor gave to other machines
-/// counts as busy.
+/// Processor time of a machine since it started, summed over its processors, in seconds. Time that a hypervisor gave to
+/// other machines counts as busy.
 struct ProcessorTimes {
   double busy = 0;
   double processors = 0;
 };
 
-/// Reads the text of Linux' /proc/stat, whose times are in ticks; nothing if it is none.
+/// Parses the text of Linux' /proc/stat, whose times are in ticks. Returns nothing if the text has another format.
 [[nodiscard]] std::optional<ProcessorTimes> processor_times(std::string const& text, double ticks_per_second);
 
 /// Measures from its construction on.
@@ -30,8 +30,8 @@ class LoadMeter {
  public:
   LoadMeter();
 
-  /// Must be called by all ranks. Nothing where the system does not tell, or after less than half a second: the
-  /// system counts in hundredths of a second.
+  /// Must be called by all ranks. Returns nothing if the system has no such counters, or after less than half a second,
+  /// because the system counts in hundredths of a second.
   [[nodiscard]] std::optional<OtherLoad> others(ranks::Ranks const& ranks) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Repeats what measures the machine until its best time is sure. No Kokkos.
+/// Repeats a measurement of the machine until its best time is reproduced. No Kokkos.
 
 #include <algorithm>
 #include <cstddef>
@@ -10,27 +10,27 @@
 
 namespace tessera {
 
-/// One run that was timed.
+/// One timed run.
 struct Timing {
   double seconds = 0;
-  double at_work = 1;  ///< share of that time in which the threads had a processor; 1 where it is not known
+  double at_work = 1;  ///< share of that time in which the threads had a processor; 1 if unknown
   double now = 0;      ///< seconds since the measurements began
 };
 
-/// What repetition brought.
+/// The result of the repetitions.
 struct Timings {
   double best = std::numeric_limits<double>::infinity();
   double median = std::numeric_limits<double>::infinity();
   double at_work = 1;       ///< of the best run
-  bool reproduced = false;  ///< whether other runs came near the best one
+  bool reproduced = false;  ///< whether other runs were close to the best one
 };
 
-/// A best time is reproduced when so many runs, itself included, lie within so much of it.
+/// A best time is reproduced if at least alike_runs runs, itself included, are within the factor `alike` of it.
 inline constexpr std::size_t alike_runs = 3;
 inline constexpr double alike = 1.05;
 
-/// Repeats `once` at least `fewest` times and until the best time is reproduced, but not beyond the moment `until` (of
-/// Timing::now): then once at least.
+/// Repeats `once` at least `fewest` times and until the best time is reproduced, but not later than `until` (in the
+/// time of Timing::now). Calls `once` at least once.
 [[nodiscard]] inline Timings repeat(std::function<Timing()> const& once, std::size_t fewest, double until) {
   std::vector<double> seconds;
   Timings result;

@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// The kernels that roofs are measured with: what a run times before its first row, and what the mini-app roofline
-/// shows and verifies. Copy and triad are those of McCalpin's STREAM (1995); the roof is that of Williams, Waterman and
-/// Patterson, Roofline (2009).
+/// The kernels that measure roofs: a run times them before its first row, and the mini-app roofline shows and verifies
+/// them. Copy and triad are from McCalpin's STREAM (1995), the roof from Williams, Waterman and Patterson, Roofline
+/// (2009).
 
 #include <Kokkos_Core.hpp>
 
@@ -25,7 +25,7 @@
 
 namespace tessera::measure {
 
-/// What triad does to a pair of elements; integers wrap.
+/// The triad operation on a pair of elements; integers wrap.
 template <class T>
 struct Triad {
   T s;
@@ -53,27 +53,27 @@ void triad(Exec const& exec, A const& a, B const& b, Out const& out, typename Ou
   kernels::Transform<Exec, T, Triad<T>>({s}, "tessera::roofline::triad")(exec, a, b, out);
 }
 
-/// Reads n elements and leaves their sum.
+/// Reads n elements and writes their sum.
 template <ExecutionSpace Exec, class T>
 using Read = kernels::SinglePassSum<Exec, T, 1, kernels::Itself<T>>;
 
-/// Chains of multiply-adds: out[i] = f(f(... f(i mod 256))), with f(x) = x * multiplier + addend, `iterations` times.
-/// A thread runs enough independent chains in registers to hide a multiply-add's latency.
+/// Chains of multiply-adds: out[i] = f(f(... f(i mod 256))), with f(x) = x * multiplier + addend, `iterations` times. A
+/// thread runs enough independent chains in registers to hide the latency of a multiply-add.
 ///
-/// With both factors 1 a chain counts its own iterations: the result is i mod 256 + iterations, exact as long as it
-/// is below 2^24. The factors are arguments, so that no compiler knows.
+/// With multiplier and addend 1 a chain counts its iterations: the result is i mod 256 + iterations, exact below 2^24.
+/// Both are arguments, so that the compiler cannot know them.
 template <ExecutionSpace Exec, class T>
 struct ChainKernel {
   using Accumulator = collective::Accumulator<T>;
   static constexpr int registers = 12;
   static constexpr int lanes = collective::vector_bytes / static_cast<int>(sizeof(Accumulator));
-  static constexpr int width = registers * lanes;  // chains of a thread
-  // The processor's widest vectors, by the extension of GNU compilers: not all of them make vectors of a loop over
+  static constexpr int width = registers * lanes;  // chains per thread
+  // The processor's widest vectors, by the vector extension of GNU compilers: not all compilers vectorise a loop over
   // chains.
   typedef Accumulator Vector __attribute__((vector_size(collective::vector_bytes)));
 
   T* out;
-  std::int32_t count;  // of chains
+  std::int32_t count;  // number of chains
   std::int32_t iterations;
   Accumulator multiplier;
   Accumulator addend;
@@ -114,13 +114,13 @@ struct ChainKernel<Exec, T> {
   }
 };
 
-/// Chains that fill any machine of today: 264 teams' worth of lanes on a GPU of 132 multiprocessors.
+/// Enough chains to fill any current machine: the lanes of 264 teams on a GPU with 132 multiprocessors.
 inline constexpr std::int32_t most_chains = 1 << 19;
-/// Iterations that take about a millisecond.
+/// Number of iterations that take about a millisecond.
 template <ExecutionSpace Exec>
 inline constexpr std::int32_t chain_iterations = is_gpu<Exec> ? 1 << 14 : 1 << 9;
 
-/// Enqueues a chain for each element of `out`, at most most_chains.
+/// Enqueues one chain per element of `out`, at most most_chains.
 template <ExecutionSpace Exec, class Out>
 void chains(Exec const& exec, Out const& out, std::int32_t iterations) {
   using Kernel = ChainKernel<Exec, typename Out::non_const_value_type>;
@@ -130,7 +130,7 @@ void chains(Exec const& exec, Out const& out, std::int32_t iterations) {
                        Kernel{out.data(), static_cast<std::int32_t>(out.extent(0)), iterations, 1, 1});
 }
 
-/// The unit of factors that collective::MatrixUnit takes.
+/// The matrix unit for factors of a type that collective::MatrixUnit supports.
 template <class Factor>
 inline constexpr Unit unit_of = Unit::tf32;
 template <>
@@ -138,12 +138,12 @@ inline constexpr Unit unit_of<Half> = Unit::half;
 template <>
 inline constexpr Unit unit_of<BFloat16> = Unit::bfloat16;
 
-/// The same by a matrix unit: out[i] = i mod 256 + iterations, the mean of `chains` chains of c += a b over the unit's depth. A warp
-/// runs them side by side in its registers, for the elements of c.
+/// Chains on a matrix unit: out[i] = i mod 256 + iterations, the mean of `chains` chains of c += a b over the unit's
+/// depth. A warp runs the chains of the elements of c side by side in its registers.
 ///
-/// With factors 1 an element of c gains the unit's depth an iteration. It starts at depth * (i mod 256), and is exact up to 2^24:
-/// for at most most_iterations. So is the sum of the chains, of multiples of the depth. The factors are arguments, so that no
-/// compiler knows.
+/// If all factors are 1, an element of c grows by the unit's depth per iteration. It starts at depth * (i mod 256) and
+/// is exact up to 2^24, which allows most_iterations iterations. The sum of the chains is exact as well, because they
+/// are multiples of the depth. The factors are arguments, so that the compiler cannot know them.
 template <ExecutionSpace Exec, class Factor>
 struct MatrixChainKernel {
   using Unit = collective::MatrixUnit<Factor, collective::matrix_lanes<Exec>>;
@@ -154,9 +154,9 @@ struct MatrixChainKernel {
   template <class V>
   using Value = typename Lanes::template Value<V>;
   static constexpr int chains = 8;
-  static constexpr int width = Unit::rows * Unit::cols;  // elements of a warp
-  static constexpr int threads = is_gpu<Exec> ? 4 : 1;   // of a team, each a warp
-  // Eight teams on a multiprocessor: half of the warps that it holds.
+  static constexpr int width = Unit::rows * Unit::cols;  // elements per warp
+  static constexpr int threads = is_gpu<Exec> ? 4 : 1;   // warps per team (on a host: 1)
+  // Eight teams per multiprocessor: half of its resident warps.
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<threads * Unit::lanes, 8>>;
   using Member = typename Policy::member_type;
   static constexpr std::int32_t most_iterations = (1 << 24) / Unit::depth - 256;
@@ -211,14 +211,15 @@ struct MatrixChainKernel {
   }
 };
 
-/// Operations of an element of `out` in an iteration.
+/// Operations per element of `out` and iteration.
 template <ExecutionSpace Exec, class Factor>
 inline constexpr double matrix_chain_operations =
     2.0 * MatrixChainKernel<Exec, Factor>::chains * MatrixChainKernel<Exec, Factor>::Unit::depth;
-/// Iterations that take about a millisecond.
+/// Number of iterations that take about a millisecond.
 inline constexpr std::int32_t matrix_chain_iterations = 1 << 12;
 
-/// Enqueues chains of products of matrices for the elements of `out`, fewer than 2^31. On a host the matrix unit is a loop.
+/// Enqueues chains of matrix products for the elements of `out`, fewer than 2^31. On a host the matrix unit is emulated
+/// by a loop.
 template <class Factor, ExecutionSpace Exec, class Out>
 void matrix_chains(Exec const& exec, Out const& out, std::int32_t iterations) {
   using Kernel = MatrixChainKernel<Exec, Factor>;
@@ -240,7 +241,7 @@ void matrix_chains(Exec const& exec, Out const& out, std::int32_t iterations) {
       kernel);
 }
 
-/// Enqueues a launch that writes a one: the smallest kernel that leaves a trace.
+/// Enqueues a launch that writes a one: the smallest kernel with a visible effect.
 template <ExecutionSpace Exec, class Out>
 void mark(Exec const& exec, Out const& out) {
   using T = typename Out::non_const_value_type;

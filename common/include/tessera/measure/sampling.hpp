@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// How a row is timed: what is inside a sample, how many samples, and what is said about them.
+/// How a row is timed: the definition of a sample, the number of samples, and their statistics.
 
 #include <cstddef>
 #include <functional>
@@ -11,36 +11,37 @@
 
 namespace tessera {
 
-/// What --warmup, --samples, --min-time, --max-time and --cold ask for.
+/// The values of --warmup, --samples, --min-time, --max-time and --cold.
 struct SamplingOptions {
-  std::size_t warmup = 3;    ///< launches before the first sample; never counted
+  std::size_t warmup = 3;    ///< launches before the first sample, not counted
   std::size_t samples = 10;  ///< at least this many samples
-  double min_time = 0.02;    ///< and samples until they add up to this many seconds
-  double max_time = 3;       ///< but where they do earlier, no more than fewest_timed_samples; min_time comes first
+  double min_time = 0.02;    ///< continue until the samples add up to this many seconds
+  double max_time = 3;       ///< stop after this many seconds if fewest_timed_samples exist; min_time has priority
   bool cold = false;         ///< evict the caches before each sample
 };
 
-/// However long launches take, so many samples are taken if they were asked for: with fewer there is no median.
+/// The least number of samples if more were requested, however long a launch takes: fewer samples have no median.
 inline constexpr std::size_t fewest_timed_samples = 3;
 
-/// A row is noisy if the third quartile of its samples exceeds so many times the first: its median is no figure then.
+/// A row is noisy if the third quartile of its samples exceeds the first quartile by this factor. Its median is then
+/// not reliable.
 inline constexpr double noisy_ratio = 1.5;
 
-/// Of a noisy row at most so many times as many samples are taken: noise that they do not outweigh will stay.
+/// The number of samples of a noisy row is increased by at most this factor. More samples would not remove the noise.
 inline constexpr std::size_t most_samples_of_noise = 10;
 
-/// What sampling brought.
+/// The result of sampling.
 struct Samples {
   std::vector<double> seconds;  ///< per sample, the seconds of one launch
-  std::size_t batch = 1;        ///< launches in a sample
+  std::size_t batch = 1;        ///< launches per sample
   std::size_t warmups = 0;      ///< launches that were not counted: warm-up and calibration
-  bool interrupted = false;     ///< stopped early, after a whole sample
-  /// Of this rank, means over the samples: seconds of one launch, and of these what the ranks said to each other.
+  bool interrupted = false;     ///< stopped early, after a complete sample
+  /// Of this rank, means over the samples: seconds per launch, and the communication in them.
   double own_seconds = 0;
   ranks::Traffic of_launch = {};
 };
 
-/// Seconds since some fixed moment.
+/// Returns seconds since a fixed moment.
 using Clock = std::function<double()>;
 
 /// std::chrono::steady_clock.

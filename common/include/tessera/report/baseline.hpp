@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// How well a row scales: its speed on several ranks against that of one rank, which stands in the report of an earlier run.
+/// Scaling of a row: its speed on several ranks relative to a row of one rank in an earlier run's report.
 
 #include <cstddef>
 #include <map>
@@ -13,38 +13,38 @@
 
 namespace tessera {
 
-/// The rows of a report of one rank (--json), for --baseline.
+/// The rows of a one-rank report (--json), for --baseline.
 class Baseline {
  public:
-  /// Reads the report of `path`. Throws UserError: no such file, no report of this schema, not of this `version` of Tessera, a
-  /// run on several ranks, or no row that was timed.
+  /// Reads the report at `path`. Throws UserError if there is no such file, if it is not a report with this schema, if
+  /// it is from another `version` of Tessera or a run on several ranks, or if no row was timed.
   Baseline(std::string path, std::string const& version);
 
   /// A row of one rank.
   struct Row {
     std::string variant;
     double seconds = 0;
-    double work = 0;  ///< of its case: operations, or bytes where there are none
+    double work = 0;  ///< of its case: operations, or bytes if there are none
     bool noisy = false;
   };
 
-  /// What a row is looked for by. A case's shapes are compared where it comes from a file, and has them.
+  /// The search key of a row. Shapes are compared only for cases from files.
   struct Wanted {
     CaseReport const& of;
-    std::optional<std::size_t> size;  ///< on one rank, of a generated case
+    std::optional<std::size_t> size;  ///< size on one rank, of a generated case
     std::string_view variant;
     std::string_view space;
     bool cold = false;
   };
 
-  /// The verified row of that variant on this case, else of the variant that is the fastest on it, noisy ones last; nothing
-  /// if there is none.
+  /// Returns the verified row with that variant on this case. If there is none, returns the fastest variant's row on
+  /// the case, noisy rows last. Returns nothing if there is no row at all.
   [[nodiscard]] std::optional<Row> find(Wanted const& wanted) const;
 
   [[nodiscard]] std::string const& path() const { return path_; }
-  /// What it was made with and on, where that is another: a sentence for each difference.
+  /// Returns one sentence per difference between the baseline's build and system and this run's.
   [[nodiscard]] std::vector<std::string> differences(Facts const& build) const;
-  /// The same of an execution space; empty if there is no difference.
+  /// The same for an execution space; empty if there is no difference.
   [[nodiscard]] std::string difference(std::string const& space, std::string const& device) const;
 
  private:
@@ -61,8 +61,9 @@ class Baseline {
   std::vector<Known> rows_;
 };
 
-/// The speed of a rank, work a second, over that of the one rank. Of the same case (strong scaling) this is T(1) / (p T(p)); of
-/// p times the case, with p times the work (weak scaling), T(1) / T(p). Unknown where a time or the work is.
+/// Returns the parallel efficiency: the work per second of one rank of `row`, divided by the work per second of `one`.
+/// This is T(1) / (p T(p)) for the same case (strong scaling), and T(1) / T(p) for p times the work (weak scaling).
+/// Unknown if a time or the work is unknown.
 [[nodiscard]] double efficiency_of(RowReport const& row, Baseline::Row const& one);
 
 }  // namespace tessera

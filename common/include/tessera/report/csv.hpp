@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The report for spreadsheets (--csv): a line a row, in the columns and units that the rows of the JSON report have.
+/// The report for spreadsheets (--csv): one line per row, with the columns and units of the rows in the JSON report.
 
 #include <string>
 
@@ -10,18 +10,18 @@
 
 namespace tessera {
 
-/// The names of the columns, then the rows, as RFC 4180 has it, but with lines that end in a single newline. What is unknown is
-/// an empty cell.
+/// The names of the columns, then the rows, as in RFC 4180, except that lines end in a single newline. An unknown value
+/// is an empty cell.
 class Csv {
  public:
   /// Throws UserError if the file cannot be written.
   explicit Csv(std::string path);
 
-  /// `file`: where the case comes from, empty if it is generated.
+  /// `file` is the path of the case's file, empty for a generated case.
   void add_row(RowReport const& row, std::string const& file, ParameterMap const& parameters);
-  /// All of it.
+  /// Returns the whole text.
   [[nodiscard]] std::string const& text() const { return text_; }
-  /// Writes the file, if there is a row. Throws std::runtime_error if that fails.
+  /// Writes the file if there is a row. Throws std::runtime_error if that fails.
   void write();
 
  private:

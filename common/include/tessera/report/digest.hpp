@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The report for people who want one screen: a line a mini-app as it is done, and at the end what they need to go on.
+/// The one-screen report for people: one line per mini-app when it is done, and a summary at the end.
 
 #include <cstddef>
 #include <map>
@@ -15,79 +15,80 @@
 
 namespace tessera {
 
-/// Lines of the digest are no longer, save for commands, which are there to be copied.
+/// Width of the digest's lines. Only commands may be longer, so that they can be copied.
 inline constexpr std::size_t digest_width = 100;
-/// Lines of a screen, which a digest of all mini-apps fits on.
+/// Lines of a screen; a digest of all mini-apps fits on it.
 inline constexpr std::size_t digest_lines = 40;
 
-/// True if a case is large enough for its time to say something about speed.
+/// True if a case is large enough that its time says something about speed.
 [[nodiscard]] constexpr bool tells_speed(double bytes, double flops) { return bytes >= 0x1p24 || flops >= 0x1p24; }
 
-/// "48% of copy", "0.4% of roof": of the roof where operations bind, of copy bandwidth otherwise. "*" behind it: in
-/// a cache; "?": the roof may be wrong. Empty if unknown.
+/// Returns "48% of copy" or "0.4% of roof": the share of the roof if operations bind, otherwise of copy bandwidth. The
+/// suffix "*" means in a cache, "?" that the roof may be wrong. Empty if unknown.
 [[nodiscard]] std::string share_text(RowReport const& row);
 
-/// `text` in lines of the digest's width, each but the first indented.
+/// Returns `text` wrapped at the digest's width, with all lines but the first indented.
 [[nodiscard]] std::string wrapped(std::string const& text, std::size_t indent);
 
-/// Counts things that were left out, by the reason.
+/// Counts things that were left out, by reason.
 class Reasons {
  public:
   void add(std::string const& reason);
   [[nodiscard]] bool empty() const { return reasons_.empty(); }
   [[nodiscard]] std::size_t count() const;
-  /// "built without Kokkos Kernels (60), rows of N elements (4), 3 other reasons (12)": as many reasons as fit.
+  /// Returns "built without Kokkos Kernels (60), rows of N elements (4), 3 other reasons (12)", with as many reasons as
+  /// fit.
   [[nodiscard]] std::string text(std::size_t width) const;
 
  private:
-  std::vector<std::pair<std::string, std::size_t>> reasons_;  // in the order of the first
+  std::vector<std::pair<std::string, std::size_t>> reasons_;  // in the order of first occurrence
 };
 
-/// What the digest says after the mini-apps.
+/// The part of the digest after the mini-apps.
 struct DigestEnd {
   std::vector<std::string> warnings;
   std::string noise;                                        ///< noise_text, or empty
-  std::vector<std::string> roofs;                           ///< a line a space
-  std::vector<std::pair<std::string, std::string>> files;   ///< what it is, path
-  std::vector<std::pair<std::string, std::string>> to_try;  ///< a command, what it shows
+  std::vector<std::string> roofs;                           ///< one line per space
+  std::vector<std::pair<std::string, std::string>> files;   ///< description and path
+  std::vector<std::pair<std::string, std::string>> to_try;  ///< command and description
   std::string log;                                          ///< --log, or empty
 };
 
 /// Prints the digest.
 class Digest {
  public:
-  /// `apps` and `spaces` are the names of those that will run.
+  /// `apps` and `spaces` are the names of the mini-apps and spaces that will run.
   Digest(std::ostream& out, std::vector<std::string> const& apps, std::size_t spaces, std::size_t dtypes);
 
-  /// A mini-app begins, with so many cases and these rows in all of them together.
+  /// Begins a mini-app with `cases` cases; `rows` are the rows of all cases together.
   void begin_app(App const& app, std::size_t cases, std::vector<Row const*> const& rows);
-  /// `tuning` where the run tries several; `same_input` where the input is the one of the case before.
+  /// `tuning` is set if the run tries several tunings. `same_input` is true if the input is the previous case's input.
   void begin_case(CaseReport const& report, std::string const& description, std::string const& tuning = {},
                   bool same_input = false);
-  /// `repeat` is the command that runs this row alone.
+  /// `repeat` is the command that runs only this row.
   void add_row(RowReport const& row, std::string const& repeat);
   void leave_out_file(std::string const& reason);
   void leave_out_app(std::string const& reason);
-  /// Prints the line of the mini-app that began last, unless it is printed.
+  /// Prints the line of the mini-app that began last, unless it has been printed.
   void end_app();
   void finish(DigestEnd const& end);
 
-  /// The mini-app whose best row is furthest below its roof, with "4.9% of roof"; empty if no speed is known.
+  /// Returns the mini-app whose best row is furthest below its roof, with "4.9% of roof"; empty if no speed is known.
   [[nodiscard]] std::pair<std::string, std::string> const& slowest() const { return slowest_; }
 
  private:
-  // The fastest row of the case that moves most, on one space; a noisy one only if all are.
+  // The fastest row of the case that moves the most bytes, on one space. A noisy row only if all rows are noisy.
   struct Best {
     double bytes = 0;
     std::size_t input = 0;
     double seconds = 0;
     bool noisy = false;
     double share = unknown;
-    std::string variant;  // with its tuning, where the run tries several: "look_back at tile 256"
+    std::string variant;  // with its tuning if the run tries several: "look_back at tile 256"
     DType dtype = DType::float32;
     std::string text;  // "48% of copy"
   };
-  // All rows of a variant on a space that failed, or that are weak: the first in full.
+  // All rows of a variant on a space that failed or are weak; the first one is described in full.
   struct Failure {
     Status status = Status::failed;
     std::string title;
@@ -102,7 +103,7 @@ class Digest {
     std::size_t verified = 0;
     std::map<Status, std::size_t> rows;
     std::size_t competing = 0;      // rows that could be the best
-    std::size_t with_own_work = 0;  // rows that could not, since their work is another than their case's
+    std::size_t with_own_work = 0;  // rows that could not, because their work differs from the work of their case
     std::vector<std::pair<std::string, Best>> best;  // by space, in the order of the run
   };
 
@@ -124,12 +125,12 @@ class Digest {
   double case_flops_ = 0;
   std::string case_description_;
   std::string case_tuning_;
-  std::size_t inputs_ = 0;  // begun so far
+  std::size_t inputs_ = 0;  // inputs begun so far
 
   std::vector<std::pair<std::string, Failure>> failures_;  // by status, app, variant and space
-  bool unsure_ = false;                                    // the roofs of a row are
-  bool has_best_ = false;                                  // a line named one
-  std::size_t lines_ = 0;                                  // of mini-apps, so far
+  bool unsure_ = false;                                    // a row's roofs are unsure
+  bool has_best_ = false;                                  // a line named a best row
+  std::size_t lines_ = 0;                                  // lines of mini-apps printed so far
   Reasons skipped_;
   Reasons files_left_out_;
   Reasons apps_left_out_;

@@ -1,11 +1,11 @@
 #pragma once
 /// \file
-/// How long a case may take, said before it runs: from roofs that were measured, the time of a launch, and a link between
-/// ranks. Small on purpose: it says what the best variant could do, and the error says what is missing.
+/// Predicts the time of a case before it runs, from measured roofs, the launch time, and a link between ranks. The
+/// model is deliberately small: it predicts what the best variant could reach, and its error shows what it lacks.
 ///
-///   seconds = max(bytes / bandwidth, operations / peak) + launches + words of ranks + bytes over the link
+///   seconds = max(bytes / bandwidth, operations / peak) + launches + messages of ranks + bytes over the link
 ///
-/// docs/decisions/0019-a-study-is-a-list-of-launches.md has its assumptions.
+/// docs/decisions/0019-a-study-is-a-list-of-launches.md lists its assumptions.
 
 #include <cstddef>
 #include <functional>
@@ -21,16 +21,16 @@
 
 namespace tessera::model {
 
-/// What a rank has to the others. Unknown: not said, and what ranks say takes no time.
+/// The link of a rank to the others. Unknown: not given, and communication takes no time.
 struct Link {
-  double word_seconds = unknown;      ///< of a message without content, fences aside
-  double bytes_per_second = unknown;  ///< of a rank, in one direction
+  double word_seconds = unknown;      ///< message latency: an empty message, without fences
+  double bytes_per_second = unknown;  ///< per rank, in one direction
 };
 
-/// "2e-6,25e9". Throws UserError that names `where`.
+/// Parses "2e-6,25e9". Throws UserError that names `where`.
 [[nodiscard]] Link parse_link(std::string const& where, std::string const& text);
 
-/// The bandwidth of a copy that touches so many bytes.
+/// The bandwidth of a copy that touches `bytes` bytes.
 struct Level {
   double bytes = 0;
   double bytes_per_second = 0;
@@ -38,15 +38,16 @@ struct Level {
 
 struct Machine {
   std::string device;
-  Roofs roofs;                ///< of a rank
+  Roofs roofs;                ///< per rank
   std::vector<Level> levels;  ///< of caches, the smallest first; may be empty
 
-  /// Of work that touches `bytes`: between the levels that lie beside it (over the logarithm); above the last that of memory.
+  /// Returns the bandwidth for work that touches `bytes`: interpolated over the logarithm between neighbouring levels;
+  /// above the last level, the bandwidth of memory.
   [[nodiscard]] double bandwidth(double bytes) const;
 };
 
-/// The machines by space: of a report (its roofs; levels from rows roofline/copy, if it has any) or of a machine file.
-/// Throws UserError.
+/// Returns the machines by space, read from a report (its roofs, and levels from the rows of roofline/copy if there are
+/// any) or a machine file. Throws UserError.
 [[nodiscard]] std::map<std::string, Machine> read_machines(std::string const& path);
 
 /// A case as the model sees it.
@@ -59,32 +60,32 @@ struct ModelCase {
   ParameterMap parameters;
 };
 
-/// What a case's variant `distributed` does on so many ranks.
+/// The launches and messages of a case's variant `distributed` on a number of ranks.
 struct Talk {
-  double launches = 1;         ///< of a rank
-  double share = 1;            ///< of the work that the busiest rank has
+  double launches = 1;         ///< per rank
+  double share = 1;            ///< the busiest rank's share of the work
   double words = 0;            ///< messages that a rank waits for, one after the other
-  double bytes = 0;            ///< that the busiest rank sends or receives
+  double bytes = 0;            ///< sent or received by the busiest rank
   double all_bytes = 0;        ///< of all ranks together, as reports count them
-  double all_messages = 0;     ///< likewise
-  std::string_view by = "no";  ///< how: "no", "totals", "halo", "all to all", ...
+  double all_messages = 0;     ///< of all ranks together, as reports count them
+  std::string_view by = "no";  ///< the pattern: "no", "totals", "halo", "all to all", ...
 };
 
-/// Nothing for a mini-app that the model knows no distributed variant of.
+/// Returns nothing for a mini-app without a distributed variant in the model.
 [[nodiscard]] std::optional<Talk> talk_of(ModelCase const& c, std::size_t ranks);
 
 struct Predicted {
-  double moving = 0;  ///< bytes over the bandwidth
+  double moving = 0;  ///< bytes divided by the bandwidth
   double computing = 0;
   double launching = 0;
   double talking = 0;
 
   [[nodiscard]] double seconds() const { return (moving > computing ? moving : computing) + launching + talking; }
-  /// The longest part: "memory", "arithmetic", "launches", "ranks".
+  /// Returns the longest part: "memory", "arithmetic", "launches" or "ranks".
   [[nodiscard]] std::string_view bound() const;
 };
 
-/// `shared`: the ranks share one machine's memory and processors, as on a host; else each has its own.
+/// `shared`: the ranks share the memory and processors of one machine, as on a host; otherwise each rank has its own.
 [[nodiscard]] Predicted predict(ModelCase const& c, Talk const& talk, std::size_t ranks, Machine const& machine,
                                 Link const& link, bool shared);
 
@@ -93,15 +94,16 @@ struct Limit {
   std::string app;
   std::string_view by;
   std::size_t ranks = 0;
-  double weak_efficiency = 0;     ///< at `each` elements a rank
-  std::string_view bound;         ///< what takes the time there
-  std::size_t least_each = 0;     ///< elements a rank, a power of 2, from which on the efficiency is at least a half
-  bool never = false;             ///< it is less than that at any size
-  std::size_t working_ranks = 0;  ///< that have anything to do at `each`
+  double weak_efficiency = 0;     ///< at `each` elements per rank
+  std::string_view bound;         ///< the longest part there
+  std::size_t least_each = 0;     ///< elements per rank, a power of 2, from which the efficiency is at least 0.5
+  bool never = false;             ///< the efficiency is below 0.5 at any size
+  std::size_t working_ranks = 0;  ///< ranks that have work at `each`
 };
 
-/// Efficiency is the time of the same work on one rank, with as much memory as it takes, over `ranks` times that on `ranks`.
-/// `case_of` makes the case of a size. Nothing where the model knows no distributed variant.
+/// Returns the limits of scaling. Efficiency is T(1) / (`ranks` * T(`ranks`)) for the same work; the one rank has as
+/// much memory as the work needs. `case_of` makes the case of a size. Returns nothing if the model has no distributed
+/// variant.
 [[nodiscard]] std::optional<Limit> limit_of(std::function<ModelCase(std::size_t)> const& case_of, std::size_t ranks,
                                             std::size_t each, Machine const& machine, Link const& link);
 

@@ -1,9 +1,9 @@
 #pragma once
 /// \file
-/// What a run leaves behind: plain structs, and one JSON document of them that can be read at any moment of the run.
+/// The results of a run: plain structs, and one JSON document that can be read at any time during the run.
 ///
-/// The document (schema "tessera-report/1") has the keys `schema`, `input` (the cases), `build`, `system`, `rows`; a
-/// row points to its case by index. Units are in the keys. What is unknown or not finite is null.
+/// The document (schema "tessera-report/1") has the keys `schema`, `input` (the cases), `build`, `system` and `rows`; a
+/// row refers to its case by index. Units are in the keys. Values that are unknown or not finite are null.
 
 #include <atomic>
 #include <cstddef>
@@ -25,7 +25,7 @@
 
 namespace tessera {
 
-/// `weak`: nothing wrong was found, but the check was so wide that it could not have seen one tile lost.
+/// `weak`: no error was found, but the error bound is too loose to detect a lost tile.
 enum class Status : std::uint8_t { passed, failed, skipped, weak };
 
 [[nodiscard]] constexpr std::string_view name_of(Status status) {
@@ -38,33 +38,33 @@ enum class Status : std::uint8_t { passed, failed, skipped, weak };
   return "unknown";
 }
 
-/// A number of each rank, in short.
+/// Summary of a number that each rank has.
 struct OverRanks {
   double min = unknown;
   double median = unknown;
   double max = unknown;
 };
 
-/// How well a row on several ranks scales: against a row of one rank (report/baseline.hpp).
+/// Scaling of a row on several ranks, relative to a row of one rank (report/baseline.hpp).
 struct Scaling {
   double efficiency = unknown;
-  bool weak = false;                ///< the one rank had one rank's part of the size; else all of it
-  std::string variant;              ///< the one rank's
-  std::optional<std::size_t> size;  ///< the one rank's, of a generated case
-  double seconds = unknown;         ///< the one rank's
-  bool noisy = false;               ///< one of the two times is noisy
+  bool weak = false;                ///< the one rank had the size of one rank's part; otherwise the whole size
+  std::string variant;              ///< of the one-rank row
+  std::optional<std::size_t> size;  ///< of the one-rank row, for a generated case
+  double seconds = unknown;         ///< of the one-rank row
+  bool noisy = false;               ///< at least one of the two times is noisy
 };
 
-/// How the ranks of a row shared it: means over its samples, of one launch.
+/// How the ranks shared a row: means over its samples, per launch.
 struct RanksReport {
   int count = 1;
-  OverRanks seconds;           ///< of a rank, from the barrier to the end of its part
-  OverRanks communication;     ///< of these, what it spent talking to others, waiting for them included
-  double imbalance = unknown;  ///< computing, the slowest rank's over the mean: 1 is even
+  OverRanks seconds;           ///< per rank, from the barrier to the end of its part
+  OverRanks communication;     ///< the part of `seconds` spent in communication, including waiting
+  double imbalance = unknown;  ///< slowest rank's computing time over the mean: 1 is balanced
   double bytes = 0;            ///< sent by all ranks to others
   double messages = 0;         ///< of all ranks
   std::string transport;  ///< of bulk data, if the row has any: "host", "staged", "device" or "nccl"; empty on one rank
-  std::optional<Scaling> scaling;  ///< with --baseline, if that has a row to compare with
+  std::optional<Scaling> scaling;  ///< with --baseline, if it has a row to compare with
 };
 
 /// One variant on one execution space on one case.
@@ -76,55 +76,56 @@ struct RowReport {
   std::string space;
   DType dtype = DType::float32;
   Level level = Level::range;
-  bool deterministic = true;       ///< what the variant claims
-  Unit unit = Unit::multiply_add;  ///< and this
+  bool deterministic = true;       ///< according to the variant
+  Unit unit = Unit::multiply_add;  ///< according to the variant
   int unit_products = 1;
 
   Status status = Status::failed;
   std::string reason;  ///< why it failed, was skipped or is weak
 
-  Samples samples;  ///< empty where nothing was timed
+  Samples samples;  ///< empty if nothing was timed
   bool cold = false;
-  double bytes = 0;  ///< the least traffic of the case, or of the row where that is another
-  double flops = 0;  ///< its least operations
+  double bytes = 0;  ///< least traffic of the case, or of the row if it differs
+  double flops = 0;  ///< least number of operations
   Roofs roofs;       ///< of the space
   std::optional<Prediction> prediction;
-  std::vector<KernelUse> kernels;  ///< of a launch on a GPU
+  std::vector<KernelUse> kernels;  ///< of one launch on a GPU
 
   double rounding_steps = unknown;
   double worst_error_in_bounds = unknown;
-  /// The largest bound over the root mean square of its field: a relative error above it is noticed for sure. 0 where
-  /// all elements had to be exact; unknown if none was compared.
+  /// The largest bound divided by the root mean square of its field: a larger relative error is detected for certain. 0
+  /// if all elements had to be exact; unknown if none was compared.
   double checked_relative_error = unknown;
-  std::size_t elements = 0;   ///< of the output, verified twice: after the first launch and after the last
-  std::size_t unchecked = 0;  ///< of these, elements of which the reference cannot say anything
+  std::size_t elements = 0;   ///< of the output, verified twice: after the first and after the last launch
+  std::size_t unchecked = 0;  ///< elements that the reference says nothing about
   std::string note;
   RanksReport ranks;
-  /// How many times as fast as the mini-app's first variant on the same space; unknown where that was not timed before, or
-  /// does other work.
+  /// Speedup over the mini-app's first variant on the same space. Unknown if that variant was not timed before, or does
+  /// other work.
   double speedup = unknown;
-  bool noisy_speedup = false;  ///< this row or that one is noisy
+  bool noisy_speedup = false;  ///< this row or the first variant's row is noisy
 
-  /// Median of the samples, seconds of one launch; unknown without samples.
+  /// Returns the median of the samples, in seconds per launch; unknown without samples.
   [[nodiscard]] double seconds() const;
-  /// True if the median is no figure, since the samples are too far apart: see noisy_ratio.
+  /// True if the samples are too far apart for a reliable median: see noisy_ratio.
   [[nodiscard]] bool noisy() const { return is_noisy(samples.seconds); }
   [[nodiscard]] double bytes_per_second() const { return bytes / seconds(); }
   [[nodiscard]] double flops_per_second() const { return flops / seconds(); }
-  /// Bytes per second over the space's copy bandwidth, or over its read bandwidth; unknown where nothing is moved.
+  /// Returns bytes per second divided by the space's copy bandwidth, or by its read bandwidth; unknown if nothing is
+  /// moved.
   [[nodiscard]] double share_of_copy() const { return share(bytes_per_second(), roofs.copy_bytes_per_second); }
   [[nodiscard]] double share_of_read() const { return share(bytes_per_second(), roofs.read_bytes_per_second); }
-  /// Operations of the result that its unit can do in a second.
+  /// Returns the operations of the result that its unit can do per second.
   [[nodiscard]] double peak() const { return roofs.peak(dtype, unit) / unit_products; }
-  /// Operations per second over that; unknown where there are none.
+  /// Returns operations per second divided by peak(); unknown if there are no operations.
   [[nodiscard]] double share_of_peak() const { return share(flops_per_second(), peak()); }
-  /// The least time by the roofs, min(peak, copy bandwidth * flops / bytes), over the time taken. Unknown for a matrix unit whose
-  /// peak is not: bandwidth alone would leave next to nothing of what bounds it.
+  /// Returns the least time by the roofs, max(flops / peak, bytes / copy bandwidth), divided by the measured time.
+  /// Unknown for a matrix unit with an unknown peak, because bandwidth only would be misleading.
   [[nodiscard]] double share_of_roof() const {
     if (unit != Unit::multiply_add && !(peak() > 0)) return unknown;
     return share(roofs.least_seconds(bytes, flops, peak()), seconds());
   }
-  /// True if the peak binds rather than the bandwidth.
+  /// True if the peak binds instead of the bandwidth.
   [[nodiscard]] bool compute_bound() const { return roofs.compute_bound(bytes, flops, peak()); }
 
  private:
@@ -142,7 +143,7 @@ struct CaseReport {
   std::vector<std::pair<std::string, Shape>> input;  ///< name and shape of each field
   std::vector<std::pair<std::string, Shape>> output;
   ParameterMap parameters;
-  bool has_expected = false;  ///< the file brings results to check as well
+  bool has_expected = false;  ///< the file contains results to check as well
   double bytes = 0;           ///< least traffic
   double flops = 0;
   double reference_seconds = unknown;
@@ -154,27 +155,27 @@ struct SpaceReport {
   std::string device;
   int concurrency = 0;
   Roofs roofs;
-  std::string machine_file;  ///< where the roofs come from, a path or "--roof ..."; empty: measured in this run
+  std::string machine_file;  ///< source of the roofs, a path or "--roof ..."; empty: measured in this run
 };
 
-/// A row as `--lines` prints it, for scripts; the names and their order stay as they are:
-/// "TESSERA row app=map variant=range space=openmp dtype=float size=1024 ranks=1 seconds=1.5e-06 bytes_per_second=5.5e+09
-/// share_of_roof=0.25 checked=exact status=passed noisy=false". What is unknown, and the size of a case from a file, is "-";
-/// `checked` is "exact" or a relative error.
+/// Returns a row as `--lines` prints it, for scripts. The names and their order are fixed: "TESSERA row app=map
+/// variant=range space=openmp dtype=float size=1024 ranks=1 seconds=1.5e-06 bytes_per_second=5.5e+09 share_of_roof=0.25
+/// checked=exact status=passed noisy=false". Unknown values, and the size of a case from a file, are "-". `checked` is
+/// "exact" or a relative error.
 [[nodiscard]] std::string row_line(RowReport const& row);
 
-/// Names and values; true and false facts read "true" and "false".
+/// Names and values; booleans read "true" and "false".
 using Facts = std::map<std::string, std::string>;
 
-/// All of a run, and its file.
+/// All results of a run, and their file.
 class Report {
  public:
   /// `path` is --json, or empty for no file. Throws UserError if it cannot be written: no such directory, no
-  /// permission, or what is there is no regular file. Leaves nothing behind until the first row.
+  /// permission, or an existing path that is not a regular file. Leaves no file behind before the first row.
   explicit Report(std::string path = {}, Clock now = steady_seconds);
   Report(Report const&) = delete;
   Report& operator=(Report const&) = delete;
-  /// Writes what is not written yet; an error is silent.
+  /// Writes the remaining results; errors are ignored.
   ~Report();
 
   Facts build;
@@ -183,44 +184,44 @@ class Report {
   /// Returns the case's index.
   std::size_t add_case(CaseReport const& report);
   void add_space(SpaceReport const& report);
-  /// A row showed why that space's roofs are unsure.
+  /// Records that a row showed why the roofs of that space are unsure.
   void doubt_space(std::string const& name, std::string const& why);
-  /// Takes a row, and writes the whole file anew if 20 times as long has gone by as the last writing took. So writing
-  /// takes at most a twentieth of a run's time however many rows there are, and a crash loses at most the rows since
-  /// the last writing. Throws std::runtime_error if writing fails; the row is kept.
+  /// Adds a row. Rewrites the whole file if at least 20 times the duration of the last write has passed since that
+  /// write. Writing therefore takes at most 5% of a run, independent of the number of rows, and a crash loses only the
+  /// rows since the last write. Throws std::runtime_error if writing fails; the row is kept.
   void add_row(RowReport const& report);
-  /// Writes the file if there are rows that it lacks. Throws as add_row.
+  /// Writes the file if it lacks rows. Throws as add_row.
   void flush();
   /// Writes the file with `system["finished"]` set, if there is a row. Throws as add_row.
   void finish();
 
-  /// How often the file was written, or tried.
+  /// Returns how often the file was written, including failed attempts.
   [[nodiscard]] std::size_t writings() const { return writings_; }
   [[nodiscard]] std::size_t rows() const { return passed_ + failed_ + skipped_ + weak_; }
   [[nodiscard]] std::size_t failed() const { return failed_; }
   [[nodiscard]] std::size_t weak() const { return weak_; }
   [[nodiscard]] std::size_t timed() const { return timed_; }
-  [[nodiscard]] std::size_t noisy() const { return noisy_; }  ///< of those that were timed
+  [[nodiscard]] std::size_t noisy() const { return noisy_; }  ///< of the timed rows
 
-  /// "TESSERA rows=12 passed=12 failed=0 skipped=0 weak=0": the last line of stdout, for scripts.
+  /// Returns "TESSERA rows=12 passed=12 failed=0 skipped=0 weak=0": the last line of stdout, for scripts.
   [[nodiscard]] std::string last_line() const;
-  /// The JSON document.
+  /// Returns the JSON document.
   [[nodiscard]] std::string document() const;
 
  private:
   void write();
 
-  std::unique_ptr<WholeFile> file_;  ///< of --json, if asked for
+  std::unique_ptr<WholeFile> file_;  ///< of --json, if given
   Clock now_;
   std::size_t writings_ = 0;
-  double written_at_ = 0;     // when the last writing ended
-  double write_seconds_ = 0;  // what it took
+  double written_at_ = 0;     // end of the last write
+  double write_seconds_ = 0;  // duration of the last write
   bool all_written_ = true;
-  // Already as JSON text, one line each: the document is renewed many times.
+  // Stored as JSON text, one line each, because the document is rewritten many times.
   std::vector<std::string> cases_;
   std::vector<std::string> rows_;
   std::vector<SpaceReport> spaces_;
-  // The last line may be asked for by another thread.
+  // Another thread may call last_line().
   std::atomic<std::size_t> passed_ = 0;
   std::atomic<std::size_t> failed_ = 0;
   std::atomic<std::size_t> skipped_ = 0;
