@@ -51,24 +51,24 @@ using Clock = std::function<double()>;
 ///
 /// A sample is: fence, read the clock, enqueue `batch` times, fence, read the clock.
 ///
-/// `batch` is 1, except where one launch takes under 20 us. There the clock's resolution and the fence (up to 10 us on
-/// a GPU) would weigh too much. So a sample takes as many launches as make it last about 200 us: the fence is then
-/// under 5%. With `cold` the caches are evicted before each sample, and `batch` is 1, since a second launch would not
-/// be cold.
+/// `batch` is 1 unless a launch takes less than 20 us. For shorter launches the clock's resolution and the fence (up to
+/// 10 us on a GPU) would distort the result. A sample then contains enough launches to last about 200 us, so that the
+/// fence is less than 5%. With `cold` the caches are evicted before each sample and `batch` is 1, because a second
+/// launch would not be cold.
 ///
-/// A row whose launch takes seconds would keep its user waiting for figures that do not change: it is not warmed up,
-/// and stops at `max_time`. A noisy row is sampled further, until it is no longer noisy, has most_samples_of_noise times
-/// as many samples, or has taken `max_time` on the clock. If a launch has been timed before, for another reason, it counts as the first of such samples:
-/// `known`, in seconds, or 0.
+/// A row whose launch takes seconds is not warmed up and stops at `max_time`, because further samples would not change
+/// its figures. A noisy row is sampled further until it is no longer noisy, has most_samples_of_noise times as many
+/// samples, or has taken `max_time` on the clock. `known` is the time in seconds of an earlier launch, or 0: if that
+/// launch was long, it counts as the first sample.
 ///
-/// On several ranks, which all call it, a sample begins at a barrier and lasts as long as on the slowest of them; so all
-/// make the same decisions.
+/// Must be called by all ranks. A sample begins at a barrier and lasts as long as on the slowest rank, so that all
+/// ranks make the same decisions.
 ///
-/// `interrupted` is asked after each sample, and must say the same on all ranks; may be empty.
+/// `interrupted` is called after each sample, and must return the same on all ranks. It may be empty.
 [[nodiscard]] Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()> const& interrupted = {},
                              Clock const& now = steady_seconds, ranks::Ranks const& ranks = {}, double known = 0);
 
-/// Order statistics of samples, in their unit.
+/// Order statistics of samples, in the samples' unit.
 struct Statistics {
   double min = 0;
   double first_quartile = 0;

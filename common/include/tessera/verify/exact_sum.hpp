@@ -7,9 +7,9 @@
 
 namespace tessera::verify {
 
-/// A sum of doubles in twice the precision of double: what is lost in each addition is kept beside it.
-/// The error of n additions is about n * 2^-106 of the sum of magnitudes, far below any bound that is checked with it.
-/// Source: Knuth, The Art of Computer Programming 2, 4.2.2 (two-sum); Neumaier (1974) for the compensation.
+/// A sum of doubles in twice the precision of double: the rounding error of each addition is accumulated separately.
+/// The error of n additions is about n * 2^-106 of the sum of magnitudes, far below every bound that is checked with
+/// it. Source: Knuth, The Art of Computer Programming 2, 4.2.2 (two-sum); Neumaier (1974) for the compensation.
 class ExactSum {
  public:
   void add(double value) {
@@ -27,7 +27,7 @@ class ExactSum {
     if (std::isfinite(lost)) add(lost);
   }
 
-  /// The same of two numbers of a dtype. The product of two floats is a double: nothing of it can be lost.
+  /// Adds the product of two numbers of a dtype. The product of two floats is exact in double.
   template <class T>
   void add_product_of(T a, T b) {
     if constexpr (std::is_same_v<T, float>) {
@@ -43,7 +43,7 @@ class ExactSum {
     if (std::isfinite(other.compensation_)) add(other.compensation_);
   }
 
-  /// The sum rounded to double. Infinities and NaNs come out as IEEE addition makes them.
+  /// Returns the sum rounded to double. Infinities and NaNs are the results of IEEE addition.
   [[nodiscard]] double value() const { return std::isfinite(sum_) ? sum_ + compensation_ : sum_; }
 
  private:

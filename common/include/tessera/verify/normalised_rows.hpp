@@ -1,25 +1,26 @@
 #pragma once
 /// \file
-/// The serial oracle of layer normalisation, for the references: xhat = (x - mean) / sqrt(variance + eps) of one row in
-/// long double, by two sweeps, and a bound of the error that a variant may make.
+/// The serial reference of layer normalisation: xhat = (x - mean) / sqrt(variance + eps) of one row in long double, in
+/// two sweeps, and a bound of the error of a variant.
 ///
-/// Error bound. u is the unit roundoff, g = (1 + u)^s - 1, s the variant's longest chain of roundings for an xhat: the
-/// additions of a row's sum and 8 more. A variant forms the distances d = x - x[0] (error u |d|: exact where x is near
-/// x[0]), their mean m (sum, conversion of the count, division: g mean|d|), and the deviation e = d - m, so that
+/// Error bound. u is the unit roundoff, g = (1 + u)^s - 1, and s the variant's longest chain of roundings for an xhat:
+/// the additions of a row's sum and 8 more. A variant computes the distances d = x - x[0] (error u |d|: exact if x is
+/// near x[0]), their mean m (sum, conversion of the count, division: g mean|d|), and the deviation e = d - m, so that
 ///
 ///     |error of e| <= g E,  E = |d| + mean|d| + |e|.
 ///
-/// With v = mean e^2 and M = mean E^2, by Cauchy and Schwarz the error of the sum of squares over the count is at most
-/// g (2 sqrt(v M) + g M + v), so w = v + eps has the relative error g H, H = (2 sqrt(v M) + G M + v) / w + 1, G the g
-/// of the longest chain that any variant has; and 1 / sqrt(w), as long as G H <= 1/10, g P, P = 0.6 H + 3 (its root,
-/// its division, the product with e). Therefore
+/// Let v = mean e^2 and M = mean E^2. By the Cauchy-Schwarz inequality the error of the sum of squares over the count
+/// is at most g (2 sqrt(v M) + g M + v). So w = v + eps has the relative error g H, H = (2 sqrt(v M) + G M + v) / w +
+/// 1, where G is the g of the longest chain of any variant. If G H <= 1/10, 1 / sqrt(w) has the relative error g P, P =
+/// 0.6 H + 3 (its root, its division, the product with e). Therefore
 ///
 ///     |error of xhat| <= g X,  X = E / sqrt(w) + |xhat| P,
 ///
-/// however large the mean is beside the deviations. What falls below the normal range loses a denormal at each step:
-/// added to E and v, in units of u. A row is not known where G H > 1/10, where a distance may pass the range of the dtype, or
-/// where 1 / sqrt(w) is below its normal range. If only sums or squares of distances pass it, a variant scales them by a power of
-/// two (collective/in_range.hpp), which rounds nothing. (N. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 1.9, 3.1.)
+/// for any ratio of the mean to the deviations. Results below the normal range lose a denormal per step; this is added
+/// to E and v, in units of u. A row is unknown if G H > 1/10, if a distance may exceed the range of the dtype, or if 1
+/// / sqrt(w) is below its normal range. If only sums or squares of distances exceed the range, a variant scales them by
+/// a power of two (collective/in_range.hpp), which rounds nothing. (N. Higham, Accuracy and Stability of Numerical
+/// Algorithms, 2nd ed., 1.9, 3.1.)
 
 #include <algorithm>
 #include <cmath>
@@ -50,16 +51,16 @@ class NormalisedRowOracle {
   std::vector<long double> xhat;
   std::vector<double> scale;  ///< X of each xhat
   long double inv_std = 0;
-  double inv_std_scale = 0;  ///< of 1 / sqrt(w), absolute
-  bool known = true;         ///< false: nothing can be asked of what the row enters
+  double inv_std_scale = 0;  ///< absolute, of 1 / sqrt(w)
+  bool known = true;         ///< false: results that depend on the row are not checked
 
-  /// True if the sign of xhat is known: then an infinite factor makes the same infinity of it in every variant.
+  /// True if the sign of xhat is known: an infinite factor then gives the same infinity in every variant.
   [[nodiscard]] bool sign_is_known(std::size_t h) const {
     return std::isnan(xhat[h]) || std::abs(static_cast<double>(xhat[h])) > growth_ * scale[h] ||
            (xhat[h] == 0 && xhat.size() == 1);
   }
 
-  /// Takes the row x[0 .. cols - 1].
+  /// Processes the row x[0 .. cols - 1].
   template <class T>
   void take(T const* x) {
     std::size_t const cols = xhat.size();
@@ -89,7 +90,7 @@ class NormalisedRowOracle {
       error_squares += static_cast<long double>(error_[h]) * error_[h];
       widest = std::max(widest, error_[h]);
     }
-    // Squares may pass the range of double, too.
+    // In long double, because squares may exceed the range of double.
     long double const v = squares / count;
     long double const m = error_squares / count;
     long double const w = v + eps_;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Products of matrices for the references: plain loops over blocks, in double, with the scale of their errors.
+/// Matrix products for the references: plain loops over blocks, in double, with the scale of the errors.
 
 #include <algorithm>
 #include <cmath>
@@ -12,11 +12,12 @@
 
 namespace tessera::verify {
 
-/// |value|; 0 for what has no magnitude.
+/// Returns |value|; 0 for infinities and NaN.
 [[nodiscard]] inline double magnitude_of(double value) { return std::isfinite(value) ? std::abs(value) : 0.0; }
 
-/// A row-major matrix with what is known about the errors of its elements: `scale` [rows, cols] enters the scale of a
-/// product as the value enters the product; `low`, if not empty, is what the values lack of twice the precision.
+/// A row-major matrix and the errors of its elements. `scale` [rows, cols] enters the scale of a product as the value
+/// enters the product. `low`, if not empty, is the difference between the elements in twice the precision and the
+/// values.
 struct Factor {
   std::vector<double> value;
   std::vector<double> low;
@@ -37,7 +38,7 @@ struct Factor {
   }
 };
 
-/// `rows` x `cols` elements as they are given; the rows in memory are `leading` elements apart.
+/// Returns a factor of `rows` x `cols` exact elements. Rows in memory are `leading` elements apart.
 template <class T>
 [[nodiscard]] Factor factor_of(T const* elements, std::size_t rows, std::size_t cols, std::size_t leading) {
   Factor factor;
@@ -52,16 +53,17 @@ template <class T>
   return factor;
 }
 
-/// Sums of products a b of a [m, k] and b [k, n]; every call of add() goes on from the last.
+/// Sums of products a b of a [m, k] and b [k, n]. Every call of add() continues the sums.
 class ProductSums {
  public:
-  /// \param twice in twice the precision: for double
-  /// \param side_by_side some rows of a at a time on all cores, for callers that are alone. No bit depends on it.
+  /// \param twice sums in twice the precision of double, for the dtype double
+  /// \param side_by_side processes rows of a concurrently on all cores, for callers that are not parallel. The bits of
+  ///   the result do not depend on it.
   ProductSums(std::size_t m, std::size_t n, bool twice, bool side_by_side = false)
       : m_(m), n_(n), side_by_side_(side_by_side), value_(m * n), low_(twice ? m * n : 0), scale_(m * n) {}
 
   void add(Factor const& a, Factor const& b, std::size_t k) {
-    // A block of b of this many k and columns stays in the cache while all rows of a pass by.
+    // A block of b with this many k and columns stays in the cache while all rows of a are processed.
     constexpr std::size_t depth = 128;
     constexpr std::size_t width = 256;
     constexpr std::size_t rows_together = 16;
@@ -124,7 +126,7 @@ class ProductSums {
     }
   }
 
-  // (a + a_low) * b[j], without rounding the products of a: Dekker's product, Knuth's sum.
+  // Adds (a + a_low) * b[j], without rounding the products of a: Dekker's product, Knuth's sum.
   static void add_twice(double a, double a_low, double const* __restrict__ b, std::size_t count,
                         double* __restrict__ sum, double* __restrict__ low) {
     for (std::size_t j = 0; j < count; ++j) {
@@ -138,7 +140,8 @@ class ProductSums {
     }
   }
 
-  // 0 where that cannot be said: the splitting of a large number overflows.
+  // Returns the rounding error of the product; 0 if it cannot be computed, because the splitting of a large number
+  // overflows.
   static double lost_in_product(double a, double b, double product) {
 #ifdef FP_FAST_FMA
     double const lost = std::fma(a, b, -product);

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// The types that references compute in, 64 bits for integers and double for floats, so that one text of a formula serves all
-/// dtypes.
+/// The types in which references compute: 64-bit integers and double for floats, so that one implementation of a
+/// formula serves all dtypes.
 ///
 /// Example: stored(wide(a) + wide(b)) is the sum of two elements: of integers modulo 2^32, of floats in double.
 
@@ -12,7 +12,7 @@
 
 namespace tessera::verify {
 
-/// The element in the wider type.
+/// Returns the element in the wider type.
 template <class T>
 [[nodiscard]] constexpr auto wide(T const& element) {
   if constexpr (std::is_integral_v<T>) {
@@ -22,28 +22,31 @@ template <class T>
   }
 }
 
-/// A result in the wider type as ExpectedField has it: integers wrap as int32, floats are rounded when they are compared.
+/// Returns a result of the wider type as ExpectedField stores it: integers wrap as int32; floats are rounded when they
+/// are compared.
 [[nodiscard]] constexpr double stored(std::int64_t result) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(result));
 }
 [[nodiscard]] constexpr double stored(double result) { return result; }
 
-/// The scale of a sum in T: the magnitudes of its terms added up; or infinity (not checked) where the result depends on the
-/// order of the additions, because those of some terms may leave T's range. Whatever the order, a partial sum lies between the
-/// sum of the negative terms and that of the positive ones. So the result does not depend on it where
-/// - both are in the range: by 1%, for the roundings of partial sums;
-/// - only one is not, and the sum is not, either: it is an infinity in every order;
-/// - all terms have one sign: then no partial sum is larger than the sum.
+/// Returns the scale of a sum in T: the sum of the terms' magnitudes, or infinity (not checked) if the result depends
+/// on the order of the additions, because some partial sums may leave T's range. In any order, a partial sum lies
+/// between the sum of the negative terms and the sum of the positive terms. So the result does not depend on the order
+/// if
+/// - both sums are in the range, with 1% to spare for the roundings of partial sums;
+/// - one of them is not in the range, and neither is the total: it is an infinity in every order;
+/// - all terms have the same sign: then no partial sum is larger than the total.
 ///
-/// Example, float: 3e38 + 3e38 is infinity, 3e38 + 2e38 - 3e38 is not known, 3e38 - 2e38 is 1e38.
+/// Example, float: 3e38 + 3e38 is infinity, 3e38 + 2e38 - 3e38 is unknown, 3e38 - 2e38 is 1e38.
 template <class T>
 [[nodiscard]] inline double scale_of_sum(double value, double magnitude) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr auto most = static_cast<double>(std::numeric_limits<T>::max());
   if (magnitude <= most) return magnitude;
-  if (!std::isfinite(magnitude)) return infinity;  // double's own range
+  if (!std::isfinite(magnitude)) return infinity;  // exceeds the range of double
   if (std::isnan(value)) return magnitude;         // in every order
-  if (std::isinf(value)) return infinity;          // a term is: the others may add up to its opposite
+  // one term is infinite; the others may add up to the opposite infinity
+  if (std::isinf(value)) return infinity;
   double const of_one_sign = (magnitude + std::abs(value)) / 2;
   double const of_other_sign = (magnitude - std::abs(value)) / 2;
   if (of_one_sign <= 0.99 * most) return magnitude;
