@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// The table outside: a mini-app as the driver sees it. Each variant x execution space x dtype is one Row of plain data
-/// with one function; no Kokkos and no template reaches the driver.
+/// with one function. The driver contains no Kokkos and no templates of mini-apps.
 
 #include <algorithm>
 #include <cstdint>
@@ -22,20 +22,21 @@ namespace tessera {
 struct WrittenField {
   friend bool operator==(WrittenField const&, WrittenField const&) = default;
   std::string field;
-  /// Empty: the row writes the field to its end. Else the name of an output field of one integer: the row writes only
-  /// as many elements as that field says in the reference, and must not touch the others.
+  /// Empty: the row writes the whole field. Otherwise the name of an output field that holds one integer: the row
+  /// writes only that number of elements (in the reference), and must not touch the others.
   std::string count_field = {};
-  /// On several ranks: the place of the rank's first element of `field` among those that are counted.
+  /// On several ranks: the position of the rank's first element of `field` among the counted elements.
   std::size_t first = 0;
 };
 
-/// How many elements of its part of `field` a row writes: all_elements if it writes the field to its end, nothing if it does
-/// not write it at all. `written` is RowRun::outputs(). Throws std::runtime_error if the reference has no such count.
+/// Returns how many elements of its part of `field` a row writes: all_elements if it writes the whole field, nothing if
+/// it does not write the field. `written` is RowRun::outputs(). Throws std::runtime_error if the reference has no such
+/// count.
 [[nodiscard]] std::optional<std::size_t> elements_written(std::vector<WrittenField> const& written,
                                                           std::string const& field,
                                                           std::vector<ExpectedField> const& reference);
 
-/// One variant, constructed for one input on one execution space: its Plan, its output, its device's input.
+/// One variant, constructed for one input on one execution space: its Plan, its output, its device copy of the input.
 class RowRun {
  public:
   RowRun() = default;
@@ -45,50 +46,51 @@ class RowRun {
 
   /// Fills the output with NaN (or the most negative integer), and the guard zones around it with a pattern.
   virtual void poison() = 0;
-  /// Enqueues the variant once. This and nothing else is timed.
+  /// Enqueues the variant once. Only this call is timed.
   virtual void enqueue() = 0;
   /// Waits for the execution space.
   virtual void fence() = 0;
-  /// Makes the Plan again and launches it once, both on other input; the input is what it was when this returns. What a Plan
-  /// keeps of the input from its construction or its first launch is wrong from here on.
+  /// Constructs the Plan again and launches it once, both with different input, then restores the input. Everything
+  /// that a Plan has kept of the input since its construction or its first launch is wrong afterwards.
   virtual void renew() {}
   /// Reads and writes a buffer larger than the last-level cache, so that the next run starts cold.
   virtual void evict_cache() = 0;
-  /// Copies the fields that the row writes to the host; the others have no data. Throws std::runtime_error if a guard zone was written ("wrote N bytes past ...").
+  /// Copies the fields that the row writes to the host; the other fields have no data. Throws std::runtime_error if a
+  /// guard zone was written ("wrote N bytes past ...").
   [[nodiscard]] virtual std::vector<HostField> fetch() = 0;
-  /// Copies only the elements that `choose` names for a field of `count` elements: see gather().
+  /// Copies only the elements that `choose` selects in a field of `count` elements: see gather().
   using Choose = std::function<std::vector<Stretch>(std::size_t count)>;
   [[nodiscard]] virtual std::vector<HostField> fetch_sample(Choose const& choose) {
     std::vector<HostField> fields = fetch();
     for (HostField& field : fields) field = gather(field, choose(field.count()));
     return fields;
   }
-  /// Keeps a copy of the output with the case, for rows of this space; false where there is no room for it.
+  /// Keeps a copy of the output in the case, for rows of this space. Returns false if there is no memory for it.
   [[nodiscard]] virtual bool keep() { return false; }
-  /// True if every bit of the output is as in the copy that the case keeps. Throws like fetch().
+  /// True if every bit of the output equals the copy that the case keeps. Throws like fetch().
   [[nodiscard]] virtual bool same_as_kept() { return false; }
-  /// Longest chain of roundings that leads to an output element (see ExpectedField).
+  /// Returns the longest chain of roundings that leads to an output element (see ExpectedField).
   [[nodiscard]] virtual double rounding_steps() const = 0;
-  /// The least work of this row, where it is another than its case's: the measurements of roofline.
+  /// Returns the least work of this row if it differs from its case's work: the measurements of roofline.
   [[nodiscard]] virtual std::optional<Work> work() const { return std::nullopt; }
-  /// What a model of the machine says of the row; nothing where the variant has none.
+  /// Returns the prediction of a machine model for the row; nothing if the variant has none.
   [[nodiscard]] virtual std::optional<Prediction> prediction() const { return std::nullopt; }
-  /// True if the row adds floats by hardware's atomics that flush denormals to 0 (see verify.hpp).
+  /// True if the row adds floats by hardware atomics that flush denormals to 0 (see verify.hpp).
   [[nodiscard]] virtual bool flushes_denormals() const { return false; }
-  /// What arithmetic that is not the dtype's costs (see verify.hpp).
+  /// Returns the error of arithmetic that differs from the dtype's arithmetic (see verify.hpp).
   [[nodiscard]] virtual ReducedPrecision reduced_precision() const { return {}; }
-  /// The output fields that the row writes; empty: all of them, to their ends.
+  /// Returns the output fields that the row writes; empty: all of them, completely.
   [[nodiscard]] virtual std::vector<WrittenField> outputs() const { return {}; }
-  /// What the variant says about this run ("vendor BLAS", "tiles of 6144"); may be empty.
+  /// Returns the variant's remark on this run ("vendor BLAS", "tiles of 6144"); may be empty.
   [[nodiscard]] virtual std::string note() const = 0;
 };
 
-/// On several ranks: where one rank's part of a field lies in the whole of it.
+/// The place of one rank's part of a field in the whole field.
 struct FieldPlace {
   std::string name;
   Shape whole;
   Shape offset;                ///< of the part's first element
-  bool is_everywhere = false;  ///< all ranks have all of it
+  bool is_everywhere = false;  ///< all ranks have the whole field
 };
 
 /// One input of a mini-app in host memory, with its parameters. Device copies are made on demand, one per memory space.
@@ -101,34 +103,34 @@ class Case {
 
   [[nodiscard]] virtual DType dtype() const = 0;
   [[nodiscard]] virtual ParameterMap const& parameters() const = 0;
-  /// Takes other values for parameters to sweep; input and reference stay what they are.
+  /// Sets other values for parameters to sweep. Input and reference do not change.
   virtual void tune(ParameterMap const& parameters) = 0;
-  /// The input's fields; the data stays owned by the case. On several ranks this rank's part of them.
+  /// Returns the input's fields; the case keeps ownership of the data. On several ranks returns this rank's part.
   [[nodiscard]] virtual std::vector<HostField> input() const = 0;
-  /// Names and shapes of the whole input's and output's fields (no data).
+  /// Returns names and shapes of the fields of the whole input and output (no data).
   [[nodiscard]] virtual std::vector<HostField> input_shapes() const { return input(); }
   [[nodiscard]] virtual std::vector<HostField> output_shapes() const = 0;
-  /// On several ranks where this rank's part of each field lies, of the input and of the output; on one rank nothing.
+  /// Returns the place of this rank's part of each field, of the input and of the output; empty on one rank.
   [[nodiscard]] virtual std::vector<FieldPlace> input_places() const { return {}; }
   [[nodiscard]] virtual std::vector<FieldPlace> output_places() const { return {}; }
-  /// This rank's part of output fields that were given whole.
+  /// Returns this rank's part of complete output fields.
   [[nodiscard]] virtual std::vector<HostField> own_part(std::vector<HostField> whole) const { return whole; }
   [[nodiscard]] virtual Work work() const = 0;
-  /// Terms in the longest sum that an output element is.
+  /// Returns the number of terms in the longest sum of an output element.
   [[nodiscard]] virtual double terms() const { return 1; }
-  /// Runs the serial reference; on several ranks that of this rank's part of the output, and all ranks call it. Not cached:
-  /// the caller keeps it.
+  /// Runs the serial reference; on several ranks the reference of this rank's part of the output. Must be called by all
+  /// ranks. Not cached: the caller keeps the result.
   [[nodiscard]] virtual std::vector<ExpectedField> reference() const = 0;
-  /// The same, by all host cores where rows of the output have nothing to do with each other, and in less memory: see
-  /// joined_reference(). Its loops over parts are seen by a BlockWatch of the caller.
+  /// Returns the same as reference(). If rows of the output are independent of each other, all host cores compute it,
+  /// with less memory: see joined_reference(). A BlockWatch of the caller observes its loops over parts.
   [[nodiscard]] virtual std::vector<ExpectedField> reference_by_parts() const { return reference(); }
-  /// The elements of reference() that `choose` names for a field of `count` elements, see gather(); nothing where more
-  /// than these would have to be computed, or where rows count elements (WrittenField::count_field).
+  /// Returns the elements of reference() that `choose` selects in a field of `count` elements, see gather(). Returns
+  /// nothing if more elements would have to be computed, or if rows count elements (WrittenField::count_field).
   [[nodiscard]] virtual std::optional<std::vector<ExpectedField>> reference_of_sample(
       std::function<std::vector<Stretch>(std::size_t count)> const&) const {
     return std::nullopt;
   }
-  /// Frees the device copies of the input, and what rows kept.
+  /// Frees the device copies of the input, and the outputs that rows kept.
   virtual void release_device_input() = 0;
 };
 
@@ -136,39 +138,41 @@ struct Row {
   VariantInfo info;
   std::string space;  ///< "serial", "openmp", "threads", "cuda", "hip"
   DType dtype = DType::float32;
-  /// Constructs the Plan and the output. Throws Skip with a reason, or any exception (a failed row).
+  /// Constructs the Plan and the output. Throws Skip with a reason, or any other exception (a failed row).
   std::unique_ptr<RowRun> (*start)(Case&) = nullptr;
 };
 
-/// A variant's rows: what each variants/*.cpp returns.
+/// A variant's rows: returned by each variants/*.cpp.
 struct VariantRows {
   VariantInfo info;
   std::vector<Row> rows;
 };
 
-/// The rows of a variant that this build has no code for, on every space and dtype that rows are compiled for (`integers`:
-/// also int32; `short_floats`: also half and bfloat16). `start` throws the Skip that says why.
+/// Returns the rows of a variant that is not in this build, for every space and dtype that rows are compiled for
+/// (`integers`: also int32; `short_floats`: also half and bfloat16). `start` throws the Skip that states the reason.
 [[nodiscard]] VariantRows absent_rows(VariantInfo const& info, bool integers, bool short_floats,
                                       std::unique_ptr<RowRun> (*start)(Case&));
 
-/// Where a case's fields come from: a file (io) or memory (tests).
+/// The source of a case's fields: a file (io) or memory (tests).
 class FieldSource {
  public:
   FieldSource() = default;
   FieldSource(FieldSource const&) = delete;
   FieldSource& operator=(FieldSource const&) = delete;
   virtual ~FieldSource() = default;
-  /// Shape of a field. Throws UserError if it is missing or has another rank or dtype than asked for.
+  /// Returns the shape of a field. Throws UserError if the field is missing or does not have the requested rank or
+  /// dtype.
   [[nodiscard]] virtual Shape shape(FieldSpec const&) const = 0;
-  /// Reads the whole field, C order, into `destination` of `count_of(shape)` elements.
+  /// Reads the whole field in C order into `destination`, which has count_of(shape) elements.
   virtual void read(FieldSpec const&, void* destination) const = 0;
-  /// On several ranks: has all of them read together, each the box of the field that begins at `offset`. All call it. False, and
-  /// nothing is read, where the source cannot do that. What is wrong on any rank is thrown on all.
+  /// Collective read: each rank reads its box, starting at `offset`. Must be called by all ranks. Returns false without
+  /// reading if the source has no collective reads. An error on one rank is thrown on all.
   virtual bool read_together(FieldSpec const&, Shape const& offset, Shape const& count, void* destination) const {
     (void)offset, (void)count, (void)destination;
     return false;
   }
-  /// Reads `count` rows of the field (of its first dimension) from row `begin` on. A source that can, reads no more.
+  /// Reads `count` rows of the field (of its first dimension), from row `begin` on. A source that supports it reads
+  /// only these rows.
   virtual void read_rows(FieldSpec const& spec, std::size_t begin, std::size_t count, void* destination) const {
     Shape const whole = shape(spec);
     std::size_t const of_row = count_of(whole) / std::max<std::size_t>(1, whole.front()) * size_of(spec.dtype);
@@ -178,41 +182,41 @@ class FieldSource {
   }
 };
 
-/// Bytes that a case will need, and its least work, known before anything is allocated.
+/// The memory in bytes that a case will need, and its least work, known before anything is allocated.
 struct Footprint {
   double input_bytes = 0;
   double output_bytes = 0;
-  double reference_bytes = 0;  ///< value, scale and offset of the output's elements, as far as the Problem has them
+  double reference_bytes = 0;  ///< value, scale and offset of the output's elements, if the Problem has them
   std::vector<Shape> output_shapes = {};  ///< in the order of output_fields
-  double exact_reference_bytes = 0;       ///< reference_bytes of generated exact data
-  Work work = {};                         ///< the least, whatever the variant
-  double input_bytes_on_each = 0;         ///< of `input_bytes` what each of several ranks has whole
+  double exact_reference_bytes = 0;       ///< reference_bytes for generated exact data
+  Work work = {};                         ///< the least work, independent of the variant
+  double input_bytes_on_each = 0;         ///< the part of `input_bytes` that each of several ranks holds completely
 };
 
-/// One mini-app: everything the driver needs.
+/// A mini-app: everything that the driver needs.
 struct App {
   AppInfo info;
   std::vector<ParameterSpec> parameters;
   std::vector<VariantInfo> variants;  ///< in the order --list shows
-  std::vector<Row> rows;              ///< variants x spaces x dtypes that were compiled
+  std::vector<Row> rows;              ///< variants x spaces x dtypes in this build
   std::vector<FieldSpec> (*input_fields)(DType) = nullptr;
   std::vector<FieldSpec> (*output_fields)(DType) = nullptr;
-  /// Throws UserError when parameters do not go together.
+  /// Throws UserError if parameters contradict each other.
   void (*check_parameters)(ParameterMap const&) = nullptr;
-  /// Shapes that a size stands for, in the order of input_fields.
+  /// Returns the shapes for a size, in the order of input_fields.
   std::vector<Shape> (*input_shapes)(std::size_t size, ParameterMap const&) = nullptr;
   Footprint (*footprint_of_size)(DType, std::size_t size, ParameterMap const&) = nullptr;
   Footprint (*footprint_of_source)(DType, FieldSource const&, ParameterMap const&) = nullptr;
-  bool has_short_floats = false;                 ///< rows in half and bfloat16, in a build with these dtypes
-  bool distributed = false;                      ///< has variants of level `ranks`: its fields are split over ranks
-  bool refers_to_parts = false;                  ///< on several ranks none needs the whole input for its reference
+  bool has_short_floats = false;                 ///< has rows in half and bfloat16, in a build with these dtypes
+  bool distributed = false;                      ///< has variants of level `ranks`: its fields are split over the ranks
+  bool refers_to_parts = false;                  ///< on several ranks, no rank needs the whole input for its reference
   std::vector<DataKind> data{DataKind::random};  ///< kinds of data that it generates, the default first
   std::unique_ptr<Case> (*generate_data)(DType, std::size_t size, std::uint64_t seed, DataKind,
                                          ParameterMap const&) = nullptr;
   std::unique_ptr<Case> (*read)(DType, FieldSource const&, ParameterMap const&) = nullptr;
 
   [[nodiscard]] bool has(DataKind kind) const { return std::ranges::find(data, kind) != data.end(); }
-  /// A case of the default kind of data.
+  /// Generates a case with the default kind of data.
   [[nodiscard]] std::unique_ptr<Case> generate(DType dtype, std::size_t size, std::uint64_t seed,
                                                ParameterMap const& map) const {
     return generate_data(dtype, size, seed, data.front(), map);

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What a row's kernels take of a GPU, as its own driver says it. Plain data, no Kokkos.
+/// The GPU resources of a row's kernels, as reported by the GPU's driver. Plain data, no Kokkos.
 
 #include <cstddef>
 #include <functional>
@@ -8,24 +8,25 @@
 
 namespace tessera {
 
-/// A kernel that a row launched, with the team and the scratch that it was launched with.
+/// A kernel that a row launched, with its team size and scratch.
 struct KernelUse {
-  std::size_t launches = 0;      ///< with this team and scratch, in one launch of the row
+  std::size_t launches = 0;      ///< with this team size and scratch, per launch of the row
   std::size_t teams = 0;         ///< of its first launch
-  std::size_t team_threads = 0;  ///< lanes included: CUDA's threads of a block
-  int registers = 0;             ///< of a thread
-  std::size_t local_bytes = 0;   ///< of a thread, in memory: spilled registers, and arrays with an index of the run
-  std::size_t static_scratch_bytes = 0;   ///< of a team, that the kernel declares
-  std::size_t dynamic_scratch_bytes = 0;  ///< of a team, that it was launched with: Kokkos' scratch of level 0
-  int teams_per_multiprocessor = 0;       ///< that run at once; 0: the driver did not say
-  double occupancy = 0;                   ///< their threads over those that a multiprocessor holds
+  std::size_t team_threads = 0;  ///< including lanes: CUDA's threads per block
+  int registers = 0;             ///< per thread
+  std::size_t local_bytes = 0;   ///< per thread, in memory: spilled registers, and arrays that are indexed at run time
+  std::size_t static_scratch_bytes = 0;   ///< per team, declared by the kernel
+  std::size_t dynamic_scratch_bytes = 0;  ///< per team, set at the launch: Kokkos' scratch of level 0
+  int teams_per_multiprocessor = 0;       ///< resident teams; 0: the driver did not report it
+  double occupancy = 0;                   ///< threads of the resident teams divided by the multiprocessor's maximum
 };
 
-/// Calls `launch` and says which kernels it launched on a GPU from this thread, in the order of their first launches. Waits
-/// for none of them. Nothing in builds and rows of hosts.
+/// Calls `launch` and returns the kernels that it launched on a GPU from this thread, in the order of their first
+/// launches. Does not wait for the kernels. Returns nothing in host builds and for host rows.
 ///
-/// Seen is what this program and its static libraries launch by CUDA's and HIP's ordinary call (Kokkos, CUB, Thrust); not
-/// what shared libraries launch (cuBLAS), nor launches in clusters. docs/decisions/0017-kernels-as-launched.md says how.
+/// Detects launches by this program and its static libraries through CUDA's and HIP's ordinary launch call (Kokkos,
+/// CUB, Thrust). Does not detect launches by shared libraries (cuBLAS) and launches in clusters. See
+/// docs/decisions/0017-kernels-as-launched.md.
 [[nodiscard]] std::vector<KernelUse> kernels_of(std::function<void()> const& launch);
 
 }  // namespace tessera

@@ -1,7 +1,6 @@
 #pragma once
 /// \file
-/// KokkosBlas::gemm, and what the variants that call it have to say of it. For files
-/// that are compiled with Kokkos Kernels alone.
+/// KokkosBlas::gemm, with helpers for the variants that call it. Only for files that are compiled with Kokkos Kernels.
 
 #include <KokkosKernels_config.h>
 #include <KokkosBlas3_gemm.hpp>
@@ -17,14 +16,14 @@
 
 namespace tessera {
 
-/// An array as Kokkos Kernels sees it when it decides whose code runs.
+/// An array with the type that Kokkos Kernels uses to decide which implementation runs.
 template <class Exec, class DataType>
 using BlasView =
     Kokkos::View<DataType, Kokkos::LayoutRight, typename Array<DataType, typename Exec::memory_space>::device_type,
                  Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-/// For a variant's note, whose code runs, as gemm decides at compile time for these types: three row-major matrices go
-/// to the vendor as their transposes.
+/// Returns which implementation gemm selects at compile time for these types, for a variant's note. Three row-major
+/// matrices are passed to the vendor library as their transposes.
 template <class Exec, class T>
 [[nodiscard]] std::string whose_gemm() {
   constexpr bool is_vendors =
@@ -33,7 +32,7 @@ template <class Exec, class T>
   return is_vendors ? "vendor BLAS" : "Kokkos Kernels' own kernel";
 }
 
-/// Throws Skip if gemm cannot count to the largest of the extents.
+/// Throws Skip if the largest extent exceeds gemm's int.
 inline void needs_int_extents(std::initializer_list<std::size_t> extents) {
   if (std::max(extents) > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     throw Skip("an extent is no int (KokkosBlas::gemm counts with them)");

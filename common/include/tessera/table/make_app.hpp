@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// From types to the table: turns a Problem and its variants into an App, the plain data that the driver sees.
+/// From types to the table: turns a Problem and its variants into an App, the plain data that the driver uses.
 
 #include <Kokkos_Core.hpp>
 
@@ -53,11 +53,11 @@ concept Needs = requires(std::vector<Shape> const& shapes, std::vector<ranks::Bo
   { Problem::needs(shapes, output) } -> std::same_as<std::vector<ranks::Box>>;
 };
 
-/// Rows of the output have nothing to do with each other, and the Problem says which rows of the input they need.
+/// Rows of the output are independent of each other, and the Problem defines which rows of the input they need.
 template <class Problem>
 concept RefersToRows = Distributed<Problem> && (RowsApart<Problem> || Reaches<Problem>);
 
-/// The grid of ranks of a Problem whose fields lie so; else none.
+/// Returns the grid of ranks of a Problem whose fields are split over a grid; otherwise an empty grid.
 template <class Problem>
 [[nodiscard]] ranks::Grid grid_of(std::vector<Shape> const& shapes, typename Problem::Parameters const& parameters) {
   if constexpr (requires { Problem::grid(shapes, parameters, 1); }) {
@@ -67,7 +67,7 @@ template <class Problem>
   }
 }
 
-/// How the fields lie on the ranks; on each of them whole, if the Problem does not say.
+/// Returns how the fields are split over the ranks; every rank has whole fields if the Problem defines no split.
 template <class Problem>
 [[nodiscard]] Splits output_splits_of(std::vector<Shape> const& input, typename Problem::Parameters const& parameters) {
   if constexpr (Distributed<Problem>) {
@@ -85,8 +85,8 @@ template <class Problem>
   }
 }
 
-/// Rows of the output that are a part of the reference. 0: it is computed as a whole, since an output does not lie in
-/// rows or is empty, or since a row needs nearly all others.
+/// Returns the number of output rows in one part of the reference. 0: the reference is computed as a whole, because an
+/// output is not split into rows or is empty, or because a row needs almost all other rows.
 template <class Problem>
 [[nodiscard]] std::size_t rows_of_part(std::vector<Shape> const& input, std::vector<Shape> const& output,
                                        typename Problem::Parameters const& parameters) {
@@ -114,7 +114,7 @@ template <class Problem>
   }
 }
 
-/// Parameters with the defaults of `Problem::parameters()` where the map says nothing.
+/// Returns the parameters, with the defaults of `Problem::parameters()` for those that are not in the map.
 template <class Problem>
 [[nodiscard]] typename Problem::Parameters typed_parameters(ParameterMap const& map) {
   return Problem::Parameters::from(with_defaults_of(Problem::parameters(), map));
@@ -158,7 +158,7 @@ class TypedCase final : public UntypedCase {
       auto const other = with_boxes(Problem::needs(part().input, output_boxes()));
       return Problem::template reference<T>(input_of(*other));
     } else {
-      // Of as much of the input as this rank's rows need: of all of it, unless the Problem says less.
+      // Runs the reference on the input that this rank's rows need: the whole input, unless the Problem needs less.
       std::size_t first = 0;
       std::unique_ptr<Case> const other = in_reach(first);
       return cut(Problem::template reference<T>(from(*other, first)), first);
@@ -203,7 +203,7 @@ class TypedCase final : public UntypedCase {
       if (outputs.size() != 1 || outputs[0].shape.size() != 2) return std::nullopt;
       bool const is_grid = output_splits().of_fields.front() == Split::grid;
       return sampled_reference(outputs, choose, [&](std::size_t, Stretch const& elements) {
-        // A piece for each row of the output that the elements are in.
+        // One piece per output row that contains some of the elements.
         std::size_t const cols = outputs[0].shape[1];
         std::vector<ExpectedField> pieces;
         for (std::size_t begin = elements.begin; begin < elements.end;) {
@@ -223,7 +223,7 @@ class TypedCase final : public UntypedCase {
 
   [[nodiscard]] HostInput const& host_input() const { return input_; }
 
-  /// The input in that space's memory, copied once.
+  /// Returns the input in that space's memory, copied once.
   template <class Exec>
   [[nodiscard]] InputOn<Problem, Exec, T> on() {
     using DeviceInput = InputOn<Problem, Exec, T>;
@@ -238,14 +238,14 @@ class TypedCase final : public UntypedCase {
   }
 
  private:
-  // What another case of the Problem has, with the parameters of this one.
+  // Returns another case's input with the parameters of this case.
   [[nodiscard]] HostInput input_of(Case const& other) const {
     HostInput input = dynamic_cast<TypedCase const&>(other).input_;
     input.parameters = input_.parameters;
     return input;
   }
 
-  // The reference of a part of the only output, from the parts of the input that it needs.
+  // Returns the reference of a part of the only output, from the parts of the input that it needs.
   [[nodiscard]] ExpectedField reference_of_box(ranks::Box const& output) const {
     std::vector<ranks::Box> const boxes = Problem::needs(part().input, {output});
     HostInput some = input_;
@@ -269,8 +269,8 @@ class TypedCase final : public UntypedCase {
     return std::move(Problem::template reference<T>(some).front());
   }
 
-  // On several ranks: as much of the input as this rank's rows need, from row `first` on; all of it, unless the Problem
-  // says less.
+  // On several ranks: returns the input that this rank's rows need, from row `first` on. This is the whole input,
+  // unless the Problem needs less.
   [[nodiscard]] std::unique_ptr<Case> in_reach(std::size_t& first) const {
     std::optional<ranks::Reach> reach;
     if constexpr (Reaches<Problem>) reach = Problem::reach(part().input, input_.parameters);
@@ -284,17 +284,17 @@ class TypedCase final : public UntypedCase {
     return input;
   }
 
-  // Rows of an input and of its output: what the reference of some of them needs.
+  // Rows of an input and of its output, for the reference of some of these rows.
   struct Rows {
     HostInput const& input;
     std::vector<Split> splits;
     std::vector<HostField> outputs;
-    std::optional<ranks::Reach> reach;  // none: no other row
+    std::optional<ranks::Reach> reach;  // empty: a row needs no other rows
     std::size_t of_part = 1;
     std::size_t n = 0;
   };
 
-  // The reference of rows `own` of them.
+  // Returns the reference of the rows `own`.
   [[nodiscard]] std::vector<ExpectedField> joined(Rows const& rows, ranks::Block own) const {
     std::vector<HostField> outputs = rows.outputs;
     for (HostField& output : outputs) output.shape.front() = own.size();
@@ -303,7 +303,7 @@ class TypedCase final : public UntypedCase {
     });
   }
 
-  // Nothing where the reference is that of the whole: see rows_of_part.
+  // Returns nothing if the reference is computed as a whole: see rows_of_part.
   [[nodiscard]] std::optional<Rows> rows_of(HostInput const& input) const {
     std::vector<Shape> const shapes = shapes_of(input);
     std::vector<Shape> const whole = Problem::output_shapes(shapes, input.parameters);
@@ -322,7 +322,8 @@ class TypedCase final : public UntypedCase {
 
   [[nodiscard]] std::vector<ExpectedField> reference_of(Rows const& rows, ranks::Block own) const {
     ranks::Block wide = own;
-    // More than the reach, as on ranks: if that is too small, variants that go by it differ from the reference.
+    // More rows than the reach, as on ranks: if the reach is too small, variants that rely on it differ from the
+    // reference.
     if (rows.reach) wide = ranks::with_halo(own, wider(*rows.reach), rows.n);
     HostInput some = rows.input;
     for_each_field(some, [&]<class View>(std::size_t i, View& view) {
@@ -384,8 +385,8 @@ class TypedRun final : public UntypedRun {
     }
   }
   [[nodiscard]] bool flushes_denormals() const override {
-    // CUDA C++ Programming Guide, atomicAdd: on global memory, 32-bit floats are added in flush-to-zero mode. Doubles
-    // are not, and nothing else flushes unless the compiler is asked to.
+    // CUDA C++ Programming Guide, atomicAdd: on global memory, 32-bit floats are added in flush-to-zero mode, doubles
+    // are not. Nothing else flushes unless the compiler is told to.
     if constexpr (requires { Plan::atomic_sums; }) {
       return Plan::atomic_sums && std::is_same_v<T, float> && space_name<Exec>() == "cuda";
     } else {
@@ -416,7 +417,7 @@ class TypedRun final : public UntypedRun {
 
  protected:
   void make_plan() override {
-    plan_.reset();  // two at once may be too large
+    plan_.reset();  // two Plans at once may need too much memory
     PoisonedAllocations const poisoned;
     if constexpr (PlannableOnRanks<Variant, Problem, Exec, T>) {
       plan_ = std::make_unique<Plan>(exec_, input_, part_);
@@ -449,14 +450,14 @@ std::unique_ptr<RowRun> start_row(Case& problem_case) {
   return std::make_unique<TypedRun<Problem, Variant, Exec, T>>(dynamic_cast<TypedCase<Problem, T>&>(problem_case));
 }
 
-/// Doubles of an output element that a reference has.
+/// Number of doubles per output element in a reference.
 template <class Problem>
 inline constexpr int reference_doubles = 2;
 template <class Problem>
   requires requires { Problem::reference_doubles; }
 inline constexpr int reference_doubles<Problem> = Problem::reference_doubles;
 
-/// The same of generated exact data.
+/// The same for generated exact data.
 template <class Problem>
 inline constexpr int exact_reference_doubles = reference_doubles<Problem>;
 template <class Problem>
@@ -465,9 +466,9 @@ inline constexpr int exact_reference_doubles<Problem> = Problem::exact_reference
 
 template <class Problem, class T>
 [[nodiscard]] Footprint footprint(std::vector<Shape> const& inputs, typename Problem::Parameters const& parameters) {
-  (void)grid_of<Problem>(inputs, parameters);  // a grid that does not fit is said before anything is made
+  (void)grid_of<Problem>(inputs, parameters);  // throws for a grid that does not fit, before any data are made
   std::vector<Shape> const outputs = Problem::output_shapes(inputs, parameters);
-  // Values without a scale become floats (joined_reference) as soon as there are parts.
+  // Values without a scale become floats (joined_reference) if there is more than one part.
   std::size_t const of_part = std::is_same_v<T, float> ? rows_of_part<Problem>(inputs, outputs, parameters) : 0;
   bool const narrow = of_part > 0 && outputs.front().front() > of_part;
   auto const bytes = [&](int doubles) { return narrow && doubles == 1 ? sizeof(float) : doubles * sizeof(double); };
@@ -482,8 +483,8 @@ template <class Problem, class T>
   return result;
 }
 
-/// The typed parameters. check_reals, and `check(parameters, dtype)` if the Problem has that, have seen them: they throw
-/// UserError where a parameter does not suit the dtype.
+/// Returns the typed parameters. check_reals and, if the Problem has it, `check(parameters, dtype)` have been called.
+/// They throw UserError if a parameter does not suit the dtype.
 template <class Problem, class T>
 [[nodiscard]] typename Problem::Parameters checked_parameters(ParameterMap const& map) {
   auto const parameters = typed_parameters<Problem>(map);
@@ -492,7 +493,7 @@ template <class Problem, class T>
   return parameters;
 }
 
-/// A case with these parts of each input field.
+/// Returns a case with these parts of each input field.
 template <class Problem, class T>
 [[nodiscard]] std::unique_ptr<Case> filled_case(std::vector<Shape> const& whole, std::vector<ranks::Box> const& boxes,
                                                 typename Problem::Parameters const& parameters, ParameterMap const& map,
@@ -505,12 +506,12 @@ template <class Problem, class T>
       });
 }
 
-/// A case with what this rank has of each input field.
+/// Returns a case with this rank's part of each input field.
 template <class Problem, class T>
 [[nodiscard]] std::unique_ptr<Case> own_case(std::vector<Shape> const& whole,
                                              typename Problem::Parameters const& parameters, ParameterMap const& map,
                                              FillField const& fill) {
-  (void)Problem::output_shapes(whole, parameters);  // throws if the shapes do not go together
+  (void)Problem::output_shapes(whole, parameters);  // throws if the shapes do not match
   std::vector<ranks::Box> const boxes = own_boxes(whole, input_splits_of<Problem>(whole, parameters));
   return filled_case<Problem, T>(whole, boxes, parameters, map, fill);
 }
@@ -560,7 +561,7 @@ template <class Problem, class T>
   return own_case<Problem, T>(shapes, parameters, map, filled_from(source, specs, shapes));
 }
 
-/// Calls `body.template operator()<T>()` for each enabled dtype that the Problem has.
+/// Calls `body.template operator()<T>()` for each enabled dtype that the Problem supports.
 template <class Problem, class Body>
 void for_each_dtype(Body&& body) {
   for_each_type(EnabledDTypes{}, [&]<class T>() {
@@ -568,7 +569,7 @@ void for_each_dtype(Body&& body) {
   });
 }
 
-/// Calls `body.template operator()<T>()` for the enabled dtype; throws UserError if this build has no such dtype.
+/// Calls `body.template operator()<T>()` for the enabled dtype. Throws UserError if this build lacks the dtype.
 template <class Problem, class Body>
 auto with_dtype(DType dtype, Body&& body) {
   using Result = decltype(body.template operator()<float>());
@@ -592,9 +593,10 @@ auto with_dtype(DType dtype, Body&& body) {
 
 }  // namespace detail
 
-/// The rows of one variant: every enabled space x dtype that the variant's Plan declares (its `requires` clause).
+/// Returns the rows of one variant: every enabled space x dtype that the variant's Plan supports (its `requires`
+/// clause).
 ///
-/// Inside the declared range the concept is a hard requirement, with these messages.
+/// Within the supported range the concept is a hard requirement, with these messages.
 template <class Problem, class Variant>
 [[nodiscard]] VariantRows rows() {
   static_assert(Described<Variant>, "Tessera: a variant needs `static constexpr VariantInfo info{.name = ..., ...}`");
@@ -621,7 +623,7 @@ template <class Problem, class Variant>
   return result;
 }
 
-/// The App of a Problem with its variants in the order that --list shows.
+/// Returns the App of a Problem, with its variants in the order of --list.
 template <class Problem>
 [[nodiscard]] App make_app(std::vector<VariantRows> const& variants) {
   App app;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// A Plan for matrix units (tensor cores), which skips execution spaces without them.
+/// A Plan for matrix units (tensor cores). It skips execution spaces without them.
 
 #include <concepts>
 #include <utility>
@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-/// The launches of a variant as its Plan. Hosts have emulated units alone: they skip, and nothing is compiled for them. Tests take
-/// `Launches` itself, which runs there.
+/// A Plan that adds a check to a variant's `Launches`. Hosts only have emulated matrix units: the row is skipped, and
+/// no kernel is compiled for it. Tests use `Launches` directly, which runs on hosts.
 template <ExecutionSpace Exec, class Launches>
 class OnMatrixUnits : public Launches {
  public:

@@ -1,13 +1,13 @@
 #pragma once
 /// \file
-/// Memory that a Plan allocates, without anything that it may have held before.
+/// Fills memory that a Plan allocates, so that it contains no old results.
 
 namespace tessera {
 
-/// From construction to destruction, memory of Views whose label begins with "tessera" is filled with bytes of 255 (a NaN, or -1)
-/// before its first use. Views that Kokkos initialises are what they would be without. Otherwise a Plan that reads what it has not
-/// written would pass if a Plan before it left the right values at the same address. Needs a Runtime. Objects do not nest. Tools
-/// that are loaded go on seeing allocations.
+/// During its lifetime, memory of Views whose label begins with "tessera" is filled with bytes of 255 (a NaN, or -1)
+/// before its first use. Views that Kokkos initialises keep their initial values. Without it, a Plan that reads memory
+/// which it has not written would pass if an earlier Plan left the correct values at the same address. Requires a
+/// Runtime. Objects must not nest. Loaded tools continue to see allocations.
 class PoisonedAllocations {
  public:
   PoisonedAllocations();

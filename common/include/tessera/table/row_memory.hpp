@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// The memory of cases and rows: bytes, by the name of an execution space. No template and no Kokkos, so that it is
-/// compiled once (tessera::runtime) and not with every variant.
+/// The memory of cases and rows: bytes, selected by the name of an execution space. No templates and no Kokkos, so that
+/// it is compiled once (tessera::runtime) and not with every variant.
 
 #include <cstddef>
 #include <functional>
@@ -17,40 +17,40 @@
 
 namespace tessera {
 
-/// Memory of the kind that an execution space uses by default, not initialised. It is freed with its last owner.
-/// `label` is what Kokkos' tools call it.
+/// Returns uninitialised memory of the kind that an execution space uses by default. It is freed with its last owner.
+/// Kokkos' tools show `label`.
 [[nodiscard]] std::shared_ptr<unsigned char> allocate_in(std::string_view space, std::size_t bytes,
                                                          std::string const& label);
 
-/// Host memory, for what the threads of the default host space will touch first.
+/// Returns host memory that the threads of the default host space will touch first.
 [[nodiscard]] std::shared_ptr<unsigned char> allocate_on_host(std::size_t bytes, std::string const& label);
 
-/// Copies from host memory to that of a space; done when it returns.
+/// Copies from host memory to a space's memory. Blocking.
 void copy_from_host(std::string_view space, void* to, void const* from, std::size_t bytes);
 
-/// Copies from the memory of a space to host memory; done when it returns.
+/// Copies from a space's memory to host memory. Blocking.
 void copy_to_host(std::string_view space, void* to, void const* from, std::size_t bytes);
 
-/// Host memory for fields of these shapes, one after the other.
+/// Returns host memory for fields of these shapes, one block per field.
 [[nodiscard]] std::vector<std::shared_ptr<unsigned char>> host_memory_of(std::vector<FieldSpec> const& specs,
                                                                          std::vector<Shape> const& shapes);
 
-/// Copies of fields in the memory of a space, one after the other.
+/// Returns copies of fields in a space's memory, one block per field.
 [[nodiscard]] std::vector<std::shared_ptr<unsigned char>> copies_in(std::string_view space,
                                                                     std::vector<HostField> const& fields);
 
-/// Fields as plain data: names, dtypes and shapes, and the memory, which is shared; no data where `memory` is empty.
+/// Returns fields as plain data: names, dtypes and shapes, and the shared memory; no data if `memory` is empty.
 [[nodiscard]] std::vector<HostField> named_fields(std::vector<FieldSpec> const& specs, std::vector<Shape> const& shapes,
                                                   std::vector<std::shared_ptr<unsigned char>> const& memory);
 
-/// Calls body(begin, end) for ranges that together are [0, count), side by side. The threads are those of the default
-/// host space, because memory belongs to the thread that touches it first. Where that space has only one, for_blocks
-/// does it.
+/// Calls body(begin, end) concurrently for ranges that together are [0, count). The threads are the threads of the
+/// default host space, because memory is placed near the thread that touches it first. If that space has only one
+/// thread, for_blocks is used.
 void for_host_ranges(std::size_t count, std::function<void(std::size_t begin, std::size_t end)> const& body);
 
-/// Other values in a field in the memory of a space, from construction to destruction: zeros, which every field may hold.
-/// Up to 4 MiB all of it, of a larger field as much in pieces that are spread over it, the first and the last bytes among
-/// them, so that it costs the same at any size.
+/// Puts other values into a field in a space's memory during its lifetime: zeros, which are valid in every field. Up to
+/// 4 MiB it replaces the whole field; in a larger field it replaces 4 MiB in pieces spread over the field, including
+/// its first and last bytes. The cost therefore has a bound for any size.
 class OtherValues {
  public:
   OtherValues(std::string_view space, unsigned char* data, std::size_t bytes);
@@ -67,8 +67,8 @@ class OtherValues {
   std::shared_ptr<unsigned char> others_;
 };
 
-/// Host memory for results. It is kept from row to row, because touching fresh pages takes longer than the copy. Memory
-/// that somebody still holds is not given out again.
+/// A pool of host memory for results. Buffers are reused from row to row, because touching fresh pages takes longer
+/// than the copy. A buffer that still has another owner is not reused.
 class HostBuffers {
  public:
   [[nodiscard]] std::shared_ptr<unsigned char> take(std::size_t bytes);
@@ -77,35 +77,34 @@ class HostBuffers {
   std::vector<std::pair<std::size_t, std::shared_ptr<unsigned char>>> buffers_;
 };
 
-/// The output of a row, each field between guard zones, so that a write outside of them is seen on every run and not
-/// only in a test.
+/// The output of a row, with guard zones around each field, so that every run detects writes outside the fields.
 class GuardedFields {
  public:
-  /// Bytes before and after each field. The field starts on a multiple of it, as Kokkos' own allocations do.
+  /// Bytes before and after each field. The field starts at a multiple of it, as Kokkos' own allocations do.
   static constexpr std::size_t guard_bytes = 256;
 
   GuardedFields(std::string_view space, std::vector<FieldSpec> specs, std::vector<Shape> shapes);
 
-  /// Where field `i` begins, in the space's memory.
+  /// Returns the beginning of field `i`, in the space's memory.
   [[nodiscard]] void* data(std::size_t i) const;
 
-  /// NaN (or the most negative integer) everywhere, the pattern in the guards. Done when it returns.
+  /// Writes NaN (or the most negative integer) to all elements, and the pattern to the guards. Blocking.
   void poison();
 
-  /// Copies the fields of these names to the host, into memory of `buffers`; the others have no data. No name: all fields.
-  /// Throws std::runtime_error if a guard byte was written, also of the others.
+  /// Copies the named fields to the host, into memory of `buffers`; the other fields have no data. Without names it
+  /// copies all fields. Throws std::runtime_error if a guard byte of any field was written.
   [[nodiscard]] std::vector<HostField> fetch(HostBuffers& buffers, std::vector<std::string> const& names = {}) const;
 
-  /// Copies only the elements that `choose` names for a field of `count` elements: see gather(). Throws like fetch().
+  /// Copies only the elements that `choose` selects in a field of `count` elements: see gather(). Throws like fetch().
   [[nodiscard]] std::vector<HostField> fetch_sample(
       std::function<std::vector<Stretch>(std::size_t count)> const& choose) const;
 
-  /// The fields' memory without guards, one block a field.
+  /// The fields' memory without guards, one block per field.
   using Blocks = std::vector<std::shared_ptr<unsigned char>>;
-  /// Copies the fields to `kept`, which is in the same space and is made if it is empty. False, and `kept` is empty, where
-  /// that would leave too little memory for the next row.
+  /// Copies the fields to `kept`, which is in the same space and is allocated if it is empty. Returns false, with an
+  /// empty `kept`, if too little memory would remain for the next row.
   [[nodiscard]] bool keep(Blocks& kept) const;
-  /// True if every bit of the fields is as in `kept`; the space itself compares them. Throws like fetch().
+  /// True if every bit of the fields equals `kept`; the comparison runs in the space. Throws like fetch().
   [[nodiscard]] bool same_bits(Blocks const& kept) const;
 
  private:

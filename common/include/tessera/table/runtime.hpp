@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What the driver must know of the machine, without seeing Kokkos: start and stop, spaces, memory, roofs, build facts.
+/// The driver's access to the machine without Kokkos: start and stop, spaces, memory, roofs, build facts.
 
 #include <map>
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-/// Kokkos from construction to destruction. Takes the --kokkos-* options out of argv. Throws
-/// std::runtime_error when Kokkos cannot start (no GPU, bad options).
+/// Initialises Kokkos in its constructor and finalises it in its destructor. Removes the --kokkos-* options from argv.
+/// Throws std::runtime_error if Kokkos cannot start (no GPU, invalid options).
 class Runtime {
  public:
   Runtime(int& argc, char** argv);
@@ -20,11 +20,11 @@ class Runtime {
   Runtime& operator=(Runtime const&) = delete;
 };
 
-/// Finds the processors of this process (host_processors()) if OpenMP's runtime has bound this thread to fewer. Runtime
-/// does so itself. Needs no Runtime.
+/// Determines the processors of this process (host_processors()) if OpenMP's runtime has bound this thread to fewer.
+/// Runtime calls it. Requires no Runtime.
 void find_processors();
 
-/// A region for profilers (Kokkos Tools), from construction to destruction. Regions nest.
+/// A region for profilers (Kokkos Tools), from construction to destruction. Regions may nest.
 class Region {
  public:
   explicit Region(std::string const& name);
@@ -33,26 +33,27 @@ class Region {
   Region& operator=(Region const&) = delete;
 };
 
-/// Names of the execution spaces in this build, GPU first. Needs no Runtime.
+/// Returns the names of the execution spaces in this build, GPU first. Requires no Runtime.
 [[nodiscard]] std::vector<std::string> enabled_spaces();
-/// Names of the dtypes in this build. Needs no Runtime.
+/// Returns the names of the dtypes in this build. Requires no Runtime.
 [[nodiscard]] std::vector<std::string> enabled_dtypes();
 
-/// Free memory in bytes of the memory that a space uses by default, right now. For host spaces the smaller of what the
-/// kernel says is available and what the control group allows.
+/// Returns the bytes of free memory of the kind that a space uses by default. For host spaces: the smaller of the
+/// kernel's available memory and the limit of the control group.
 [[nodiscard]] double free_memory_bytes(std::string const& space);
-/// Bytes of all last-level caches of the host together; 0 if they are not known.
+/// Returns the bytes of all last-level caches of the host together; 0 if unknown.
 [[nodiscard]] double host_cache_bytes();
 /// True if the space works in host memory.
 [[nodiscard]] bool is_host_space(std::string const& space);
-/// "NVIDIA H200", or the processor's model and the number of threads of the space.
+/// Returns "NVIDIA H200", or the processor's model and the space's number of threads.
 [[nodiscard]] std::string device_name(std::string const& space);
-/// What tells the GPU of a space from all others, on whatever node. Empty for host spaces.
+/// Returns an identifier that distinguishes the GPU of a space from all other GPUs of all nodes. Empty for host spaces.
 [[nodiscard]] std::string device_identity(std::string const& space);
-/// Number of threads that run at once (host spaces), or of multiprocessors' worth of threads (GPUs).
+/// Returns the number of threads that run at once (host spaces), or of resident threads of all multiprocessors (GPUs).
 [[nodiscard]] int concurrency(std::string const& space);
 
-/// Kokkos' version and configuration, compiler, flags, build type, git commit: for the report's `build` object.
+/// Returns Kokkos' version and configuration, compiler, flags, build type and git commit, for the report's `build`
+/// object.
 [[nodiscard]] std::map<std::string, std::string> build_facts();
 
 }  // namespace tessera

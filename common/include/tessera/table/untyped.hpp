@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What of cases and rows names no type of a Problem or a variant: compiled once (tessera::runtime), and not with every
-/// mini-app. make_app.hpp adds the types.
+/// The parts of cases and rows that do not depend on the types of a Problem or variant. They are compiled once
+/// (tessera::runtime) instead of with every mini-app; make_app.hpp adds the types.
 
 #include <cstddef>
 #include <functional>
@@ -19,26 +19,26 @@
 
 namespace tessera::detail {
 
-/// How fields lie on the ranks.
+/// How fields are split over the ranks.
 struct Splits {
   std::vector<Split> of_fields;
   ranks::Grid grid = {};
 };
 
-/// Bytes of the fields that each rank has whole.
+/// Returns the bytes of the fields that each rank holds completely.
 [[nodiscard]] double whole_bytes(std::vector<FieldSpec> const& specs, std::vector<Shape> const& shapes,
                                  std::vector<Split> const& splits);
 
-/// What this rank has of each field of these shapes.
+/// Returns this rank's part of each field of these shapes.
 [[nodiscard]] std::vector<ranks::Box> own_boxes(std::vector<Shape> const& whole, Splits const& splits);
 
 /// Fills `data` with the elements of a part of field `field`.
 using FillField = std::function<void(std::size_t field, ranks::Box const& box, unsigned char* data)>;
 
-/// The elements come from there. `source` must outlive the result.
+/// Returns a function that fills fields from `source`. `source` must outlive the result.
 [[nodiscard]] FillField filled_from(FieldSource const& source, std::vector<FieldSpec> specs, std::vector<Shape> shapes);
 
-/// Parts of each input field in host memory, and what is known of the fields.
+/// Parts of each input field in host memory, and descriptions of the fields.
 struct CaseFields {
   std::vector<FieldSpec> input;
   std::vector<FieldSpec> output;
@@ -46,43 +46,43 @@ struct CaseFields {
   std::vector<Shape> own;    ///< shapes of the parts
   std::vector<std::shared_ptr<unsigned char>> memory;
 
-  /// Where the parts are.
+  /// Returns pointers to the parts.
   [[nodiscard]] std::vector<unsigned char*> data() const;
 };
 
-/// These parts, filled, in host memory that nobody has touched before.
+/// Returns these parts, filled, in newly allocated host memory.
 [[nodiscard]] CaseFields filled_fields(std::vector<FieldSpec> input, std::vector<FieldSpec> output,
                                        std::vector<Shape> const& whole, std::vector<ranks::Box> const& boxes,
                                        FillField const& fill);
 
-/// The map, with the defaults where it says nothing.
+/// Returns the map, with defaults for missing parameters.
 [[nodiscard]] ParameterMap with_defaults_of(std::vector<ParameterSpec> const& specs, ParameterMap map);
 
-/// Throws UserError if a real parameter would become infinite, or 0, in the type that it is used in. (It may be rounded;
-/// what int32 requires of it is the Problem's `check`.)
+/// Throws UserError if a real parameter would become infinite or 0 in the type in which it is used. (It may be rounded.
+/// The Problem's `check` tests the requirements of int32.)
 void check_reals(std::vector<ParameterSpec> const& specs, ParameterMap const& map, DType dtype);
 
-/// The shapes of these fields.
+/// Returns the shapes of these fields.
 [[nodiscard]] std::vector<Shape> shapes_in(FieldSource const& source, std::vector<FieldSpec> const& specs);
 
-/// Bytes that a case needs. `reference_bytes`: those of an output element that the reference has,
-/// `exact_reference_bytes`: of generated exact data.
+/// Returns the memory that a case needs. `reference_bytes` is the size of the reference per output element,
+/// `exact_reference_bytes` the same for generated exact data.
 [[nodiscard]] Footprint footprint_of(std::vector<FieldSpec> const& input, std::vector<Shape> const& input_shapes,
                                      std::vector<FieldSpec> const& output, std::vector<Shape> output_shapes,
                                      std::size_t reference_bytes, std::size_t exact_reference_bytes);
 
-/// Rows of input that a reference gets beside its own: more than the reach.
+/// Returns the number of neighbouring input rows that a reference gets: more than the reach.
 [[nodiscard]] constexpr ranks::Reach wider(ranks::Reach const& reach) {
   return {2 * reach.before + 8, 2 * reach.behind + 8};
 }
 
-/// These rows of what is known of some rows of the output.
+/// Returns the rows `rows` of the reference of some rows of the output.
 [[nodiscard]] std::vector<ExpectedField> cut_rows(std::vector<ExpectedField> fields, ranks::Block rows);
 
-/// A case but for what its Problem says.
+/// The parts of a case that do not depend on its Problem.
 class UntypedCase : public Case {
  public:
-  /// Makes the case again with other parts of each field.
+  /// Constructs the case again with other parts of each field.
   using MakeBoxes = std::function<std::unique_ptr<Case>(std::vector<ranks::Box> const&)>;
 
   UntypedCase(DType dtype, CaseFields fields, ParameterMap parameters, MakeBoxes make_boxes);
@@ -100,22 +100,22 @@ class UntypedCase : public Case {
 
   [[nodiscard]] ranks::Part const& part() const { return part_; }
   [[nodiscard]] std::vector<FieldSpec> const& output_specs() const { return fields_.output; }
-  /// The shapes of the output of all ranks together, and how it and the input lie on them.
+  /// The shapes of the output of all ranks together, and how output and input are split over the ranks.
   [[nodiscard]] virtual std::vector<Shape> whole_output() const = 0;
   [[nodiscard]] virtual Splits input_splits() const = 0;
   [[nodiscard]] virtual Splits output_splits() const = 0;
-  /// What of each output field is this rank's, the rows of that, and its shape.
+  /// This rank's part of each output field, its rows, and its shape.
   [[nodiscard]] std::vector<ranks::Box> output_boxes() const;
   [[nodiscard]] std::vector<ranks::Block> output_rows() const;
   [[nodiscard]] std::vector<Shape> own_output_shapes() const;
-  /// The reference of an output without elements on all ranks, for which no loop runs: an empty array may have an extent of
-  /// 2^50. Nothing if there are elements.
+  /// Returns the reference of an output without elements on any rank; no loop runs, because an empty array may have an
+  /// extent of 2^50. Returns nothing if there are elements.
   [[nodiscard]] std::optional<std::vector<ExpectedField>> without_elements() const;
 
   [[nodiscard]] HostBuffers& buffers() { return buffers_; }
-  /// Other values in the input that rows on that space read, as long as the result lives.
+  /// Puts other values into the input that rows on that space read, during the lifetime of the result.
   [[nodiscard]] std::vector<std::unique_ptr<OtherValues>> other_input(std::string_view space);
-  /// What a row on that space kept of its output.
+  /// Returns the outputs that rows on that space kept.
   [[nodiscard]] GuardedFields::Blocks& kept(std::string_view space) { return kept_[std::string(space)]; }
 
  protected:
@@ -124,17 +124,17 @@ class UntypedCase : public Case {
     return make_boxes_(boxes);
   }
   [[nodiscard]] CaseFields const& fields() const { return fields_; }
-  /// The input in that space's memory, copied once.
+  /// Returns the input in that space's memory, copied once.
   [[nodiscard]] std::vector<unsigned char*> copies_on(std::string_view space);
-  /// As much of the input as this rank's rows of the output need: all of it where there is no reach, else the rows in
-  /// reach of fields that lie in blocks, and the first of these.
+  /// The part of the input that this rank's rows of the output need: the whole input if there is no reach; otherwise,
+  /// for fields that are split into blocks, the rows in reach, and the index of the first of these rows.
   struct InReach {
     std::vector<ranks::Box> boxes;
     std::size_t first = 0;
   };
   [[nodiscard]] InReach boxes_in_reach(std::vector<Split> const& splits,
                                        std::optional<ranks::Reach> const& reach) const;
-  /// This rank's rows of what is known of the output's rows from `first` on.
+  /// Returns this rank's rows of the reference, given the reference of the output's rows from `first` on.
   [[nodiscard]] std::vector<ExpectedField> cut(std::vector<ExpectedField> fields, std::size_t first) const;
 
  private:
@@ -148,7 +148,7 @@ class UntypedCase : public Case {
   HostBuffers buffers_;
 };
 
-/// A row's run but for its Plan.
+/// The parts of a row's run that do not depend on its Plan.
 class UntypedRun : public RowRun {
  public:
   UntypedRun(UntypedCase& problem_case, std::string_view space);
@@ -163,18 +163,19 @@ class UntypedRun : public RowRun {
   [[nodiscard]] bool same_as_kept() override;
 
  protected:
-  /// Makes the Plan again.
+  /// Constructs the Plan again.
   virtual void make_plan() = 0;
-  /// Does what a launch has left undone, and waits: for rows of libraries, whose own call alone is timed.
+  /// Completes the work of a launch and waits, for rows of libraries where only the library call is timed.
   virtual void complete() {}
-  /// Allocates the output; to be called when there is a Plan, since a Skip must not cost this. Returns where fields begin.
+  /// Allocates the output. Must be called after the Plan has been constructed, so that a Skip does not pay for the
+  /// allocation. Returns the beginnings of the fields.
   [[nodiscard]] std::vector<unsigned char*> allocate(UntypedCase const& problem_case);
 
  private:
   UntypedCase& case_;
   GuardedFields::Blocks& kept_;  // of the case
   std::string_view space_;
-  std::unique_ptr<GuardedFields> memory_;  // there from allocate() on
+  std::unique_ptr<GuardedFields> memory_;  // set by allocate()
 };
 
 }  // namespace tessera::detail
