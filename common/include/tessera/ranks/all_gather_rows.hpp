@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// All rows on all ranks, of rows that lie in blocks: an all-gather in uneven blocks, in the memory of an execution space.
+/// An all-gather in uneven blocks, in the memory of an execution space: every rank gets all rows of a matrix that is
+/// split into blocks of rows.
 ///
 /// Example, 3 rows on 2 ranks: 1 2 | 3 -> 1 2 3 | 1 2 3.
 
@@ -16,14 +17,15 @@
 
 namespace tessera::ranks {
 
-/// Constructed once: allocates all rows. All ranks call it; (n - own) rows come to a rank, and its own go to each other one.
+/// The constructor allocates memory for all rows. Must be constructed and called by all ranks. Per call a rank receives
+/// n - own rows, and sends its own rows to each other rank.
 template <ExecutionSpace Exec, class T>
 class AllGatherRows {
   using Memory = typename Exec::memory_space;
 
  public:
   /// \param n rows of all ranks together
-  /// \param row elements of a row
+  /// \param row elements per row
   AllGatherRows(Exec const& exec, Ranks const& ranks, std::size_t n, std::size_t row, std::string const& label)
       : own_(ranks.block(n)),
         row_(row),
@@ -39,10 +41,11 @@ class AllGatherRows {
     }
   }
 
-  /// All rows [n, row], when the call has returned.
+  /// Returns all rows [n, row], valid after the call.
   [[nodiscard]] Array<T const**, Memory> all() const { return all_; }
 
-  /// \param own the rank's rows, in memory of Exec. What `exec` was given before is done first.
+  /// \param own the rank's rows, in memory of Exec. Work that was enqueued on `exec` before the call is completed
+  ///   first.
   void operator()(Exec const& exec, T const* own) {
     using Rows = Kokkos::View<T*, Memory, Kokkos::MemoryUnmanaged>;
     using OwnRows = Kokkos::View<T const*, Memory, Kokkos::MemoryUnmanaged>;

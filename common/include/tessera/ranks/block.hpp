@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// How n things in a row lie on several ranks: in blocks, one a rank, in the ranks' order.
+/// The distribution of n consecutive items over ranks: one block per rank, in the order of the ranks.
 
 #include <cstddef>
 
@@ -14,10 +14,10 @@ struct Block {
   friend constexpr bool operator==(Block const&, Block const&) = default;
 };
 
-/// The block of `rank`, of `count` ranks. Blocks differ by one in size, the larger ones first; with fewer things than ranks
-/// the last ones are empty.
+/// Returns the block of `rank` of `count` ranks. Block sizes differ by at most one, the larger blocks first. If there
+/// are fewer items than ranks, the last blocks are empty.
 ///
-/// Example, 10 things on 4 ranks: [0, 3) [3, 6) [6, 8) [8, 10).
+/// Example, 10 items on 4 ranks: [0, 3) [3, 6) [6, 8) [8, 10).
 [[nodiscard]] constexpr Block block_of(std::size_t n, int count, int rank) {
   auto const ranks = static_cast<std::size_t>(count);
   auto const own = static_cast<std::size_t>(rank);
@@ -27,7 +27,7 @@ struct Block {
   return {begin, begin + less + (own < larger ? 1 : 0)};
 }
 
-/// The rank that has index i of n: i < n.
+/// Returns the rank that has index i of n. Requires i < n.
 [[nodiscard]] constexpr int owner_of(std::size_t i, std::size_t n, int count) {
   auto const ranks = static_cast<std::size_t>(count);
   std::size_t const less = n / ranks;

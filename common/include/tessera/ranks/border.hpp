@@ -1,12 +1,12 @@
 #pragma once
 /// \file
-/// A rank's border: those of its rows whose results need rows of other ranks (ranks/halo.hpp), in the memory of an execution
-/// space, with their halo beside them in one strip. A kernel for one rank is enqueued twice: on the rank's own rows, as if
-/// there were no others; and, beside it, on the strip, as soon as the halo is there. Of the strip's results those of the
-/// border replace what the other launch made without the halo.
+/// A rank's border: the rows whose results need rows of other ranks (ranks/halo.hpp), in the memory of an execution
+/// space. The border and its halo are copied into one strip. A one-rank kernel is enqueued twice: on the rank's own
+/// rows, as if there were no other rows; and concurrently on the strip, as soon as the halo has arrived. The strip's
+/// results for the border then replace the results that the first launch computed without the halo.
 ///
-/// Example, 3 rows of a stencil that looks 2 rows behind, own rows 4 5 6, halo 7 8: the first launch is right for 4 alone.
-/// The strip is 5 6 7 8; of its results the first 2 are kept.
+/// Example, a stencil that needs the 2 following rows, own rows 4 5 6, halo 7 8: the first launch is correct only for
+/// row 4. The strip is 5 6 7 8; its first 2 results are kept.
 
 #include <Kokkos_Core.hpp>
 
@@ -24,10 +24,10 @@
 
 namespace tessera::ranks {
 
-/// Rows of one side: reach.before or reach.behind is 0.
+/// For rows of one side: reach.before or reach.behind must be 0.
 ///
-/// Constructed once: allocates the strip and the messages' host memory. All ranks do these in this order, and launches of one
-/// object do not overlap:
+/// The constructor allocates the strip and the messages' host memory. All ranks must make these calls in this order,
+/// and launches of one object must not overlap:
 ///
 ///     border.begin(exec);  on_block(exec, own, results);
 ///     border.exchange(own);  on_strip(border.side(), border.in(), border.out());
@@ -35,11 +35,11 @@ namespace tessera::ranks {
 template <ExecutionSpace Exec, class T>
 class Border {
   using Memory = typename Exec::memory_space;
-  using Host = Kokkos::View<T*, Kokkos::SharedHostPinnedSpace>;  // of which copies run beside kernels
+  using Host = Kokkos::View<T*, Kokkos::SharedHostPinnedSpace>;  // pinned, so that its copies overlap with kernels
 
  public:
   /// \param n rows of all ranks together
-  /// \param row elements of a row
+  /// \param row elements per row
   Border(Exec const& exec, Ranks const& ranks, std::size_t n, Reach reach, std::size_t row, std::string const& label)
       : side_(exec),
         halo_(ranks, n, reach, row * sizeof(T)),
@@ -59,23 +59,24 @@ class Border {
     halo_.lies_at(head_.data(), tail_.data(), halo_rows_.data(), halo_rows_.data());
   }
 
-  /// Rows of the strip: those of the border, and the halo; 0 where no result needs others.
+  /// Returns the number of rows of the strip: border plus halo; 0 if no result needs other rows.
   [[nodiscard]] std::size_t strip_rows() const { return rows_ + got_; }
-  /// Index, of all ranks' rows, of the strip's first one.
+  /// Returns the global index of the strip's first row.
   [[nodiscard]] std::size_t first() const { return is_behind_ ? own_.end - rows_ : own_.begin - got_; }
-  /// The strip [strip_rows() * row], and what a kernel makes of it.
+  /// The strip [strip_rows() * row], and the results of the kernel on it.
   [[nodiscard]] Array<T const*, Memory> in() const { return in_; }
   [[nodiscard]] Array<T*, Memory> out() const { return out_; }
 
-  /// Where the kernel on the strip is enqueued: beside what `exec` is given meanwhile.
+  /// Returns the instance on which the kernel on the strip is enqueued; it runs concurrently with work on `exec`.
   [[nodiscard]] Exec const& side() const { return side_.exec(); }
 
-  /// Waits for what `exec` was given: the rank's rows are there.
+  /// Waits for the work on `exec`: the rank's rows are then complete.
   void begin(Exec const& exec) const {
     if (rows_ + halo_.head() + halo_.tail() > 0) exec.fence(ready_);
   }
 
-  /// Takes what others need from the rank's rows, gives and gets; then enqueues the strip's rows, own and halo.
+  /// Copies the rows that other ranks need, exchanges the halos, and then enqueues copies of border and halo into the
+  /// strip.
   void exchange(T const* own) const {
     if (halo_.head() > 0) Kokkos::deep_copy(side(), head_, elements(own, halo_.head()));
     if (halo_.tail() > 0) {
@@ -88,7 +89,7 @@ class Border {
     Kokkos::deep_copy(side(), strip(in_, is_behind_ ? rows_ : 0, got_), halo_rows_);
   }
 
-  /// Enqueues on `exec`, behind the kernel on the rank's rows, the copy of the border's results from out(), when they are there.
+  /// Waits for out(), then enqueues the copy of the border's results on `exec`, after the kernel on the rank's rows.
   void keep(Exec const& exec, T* results) const {
     if (rows_ == 0) return;
     side().fence(made_);
@@ -97,7 +98,7 @@ class Border {
   }
 
  private:
-  // Where the border begins among the rank's elements.
+  // Returns the offset of the border in the rank's elements.
   [[nodiscard]] std::size_t border() const { return is_behind_ ? (own_.size() - rows_) * row_ : 0; }
   using Elements = Kokkos::View<T const*, Memory, Kokkos::MemoryUnmanaged>;
   [[nodiscard]] Elements elements(T const* from, std::size_t rows) const { return Elements(from, rows * row_); }
@@ -110,9 +111,9 @@ class Border {
   std::size_t row_;
   Block own_;
   std::size_t got_;   // rows of the halo
-  std::size_t rows_;  // of the border
+  std::size_t rows_;  // rows of the border
   bool is_behind_;
-  std::string ready_;  // what Kokkos' tools call the fences
+  std::string ready_;  // label of the fences in Kokkos' tools
   std::string on_host_;
   std::string made_;
   Array<T*, Memory> in_;
@@ -122,8 +123,9 @@ class Border {
   Host halo_rows_;
 };
 
-/// The Plan of a variant of level `ranks` around a kernel on the elements of segments: on the rank's block while its halo is on
-/// its way, then on the border. The Problem has shape_of(input), the kernel is constructed from a SegmentShape.
+/// The Plan of a variant of level `ranks` around a kernel on the elements of segments. It launches the kernel on the
+/// rank's block while the halo is in flight, then on the border. The Problem defines shape_of(input); the kernel is
+/// constructed from a SegmentShape.
 template <class Problem, class Variant, ExecutionSpace Exec, class T, class Kernel>
 class StencilPlanOnRanks {
  public:
@@ -142,7 +144,7 @@ class StencilPlanOnRanks {
   }
 
  private:
-  // Of n elements from index `first` on.
+  // Returns the shape of n elements from index `first` on.
   [[nodiscard]] static SegmentShape shape_of(InputOn<Problem, Exec, T> const& input, std::size_t n, std::size_t first) {
     SegmentShape shape = Problem::shape_of(input);
     shape.n = n;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Messages from and to the memory of an execution space, by the transport of the run.
+/// Messages from and to the memory of an execution space, by the run's transport.
 
 #include <Kokkos_Core.hpp>
 
@@ -16,19 +16,21 @@
 
 namespace tessera::ranks {
 
-/// What the lists of an exchange have at most: messages of each, and bytes that go to other ranks and come from them.
+/// Upper limits for the lists of an exchange: messages per list, and bytes sent to and received from other ranks.
 struct MostOfBulk {
   std::size_t messages = 0;
   std::size_t sent = 0;
   std::size_t received = 0;
 };
 
-/// Constructed once: makes room for such lists, and the host memory that staging takes. Exchanges within that room allocate
-/// nothing. All ranks call it in the same order, and exchanges of one object do not overlap.
+/// The constructor allocates memory for lists up to `most`, including the host memory for staging. Exchanges within
+/// these limits allocate nothing. All ranks must call it in the same order, and exchanges of one object must not
+/// overlap.
 template <ExecutionSpace Exec>
 class Bulk {
  public:
-  /// Bytes that are copied while the block before them is sent: long enough for full bandwidth, short beside a message.
+  /// Bytes of a staged block, which is copied while the preceding block is sent: long enough for full bandwidth, short
+  /// compared with a message.
   static constexpr std::size_t block = std::size_t{8} << 20;
 
   Bulk(Exec const& exec, Ranks const& ranks, std::string const& label, MostOfBulk const& most)
@@ -48,12 +50,13 @@ class Bulk {
     }
   }
 
-  /// Sends and receives all of these, like Ranks::exchange(); the messages' memory is that of Exec. What `exec` was given
-  /// before is done first; the messages are there, and may be written to again, when it returns.
+  /// Sends and receives all messages, as Ranks::exchange() does; their memory is memory of Exec. Work that was enqueued
+  /// on `exec` before the call is completed first. When the call returns, the messages have arrived, and sent memory
+  /// may be overwritten.
   void operator()(Exec const& exec, std::vector<Message> const& sent, std::vector<Message> const& received) {
     if constexpr (is_gpu<Exec>) {
       if (transport(true) == Transport::nccl &&
-          ranks_.count() > 1) {  // behind what exec was given: no need to wait for that
+          ranks_.count() > 1) {  // enqueued after the work on exec: no need to wait
         take(exec, sent, received);
         exchange_.enqueue_on_gpus(out_, in_, stream_of(exec));
         Timed const timed(ranks_, 0, 0);
@@ -65,14 +68,14 @@ class Bulk {
     wait(exec);
   }
 
-  /// Begins it, when what `exec` was given before is done. What `exec` is given next runs meanwhile: it does not write to what is
-  /// sent, nor read what is received. Then wait(), which returns when the messages are there.
+  /// Begins the exchange after the work enqueued on `exec` so far. Work enqueued on `exec` afterwards runs
+  /// concurrently. It must not write to sent memory, nor read received memory, before wait() returns.
   void begin(Exec const& exec, std::vector<Message> const& sent, std::vector<Message> const& received) {
     take(exec, sent, received);
-    if (ranks_.count() == 1) return;  // copies, in the order of exec
+    if (ranks_.count() == 1) return;  // only copies, in the order of exec
     exec.fence(sent_);
     Transport const way = transport(is_gpu<Exec>);
-    if (way == Transport::staged) return;  // from wait() on, while the device computes
+    if (way == Transport::staged) return;  // wait() sends them, while the device computes
     if constexpr (is_gpu<Exec>) {
       if (way == Transport::nccl) {
         if (sides_.empty()) make_sides(exec);
@@ -119,7 +122,8 @@ class Bulk {
 #endif
   }
 
-  // Those to and from other ranks; messages to this rank itself are copies, in the order of the lists.
+  // Selects the messages to and from other ranks. Messages to this rank itself become copies, in the order of the
+  // lists.
   void take(Exec const& exec, std::vector<Message> const& sent, std::vector<Message> const& received) {
     out_.clear();
     in_.clear();
@@ -140,10 +144,10 @@ class Bulk {
 
   void make_room(OnHost& memory, std::size_t bytes) const {
     if (memory.size() >= bytes) return;
-    memory = OnHost();  // before the new one is made
+    memory = OnHost();  // freed before the new allocation
     memory = OnHost(Kokkos::view_alloc(Kokkos::WithoutInitializing, staging_), bytes);
   }
-  // The same messages in pinned host memory, one after the other.
+  // Places the same messages in pinned host memory, one after the other.
   void place(std::vector<Message> const& messages, OnHost& memory, std::vector<Message>& on_host) const {
     std::size_t bytes = 0;
     for (Message const& message : messages) bytes += message.bytes;
@@ -156,7 +160,7 @@ class Bulk {
     }
   }
 
-  // A block goes to the host while the one before it is sent, and to the device as soon as it is there.
+  // A block is copied to the host while the preceding block is sent, and to the device as soon as it has arrived.
   void staged(Exec const& exec) {
     if (sides_.empty()) make_sides(exec);
     place(out_, memory_out_, host_out_);
@@ -183,12 +187,12 @@ class Bulk {
   }
 
   Ranks const& ranks_;
-  std::string sent_;  // what Kokkos' tools call the fences
+  std::string sent_;  // label of the fences in Kokkos' tools
   std::string on_host_;
   std::string received_;
   std::string staging_;
   Exchange exchange_;
-  std::vector<Side<Exec>> sides_;  // two to the host in turn, one back
+  std::vector<Side<Exec>> sides_;  // two alternate for copies to the host, one copies back
   std::vector<Message> out_;       // to other ranks
   std::vector<Message> in_;
   std::vector<Message> host_out_;  // the same, staged

@@ -1,12 +1,13 @@
 #pragma once
 /// \file
-/// The segments of an array on several ranks: most lie on one rank, and those that a rank's ends cut are made whole there, with
-/// the elements of others (ranks/halo.hpp), in a strip of their own in the memory of an execution space. A kernel on segments
-/// is enqueued twice: on the whole segments, while the others' elements are on their way; then on the strip, of which the rank
-/// keeps the results that are its own. Every rank that has an element of a segment computes all of it.
+/// The segments of an array on several ranks. Most segments lie on one rank. A segment that the end of a rank's block
+/// cuts is completed with elements of other ranks (ranks/halo.hpp), in a separate strip in the memory of an execution
+/// space. A segment kernel is enqueued twice: on the complete segments, while elements of other ranks are in flight;
+/// then on the strip, from which the rank keeps the results of its own elements. Every rank that has an element of a
+/// segment computes the whole segment.
 ///
-/// Example, segments of 4, rank 1 has 6 .. 13 of 20 elements: 8 .. 11 are a whole segment, the strip is 4 5 6 7 | 12 13 14 15,
-/// of which it keeps 6 7 and 12 13.
+/// Example, segments of 4, rank 1 has 6 .. 13 of 20 elements: 8 .. 11 are a complete segment; the strip is 4 5 6 7 | 12
+/// 13 14 15, from which the rank keeps 6 7 and 12 13.
 
 #include <Kokkos_Core.hpp>
 
@@ -24,8 +25,8 @@
 
 namespace tessera::ranks {
 
-/// Constructed once: allocates the strip and the messages' host memory. All ranks call begin(), exchange() and keep(), in this
-/// order, and launches of one object do not overlap.
+/// The constructor allocates the strip and the messages' host memory. All ranks must call begin(), exchange() and
+/// keep(), in this order, and launches of one object must not overlap.
 template <ExecutionSpace Exec, class T>
 class CutSegments {
   using Memory = typename Exec::memory_space;
@@ -33,7 +34,7 @@ class CutSegments {
 
  public:
   /// \param n elements of all ranks together
-  /// \param segment elements of a segment, at least 1
+  /// \param segment elements per segment, at least 1
   CutSegments(Ranks const& ranks, std::size_t n, std::size_t segment, std::string const& label)
       : halo_(ranks, n, {segment - 1, segment - 1}, sizeof(T)),
         own_(ranks.block(n)),
@@ -50,13 +51,13 @@ class CutSegments {
     halo_.lies_at(first_.data(), last_.data(), before_.data(), behind_.data());
   }
 
-  /// Those of the rank's elements that lie in segments which it has whole: from begin to end among its own.
+  /// Returns the range of the rank's elements, counted from its first, that lie in complete segments.
   [[nodiscard]] Block whole() const { return {whole_.begin - own_.begin, whole_.end - own_.begin}; }
-  /// The strip: one or two segments, of which the array's last may be short; and what a kernel makes of it.
+  /// The strip of one or two segments (the array's last segment may be shorter), and the kernel's results for it.
   [[nodiscard]] Array<T const*, Memory> in() const { return in_; }
   [[nodiscard]] Array<T*, Memory> out() const { return out_; }
 
-  /// Takes what others need, and the strip's own elements, from the rank's elements. Waits until they are on the host.
+  /// Copies the rank's elements that other ranks need, and the strip's own elements. Waits until they are on the host.
   void begin(Exec const& exec, T const* own) const {
     each_cut([&](Block segment, std::size_t at) {
       Block const kept = between(own_, segment.begin, segment.end);
@@ -69,7 +70,7 @@ class CutSegments {
     exec.fence(label_);
   }
 
-  /// Gives and gets, and enqueues the others' elements' way into the strip.
+  /// Exchanges the halos, and enqueues the copies of other ranks' elements into the strip.
   void exchange(Exec const& exec) const {
     halo_.exchange();
     each_cut([&](Block segment, std::size_t at) {
@@ -84,7 +85,7 @@ class CutSegments {
     });
   }
 
-  /// Enqueues the copy of the own elements' results from out() to the rank's.
+  /// Enqueues the copy of the own elements' results from out() to the rank's results.
   void keep(Exec const& exec, T* results) const {
     each_cut([&](Block segment, std::size_t at) {
       Block const kept = between(own_, segment.begin, segment.end);
@@ -94,18 +95,19 @@ class CutSegments {
   }
 
  private:
-  // The segment with elements on both sides of `end`, an end of the rank's block; else nothing.
+  // Returns the segment with elements on both sides of `end`, an end of the rank's block; an empty range if there is
+  // none.
   [[nodiscard]] static Block cut(std::size_t end, std::size_t n, std::size_t segment, bool is_there) {
     if (!is_there || end % segment == 0 || end == n) return {end, end};
     std::size_t const begin = end / segment * segment;
     return {begin, std::min(n, begin + segment)};
   }
-  // What of the block lies there; nothing if that ends before it begins.
+  // Returns the intersection of the block with [begin, end); may be empty.
   [[nodiscard]] static Block between(Block block, std::size_t begin, std::size_t end) {
     std::size_t const first = std::min(std::max(block.begin, begin), block.end);
     return {first, std::max(first, std::min(block.end, end))};
   }
-  // body(segment, where it begins in the strip)
+  // Calls body(segment, offset of the segment in the strip).
   template <class Body>
   void each_cut(Body const& body) const {
     if (head_.size() > 0) body(head_, 0);
@@ -120,7 +122,7 @@ class CutSegments {
 
   Halo halo_;
   Block own_;
-  Block head_;  // the segment that the block's begin cuts; of both ends, if it is the same
+  Block head_;  // the segment that the block's begin cuts; also its end, if it is the same segment
   Block tail_;  // the segment that its end cuts
   Block whole_;
   std::string label_;
@@ -132,7 +134,8 @@ class CutSegments {
   Host behind_;
 };
 
-/// The Plan of a variant of level `ranks` around kernels on segments, as SegmentPlan's, but for the whole array as one segment.
+/// The Plan of a variant of level `ranks` around segment kernels, like SegmentPlan, but the whole array must not be one
+/// segment.
 template <class Problem, class Variant, ExecutionSpace Exec, class T, class... Kernels>
 class SegmentPlanOnRanks {
  public:
@@ -155,11 +158,11 @@ class SegmentPlanOnRanks {
   }
 
  protected:
-  /// The operation's number.
+  /// Returns the index of the operation.
   [[nodiscard]] std::size_t op() const { return kernels_.index(); }
 
  private:
-  // On the whole segments, and on the strip.
+  // A kernel for the complete segments and one for the strip.
   using AnyKernels = std::variant<std::pair<Kernels, Kernels>...>;
 
   template <class Kernel>

@@ -1,10 +1,11 @@
 #pragma once
 /// \file
-/// The sums of OrderedReduction (ranks/ordered_reduction.hpp), of arrays in the memory of an execution space, by the transport of
-/// the run: each rank gets the others' parts of its block (RowsToOwners), adds them up in the order of the ranks, and gives the
-/// sums to all (AllGatherRows).
+/// The sums of OrderedReduction (ranks/ordered_reduction.hpp) for arrays in the memory of an execution space, by the
+/// run's transport. Each rank gets the other ranks' values for its block (RowsToOwners), adds them in the order of the
+/// ranks, and gives the sums to all ranks (AllGatherRows).
 ///
-/// Example, 1 2 3 | 10 20 30 | 100 200 300 on three ranks: rank 1 gets 2 and 200, adds 2 + 20 + 200; all get 111 222 333.
+/// Example, 1 2 3 | 10 20 30 | 100 200 300 on three ranks: rank 1 gets 2 and 200 and adds 2 + 20 + 200; all get 111 222
+/// 333.
 
 #include <Kokkos_Core.hpp>
 
@@ -20,7 +21,7 @@ namespace tessera::ranks {
 
 namespace detail {
 
-/// Enqueues sums[i] = parts[0, i] + parts[1, i] + ..., of n elements; `parts` is [count, n].
+/// Enqueues sums[i] = parts[0, i] + parts[1, i] + ... for n elements; `parts` is [count, n].
 template <ExecutionSpace Exec, class T>
 void sum_in_order(std::string const& label, Exec const& exec, T const* parts, int count, std::size_t n, T* sums) {
   using Sum = collective::Accumulator<T>;
@@ -34,7 +35,8 @@ void sum_in_order(std::string const& label, Exec const& exec, T const* parts, in
 
 }  // namespace detail
 
-/// Constructed once: allocates two arrays of n elements, and one of a rank's block. All ranks call it.
+/// The constructor allocates two arrays of n elements, and one array of the rank's block. Must be constructed and
+/// called by all ranks.
 template <ExecutionSpace Exec, Summable T>
 class OrderedAllReduce {
   using Memory = typename Exec::memory_space;
@@ -51,7 +53,8 @@ class OrderedAllReduce {
         to_owners_(exec, ranks, n, {{given_.data(), parts_.data(), 1}}, label),
         to_all_(exec, ranks, n, 1, label) {}
 
-  /// `values` [n], in memory of Exec: a rank's own before, the sums behind it. Integers wrap; count - 1 additions for an element.
+  /// `values` [n], in memory of Exec: on entry the rank's values, on return the sums. Integers wrap. Count - 1
+  /// additions per element.
   void operator()(Exec const& exec, T* values) {
     Kokkos::View<T*, Memory, Kokkos::MemoryUnmanaged> const all(values, given_.size());
     Kokkos::deep_copy(exec, given_, all);
@@ -67,7 +70,7 @@ class OrderedAllReduce {
   int count_;
   std::size_t own_;  // elements of the rank's block
   Array<T*, Memory> given_;
-  Array<T*, Memory> parts_;  // what each rank has of the block
+  Array<T*, Memory> parts_;  // each rank's values for the block
   Array<T*, Memory> sums_;
   RowsToOwners<Exec, T> to_owners_;
   AllGatherRows<Exec, T> to_all_;

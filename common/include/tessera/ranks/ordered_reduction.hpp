@@ -1,10 +1,12 @@
 #pragma once
 /// \file
-/// What an operator makes over the ranks of arrays that all of them have in host memory, element by element, in the order of the
-/// ranks: the same bits on all of them and on every run, which MPI's own reductions do not promise. Each rank does its block of the
-/// arrays, then gives it to the others: 2 n (R - 1) / R elements sent and received by a rank, as few as any reduction to all has.
+/// An all-reduce of arrays in host memory, element by element, that applies the operator in the order of the ranks. The
+/// result has the same bits on all ranks and in every run, which MPI's reductions do not guarantee. Each rank reduces
+/// its block of the arrays, then gives it to the others. A rank sends and receives 2 n (R - 1) / R elements, the
+/// minimum for an all-reduce.
 ///
-/// Example, 1 2 3 | 10 20 30 | 100 200 300 on three ranks: rank 1 gets 2 and 200, adds 2 + 20 + 200; all get 111 222 333.
+/// Example, 1 2 3 | 10 20 30 | 100 200 300 on three ranks: rank 1 gets 2 and 200 and adds 2 + 20 + 200; all get 111 222
+/// 333.
 
 #include <Kokkos_Core.hpp>
 
@@ -17,8 +19,8 @@
 
 namespace tessera::ranks {
 
-/// Constructed once: allocates host memory for n elements, and for the other ranks' parts of its block. All ranks call
-/// reduce(). T can be copied by its bytes.
+/// The constructor allocates host memory for n elements, and for the other ranks' values of its block. reduce() must be
+/// called by all ranks. T must be trivially copyable.
 template <class T, collective::OperatorOn<T> Op = collective::Sum<T>>
 class OrderedReduction {
  public:
@@ -37,10 +39,10 @@ class OrderedReduction {
     }
   }
 
-  /// The n elements: a rank's own before reduce(), what is made of all behind it.
+  /// Returns the n elements: the rank's values before reduce(), the results afterwards.
   [[nodiscard]] std::span<T> values() const { return {values_.data(), values_.extent(0)}; }
 
-  /// The operator, ranks - 1 times for an element.
+  /// Applies the operator, ranks - 1 times per element.
   void reduce() const {
     if (ranks_.count() == 1) return;
     ranks_.exchange(given_, got_);
@@ -57,7 +59,7 @@ class OrderedReduction {
  private:
   using Values = Kokkos::View<T*, Kokkos::HostSpace>;
 
-  // What a rank has of this one's block.
+  // Returns that rank's values for this rank's block.
   [[nodiscard]] T* part(int rank) const { return parts_.data() + static_cast<std::size_t>(rank) * own_.size(); }
   static void add(std::vector<Message>& messages, Message const& message) {
     if (message.bytes > 0) messages.push_back(message);

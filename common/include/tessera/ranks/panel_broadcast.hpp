@@ -1,11 +1,13 @@
 #pragma once
 /// \file
-/// The panels of a matrix product c = a b over a grid of ranks, each of which has a block of a, of b and of c: k is cut into panels,
-/// each of which has one owner in every row of the grid, who gives its columns of a to the ranks beside it, and one in every
-/// column, who gives its rows of b to those above and below. While one panel is multiplied, the next is on its way.
+/// The panels of a matrix product c = a b on a grid of ranks; each rank has a block of a, of b and of c. k is divided
+/// into panels. In every grid row one rank owns a panel's columns of a and sends them along the row. In every grid
+/// column one rank owns the panel's rows of b and sends them along the column. While one panel is multiplied, the next
+/// is in flight.
 ///
-/// Example, 2 x 2 ranks, k = 4, panels of 2: first the ranks 0 and 2 give their columns 0 1 of a to 1 and 3, the ranks 0 and 1
-/// their rows 0 1 of b to 2 and 3; then 1 and 3 give theirs to 0 and 2, and 2 and 3 theirs to 0 and 1.
+/// Example, 2 x 2 ranks, k = 4, panels of 2: first ranks 0 and 2 send their columns 0 1 of a to ranks 1 and 3, and
+/// ranks 0 and 1 send their rows 0 1 of b to ranks 2 and 3. Then 1 and 3 send theirs to 0 and 2, and 2 and 3 send
+/// theirs to 0 and 1.
 ///
 /// Source: van de Geijn and Watts, SUMMA: scalable universal matrix multiplication algorithm (1997).
 
@@ -26,7 +28,7 @@ namespace tessera::ranks {
 
 namespace detail {
 
-/// Enqueues that `to` [rows, cols] is some columns of a matrix whose rows are `stride` long.
+/// Enqueues a copy of columns of a matrix whose rows are `stride` elements long to `to` [rows, cols].
 template <ExecutionSpace Exec, class T>
 void pack_columns(std::string const& label, Exec const& exec, T const* from, std::size_t stride, T* to,
                   std::size_t rows, std::size_t cols) {
@@ -43,14 +45,15 @@ void pack_columns(std::string const& label, Exec const& exec, T const* from, std
 
 }  // namespace detail
 
-/// Constructed once: allocates two panels of a and of b, what is multiplied and what comes. All ranks call it.
+/// The constructor allocates two panels of a and two of b: one is multiplied while the other arrives. Must be
+/// constructed and called by all ranks.
 template <ExecutionSpace Exec, class T>
 class PanelBroadcast {
   using Memory = typename Exec::memory_space;
 
  public:
-  /// a is [m, k], b [k, n], of all ranks together, and lie in blocks over the grid (box_of()).
-  /// \param most columns of a panel; of one rank alone there is one panel
+  /// a is [m, k] and b is [k, n], of all ranks together; they are split over the grid (box_of()).
+  /// \param most largest number of columns of a panel; one rank uses one panel
   PanelBroadcast(Exec const& exec, Ranks const& ranks, Grid const& grid, std::size_t m, std::size_t n, std::size_t k,
                  std::size_t most, std::string const& label)
       : label_(label + "::pack"),
@@ -70,11 +73,11 @@ class PanelBroadcast {
     received_.reserve(2);
   }
 
-  /// Each [begin, end) of k.
+  /// Returns the panels, each a range [begin, end) of k.
   [[nodiscard]] std::vector<Block> const& panels() const { return panels_; }
 
-  /// body(p, a, b) enqueues what is done with the panels a [m, width] and b [width, n] of m rows and n columns of c, those of the
-  /// rank; of 0 .. panels().size() - 1 in turn.
+  /// body(p, a, b) enqueues the work on the panels a [m, width] and b [width, n], where m and n are the rows and
+  /// columns of the rank's block of c. Called for p = 0 .. panels().size() - 1 in order.
   /// \param a, b the rank's blocks, in memory of Exec
   template <class Body>
   void operator()(Exec const& exec, T const* a, T const* b, Body const& body) {
@@ -83,7 +86,7 @@ class PanelBroadcast {
     bulk_.wait(exec);
     for (std::size_t p = 0; p < panels_.size(); ++p) {
       bool const is_last = p + 1 == panels_.size();
-      // The product before this one read what is written to next: begin() waits for it.
+      // The preceding product reads the memory that is written next: begin() waits for the product.
       Panel const next = is_last ? here : begin(exec, p + 1, a, b);
       std::size_t const width = panels_[p].size();
       body(p, Array<T const**, Memory>(here.a, m_, width), Array<T const**, Memory>(here.b, width, n_));
@@ -98,7 +101,7 @@ class PanelBroadcast {
     T const* b;
   };
 
-  // Each has one owner in a row of the grid, and one in a column.
+  // Each panel has one owner per grid row, and one per grid column.
   [[nodiscard]] static std::vector<Block> panels_of(std::size_t k, Grid const& grid, std::size_t most) {
     std::vector<Block> panels;
     for (std::size_t begin = 0; begin < k;) {
@@ -128,7 +131,7 @@ class PanelBroadcast {
             .received = bytes_of_a + bytes_of_b};
   }
 
-  // Begins to send and to receive panel p, and says where it will lie: where it is, if it is the rank's own in one piece.
+  // Begins to send and receive panel p. Returns where it will be: in place, if the rank owns it and it is contiguous.
   [[nodiscard]] Panel begin(Exec const& exec, std::size_t p, T const* a, T const* b) {
     Block const panel = panels_[p];
     int const owner_of_a = owner_of(panel.begin, k_, grid_.across);
@@ -138,7 +141,7 @@ class PanelBroadcast {
     if (owner_of_a == col_) {
       T const* const from = a + (panel.begin - own_k_of_a_.begin);
       if (panel == own_k_of_a_) {
-        at_a = const_cast<T*>(from);  // read only
+        at_a = const_cast<T*>(from);  // only read
       } else {
         detail::pack_columns(label_, exec, from, own_k_of_a_.size(), at_a, m_, panel.size());
       }
@@ -157,7 +160,7 @@ class PanelBroadcast {
     bulk_.begin(exec, sent_, received_);
     return {at_a, at_b};
   }
-  // To or from another rank, if this one or that one has it.
+  // Sends to or receives from another rank, if this rank or that rank owns the panel.
   void pass(bool is_own, bool is_theirs, Message const& message) {
     if (is_own) sent_.push_back(message);
     if (is_theirs) received_.push_back(message);
@@ -167,9 +170,9 @@ class PanelBroadcast {
   Grid grid_;
   int row_;  // of the grid
   int col_;
-  std::size_t m_;  // of the own block of c
+  std::size_t m_;  // of the rank's block of c
   std::size_t n_;
-  std::size_t k_;  // of all
+  std::size_t k_;  // of all ranks together
   Block own_k_of_a_;
   Block own_k_of_b_;
   std::vector<Block> panels_;

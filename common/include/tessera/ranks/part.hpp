@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What lies where on several ranks, for a Plan of level `ranks`.
+/// The distribution of fields over ranks, for a Plan of level `ranks`.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,50 +12,51 @@
 
 namespace tessera::ranks {
 
-/// What a Plan of level `ranks` is told besides its own part of the input.
+/// The argument of a Plan of level `ranks`, in addition to its own part of the input.
 struct Part {
   Ranks const& ranks;
-  std::vector<Shape> input;  ///< shapes of the whole input fields, of all ranks together
+  std::vector<Shape> input;  ///< shapes of the whole input fields of all ranks together
 };
 
-/// What of a field lies in one place: some rows (of its first dimension), and of each the same of its elements.
+/// The part of a field in one place: a range of rows (of its first dimension), and the same range of elements in each
+/// row.
 struct Box {
   Block rows;
   Block cols;
   [[nodiscard]] std::size_t size() const { return rows.size() * cols.size(); }
 };
 
-/// Ranks in rows and columns: rank r is in row r / across, column r % across. Grid{} is none.
+/// A grid of ranks: rank r is in row r / across and column r % across. Grid{} is no grid.
 struct Grid {
   int down = 0;
   int across = 0;
   friend bool operator==(Grid const&, Grid const&) = default;
 };
 
-/// The rows (first dimension) of a field of that shape that this rank has.
+/// Returns the rows (first dimension) of a field of that shape that this rank has.
 [[nodiscard]] inline Block rows_of(Shape const& whole, Split split, Ranks const& ranks) {
   if (whole.empty()) return {0, 1};
   return split != Split::rows ? Block{0, whole.front()} : ranks.block(whole.front());
 }
 
-/// Elements of one row of the field.
+/// Returns the number of elements in one row of the field.
 [[nodiscard]] inline std::size_t row_elements(Shape const& whole) {
   return whole.empty() ? 1 : count_of(Shape(whole.begin() + 1, whole.end()));
 }
 
-/// All of a field.
+/// Returns the box that is the whole field.
 [[nodiscard]] inline Box whole_box(Shape const& whole) {
   return {{0, whole.empty() ? 1 : whole.front()}, {0, row_elements(whole)}};
 }
 
-/// What this rank has of a field of that shape. `grid` is that of Split::grid, of as many ranks as there are.
+/// Returns this rank's part of a field of that shape. `grid` is used for Split::grid, and has as many ranks as the run.
 [[nodiscard]] inline Box box_of(Shape const& whole, Split split, Grid const& grid, Ranks const& ranks) {
   if (split != Split::grid) return {rows_of(whole, split, ranks), {0, row_elements(whole)}};
   return {block_of(whole.front(), grid.down, ranks.rank() / grid.across),
           block_of(row_elements(whole), grid.across, ranks.rank() % grid.across)};
 }
 
-/// The shape of that part of a field; only a matrix is cut between columns.
+/// Returns the shape of that part of a field. Only a matrix is divided between columns.
 [[nodiscard]] inline Shape shape_of(Box const& box, Shape whole) {
   if (whole.empty()) return whole;
   whole.front() = box.rows.size();

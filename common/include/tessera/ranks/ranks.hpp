@@ -1,10 +1,10 @@
 #pragma once
 /// \file
-/// The ranks of a run: one, or those of an MPI communicator. MPI is called in src/ranks/ranks.cpp and nowhere else; a build
-/// without MPI has one rank, and everything here does what that means.
+/// The ranks of a run: one rank, or the ranks of an MPI communicator. MPI is called only in src/ranks/ranks.cpp. A
+/// build without MPI has one rank, and all functions work accordingly.
 ///
-/// Everything here is collective: all ranks call it, in the same order. The memory is the host's. What one rank has to say
-/// is small here (totals, texts, halos); a call returns when the caller's memory may be used again.
+/// All functions are collective: they must be called by all ranks, in the same order. Memory is host memory. Messages
+/// are small here (totals, texts, halos). When a call returns, the caller's memory may be reused.
 
 #include <algorithm>
 #include <chrono>
@@ -23,54 +23,54 @@
 
 namespace tessera::ranks {
 
-/// What the ranks said to each other, as one rank sees it.
+/// The communication of one rank.
 struct Traffic {
-  double seconds = 0;          ///< in calls, waiting for others included
-  std::uint64_t bytes = 0;     ///< sent by this rank to others: of a collective what its caller gives
-  std::uint64_t messages = 0;  ///< sent, or collectives taken part in
+  double seconds = 0;          ///< in calls, including waiting for others
+  std::uint64_t bytes = 0;     ///< sent by this rank to others; for a collective, the bytes that the caller contributes
+  std::uint64_t messages = 0;  ///< messages sent, plus collectives
 };
 
-/// A contiguous part of host memory for another rank, or from one.
+/// A contiguous part of host memory that is sent to, or received from, another rank.
 struct Message {
   int rank;
   void* data;
   std::size_t bytes;
 };
 
-/// Bytes [begin, end) of a message of a list.
+/// Bytes [begin, end) of one message in a list.
 struct MessageBlock {
   std::size_t message;
   std::size_t begin;
   std::size_t end;
 };
 
-/// The number types that ranks can add up.
+/// The number types that ranks can sum.
 template <class T>
 concept Summable = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::int32_t> ||
                    std::same_as<T, std::uint32_t> || std::same_as<T, std::int64_t> || std::same_as<T, std::uint64_t>;
 
 class Ranks {
  public:
-  /// One rank, whatever the program was started on.
+  /// One rank, independent of how the program was started.
   Ranks() = default;
 
   [[nodiscard]] int count() const { return count_; }
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] bool first() const { return rank_ == 0; }
-  /// The part of n consecutive things that is this rank's.
+  /// Returns this rank's part of n consecutive items.
   [[nodiscard]] Block block(std::size_t n) const { return block_of(n, count_, rank_); }
 
-  /// Ranks on this rank's node, itself included, and which of them it is.
+  /// The number of ranks on this rank's node, itself included, and this rank's index among them.
   [[nodiscard]] int count_on_node() const { return count_on_node_; }
   [[nodiscard]] int rank_on_node() const { return rank_on_node_; }
-  /// Version of the MPI library; empty without one.
+  /// Returns the version of the MPI library; empty without MPI.
   [[nodiscard]] std::string library() const;
-  /// The MPI_Comm of these ranks, for a library that talks by MPI itself (HDF5); nullptr without MPI.
+  /// Returns the MPI_Comm of these ranks, for a library that uses MPI itself (HDF5); nullptr without MPI.
   [[nodiscard]] void const* communicator() const;
 
   void barrier() const;
 
-  /// Each rank's value, in the order of the ranks, on all of them.
+  /// Returns each rank's value, in the order of the ranks, on all ranks.
   template <class T>
     requires std::is_trivially_copyable_v<T>
   [[nodiscard]] std::vector<T> all_gather(T const& value) const {
@@ -79,7 +79,7 @@ class Ranks {
     return all;
   }
   [[nodiscard]] std::vector<std::string> all_gather(std::string const& text) const;
-  /// Each rank's array, as long on all of them, in the order of the ranks, on all of them.
+  /// Returns each rank's array, in the order of the ranks, on all ranks. The arrays must have the same length.
   template <class T>
     requires std::is_trivially_copyable_v<T>
   [[nodiscard]] std::vector<std::vector<T>> all_gather(std::vector<T> own) const {
@@ -96,7 +96,7 @@ class Ranks {
     return all;
   }
 
-  /// The ranks' values combined in the order of the ranks: the same bits on all of them, whatever `op` is.
+  /// Returns the ranks' values combined in the order of the ranks: the same bits on all ranks, for any `op`.
   template <class T, class Op>
     requires std::is_trivially_copyable_v<T>
   [[nodiscard]] T fold(T const& value, Op const& op) const {
@@ -104,7 +104,7 @@ class Ranks {
     each_of_all(value, [&](int r, T const& of_rank) { result = r == 0 ? of_rank : op(result, of_rank); });
     return result;
   }
-  /// The same of the ranks before this one; `identity` on the first.
+  /// Returns the combined values of the ranks before this rank; `identity` on the first rank.
   template <class T, class Op>
     requires std::is_trivially_copyable_v<T>
   [[nodiscard]] T fold_before(T const& value, T const& identity, Op const& op) const {
@@ -114,7 +114,7 @@ class Ranks {
     });
     return result;
   }
-  /// Each rank's value, in the order of the ranks, into all[count()].
+  /// Writes each rank's value, in the order of the ranks, to all[count()].
   template <class T>
     requires std::is_trivially_copyable_v<T>
   void all_gather(T const& value, std::span<T> all) const {
@@ -126,24 +126,24 @@ class Ranks {
   [[nodiscard]] double max(double value) const {
     return fold(value, [](double a, double b) { return a < b ? b : a; });
   }
-  /// True if it is on any rank.
+  /// True if `value` is true on any rank.
   [[nodiscard]] bool any(bool value) const { return count_ > 1 ? max(value ? 1 : 0) > 0 : value; }
 
-  /// Adds up the ranks' arrays, element by element, in place; integers wrap. All ranks get the same sums. The order of the
-  /// additions is MPI's: up to count() - 1 roundings.
+  /// Sums the ranks' arrays element by element, in place; integers wrap. All ranks get the same sums. The order of the
+  /// additions is chosen by MPI: up to count() - 1 roundings.
   template <Summable T>
   void sum(std::span<T> values) const {
     if (count_ > 1) sum_numbers(values.data(), values.size(), number_of<T>);
   }
 
-  /// Sends and receives all of these; a rank may be named often, its messages arrive in the order of the lists. Lengths
-  /// agree on both sides. A message may have any length: none is longer than MPI's counts reach.
+  /// Sends and receives all messages. A rank may occur several times; its messages arrive in the order of the lists.
+  /// Lengths must agree on both sides. A message may have any length: long messages are split to fit MPI's counts.
   void exchange(std::vector<Message> const& sent, std::vector<Message> const& received) const;
 
-  /// Ends all ranks, at once, with this exit code: where one of them has failed in a way that the others cannot know.
+  /// Ends all ranks immediately with this exit code, after a failure on one rank that the others cannot detect.
   [[noreturn]] void abort(int code) const;
 
-  /// What was said since the ranks were constructed.
+  /// Returns the communication since the ranks were constructed.
   [[nodiscard]] Traffic const& traffic() const { return *traffic_; }
 
  private:
@@ -161,7 +161,7 @@ class Ranks {
                                       : std::is_same_v<T, std::int64_t>  ? Number::i64
                                                                          : Number::u64;
 
-  // What a rank says at a time in a few bytes goes through memory that is kept: a launch that is timed says it, too.
+  // Values of a few bytes use memory that is kept, because timed launches also exchange them.
   template <class T, class Body>
   void each_of_all(T const& value, Body const& body) const {
     if (count_ == 1) return body(0, value);
@@ -183,10 +183,10 @@ class Ranks {
   std::shared_ptr<Communicator const> communicator_;
   std::shared_ptr<Traffic> traffic_ = std::make_shared<Traffic>();
   std::shared_ptr<std::vector<unsigned char>> words_ = std::make_shared<std::vector<unsigned char>>();
-  std::shared_ptr<Requests> requests_;  // those of exchange()
+  std::shared_ptr<Requests> requests_;  // of exchange()
 };
 
-/// Adds the time that it lives, and what is said in it, to a rank's traffic.
+/// Adds its lifetime, and the communication in it, to a rank's traffic.
 class Timed {
  public:
   Timed(Ranks const& ranks, std::size_t bytes, std::uint64_t messages) : traffic_(*ranks.traffic_) {
@@ -202,14 +202,14 @@ class Timed {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// Messages that are on their way while the rank does something else. Constructed once and begun often: its memory is kept,
-/// so that only a begin with more messages than any before allocates.
+/// Messages that are in flight while the rank does other work. Construct it once and reuse it: its memory is kept, so
+/// that begin() allocates only if it has more messages than ever before.
 ///
-/// All ranks begin their exchanges in the same order, and what they wait for. What is sent is not changed, and what is
-/// received not read, before wait(), which the end of the object calls, too.
+/// All ranks must begin their exchanges, and wait for them, in the same order. Before wait(), sent memory must not be
+/// changed and received memory must not be read. The destructor calls wait().
 class Exchange {
  public:
-  /// \param most messages that room is made for, in each of the two lists, at first
+  /// \param most initial capacity in messages, for each of the two lists
   explicit Exchange(Ranks const& ranks, std::size_t most = 0);
   Exchange(Exchange&& other) noexcept;
   Exchange(Exchange const&) = delete;
@@ -217,14 +217,14 @@ class Exchange {
   Exchange& operator=(Exchange&&) = delete;
   ~Exchange();
 
-  /// Begins what Ranks::exchange() does, and returns at once.
+  /// Begins the work of Ranks::exchange() and returns immediately.
   void begin(std::vector<Message> const& sent, std::vector<Message> const& received);
-  /// Ends it.
+  /// Waits until the exchange is complete.
   void wait();
 
-  /// The whole exchange in blocks of at most `longest` bytes (on all ranks the same), so that what must be done with them before
-  /// and after goes on meanwhile: `ready(k)` is called before sent_block(k) is read, of 0 .. sent_blocks() - 1 in their order, and
-  /// `arrived(block)` when a MessageBlock of a received message has been written.
+  /// Executes the whole exchange in blocks of at most `longest` bytes (the same on all ranks), so that work before and
+  /// after the transfer of a block overlaps with other transfers. Calls `ready(k)` before sent_block(k) is read, for 0
+  /// .. sent_blocks() - 1 in order, and `arrived(block)` when a MessageBlock of a received message has been written.
   template <class Ready, class Arrived>
   void in_blocks(std::vector<Message> const& sent, std::vector<Message> const& received, std::size_t longest,
                  Ready const& ready, Arrived const& arrived) {
@@ -238,7 +238,7 @@ class Exchange {
     for (std::size_t k = 0; k < sent_blocks(); ++k) {
       ready(k);
       send_block(k, sent);
-      if (missing > 0) hand_on(false);  // all that has come by now
+      if (missing > 0) hand_on(false);  // all blocks that have arrived by now
     }
     while (missing > 0) hand_on(true);  // at least one; NOLINT(bugprone-infinite-loop): hand_on() counts down
     end_blocks();
@@ -247,14 +247,14 @@ class Exchange {
   [[nodiscard]] std::size_t sent_blocks() const;
   [[nodiscard]] MessageBlock sent_block(std::size_t k) const;
 
-  /// Enqueues the exchange of messages in the memory of this rank's GPU, to and from other ranks, by NCCL or RCCL (has_nccl()),
-  /// to `stream`, a cudaStream_t or hipStream_t.
+  /// Enqueues the exchange of messages in the memory of this rank's GPU, to and from other ranks, by NCCL or RCCL
+  /// (has_nccl()), on `stream`, a cudaStream_t or hipStream_t.
   void enqueue_on_gpus(std::vector<Message> const& sent, std::vector<Message> const& received, void* stream);
 
  private:
   [[nodiscard]] std::size_t bytes_to_others(std::vector<Message> const& messages) const;
   [[nodiscard]] std::uint64_t messages_to_others(std::vector<Message> const& messages) const;
-  // Begins to receive, and returns how many blocks will come.
+  // Begins to receive. Returns the number of blocks that will arrive.
   [[nodiscard]] std::size_t begin_blocks(std::vector<Message> const& sent, std::vector<Message> const& received,
                                          std::size_t longest);
   void send_block(std::size_t k, std::vector<Message> const& sent);
@@ -266,21 +266,21 @@ class Exchange {
   std::unique_ptr<Ranks::Requests> requests_;
 };
 
-/// All ranks that the program was started on. The first call starts MPI; it ends with the program.
-/// Throws UserError if a launcher started several processes that do not know of each other: because this build has no MPI,
-/// or that of another launcher.
+/// Returns all ranks that the program was started on. The first call starts MPI, which ends with the program. Throws
+/// UserError if a launcher started several processes that do not know of each other, because this build has no MPI or
+/// was built with another MPI than the launcher's.
 [[nodiscard]] Ranks const& world();
 
-/// Runs `step` on every rank. If it throws on any of them, it throws on all: what the first of those ranks threw, UserError
-/// as such, with the rank's number where not all say the same. `step` itself says nothing to other ranks: one that threw
-/// would leave them waiting.
+/// Runs `step` on every rank. If it throws on any rank, all ranks throw the exception of the first such rank; a
+/// UserError stays a UserError. The text names the rank unless all ranks have the same text. `step` must not
+/// communicate, because a rank that throws would leave the others waiting.
 template <class Step>
 void together(Ranks const& ranks, Step const& step) {
   if (ranks.count() == 1) {
     step();
     return;
   }
-  std::string fault;  // "u..." the user's, "e..." another
+  std::string fault;  // "u..." for a UserError, "e..." for any other exception
   try {
     step();
   } catch (UserError const& error) {

@@ -1,11 +1,12 @@
 #pragma once
 /// \file
-/// Every rank knows something of all queries, from its own keys: pieces (kernels/attention_pieces.hpp). Each gets the answers to
-/// its own queries: a reduce-scatter that merges where others add. A rank makes one piece of its own, gives it to the rank that
-/// has the query (RowsToOwners), and an owner merges in the order of the ranks, so that bits do not depend on who is first.
+/// A reduce-scatter that merges attention pieces (kernels/attention_pieces.hpp) instead of adding. Every rank has
+/// partial results of all queries, computed from its own keys; each rank gets the answers to its own queries. A rank
+/// merges its pieces into one, sends it to the rank that owns the query (RowsToOwners), and the owner merges in the
+/// order of the ranks, so that the bits do not depend on the order of arrival.
 ///
-/// Example, two ranks, one query, a key with score 0 on the first, one with ln 3 on the second: pieces {0, 1, v_0} and
-/// {ln 3, 1, v_1}; the first rank, which has the query, gets both and writes (v_0 + 3 v_1) / 4.
+/// Example, two ranks, one query, a key with score 0 on the first rank, and one with score ln 3 on the second: pieces
+/// {0, 1, v_0} and {ln 3, 1, v_1}. The first rank owns the query, gets both pieces and writes (v_0 + 3 v_1) / 4.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,17 +19,20 @@
 
 namespace tessera::ranks {
 
-/// Constructed once: allocates `count` pieces and one of all queries, and one a rank of the rank's block of them. All ranks call
-/// it; dim + 2 numbers a query go to its owner from each other rank.
+/// The constructor allocates `count` pieces and one merged piece of all queries, and one piece per rank for the rank's
+/// block of queries. Must be constructed and called by all ranks. Each other rank sends dim + 2 numbers per query to
+/// the query's owner.
 template <ExecutionSpace Exec, class T>
 class ReduceScatterPieces {
   using Pieces = kernels::AttentionPieces<Exec, T>;
 
  public:
-  /// \param queries of all ranks together, in blocks; \param dim columns of an answer; \param count pieces that a rank makes
-  /// \param team threads of a team; 0: choose
+  /// \param queries of all ranks together, in blocks
+  /// \param dim columns of an answer
+  /// \param count pieces that a rank makes
+  /// \param team threads per team; 0: choose
   ///
-  /// Throws Skip for more pieces, or ranks, than kernels::MergePieces takes.
+  /// Throws Skip if there are more pieces or ranks than kernels::MergePieces supports.
   ReduceScatterPieces(Exec const& exec, Ranks const& ranks, std::size_t queries, std::size_t dim, int count,
                       std::int64_t team, std::string const& label)
       : own_(queries, dim, count, label + "::own"),
@@ -42,10 +46,11 @@ class ReduceScatterPieces {
                    label),
         to_answer_(exec, of_ranks_.queries, dim, ranks.count(), team, label + "::merge") {}
 
-  /// Where a rank puts its pieces of all queries before a call.
+  /// Returns where a rank must write its pieces of all queries before a call.
   [[nodiscard]] Pieces const& own() const { return own_; }
 
-  /// `out` [own queries, dim]. What `exec` was given before is done first; the merge is enqueued.
+  /// `out` is [own queries, dim]. Work that was enqueued on `exec` before the call is completed first. The merge is
+  /// enqueued.
   template <class Out>
   void operator()(Exec const& exec, Out const& out) {
     to_one_.to_one(exec, own_, one_);
@@ -53,14 +58,14 @@ class ReduceScatterPieces {
     to_answer_.answer(exec, of_ranks_, out);
   }
 
-  /// Of a rank's pieces to one, and those of the ranks to an answer.
+  /// Returns the rounding steps of both merges: of a rank's pieces into one, and of the ranks' pieces into an answer.
   [[nodiscard]] double rounding_steps() const { return to_one_.rounding_steps() + to_answer_.rounding_steps(); }
 
  private:
   Pieces own_;
   kernels::MergePieces<Exec, T> to_one_;
   Pieces one_;
-  Pieces of_ranks_;  // a piece a rank, of the rank's queries
+  Pieces of_ranks_;  // one piece per rank, for the rank's queries
   RowsToOwners<Exec, T> to_owners_;
   kernels::MergePieces<Exec, T> to_answer_;
 };

@@ -1,20 +1,22 @@
 #pragma once
 /// \file
-/// Rows of a table by their numbers, from the ranks that have them: each rank has a block of the table's rows, and numbers of its
-/// own, which are others at every call. Nothing is kept of them.
+/// Gathers rows of a table by their numbers from the ranks that own them. Each rank has a block of the table's rows,
+/// and its own list of numbers, which changes with every call. Nothing is cached.
 ///
-///   1. A rank sorts its numbers by the rank that has the row, and all ranks hear how many each asks of each.
-///   2. The numbers go to the owners, an all-to-all in uneven blocks. Owners gather what they are asked for
-///      (kernels/embedding.hpp), and the rows come back, the second all-to-all.
-///   3. Each row is put in its place, zeros where the table has no such row.
+///   1. A rank sorts its numbers by the owner of the row. All ranks exchange how many rows each requests from each.
+///   2. The numbers go to the owners in an all-to-all with uneven blocks. Owners gather the requested rows
+///      (kernels/embedding.hpp), and a second all-to-all returns them.
+///   3. Each row is copied to its place; a number outside the table gives zeros.
 ///
-/// A row that is wanted again is asked for again. An owner has room for an eighth more rows than a rank has numbers; where it is
-/// asked for more, step 2 goes on in rounds: a row that everybody wants does not take the memory of all answers on its owner.
+/// A row that occurs twice in the list is requested twice. An owner has memory for 9/8 as many rows as a rank has
+/// numbers. If more rows are requested from it, step 2 is repeated in rounds, so that a row that all ranks want does
+/// not need the memory of all answers on its owner.
 ///
-/// Memory: 17/8 times the rows that a rank wants. Numbers are read once for each rank, by the sort.
+/// Memory: 17/8 times the rows that a rank requests. The sort reads the numbers once per rank.
 ///
-/// Example, the table a b | c d on 2 ranks; the first wants 3 0 1, the second 1 1 9. Sorted 0 1 | 3 and 1 1 | nothing: rank 0
-/// is asked for 0 1 and 1 1, rank 1 for 3. a b come from rank 0 itself and d from rank 1: d a b. The second has b b 0.
+/// Example, the table a b | c d on 2 ranks; rank 0 wants 3 0 1, rank 1 wants 1 1 9. Sorted: 0 1 | 3 and 1 1 | nothing.
+/// Rank 0 is asked for 0 1 and 1 1, rank 1 for 3. a b come from rank 0 itself and d from rank 1: d a b. Rank 1 gets b b
+/// 0.
 
 #include <Kokkos_Core.hpp>
 
@@ -33,19 +35,21 @@
 
 namespace tessera::ranks {
 
-/// Constructed once: allocates. All ranks call it.
+/// The constructor allocates all memory. Must be constructed and called by all ranks.
 template <ExecutionSpace Exec, class T>
 class RowsFromOwners {
   using Memory = typename Exec::memory_space;
-  using Host = Kokkos::SharedHostPinnedSpace;  // which a kernel writes where the host reads it
+  using Host = Kokkos::SharedHostPinnedSpace;  // which kernels write and the host reads
 
  public:
-  /// \param n numbers of a call
-  /// \param most of any rank, the same on all of them
-  /// \param rows of the table, of all ranks together
-  /// \param own this rank's rows of it [own rows, width]: what calls are given, or one of its extents and alignment
-  /// \param team as kernels::Embedding takes it. Throws Skip, on all ranks, where it does, and where places in `most` numbers are
-  ///   more than 32 bits.
+  /// \param n numbers per call
+  /// \param most largest n of any rank, the same on all ranks
+  /// \param rows rows of the table, of all ranks together
+  /// \param own this rank's rows of the table [own rows, width]: the argument of the calls, or an array with its
+  ///   extents and alignment
+  /// \param team as for kernels::Embedding
+  ///
+  /// Throws Skip on all ranks if kernels::Embedding does, or if positions in `most` numbers exceed 32 bits.
   RowsFromOwners(Exec const& exec, Ranks const& ranks, std::size_t n, std::size_t most, std::size_t rows,
                  Array<T const**, Memory> const& own, std::int64_t team, std::string const& label)
       : ranks_(ranks),
@@ -81,8 +85,8 @@ class RowsFromOwners {
     }
   }
 
-  /// `numbers` [n], `own` [own rows, width], `out` [n, width]: rows one after the other. What `exec` was given before is done
-  /// first; what it is given next finds the rows.
+  /// `numbers` [n], `own` [own rows, width], `out` [n, width], with contiguous rows. Work that was enqueued on `exec`
+  /// before the call is completed first. Work that is enqueued afterwards sees the rows.
   void operator()(Exec const& exec, Array<std::int32_t const*, Memory> const& numbers,
                   Array<T const**, Memory> const& own, Array<T**, Memory> const& out) {
     if (width_ == 0) return;
@@ -98,8 +102,9 @@ class RowsFromOwners {
     put_(exec, places_, got_, out);
   }
 
-  /// The numbers, counted from the first row of their owner, in the order of the owners; where in it each is, -1 for none; and
-  /// where each owner's begin. Public because a device kernel may not be launched from a private function.
+  /// Computes the numbers relative to the first row of their owner, in the order of the owners; the position of each
+  /// number in this list, -1 for none; and where each owner's numbers begin. Public because a device kernel must not be
+  /// launched from a private function.
   void sort_by_owner(Exec const& exec, Array<std::int32_t const*, Memory> const& numbers) const {
     if (n_ == 0) return;  // firsts_ are zeros
     auto const n = static_cast<std::int64_t>(n_);
@@ -130,7 +135,7 @@ class RowsFromOwners {
   }
 
  private:
-  /// So many rows from or for a rank, from a place of this rank's lists on.
+  /// A number of rows from or for a rank, at a position in this rank's lists.
   struct Piece {
     int rank;
     std::size_t at;
@@ -152,11 +157,11 @@ class RowsFromOwners {
   }
   [[nodiscard]] std::size_t own_rank() const { return static_cast<std::size_t>(ranks_.rank()); }
   [[nodiscard]] bool is_this(std::size_t rank) const { return rank == own_rank(); }
-  // What the ranks before that one ask, of each owner.
+  // Returns the numbers of rows that lower ranks request from each owner.
   [[nodiscard]] std::size_t* list(std::size_t rank) { return lists_.data() + rank * count_; }
 
-  // All that is asked of an owner is a list, in the order of those who ask. Finds where in each list each rank's part begins,
-  // and how many rounds the longest list takes.
+  // The requests to an owner form a list, in the order of the requesting ranks. Computes where each rank's part begins
+  // in each list. Returns the number of rounds that the longest list needs.
   [[nodiscard]] std::size_t hear_counts() {
     for (std::size_t owner = 0; owner < count_; ++owner) {
       list(own_rank() + 1)[owner] = static_cast<std::size_t>(firsts_(owner + 1) - firsts_(owner));
@@ -167,7 +172,8 @@ class RowsFromOwners {
     return (longest + room_ - 1) / room_;
   }
 
-  // What of the lists has its turn: of what this rank asks, and of what it is asked for. Returns the rows of the latter.
+  // Selects the parts of the lists for this round: this rank's requests, and the requests to this rank. Returns the
+  // number of rows requested from this rank.
   [[nodiscard]] std::size_t find_pieces(std::size_t round) {
     Block const turn{round * room_, (round + 1) * room_};
     asks_.clear();
@@ -191,7 +197,7 @@ class RowsFromOwners {
     if (rows > 0) pieces.push_back({static_cast<int>(rank), at, rows});
   }
 
-  // `bytes` for each row.
+  // Exchanges `bytes` bytes per row.
   void exchange(Exec const& exec, std::vector<Piece> const& given, void* from, std::vector<Piece> const& got, void* to,
                 std::size_t bytes) {
     fill(sent_, given, from, bytes);
@@ -208,25 +214,25 @@ class RowsFromOwners {
   Ranks const& ranks_;
   std::string sort_label_;
   std::string sorted_label_;
-  std::size_t count_;  // of ranks
+  std::size_t count_;  // number of ranks
   std::size_t n_;
   std::size_t width_;
-  std::size_t room_;                         // rows that an owner answers at a time
-  Array<std::int64_t*, Memory> first_rows_;  // of each rank, and the end of the last one's
-  Array<std::int32_t*, Host> firsts_;        // where in `wanted` each owner's numbers begin, and the end
+  std::size_t room_;                         // rows that an owner answers per round
+  Array<std::int64_t*, Memory> first_rows_;  // first row of each rank, and the end of the last rank's rows
+  Array<std::int32_t*, Host> firsts_;        // where each owner's numbers begin in `wanted`, and the end
   Array<std::int32_t*, Memory> wanted_;      // numbers in the order of their owners
-  Array<std::int32_t*, Memory> places_;      // of each number in `wanted`
-  Array<std::int32_t*, Memory> asked_;       // what others want of this rank
-  Array<T**, Memory> answers_;               // these rows
+  Array<std::int32_t*, Memory> places_;      // position of each number in `wanted`
+  Array<std::int32_t*, Memory> asked_;       // numbers that others request from this rank
+  Array<T**, Memory> answers_;               // the requested rows
   Array<T**, Memory> got_;                   // the rows for `wanted`
   kernels::Embedding<Exec, T> gather_;
   kernels::Embedding<Exec, T> put_;
   std::vector<std::size_t> lists_;  // [ranks + 1, ranks]
   Bulk<Exec> bulk_;
-  std::vector<Message> told_;    // how many this rank asks of each
-  std::vector<Message> heard_;   // how many the others do
-  std::vector<Piece> asks_;      // in this turn, places in `wanted` and `got`
-  std::vector<Piece> asked_by_;  // places in `asked` and `answers`
+  std::vector<Message> told_;    // numbers of rows that this rank requests from each rank
+  std::vector<Message> heard_;   // numbers of rows that the others request from this rank
+  std::vector<Piece> asks_;      // in this round, positions in `wanted` and `got`
+  std::vector<Piece> asked_by_;  // positions in `asked` and `answers`
   std::vector<Message> sent_;
   std::vector<Message> received_;
 };

@@ -1,9 +1,10 @@
 #pragma once
 /// \file
-/// What every rank has made for each of n rows goes to the rank that has the row: an all-to-all in uneven blocks, in the memory
-/// of an execution space. Nothing is combined: an owner gets what each rank made, in the order of the ranks.
+/// An all-to-all in uneven blocks, in the memory of an execution space: every rank has made something for each of n
+/// rows, and sends it to the rank that owns the row. Nothing is combined: an owner gets the data of every rank, in the
+/// order of the ranks.
 ///
-/// Example, 3 rows on 2 ranks, which made a b c and A B C: a b | A B to rank 0, c | C to rank 1.
+/// Example, 3 rows on 2 ranks, which made a b c and A B C: a b | A B go to rank 0, c | C to rank 1.
 
 #include <cstddef>
 #include <string>
@@ -14,12 +15,13 @@
 
 namespace tessera::ranks {
 
-/// Constructed once. All ranks call it; a call gives n - own rows, and gets own rows of each other rank.
+/// Must be constructed and called by all ranks. A call sends n - own rows, and receives the own rows from each other
+/// rank.
 template <ExecutionSpace Exec, class T>
 class RowsToOwners {
  public:
-  /// One of several things that were made for each row: `row` elements, in memory of Exec. `made` is [n, row], `got` [ranks, own
-  /// rows, row].
+  /// One of several arrays with data for each row: `row` elements per row, in memory of Exec. `made` is [n, row], `got`
+  /// is [ranks, own rows, row].
   struct Field {
     T* made;
     T* got;
@@ -41,7 +43,7 @@ class RowsToOwners {
     }
   }
 
-  /// What `exec` was given before is done first.
+  /// Work that was enqueued on `exec` before the call is completed first.
   void operator()(Exec const& exec) { bulk_(exec, sent_, received_); }
 
  private:

@@ -1,11 +1,12 @@
 #pragma once
 /// \file
-/// Every rank has runs of elements. The first runs of all ranks belong one behind the other, in the order of the ranks; behind
-/// them the second runs, and so on. Each element goes to the rank that has its place: lengths, exclusive scans of them over the
-/// ranks, and one all-to-all. What a stable partition, a filter or a sort by a digit ends with.
+/// Every rank has several runs of elements. The global order is: the first runs of all ranks, in the order of the
+/// ranks; then the second runs, and so on. Each element is sent to the rank that owns its place. This takes the
+/// lengths, exclusive scans of them over the ranks, and one all-to-all. It is the last step of a stable partition, a
+/// filter or a sort by a digit.
 ///
-/// Example, two runs a rank, 3 places on each of 2 ranks: 3 1, 7 | 2, 8 9 -> 3 1 2 | 7 8 9. The second rank's first run begins at
-/// place 2, which the first rank has; the first one's second run begins at place 3, behind all first runs.
+/// Example, two runs per rank, 3 places on each of 2 ranks: 3 1, 7 | 2, 8 9 -> 3 1 2 | 7 8 9. Rank 1's first run begins
+/// at place 2, which rank 0 owns; rank 0's second run begins at place 3, behind all first runs.
 
 #include <algorithm>
 #include <array>
@@ -19,15 +20,16 @@
 
 namespace tessera::ranks {
 
-/// Constructed once. All ranks call it; a call sends what belongs to others, in at most `runs` messages from each rank to each,
-/// and allocates nothing.
+/// Must be constructed and called by all ranks. A call sends elements in at most `runs` messages from each rank to each
+/// other rank, and allocates nothing.
 template <ExecutionSpace Exec, class T, std::size_t runs>
 class RunsToPlaces {
  public:
-  using Lengths = std::array<std::size_t, runs>;  ///< elements of each run of a rank
+  using Lengths = std::array<std::size_t, runs>;  ///< number of elements in each run of a rank
 
   /// \param n places of all ranks, in blocks
-  /// \param most elements that this rank's runs have together, at most; those of all ranks are n at most
+  /// \param most largest number of elements in this rank's runs together; all ranks' runs together have at most n
+  ///   elements
   RunsToPlaces(Exec const& exec, Ranks const& ranks, std::size_t n, std::size_t most, std::string const& label)
       : ranks_(ranks),
         n_(n),
@@ -38,13 +40,14 @@ class RunsToPlaces {
     for (auto* const messages : {&sent_, &received_}) messages->reserve(runs * of_ranks_.size());
   }
 
-  /// `from`: this rank's runs, one behind the other; `own`: its block of places, of which those behind the last run of all stay as
-  /// they are. Both are memory of Exec. What `exec` was given before is done first; the elements are there when the call returns.
+  /// `from` contains this rank's runs, one behind the other. `own` is its block of places; places behind the last run
+  /// of all ranks stay unchanged. Both are in memory of Exec. Work that was enqueued on `exec` before the call is
+  /// completed first. When the call returns, the elements have arrived.
   void operator()(Exec const& exec, Lengths const& lengths, T* from, T* own) {
     ranks_.all_gather(lengths, std::span(of_ranks_));
     sent_.clear();
     received_.clear();
-    std::size_t place = 0;  // where the next run begins
+    std::size_t place = 0;  // begin of the next run
     for (std::size_t k = 0; k < runs; ++k) {
       for (int rank = 0; rank < ranks_.count(); ++rank) {
         Block const run{place, place + of_ranks_[static_cast<std::size_t>(rank)][k]};
@@ -60,7 +63,7 @@ class RunsToPlaces {
     bulk_(exec, sent_, received_);
   }
 
-  /// Elements of the k-th runs of all ranks, in the last call.
+  /// Returns the number of elements in the k-th runs of all ranks together, in the last call.
   [[nodiscard]] std::size_t length(std::size_t k) const {
     std::size_t sum = 0;
     for (Lengths const& of_rank : of_ranks_) sum += of_rank[k];
@@ -68,7 +71,7 @@ class RunsToPlaces {
   }
 
  private:
-  // `data` has the elements of the places from `first` on.
+  // `data` contains the elements of the places from `first` on.
   static void add(std::vector<Message>& messages, int rank, T* data, std::size_t first, Block places) {
     if (places.size() > 0) messages.push_back({rank, data + (places.begin - first), places.size() * sizeof(T)});
   }

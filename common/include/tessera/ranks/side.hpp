@@ -1,10 +1,10 @@
 #pragma once
 /// \file
-/// An instance of an execution space whose work runs beside that of another one.
+/// An instance of an execution space whose work runs concurrently with another instance's work.
 ///
-/// A GPU begins the teams of a kernel when those of the kernels before it, on any stream, have begun. Of a stream of higher
-/// priority they begin as soon as a multiprocessor has room: so that what other ranks wait for, and what waits for them, is no
-/// tail of a kernel that fills the machine.
+/// A GPU starts the teams of a kernel when the teams of earlier kernels, on any stream, have started. Teams on a stream
+/// of higher priority start as soon as a multiprocessor has room. So communication, and work that waits for it, does
+/// not have to wait for the end of a kernel that fills the GPU.
 
 #include <Kokkos_Core.hpp>
 
@@ -17,12 +17,12 @@
 
 namespace tessera::ranks {
 
-/// On a GPU a stream of its own, of the highest priority; on a host the other instance, which has all threads. A copy is the same
-/// stream.
+/// On a GPU: a separate stream of the highest priority. On a host: the other instance, which has all threads. A copy
+/// uses the same stream.
 template <ExecutionSpace Exec>
 class Side {
  public:
-  /// Throws std::runtime_error where the GPU's driver has no stream left.
+  /// Throws std::runtime_error if the GPU's driver cannot create another stream.
   explicit Side(Exec const& exec) : stream_(new_stream()), exec_(on(exec, stream_.get())) {}
 
   [[nodiscard]] Exec const& exec() const { return exec_; }
@@ -61,7 +61,7 @@ class Side {
   }
 
   std::shared_ptr<Stream> stream_;
-  Exec exec_;  // goes before the stream does
+  Exec exec_;  // destroyed before the stream
 };
 
 }  // namespace tessera::ranks
