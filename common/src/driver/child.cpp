@@ -49,7 +49,7 @@ ChildEnd run_child(std::vector<std::string> words, std::string const& out, std::
   int const as_new = O_WRONLY | O_CREAT | O_TRUNC;
   (void)::posix_spawn_file_actions_addopen(&streams, STDOUT_FILENO, out.c_str(), as_new, 0644);
   (void)::posix_spawn_file_actions_addopen(&streams, STDERR_FILENO, errors.c_str(), as_new, 0644);
-  // A child inherits the processors of this thread, which OpenMP may have bound to one of them.
+  // A child inherits the processors of this thread, which OpenMP may have bound to only one of them.
   find_processors();
   (void)::sched_setaffinity(0, sizeof(cpu_set_t), &host_processors());
   pid_t child = -1;

@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 using study::quoted;
 using study::size_text;
 
-// The program as it was called. A launcher such as `./run` sets TESSERA_LAUNCHER to the way in which it is called
-// itself: then that, and the program's bare name.
+// Returns the program as it was called. A launcher such as `./run` sets TESSERA_LAUNCHER to its own command: then
+// returns that command and the program's bare name.
 std::string program_of(Command const& command) {
   char const* const launcher = std::getenv("TESSERA_LAUNCHER");
   if (launcher == nullptr || *launcher == '\0') return quoted(command.typed);
@@ -32,7 +32,7 @@ std::string run_of(Command const& command, std::string const& apps) {
   return program_of(command) + (command.in_suite ? " run " + apps : "");
 }
 
-// What was typed without these options and their values.
+// Returns the command line without these options and their values.
 std::vector<std::string> without_options(Command const& command, std::vector<std::string> const& arguments,
                                          std::vector<std::string> const& dropped) {
   std::vector<cli::OptionEntry> const table = cli::option_table(command);
@@ -41,7 +41,7 @@ std::vector<std::string> without_options(Command const& command, std::vector<std
   for (std::string const& argument : arguments) {
     std::string const name = argument.substr(0, argument.find('='));
     bool const option = std::ranges::find(table, name, &cli::OptionEntry::name) != table.end();
-    // What is no option is a value of the one before it.
+    // A word that is not an option is a value of the preceding option.
     if (option || argument.starts_with("--kokkos-")) drops = std::ranges::find(dropped, name) != dropped.end();
     if (!drops) kept.push_back(argument);
   }
@@ -64,7 +64,7 @@ std::string repeat_command(Command const& command, Options const& options, std::
                                    "--variant", "--level",         "--space",        "--dtype",  "--json",   "--csv",
                                    "--output",  "--log",           "--save-machine", "--digest", "--lines"};
   for (ParameterSpec const& spec : planned.app->parameters) {
-    // What shapes generated data is a mistake beside a file alone.
+    // An option that shapes generated data is not allowed with a single file.
     if (spec.shapes_generated && !planned.path.empty()) dropped.push_back("--" + spec.name);
     if (spec.sweep && options.parameters.size() > 1 && options.parameters.front().contains(spec.name)) {
       text += " --" + spec.name + " " + to_string(planned.parameters.at(spec.name));

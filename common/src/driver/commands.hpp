@@ -1,5 +1,5 @@
 #pragma once
-// Command lines that a digest prints, to be copied.
+// Commands that a digest prints for copying.
 
 #include <string>
 #include <utility>
@@ -11,14 +11,14 @@
 
 namespace tessera {
 
-/// The command that runs one row of a case again: what was typed, with this mini-app, case and row chosen and without
-/// the files that the run writes.
+/// Returns the command that runs one row of a case again: the command line as typed, with this mini-app, case and row
+/// selected, and without output files.
 [[nodiscard]] std::string repeat_command(Command const& command, Options const& options,
                                          std::vector<std::string> const& arguments, PlannedCase const& planned,
                                          Row const& row);
 
-/// Three commands to try next and what each shows, chosen for what was run. `slowest` is the mini-app furthest below
-/// its roof and how far; may be empty.
+/// Returns three commands to try next, each with a description, chosen for the current run. `slowest` is the mini-app
+/// furthest below its roof, and its share of the roof; may be empty.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> commands_to_try(
     Command const& command, Options const& options, Plan const& plan,
     std::pair<std::string, std::string> const& slowest);

@@ -1,4 +1,4 @@
-// The command line of `tessera compare`, and the launches that it makes itself.
+// The command line of `tessera compare`, and its own launches.
 
 #include "compare.hpp"
 
@@ -112,7 +112,7 @@ CompareArguments parse(Words const& words) {
   return result;
 }
 
-// The reports that a path stands for: itself, or the *.json in a folder, by name.
+// Returns the reports that a path stands for: the file itself, or all *.json in a folder, sorted by name.
 std::vector<Launch> launches_of(Words const& paths) {
   std::vector<Launch> launches;
   for (std::string const& path : paths) {
@@ -134,7 +134,7 @@ std::vector<Launch> launches_of(Words const& paths) {
   return launches;
 }
 
-// Where the reports of launches go: --keep, or a folder of its own that is removed.
+// The folder for the launches' reports: --keep, or a temporary folder that is removed.
 class Folder {
  public:
   explicit Folder(std::string const& keep) : path_(keep), kept_(!keep.empty()) {
@@ -163,7 +163,7 @@ class Folder {
   bool kept_;
 };
 
-// Starts a program, with its report in `report`, and waits for it. Its tables go nowhere; what it complains of is shown if
+// Starts a program with its report in `report`, and waits for it. Its tables are discarded; its errors are shown if
 // there is no report.
 Launch launch(std::string const& program, Words arguments, std::string const& report) {
   arguments.insert(arguments.begin(), program);
@@ -186,7 +186,8 @@ Launch launch(std::string const& program, Words arguments, std::string const& re
   return launch;
 }
 
-// Launches in turns, A B B A A B B A: whatever drifts is shared by both. Empty after a signal.
+// Launches in alternating order, A B B A A B B A, so that drift affects both programs alike. Returns nothing after a
+// signal.
 std::vector<Launch> in_turns(Words const& programs, CompareArguments const& arguments, fs::path const& folder) {
   std::vector<Launch> launches;
   std::cerr << "tessera compare: launches on " << one_line(report::thread_text(report::thread_facts())) << std::endl;

@@ -45,7 +45,7 @@ std::vector<FileUse> files_of(Command const& command, Options const& options) {
   return files;
 }
 
-// True if a WholeFile of `written` would remove `path`: its lock, or a temporary file that a killed run left.
+// True if a WholeFile of `written` would remove `path`: its lock, or the temporary file of a killed run.
 bool beside(std::string const& path, std::string const& written) {
   std::string const name = resolved(path).string();
   std::string const file = resolved(written).string();
@@ -92,7 +92,7 @@ void check_files(Command const& command, Options const& options) {
       }
     }
     for (int const descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-      // A terminal or a pipe gets a better message elsewhere: it is no regular file.
+      // A terminal or a pipe is not a regular file, and gets a better message elsewhere.
       if (second->identity && second->identity == identity_of(descriptor) && fs::is_regular_file(second->path, error)) {
         throw UserError("cannot write " + second->option + " " + second->path +
                         " (it is the standard input or output of this very run); choose another file");

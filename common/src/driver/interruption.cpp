@@ -15,13 +15,13 @@ namespace tessera {
 
 namespace {
 
-// `timeout` and launchers send a signal to a process and to its group, or one signal after another: all that come so soon after
-// the first are one request. By then the run has ended, unless it hangs.
+// `timeout` and launchers send a signal to a process and to its group, or several signals in sequence. All signals
+// within this time after the first count as one request. By then the run has ended, unless it hangs.
 constexpr double burst_seconds = 2;
 
 std::sig_atomic_t volatile last_signal = 0;
-struct timespec volatile first_at;  // when the first one came
-sem_t wake;                         // of the Watchdog: by a signal, or by its end
+struct timespec volatile first_at;  // time of the first signal
+sem_t wake;                         // wakes the Watchdog: posted by a signal, or by its destructor
 std::atomic<bool> watchdog_ends{false};
 
 extern "C" void catch_signal(int signal) {
@@ -32,7 +32,7 @@ extern "C" void catch_signal(int signal) {
     double const since =
         static_cast<double>(now.tv_sec - first_at.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec - first_at.tv_nsec);
     if (since >= burst_seconds) {
-      // It kills the process as soon as this function returns, as if it were not caught.
+      // The default action kills the process as soon as this function returns.
       remove_unfinished_files();
       std::signal(signal, SIG_DFL);
       std::raise(signal);
@@ -52,7 +52,7 @@ void wait_for_wake() {
   }
 }
 
-// False when so many seconds went by.
+// Returns false after `seconds` seconds.
 bool wait_for(double seconds) {
   struct timespec until{};
   ::clock_gettime(CLOCK_REALTIME, &until);
@@ -77,7 +77,7 @@ SignalGuard::SignalGuard(bool restarts_calls) {
   action.sa_flags = restarts_calls ? SA_RESTART : 0;
   for (std::size_t i = 0; i < caught.size(); ++i) {
     sigaction(caught[i], &action, &old_caught_[i]);
-    // A signal that is ignored stays ignored: so do shells start background jobs, and nohup its command.
+    // A signal that is ignored stays ignored: shells start background jobs this way, and nohup its command.
     if (old_caught_[i].sa_handler == SIG_IGN) sigaction(caught[i], &old_caught_[i], nullptr);
   }
   action.sa_handler = SIG_IGN;

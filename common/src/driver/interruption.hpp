@@ -1,6 +1,6 @@
 #pragma once
-// Interruption: the first signal asks for an end after the current sample, and gets one within two seconds. Those of the next two
-// seconds are the same request; a later one kills.
+// Interruption: the first signal requests an end after the current sample, and the process ends within two seconds.
+// Signals in the next two seconds count as the same request; a later signal kills.
 
 #include <array>
 #include <csignal>
@@ -9,13 +9,13 @@
 
 namespace tessera {
 
-/// From construction to destruction it catches SIGINT, SIGTERM (which batch systems send at a job's time limit), SIGHUP
-/// and SIGXCPU. It ignores SIGXFSZ and SIGPIPE, so that the write fails instead, as on a full disk. One object at a
+/// During its lifetime, catches SIGINT, SIGTERM (which batch systems send at a job's time limit), SIGHUP and SIGXCPU.
+/// Ignores SIGXFSZ and SIGPIPE, so that the write fails instead, as on a full disk. Only one object may exist at a
 /// time.
 class SignalGuard {
  public:
-  /// `restarts_calls`: a call of the system that a signal comes into goes on after it, so that printing to a slow pipe does not
-  /// fail. Without it such a call returns, so that who waits for a child sees the signal.
+  /// `restarts_calls`: a system call that a signal interrupts is restarted, so that printing to a slow pipe does not
+  /// fail. Without it the call returns, so that a caller that waits for a child notices the signal.
   explicit SignalGuard(bool restarts_calls = false);
   ~SignalGuard();
   SignalGuard(SignalGuard const&) = delete;
@@ -28,17 +28,17 @@ class SignalGuard {
   std::array<struct sigaction, ignored.size()> old_ignored_{};
 };
 
-/// The signal that was caught since the SignalGuard was constructed; 0: none.
+/// Returns the signal that was caught since the SignalGuard was constructed; 0: none.
 [[nodiscard]] int caught_signal();
 
 [[nodiscard]] inline bool interrupted() { return caught_signal() != 0; }
 
-/// Ends the process when a signal alone does not: a reference, a kernel and the roofs do not look for signals. Lives
-/// within a SignalGuard.
+/// Ends the process if a signal does not: a reference, a kernel and the roofs do not check for signals. Must be
+/// destroyed before the SignalGuard.
 class Watchdog {
  public:
-  /// `seconds` after a signal calls `last_words` from a thread of its own, removes unfinished files and ends the process
-  /// with 128 + signal, unless it is destroyed before that. Kokkos is not finalized: its threads may be at work.
+  /// `seconds` after a signal, calls `last_words` from a separate thread, removes unfinished files and ends the process
+  /// with 128 + signal, unless it is destroyed before. Kokkos is not finalized, because its threads may be working.
   Watchdog(double seconds, std::function<void()> last_words);
   ~Watchdog();
   Watchdog(Watchdog const&) = delete;

@@ -29,7 +29,7 @@ constexpr std::array words{Word{"num-threads", Kind::threads},       Word{"devic
                            Word{"print-configuration", Kind::truth}, Word{"tune-internals", Kind::truth},
                            Word{"tools-libs", Kind::libraries}};
 
-// The most threads that Kokkos' host back ends have room for (Kokkos_OpenMP_Instance.hpp, MAX_THREAD_COUNT).
+// The largest number of threads that Kokkos' host back ends support (Kokkos_OpenMP_Instance.hpp, MAX_THREAD_COUNT).
 constexpr int most_threads = 512;
 
 [[noreturn]] void refuse(std::string const& word, std::string const& value, std::string const& why,
@@ -52,7 +52,7 @@ void check_threads(std::string const& word, std::string const& value) {
   }
 }
 
-// Kokkos loads any library as a tool, and crashes if it is none.
+// Kokkos loads any library as a tool, and crashes if it is not one.
 void check_libraries(std::string const& word, std::string const& value) {
   for (std::size_t begin = 0; begin < value.size();) {
     std::size_t const end = std::min(value.find(';', begin), value.size());
@@ -123,7 +123,7 @@ void check_kokkos_words(std::vector<std::string> const& kokkos_arguments) {
     threads_given = threads_given || word.kind == Kind::threads;
     check_value(word.kind, variable, value);
   }
-  // OpenMP itself ignores what is no number. Too large a number makes Kokkos crash, as above.
+  // OpenMP ignores text that is not a number. A number that is too large makes Kokkos crash, as above.
   char const* const openmp = std::getenv("OMP_NUM_THREADS");  // NOLINT(concurrency-mt-unsafe)
   if (openmp != nullptr && !threads_given) {
     std::string const value = openmp;

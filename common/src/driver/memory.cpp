@@ -1,4 +1,4 @@
-// The memory that a case needs, and whether it is there.
+// The memory that a case needs, compared with the free memory.
 
 #include <cmath>
 
@@ -20,14 +20,14 @@ void check_memory(std::string const& what, MemoryNeed const& need, std::vector<s
                   std::string const& advice) {
   bool const is_limited = std::isfinite(process_free_bytes());
   auto const check = [&](std::string const& where, double needed, double free) {
-    // Written so that an amount that is not known passes.
+    // An unknown amount (NaN) passes this comparison.
     if (needed > free) {
       throw UserError("not enough memory for " + what + " (it needs " + format_bytes(needed) + " of " + where +
                       " memory, " + format_bytes(free) + " are free); " + advice +
                       (is_limited && where == "host" ? ", or allow more (ulimit -v, ulimit -d)" : ""));
     }
   };
-  // Any host space tells how much host memory is free.
+  // Any host space reports the free host memory.
   std::string host;
   for (std::string const& space : enabled_spaces()) {
     if (is_host_space(space)) host = space;

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The parameters of a case: the command line's, else the file's, else the defaults.
+// Returns the parameters of a case: from the command line, else from the file, else the defaults.
 ParameterMap complete_parameters(App const& app, ParameterMap const& from_file, ParameterMap const& from_options) {
   ParameterMap parameters = from_options;
   parameters.insert(from_file.begin(), from_file.end());
@@ -28,7 +28,7 @@ ParameterMap complete_parameters(App const& app, ParameterMap const& from_file, 
   return parameters;
 }
 
-// The case with each of these combinations of what was given: `complete` makes all parameters of it.
+// Plans the case once per combination of given parameters. `complete` adds the missing parameters to a combination.
 template <class Complete>
 void plan_combinations(PlannedCase planned, Options const& options, std::vector<ParameterMap> const& combinations,
                        std::vector<PlannedCase>& cases, Complete const& complete) {
@@ -45,15 +45,15 @@ void plan_combinations(PlannedCase planned, Options const& options, std::vector<
   }
 }
 
-// Those that a file may have: its shapes are what they are.
+// Returns the parameters that a file may have: not those that shape generated input.
 std::vector<ParameterSpec> parameters_of_files(App const& app) {
   std::vector<ParameterSpec> specs;
   std::ranges::copy_if(app.parameters, std::back_inserter(specs), [](auto const& s) { return !s.shapes_generated; });
   return specs;
 }
 
-// A file is opened once: small inputs stay in memory from here on, and large ones open until they are read. Of many large
-// ones the last are closed, and opened again: a process has few files.
+// Opens a file once: small inputs stay in memory from here on, large files stay open until they are read. If there are
+// many large files, the last ones are closed and opened again later, because the number of open files is limited.
 void hold(CaseFile& file, PlannedCase const& planned, Plan& plan) {
   double const small = 0x1p20;
   double const all_small = 0x1p28;
@@ -67,7 +67,7 @@ void hold(CaseFile& file, PlannedCase const& planned, Plan& plan) {
   }
 }
 
-// A message with the file that it is about.
+// Returns a message with the path of its file.
 std::string with_path(std::string const& message, std::string const& path) {
   return path.empty() || message.find(path) != std::string::npos ? message : path + ": " + message;
 }
@@ -101,7 +101,7 @@ std::vector<PlannedCase> cases_of_file(App const& app, Options const& options, s
     app.check_parameters(one.parameters);
     one.footprint = app.footprint_of_source(one.dtype, file, one.parameters);
   });
-  // Shapes before any data: a small file can declare what no memory holds.
+  // Checks shapes before any data are read: a small file can declare more data than any memory holds.
   std::vector<FieldSpec> const outputs = app.output_fields(planned.dtype);
   std::vector<HostField> shapes;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -154,15 +154,15 @@ void plan_files(App const& app, Options const& options, std::vector<std::string>
       throw UserError(path + ": holds " + dtype + " (--dtype asks for " + join(options.dtypes.names) +
                       "; nothing is converted); leave out --dtype: the file decides");
     }
-    Options without_dtype = options;  // checked just now, for this file
+    Options without_dtype = options;  // checked above, for this file
     without_dtype.dtypes = {};
     check_selection(app, without_dtype, {held});
     plan.cases.insert(plan.cases.end(), cases.begin(), cases.end());
   }
 }
 
-// The dtype that the file is for, if this build has no rows in it. So a build for float alone runs the float cases of a
-// directory, and says what it leaves out.
+// Returns the dtype of the file if this build has no rows in it. A build with only float can then run the float cases
+// of a directory, and reports what it leaves out.
 std::optional<DType> missing_dtype(App const& app, CaseFile const& file) {
   for (DType const dtype : run_dtypes) {
     if (std::ranges::any_of(app.rows, [&](Row const& row) { return row.dtype == dtype; })) continue;
@@ -210,7 +210,7 @@ void plan_directory(App const& app, Options const& options, Plan& plan) {
   }
 }
 
-// With several apps or files it is no mistake if the selection leaves one of them without a row.
+// With several apps or files it is not an error if the selection leaves one of them without a row.
 void plan_app(App const& app, Options const& options, bool several, Plan& plan) {
   std::string const name(app.info.name);
   if (ranks::world().count() > 1 && !app.distributed) {
@@ -221,7 +221,7 @@ void plan_app(App const& app, Options const& options, bool several, Plan& plan) 
   if (!options.inputs.empty()) plan_files(app, options, options.inputs, plan);
   if (options.sizes.empty()) return;
   if (!several) check_selection(app, options, dtypes_of(app, options));
-  if (options.data && !app.has(*options.data)) {  // for a single app parse_options has thrown
+  if (options.data && !app.has(*options.data)) {  // for a single app parse_options has thrown already
     plan.left_out.push_back({name, "it has no " + std::string(name_of(*options.data)) + " data", false});
     return;
   }
@@ -238,7 +238,7 @@ void check_output(Options const& options, Plan const& plan) {
   }
 }
 
-// Each variant, space and dtype that was named must occur somewhere.
+// Every named variant, space and dtype must occur at least once.
 void check_named(Options const& options, Plan const& plan) {
   auto const check = [&](std::string const& kind, Selection const& selection, auto const& name_in) {
     for (std::string const& name : selection.names) {
@@ -306,7 +306,7 @@ std::vector<ranks::Fact> facts_of(Plan const& plan) {
     if (planned.path.empty()) {
       add("the input", "size " + std::to_string(planned.size) + ", " + std::string(name_of(planned.data)) + of_app);
     } else {
-      // The folder may be another one on each node.
+      // The folder may have another path on each node.
       std::string const name = fs::path(planned.path).filename().string();
       add("the input", name + of_app);
       add("the contents of " + name, planned.file->fingerprint());

@@ -1,5 +1,5 @@
 #pragma once
-// Planning: everything that can be the user's mistake, before anything runs.
+// Planning: checks for everything that can be the user's mistake, before anything runs.
 
 #include <cstddef>
 #include <memory>
@@ -16,16 +16,16 @@ namespace tessera {
 struct PlannedCase {
   App const* app = nullptr;
   std::string path;                // of its file; empty if generated
-  std::shared_ptr<CaseFile> file;  // opened once a run, unless there are many that are large
+  std::shared_ptr<CaseFile> file;  // opened once per run, unless there are many large files
   std::size_t size = 0;
   DataKind data = DataKind::random;  // of generated cases
   DType dtype = DType::float32;
   ParameterMap parameters;
-  std::string tuning;       // "tile 256, team 2": of the options that have several values in this run; else empty
-  bool same_input = false;  // as the case before has: its tuning alone is another
+  std::string tuning;       // "tile 256, team 2": the options that have several values in this run; otherwise empty
+  bool same_input = false;  // as the preceding case: only its tuning differs
   Footprint footprint;
   bool has_expected = false;
-  bool from_vector = false;  // the file holds a vector [n] where the app reads a matrix [1, n]
+  bool from_vector = false;  // the file holds a vector [n] for a matrix [1, n]
   std::vector<Row const*> rows;
 };
 
@@ -38,27 +38,29 @@ struct LeftOut {
 struct Plan {
   std::vector<PlannedCase> cases;
   std::vector<LeftOut> left_out;
-  double kept_bytes = 0;       // of inputs that were read while planning
-  std::size_t open_files = 0;  // of the others
+  double kept_bytes = 0;       // of inputs that were read during planning
+  std::size_t open_files = 0;  // of the other inputs
 };
 
-/// Throws the mistake again, with the file in front if the message does not name it, and with the mini-app if the command
+/// Rethrows the mistake with the file in front, if the message does not name it, and with the mini-app, if the command
 /// has several.
 [[noreturn]] void rethrow(UserError const& mistake, Command const& command, App const& app, std::string const& path);
 
-/// A line for each reason: "a.h5, b.h5 and 7 more: skipped (it holds int32, ...)".
+/// Returns one line per reason: "a.h5, b.h5 and 7 more: skipped (it holds int32, ...)".
 [[nodiscard]] std::vector<std::string> to_lines(std::vector<LeftOut> const& left_out);
 
-/// Reads what must be known of files, and checks everything that can be checked before Kokkos starts. Throws UserError.
+/// Reads the necessary facts from files, and checks everything that can be checked before Kokkos starts. Throws
+/// UserError.
 [[nodiscard]] Plan make_plan(Command const& command, Options const& options);
 
-/// What must be the same on all ranks: of each case its source, shapes, parameters and rows, and of a file what is in it.
+/// Returns what must be the same on all ranks: for each case its source, shapes, parameters and rows, and the contents
+/// of its file.
 [[nodiscard]] std::vector<ranks::Fact> facts_of(Plan const& plan);
 
-/// A case in words: "size 1024 of map in float", and its tuning where the run tries several.
+/// Returns a description of a case: "size 1024 of map in float", and its tuning if the run tries several.
 [[nodiscard]] std::string describe(PlannedCase const& planned);
 
-/// The parameters without those that only shape generated input.
+/// Returns the parameters without those that only shape generated input.
 [[nodiscard]] ParameterMap without_shaping(App const& app, ParameterMap parameters);
 
 }  // namespace tessera

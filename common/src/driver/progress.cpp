@@ -26,7 +26,7 @@ std::size_t stderr_columns() {
   return known ? size.ws_col : 80;
 }
 
-// A guess: no more digits than it deserves.
+// Formats an estimate with few digits.
 std::string about(double seconds) {
   auto const whole = [](double value) { return std::to_string(static_cast<long>(std::ceil(value))); };
   if (seconds < 100) return "about " + whole(seconds) + " s";
@@ -70,10 +70,10 @@ void Progress::row_done(std::size_t index, bool first, double seconds) {
 }
 
 double Progress::seconds_left() const {
-  constexpr std::size_t enough = 3;  // for a spread
+  constexpr std::size_t enough = 3;  // to estimate a spread
   double seconds = 0;
   double variance = 0;
-  // `count` things with these rates, and more of the kind: the mean itself is uncertain as well.
+  // Adds `count` items with these rates and further items of the same kind: the mean itself is uncertain as well.
   auto const add = [&](double count, double rates, double rate_squares, double cost, double cost_squares) {
     double const mean = rates / count;
     double const spread = std::max(0.0, (rate_squares - count * mean * mean) / (count - 1));
@@ -112,9 +112,9 @@ double Progress::seconds_left() const {
     if (!(of_prepared > 0)) return unknown;
     double const preparing = preparing_seconds_ / of_prepared * to_prepare;
     seconds += preparing;
-    variance += preparing * preparing / 4;  // other mini-apps' references: half as long again, or half
+    variance += preparing * preparing / 4;  // references of other mini-apps may take 50% more or less
   }
-  // Twice the standard deviation off is rare, and no more than half of what is said.
+  // An error above twice the standard deviation is rare, and that is at most half of the estimate.
   return std::sqrt(variance) <= seconds / 4 ? seconds : unknown;
 }
 
@@ -124,7 +124,7 @@ void Progress::show(std::string const& text) const {
                      std::to_string(rows_left_) + (rows_left_ == 1 ? " row" : " rows") + " left";
   if (std::isfinite(seconds_left())) line += ", " + about(seconds_left());
   line += "] " + text;
-  // A line that wraps would not be overwritten.
+  // A line that wraps could not be overwritten.
   if (line.size() >= columns_) line.resize(columns_ - 1);
   *out_ << "\r\033[K" << line << std::flush;
 }

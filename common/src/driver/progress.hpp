@@ -1,5 +1,5 @@
 #pragma once
-// A line on stderr that the next one overwrites, where somebody looks at it: what is running and how long the rest takes.
+// A line on stderr that the next line overwrites, if stderr is a terminal: what is running, and the remaining time.
 
 #include <cstddef>
 #include <map>
@@ -12,38 +12,39 @@ namespace tessera {
 
 class Progress {
  public:
-  /// On stderr; silent where that is no terminal.
+  /// Writes to stderr; silent if stderr is not a terminal.
   Progress();
   Progress(std::ostream& out, bool terminal, std::size_t columns)
       : out_(&out), terminal_(terminal), columns_(columns) {}
 
-  /// A case: its mini-app, its rows, and what one of them and its input and reference are expected to cost, in any unit.
+  /// A case: its mini-app, its rows, and the expected cost of one row and of its input and reference, in any unit.
   struct Part {
     std::string app;
     std::size_t rows = 0;
     double cost = 0;
   };
-  /// What will run, in this order.
+  /// Sets what will run, in this order.
   void plan(std::vector<Part> const& parts);
   void begin_case(std::size_t index) { case_ = index + 1; }
-  /// The inputs and references of so many cases more are there, after `seconds`.
+  /// Records that `cases` more inputs and references are ready, after `seconds`.
   void prepared(std::size_t cases, double seconds);
-  /// A row of this case is done after `seconds`: its first, whose results are compared with the reference, or another.
+  /// Records that a row of this case took `seconds`. `first`: the case's first row, whose results are compared with the
+  /// reference.
   void row_done(std::size_t index, bool first, double seconds);
-  /// Says what is running now.
+  /// Shows what is running now.
   void show(std::string const& text) const;
   void clear() const;
 
-  /// Seconds that the rest may take; unknown as long as it may well be more than twice or less than half of that. Rows of a
-  /// mini-app take what those that are done took; of a mini-app that has not been seen, what three others' took; the
-  /// spread of these tells how far the sum may be off.
+  /// Returns the estimated remaining seconds; unknown while the estimate may be wrong by more than a factor of two.
+  /// Rows of a mini-app are assumed to take as long as its finished rows. A mini-app without finished rows is estimated
+  /// from three other mini-apps. The spread of the rates gives the uncertainty of the sum.
   [[nodiscard]] double seconds_left() const;
 
  private:
-  // Rows that are alike: of one mini-app, the first of their cases or others.
+  // Rows of one kind: of one mini-app, either the first rows of its cases or the other rows.
   struct Kind {
     std::size_t done = 0;
-    double rates = 0;  // of those that are done: the sum of their seconds over cost, and of its squares
+    double rates = 0;  // of the finished rows: sums of seconds per cost, and of the squares
     double rate_squares = 0;
     double cost_left = 0;
     double cost_squares_left = 0;

@@ -18,8 +18,8 @@ namespace tessera {
 
 namespace {
 
-// The reference as a field of its dtype. A value that the dtype cannot hold becomes infinity, or the end of an
-// integer's range. It then differs from the file's value, unless the file has the same.
+// Returns a value of the reference in its dtype. A value that the dtype cannot represent becomes infinity, or the end
+// of an integer's range. It then differs from the file's value, unless the file has the same.
 template <class T>
 T rounded(double value) {
   if constexpr (std::numeric_limits<T>::is_integer) {
@@ -64,7 +64,7 @@ HostField const* find_field(std::vector<HostField> const& fields, std::string co
   return nullptr;
 }
 
-// What a user can do about a weak row. A file decides its dtype and its size, and a build may lack double.
+// Returns what a user can do about a weak row. A file determines its dtype and size, and a build may lack double.
 std::string advice(Coverage const& seen, Oracle const& oracle, DType dtype) {
   std::string const smaller = seen.unchecked > 0 ? "smaller elements"
                               : oracle.is_file   ? "a smaller case"
@@ -82,8 +82,8 @@ std::string advice(Coverage const& seen, Oracle const& oracle, DType dtype) {
          smaller;
 }
 
-// Compares what the row writes with the reference and the file. Notes the worst error, and what could be seen of each
-// field that the row writes; returns what is wrong, or nothing.
+// Compares what the row writes with the reference and the file. Records the worst error and the coverage of each field
+// that the row writes. Returns the fault, or nothing.
 std::string find_fault(std::vector<HostField> const& result, Oracle const& oracle,
                        std::vector<WrittenField> const& written, Chain const& chain, RowReport& report,
                        std::vector<Coverage>& seen) {
@@ -99,7 +99,7 @@ std::string find_fault(std::vector<HostField> const& result, Oracle const& oracl
     HostField const* const actual = find_field(result, expected.name);
     if (actual == nullptr) return "the row has no output field `" + expected.name + "` (the reference has it); add it";
     auto const note = [&](Verdict const& verdict, std::string const& against) {
-      // Written so that a NaN counts as the worst of all.
+      // A NaN counts as the worst error.
       if (!(verdict.worst <= report.worst_error_in_bounds)) report.worst_error_in_bounds = verdict.worst;
       if (std::isnan(verdict.worst)) report.worst_error_in_bounds = std::numeric_limits<double>::infinity();
       if (!verdict.passed && fault.empty()) fault = verdict.message + against;
@@ -114,7 +114,8 @@ std::string find_fault(std::vector<HostField> const& result, Oracle const& oracl
   return fault;
 }
 
-// What the report says of the fields that the row writes. Where nothing was compared, there is no error to state.
+// Writes the coverage of the fields that the row writes to the report. If nothing was compared, there is no error to
+// report.
 void note_coverage(std::vector<Coverage> const& seen, RowReport& report) {
   report.elements = 0;
   report.unchecked = 0;
@@ -129,7 +130,7 @@ void note_coverage(std::vector<Coverage> const& seen, RowReport& report) {
   }
 }
 
-// The same of all ranks' parts together: a rank alone may have only zeros.
+// Returns the coverage of all ranks' parts together: one rank's part may contain only zeros.
 std::vector<Coverage> of_all_ranks(ranks::Ranks const& ranks, std::vector<Coverage> const& seen) {
   if (ranks.count() == 1) return seen;
   std::vector<Coverage> all(seen.size());
@@ -139,7 +140,7 @@ std::vector<Coverage> of_all_ranks(ranks::Ranks const& ranks, std::vector<Covera
   return all;
 }
 
-// Why a lost tile might not have been seen in a field that the row writes, and what to do; or nothing.
+// Returns why a lost tile might not be detected in a field that the row writes, and what to do; or nothing.
 std::string weakness_of_row(std::vector<Coverage> const& seen, Oracle const& oracle,
                             std::vector<WrittenField> const& written, double terms, DType dtype) {
   auto field = seen.begin();
@@ -154,7 +155,7 @@ std::string weakness_of_row(std::vector<Coverage> const& seen, Oracle const& ora
   return {};
 }
 
-// What --output keeps of a row: the fields that it writes, cut to the elements that it writes.
+// Returns the part of a row for --output: the fields that it writes, reduced to the elements that it writes.
 std::vector<HostField> written_part(std::vector<HostField> const& fields, std::vector<WrittenField> const& written,
                                     Oracle const& oracle) {
   std::vector<HostField> result;
@@ -174,7 +175,7 @@ bool all_same_bits(std::vector<HostField> const& first, std::vector<HostField> c
   return first.size() == last.size();
 }
 
-// The same on all ranks: what the first of them says that says anything, with its number.
+// Returns the same text on all ranks: the text of the first rank that has one, with the rank's number.
 std::string agreed(ranks::Ranks const& ranks, std::string const& text) {
   if (ranks.count() == 1) return text;
   std::vector<std::string> const all = ranks.all_gather(text);
@@ -189,7 +190,7 @@ OverRanks over_ranks(ranks::Ranks const& ranks, double own) {
   return {all.min, all.median, all.max};
 }
 
-// What the ranks' samples say together.
+// Returns the summary of all ranks' samples.
 RanksReport over_ranks(ranks::Ranks const& ranks, Samples const& samples, std::string const& space) {
   RanksReport report;
   report.count = ranks.count();
@@ -204,14 +205,14 @@ RanksReport over_ranks(ranks::Ranks const& ranks, Samples const& samples, std::s
   return report;
 }
 
-// The fields that were checked after a launch, and what is wrong with them.
+// The fields that were checked after a launch, and their fault.
 struct Checked {
   std::vector<HostField> fields;
   std::string fault;
 };
 
 // Checks the results of a launch: all elements, or a sample with --verify sample. A row that writes only a part of a
-// field is checked in full, because the rest must be untouched.
+// field is checked completely, because the rest must be untouched.
 Checked check_launch(RowRun& run, Case const& problem_case, Oracle const& oracle,
                      std::vector<WrittenField> const& written, Chain const& chain, RowReport& report,
                      std::vector<Coverage>& seen) {
@@ -228,7 +229,7 @@ Checked check_launch(RowRun& run, Case const& problem_case, Oracle const& oracle
     checked.fields = run.fetch_sample(choose);
     checked.fault = find_fault(checked.fields, sample, written, chain, report, seen);
     if (checked.fault.empty()) return checked;
-    // Now all of it, to say how much is wrong and where.
+    // Check all elements, to report how many are wrong and where.
     std::string const in_sample = checked.fault;
     checked.fields = run.fetch();
     Oracle whole;
@@ -245,8 +246,8 @@ Checked check_launch(RowRun& run, Case const& problem_case, Oracle const& oracle
   return checked;
 }
 
-// True if a right result can only have one value everywhere (+0 or -0 aside), and the check of this row would have seen any
-// other: then it does not depend on who computed it.
+// True if every element has only one correct value (+0 and -0 aside), and the check of this row would have detected any
+// other value. The verdict then does not depend on which row computed it.
 bool one_right_result(Oracle const& oracle, std::vector<Coverage> const& seen) {
   return oracle.from_file.empty() &&
          std::ranges::all_of(oracle.reference,
@@ -257,10 +258,10 @@ bool one_right_result(Oracle const& oracle, std::vector<Coverage> const& seen) {
          std::ranges::all_of(seen, [](Coverage const& field) { return field.largest_bound == 0; });
 }
 
-// Runs and judges, on all ranks together; returns what is wrong, or nothing.
+// Runs and judges a row, on all ranks together. Returns the fault, or nothing.
 //
-// Results that were compared once are kept where they lie. What has the same bits later, in the last launch or in another
-// row, is not fetched and compared again: that takes a hundred times longer than a launch.
+// Results that were compared once stay in the space's memory. If a later launch, or another row, has the same bits, its
+// results are not fetched and compared again, because that takes a hundred times longer than a launch.
 std::string judge(RowRun& run, Row const& row, Case const& problem_case, Oracle const& oracle,
                   SamplingOptions const& sampling, RowReport& report, std::function<bool()> const& interrupted,
                   TakeOutput const& take_output, std::string& weakness, Verified& verified) {
@@ -276,7 +277,7 @@ std::string judge(RowRun& run, Row const& row, Case const& problem_case, Oracle 
   }
   report.prediction = run.prediction();
 
-  // What profilers see under the row's name is what is timed, and the same once more before it.
+  // Profilers show the timed launches under the row's name, and one launch before them.
   std::string const region = report.app + "/" + report.variant;
   run.poison();
   run.fence();
@@ -307,8 +308,9 @@ std::string judge(RowRun& run, Row const& row, Case const& problem_case, Oracle 
   }
   if (!row.info.deterministic || only_first || kept) first.fields.clear();  // not needed any more
 
-  // On other input in between, so that what a Plan keeps from its construction or its first launch is not right later on;
-  // and poisoned again, so that one which works only once cannot pass with the results of its first launch.
+  // Launches on other input in between, so that anything that a Plan keeps from its construction or first launch is
+  // wrong later. Poisons the output again, so that a row that works only once cannot pass with the results of its first
+  // launch.
   if (!only_first) {
     Region const other_input("renewed");
     run.renew();
@@ -345,8 +347,8 @@ std::string judge(RowRun& run, Row const& row, Case const& problem_case, Oracle 
   return {};
 }
 
-// Constructs the row, on all ranks or on none: throws Skip if it threw that on any, else what it threw. Plans say nothing
-// to other ranks before they are enqueued.
+// Constructs the row on all ranks or on none. Throws the first exception if a rank failed; otherwise throws Skip if a
+// rank threw Skip. Plans do not communicate before they are enqueued.
 std::unique_ptr<RowRun> start(Row const& row, Case& problem_case) {
   std::unique_ptr<RowRun> run;
   std::string skipped;
@@ -385,8 +387,8 @@ std::optional<std::size_t> elements_written(std::vector<WrittenField> const& wri
 }
 
 std::string disagreement(Oracle const& oracle) {
-  // More than one step: the file's numbers may come from a chain of roundings of their own (NumPy's sums). So few steps
-  // are still far less than the error of a wrong element.
+  // More than one step, because the file's numbers may have their own chain of roundings (NumPy's sums). This number of
+  // steps is still far smaller than the error of a wrong element.
   double const steps = 64;
   for (ExpectedField const& expected : oracle.reference) {
     HostField const* const stored = find_field(oracle.from_file, expected.name);
@@ -414,7 +416,7 @@ std::optional<RowReport> run_row(Row const& row, Case& problem_case, Oracle cons
   report.cold = sampling.cold;
   report.status = Status::failed;
   bool started = false;
-  // Others wait for what this rank was about to say: no way but the end of all of them.
+  // Other ranks wait for communication from this rank: the only way out is to end all ranks.
   auto const fail = [&](std::string const& why) {
     if (started && ranks::world().count() > 1) {
       (void)std::fprintf(stderr, "rank %d: %s on %s: %s\n", ranks::world().rank(), report.variant.c_str(),

@@ -60,7 +60,7 @@ std::unique_ptr<Case> build(PlannedCase const& planned, Options const& options) 
     return app.read(planned.dtype, *planned.file, planned.parameters);
   } catch (UserError const&) {
     throw;
-  } catch (std::exception const& error) {  // memory: what else there is to it was checked before
+  } catch (std::exception const& error) {  // out of memory: everything else has been checked before
     throw UserError("not enough memory for " + describe(planned) + " (" + error.what() + "); choose a smaller case");
   }
 }
@@ -74,7 +74,7 @@ std::vector<HostField> expected_of(PlannedCase const& planned, Case const& probl
   return fields;
 }
 
-// A host space of this build, or nothing. Each of them tells how much host memory is free.
+// Returns a host space of this build, or an empty text. Any host space reports the free host memory.
 std::string host_space() {
   std::vector<std::string> const spaces = enabled_spaces();
   auto const found = std::ranges::find_if(spaces, is_host_space);
@@ -88,7 +88,8 @@ double check_memory(PlannedCase const& planned) {
     if (std::ranges::find(spaces, row->space) == spaces.end()) spaces.push_back(row->space);
   }
   MemoryNeed need = memory_need(planned.footprint, planned.has_expected);
-  // Of all ranks on this node together: each has its part and what all have, or the whole for its reference.
+  // For all ranks on this node together. Each has its own part plus the data that every rank holds, or the whole input
+  // for its reference.
   ranks::Ranks const& ranks = ranks::world();
   double const share = 1.0 / ranks.count();
   double const on_each = (1 - share) * planned.footprint.input_bytes_on_each;
@@ -100,7 +101,7 @@ double check_memory(PlannedCase const& planned) {
   return need.host + (std::ranges::any_of(spaces, is_host_space) ? need.row : 0.0);
 }
 
-// Says how much host memory the largest case takes, if that is so much that it may be somebody else's, too.
+// Reports the host memory of the largest case if it is so large that other users of the machine may need the memory.
 void announce_memory(Command const& command, Plan const& plan, std::vector<double> const& bytes) {
   constexpr double much = 0x1p32;
   auto const most = std::ranges::max_element(bytes);
@@ -110,8 +111,8 @@ void announce_memory(Command const& command, Plan const& plan, std::vector<doubl
             << format_bytes(free_memory_bytes(host_space())) << " are free)" << std::endl;
 }
 
-// The fields as the file has them: a vector that was read as a matrix of one row is a vector again, and so are its
-// results.
+// Returns the fields as they are in the file: a vector that was read as a matrix of one row becomes a vector again, and
+// so do its results.
 std::vector<HostField> as_given(PlannedCase const& planned, std::vector<HostField> fields) {
   if (!planned.from_vector) return fields;
   std::vector<FieldSpec> specs = planned.app->input_fields(planned.dtype);
@@ -125,7 +126,7 @@ std::vector<HostField> as_given(PlannedCase const& planned, std::vector<HostFiel
   return fields;
 }
 
-// A rank's parts of fields, and where they lie: on one rank nowhere, for it has all.
+// A rank's parts of fields, and their places; no places on one rank, which has whole fields.
 struct PlacedFields {
   std::vector<HostField> fields;
   std::vector<FieldPlace> places;
@@ -141,7 +142,7 @@ PlacedFields as_given(PlannedCase const& planned, std::vector<HostField> fields,
     whole.shape = place.whole;
     whole = as_given(planned, {whole}).front();
     if (whole.shape.size() <
-        place.whole.size()) {  // a vector that is read as a matrix of one row, which ranks may not have
+        place.whole.size()) {  // a vector read as a matrix of one row, which ranks may not have
       if (field.shape.front() == 0) field.shape.back() = 0;
       field.shape.erase(field.shape.begin());
       place.offset.erase(place.offset.begin());
@@ -152,8 +153,8 @@ PlacedFields as_given(PlannedCase const& planned, std::vector<HostField> fields,
   return placed;
 }
 
-// A row that writes only the first elements of a vector has less of it than its ranks' blocks: the whole is as long as their
-// parts together. All ranks call it.
+// A row that writes only the first elements of a vector has fewer elements than its ranks' blocks. The whole is as long
+// as the parts together. Must be called by all ranks.
 void cut_to_parts(PlacedFields& placed, ranks::Ranks const& ranks) {
   for (std::size_t i = 0; i < placed.places.size(); ++i) {
     FieldPlace& place = placed.places[i];
@@ -191,14 +192,14 @@ std::string roofs_text(SpaceReport const& space) {
   return text + (roofs.unsure.empty() ? "" : " (unsure)");
 }
 
-// What all ranks of a node may take for measuring the roofs of a run.
+// Limit for measuring the roofs of a run, for all ranks of a node.
 constexpr double seconds_for_roofs = 3;
 
-// A row so far above what the roofs allow was not merely lucky. (Least bytes count a table's row as often as it is looked up: of
-// `embedding` a GPU's cache serves a part, and it reaches 1.3 times copy.)
+// A row that exceeds its roof by this factor shows that the roof is wrong. (Least bytes count a table row once per
+// lookup. In `embedding` a GPU's cache serves a part of them, and the row reaches 1.3 times copy.)
 constexpr double beyond_roof = 1.6;
 
-// How many different ones there are.
+// Returns the number of different values.
 template <class Of>
 std::size_t different(Plan const& plan, Of const& of) {
   std::set<std::string> values;
@@ -208,7 +209,7 @@ std::size_t different(Plan const& plan, Of const& of) {
   return values.size();
 }
 
-// The time of a row in comparison with others, in any unit: its case's bytes, and a part that does not depend on them.
+// Returns a row's relative time, in any unit: its case's bytes plus a constant.
 double row_cost(PlannedCase const& planned) {
   return planned.footprint.input_bytes + planned.footprint.output_bytes + 0x1p22;
 }
@@ -219,31 +220,31 @@ std::vector<std::string> app_names(Plan const& plan) {
   return names;
 }
 
-// Each field for results of its dtype.
+// Converts each field for results of its dtype.
 void make_narrow(Oracle& oracle, std::vector<HostField> const& outputs) {
   for (std::size_t i = 0; i < std::min(outputs.size(), oracle.reference.size()); ++i) {
     make_narrow(oracle.reference[i], outputs[i].dtype);
   }
 }
 
-// Past the stream, which another thread may be in.
+// Writes directly to the file descriptor, because another thread may be using the stream.
 void write_last_line(std::string const& line, ranks::Ranks const& ranks) {
   if (!ranks.first()) return;
   std::string const text = "interrupted: these are the rows that were done\n" + line + "\n";
   (void)!::write(STDOUT_FILENO, text.data(), text.size());
 }
 
-// A case with its input and what its rows are checked against; or why there is none.
+// A case with its input and the results that its rows are checked against, or the fault that prevents it.
 struct PreparedCase {
   CaseReport report;
   std::unique_ptr<Case> problem_case;
   Oracle oracle;
   Verified verified;
   std::string fault;
-  std::exception_ptr mistake;  // the user's, if that is the fault
+  std::exception_ptr mistake;  // set if the fault is the user's mistake
 };
 
-// Does one step of preparing a case, with its exceptions as the case's fault.
+// Executes one step of preparing a case. An exception becomes the case's fault.
 template <class Step>
 void prepare(PreparedCase& prepared, Step const& step) {
   try {
@@ -302,27 +303,27 @@ class Session {
 
   [[nodiscard]] bool has_rows() const { return report_.rows() > 0; }
 
-  /// The end after an allocation that failed: what was done is printed and kept.
+  /// Ends the run after a failed allocation; the results so far are printed and kept.
   int end_without_memory() {
     std::lock_guard const lock(state_);
     complain("out of memory (an allocation failed); choose a smaller case, or allow more (ulimit -v)");
     return finish(caught_signal());
   }
 
-  /// The end in the middle of a step, from another thread: what was done is printed and kept.
+  /// Ends the run in the middle of a step, from another thread; the results so far are printed and kept.
   void end_now() noexcept try {
     std::unique_lock const lock(state_, std::chrono::milliseconds(300));
     if (lock && !ended_) {
       progress_.clear();
       (void)finish(caught_signal());
     }
-    // The run's own thread may write a file for long, or hang in that: the last line does not wait for it.
+    // The run's own thread may take long to write a file, or hang: the last line does not wait for it.
     if (!lock && takes_last_line()) write_last_line(report_.last_line(), ranks_);
   } catch (...) {  // NOLINT(bugprone-empty-catch): the process ends in any case
   }
 
  private:
-  // Of the whole run, in which all ranks take part: one that was interrupted has none.
+  // For the whole run. Must be called by all ranks, so an interrupted run has no such note.
   void note_other_load() {
     other_load_ = load_.others(ranks_);
     if (!other_load_) return;
@@ -372,7 +373,7 @@ class Session {
     for (PlannedCase const& planned : plan_.cases) {
       for (Row const* row : planned.rows) {
         bool const another = planned.app->info.measures_roofs;
-        // Another machine may have none of this one's spaces.
+        // The file of another machine may lack this machine's spaces.
         if (another && only) machine_.try_emplace(row->space, *only);
         auto const found = machine_.find(row->space);
         if (found == machine_.end()) {
@@ -393,7 +394,7 @@ class Session {
     }
   }
 
-  // Of a run with rows that cannot be compared at all nobody would know why.
+  // If nothing can be compared with the baseline, say why.
   void read_baseline() {
     Facts const build = build_facts();
     auto const version = build.find("version");
@@ -431,7 +432,7 @@ class Session {
            (size ? "size " + std::to_string(*size) : planned.path);
   }
 
-  // Weak scaling: what one of the ranks has; strong scaling: all of it.
+  // Weak scaling: the size of one rank's part; strong scaling: the whole size.
   [[nodiscard]] std::optional<std::size_t> size_of_one_rank(CaseReport const& report) const {
     if (!report.size) return std::nullopt;
     return options_.sizes_per_rank ? *report.size / static_cast<std::size_t>(ranks_.count()) : *report.size;
@@ -465,15 +466,15 @@ class Session {
     if (std::ranges::find(warnings_, text) == warnings_.end()) warn(text);
   }
 
-  // For people, and for those who read the report later.
+  // Prints a warning, and stores it in the report.
   void warn(std::string const& text) {
     warnings_.push_back(text);
     std::string& all = report_.system["warnings"];
     all += (all.empty() ? "" : "; ") + text;
   }
 
-  // Prints what stands above the rows of an app. It does so only when there is a row to print: until then a mistake in
-  // the first case leaves stdout empty and an old log as it was.
+  // Prints the heading of an app's rows. This happens only when there is a row to print: until then a mistake in the
+  // first case leaves stdout empty and an old log unchanged.
   void announce(App const& app) {
     if (announced_ == nullptr) {
       open_log();
@@ -505,8 +506,8 @@ class Session {
     sinks_.add(log_);
   }
 
-  // The log has its name as soon as the disk has taken its first lines: an older one is not lost to a full disk. From then on
-  // it grows in place, for those who look on.
+  // The log is renamed as soon as its first lines are on the disk, so that a full disk does not destroy an older log.
+  // Afterwards it grows in place, so that users can watch it.
   void publish_log() {
     if (!log_file_ || std::exchange(log_published_, true)) return;
     try {
@@ -526,14 +527,14 @@ class Session {
     }
   }
 
-  // Prepares several cases from `begin` on together, then runs their rows; returns the first case after them.
-  // References are serial loops, so they run side by side; nothing is timed beside them. There are as many cases in a
-  // group as there are threads, and as fit in two thirds of the free memory.
+  // Prepares several cases from `begin` on together, then runs their rows. Returns the first case after them.
+  // References are serial loops, so they run concurrently; nothing is timed meanwhile. A group has as many cases as
+  // there are threads, and as fit into two thirds of the free memory.
   std::size_t run_group(std::size_t begin) {
     case_clock_ = steady_seconds();
     std::vector<std::size_t> firsts;  // of the cases that share an input
     std::size_t end = begin;
-    // All of the group's cases are there at once, the results of one at a time.
+    // All cases of a group exist at once, but the results of only one.
     double held = 0;
     double results = 0;
     auto const need = [&] { return memory_need(plan_.cases[end].footprint, plan_.cases[end].has_expected); };
@@ -567,7 +568,7 @@ class Session {
     double const ready = steady_seconds();
     progress_.prepared(end - begin, ready - std::exchange(case_clock_, ready));
     for (std::size_t i = 0; i < group.size() && !stop(); ++i) {
-      PreparedCase prepared = std::move(group[i]);  // freed with its last row
+      PreparedCase prepared = std::move(group[i]);  // freed after its last row
       if (prepared.fault.empty()) make_narrow(prepared.oracle, prepared.problem_case->output_shapes());
       std::size_t const last = i + 1 < firsts.size() ? firsts[i + 1] : end;
       for (std::size_t index = firsts[i]; index < last && !stop(); ++index) run_case(index, prepared);
@@ -599,7 +600,7 @@ class Session {
       prepared.oracle.other_is_exact = is_drawn && planned.data != DataKind::exact && planned.app->has(DataKind::exact);
       prepared.oracle.verify = options_.verify;
       prepared.oracle.from_file = problem_case.own_part(expected_of(planned, problem_case));
-      // On several ranks the reference may want the whole input once more.
+      // On several ranks the reference may read the whole input again.
       if (planned.file && ranks_.count() == 1) planned.file->close();
       report.input = shapes_of(as_given(planned, problem_case.input_shapes()));
       report.output = shapes_of(as_given(planned, problem_case.output_shapes()));
@@ -609,7 +610,7 @@ class Session {
     });
   }
 
-  // Says once that a reference takes long: by the time of its first parts, as soon as every thread has done one.
+  // Reports once that a reference takes long, estimated from its first parts as soon as every thread has done one.
   [[nodiscard]] BlockWatch announced_reference(PlannedCase const& planned) {
     return BlockWatch([this, &planned, said = std::make_shared<std::atomic<bool>>(!ranks_.first())](
                           std::size_t done, std::size_t blocks, double seconds) {
@@ -624,7 +625,7 @@ class Session {
     });
   }
 
-  // On several ranks references talk to each other: one that fails there ends all of them.
+  // On several ranks references communicate: a failure on one rank ends all ranks.
   void find_reference(PlannedCase const& planned, PreparedCase& prepared) {
     prepare(prepared, [&] {
       double const start = steady_seconds();
@@ -649,7 +650,7 @@ class Session {
     agree(prepared);
   }
 
-  // What is wrong with a case on one rank is wrong on all.
+  // A fault of a case on one rank becomes the fault on all ranks.
   void agree(PreparedCase& prepared) {
     if (ranks_.count() == 1) return;
     try {
@@ -666,7 +667,7 @@ class Session {
     }
   }
 
-  // Asked by all ranks at the same places. A signal that one of them got ends all, and all say so.
+  // Must be called by all ranks at the same places. A signal to one rank ends all ranks, and the result is true on all.
   [[nodiscard]] bool stop() {
     if (stop_signal_ == 0) stop_signal_ = static_cast<int>(ranks_.max(caught_signal()));
     return stop_signal_ != 0;
@@ -674,7 +675,7 @@ class Session {
 
   void run_case(std::size_t index, PreparedCase& prepared) {
     PlannedCase const& planned = plan_.cases[index];
-    // As long as nothing has run it is a mistake like any other.
+    // Before the first row, it is reported like any other user error.
     if (prepared.mistake && report_.rows() == 0) {
       try {
         std::rethrow_exception(prepared.mistake);
@@ -750,7 +751,7 @@ class Session {
     }
   }
 
-  // The first variant of --list is the baseline that the others are measured by.
+  // The first variant of --list is the baseline of the speedups.
   static void compare_with_first_variant(App const& app, RowReport& row, std::map<std::string, RowReport>& firsts) {
     if (row.samples.seconds.empty()) return;
     if (row.variant == app.variants.front().name) firsts[row.space] = row;
@@ -794,7 +795,7 @@ class Session {
     }
   }
 
-  // The results get their name once, at the end: until then an older file stays.
+  // The output file is renamed once, at the end: until then an older file stays.
   void commit_output() {
     std::unique_lock const lock(output_in_use_, std::try_to_lock);
     if (!lock) {
@@ -810,13 +811,13 @@ class Session {
     output_.reset();
   }
 
-  // A file that cannot be written (a full disk) does not end the run, but its exit code will be 1.
+  // A file that cannot be written (a full disk) does not end the run, but sets its exit code to 1.
   void complain(std::string const& text) {
     file_failed_ = true;
     if (complaints_.insert(text).second) std::cerr << command_.program << ": " << one_line(text) << std::endl;
   }
 
-  // The roofs of a space: from the machine file, or measured, once in a run.
+  // Returns the roofs of a space: from the machine file, or measured once per run.
   Roofs const& roofs_of(std::string const& space) {
     for (SpaceReport const& known : spaces_) {
       if (known.name == space) return known.roofs;
@@ -831,7 +832,7 @@ class Session {
     } else if (options_.machine.empty()) {
       double const start = steady_seconds();
       measure(report);
-      case_clock_ += steady_seconds() - start;  // it is not the row's
+      case_clock_ += steady_seconds() - start;  // not part of the row's time
     } else {
       report.machine_file = options_.machine;
       report.roofs = machine_.at(space).roofs;
@@ -847,8 +848,9 @@ class Session {
            (space.machine_file.empty() ? "run again" : "measure them again") + " on an idle machine";
   }
 
-  // Nothing is faster than its roof: a row that is shows that the roof was measured too low. Caches explain it only for data that
-  // fit into them. Integers may be added faster than they are multiplied, and matrix units have faster instructions.
+  // A row above its roof shows that the measured roof is too low. Caches explain it only for data that fit into them.
+  // Integers are excluded because adding may be faster than multiplying, matrix units because they have faster
+  // instructions.
   void doubt_roofs_of(RowReport& row) {
     auto const space = std::ranges::find(spaces_, row.space, &SpaceReport::name);
     if (space == spaces_.end() || !options_.roof.empty() || !space->roofs.unsure.empty()) return;
@@ -870,9 +872,9 @@ class Session {
     warn(unsure_text(*space));
   }
 
-  // Bytes of this rank's buffers, the same on all. Those of a node take together at most a quarter of what is free there. They
-  // are more than the last-level caches hold; on a GPU so many that the time of a launch does not count. More is for large cases,
-  // or if the roofs are what is asked for.
+  // Returns the bytes of this rank's buffers, the same on all ranks. The buffers of a node take at most a quarter of
+  // its free memory. They exceed the last-level caches, and on a GPU they are large enough that the launch time does
+  // not matter. They are larger for large cases, and if the roofs themselves are requested.
   [[nodiscard]] std::size_t roof_bytes(std::string const& space) const {
     double of_node = 0x1p31;
     if (is_host_space(space)) {
@@ -897,7 +899,7 @@ class Session {
     Region const region("roofs");
     RoofLimits limits;
     limits.bytes = roof_bytes(report.name);
-    // What runs last may end later, and there is more to do than what is timed.
+    // Reserve for the last run, which may end later, and for work that is not timed.
     limits.seconds =
         0.8 * seconds_for_roofs / static_cast<double>(different(plan_, [](Row const& row) { return row.space; }));
     try {
@@ -908,7 +910,8 @@ class Session {
       warn("no roofs of " + report.name + ": " + error.what());
     }
     if (ranks_.count() == 1) return;
-    // Measured on all ranks at once: those that share a memory share its bandwidth, and together they have all of it.
+    // Measured on all ranks concurrently: ranks that share a memory share its bandwidth, so the total is the sum over
+    // ranks.
     Roofs& roofs = report.roofs;
     for (double* const rate :
          {&roofs.copy_bytes_per_second, &roofs.triad_bytes_per_second, &roofs.read_bytes_per_second}) {
@@ -920,7 +923,7 @@ class Session {
       *seconds = ranks_.max(*seconds);
   }
 
-  // With state_ locked. `signal` is why the run ends, or 0.
+  // Requires that state_ is locked. `signal` is the signal that ends the run, or 0.
   int finish(int signal) {
     ended_ = true;
     commit_output();
@@ -966,7 +969,7 @@ class Session {
     return report_.failed() > 0 || too_weak || file_failed_ ? 1 : 0;
   }
 
-  // True for whoever is to print the last line.
+  // True for the one caller that must print the last line.
   [[nodiscard]] bool takes_last_line() { return !last_line_is_out_.exchange(true); }
 
   [[nodiscard]] std::string noise() const { return noise_text(report_.noisy(), report_.timed(), other_load_); }
@@ -999,36 +1002,37 @@ class Session {
   std::optional<Csv> csv_;
   std::ofstream log_;
   bool log_published_ = false;
-  std::unique_ptr<WholeFile> log_file_;  // its lock, and its name: the log itself grows in place
-  Tee sinks_;                            // stdout, unless it has the digest, and --log
-  std::ostream text_;                    // the tables and what stands around them
+  std::unique_ptr<WholeFile> log_file_;  // the lock and the name of the log; the log itself grows in place
+  Tee sinks_;                            // stdout, unless the digest uses it, and --log
+  std::ostream text_;                    // the tables and the text around them
   Table table_;
   std::optional<Digest> digest_;
   Progress progress_;
   LoadMeter load_;
   std::optional<OtherLoad> other_load_;
   std::unique_ptr<OutputFile> output_;
-  std::map<std::string, SpaceReport> machine_;  // what --machine says
+  std::map<std::string, SpaceReport> machine_;  // the contents of --machine
   std::unique_ptr<WholeFile> machine_file_;     // of --save-machine
   std::optional<Baseline> baseline_;            // of --baseline, on the first rank
-  std::deque<SpaceReport> spaces_;              // in the order of their first rows; references to them are kept
+  // in the order of their first rows; a deque, because references to elements are kept
+  std::deque<SpaceReport> spaces_;
   std::set<std::string> complaints_;
   std::vector<std::string> warnings_;
   std::size_t warnings_printed_ = 0;
   App const* announced_ = nullptr;
-  double case_clock_ = 0;  // when the last row ended, or its group of cases began or was prepared
+  double case_clock_ = 0;  // end of the last row, or begin or end of preparing its group of cases
   bool file_failed_ = false;
-  int stop_signal_ = 0;  // that ends the run, on all ranks; 0: none
-  // For end_now(), which another thread calls: locked while the results so far change, never while a row computes.
+  int stop_signal_ = 0;  // the signal that ends the run, on all ranks; 0: none
+  // For end_now(), which another thread calls. Locked while the results change, never while a row computes.
   std::timed_mutex state_;
   std::mutex output_in_use_;
-  std::mutex announcing_;  // references, several of which may run
+  std::mutex announcing_;  // for references, several of which may run
   bool output_has_rows_ = false;
   bool ended_ = false;
   std::atomic<bool> last_line_is_out_ = false;
 };
 
-// What is wrong with the last of several inputs must be said before the first has run. So large ones are read twice.
+// Errors in any of several inputs must be reported before the first case runs. Large inputs are therefore read twice.
 void check_all_files(Command const& command, Plan const& plan, Options const& options) {
   if (plan.cases.size() < 2) return;
   for (PlannedCase const& planned : plan.cases) {
@@ -1043,7 +1047,7 @@ void check_all_files(Command const& command, Plan const& plan, Options const& op
   }
 }
 
-// True if two ranks have the same GPU, for rows that run on it; throws UserError, on all ranks, unless that is wanted.
+// True if two ranks share a GPU, for rows that run on it. Throws UserError on all ranks unless `wanted` allows it.
 bool ranks_share_gpus(ranks::Ranks const& ranks, Plan const& plan, bool wanted) {
   if (ranks.count() == 1) return false;
   std::string gpu;
@@ -1067,7 +1071,7 @@ bool ranks_share_gpus(ranks::Ranks const& ranks, Plan const& plan, bool wanted) 
   return true;
 }
 
-// What this rank does of what was asked for: the first one prints, and writes the files.
+// Returns the options for this rank: only the first rank prints and writes files.
 Options of_this_rank(Options options, ranks::Ranks const& ranks) {
   if (options.sizes_per_rank) {
     for (std::size_t& size : options.sizes) {
@@ -1092,7 +1096,8 @@ int run_plan(Command const& command, Options const& given, std::vector<std::stri
   Plan plan;
   std::unique_ptr<Session> session;
   std::atomic<Session*> begun = nullptr;
-  // Some launchers kill all ranks a second after a signal, and as soon as one rank ends: the first one, which prints, ends first.
+  // Some launchers kill all ranks one second after a signal, or as soon as one rank ends. The first rank prints, so it
+  // ends first.
   Watchdog const watchdog(ranks.first() ? 0.5 : 0.9, [&] {
     if (Session* const of_main = begun) {
       of_main->end_now();
@@ -1134,7 +1139,7 @@ int run_plan(Command const& command, Options const& given, std::vector<std::stri
   try {
     return session->run();
   } catch (std::bad_alloc const&) {
-    // Of what is small beside the cases, whose memory was checked.
+    // A small allocation failed; the memory for the cases has been checked.
     if (session->has_rows()) return session->end_without_memory();
     throw UserError("out of memory (an allocation failed); choose a smaller case, or allow more (ulimit -v)");
   }

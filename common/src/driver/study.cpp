@@ -48,13 +48,14 @@ using Words = std::vector<std::string>;
 // The command line
 // ---------------------------------------------------------------------------------------------------------------------
 
-// `--word VALUE` and `--word=VALUE`, words without a value, and what is neither.
+// Parses `--word VALUE` and `--word=VALUE`, words without a value, and words that are not options.
 class Reader {
  public:
   Reader(Words const& words, std::string program, Words flags, Words valued)
       : words_(words), program_(std::move(program)), flags_(std::move(flags)), valued_(std::move(valued)) {}
 
-  // False at the end. Then `option` is the option, or empty and `value` is a word that is none.
+  // Returns false at the end. Otherwise `option` is the option; if it is empty, `value` is a word that is not an
+  // option.
   bool next() {
     if (at_ == words_.size()) return false;
     std::string word = words_[at_++];
@@ -108,7 +109,7 @@ struct Arguments {
   std::optional<Study> study;
   bool run = false;
   std::string folder;
-  std::string program;  // empty: this one
+  std::string program;  // empty: this program
   std::string machine;
   model::Link link;
 };
@@ -170,10 +171,10 @@ Arguments parse(Words const& words) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What a step will do
+// The prediction of a step
 // ---------------------------------------------------------------------------------------------------------------------
 
-// A case of a step on a space, as the model sees it, and what came of it.
+// A case of a step on a space, as the model sees it, with its predicted and its measured time.
 struct Forecast {
   std::string app;
   std::string space;
@@ -213,7 +214,7 @@ model::ModelCase model_case(App const& app, DType dtype, std::size_t size, Param
 
 using Machines = std::map<std::string, model::Machine>;
 
-// Reads the step's command line as the program will. Throws UserError for what is wrong with it.
+// Parses the step's command line as the program will. Throws UserError for errors in it.
 Options options_of(std::vector<App> const& apps, Step const& step) {
   Command const command{"tessera run " + step.apps, apps_of(apps, step.apps), true};
   Options options = parse_options(command, step.arguments);
@@ -226,7 +227,7 @@ Options options_of(std::vector<App> const& apps, Step const& step) {
   return options;
 }
 
-// Roofs that measure themselves are left out: they are no work of a case.
+// Rows that measure roofs are left out, because they are not the work of a case.
 std::vector<Forecast> forecasts_of(std::vector<App> const& apps, Step const& step, Machines const& machines,
                                    model::Link const& link) {
   std::vector<Forecast> forecasts;
@@ -269,10 +270,10 @@ std::string before(std::vector<Forecast> const& forecasts) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What a step did
+// The report of a step
 // ---------------------------------------------------------------------------------------------------------------------
 
-// Why rows of a report say nothing; empty if one of them ran.
+// Returns why a report has no results; empty if one of its rows ran.
 std::string nothing_ran(Json const& rows) {
   if (rows.empty()) return "it has no rows";
   std::string why;
@@ -283,14 +284,14 @@ std::string nothing_ran(Json const& rows) {
   return "all of its rows were skipped" + (why.empty() ? "" : " (" + why + ")");
 }
 
-// A report, or why there is none to count on.
+// A report, or why there is no usable report.
 struct Found {
   Json report;
   std::string why_not;  // empty: the step is done
-  bool there = false;   // a file is
+  bool there = false;   // a file exists
 };
 
-// `same_build`: it must be of this program.
+// `same_build`: the report must be from this program.
 Found look(std::string const& path, Step const& step, bool same_build) {
   Found found;
   std::ifstream file(path);
@@ -329,7 +330,7 @@ std::size_t failed_rows(Json const& report) {
       report["rows"], [](Json const& row) { return row.value("status", std::string()) == "failed"; }));
 }
 
-// The fastest verified row of each forecast, noisy ones last, over what was predicted.
+// For each forecast, the ratio of its fastest verified row (noisy rows last) to the prediction.
 struct Errors {
   std::vector<std::pair<double, std::string>> ratios;
 
@@ -379,7 +380,7 @@ struct Errors {
 // A study
 // ---------------------------------------------------------------------------------------------------------------------
 
-// Which pictures a study asks for.
+// Returns the kind of pictures for a study.
 std::string kind_of(Study const& study) {
   if (study.ranks.size() > 1) return study.sizes_per_rank ? "weak" : "strong";
   return study.sizes.size() > 1 ? "sizes" : "shares";
@@ -399,12 +400,12 @@ class Runner {
                         ? quoted(typed)
                         : std::string(launcher) + " " + quoted(fs::path(typed).filename().string());
     shown_ = own_ ? this_program_ : quoted(arguments.program);
-    // Whoever names roofs for the launches wants these.
+    // If the user names roofs for the launches, they are used.
     measures_once_ = own_ && std::ranges::none_of(study_.options, [](std::string const& word) {
                        return word.starts_with("--roof") || word.starts_with("--machine");
                      });
     program_ = own_ ? own_program(typed) : arguments.program;
-    // Every mistake before the first launch. Another program may have other mini-apps.
+    // Reports every error before the first launch. Another program may have other mini-apps.
     if (own_) {
       for (Step const& step : steps_) {
         if (step.repeat == 1) (void)options_of(apps_, step);
@@ -479,8 +480,8 @@ class Runner {
     return std::to_string(n) + " " + (n == 1 ? one : many);
   }
 
-  // This program's file: where a launcher starts it, the folder may be another. The scripts of `./run install` start the
-  // loader, ld-linux-x86-64.so.2 or alike, and say what they are themselves.
+  // Returns this program's file with its full path, because a launcher may start it in another folder. The scripts of
+  // `./run install` start the loader (ld-linux-x86-64.so.2 or similar), and pass the program's path themselves.
   static std::string own_program(std::string const& typed) {
     std::error_code error;
     fs::path const path = fs::read_symlink("/proc/self/exe", error);
@@ -491,7 +492,7 @@ class Runner {
     return (fs::path(folder_) / (step.name + ".json")).string();
   }
 
-  // What follows `--json`, `more`, is no part of what look() compares.
+  // `more`, which follows `--json`, is not compared by look().
   [[nodiscard]] Words words_of(Step const& step, Words const& more) const {
     Words words = step.launcher;
     words.insert(words.end(), {program_, "run", step.apps});
@@ -515,8 +516,9 @@ class Runner {
     return (fs::path(folder_) / "machine" / ("roofs-r" + std::to_string(ranks) + ".json")).string();
   }
 
-  // Roofs are those of all ranks together: the first launch on so many ranks measures them, and the others take its file. One
-  // that needs another space, too, measures again. A file of an earlier time may be of another machine.
+  // Roofs belong to all ranks together: the first launch on a number of ranks measures them, and later launches read
+  // its file. A launch that needs an additional space measures again. An earlier file may come from another machine,
+  // and is not used.
   [[nodiscard]] Words roofs_of(Step const& step) const {
     if (!measures_once_) return {};
     std::string const file = roofs_file(step.ranks);
@@ -533,7 +535,8 @@ class Runner {
     return {"--machine", file};
   }
 
-  // Roofs, and the bandwidths of caches, for the model. Without roofline there is no prediction, and the study goes on.
+  // Measures roofs and cache bandwidths for the model. Without roofline there is no prediction, and the study
+  // continues.
   void measure_machine() {
     Words names;
     for (App const& app : apps_) names.emplace_back(app.info.name);
@@ -566,7 +569,7 @@ class Runner {
       std::cout << "the machine: " << command_text(step, roofs_of(step)) << std::endl;
       std::string const why = launch(step, {});
       if (interrupted()) return;
-      if (why.empty()) --done_;  // it is no step of the study
+      if (why.empty()) --done_;  // not a step of the study
       if (!why.empty()) {
         std::cout << "  no predictions: " << one_line(why) << std::endl;
         return;
@@ -575,7 +578,7 @@ class Runner {
     machines_ = model::read_machines(report_of(step));
   }
 
-  // What is there is somebody's hours of computing: it is kept.
+  // An existing file may contain hours of computing: it is kept.
   void put_aside(Step const& step, std::string const& why) const {
     std::error_code error;
     fs::path const older = fs::path(folder_) / "older";
@@ -588,7 +591,7 @@ class Runner {
     std::cout << "  again, since " << why << (error ? "" : "; it is kept as " + target.string()) << "\n";
   }
 
-  // Why it failed; empty: it is done.
+  // Returns why the step failed; empty if it succeeded.
   std::string launch(Step const& step, std::vector<Forecast> const& forecasts) {
     fs::path const base = fs::path(folder_) / step.name;
     ChildEnd const end = run_child(words_of(step, roofs_of(step)), base.string() + ".txt", base.string() + ".stderr");
@@ -606,7 +609,8 @@ class Runner {
     return "";
   }
 
-  // How many threads the launches on so many ranks have: said once, and again if a launch has others.
+  // Returns the number of threads of the launches on this number of ranks: only once, and again if a launch has another
+  // number.
   std::string threads_of(Step const& step, Json const& report) {
     Json const spaces = report["system"].value("spaces", Json::object());
     std::string first, other;
@@ -624,7 +628,7 @@ class Runner {
 
   [[nodiscard]] Words look_at() const {
     std::string const reports = quoted(folder_) + "/*.json";
-    // In a checkout it is not on the PATH.
+    // In a checkout tessera-plot is not on the PATH.
     std::string const plot = fs::exists("common/plot/tessera-plot") ? "common/plot/tessera-plot " : "tessera-plot ";
     return {"pictures:  " + plot + reports + " --kind " + kind_of(study_) + " -o " + quoted(folder_) + "/pictures",
             "two builds: " + this_program_ + " compare " + quoted(folder_) + " FOLDER-OF-THE-OTHER"};
@@ -646,15 +650,16 @@ class Runner {
   std::vector<App> const& apps_;
   Arguments const& arguments_;
   Study const& study_;
-  bool own_;  // the launches are of this program
+  bool own_;  // the launches use this program
   std::vector<Step> steps_;
   std::string folder_;
-  std::string this_program_;  // as it is called
-  std::string shown_;         // that of the launches
+  std::string this_program_;  // how this program is called
+  std::string shown_;         // how the program of the launches is called
   std::string program_;
   bool measures_once_ = false;
-  std::set<std::size_t> measured_;                                      // ranks whose roofs are in their file
-  std::map<std::pair<std::size_t, std::string>, std::string> threads_;  // of the spaces on so many ranks
+  // numbers of ranks whose roofs are in their file
+  std::set<std::size_t> measured_;
+  std::map<std::pair<std::size_t, std::string>, std::string> threads_;  // of the spaces, by number of ranks
   Machines machines_;
   Errors errors_;
   std::size_t done_ = 0;

@@ -33,11 +33,11 @@ namespace tessera {
 
 namespace {
 
-// What a command line asks for: found without MPI, Kokkos and files.
+// The request of a command line, determined without MPI, Kokkos and files.
 struct Task {
-  std::vector<ranks::Fact> facts;  // the same on all ranks that do it together
+  std::vector<ranks::Fact> facts;  // must be the same on all ranks that do it together
   std::function<int()> run;
-  bool on_ranks = false;  // it computes, on all ranks that there are; else one process can do it
+  bool on_ranks = false;  // it computes, on all ranks; otherwise one process can do it
 };
 
 Task task_of_text(std::string const& asked, std::function<std::string()> const& text) {
@@ -47,8 +47,8 @@ Task task_of_text(std::string const& asked, std::function<std::string()> const& 
           }};
 }
 
-// Files may have other names on other ranks, and what is in them is compared later. Those that only the first rank uses
-// are given on all or on none.
+// File names may differ between ranks; contents are compared later. Files that only the first rank uses must be given
+// on all ranks or on none.
 std::string shown(std::string const& option, std::vector<std::string> const& values) {
   for (std::string_view const path : {"--inputs", "--json", "--log", "--machine", "--save-machine", "--baseline"}) {
     if (option == path) return "a path";
@@ -78,15 +78,15 @@ Task task_of(Command const& command, std::vector<std::string> const& arguments) 
   return task;
 }
 
-// Opens stdin, stdout and stderr where the caller closed them. Otherwise the run's own files would take their numbers.
+// Opens stdin, stdout and stderr if the caller closed them. Otherwise the run's own files would get their numbers.
 void occupy_standard_streams() {
   for (int const descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    // Read-only, so that writing to a closed stdout fails as it should. Stays open to the end.
+    // Read-only, so that writing to a closed stdout fails as it should. Stays open until the end.
     if (::fcntl(descriptor, F_GETFD) < 0) (void)::open("/dev/null", O_RDONLY);
   }
 }
 
-// std::cout and std::cerr say nothing while it lives, once it has begun. What all ranks would say the first one says.
+// Suppresses std::cout and std::cerr after begin(), for its lifetime: the first rank prints what all ranks would print.
 class Quiet {
  public:
   Quiet() = default;
@@ -111,8 +111,8 @@ class Quiet {
   std::streambuf* error_ = nullptr;
 };
 
-// What all ranks agree on before one of them does something: a rank that ended alone would leave the others waiting. So one that
-// was asked for help, or found a mistake, meets the others first, if there may be any.
+// All ranks must agree before one of them acts: a rank that ends on its own would leave the others waiting. If there
+// may be other ranks, a rank that was asked for help, or found an error, meets them first.
 void meet(std::exception_ptr const& mistake, Task const& task, Quiet& quiet) {
   if (!task.on_ranks && !ranks::may_be_one_of_several()) {
     if (mistake) std::rethrow_exception(mistake);
@@ -120,7 +120,7 @@ void meet(std::exception_ptr const& mistake, Task const& task, Quiet& quiet) {
   }
   try {
     if (!ranks::world().first()) quiet.begin();
-  } catch (UserError const&) {  // the launcher is of another MPI: there is nobody to meet
+  } catch (UserError const&) {  // the launcher belongs to another MPI: there are no other ranks to meet
     if (task.on_ranks) throw;
     if (mistake) std::rethrow_exception(mistake);
     return;
@@ -131,8 +131,8 @@ void meet(std::exception_ptr const& mistake, Task const& task, Quiet& quiet) {
   ranks::check_same(ranks::world(), task.facts);
 }
 
-// Does the task that `find` returns, and returns the exit code. An exception becomes one message on stderr. Without MPI where
-// `launches`: a launcher that is started by a rank may take its place for that of the ranks that it starts.
+// Runs the task that `find` returns. Returns the exit code. An exception becomes one message on stderr. If `launches`,
+// MPI is not started: a launcher that is started by an MPI rank may take that rank's launcher for its own.
 template <class Find>
 int guarded(std::string const& program, bool launches, Find const& find) {
   occupy_standard_streams();
@@ -173,7 +173,7 @@ int guarded(std::string const& program, bool launches, Find const& find) {
   if (!complaint.empty()) std::cerr << program << ": " << one_line(complaint) << std::endl;
   std::cout.flush();
   if (!std::cout) {
-    std::cout.clear();  // so that it is said once, also where a program goes on
+    std::cout.clear();  // so that it is reported once, also by a program that continues
     std::cerr << program
               << ": cannot write to stdout (the disk is full, or nobody reads it: what was printed is not complete); "
                  "send it elsewhere"
@@ -234,7 +234,7 @@ std::string suite_list(std::vector<App> const& apps) {
   return text;
 }
 
-// `tessera roof`: the ridge, and what is possible at some numbers of operations a byte.
+// `tessera roof`: prints the ridge, and the attainable performance at some arithmetic intensities.
 std::string roof_text(std::vector<std::string> const& arguments) {
   if (arguments.empty()) {
     throw UserError(
@@ -276,7 +276,7 @@ std::vector<App const*> find_apps(std::vector<App> const& apps, std::string cons
   return found;
 }
 
-// The mini-app of the sweep that `tessera run --sweep NAME` names, or nullptr if there is no --sweep.
+// Returns the mini-app of the sweep in `tessera run --sweep NAME`, or nullptr without --sweep.
 App const* app_of_sweep(std::vector<App> const& apps, std::vector<std::string> const& arguments) {
   std::string const option = "--sweep";
   auto const at = std::ranges::find_if(

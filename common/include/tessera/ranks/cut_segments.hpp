@@ -134,8 +134,8 @@ class CutSegments {
   Host behind_;
 };
 
-/// The Plan of a variant of level `ranks` around segment kernels, like SegmentPlan, but the whole array must not be one
-/// segment.
+/// The Plan of a variant of level `ranks` around segment kernels, like SegmentPlan. Does not support the whole array as
+/// one segment.
 template <class Problem, class Variant, ExecutionSpace Exec, class T, class... Kernels>
 class SegmentPlanOnRanks {
  public:
