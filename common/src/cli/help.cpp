@@ -148,7 +148,7 @@ namespace {
 
 constexpr std::size_t page_width = 100;
 
-// `text` broken at blanks into lines of the page, after a head of `indent` columns.
+// Returns `text` broken at blanks into lines of the page, after a head of `indent` columns.
 std::string wrapped(std::string head, std::string const& text, std::size_t indent) {
   std::string result;
   if (head.size() + 2 > indent) {
@@ -178,7 +178,7 @@ std::string padded(std::string_view text, std::size_t width) {
   return result;
 }
 
-// Where a variant has fewer rows than the build has spaces and dtypes: what it has.
+// Returns the spaces and dtypes of a variant's rows, if the build has more of them.
 std::string restriction(App const& app, VariantInfo const& variant) {
   std::vector<std::string> spaces, dtypes;
   auto const has = [&](auto const& matches) {

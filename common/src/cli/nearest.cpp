@@ -6,7 +6,7 @@
 namespace tessera {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // Three rows of the table are alive: a swap looks two rows back.
+  // Three rows of the table are kept, because a swap looks two rows back.
   std::vector<std::size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-// The options of a command as data: what parse_options gives to CLI11 and what help_text prints.
+// The options of a command as data: parse_options passes them to CLI11, help_text prints them.
 
 #include <string>
 #include <vector>

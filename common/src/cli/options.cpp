@@ -23,7 +23,7 @@ namespace {
 
 using cli::OptionEntry;
 
-// The whole of `text` as a number, or nothing.
+// Returns the whole `text` as a number, or nothing.
 template <class T>
 std::optional<T> number(std::string_view text) {
   T value{};
@@ -60,7 +60,7 @@ VerifyOptions verify_value(std::string const& text) {
           .elements = count_value("--verify sample:", text.substr(sample.size()), 1, "--verify sample:100000")};
 }
 
-// How a list of values is written.
+// Returns an example of a list of values.
 std::string list_example(ParameterSpec const& spec) {
   std::string const option = "--" + spec.name + " ";
   if (spec.minimum > 64 || spec.maximum < 1024) return option + to_string(spec.default_value);
@@ -80,7 +80,7 @@ Selection selection(std::string const& kind, std::string const& text, std::vecto
   return result;
 }
 
-// A dtype that Tessera has and this build has not: says how to get it.
+// Throws for a dtype that Tessera supports but this build lacks; the message says how to get it.
 void needs_built_dtypes(std::string const& text) {
   std::vector<std::string> const here = enabled_dtypes();
   for (std::string const& name : split_at_commas(text)) {
@@ -108,8 +108,8 @@ std::vector<std::string> level_names() {
   return names;
 }
 
-// Checks what the versions of CLI11 treat differently: an option without a value, which may take the next option as
-// one, and a flag with a value.
+// Checks cases that versions of CLI11 treat differently: an option without a value, which may take the next option as
+// its value, and a flag with a value.
 void check_values(std::vector<std::string> const& arguments, std::vector<OptionEntry> const& table) {
   auto const is_value = [](std::string const& text) {
     bool const dash = text.size() > 1 && text[0] == '-';
@@ -148,11 +148,11 @@ void check_values(std::vector<std::string> const& arguments, std::vector<OptionE
                   did_you_mean(bare, names, "see " + command.program + " --help", "--"));
 }
 
-// CLI11 reads [a,b] as a list. A mark before the bracket prevents that; it is removed afterwards.
+// CLI11 parses [a,b] as a list. A mark before the bracket prevents this; it is removed afterwards.
 constexpr char literal_mark = '\x01';
 
 std::string marked(std::string argument) {
-  std::size_t const at = argument.starts_with("--") ? argument.find('=') + 1 : 0;  // 0 also where there is none
+  std::size_t const at = argument.starts_with("--") ? argument.find('=') + 1 : 0;  // 0 also if there is none
   if (at < argument.size() && (argument[at] == '[' || argument[at] == literal_mark)) {
     argument.insert(at, 1, literal_mark);
   }
@@ -165,7 +165,7 @@ std::string unmarked(std::string argument) {
   return argument;
 }
 
-// What CLI11 finds: the values of each option that was given; a flag has the value "true".
+// The result of CLI11: the values of each given option; "true" for a flag.
 using Given = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 Given read_arguments(Command const& command, std::vector<std::string> const& arguments,
@@ -180,14 +180,14 @@ Given read_arguments(Command const& command, std::vector<std::string> const& arg
     if (entry.value.empty()) {
       options[entry.name] = parser.add_flag(names)->disable_flag_override();
     } else {
-      // As text, with our own checks, so that all messages are alike and do not depend on the version of CLI11.
+      // As text, with our own checks, so that all messages are alike and independent of CLI11's version.
       CLI::Option* const option = parser.add_option(names, given[entry.name]);
       option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(1, entry.many ? 1 << 20 : 1);
       options[entry.name] = option;
     }
   }
   check_values(arguments, table);
-  std::vector<std::string> reversed;  // as CLI11 wants them
+  std::vector<std::string> reversed;  // the order that CLI11 requires
   std::transform(arguments.rbegin(), arguments.rend(), std::back_inserter(reversed), marked);
   try {
     parser.parse(reversed);
@@ -224,7 +224,7 @@ void refuse_both(Given const& given, std::string const& first, std::string const
 std::vector<ParameterMap> read_parameters(Command const& command, Given const& given) {
   std::vector<ParameterMap> combinations(1);
   if (command.apps.size() != 1) return combinations;
-  // Of several options the first one's values change slowest.
+  // With several options, the values of the first one change slowest.
   auto const combine = [&](std::string const& name, std::vector<ParameterValue> const& values) {
     std::vector<ParameterMap> more;
     for (ParameterMap const& known : combinations) {
@@ -248,7 +248,7 @@ std::vector<ParameterMap> read_parameters(Command const& command, Given const& g
   return combinations;
 }
 
-// The sizes and parameters of --sweep, each case with every combination of the other options' values.
+// Reads the sizes and parameters of --sweep: each case with every combination of the other options' values.
 void read_sweep(Command const& command, Given const& given, Options& options) {
   std::vector<Sweep> const known = sweeps_of(command.apps.front()->info.name);
   std::vector<std::string> names;
@@ -296,7 +296,7 @@ bool has_row(App const& app, Options const& options, DType dtype, std::string_vi
   });
 }
 
-// "openmp: float, double; cuda: float", of one variant or of all.
+// Returns "openmp: float, double; cuda: float", for one variant or for all.
 std::string where_compiled(App const& app, std::string_view variant) {
   std::vector<std::string> parts;
   for (std::string const& space : enabled_spaces()) {
@@ -361,7 +361,7 @@ void check_parameter(ParameterSpec const& spec, ParameterValue const& value, std
   std::string const range = std::isfinite(spec.minimum) && std::isfinite(spec.maximum)
                                 ? "; it may be " + shortest_text(spec.minimum) + " to " + shortest_text(spec.maximum)
                                 : std::string();
-  // Written so that a NaN, where it is allowed, passes: there is no range that it is outside of.
+  // A NaN, if it is allowed, passes these comparisons: no range excludes it.
   if (x < spec.minimum) fail("less than " + shortest_text(spec.minimum) + range, "give a larger value");
   if (x > spec.maximum) fail("more than " + shortest_text(spec.maximum) + range, "give a smaller value");
 }
@@ -520,7 +520,7 @@ std::vector<DType> dtypes_of(App const& app, Options const& options) {
     bool const has_rows = std::ranges::any_of(app.rows, [&](Row const& row) { return row.dtype == dtype; });
     if (has_rows && options.dtypes.has(name_of(dtype))) dtypes.push_back(dtype);
   }
-  if (!options.dtypes.given && dtypes.size() > 1) dtypes.resize(1);  // float comes first in run_dtypes
+  if (!options.dtypes.given && dtypes.size() > 1) dtypes.resize(1);  // float is first in run_dtypes
   return dtypes;
 }
 

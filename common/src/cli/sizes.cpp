@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t largest = std::numeric_limits<std::int64_t>::max();
 
-// A number that was read, or why it is none.
+// A parsed number, or the reason why the text is not a number.
 struct Number {
   std::size_t value = 0;
   std::string fault = {};
@@ -28,7 +28,7 @@ constexpr char const* too_large = "larger than 2^63-1";
 
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
-// "1e6" and "2.5e6". As many digits as a double distinguishes.
+// Parses "1e6" and "2.5e6", with at most as many digits as a double represents.
 Number decimal(std::string_view text, std::size_t digits) {
   double value = 0;
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -98,7 +98,7 @@ std::optional<std::size_t> one_size(std::string_view text) {
 }
 
 std::vector<std::size_t> parse_sizes(std::string_view text, std::string_view option, std::string_view example) {
-  // The message shows the part that is wrong and, where it is one part of many, the whole value.
+  // The message shows the wrong part, and the whole value if it has several parts.
   auto const fail = [&](std::string_view part, std::string const& why) {
     std::string const where = part == text ? "" : " in `" + shortened(text) + "`";
     throw UserError("bad " + std::string(option) + " `" + shortened(part) + "`" + where + " (" + why +

@@ -23,7 +23,7 @@ using Words = std::vector<std::string>;
 
 constexpr char const* schema = "tessera-study/1";
 constexpr std::size_t most_steps = 100000;
-constexpr std::size_t most_letters = 100;  // of a step's name: files have at most 255
+constexpr std::size_t most_letters = 100;  // of a step's name: file names have at most 255
 
 [[noreturn]] void bad(std::string const& where, std::string const& text, std::string const& why) {
   throw UserError("bad value `" + text + "` for " + where + " (" + why + "); see tessera study --help");
@@ -37,7 +37,7 @@ std::size_t whole_number(std::string const& text, std::string const& where, std:
   return value;
 }
 
-// Names, or names joined with `+`.
+// Checks names, or names joined with `+`.
 Words entries(Words const& texts, std::string const& where) {
   for (std::string const& text : texts) {
     bool const plain = std::ranges::all_of(
@@ -111,7 +111,7 @@ std::string short_size(std::size_t size) {
                                                    : std::to_string(size);
 }
 
-// "dot", "dot+3": of many names the first and how many more.
+// Returns "dot", "dot+3": if there are many names, the first one and the number of further names.
 std::string short_entry(std::string const& entry) {
   if (entry.size() <= 24) return entry;
   return entry.substr(0, entry.find('+')) + "+" + std::to_string(std::ranges::count(entry, '+'));
@@ -128,7 +128,7 @@ Words launcher_of(Study const& study, std::size_t ranks) {
   return words;
 }
 
-// One of each list: not said is one entry that says nothing.
+// Returns the list; a list that was not given becomes one empty entry.
 Words or_unsaid(Words const& list) { return list.empty() ? Words{""} : list; }
 
 }  // namespace

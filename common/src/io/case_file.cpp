@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// "a", "a and b", "a, b and c"; "nothing" for an empty list.
+/// Returns "a", "a and b", "a, b and c"; "nothing" for an empty list.
 template <class Strings>
 std::string list(Strings const& items, std::string_view last_separator = " and ") {
   if (items.empty()) return "nothing";
@@ -50,7 +50,7 @@ std::vector<std::string> names_of(std::vector<FieldSpec> const& fields) {
 
 [[noreturn]] void user_error(std::string const& path, std::string const& text) { throw UserError(path + ": " + text); }
 
-/// Runs `action` and turns what HDF5 refuses into a message about the file.
+/// Runs `action`, and turns an HDF5 error into a message about the file.
 template <class Action>
 auto reading(std::string const& path, std::string const& what, Action&& action) {
   try {
@@ -62,7 +62,7 @@ auto reading(std::string const& path, std::string const& what, Action&& action) 
   }
 }
 
-/// HDF5 files begin with these bytes, or have them at 512, 1024, 2048 ... behind a block of the user's.
+/// True for an HDF5 signature at offset 0, or at 512, 1024, 2048 ... behind a user block.
 bool has_hdf5_signature(std::ifstream& file, std::uintmax_t size) {
   constexpr std::array signature{'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
   std::array<char, signature.size()> found{};
@@ -74,7 +74,7 @@ bool has_hdf5_signature(std::ifstream& file, std::uintmax_t size) {
   return false;
 }
 
-/// Says why a path is no file to read, before HDF5 does so less clearly.
+/// Throws UserError if a path is not a readable file, because HDF5's own message is less clear.
 void check_readable(std::string const& path) {
   std::error_code error;
   fs::file_status const status = fs::status(path, error);
@@ -91,7 +91,8 @@ void check_readable(std::string const& path) {
   }
 }
 
-/// Says why HDF5 could not open a file, where that is more than HDF5 says. A file is opened once where all is well.
+/// Explains why HDF5 could not open a file, if more is known than HDF5 reports. Not called if the file opens, so that
+/// it is opened only once.
 void explain_unreadable(std::string const& path) {
   std::error_code error;
   errno = 0;
@@ -108,8 +109,7 @@ void explain_unreadable(std::string const& path) {
   }
 }
 
-/// Refuses other drivers and connectors of HDF5: it crashes at one that it does not know, and some split a file into
-/// several.
+/// Refuses other drivers and connectors of HDF5: HDF5 crashes at an unknown one, and some split a file into several.
 void check_hdf5_words() {
   constexpr std::array<std::pair<char const*, std::string_view>, 2> words{
       {{"HDF5_DRIVER", "sec2"}, {"HDF5_VOL_CONNECTOR", "native"}}};
@@ -143,13 +143,13 @@ std::string_view type_name(ParameterValue const& value) {
   return names[value.index()];
 }
 
-/// A value in a message: a text in quotes, so that one is seen that is empty or ends in a blank.
+/// Returns a value for a message. A text is quoted, so that an empty text or a trailing blank is visible.
 std::string shown(ParameterValue const& value) {
   std::string const text = shortened(to_string(value));
   return std::holds_alternative<std::string>(value) ? '"' + text + '"' : text;
 }
 
-/// `found` as the alternative that the spec's default holds, if it converts without loss.
+/// Returns `found` in the type of the spec's default, if it converts without loss.
 std::optional<ParameterValue> converted(ParameterSpec const& spec, ParameterValue const& found) {
   if (found.index() == spec.default_value.index()) return found;
   auto const* integer = std::get_if<std::int64_t>(&found);
@@ -175,18 +175,18 @@ void check_link(std::string const& path, std::string const& shown, hdf5::Group c
   if (auto const fault = group.dangling(name)) user_error(path, shown, *fault);
 }
 
-/// Refuses a dataset of which HDF5 would invent a part.
+/// Refuses a dataset with missing data, which HDF5 would replace by fill values.
 void check_complete(std::string const& path, std::string const& name, hdf5::Dataset const& dataset) {
   if (auto const fault = dataset.missing()) user_error(path, "dataset " + name, *fault);
 }
 
-/// The shape that a dataset has for the app: [1, n] of a vector where the field takes one as a row.
+/// Returns the dataset's shape as the app sees it: [1, n] for a vector if the field accepts a vector as a row.
 Shape shape_as(FieldSpec const& field, Shape shape) {
   if (field.vector_as_row && field.rank == 2 && shape.size() == 1) shape.insert(shape.begin(), 1);
   return shape;
 }
 
-/// Opens a dataset of /input or /expected and checks it against what the app asks for.
+/// Opens a dataset of /input or /expected, and checks it against the app's requirements.
 hdf5::Dataset open_field(std::string const& path, std::string const& group_name, hdf5::Group const& group,
                          FieldSpec const& field) {
   std::string const name = group_name + "/" + field.name;
@@ -211,7 +211,7 @@ hdf5::Dataset open_field(std::string const& path, std::string const& group_name,
                          std::to_string(field.rank) + (field.vector_as_row ? ", or 1" : "") + ", has " +
                          std::to_string(shape.size()) + "); reshape it");
   }
-  // A sparse file can claim any extent. A product that wraps around would allocate too little.
+  // In double: a sparse file can claim any extent, and a product that wraps around would allocate too little.
   double bytes = static_cast<double>(size_of(field.dtype));
   for (std::size_t const extent : shape) bytes *= static_cast<double>(extent);
   if (bytes >= 0x1p63) {
@@ -224,7 +224,7 @@ hdf5::Dataset open_field(std::string const& path, std::string const& group_name,
 }  // namespace
 
 CaseFile::Stamp::Stamp(std::string const& path) : identity(identity_of(path)) {
-  std::error_code ignored;  // of a file that is not there: open() says so
+  std::error_code ignored;  // the file does not exist: open() reports it
   size = fs::file_size(path, ignored);
   written = fs::last_write_time(path, ignored);
 }
@@ -241,7 +241,7 @@ void CaseFile::open() {
                             "); store the input's datasets and parameters in a group of this name");
     }
     input_ = root.open_group("input");
-    // Expected values that would not be read must be said: nothing here is passed over in silence.
+    // Expected values that would not be read are an error: nothing in the file is ignored silently.
     for (std::string const& name : root.names()) {
       if (name == "input" || name == "output" || name.starts_with('_')) continue;
       if (name != "expected") {
@@ -279,7 +279,7 @@ void CaseFile::keep(std::vector<FieldSpec> const& input, std::vector<FieldSpec> 
 
 std::string CaseFile::fingerprint() const {
   Checksum sum;
-  // The fields may lie in other files, to which this one refers.
+  // The fields may lie in other files that this file refers to.
   for (auto const* const fields : {&kept_input_, &kept_expected_}) {
     for (HostField const& field : *fields) sum.add(field.data.get(), field.bytes());
   }
@@ -322,7 +322,7 @@ DType CaseFile::run_dtype(App const& app) const {
       if (app.rows.empty() || std::any_of(app.rows.begin(), app.rows.end(), has_it)) candidates.push_back(dtype);
     }
 
-    // What is there, before any word on what it should be.
+    // The message begins with what was found, then says what is expected.
     std::vector<FieldSpec> const fields = app.input_fields(candidates.front());
     std::vector<std::string> found;
     std::vector<std::optional<DType>> found_dtypes;
@@ -425,7 +425,8 @@ void CaseFile::read_rows(FieldSpec const& field, std::size_t begin, std::size_t 
 
 namespace {
 
-// Boxes of a transfer of one rank's part, and how many there are on the rank that has the most: all take part in each.
+// The boxes of one rank's transfer, and the number of rounds: the largest number of boxes of any rank. All ranks take
+// part in each round.
 struct Rounds {
   struct Piece {
     hdf5::Box box;
@@ -440,10 +441,11 @@ struct Rounds {
     });
     finish(ranks);
   }
-  // Nothing is this rank's.
+  // For a rank that has no part.
   explicit Rounds(ranks::Ranks const& ranks) { finish(ranks); }
 
-  // Calls transfer(box, bytes before it) in each round; returns the first failure, after all rounds: the others go on.
+  // Calls transfer(box, bytes before it) in each round. Returns the first failure after all rounds, because the other
+  // ranks continue.
   template <class Transfer>
   [[nodiscard]] std::string each(Transfer const& transfer) const {
     std::string fault;
@@ -480,7 +482,7 @@ bool CaseFile::read_together(FieldSpec const& field, Shape const& offset, Shape 
   bool is_vector_here = false;
   step([&] {
     is_vector_here = is_vector(field);
-    (void)open_complete(field);  // says what is wrong with it
+    (void)open_complete(field);  // throws if it is not complete
   });
   if (is_vector_here) return false;
   hdf5::File file;
@@ -593,7 +595,7 @@ void check_expected_shapes(std::vector<HostField> const& expected, std::vector<H
 
 namespace {
 
-/// The group that a path of names ends in.
+/// Returns the group at the end of a path.
 hdf5::Group open_path(hdf5::File const& file, std::string const& path) {
   return file.root().open_group(path.substr(1));
 }
@@ -610,7 +612,7 @@ void for_each_slab_of(HostField const& part, FieldPlace const& place, Visit cons
                       });
 }
 
-/// Whether the dataset holds the part's very bytes.
+/// True if the dataset contains exactly the part's bytes.
 bool holds(hdf5::Dataset const& dataset, HostField const& part, FieldPlace const& place) {
   if (dataset.shape() != place.whole) return false;
   bool same = true;
@@ -632,7 +634,7 @@ OutputFile::OutputFile(std::string path, ranks::Ranks const& ranks) : ranks_(ran
   if (ranks_.first()) file_ = std::make_unique<WholeFile>("--output", path_);
 }
 
-// The others learn what the first one's temporary file is called.
+// Sends the name of the first rank's temporary file to the other ranks.
 void OutputFile::join() {
   if (ranks_.count() == 1) return;
   std::string const temporary = ranks_.all_gather(file_ ? file_->temporary() : std::string()).front();
@@ -641,7 +643,7 @@ void OutputFile::join() {
 
 void OutputFile::add(std::string const& group, std::vector<HostField> const& fields, ParameterMap const& parameters,
                      std::vector<FieldPlace> places) {
-  if (places.empty()) {  // the only rank has all
+  if (places.empty()) {  // the only rank has whole fields
     for (HostField const& field : fields) places.push_back({field.name, field.shape, Shape(field.shape.size(), 0)});
   }
   join();
@@ -662,7 +664,7 @@ void OutputFile::add(std::string const& group, std::vector<HostField> const& fie
 
 void OutputFile::make(std::string const& group, std::vector<HostField> const& fields,
                       std::vector<FieldPlace> const& places, ParameterMap const& parameters) {
-  // HDF5 aborts where a write fails. So the file is made without HDF5, and its space is reserved before HDF5 writes.
+  // HDF5 aborts if a write fails. So the file is created without HDF5, and its space is reserved before HDF5 writes.
   std::size_t bytes = std::size_t{64} << 10;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     bytes += count_of(places[i].whole) * size_of(fields[i].dtype) + (std::size_t{8} << 10);
@@ -685,14 +687,14 @@ void OutputFile::make(std::string const& group, std::vector<HostField> const& fi
       }
     }
     file.close();
-    file_->reserve(0);  // what HDF5 cut off and made longer again
+    file_->reserve(0);  // HDF5 has truncated and extended the file
   } catch (hdf5::Error const& error) {
     file_->discard();
     file_->fail(std::string(error.what()) + " while writing " + group);
   }
 }
 
-// What HDF5 refuses is the end of the file.
+// An HDF5 error makes the whole file invalid.
 template <class Step>
 void OutputFile::trying(std::string const& group, Step const& step) {
   try {
@@ -722,7 +724,7 @@ void OutputFile::write_parts(std::string const& group, std::vector<HostField> co
   read_back(group, fields, places);
 }
 
-// All ranks at once, by collective access. A rank that failed goes on with the others until all say whether they did.
+// Collective write by all ranks. A rank that failed continues with the others until all report their result.
 void OutputFile::write_together(std::string const& group, std::vector<HostField> const& fields,
                                 std::vector<FieldPlace> const& places) {
   auto const step = [&](auto const& body) { ranks::together(ranks_, [&] { trying(group, body); }); };
@@ -750,7 +752,7 @@ void OutputFile::write_together(std::string const& group, std::vector<HostField>
   ranks::together(ranks_, [&] { read_back(group, fields, places); });
 }
 
-// Reads the values while they are in memory: a write may have failed in silence.
+// Reads the values while they are still in memory: a write may have failed silently.
 void OutputFile::read_back(std::string const& group, std::vector<HostField> const& fields,
                            std::vector<FieldPlace> const& places) {
   trying(group, [&] {

@@ -8,10 +8,10 @@
 
 #include "hdf5_calls.hpp"
 
-// Only calls whose names and signatures are the same from HDF5 1.10 to 2.x are used, always with the version number in
-// the name (H5Dopen2, not H5Dopen), so that no H5_USE_1xx_API macro changes what they mean. H5Literate and H5Oget_info
-// are not among them; H5Gget_info with H5Lget_name_by_idx, and H5Oopen with H5Iget_type, do the same. H5Lget_info, in
-// hdf5_sources.cpp, is a macro: the members that are used of what it fills in are the same in all versions.
+// Uses only calls whose names and signatures are the same from HDF5 1.10 to 2.x, always with the version number in the
+// name (H5Dopen2, not H5Dopen), so that no H5_USE_1xx_API macro changes their meaning. H5Literate and H5Oget_info
+// differ between versions; H5Gget_info with H5Lget_name_by_idx, and H5Oopen with H5Iget_type, replace them.
+// H5Lget_info, in hdf5_sources.cpp, is a macro, but the used members of its result are the same in all versions.
 
 namespace tessera::hdf5 {
 
@@ -36,7 +36,7 @@ void fail(std::string const& what) {
 
 namespace {
 
-/// Where the parts of a 16-bit float lie, as H5Tget_fields says it, and its exponent's bias.
+/// The positions of the parts of a 16-bit float, as reported by H5Tget_fields, and its exponent bias.
 struct ShortFields {
   std::size_t sign, exponent, exponent_bits, mantissa, mantissa_bits, bias;
   friend bool operator==(ShortFields const&, ShortFields const&) = default;
@@ -44,8 +44,8 @@ struct ShortFields {
 constexpr ShortFields half_fields{15, 10, 5, 0, 10, 15};
 constexpr ShortFields bfloat16_fields{15, 7, 8, 0, 7, 127};
 
-/// Such a type in that byte order. HDF5 before 2.0 has none of its own; this is how h5py makes its float16. It lives as long
-/// as the library.
+/// Returns a 16-bit float type in that byte order. HDF5 before 2.0 has no such types; h5py creates its float16 in the
+/// same way. The type exists until the library closes.
 hid_t make_short_float(ShortFields const& fields, H5T_order_t order) {
   std::string const what = "no type for 16-bit floats";
   hid_t const type = checked(H5Tcopy(H5T_IEEE_F32LE), what);
@@ -76,7 +76,7 @@ hid_t native_type(DType dtype) {
   throw Error("unknown dtype");
 }
 
-/// The type in files, the same on every machine.
+/// Returns the type in files, the same on every machine.
 hid_t file_type(DType dtype) {
   switch (dtype) {
     case DType::float32: return H5T_IEEE_F32LE;
@@ -97,8 +97,8 @@ hid_t file_type(DType dtype) {
 
 bool equal(hid_t a, hid_t b) { return H5Tequal(a, b) > 0; }
 
-/// The fields of a float of 16 bits whose leading bit is implied, in either byte order; else nothing. By these HDF5's own
-/// types are known, too, in versions that have them.
+/// Returns the fields of a 16-bit float with an implied leading bit, in either byte order; otherwise nothing. HDF5's
+/// own types, in versions that have them, are also recognised by these fields.
 std::optional<ShortFields> short_fields(hid_t type) {
   if (H5Tget_class(type) != H5T_FLOAT || H5Tget_size(type) != 2 || H5Tget_norm(type) != H5T_NORM_IMPLIED) return {};
   H5T_order_t const order = H5Tget_order(type);
@@ -111,7 +111,7 @@ std::optional<ShortFields> short_fields(hid_t type) {
   return found;
 }
 
-/// The enum that h5py, PyTables and netCDF use for booleans.
+/// Returns the enum that h5py, PyTables and netCDF use for booleans.
 Handle bool_type() {
   Handle type = opened(H5Tenum_create(H5T_STD_I8LE), "no bool type");
   std::int8_t const no = 0;
@@ -121,7 +121,7 @@ Handle bool_type() {
   return type;
 }
 
-/// True for any enum with exactly the members FALSE and TRUE, whatever integers they stand for.
+/// True for any enum with exactly the members FALSE and TRUE, with any integer values.
 bool is_bool(hid_t type) {
   if (H5Tget_nmembers(type) != 2) return false;
   for (unsigned i = 0; i < 2; ++i) {
@@ -157,7 +157,7 @@ ElementType describe(hid_t type) {
     case H5T_OPAQUE: return {std::nullopt, "opaque"};
     case H5T_BITFIELD: return {std::nullopt, "bitfield"};
     case H5T_REFERENCE: return {std::nullopt, "reference"};
-    default: return {std::nullopt, "unknown type"};  // time, and what newer versions add (complex)
+    default: return {std::nullopt, "unknown type"};  // time, and types of newer versions (complex)
   }
 }
 
@@ -170,7 +170,7 @@ Handle make_space(Shape const& shape) {
                 "no dataspace " + to_string(shape));
 }
 
-/// The dataset's dataspace with the box selected.
+/// Returns the dataset's dataspace with the box selected.
 Handle select(hid_t dataset, Shape const& offset, Shape const& count) {
   Handle space = opened(H5Dget_space(dataset), "no dataspace");
   auto const rank = static_cast<std::size_t>(checked(H5Sget_simple_extent_ndims(space.id()), "no rank"));
@@ -178,12 +178,12 @@ Handle select(hid_t dataset, Shape const& offset, Shape const& count) {
     throw Error("the box " + to_string(offset) + " + " + to_string(count) + " has not the dataset's rank " +
                 std::to_string(rank));
   }
-  if (rank == 0) return space;  // hyperslabs are not defined for scalars, which are whole or nothing
+  if (rank == 0) return space;  // hyperslabs are not defined for scalars, which are always whole
   auto const start = to_hdf5(offset);
   auto const extents = to_hdf5(count);
   checked(H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, extents.data(), nullptr),
           "no box " + to_string(offset) + " + " + to_string(count));
-  // HDF5 itself lets a selection leave the extent and fails later, with a text that names neither.
+  // HDF5 allows a selection that leaves the extent, and fails later with a message that names neither.
   if (H5Sselect_valid(space.id()) <= 0) {
     throw Error("the box " + to_string(offset) + " + " + to_string(count) + " leaves the dataset");
   }
@@ -193,7 +193,7 @@ Handle select(hid_t dataset, Shape const& offset, Shape const& count) {
 std::string read_string(hid_t attribute, hid_t type) {
   if (H5Tis_variable_str(type) > 0) {
     char* raw = nullptr;
-    // The file's own type as the type in memory: it has the right character set, which HDF5 does not convert.
+    // Uses the file's own type as the type in memory: it has the right character set, which HDF5 does not convert.
     checked(H5Aread(attribute, type, static_cast<void*>(&raw)), "the string cannot be read");
     std::string text = raw == nullptr ? "" : raw;
     H5free_memory(raw);
@@ -237,7 +237,7 @@ void for_each_slab(Shape const& shape, std::size_t element_bytes, std::size_t ma
   if (count_of(shape) == 0) return;
   if (shape.empty()) return visit({}, {});
 
-  // Whole slices of the fastest dimensions are taken together as long as they fit; `split` is the one that is cut.
+  // Whole slices of the fastest dimensions are combined as long as they fit; `split` is the dimension that is divided.
   std::size_t const max_elements = std::max<std::size_t>(1, max_bytes / element_bytes);
   std::size_t split = shape.size() - 1;
   std::size_t slice = 1;  // elements of one step along `split`
@@ -296,7 +296,7 @@ bool is_parallel() { return true; }
 
 namespace {
 
-// One side of a transfer that all ranks take part in: a box, or nothing.
+// One rank's side of a collective transfer: a box, or nothing.
 struct Together {
   Together(hid_t dataset, std::optional<Box> const& box)
       : properties(opened(H5Pcreate(H5P_DATASET_XFER), "no property list")),
@@ -317,7 +317,8 @@ struct Together {
   Handle memory;
 };
 
-// Transfers this rank's box. One that cannot be (it leaves the dataset) is thrown when the others are through: they wait for all.
+// Transfers this rank's box. An invalid box (it leaves the dataset) is thrown only after the collective transfer,
+// because the other ranks wait for all ranks.
 template <class Transfer>
 bool transfer_together(hid_t dataset, std::optional<Box> const& box, Transfer const& transfer) {
   std::optional<Together> way;
@@ -354,7 +355,7 @@ File::File(std::string const& path, Mode mode, void const* communicator) {
   Handle const access = opened(H5Pcreate(H5P_FILE_ACCESS), "no property list");
   checked(H5Pset_fapl_mpio(access.id(), *static_cast<MPI_Comm const*>(communicator), MPI_INFO_NULL),
           "no access by several ranks");
-  // What is not data is the same on all of them.
+  // Metadata are the same on all ranks.
   checked(H5Pset_all_coll_metadata_ops(access.id(), true), "no access by several ranks");
   checked(H5Pset_coll_metadata_write(access.id(), true), "no access by several ranks");
   unsigned const how = mode == Mode::read ? H5F_ACC_RDONLY : H5F_ACC_RDWR;
@@ -459,7 +460,7 @@ Dataset Group::open_dataset(std::string const& name) const {
   return Dataset(opened(H5Dopen2(handle_.id(), name.c_str(), H5P_DEFAULT), "dataset " + name + " cannot be opened"));
 }
 
-// No time stamps: the same run writes the same bytes.
+// No time stamps, so that the same run writes the same bytes.
 static Handle without_times(hid_t kind) {
   Handle properties = opened(H5Pcreate(kind), "no property list");
   checked(H5Pset_obj_track_times(properties.id(), false), "no property list");
@@ -530,7 +531,7 @@ void Group::write_attribute(std::string const& name, ParameterValue const& value
 }
 
 File::File(std::string const& path, Mode mode) {
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // we report in our own words, once
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors are reported once, in our own messages
   switch (mode) {
     case Mode::read: handle_ = opened(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "HDF5 cannot open it"); break;
     case Mode::modify: handle_ = opened(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), "HDF5 cannot open it"); break;
@@ -558,7 +559,7 @@ Group File::root() const {
 
 void File::close() {
   if (!handle_.is_open()) return;
-  // Closing alone would report a failed write only if this were the file's last identifier.
+  // H5Fclose reports a failed write only if this is the file's last identifier.
   checked(H5Fflush(handle_.id(), H5F_SCOPE_GLOBAL), "writing failed");
   handle_.close();
 }

@@ -1,7 +1,7 @@
 #pragma once
-// What every source that calls HDF5 needs: its header, and its failures as exceptions.
+// For all sources that call HDF5: its header, and its failures as exceptions.
 
-// A parallel HDF5 includes MPI, of which the interface for C is enough. The names are those MPIs'.
+// A parallel HDF5 includes MPI; its C interface is enough. The macro names are from the MPI libraries.
 // NOLINTBEGIN(readability-identifier-naming)
 #ifndef OMPI_SKIP_MPICXX
 #define OMPI_SKIP_MPICXX
@@ -18,13 +18,13 @@
 
 namespace tessera::hdf5 {
 
-/// HDF5's most specific reason for the last failure, or nothing.
+/// Returns HDF5's most specific reason for the last failure, or an empty text.
 [[nodiscard]] std::string reason();
 
-/// Throws Error: `what`, and HDF5's reason.
+/// Throws Error with `what` and HDF5's reason.
 [[noreturn]] void fail(std::string const& what);
 
-/// HDF5 answers with a negative number when something failed.
+/// HDF5 returns a negative number if a call failed.
 template <class Result>
 Result checked(Result result, std::string const& what) {
   if (result < 0) fail(what);

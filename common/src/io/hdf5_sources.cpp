@@ -1,5 +1,5 @@
-// Where the data of a dataset really are: in other files, in chunks, behind links. HDF5 replaces what is not there by fill
-// values, and says nothing.
+// Finds where the data of a dataset are stored: in other files, in chunks, behind links. HDF5 silently replaces missing
+// data by fill values.
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,7 +16,7 @@ namespace {
 
 std::string or_store_it(std::string const& what_to_do) { return what_to_do + ", or store the data in this file"; }
 
-// The text that `get(buffer, size)` gives, as HDF5's functions do that return a length.
+// Returns the text from `get(buffer, size)`, an HDF5 function that returns the length.
 template <class Get>
 std::string text_of(Get const& get) {
   auto const what = "a name cannot be read";
@@ -25,7 +25,7 @@ std::string text_of(Get const& get) {
   return text;
 }
 
-// The file that an object is in, as it was opened.
+// Returns the path of the file that contains an object, as it was opened.
 std::string file_of(hid_t object) {
   return text_of([&](char* buffer, std::size_t size) { return H5Fget_name(object, buffer, size); });
 }
@@ -40,14 +40,15 @@ std::string environment(char const* variable) {
   return value == nullptr ? "" : value;
 }
 
-// HDF5 replaces this at the begin of a prefix.
+// HDF5 replaces ${ORIGIN} at the beginning of a prefix.
 fs::path with_origin(std::string const& prefix, std::string const& parent) {
   std::string const origin = "${ORIGIN}";
   if (!prefix.starts_with(origin)) return prefix;
   return directory_of(parent).string() + prefix.substr(origin.size());
 }
 
-// Where HDF5 looks for an HDF5 file that `parent` names, in its order. `variable` holds directories, with colons between them.
+// Returns the paths where HDF5 looks for an HDF5 file that `parent` names, in HDF5's order. `variable` contains
+// directories separated by colons.
 std::vector<fs::path> places_of(std::string const& name, std::string const& parent, char const* variable) {
   std::vector<fs::path> places;
   fs::path bare = name;
@@ -70,7 +71,7 @@ std::vector<fs::path> places_of(std::string const& name, std::string const& pare
 
 struct OpenedFile {
   Handle handle;
-  std::string why;  // if it is not open
+  std::string why;  // why it is not open
 };
 
 OpenedFile open_file(std::string const& name, std::string const& parent, char const* variable) {
@@ -105,7 +106,7 @@ Fault not_written(std::string const& what, std::string const& why) {
   return {what, why + ", and no fill value was chosen", "write all of it, or create it with a fill value"};
 }
 
-// Raw data in other files, one after the other; each has a part of them, from an offset on.
+// Checks raw data in other files. The files are in order; each contains a part, from an offset on.
 std::optional<Fault> missing_raw_data(hid_t dataset, hid_t properties, double bytes) {
   int const count = checked(H5Pget_external_count(properties), "the external files cannot be listed");
   std::string const prefix = environment("HDF5_EXTFILE_PREFIX");
@@ -116,7 +117,7 @@ std::optional<Fault> missing_raw_data(hid_t dataset, hid_t properties, double by
     checked(H5Pget_external(properties, static_cast<unsigned>(i), name.size() - 1, name.data(), &offset, &size),
             "the external files cannot be listed");
     name.resize(name.find('\0'));
-    // Without a prefix HDF5 looks in the current directory, not beside the file.
+    // Without a prefix HDF5 looks in the current directory instead of beside the file.
     fs::path const path = prefix.empty() ? fs::path(name) : with_origin(prefix, file_of(dataset)) / name;
     double const needed = std::min(bytes, size == H5F_UNLIMITED ? bytes : static_cast<double>(size));
     bytes -= needed;
@@ -137,7 +138,7 @@ std::optional<Fault> missing_raw_data(hid_t dataset, hid_t properties, double by
   return std::nullopt;
 }
 
-// In names of sources HDF5 replaces "%b" by the number of a block, and "%%" by one "%".
+// In names of sources HDF5 replaces "%b" by the number of a block, and "%%" by a single "%".
 std::string source_name(std::string const& name, hsize_t block) {
   std::string result;
   for (std::size_t i = 0; i < name.size(); ++i) {
@@ -148,7 +149,8 @@ std::string source_name(std::string const& name, hsize_t block) {
   return result;
 }
 
-// Elements of a selection in an array of this shape, and blocks along its dimension without a limit, if it has one.
+// Number of elements of a selection in an array of this shape, and number of blocks along its unlimited dimension, if
+// it has one.
 struct Selected {
   double elements = 0;
   hsize_t blocks = 1;
@@ -156,7 +158,7 @@ struct Selected {
 };
 
 Selected selected(hid_t selection, Shape const& shape) {
-  // In a file such a selection has no extents of its own.
+  // In a file such a selection has no extents.
   if (H5Sget_select_type(selection) == H5S_SEL_ALL) return {.elements = static_cast<double>(count_of(shape))};
   hssize_t const points = H5Sget_select_npoints(selection);
   if (points >= 0) return {.elements = static_cast<double>(points)};
@@ -183,7 +185,7 @@ Selected selected(hid_t selection, Shape const& shape) {
   return result;
 }
 
-// Whether the `wanted` elements that are read of a source are in it.
+// True if a source contains the `wanted` elements that are read from it.
 bool has_selected(hid_t selection, Shape const& shape, double wanted) {
   Selected const in_source = selected(selection, shape);
   if (H5Sget_select_type(selection) == H5S_SEL_ALL) return in_source.elements == wanted;
@@ -203,9 +205,9 @@ std::optional<Fault> Dataset::missing(int depth) const {
   Shape const extents = shape();
   Handle const properties = opened(H5Dget_create_plist(handle_.id()), "no property list");
   H5D_layout_t const layout = H5Pget_layout(properties.id());
-  double elements = 1;  // as a floating-point number: a file can claim any extent
+  double elements = 1;  // in double: a file can claim any extent
   for (std::size_t const extent : extents) elements *= static_cast<double>(extent);
-  // The extents of a virtual dataset without limits are those of its sources: 0 if there are none.
+  // The extents of a virtual dataset without limits come from its sources: 0 if there are none.
   if (elements == 0 && layout != H5D_VIRTUAL) return std::nullopt;
 
   if (layout == H5D_CHUNKED) {
@@ -222,7 +224,7 @@ std::optional<Fault> Dataset::missing(int depth) const {
     Handle const space = opened(H5Dget_space(handle_.id()), "no dataspace");
     checked(H5Dget_num_chunks(handle_.id(), space.id(), &count), "the chunks cannot be counted");
     auto const written = static_cast<double>(count);
-#else  // which cannot count them: of chunks that a filter made smaller some may be missing unseen
+#else  // cannot count chunks: missing chunks are not detected if a filter made chunks smaller
     Handle const type = opened(H5Dget_type(handle_.id()), "no type");
     auto const stored = static_cast<double>(H5Dget_storage_size(handle_.id()));
     bool const filtered = H5Pget_nfilters(properties.id()) > 0 && stored > 0;
@@ -248,7 +250,8 @@ std::optional<Fault> Dataset::missing(int depth) const {
   }
 
   if (layout != H5D_VIRTUAL) return std::nullopt;
-  // Sources may be virtual, too. No honest file goes that deep, and one whose sources lead back to itself never ends.
+  // Sources may be virtual, too. Valid files are not nested this deeply; a file whose sources lead back to itself would
+  // never end.
   if (depth > 8)
     return Fault{"has sources of sources without end", "they lead to each other", "store the data in this file"};
   std::size_t count = 0;

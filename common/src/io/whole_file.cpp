@@ -27,7 +27,7 @@ namespace {
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-// The names of files that a signal handler removes. They are plain memory, because a handler may not allocate.
+// The names of files that a signal handler removes. Plain memory, because a handler must not allocate.
 struct Unfinished {
   std::atomic<int> state{0};  // 0 free, 1 being filled, 2 a name
   std::array<char, PATH_MAX> path{};
@@ -59,7 +59,7 @@ class Descriptor {
   ~Descriptor() { (void)close(); }
   [[nodiscard]] int number() const { return number_; }
   [[nodiscard]] bool is_open() const { return number_ >= 0; }
-  // False, with errno, if it fails: a network's file system may say so late.
+  // Returns false, with errno, if closing fails: a network file system may report an error late.
   [[nodiscard]] bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
   [[nodiscard]] int release() { return std::exchange(number_, -1); }
 
@@ -114,7 +114,7 @@ fs::path resolved(fs::path const& path) {
 
 std::optional<FileIdentity> identity_of(std::string const& path) {
   struct stat status{};
-  // Not by the resolved name: /dev/stdout may lead to a pipe, which has none.
+  // Not by the resolved name: /dev/stdout may lead to a pipe, which has no name.
   if (::stat(path.c_str(), &status) == 0) return identity_of(status);
   fs::path const real = resolved(path);
   fs::path const directory = real.parent_path().empty() ? fs::path(".") : real.parent_path();
@@ -145,7 +145,7 @@ WholeFile::WholeFile(std::string option, std::string path) : option_(std::move(o
   lock_slot_ = remember(lock_path_);
   temporary_slot_ = remember(temporary_);
   remove_leftovers();
-  // Only this tells whether there is room for its name, and for one more file: better now than after a run.
+  // Only creating the file shows whether its name and one more file are possible: better now than after a run.
   Descriptor const file(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
   if (int const error = file.is_open() ? 0 : errno; error != 0) {
     release();
@@ -162,7 +162,8 @@ WholeFile::~WholeFile() {
 void WholeFile::release() noexcept {
   discard();
   forget(temporary_slot_);
-  // The lock's file is removed while the lock is held: who waits for the lock then sees that the file is gone.
+  // The lock file is removed while the lock is held, so that a process that waits for the lock sees that the file is
+  // gone.
   ::unlink(lock_path_.c_str());
   forget(lock_slot_);
   ::close(lock_);
@@ -217,16 +218,17 @@ void WholeFile::take_lock() {
              "wait until it is done, or choose another file");
     }
     if (!held && !owner.empty()) {
-      // The file system has no locks: the process that the file names decides.
+      // The file system has no locks: the process named in the file decides.
       bool const dead = host == own_host && number && ::kill(std::stoi(pid), 0) != 0 && errno == ESRCH;
       if (!dead) {
         refuse("process " + pid + " on " + host + " is writing it, or was and was killed",
                "wait until it is done, or remove " + lock_path_ + " if it no longer runs");
       }
     }
-    // Its owner may have removed it between our open and our lock: then it is no longer the lock of this name.
+    // The owner may have removed the file between open and lock: then it is no longer the lock for this name.
     if (identity_of(lock.number()) != tessera::identity_of(lock_path_)) continue;
-    // The owner is written for the message above only. So a full disk is no error here: it will be where it matters.
+    // The owner is written only for the message above. A full disk is therefore no error here; the output itself will
+    // report it.
     if (::ftruncate(lock.number(), 0) == 0 && ::lseek(lock.number(), 0, SEEK_SET) == 0) {
       (void)write_all(lock.number(), std::to_string(::getpid()) + " " + own_host);
     }
@@ -235,7 +237,8 @@ void WholeFile::take_lock() {
   }
 }
 
-// Only the holder of the lock writes. So temporary files of other processes are of killed ones, and are removed.
+// Only the holder of the lock writes. Temporary files of other processes therefore belong to killed processes, and are
+// removed.
 void WholeFile::remove_leftovers() const {
   fs::path const file(final_);
   std::string const stem = file.filename().string() + ".partial-";
@@ -300,7 +303,8 @@ void WholeFile::publish() {
     discard();
     fail(reason(error));
   }
-  // So that the name, too, outlives a power failure. Not every file system can; the content is safe already.
+  // So that the new name, too, survives a power failure. Not every file system supports it; the contents are already
+  // safe.
   Descriptor const directory(::open(fs::path(final_).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.is_open()) (void)::fsync(directory.number());
 }

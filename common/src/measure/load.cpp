@@ -31,7 +31,7 @@ std::optional<ProcessorTimes> processor_times(std::string const& text, double ti
       if (times) ++times->processors;
       continue;
     }
-    // user, nice, system, idle, iowait, irq, softirq, steal; guests, which follow, are part of user.
+    // user, nice, system, idle, iowait, irq, softirq, steal. The guest times that follow are included in user.
     double busy = 0;
     double ticks = 0;
     for (int column = 0; column < 8 && words >> ticks; ++column) {
@@ -61,7 +61,7 @@ std::optional<OtherLoad> LoadMeter::others(ranks::Ranks const& ranks) const {
   double const seconds = ranks.max(end.seconds - start_.seconds);
   bool const is_known = start_.machine.has_value() && end.machine.has_value();
   if (ranks.any(!is_known) || !is_known || seconds < 0.5) return std::nullopt;
-  // Each rank sees the whole of its node.
+  // Each rank sees the times of its whole node.
   double const of_node = (end.machine.value().busy - start_.machine.value().busy) / ranks.count_on_node();
   double const busy = ranks.sum(of_node) - ranks.sum(end.own_seconds - start_.own_seconds);
   return OtherLoad{std::max(0.0, busy / seconds), ranks.sum(end.machine.value().processors / ranks.count_on_node())};

@@ -33,25 +33,25 @@ double processor_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// Below that share of the time the threads of the best run did not have the processors for themselves.
+// Below this share of the time the threads of the best run shared the processors with others.
 constexpr double undisturbed = 0.85;
 constexpr std::size_t fewest_runs = 7;
-// What one run of a kernel may take. A build with sanitizers takes longer, by far, and would spend minutes on figures that say
-// nothing: it measures on little.
+// Time limit of one run of a kernel. A build with sanitizers is much slower, and would spend minutes on meaningless
+// figures: it uses a small problem.
 constexpr double most_seconds = 0.3;
 
-// Times what all ranks do together: a run lasts as long as on the slowest of them, so that all make the same decisions. Each
-// figure has an equal share of the time that those before it left.
+// Times work of all ranks together: a run lasts as long as on the slowest rank, so that all ranks make the same
+// decisions. Each figure gets an equal share of the remaining time.
 template <class Exec>
 class Bench {
  public:
   Bench(Exec const& exec, double seconds, int figures, ranks::Ranks const& ranks)
       : exec_(exec), end_(seconds), figures_(figures), ranks_(ranks) {}
 
-  // Seconds that the next figure has.
+  // Returns the seconds for the next figure.
   [[nodiscard]] double share() const { return std::max(0.0, end_ - now_) / std::max(1, figures_); }
 
-  // What may fail on one rank alone (memory) fails on all.
+  // A step that may fail on one rank (for lack of memory) then fails on all.
   template <class Step>
   void together(Step const& step) const {
     ranks::together(ranks_, step);
@@ -90,13 +90,13 @@ class Bench {
                  a.failed || b.failed};
     });
     if (all.failed) throw std::runtime_error("a kernel failed on one of the ranks");
-    // Ranks that share processors may run one after the other. The clocks of one node are one.
+    // Ranks that share processors may run one after the other. Ranks of one node have the same clock.
     if (ranks_.count_on_node() == ranks_.count()) all.timing.seconds = all.end - all.begin;
     now_ = all.timing.now;
     return all.timing;
   }
 
-  // The least of a few runs, to see how long they are.
+  // Returns the shortest of a few runs, to estimate their length.
   template <class Body>
   double probe(Body const& body) {
     (void)run(body);  // lazy allocations, cold instructions
@@ -111,7 +111,7 @@ class Bench {
     return timings;
   }
 
-  // A roof is what the machine can do: what else ran on it during some of the runs does not lower it.
+  // A roof is what the machine can reach: other work during some of the runs does not lower it.
   double sure(std::string const& name, Timings const& timings) {
     if (!timings.reproduced) not_reproduced_ += (not_reproduced_.empty() ? "" : ", ") + name;
     least_at_work_ = std::min(least_at_work_, timings.at_work);
@@ -150,7 +150,7 @@ void touch(Exec const& exec, Buffer const& buffer) {
       KOKKOS_LAMBDA(std::size_t i) { buffer(i) = static_cast<float>(i % 256); });
 }
 
-// Copy, triad and read, all on one buffer.
+// Measures copy, triad and read, all in one buffer.
 template <class Exec>
 void measure_bandwidths(Exec const& exec, Bench<Exec>& bench, std::size_t bytes, Roofs& roofs) {
   using Buffer = Kokkos::View<float*, typename Exec::memory_space>;
@@ -178,10 +178,10 @@ void measure_bandwidths(Exec const& exec, Bench<Exec>& bench, std::size_t bytes,
   auto const target = part(n, 2 * n);
   Timings const kernel = bench.figure([&] { measure::copy(exec, source, target); });
   Timings library = bench.figure([&] { Kokkos::deep_copy(exec, target, source); });
-  library.at_work = 1;  // it may take one thread
+  library.at_work = 1;  // unknown: it may use one thread
   roofs.copy_bytes_per_second = rate(2 * n, bench.sure("copy", kernel.best <= library.best ? kernel : library));
 
-  std::size_t const half = n / 2;  // three of the buffer's four quarters
+  std::size_t const half = n / 2;  // triad uses three of the buffer's four quarters
   auto const triad = [&] { measure::triad(exec, part(0, half), part(half, n), part(n, n + half), 0.5F); };
   roofs.triad_bytes_per_second = rate(3 * half, bench.sure("triad", bench.figure(triad)));
 
@@ -191,7 +191,7 @@ void measure_bandwidths(Exec const& exec, Bench<Exec>& bench, std::size_t bytes,
   roofs.read_bytes_per_second = rate(2 * n, bench.sure("read", bench.figure([&] { (*read)(exec, buffer, sum); })));
 }
 
-// Iterations of a chain that take a part of a figure's share of the time, at most so many.
+// Returns the number of iterations of a chain that take a part of a figure's share of the time, at most `most`.
 template <class Exec, class Run>
 std::int32_t iterations_in_time(Bench<Exec>& bench, std::int32_t most, Run const& run) {
   std::int32_t const few = std::max(1, most / 64);
@@ -212,7 +212,7 @@ double peak(Exec const& exec, Bench<Exec>& bench, std::string const& name) {
 
 template <class Exec, class Factor>
 double matrix_peak(Exec const& exec, Bench<Exec>& bench, std::string const& name) {
-  // Every multiprocessor gets half of the warps that it holds.
+  // Each multiprocessor gets half of its resident warps.
   std::int32_t const count =
       exec.concurrency() / (2 * collective::matrix_lanes<Exec>)*measure::MatrixChainKernel<Exec, Factor>::width;
   Kokkos::View<float*, typename Exec::memory_space> out;
@@ -242,7 +242,7 @@ void measure_matrix_units(Exec const& exec, Bench<Exec>& bench, Roofs& roofs) {
   }
 }
 
-// What a launch costs is no roof but a typical time: the median.
+// The cost of a launch is a typical time instead of a limit: the median.
 template <class Exec>
 void measure_launches(Exec const& exec, Bench<Exec>& bench, Roofs& roofs) {
   constexpr std::size_t most = 200;
@@ -256,7 +256,7 @@ void measure_launches(Exec const& exec, Bench<Exec>& bench, Roofs& roofs) {
   roofs.launch_seconds = bench.figure(launches, 5).median / static_cast<double>(batch);
 }
 
-// One of an enabled dtype each, in which its peak is measured.
+// Returns one enabled dtype for each arithmetic dtype whose peak is measured.
 std::vector<DType> measured_dtypes() {
   std::vector<DType> dtypes;
   for_each_type(EnabledDTypes{}, [&]<class T>() {
@@ -273,7 +273,7 @@ Roofs measure_roofs(std::string const& space, RoofLimits const& limits, ranks::R
   bool const found = with_space(space, [&]<class Exec>() {
     Exec const exec;
     bool const with_matrices = measures_matrix_units(exec);
-    // Copy in two ways, triad, read; peaks; a launch, and many.
+    // Two copies, triad, read; peaks; one launch, and many launches.
     int const figures = 6 + static_cast<int>(measured_dtypes().size() + (with_matrices ? matrix_units.size() : 0));
     Bench<Exec> bench(exec, limits.seconds, figures, ranks);
     measure_bandwidths(exec, bench, limits.bytes, roofs);

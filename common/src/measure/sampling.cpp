@@ -10,19 +10,19 @@ namespace tessera {
 namespace {
 
 constexpr double short_launch = 20e-6;
-// A launch from that long on needs no warming up: the first one is a sample.
+// A launch of at least this length needs no warm-up: the first one is a sample.
 constexpr double long_launch = 0.5;
 constexpr double sample_length = 200e-6;
-// A launch of nothing (n = 0) takes some ten nanoseconds: no more than this many of them.
+// An empty launch (n = 0) takes about ten nanoseconds: this limits their number.
 constexpr double largest_batch = 10000;
 constexpr std::size_t trial_batch = 8;
 
-// Times batches of launches, the fence included.
+// Times batches of launches, including the fence.
 class Timer {
  public:
   Timer(RowRun& run, Clock const& now, ranks::Ranks const& ranks) : run_(run), now_(now), ranks_(ranks) {}
 
-  // Seconds of one launch, on the slowest rank.
+  // Returns the seconds of one launch on the slowest rank.
   double batch(std::size_t launches) {
     run_.fence();
     ranks_.barrier();
@@ -37,7 +37,7 @@ class Timer {
     return ranks_.max(own_seconds_);
   }
 
-  // Of the last batch, on this rank.
+  // Results of the last batch on this rank.
   [[nodiscard]] double own_seconds() const { return own_seconds_; }
   [[nodiscard]] ranks::Traffic const& of_launch() const { return of_launch_; }
 
@@ -49,9 +49,9 @@ class Timer {
   ranks::Traffic of_launch_ = {};
 };
 
-// How many launches a sample needs; `one`: the seconds of a launch and its fence.
+// Returns the number of launches per sample. `one` is the time of a launch and its fence in seconds.
 std::size_t calibrate(Timer& timer, double one, Samples& samples) {
-  // If both together are long, so is the launch: a fence is short.
+  // If both together are long, so is the launch, because a fence is short.
   if (one >= 5 * short_launch) return 1;
   double seconds = one;
   for (int trial = 0; trial < 3; ++trial) {
@@ -81,7 +81,7 @@ Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()
     own += timer.own_seconds();
     communication += timer.of_launch().seconds;
   };
-  // The caller looks at the results of a launch of these, so there is one.
+  // At least one launch remains, because the caller checks the results of a launch made here.
   if (known >= long_launch && options.samples > 1 && !options.cold && ranks.count() == 1) {
     result.seconds.push_back(known);
     total = own = known;
@@ -106,7 +106,7 @@ Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()
   };
   while (!enough() && !result.interrupted) take();
 
-  // By the clock, which also counts what evicting the caches takes. The same on all ranks, as the samples are.
+  // Limited by the clock, which includes the eviction of caches. The number of samples is the same on all ranks.
   std::size_t const most = most_samples_of_noise * result.seconds.size();
   std::size_t judged_at = result.seconds.size();
   double const measured = total;
@@ -114,7 +114,7 @@ Samples sample(RowRun& run, SamplingOptions const& options, std::function<bool()
   while (!result.interrupted && result.seconds.size() < most) {
     if (result.seconds.size() >= judged_at) {
       if (!is_noisy(result.seconds)) break;
-      judged_at = result.seconds.size() + 1 + result.seconds.size() / 10;  // it sorts them all
+      judged_at = result.seconds.size() + 1 + result.seconds.size() / 10;  // is_noisy() sorts all samples
     }
     if (ranks.max(measured + now() - begin) >= options.max_time) break;
     take();

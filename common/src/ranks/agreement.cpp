@@ -10,7 +10,7 @@ namespace tessera::ranks {
 
 namespace {
 
-// Facts as text, and back: neither control character occurs in what a user writes or a file is called.
+// Separators for facts as text: neither control character occurs in user input or in file names.
 constexpr char end_of_what = '\x1f';
 constexpr char end_of_fact = '\x1e';
 
@@ -31,13 +31,13 @@ std::vector<Fact> facts_of(std::string const& text) {
   return facts;
 }
 
-// "rank 3", "ranks 0 to 2 and 5".
+// Returns "rank 3", "ranks 0 to 2 and 5".
 std::string names_of(std::vector<int> const& ranks) {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < ranks.size();) {
     std::size_t last = i;
     while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    if (last < i + 2) last = i;  // two are named one by one
+    if (last < i + 2) last = i;  // two ranks are named individually
     parts.push_back(std::to_string(ranks[i]) + (last > i ? " to " + std::to_string(ranks[last]) : std::string()));
     i = last + 1;
   }
@@ -67,7 +67,7 @@ void check_same(Ranks const& ranks, std::vector<Fact> const& facts) {
     }
   }
   for (std::string const& name : names) {
-    std::vector<std::pair<std::string, std::vector<int>>> values;  // and the ranks that have them
+    std::vector<std::pair<std::string, std::vector<int>>> values;  // each with the ranks that have it
     for (std::size_t r = 0; r < all.size(); ++r) {
       auto const fact = std::ranges::find(all[r], name, &Fact::what);
       std::string const value = fact == all[r].end() ? "none" : fact->value;
@@ -76,7 +76,7 @@ void check_same(Ranks const& ranks, std::vector<Fact> const& facts) {
       known->second.push_back(static_cast<int>(r));
     }
     if (values.size() == 1) continue;
-    // What few ranks have is likely to be the mistake: it comes first.
+    // A value that few ranks have is likely to be the error: it comes first.
     std::ranges::stable_sort(values, {}, [](auto const& value) { return value.second.size(); });
     std::size_t const most = 3;
     std::string text;

@@ -42,7 +42,7 @@ std::uint64_t messages_to_others(std::vector<Message> const& messages, int own) 
       std::ranges::count_if(messages, [&](Message const& one) { return one.rank != own && one.bytes > 0; }));
 }
 
-// What the only rank sends, in the order of the lists.
+// Copies the messages of the only rank to itself, in the order of the lists.
 void copy_to_itself(std::vector<Message> const& sent, std::vector<Message> const& received) {
   for (std::size_t i = 0; i < sent.size(); ++i) {
     if (sent[i].bytes > 0) std::memcpy(received[i].data, sent[i].data, sent[i].bytes);
@@ -52,14 +52,14 @@ void copy_to_itself(std::vector<Message> const& sent, std::vector<Message> const
 }  // namespace
 
 Launch launch() {
-  // What launchers tell the processes that they start. The launchers of an MPI run within Slurm or Flux, so they are
-  // nearer; of two MPIs the one that this build has is.
+  // The variables that launchers set for their processes. MPI launchers run within Slurm or Flux, so they are nearer.
+  // If there are two MPIs, the MPI of this build is nearer.
   struct Names {
     char const* count;
     char const* rank;
   };
   constexpr Names open_mpi{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"};
-  constexpr Names mpich{"PMI_SIZE", "PMI_RANK"};  // Intel MPI and Cray MPICH, too
+  constexpr Names mpich{"PMI_SIZE", "PMI_RANK"};  // also Intel MPI and Cray MPICH
 #ifdef MPICH_VERSION
   constexpr Names nearest[] = {mpich, open_mpi};
 #else
@@ -91,7 +91,7 @@ void check_alone(std::string const& why, std::string const& what_to_do) {
 bool may_be_one_of_several() {
 #ifdef TESSERA_HAVE_MPI
   Launch const by = launch();
-  // PMIx does not say how many there are.
+  // PMIx does not report the number of processes.
   return by.count > 1 || (by.variable.empty() && std::getenv("PMIX_RANK") != nullptr);  // NOLINT(concurrency-mt-unsafe)
 #else
   return false;
@@ -103,31 +103,31 @@ bool may_be_one_of_several() {
 struct Ranks::Communicator {
   MPI_Comm world = MPI_COMM_NULL;
 #ifdef TESSERA_HAVE_NCCL
-  mutable ncclComm_t gpus = nullptr;  // made by the first exchange
+  mutable ncclComm_t gpus = nullptr;  // created by the first exchange
 #endif
 };
 
 struct Ranks::Requests {
-  std::vector<MPI_Request> all;  // of begin(), or those that receive blocks
+  std::vector<MPI_Request> all;  // of begin(), or of received blocks
   std::vector<MPI_Request> sending;
   std::vector<MessageBlock> in;
   std::vector<MessageBlock> out;
-  std::vector<int> done;  // blocks that have come
+  std::vector<int> done;  // blocks that have arrived
 };
 
 namespace {
 
-// MPI counts in int: longer arrays go in parts. Tests choose smaller ones.
+// MPI counts in int: longer arrays are sent in parts. Tests set a smaller limit.
 std::size_t longest_message() {
   char const* const text = std::getenv("TESSERA_TEST_LONGEST_MESSAGE");  // NOLINT(concurrency-mt-unsafe)
   return text != nullptr ? std::max<std::size_t>(1, std::strtoull(text, nullptr, 10)) : std::size_t{1} << 30;
 }
 
-// MPI's own handler ends the program with a message on any error, so that no result of a call is left unseen.
+// MPI's default handler ends the program with a message on any error, so results of calls need no check.
 pid_t begun_by = 0;
 
 void end() {
-  // A child that was forked and exits would wait for ever: the connections are its parent's.
+  // A forked child that exits would wait forever, because the connections belong to its parent.
   if (::getpid() != begun_by) return;
   int over = 0;
   MPI_Finalized(&over);
@@ -217,7 +217,7 @@ void Ranks::sum_numbers(void* values, std::size_t count, Number number) const {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   std::size_t size = 8;
   switch (number) {
-    case Number::i32: type = MPI_UINT32_T, size = 4; break;  // as unsigned: it wraps
+    case Number::i32: type = MPI_UINT32_T, size = 4; break;  // as unsigned, so that it wraps
     case Number::u32: type = MPI_UINT32_T, size = 4; break;
     case Number::i64: type = MPI_UINT64_T; break;
     case Number::u64: type = MPI_UINT64_T; break;
@@ -235,9 +235,9 @@ void Ranks::sum_numbers(void* values, std::size_t count, Number number) const {
 
 namespace {
 
-int const tag = 0;  // MPI keeps the order of the messages of a pair
+int const tag = 0;  // MPI keeps the order of messages between two ranks
 
-// Begins all of these, in parts as long as MPI's counts reach.
+// Begins all messages, in parts that fit MPI's counts.
 void begin_messages(std::vector<Message> const& sent, std::vector<Message> const& received, MPI_Comm world,
                     std::vector<MPI_Request>& requests) {
   requests.clear();
@@ -259,7 +259,7 @@ void end_messages(std::vector<MPI_Request>& requests) {
   requests.clear();
 }
 
-// The parts of at most so many bytes that the messages fall into, in their order.
+// Computes the blocks of at most `longest` bytes of the messages, in their order.
 void blocks_of(std::vector<Message> const& messages, std::size_t longest, std::vector<MessageBlock>& blocks) {
   longest = std::min(longest, longest_message());
   blocks.clear();
@@ -337,7 +337,7 @@ void Exchange::end_blocks() {
 
 namespace {
 
-// A failure on one rank leaves the others waiting: the driver ends them all when this reaches it.
+// A failure on one rank leaves the others waiting: the driver ends all ranks when this exception reaches it.
 void check(ncclResult_t result, char const* call) {
   if (result != ncclSuccess) throw std::runtime_error(std::string(call) + ": " + ncclGetErrorString(result));
 }
@@ -348,7 +348,7 @@ bool has_nccl() { return true; }
 
 void Exchange::enqueue_on_gpus(std::vector<Message> const& sent, std::vector<Message> const& received, void* stream) {
   ncclComm_t& gpus = ranks_.communicator_->gpus;
-  if (gpus == nullptr) {  // it lives as long as the program
+  if (gpus == nullptr) {  // kept until the program ends
     ncclUniqueId id{};
     if (ranks_.first()) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
     MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, ranks_.communicator_->world);
@@ -385,7 +385,7 @@ std::optional<bool> mpi_is_gpu_aware() {
   if (MPIX_Query_rocm_support() != 0) return true;
 #endif
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
-  // What the library grants of the memory kinds that were asked for.
+  // The memory kinds that the library has granted.
   MPI_Info info = MPI_INFO_NULL;
   MPI_Comm_get_info(MPI_COMM_WORLD, &info);
   char kinds[256] = {};

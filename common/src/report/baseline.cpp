@@ -43,7 +43,7 @@ ParameterMap parameters_of(Json const& json) {
   return parameters;
 }
 
-// What of a case a row is looked for by.
+// Returns the part of a case that rows are searched by.
 CaseReport case_of(Json const& json) {
   CaseReport one;
   one.app = json.at("app").get<std::string>();
@@ -53,13 +53,13 @@ CaseReport case_of(Json const& json) {
   for (DataKind const kind : data_kinds) {
     if (json.at("data") == name_of(kind)) one.data = kind;
   }
-  one.dtype = dtype_from_name(json.at("dtype").get<std::string>()).value_or(DType::int64);  // which no run is of
+  one.dtype = dtype_from_name(json.at("dtype").get<std::string>()).value_or(DType::int64);  // a dtype that no run has
   for (auto const& [name, shape] : json.at("input_shapes").items()) one.input.emplace_back(name, shape.get<Shape>());
   one.parameters = parameters_of(json.at("parameters"));
   return one;
 }
 
-// A whole number that a report has as "10.0" may be read as either.
+// An integer that a report contains as "10.0" may be read as either type.
 bool equal(ParameterValue const& a, ParameterValue const& b) {
   auto const number = [](ParameterValue const& value) -> std::optional<double> {
     if (auto const* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);

@@ -54,7 +54,7 @@ double middle_below(std::size_t i, std::size_t j, std::size_t n) {
   return more + (at_least(m, i, n) - more) * (1 - none);
 }
 
-// A median of draws and its probability.
+// A median of draws, and its probability.
 struct Weighted {
   double value;
   double weight;
@@ -103,7 +103,7 @@ Ratio bootstrap_interval(std::vector<double> const& old_sorted, std::vector<doub
 
 struct Moments {
   double mean = 0;
-  double square_error = 0;  // of the mean
+  double square_error = 0;  // squared error of the mean
 };
 
 Moments of_logarithms(std::vector<double> const& values) {
@@ -131,7 +131,8 @@ Ratio welch_interval(std::vector<double> const& old_values, std::vector<double> 
   return {0, std::exp(n.mean - o.mean - half), std::exp(n.mean - o.mean + half)};
 }
 
-// I_x(a, b), the regularised incomplete beta function, by its continued fraction (DLMF 8.17.22), x < (a + 1) / (a + b + 2).
+// Returns I_x(a, b), the regularised incomplete beta function, by its continued fraction (DLMF 8.17.22). Requires
+// x < (a + 1) / (a + b + 2).
 double beta_fraction(double x, double a, double b) {
   double const tiny = 1e-300;
   double c = 1;
@@ -227,7 +228,7 @@ namespace {
   throw UserError("cannot compare " + path + " (" + why + "); give reports that --json wrote");
 }
 
-// "float 2^24 op=max": what tells the cases of a mini-app apart, for people.
+// Returns "float 2^24 op=max": distinguishes the cases of a mini-app, for people.
 std::string short_name(Json const& one) {
   std::string text = one.at("dtype").get<std::string>() + " ";
   if (one.at("size").is_null()) {
@@ -244,7 +245,7 @@ std::string short_name(Json const& one) {
   return text;
 }
 
-// What makes a row the same in another report.
+// Returns the key that identifies a row in other reports.
 std::string key_of(Json const& row, Json const& one, Json const& ranks) {
   Json key = Json::array();
   for (char const* name : {"app", "variant", "space", "cold"}) key.push_back(row.at(name));
@@ -261,7 +262,7 @@ double positive_or_unknown(Json const& value) {
   return value.is_number() && value.get<double>() > 0 ? value.get<double>() : unknown;
 }
 
-// What a command asks for: two launches of a study differ in the names of the files that they write.
+// Returns a command without its files: two launches of a study differ in the files that they write.
 std::string without_files(std::string const& command) {
   static std::set<std::string> const files{"--json", "--log", "--output", "--save-machine", "--machine"};
   std::string kept;
@@ -312,7 +313,7 @@ void read_rows(Json const& json, Launch& launch) {
     read.verified = (status == "passed" || status == "weak") && std::isfinite(read.seconds);
     read.skipped = status == "skipped";
     read.share_of_roof = positive_or_unknown(row.at("share_of_roof"));
-    launch.rows.emplace(key_of(row, one, ranks), read);  // the first, if a case is there twice
+    launch.rows.emplace(key_of(row, one, ranks), read);  // the first one, if a case occurs twice
   }
 }
 
@@ -339,11 +340,11 @@ Launch read_launch(std::string const& path) {
 
 namespace {
 
-// What the launches of a side say about a row.
+// The data of one side's launches for a row.
 struct Side {
   std::vector<double> seconds;
-  std::vector<double> of_roof;  // time over the least time
-  std::size_t launches = 0;     // that should have it
+  std::vector<double> of_roof;  // time divided by the least time
+  std::size_t launches = 0;     // that should contain the row
   std::size_t verified = 0;
   std::size_t failed = 0;  // neither verified nor skipped
 };
@@ -465,9 +466,9 @@ Comparison compare(std::vector<Launch> const& old_launches, std::vector<Launch> 
   for (std::string const& key : keys_of(new_launches)) {
     if (!old_keys.contains(key)) ++comparison.only_new;
   }
-  std::size_t few = 0;  // rows of fewer than five launches a side
+  std::size_t few = 0;  // rows with fewer than five launches per side
   for (Pair const& pair : pairs) {
-    // A row that no new launch has says nothing of how many there are.
+    // A row without new launches does not count.
     std::size_t const old_count = pair.before.launches;
     std::size_t const new_count = pair.after.launches > 0 ? pair.after.launches : old_count;
     std::size_t& fewest = comparison.fewest_of_a_row;
@@ -536,7 +537,7 @@ namespace {
 
 constexpr std::size_t most_texts = 4;
 
-// "old: openmp 2 threads, processors 0-1\n", a line for each text.
+// Returns "old: openmp 2 threads, processors 0-1\n", one line per text.
 std::string lines_of(std::string const& side, std::vector<std::string> const& texts) {
   std::string lines;
   for (std::size_t i = 0; i < std::min(texts.size(), most_texts); ++i) lines += side + one_line(texts[i]) + "\n";
@@ -551,7 +552,7 @@ std::string three_decimals(double value) {
   return buffer;
 }
 
-// " of 2 to 5 launches a side", if that is not the number of reports.
+// Returns " of 2 to 5 launches a side", if it differs from the number of reports.
 std::string launches_of_rows(Comparison const& comparison) {
   std::size_t const fewest = comparison.fewest_of_a_row;
   std::size_t const most = comparison.most_of_a_row;

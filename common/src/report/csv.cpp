@@ -14,7 +14,7 @@ namespace {
 
 using Cell = std::pair<char const*, std::string>;
 
-// The shortest that reads back as the same number.
+// Returns the shortest text that reads back as the same number.
 std::string csv_number(double value) {
   if (!std::isfinite(value)) return {};
   char buffer[32];
@@ -28,7 +28,7 @@ std::string csv_quoted(std::string const& text) {
   return result + "\"";
 }
 
-// A row with the names of its columns: both come from here, so that they agree.
+// Returns a row with the names of its columns: both come from this function, so that they agree.
 std::vector<Cell> csv_cells(RowReport const& row, std::string const& file, ParameterMap const& parameters) {
   std::string settings;
   for (auto const& [name, value] : parameters)

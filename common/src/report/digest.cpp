@@ -24,8 +24,8 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
-// A reason without its numbers and without the words in parentheses: "segments of N" for "segments of 4096 (lanes hold
-// 64)".
+// Returns a reason without its numbers and without words in parentheses: "segments of N" for "segments of 4096 (lanes
+// hold 64)".
 std::string short_kind(std::string const& reason) {
   return reason_kind(reason.substr(0, std::min(reason.find(" ("), reason.find(", "))));
 }
@@ -38,7 +38,7 @@ std::string share_text(RowReport const& row) {
   if (!std::isfinite(percent)) return {};
   char buffer[32];
   std::snprintf(buffer, sizeof buffer, percent < 9.95 ? "%.1f" : "%.0f", percent);
-  // A few per cent above it are the measurement's. Of a roof that may be wrong nobody knows whether a cache is the reason.
+  // Up to 10% above the roof is measurement error. If the roof may be wrong, a cache cannot be named as the reason.
   bool const unsure = !row.roofs.unsure.empty();
   bool const cached = !computes && percent > 110;
   return std::string(buffer) + "% of " + (computes ? "roof" : "copy") + (unsure ? "?" : cached ? "*" : "");
@@ -83,7 +83,7 @@ std::string Reasons::text(std::size_t width) const {
   using Entry = std::pair<std::string, std::size_t>;
   std::vector<Entry> sorted = reasons_;
   std::ranges::stable_sort(sorted, std::greater<>{}, &Entry::second);
-  // Room for the last words, where there are more.
+  // Reserves space for the last words if there are further reasons.
   std::size_t const last_words = std::string(", 10 other reasons (1000)").size();
   std::string text;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
@@ -102,7 +102,7 @@ std::string Reasons::text(std::size_t width) const {
 Digest::Digest(std::ostream& out, std::vector<std::string> const& apps, std::size_t spaces, std::size_t dtypes)
     : out_(&out), several_spaces_(spaces > 1), several_dtypes_(dtypes > 1) {
   for (std::string const& app : apps) name_width_ = std::max(name_width_, app.size());
-  // A few names are longer: their lines begin further right. So two spaces fit beside the others.
+  // A few names are longer, and their lines start further right. The others then have room for two spaces.
   if (several_spaces_) name_width_ = std::min<std::size_t>(name_width_, 17);
 }
 
@@ -133,7 +133,7 @@ void Digest::add_row(RowReport const& row, std::string const& repeat) {
   ++all_rows_[row.status];
   unsure_ = unsure_ || !row.roofs.unsure.empty();
   if (row.status == Status::skipped) {
-    // "columns is for --axis cols" is said for other variants, too.
+    // Other variants also give reasons such as "columns is for --axis cols".
     bool const named = row.reason.starts_with(row.variant + " ");
     skipped_.add(short_kind(named ? row.reason.substr(row.variant.size() + 1) : row.reason));
   }
@@ -148,7 +148,7 @@ void Digest::add_row(RowReport const& row, std::string const& repeat) {
     }
   }
   if (row.status != Status::passed || !tells_speed(case_bytes_, case_flops_)) return;
-  // A row with work of its own does not compete with the others.
+  // A row with its own work does not compete with the others.
   if (row.bytes != case_bytes_ || row.flops != case_flops_) {
     ++app_.with_own_work;
     return;
@@ -177,7 +177,7 @@ void Digest::leave_out_file(std::string const& reason) { files_left_out_.add(sho
 void Digest::leave_out_app(std::string const& reason) { apps_left_out_.add(short_kind(reason)); }
 
 void Digest::end_case() {
-  // Verified: something passed, and nothing is worse than skipped.
+  // Verified: at least one row passed, and no status is worse than skipped.
   std::size_t others = 0;
   for (auto const& [status, count] : case_rows_) {
     if (status != Status::passed && status != Status::skipped) others += count;
@@ -197,7 +197,7 @@ std::string Digest::best_text() const {
   return text;
 }
 
-// What a reader wants to know first.
+// The most important fact comes first.
 std::string Digest::verdict_text() const {
   auto const count = [&](Status status) {
     auto const found = all_rows_.find(status);
@@ -245,7 +245,7 @@ void Digest::end_app() {
   if (!best.empty()) line += "  " + best;
   has_best_ = has_best_ || !app_.best.empty();
   line.erase(line.find_last_not_of(' ') + 1);
-  // Columns are kept where the line fits; where not, the best rows stand below.
+  // Keeps the columns if the line fits; otherwise prints the best rows on the next line.
   if (line.size() > digest_width && !best.empty()) {
     line = line.substr(0, line.size() - best.size());
     line.erase(line.find_last_not_of(' ') + 1);
@@ -299,7 +299,7 @@ void Digest::finish(DigestEnd const& end) {
   std::string files;
   for (auto const& [what, path] : end.files) files += (files.empty() ? "" : ", ") + what + " in " + path;
   if (!files.empty()) rest << wrapped(files, 4) << "\n";
-  // Blank lines are for those who have the room: the whole fits on a screen.
+  // Prints blank lines only if the whole digest still fits on a screen.
   std::string const last = rest.str();
   auto to_try = end.to_try;
   auto const needs = [&] {
@@ -316,7 +316,7 @@ void Digest::finish(DigestEnd const& end) {
     bool const in_columns = std::ranges::all_of(
         to_try, [&](auto const& entry) { return 2 + width + 4 + entry.second.size() <= digest_width; });
     for (auto const& [command, what] : to_try) {
-      // A comment of the shell: the line can be copied as it is.
+      // As a shell comment, so that the line can be copied as it is.
       *out_ << "  " << (in_columns ? padded(command, width) : command) << "  # " << what << "\n";
     }
   }

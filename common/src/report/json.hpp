@@ -1,5 +1,5 @@
 #pragma once
-// What the report and the machine file read and write alike.
+// Helpers for reading and writing the report and the machine file.
 
 #include <string>
 #include <string_view>
@@ -12,12 +12,13 @@ namespace tessera::report {
 
 using Json = nlohmann::ordered_json;
 
-// JSON knows neither NaN nor infinity.
+// JSON has neither NaN nor infinity.
 [[nodiscard]] Json number(double value);
 
 [[nodiscard]] Json space_json(SpaceReport const& space);
 
-// The JSON object in that file, of that schema. `refuse(path, why)` is called if there is none, and throws.
+// Returns the JSON object in that file, with that schema. If there is none, calls `refuse(path, why)`, which must
+// throw.
 [[nodiscard]] Json read_document(std::string const& path, std::string_view schema,
                                  void (*refuse)(std::string const& path, std::string const& why));
 

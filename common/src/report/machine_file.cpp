@@ -14,7 +14,7 @@ constexpr char const* schema = "tessera-machine/1";
   throw UserError("cannot use --machine " + path + " (" + why + "); write one with roofline --save-machine FILE");
 }
 
-// A roof: a positive number, or null for one that is not known.
+// Returns a roof: a positive number, or null if unknown.
 double roof(std::string const& path, Json const& json, std::string const& key) {
   if (!json.contains(key)) refuse_machine(path, "it has no " + key);
   Json const& value = json[key];

@@ -25,8 +25,8 @@ double number_at(Json const& json, char const* key) {
   return value.is_number() ? value.get<double>() : unknown;
 }
 
-// What the rows roofline/copy say: each took its working set through the bandwidth of the level that holds it. Where the
-// launch is most of the time they say nothing.
+// Returns the levels from the rows of roofline/copy: each row's working set has the bandwidth of the level that holds
+// it. Rows that are dominated by the launch time are ignored.
 std::vector<Level> levels_of(Json const& rows, std::string const& space, double launch_seconds) {
   std::vector<Level> levels;
   for (Json const& row : rows) {
@@ -45,7 +45,7 @@ Machine machine_of(Json const& space, std::string const& name, Json const& rows,
   Machine machine;
   machine.device = space.at("device").get<std::string>();
   Roofs& roofs = machine.roofs;
-  // Roofs of several ranks are added up in their report.
+  // A report of several ranks contains the sum of their roofs.
   roofs.copy_bytes_per_second = number_at(space, "copy_bytes_per_second") / ranks;
   roofs.launch_seconds = number_at(space, "launch_seconds");
   roofs.launch_and_fence_seconds = number_at(space, "launch_and_fence_seconds");
@@ -60,7 +60,8 @@ Machine machine_of(Json const& space, std::string const& name, Json const& rows,
   return machine;
 }
 
-// How a variant `distributed` shares its work: launches on a GPU, and the input field whose rows are shared out.
+// The communication pattern of a variant `distributed`, its launches on a GPU, and the input field whose rows are
+// distributed.
 enum class By : std::uint8_t { no, totals, halo, neighbours, sums, attention, panels, all_to_all, shift, asked_rows };
 struct Pattern {
   std::string_view app;
@@ -69,8 +70,8 @@ struct Pattern {
   std::size_t field = 0;
 };
 
-// Of the code in apps/<app>/variants/distributed.cpp; tests/common/model_test.cpp holds bytes, messages and launches against
-// a report of two GPUs.
+// Describes the code in apps/<app>/variants/distributed.cpp. tests/common/model_test.cpp compares bytes, messages and
+// launches with a report of two GPUs.
 constexpr std::array patterns{Pattern{"attention", By::attention, 3, 1},
                               Pattern{"axis_sum", By::no, 1},
                               Pattern{"bias_add", By::no, 1},
@@ -104,7 +105,7 @@ double elements(Shape const& shape) {
   return count;
 }
 
-// MPI_Allgather doubles what each rank has.
+// MPI_Allgather doubles the data of each rank per round.
 double rounds(double ranks) { return std::ceil(std::log2(ranks)); }
 
 double integer(ModelCase const& c, std::string_view name, double otherwise) {
@@ -114,7 +115,8 @@ double integer(ModelCase const& c, std::string_view name, double otherwise) {
   return value == nullptr ? otherwise : static_cast<double>(*value);
 }
 
-// A table in rows is asked for, and put together in four launches (the sort is two); one that all have is not.
+// A table in rows is requested from its owners, and the result assembled in four launches (the sort is two). A table
+// that every rank holds needs no communication.
 Pattern pattern_of(ModelCase const& c, Pattern const& pattern) {
   auto const table = c.parameters.find("table");
   if (c.app != "embedding" || table == c.parameters.end()) return pattern;
@@ -123,7 +125,7 @@ Pattern pattern_of(ModelCase const& c, Pattern const& pattern) {
   return {pattern.app, By::asked_rows, 4, pattern.field};
 }
 
-// Bytes that a rank needs of its neighbour.
+// Returns the bytes that a rank needs from its neighbour.
 double halo_bytes(ModelCase const& c) {
   auto const of_element = static_cast<double>(size_of(c.dtype));
   if (c.app == "conv1d") return (elements(c.input[1]) - 1) * of_element;
@@ -134,7 +136,8 @@ double halo_bytes(ModelCase const& c) {
   return (c.app == "moving_average" ? 2 : 1) * of_element;
 }
 
-// Totals of all ranks, added up in blocks of which each rank has one: given, then told.
+// Adds the traffic of totals over all ranks, summed in one block per rank: values are sent to the block's owner, sums
+// returned.
 void add_sum(Talk& talk, double count, double of_element, double p) {
   double const owners = std::min(count, p);
   talk.all_messages += 2 * owners * (p - 1);
@@ -143,7 +146,7 @@ void add_sum(Talk& talk, double count, double of_element, double p) {
   talk.bytes += 2 * std::ceil(count / p) * (p - 1) * of_element;
 }
 
-// Of all grids of so many ranks the one of which the least moves: ranks down and across.
+// Returns the grid of `ranks` ranks (down and across) with the least traffic.
 std::array<double, 2> grid_of(std::size_t ranks, double a, double b) {
   std::array<double, 2> best{1, static_cast<double>(ranks)};
   double least = std::numeric_limits<double>::infinity();
@@ -225,7 +228,7 @@ std::map<std::string, Machine> read_machines(std::string const& path) {
     for (auto const& [name, space] : system.at("spaces").items()) {
       machines[name] = machine_of(space, name, json.at("rows"), ranks);
     }
-  } catch (std::exception const& problem) {  // of the JSON library, or a number of ranks that is none
+  } catch (std::exception const& problem) {  // from the JSON library, or an invalid number of ranks
     throw refuse(std::string("it is not whole: ") + problem.what());
   }
   return machines;
@@ -309,14 +312,14 @@ std::optional<Talk> talk_of(ModelCase const& c, std::size_t ranks) {
       talk.all_bytes = elements(c.input[0]) * of_element * (p - 1) / p;
       break;
     case By::shift:
-      // Those before the pivot go to one rank or two, the others likewise; a total of each rank comes first.
+      // Elements before the pivot go to one or two ranks, and so do the others. The ranks' totals are exchanged first.
       talk.words = rounds(p) + 1;
       talk.bytes = elements(c.input[0]) * of_element * talk.share * (p == 2 ? 0.5 : 1) + 8 * (p - 1);
       talk.all_messages = p * (p - 1) + (p == 2 ? 2 : 4 * p);
       talk.all_bytes = elements(c.input[0]) * of_element * (p - 1) / p + 8 * p * (p - 1);
       break;
     case By::asked_rows: {
-      // How many rows each asks of each, their numbers, and the rows: as if every index were in the table.
+      // The numbers of requested rows, their numbers, and the rows, assuming that every index is in the table.
       double const indices = elements(c.input[0]) * (p - 1) / p;
       double const each = 4 + static_cast<double>(c.input[1][1]) * of_element;
       talk.words = 3 * (p - 1);
@@ -338,16 +341,16 @@ std::string_view Predicted::bound() const {
 Predicted predict(ModelCase const& c, Talk const& talk, std::size_t ranks, Machine const& machine, Link const& link,
                   bool shared) {
   Predicted result;
-  // What is infinite stays so: a roof that is too small for a time must not look like no time.
+  // Infinity is kept: a roof too small to give a time must not look like zero time.
   auto const known = [](double value) { return std::isnan(value) ? 0 : value; };
-  // Ranks that share memory move all bytes through it; one that has nothing to do leaves its processors to nobody.
+  // Ranks that share memory move all bytes through it. A rank without work leaves its processors idle.
   double const bytes = c.work.bytes * talk.share;
   double const together = shared ? std::min(static_cast<double>(ranks), 1 / talk.share) : 1;
   result.moving = known(bytes * together / machine.bandwidth(bytes * together));
   result.computing = known(c.work.flops * talk.share * together / machine.roofs.peak(c.dtype));
   result.launching = known(talk.launches * machine.roofs.launch_seconds);
   if (talk.words > 0) {
-    // Before a rank speaks it waits for its kernel.
+    // A rank waits for its kernel before it communicates.
     result.launching += known(machine.roofs.launch_and_fence_seconds - machine.roofs.launch_seconds);
     result.talking = known(talk.words * link.word_seconds) + known(talk.bytes / link.bytes_per_second);
   }
@@ -375,7 +378,7 @@ std::optional<Limit> limit_of(std::function<ModelCase(std::size_t)> const& case_
   for (std::size_t of_rank = most_each; of_rank > 0; of_rank /= 2) {
     Predicted ignored;
     std::optional<double> const reached = efficiency(of_rank, &ignored);
-    if (!reached || !(*reached >= 0.5)) break;  // of roofs that are too small for numbers nothing is known
+    if (!reached || !(*reached >= 0.5)) break;  // nothing is known if roofs are too small to compute a number
     limit.least_each = of_rank;
     limit.never = false;
   }

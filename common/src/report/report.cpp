@@ -17,7 +17,7 @@ using report::number;
 
 Json optional_text(std::string const& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-// A path or a message of the system may hold bytes that are no UTF-8: better replaced than no report.
+// A path or a system message may contain invalid UTF-8: replacing bytes is better than having no report.
 std::string dump(Json const& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Json parameters_json(ParameterMap const& parameters) {
@@ -190,7 +190,7 @@ Report::Report(std::string path, Clock now) : now_(std::move(now)) {
 Report::~Report() {
   try {
     flush();
-  } catch (std::exception const&) {  // NOLINT(bugprone-empty-catch): who wants to know calls flush or finish
+  } catch (std::exception const&) {  // flush() and finish() report errors
   }
 }
 
@@ -238,7 +238,7 @@ std::string Report::last_line() const {
 
 std::string Report::document() const {
   Json machine(system);
-  // Null until the end: how a reader sees that a run crashed or was interrupted.
+  // Null until the end, so that readers detect a crashed or interrupted run.
   if (!system.contains("finished")) machine["finished"] = nullptr;
   Json spaces = Json::object();
   for (SpaceReport const& space : spaces_) {

@@ -25,12 +25,12 @@ std::string fixed(double value, int digits) {
   return buffer;
 }
 
-// Three digits: 1.23, 12.3, 123.
+// Returns three digits: 1.23, 12.3, 123.
 std::string three_digits(double value) { return fixed(value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0); }
 
 std::string percent(double share) { return std::isfinite(share) ? fixed(share * 100, 1) : "-"; }
 
-// Of roofs that may be wrong.
+// Marks values that depend on roofs that may be wrong.
 std::string percent(double share, Roofs const& of) {
   return percent(share) + (std::isfinite(share) && !of.unsure.empty() ? "?" : "");
 }
@@ -47,7 +47,7 @@ std::string right(std::string const& text, std::size_t width) {
 
 std::string with_mark(bool noisy, std::string const& text) { return (noisy ? std::string(noise_mark) : "") + text; }
 
-// The columns of --spread: of the samples how many there are, the least and the quartiles, and the speedup.
+// Returns the columns of --spread: number, minimum and quartiles of the samples, and the speedup.
 std::string spread_text(RowReport const& row) {
   bool const timed = !row.samples.seconds.empty();
   Statistics const of =
@@ -91,7 +91,7 @@ std::string format_size(std::size_t size) {
 
 namespace {
 
-// How closely a row was checked: "exact", or the relative error that would have been noticed, in two digits.
+// Returns how closely a row was checked: "exact", or the relative error that would have been detected, in two digits.
 std::string checked(double relative_error) {
   if (relative_error == 0) return "exact";
   if (!std::isfinite(relative_error)) return "-";
@@ -138,7 +138,7 @@ std::string reason_kind(std::string const& reason) {
     if (end == begin) {
       kind += reason[begin++];
     } else {
-      // Digits of a name stay: int32.
+      // Keep digits that belong to a name, such as int32.
       bool const of_a_name = begin > 0 && std::isalpha(static_cast<unsigned char>(reason[begin - 1])) != 0;
       kind += of_a_name ? reason.substr(begin, end - begin) : "N";
       begin = end;

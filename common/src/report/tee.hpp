@@ -6,11 +6,11 @@
 
 namespace tessera {
 
-/// The buffer of a stream whose text goes to several others, or to none.
+/// A stream buffer whose text goes to any number of other streams.
 class Tee : public std::streambuf {
  public:
-  /// `out` must live as long as it is written to. What fails there (a full disk) is its state, and not that of the
-  /// stream with this buffer: the others go on.
+  /// `out` must outlive all writes. A failure there (a full disk) sets the state of `out` but not of the stream with
+  /// this buffer; the other streams continue.
   void add(std::ostream& out) { sinks_.push_back(&out); }
 
  protected:

@@ -13,7 +13,7 @@ namespace tessera::measure {
 namespace {
 
 std::size_t eviction_bytes(bool host) {
-  // 128 MiB covers every GPU's L2 of today twice; processors with stacked caches say themselves what they have.
+  // 128 MiB is at least twice the L2 cache of any current GPU. Processors with stacked caches report their size.
   std::size_t const least = std::size_t{1} << 27;
   return std::max(least, host ? 2 * static_cast<std::size_t>(host_cache_bytes()) : 0);
 }

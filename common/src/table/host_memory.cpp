@@ -18,14 +18,14 @@ namespace fs = std::filesystem;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// A control group's number, or infinity where it says "max" or there is no such file.
+// Returns a control group's number; infinity if it says "max", or if there is no such file.
 double number_in(fs::path const& path) {
   std::ifstream file(path);
   double number = 0;
   return file >> number ? number : infinity;
 }
 
-// The number in the line that begins with that word, or 0.
+// Returns the number in the line that begins with that word, or 0.
 double statistic(fs::path const& path, std::string const& wanted) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -85,7 +85,7 @@ double process_free_bytes(std::string const& status) {
     bool const is_known = ::getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
     return is_known ? static_cast<double>(limit.rlim_cur) : 0x1p23;
   }();
-  // The driver's threads come and go, and so does what libraries allocate beside the arrays.
+  // A reserve for the driver's threads, and for memory that libraries allocate in addition to the arrays.
   double const reserve = 0x1p26 + stack * static_cast<double>(host_threads());
   double least = infinity;
   auto const count = [&](auto which, std::string const& used) {
@@ -109,7 +109,7 @@ double last_level_cache_bytes(std::string const& processors) {
     while (fs::exists(caches / ("index" + std::to_string(last + 1)), error)) ++last;
     if (last < 0) continue;
     fs::path const cache = caches / ("index" + std::to_string(last));
-    // "0-7,16-23": those that share it, of which the first one counts it.
+    // "0-7,16-23": the processors that share the cache. The cache is counted for the first one.
     if (number_in(cache / "shared_cpu_list") != number) continue;
     if (double const kibibytes = number_in(cache / "size"); kibibytes < infinity)
       total += 1024 * kibibytes;  // "32768K"

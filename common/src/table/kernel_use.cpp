@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-// Kokkos hides its __global__ functions, and CUDA tells what a kernel takes only to those who have its address. So the
-// linker puts a function of ours in front of the launch (--wrap, see common/CMakeLists.txt): calls of `f` go to `__wrap_f`,
-// and `__real_f` is what was called before.
+// Kokkos hides its __global__ functions, and CUDA reports a kernel's resources only for its address. The linker
+// therefore inserts our function before the launch call (--wrap, see common/CMakeLists.txt): calls of `f` go to
+// `__wrap_f`, and `__real_f` is the original function.
 
 namespace tessera {
 
@@ -21,10 +21,10 @@ struct Launch {
   std::size_t scratch;
 };
 
-// Where launches of this thread are noted; nullptr outside of kernels_of.
+// The list for the launches of this thread; nullptr outside kernels_of.
 thread_local std::vector<Launch>* noted = nullptr;
 
-// Of one call: a runtime library that is linked statically may call one launching function from the other.
+// Notes one call: a statically linked runtime library may call one launch function from another.
 class Note {
  public:
   Note(void const* kernel, dim3 teams, dim3 threads, std::size_t scratch) : before_(noted) {
@@ -41,7 +41,7 @@ class Note {
 
 std::size_t count(dim3 extent) { return std::size_t{extent.x} * extent.y * extent.z; }
 
-// Asks the driver. What it does not say stays 0: figures beside a measurement are no reason to fail it.
+// Queries the driver. Unknown values stay 0: additional figures must not make a measurement fail.
 void ask(Launch const& launch, KernelUse& use) {
   auto const threads = static_cast<int>(use.team_threads);
   int device = 0;
@@ -53,7 +53,7 @@ void ask(Launch const& launch, KernelUse& use) {
                                                                    threads, launch.scratch) == cudaSuccess &&
                      cudaGetDevice(&device) == cudaSuccess &&
                      cudaDeviceGetAttribute(&held, cudaDevAttrMaxThreadsPerMultiProcessor, device) == cudaSuccess;
-  if (!known) (void)cudaGetLastError();  // it would be found by the next kernel
+  if (!known) (void)cudaGetLastError();  // otherwise the next kernel would report the error
 #else
   hipFuncAttributes attributes{};
   bool const known = hipFuncGetAttributes(&attributes, launch.kernel) == hipSuccess &&
@@ -126,8 +126,8 @@ cudaError_t __wrap_cudaLaunchKernel(void const* kernel, dim3 teams, dim3 threads
   return __real_cudaLaunchKernel(kernel, teams, threads, arguments, scratch, stream);
 }
 
-// What nvcc makes of <<<>>> from CUDA 13 on; its kernel is a cudaKernel_t, which the functions above take, too. Older
-// libraries do not have it.
+// The target of <<<>>> in nvcc from CUDA 13 on. Its kernel is a cudaKernel_t, which the functions above also accept.
+// Older libraries do not have it.
 [[gnu::weak]] cudaError_t __real___cudaLaunchKernel(void const*, dim3, dim3, void**, std::size_t, cudaStream_t);
 cudaError_t __wrap___cudaLaunchKernel(void const* kernel, dim3 teams, dim3 threads, void** arguments,
                                       std::size_t scratch, cudaStream_t stream) {

@@ -14,10 +14,10 @@ namespace {
 
 namespace tools = Kokkos::Tools::Experimental;
 
-// A loaded tool's function, called first.
+// The callback of a loaded tool, which is called first.
 Kokkos::Tools::allocateDataFunction others = nullptr;
 
-// The space itself fills: on a host its threads touch the pages first, as kernels do later.
+// The space itself fills the memory: on a host its threads touch the pages first, as kernels do later.
 template <class Exec>
 void fill(void* memory, std::size_t bytes) {
   auto* const words = static_cast<std::uint64_t*>(memory);  // allocations begin at multiples of 64 bytes
@@ -38,15 +38,16 @@ void fill(void* memory, std::size_t bytes) {
 
 void poison(Kokkos::Tools::SpaceHandle const handle, char const* label, void const* memory, std::uint64_t size) {
   if (others != nullptr) others(handle, label, memory, size);
-  // Only Views of ours: what Kokkos allocates for itself has no header before its elements. The size is that of the elements; the
-  // header is written after this. Of a View without elements it is the header's: so one of just that many bytes is left out.
+  // Only our Views: Kokkos' internal allocations have no header before their elements. `size` is the size of the
+  // elements; the header is written after this call. For a View without elements `size` is the header's size, so an
+  // allocation of exactly that size is skipped.
   constexpr std::size_t header = sizeof(Kokkos::Impl::SharedAllocationHeader);
   if (!std::string_view(label).starts_with("tessera") || size == header) return;
   auto const bytes = static_cast<std::size_t>(size) + header;
   for_each_type(EnabledSpaces{}, [&]<class Exec>() {
     static bool filled = false;
     if (std::string_view(handle.name) != Exec::memory_space::name() || filled) return;
-    filled = true;  // filling must not be asked to fill
+    filled = true;  // the fill itself must not trigger a fill
     fill<Exec>(const_cast<void*>(memory), bytes);
     filled = false;
   });

@@ -36,13 +36,13 @@ std::shared_ptr<unsigned char> allocate(std::size_t bytes, std::string const& la
   return {owner, owner->data()};
 }
 
-// Calls body.operator()<Exec>() for the space of that name.
+// Calls body.operator()<Exec>() for the space with that name.
 template <class Body>
 void in_space(std::string_view space, Body const& body) {
   if (!with_space(space, body)) throw std::runtime_error("no execution space `" + std::string(space) + "`");
 }
 
-// Copies within host memory, by all cores.
+// Copies within host memory, on all cores.
 void copy_on_host(void* to, void const* from, std::size_t bytes) {
   for_blocks(bytes, std::size_t{1} << 22, [&](std::size_t, std::size_t begin, std::size_t end) {
     std::memcpy(static_cast<unsigned char*>(to) + begin, static_cast<unsigned char const*>(from) + begin, end - begin);
@@ -53,8 +53,8 @@ void copy_on_host(void* to, void const* from, std::size_t bytes) {
 using Pinned = Bytes<Kokkos::SharedHostPinnedSpace>;
 constexpr std::size_t pinned_bytes = std::size_t{1} << 26;
 
-// Memory that a device copies from and to at the bus' full speed. To allocate it takes longer than to use it, so one
-// piece is kept to the end.
+// Pinned memory, for copies from and to a device at the bus' full speed. Allocating it takes longer than using it, so
+// one block is kept until the end.
 Pinned& pinned_block() {
   static Pinned block;
   if (block.extent(0) == 0) {
@@ -65,8 +65,8 @@ Pinned& pinned_block() {
 }
 #endif
 
-// Between host memory and memory that the host cannot reach: large copies go through pinned memory, which all cores
-// fill or empty.
+// Copies between host memory and memory that the host cannot access. Large copies go through pinned memory, which all
+// cores fill or empty.
 template <bool ToHost, class To, class From>
 void copy_across(To const& to, From const& from) {
 #ifdef KOKKOS_HAS_SHARED_HOST_PINNED_SPACE
@@ -90,7 +90,7 @@ void copy_across(To const& to, From const& from) {
   Kokkos::deep_copy(to, from);
 }
 
-// Counts the words that differ. The bits are compared, so that -0 differs from +0 and NaN equals the same NaN.
+// Counts the words that differ. Bits are compared, so that -0 differs from +0, and a NaN equals the same NaN.
 template <class Word>
 struct Differing {
   Word const* one;
@@ -110,7 +110,7 @@ bool same_on_host(void const* one, void const* other, std::size_t bytes) {
   return same;
 }
 
-// Of `bytes` bytes on a device.
+// True if `bytes` bytes on a device are equal.
 template <class Exec, class Word>
 bool same_words(void const* one, void const* other, std::size_t bytes) {
   std::size_t differing = 1;
@@ -120,7 +120,7 @@ bool same_words(void const* one, void const* other, std::size_t bytes) {
   return differing == 0;
 }
 
-// The guards' pattern before and after, one value between.
+// Writes the guards' pattern before and after, and one value between.
 template <class Word>
 struct Poison {
   Word* block;
@@ -141,7 +141,7 @@ void poison_block(unsigned char* block, std::size_t bytes, Word value) {
       Poison<Word>{reinterpret_cast<Word*>(block), value, pattern, GuardedFields::guard_bytes / sizeof(Word), end});
 }
 
-// Where the pieces of a field lie that get other values.
+// The positions of a field's pieces that get other values.
 struct Pieces {
   static constexpr std::size_t most_words = std::size_t{1} << 20;
   static constexpr std::size_t pieces = 256;
@@ -150,10 +150,10 @@ struct Pieces {
   std::size_t words;  // of the field
 
   [[nodiscard]] std::size_t count() const { return std::min(words, most_words); }
-  // The word of the field that is number i of the pieces.
+  // Returns the word of the field for word number i of the pieces.
   [[nodiscard]] KOKKOS_FUNCTION std::size_t operator()(std::size_t i) const {
     if (words <= most_words) return i;
-    // No product of a number of words: that could pass 2^64.
+    // Not computed as a product of two word counts, which could exceed 2^64.
     std::size_t const apart = (words - piece) / (pieces - 1);
     std::size_t const number = i / piece;
     std::size_t const begin = number == pieces - 1 ? words - piece : number * apart;
@@ -173,7 +173,7 @@ struct Exchange {
   }
 };
 
-// The bits of the value that marks what was not written.
+// Returns the bits of the value that marks unwritten elements.
 std::uint64_t poison_bits(DType dtype) {
   switch (dtype) {
     case DType::float32: return std::bit_cast<std::uint32_t>(poison_value<float>);
@@ -254,7 +254,7 @@ std::vector<HostField> named_fields(std::vector<FieldSpec> const& specs, std::ve
 void for_host_ranges(std::size_t count, std::function<void(std::size_t, std::size_t)> const& body) {
   using Host = Kokkos::DefaultHostExecutionSpace;
   std::size_t const block = std::size_t{1} << 18;
-  if (Host().concurrency() == 1) {  // usual beside a GPU
+  if (Host().concurrency() == 1) {  // usual in GPU builds
     for_blocks(count, block, [&](std::size_t, std::size_t begin, std::size_t end) { body(begin, end); });
     return;
   }
@@ -278,7 +278,7 @@ OtherValues::~OtherValues() {
   try {
     exchange();
   } catch (std::exception const&) {
-    // A launch failed on a GPU, and every later one fails as well: nothing more is verified there.
+    // A launch on a GPU has failed, and every later launch fails as well: nothing more is verified there.
   }
 }
 
@@ -365,7 +365,8 @@ std::vector<HostField> GuardedFields::fetch_sample(
 bool GuardedFields::keep(Blocks& kept) const {
   double total = 0;
   for (std::size_t i = 0; i < blocks_.size(); ++i) total += static_cast<double>(bytes(i));
-  // This copy, and the next row's output and temporaries beside this row's. Written so that an unknown amount is enough.
+  // Memory for this copy, plus the next row's output and temporaries besides this row's. An unknown amount (NaN) counts
+  // as enough.
   if (kept.empty() && 4 * total > free_memory_bytes(space_)) return false;
   try {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -381,7 +382,7 @@ bool GuardedFields::keep(Blocks& kept) const {
         }
       });
     }
-  } catch (std::exception const&) {  // no memory: it is only a shorter way
+  } catch (std::exception const&) {  // no memory: keep() is only an optimisation
     kept.clear();
     return false;
   }
@@ -397,7 +398,7 @@ bool GuardedFields::same_bits(Blocks const& kept) const {
       if constexpr (on_host<typename Exec::memory_space>) {
         same = same_on_host(data(i), kept[i].get(), bytes(i));
       } else {
-        // An odd number of 16-bit floats is no number of 4-byte words.
+        // An odd number of 16-bit floats is not a whole number of 4-byte words.
         same = bytes(i) % sizeof(std::uint32_t) == 0
                    ? same_words<Exec, std::uint32_t>(data(i), kept[i].get(), bytes(i))
                    : same_words<Exec, std::uint16_t>(data(i), kept[i].get(), bytes(i));

@@ -32,7 +32,7 @@ namespace tessera {
 
 namespace {
 
-// The first line of `path` that starts with `key`, without the key and the white space and colon after it.
+// Returns the first line of `path` that starts with `key`, without the key and the following white space and colon.
 std::string value_in(char const* path, std::string const& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -57,8 +57,8 @@ std::string host_name() {
 
 }  // namespace
 
-// With OMP_PROC_BIND this thread was bound to one processor before main() began. OpenMP's places say which processors
-// the process has.
+// With OMP_PROC_BIND this thread was bound to one processor before main() began. OpenMP's places list the processors of
+// the process.
 void find_processors() {
 #ifdef KOKKOS_ENABLE_OPENMP
   cpu_set_t processors;
@@ -74,7 +74,7 @@ void find_processors() {
 
 namespace {
 
-// Kokkos aborts where there is no GPU of the number that was asked for, or none at all.
+// Kokkos aborts if the GPU with the requested number does not exist, or if there is no GPU.
 void check_devices([[maybe_unused]] int argc, [[maybe_unused]] char** argv) {
 #if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
   int count = 0;
@@ -112,7 +112,7 @@ std::string value_of(char const* variable) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-// How many threads Kokkos is told to ask OpenMP for; 0: it counts those that it is given.
+// Returns the number of threads that Kokkos will request from OpenMP; 0: Kokkos uses the number that OpenMP gives.
 int threads_asked_for(int argc, char** argv) {
   std::string asked = value_of("KOKKOS_NUM_THREADS");
   std::string const option = "--kokkos-num-threads=";
@@ -123,7 +123,8 @@ int threads_asked_for(int argc, char** argv) {
   return asked.empty() ? 0 : std::stoi(asked);
 }
 
-// OpenMP's runtime ends the program if it cannot start a thread. So as many are started before.
+// OpenMP's runtime ends the program if it cannot start a thread. Therefore the same number of threads is started here
+// first.
 void check_that_threads_start(int count) {
   std::atomic<bool> over = false;
   std::vector<std::jthread> threads;
@@ -142,8 +143,8 @@ void check_that_threads_start(int count) {
                   std::to_string(std::max<std::size_t>(1, started / 2)));
 }
 
-// Kokkos' kernels share their work out among as many threads as they ask for: with fewer they leave some of it out, or wait for
-// ever.
+// Kokkos' kernels divide their work among the number of threads that they request. With fewer threads they leave out
+// work, or hang.
 void check_openmp_threads(int asked) {
   int given = 0;
 #pragma omp parallel num_threads(asked) reduction(+ : given)
@@ -169,7 +170,7 @@ Runtime::Runtime(int& argc, char** argv) {
   find_processors();
   check_devices(argc, argv);
 #ifdef KOKKOS_ENABLE_OPENMP
-  // With OMP_DYNAMIC a busy machine would make every kernel's threads fewer than Kokkos counts with.
+  // With OMP_DYNAMIC on a busy machine, kernels would get fewer threads than Kokkos expects.
   omp_set_dynamic(0);
   int const asked = threads_asked_for(argc, argv);
   check_that_threads_start(asked > 0 ? asked : omp_get_max_threads());

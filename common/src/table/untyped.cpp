@@ -21,9 +21,9 @@ void read_part(FieldSource const& source, FieldSpec const& spec, Shape const& wh
     if (whole.size() == 2) offset.back() = box.cols.begin;
     if (source.read_together(spec, offset, ranks::shape_of(box, whole), data)) return;
   }
-  if (box.size() == 0) return;  // also of rows of 2^50 elements
+  if (box.size() == 0) return;  // also for rows of 2^50 elements
   if (box.cols.size() < of_row) {
-    // Some rows at a time, whole: of these its columns.
+    // Reads several whole rows at a time, and copies the columns of the box.
     std::size_t const most = std::max<std::size_t>(1, (std::size_t{1} << 20) / of_row);
     std::vector<unsigned char> some(most * of_row * element);
     for (std::size_t row = box.rows.begin; row < box.rows.end && box.cols.size() > 0; row += most) {
@@ -41,14 +41,14 @@ void read_part(FieldSource const& source, FieldSpec const& spec, Shape const& wh
   }
 }
 
-// In double: the product may pass 2^64 before anybody has asked whether there is so much memory.
+// In double: the product may exceed 2^64 before the memory has been checked.
 double elements_of(Shape const& shape) {
   double count = 1;
   for (std::size_t const extent : shape) count *= static_cast<double>(extent);
   return count;
 }
 
-// An array without elements has strides all the same, which a View computes from its other extents.
+// An array without elements also has strides, which a View computes from its other extents.
 void check_strides(FieldSpec const& spec, Shape const& shape) {
   double stride = 1;
   bool empty = false;
@@ -70,7 +70,7 @@ double bytes_of(std::vector<FieldSpec> const& specs, std::vector<Shape> const& s
   return bytes;
 }
 
-// On several ranks; on one nothing.
+// Returns the places on several ranks; nothing on one rank.
 std::vector<FieldPlace> places_of(std::vector<FieldSpec> const& specs, std::vector<Shape> const& whole,
                                   std::vector<ranks::Box> const& own, std::vector<Split> const& splits) {
   std::vector<FieldPlace> places;
@@ -120,7 +120,7 @@ CaseFields filled_fields(std::vector<FieldSpec> input, std::vector<FieldSpec> ou
                          std::vector<ranks::Box> const& boxes, FillField const& fill) {
   CaseFields fields{.input = std::move(input), .output = std::move(output), .whole = whole, .own = whole, .memory = {}};
   for (std::size_t i = 0; i < whole.size(); ++i) fields.own[i] = ranks::shape_of(boxes[i], whole[i]);
-  // On all ranks or on none: they may read together what comes there.
+  // Allocates on all ranks or on none: they may read the data collectively.
   ranks::together(ranks::world(), [&] { fields.memory = host_memory_of(fields.input, fields.own); });
   for (std::size_t i = 0; i < whole.size(); ++i) fill(i, boxes[i], fields.memory[i].get());
   return fields;
@@ -298,7 +298,7 @@ UntypedCase::InReach UntypedCase::boxes_in_reach(std::vector<Split> const& split
   for (std::size_t i = 0; i < part_.input.size(); ++i) {
     ranks::Box& box = result.boxes.emplace_back(ranks::whole_box(part_.input[i]));
     if (!reach || splits[i] == Split::whole) continue;
-    // More than the reach: if that is too small, variants that go by it differ from the reference.
+    // More than the reach: if the reach is too small, variants that rely on it differ from the reference.
     std::size_t const n = box.rows.end;
     box.rows = ranks::with_halo(part_.ranks.block(n), wider(*reach), n);
     result.first = box.rows.begin;

@@ -27,7 +27,7 @@ std::vector<double> gathered(std::vector<double> const& values, std::vector<Stre
 }  // namespace
 
 std::vector<Stretch> sample_of(std::size_t count, std::size_t elements, std::uint64_t seed) {
-  // Around these places; near an end, what there is.
+  // Stretches around these places, shortened near the ends.
   std::vector<std::size_t> places{0, count};
   for (std::size_t power = stretch; power < count && power != 0; power *= 2) places.push_back(power);
   for (std::size_t i = places.size(); i * stretch < elements && count > 0; ++i) {

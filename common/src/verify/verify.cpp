@@ -20,16 +20,16 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Of independent roundings of mean 0 (see the header).
+/// The bound for independent roundings of mean 0 (see the header).
 double random_growth_of(double steps, double unit) {
   return std::expm1(8 * std::sqrt(steps) * unit + steps * unit * unit / (1 - unit));
 }
 
-/// Half the distance between `value` and the next number of the floating-point type T. `value` is not NaN. It reads the
-/// exponent's bits, because std::ilogb would take longer than everything else here.
+/// Returns half the distance between `value` and the next number of the floating-point type T. `value` must not be NaN.
+/// Reads the exponent's bits, because std::ilogb would take longer than everything else here.
 template <class T>
 double half_ulp(double value) {
-  // For double half the smallest denormal is no number: it would be rounded to 0 (which some compilers refuse to do).
+  // For double, half the smallest denormal is not a number: it would be rounded to 0 (some compilers reject it).
   double smallest = 0;
   if constexpr (!std::is_same_v<T, double>) smallest = 0.5 * static_cast<double>(std::numeric_limits<T>::denorm_min());
   constexpr double largest =
@@ -39,17 +39,17 @@ double half_ulp(double value) {
   return std::max(std::min(power, largest) * unit_roundoff(dtype_of<T>), smallest);
 }
 
-/// What an element's bound is made of, besides its scale and value.
+/// The parts of an element's bound that do not depend on its scale and value.
 struct Tolerance {
   double growth = 0;     ///< relative to the scale: expm1(steps * u)
-  double underflow = 0;  ///< absolute: steps * denorm_min, and what is too small for reduced precision
-  double flushed = 0;    ///< the same of a row whose atomics flush denormals, where it is exact
+  double underflow = 0;  ///< absolute: steps * denorm_min, and the absolute error of reduced precision
+  double flushed = 0;    ///< the same for an exact row whose atomics flush denormals
   double half_ulps = 1;  ///< of the expected value
   bool rounded_sums = false;
 };
 
 struct Error {
-  double size;  ///< 0 when right, NaN or infinity when no number says how wrong
+  double size;  ///< 0 if correct; NaN or infinity if no number describes the error
   double bound;
 };
 
@@ -57,7 +57,7 @@ struct Error {
 template <class T>
 Error error_of(double expected, double scale, double offset, double actual, Tolerance const& tolerance) {
   if constexpr (std::is_integral_v<T>) {
-    // An int32 is exact in a double, and so is a count that fits into a memory: below 2^53.
+    // An int32 is exact in a double, and so is a count of elements in memory: below 2^53.
     return {std::abs(actual - expected), 0};
   } else {
     if (std::isnan(expected)) return {std::isnan(actual) ? 0 : infinity, 0};
@@ -71,9 +71,9 @@ Error error_of(double expected, double scale, double offset, double actual, Tole
     }
 
     double const bound = tolerance.growth * scale + offset + tolerance.underflow;
-    if (std::isinf(actual)) {  // right for an infinity, and for what may overflow
-      // Magnitudes from `overflow` on round to infinity in T. For double that limit is no double: only a bound that has
-      // overflowed itself reaches it.
+    if (std::isinf(actual)) {  // correct for an infinity, and for a value that may overflow
+      // Magnitudes from `overflow` on round to infinity in T. For double this limit is not a double: only a bound that
+      // has itself overflowed reaches it.
       double overflow = infinity;
       if constexpr (!std::is_same_v<T, double>) {
         constexpr auto largest = static_cast<double>(std::numeric_limits<T>::max());
@@ -82,7 +82,7 @@ Error error_of(double expected, double scale, double offset, double actual, Tole
       bool const may_overflow = std::abs(expected) + bound >= overflow;
       return {may_overflow && std::signbit(expected) == std::signbit(actual) ? 0 : infinity, bound};
     }
-    // A sum in float is rounded where it came out, which may be in the next binade.
+    // A float sum is rounded at its actual value, which may be in the next binade.
     double const rounded_at = ShortFloat<T> ? std::abs(expected) + bound : expected;
     return {std::abs(actual - expected), bound + tolerance.half_ulps * half_ulp<T>(rounded_at)};
   }
@@ -113,7 +113,7 @@ struct Tally {
   }
 };
 
-/// Compares elements begin .. end - 1. `scale` may be null: exact everywhere; `offset` may be null: none.
+/// Compares elements begin .. end - 1. `scale` may be null: exact everywhere. `offset` may be null: no offset.
 template <class T, class Value>
 Tally compare(Value const* expected, double const* scale, double const* offset, T const* actual,
               Tolerance const& tolerance, std::size_t begin, std::size_t end) {
@@ -138,7 +138,7 @@ Tally compare(Value const* expected, double const* scale, double const* offset, 
       }
       ++tally.wrong;
     }
-    // Divides only where there is a new worst: divisions are slow.
+    // Divides only for a new worst error, because divisions are slow.
     if (tally.worst < infinity && !(error.size <= tally.worst * error.bound)) {
       double const ratio = error.size / error.bound;
       tally.worst = std::isnan(ratio) ? infinity : ratio;
@@ -151,7 +151,7 @@ Tally compare(Value const* expected, double const* scale, double const* offset, 
       seen.term_squares += of_terms * of_terms;
       seen.largest = std::max(seen.largest, magnitude);
       ++seen.finite;
-      double least = error.bound;  // a smaller error is not seen
+      double least = error.bound;  // a smaller error is not detected
       if constexpr (ShortFloat<T>) {
         if (least == 0 && tolerance.rounded_sums) least = half_ulp<T>(wanted);
       }
@@ -177,7 +177,7 @@ Verdict verdict_of(Tally const& tally) {
   return verdict;
 }
 
-/// Where squares leave the range, one element stands for all.
+/// If squares exceed the range, the largest element is used instead of the root mean square.
 double root_of(Coverage const& seen) { return seen.squares < infinity ? std::sqrt(seen.squares) : seen.largest; }
 
 std::string two_digits(double value) {
@@ -208,7 +208,7 @@ std::string format(double value, int digits) {
   return buffer;
 }
 
-/// "[17]", and for rank > 1 also the index along each dimension: "[17] = [2, 5]".
+/// Returns "[17]", and for rank > 1 also the index in each dimension: "[17] = [2, 5]".
 std::string format_index(std::size_t index, Shape const& shape) {
   std::string flat = to_string(Shape{index});
   if (shape.size() < 2) return flat;
@@ -219,7 +219,7 @@ std::string format_index(std::size_t index, Shape const& shape) {
 
 std::string describe(Verdict const& verdict, HostField const& actual, std::string const& source) {
   int digits = 10;  // every int32
-  // The reference's values have more digits than a dtype of 16 bits.
+  // The reference's values have more digits than a 16-bit dtype.
   if (unit_roundoff(arithmetic_of(actual.dtype)) == 0x1p-24) digits = std::numeric_limits<float>::max_digits10;
   if (actual.dtype == DType::int64) digits = 19;
   if (actual.dtype == DType::float64) digits = std::numeric_limits<double>::max_digits10;
@@ -229,7 +229,7 @@ std::string describe(Verdict const& verdict, HostField const& actual, std::strin
          format(verdict.worst, 3) + " times its bound at " + format_index(verdict.worst_index, actual.shape);
 }
 
-/// Why the two cannot be compared at all, or nothing.
+/// Returns why the two cannot be compared, or nothing.
 std::string mismatch(std::string const& name, Shape const& shape, HostField const& actual) {
   if (actual.name != name) return "expected a field " + name + ", got " + actual.name;
   if (actual.shape != shape) {
@@ -239,7 +239,7 @@ std::string mismatch(std::string const& name, Shape const& shape, HostField cons
   return {};
 }
 
-/// What the reference says of errors.
+/// The reference's bounds of errors.
 struct Bounds {
   std::vector<double> const& scale;
   std::vector<double> const& offset;
@@ -257,7 +257,7 @@ Bounds bounds_for(Chain const& chain, ExpectedField const& reference) {
   return {reference.scale, reference.offset, none};
 }
 
-/// The offsets with what the spread adds to them: see the header.
+/// Returns the offsets plus the contribution of the spread: see the header.
 std::vector<double> with_spread(Bounds const& bounds, double factor) {
   std::vector<double> offset = bounds.offset;
   offset.resize(bounds.spread.size());
@@ -298,8 +298,8 @@ Verdict compare_fields(Value const* expected, ExpectedField const& reference, Ho
   return verdict;
 }
 
-/// A failed verdict if an element from `written` on no longer holds poison; else `verdict`. It compares bits, because a
-/// NaN that the row computed is no poison.
+/// Returns a failed verdict if an element at or after `written` does not contain poison; otherwise `verdict`. Compares
+/// bits, because a NaN that the row computed is not poison.
 template <class T>
 Verdict with_rest_untouched(Verdict verdict, HostField const& actual, std::size_t written) {
   using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t,
@@ -334,10 +334,10 @@ Verdict failed(std::string message) {
   return verdict;
 }
 
-/// True if the reference says something of so many elements, or nothing at all (exact, no offset).
+/// True if the reference has bounds for `count` elements, or no bounds at all (exact, no offset).
 bool has_bounds_for(ExpectedField const& reference, std::size_t count, Chain const& chain) {
   auto const [scale, offset, spread] = bounds_for(chain, reference);
-  // Of bounds for bfloat16 nothing does not mean exact.
+  // Missing bounds for bfloat16 do not mean exact.
   return (scale.empty() || scale.size() == count) && (spread.empty() || spread.size() == scale.size()) &&
          ((offset.empty() && !chain.reduced.bfloat16_factors) || offset.size() == count);
 }
@@ -376,7 +376,7 @@ void Coverage::merge(Coverage const& other) {
   largest = std::max(largest, other.largest);
 }
 
-// If all values are 0 and a bound is not, the quotients are infinite, as they should be.
+// If all values are 0 and a bound is not, the quotient is infinite, as it should be.
 double Coverage::sensitivity() const {
   return largest_bound > 0 ? largest_bound / root_of(*this) * std::sqrt(static_cast<double>(finite)) : 0;
 }
