@@ -141,8 +141,7 @@ PlacedFields as_given(PlannedCase const& planned, std::vector<HostField> fields,
     HostField whole = field;
     whole.shape = place.whole;
     whole = as_given(planned, {whole}).front();
-    if (whole.shape.size() <
-        place.whole.size()) {  // a vector read as a matrix of one row, which ranks may not have
+    if (whole.shape.size() < place.whole.size()) {  // a vector read as a matrix of one row, which ranks may not have
       if (field.shape.front() == 0) field.shape.back() = 0;
       field.shape.erase(field.shape.begin());
       place.offset.erase(place.offset.begin());

@@ -12,7 +12,7 @@ namespace tessera {
 
 /// A generated case of a sweep.
 struct SweepCase {
-  std::size_t size = 0;          ///< elements
+  std::size_t size = 0;  ///< elements
   /// of the mini-app's options that take lists; all cases of a sweep set the same options
   ParameterMap parameters = {};
 };

@@ -78,15 +78,13 @@ inline constexpr std::array data_kinds{DataKind::exact, DataKind::random, DataKi
 
 /// A variant's description of itself.
 struct VariantInfo {
-  std::string_view name;                    ///< --variant name, file name and struct name (in snake_case) agree
-  Level level = Level::range;               ///< lowest level of the hierarchy that the code names
-  std::string_view summary;                 ///< one line for --list
-  bool deterministic = true;                ///< same bits on every run with the same options; checked on every run
+  std::string_view name;       ///< --variant name, file name and struct name (in snake_case) agree
+  Level level = Level::range;  ///< lowest level of the hierarchy that the code names
+  std::string_view summary;    ///< one line for --list
+  bool deterministic = true;   ///< same bits on every run with the same options; checked on every run
   /// for --list: what determines the order of operations if it is not deterministic
   std::string_view ordered_by = "atomics";
-  Unit unit = Unit::multiply_add;           ///< the unit that executes its operations
-  /// One file of at most 60 lines of code with a loop of its own; checked in CI.
-  bool lesson = false;
+  Unit unit = Unit::multiply_add;  ///< the unit that executes its operations
   int unit_products = 1;  ///< products of the unit per product of the result: the roof is the unit's peak divided by it
 };
 

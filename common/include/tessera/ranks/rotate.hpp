@@ -84,8 +84,7 @@ class Rotate {
                              wanted ? Fields * stride_ : 0);
   }
   void add(std::vector<Message>& messages, int other, T const* rows, int of_rank) const {
-    messages.push_back(
-        {other, const_cast<T*>(rows), elements_of(of_rank) * sizeof(T)});  // sent memory is not written
+    messages.push_back({other, const_cast<T*>(rows), elements_of(of_rank) * sizeof(T)});  // sent memory is not written
   }
 
   Ranks const& ranks_;

@@ -186,7 +186,7 @@ class FieldSource {
 struct Footprint {
   double input_bytes = 0;
   double output_bytes = 0;
-  double reference_bytes = 0;  ///< value, scale and offset of the output's elements, if the Problem has them
+  double reference_bytes = 0;             ///< value, scale and offset of the output's elements, if the Problem has them
   std::vector<Shape> output_shapes = {};  ///< in the order of output_fields
   double exact_reference_bytes = 0;       ///< reference_bytes for generated exact data
   Work work = {};                         ///< the least work, independent of the variant
