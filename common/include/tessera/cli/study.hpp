@@ -11,8 +11,8 @@
 
 namespace tessera::study {
 
-/// What a study varies. Each entry of a list is a separate launch. An entry may join names with `+` to run them in one
-/// launch.
+/// The values that a study varies. Each entry of a list is a separate launch. An entry may join names with `+` to run
+/// them in one launch.
 struct Study {
   std::string name;
   std::vector<std::string> apps{"all"};

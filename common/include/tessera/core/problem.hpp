@@ -71,8 +71,8 @@ concept Fields = requires(F& fields) {
 ///   compares.
 /// - `grid(shapes, parameters, ranks)`, required if a field has Split::grid: returns the grid (ranks::Grid) for that
 ///   number of ranks. Throws UserError if there is none.
-/// - `reference_doubles`, optional: the largest number of doubles that an element of the reference takes: 1: a value;
-///   2, the default: also a scale; 3: also an offset. Used to predict whether a case fits into memory.
+/// - `reference_doubles`, optional: the largest number of doubles per element of the reference: 1 (value), 2 (value and
+///   scale, the default) or 3 (value, scale and offset). Used to predict whether a case fits into memory.
 ///   `exact_reference_doubles`, optional: the same for generated exact data, which need no scale.
 /// - `reference<T>(input)`: the serial reference. Returns each element's value and the scale of its error;
 ///   ExpectedField (core/types.hpp) describes a scale of 0 or infinity.

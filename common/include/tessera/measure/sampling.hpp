@@ -36,7 +36,7 @@ struct Samples {
   std::size_t batch = 1;        ///< launches per sample
   std::size_t warmups = 0;      ///< launches that were not counted: warm-up and calibration
   bool interrupted = false;     ///< stopped early, after a complete sample
-  /// Of this rank, means over the samples: seconds per launch, and the communication in them.
+  /// This rank's means over the samples: seconds per launch, and the communication in them.
   double own_seconds = 0;
   ranks::Traffic of_launch = {};
 };

@@ -14,9 +14,9 @@
 ///
 /// Memory: 17/8 times the rows that a rank requests. The sort reads the numbers once per rank.
 ///
-/// Example, the table a b | c d on 2 ranks; rank 0 wants 3 0 1, rank 1 wants 1 1 9. Sorted: 0 1 | 3 and 1 1 | nothing.
-/// Rank 0 is asked for 0 1 and 1 1, rank 1 for 3. a b come from rank 0 itself and d from rank 1: d a b. Rank 1 gets b b
-/// 0.
+/// Example, the table a b | c d on 2 ranks; rank 0 requests 3 0 1, rank 1 requests 1 1 9. Sorted by owner: 0 1 | 3 and
+/// 1 1 | nothing. Rank 0 is asked for 0 1 and 1 1, rank 1 for 3. Rank 0 gets d a b: a b from itself and d from rank 1.
+/// Rank 1 gets b b 0.
 
 #include <Kokkos_Core.hpp>
 

@@ -4,7 +4,7 @@
 ///
 /// With u = unit_roundoff(arithmetic_of(dtype)), an element with reference value v, scale s and offset o passes if
 ///
-///     !(|actual - v| <= expm1(steps * u) * s + o + steps * denorm_min + ulp(v) / 2)   is false.
+///     |actual - v| <= expm1(steps * u) * s + o + steps * denorm_min + ulp(v) / 2.
 ///
 /// - expm1(steps * u) * s: the product of `steps` roundings, (1 + u)^steps - 1, times the magnitudes that enter (N.
 ///   Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1).
