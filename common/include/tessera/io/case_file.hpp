@@ -74,7 +74,8 @@ class CaseFile final : public FieldSource {
   /// Reads in hyperslabs of at most 64 MiB.
   void read(FieldSpec const& field, void* destination) const override;
   void read_rows(FieldSpec const& field, std::size_t begin, std::size_t count, void* destination) const override;
-  /// Collective read. Returns false if HDF5 is not parallel, or if the file was small enough to keep.
+  /// Collective read. Returns false if HDF5 is not parallel, if the file was small enough to keep, or if the field is a
+  /// vector that is read as a matrix.
   bool read_together(FieldSpec const& field, Shape const& offset, Shape const& count, void* destination) const override;
 
   /// True if the file has a group /expected.

@@ -57,7 +57,7 @@ struct DigestEnd {
 /// Prints the digest.
 class Digest {
  public:
-  /// `apps` and `spaces` are the names of the mini-apps and spaces that will run.
+  /// `apps` are the names of the mini-apps that will run; `spaces` and `dtypes` are numbers of spaces and dtypes.
   Digest(std::ostream& out, std::vector<std::string> const& apps, std::size_t spaces, std::size_t dtypes);
 
   /// Begins a mini-app with `cases` cases; `rows` are the rows of all cases together.
