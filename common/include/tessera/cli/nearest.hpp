@@ -12,9 +12,9 @@ namespace tessera {
 /// string alignment distance).
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// Returns at most `limit` of the `names` that `word` may stand for, best first: names at an edit distance of at most 1;
-/// names with the same beginning, or within a third of the longer word's letters; names that contain the word. Empty if
-/// none is near.
+/// Returns at most `limit` of the `names` that `word` may stand for, best first: names at an edit distance of at most
+/// 1; names with the same beginning, or within a third of the longer word's letters; names that contain the word. Empty
+/// if none is near.
 [[nodiscard]] std::vector<std::string> nearest(std::string_view word, std::vector<std::string> const& names,
                                                std::size_t limit = 3);
 

@@ -2,7 +2,7 @@
 /// \file
 /// A reduce-scatter that merges attention pieces (kernels/attention_pieces.hpp) instead of adding. Every rank has
 /// partial results of all queries, computed from its own keys; each rank gets the answers to its own queries. A rank
-/// merges its pieces into one, sends it to the rank that owns the query (RowsToOwners), and the owner merges in the
+/// merges its pieces into one, and sends it to the rank that owns the query (RowsToOwners). The owner merges in the
 /// order of the ranks, so that the bits do not depend on the order of arrival.
 ///
 /// Example, two ranks, one query, a key with score 0 on the first rank, and one with score ln 3 on the second: pieces

@@ -16,8 +16,8 @@ namespace tessera {
 /// The rows of a one-rank report (--json), for --baseline.
 class Baseline {
  public:
-  /// Reads the report at `path`. Throws UserError if there is no such file, if it is not a report with this schema, if
-  /// it is from another `version` of Tessera or a run on several ranks, or if no row was timed.
+  /// Reads the report at `path`. Throws UserError if the file does not exist or is not a report with this schema. Also
+  /// throws if the report is from another `version` of Tessera or a run on several ranks, or if no row was timed.
   Baseline(std::string path, std::string const& version);
 
   /// A row of one rank.
@@ -42,7 +42,7 @@ class Baseline {
   [[nodiscard]] std::optional<Row> find(Wanted const& wanted) const;
 
   [[nodiscard]] std::string const& path() const { return path_; }
-  /// Returns one sentence per difference between the baseline's build and system and this run's.
+  /// Returns one sentence per difference between the baseline's build and `build`.
   [[nodiscard]] std::vector<std::string> differences(Facts const& build) const;
   /// The same for an execution space; empty if there is no difference.
   [[nodiscard]] std::string difference(std::string const& space, std::string const& device) const;

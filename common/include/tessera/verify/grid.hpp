@@ -2,8 +2,9 @@
 /// \file
 /// Proofs that sums of floating-point numbers are exact in any order. If a proof holds, a reference requires equality.
 ///
-/// If all terms are multiples of a power of two g, the grid, so are their sums. A sum that is a multiple of g and at
-/// most 2^p * g in magnitude is a number of a dtype with p bits (24 for float, 53 for double), and is not rounded.
+/// If all terms are multiples of a power of two g, the grid, so are their sums. Let p be the number of bits of a dtype
+/// (24 for float, 53 for double). A multiple of g with a magnitude of at most 2^p * g is a number of the dtype, so that
+/// this sum is not rounded.
 /// - SumProof: if the sum of the magnitudes is at most 2^p * g, so is the sum of any subset of the terms. Then no
 ///   addition in any order rounds, whether or not it is fused with an exact product.
 /// - ScanProof: the sum of a contiguous range of terms is the difference of two prefixes. If the largest prefix is at
@@ -101,8 +102,8 @@ template <class T>
   return grid;
 }
 
-/// True if sums of products of an element of `a` and an element of `b` (arrays in host memory) are exact in any order,
-/// as long as the sum of their magnitudes is at most `most`.
+/// True if sums of products a[i] * b[j] are exact in any order, as long as the sum of the products' magnitudes is at
+/// most `most`. `a` and `b` are arrays in host memory.
 template <class T, class Array, class Other>
 [[nodiscard]] bool exact_products(Array const& a, Other const& b, double most) {
   return grid_of(a.data(), a.size()).times(grid_of(b.data(), b.size())).template holds<T>(most);

@@ -10,8 +10,8 @@
 ///     |error of e| <= g E,  E = |d| + mean|d| + |e|.
 ///
 /// Let v = mean e^2 and M = mean E^2. By the Cauchy-Schwarz inequality the error of the sum of squares over the count
-/// is at most g (2 sqrt(v M) + g M + v). So w = v + eps has the relative error g H, H = (2 sqrt(v M) + G M + v) / w +
-/// 1, where G is the g of the longest chain of any variant. If G H <= 1/10, 1 / sqrt(w) has the relative error g P, P =
+/// is at most g (2 sqrt(v M) + g M + v). Let G be the g of the longest chain of any variant. So w = v + eps has the
+/// relative error g H, H = (2 sqrt(v M) + G M + v) / w + 1. If G H <= 1/10, 1 / sqrt(w) has the relative error g P, P =
 /// 0.6 H + 3 (its root, its division, the product with e). Therefore
 ///
 ///     |error of xhat| <= g X,  X = E / sqrt(w) + |xhat| P,
