@@ -40,7 +40,7 @@ struct Ratio {
 /// interval misses the true ratio with a probability of about `error`. With one launch per side nothing is known: the
 /// interval is [0, infinity].
 ///
-/// The interval is the hull of two intervals. The first contains the percentiles of the bootstrap over launches, whose
+/// The interval is the hull of two intervals. The first uses percentiles of the bootstrap over launches, whose
 /// distribution is computed exactly instead of sampled (Efron and Tibshirani, An Introduction to the Bootstrap, 1993,
 /// chapter 13). The second is Welch's interval of the means of the logarithms. With few launches the bootstrap cannot
 /// reach beyond the extreme launches, however small `error` is; Welch's interval can.
