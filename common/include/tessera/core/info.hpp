@@ -85,6 +85,8 @@ struct VariantInfo {
   /// for --list: what determines the order of operations if it is not deterministic
   std::string_view ordered_by = "atomics";
   Unit unit = Unit::multiply_add;  ///< the unit that executes its operations
+  /// One file of at most 60 lines of code with a loop of its own; checked in CI.
+  bool lesson = false;
   int unit_products = 1;  ///< products of the unit per product of the result: the roof is the unit's peak divided by it
 };
 
