@@ -27,6 +27,7 @@ struct Parameters {
   PoolingOp op = PoolingOp::sum;
   std::int64_t tile = 0;  ///< elements; 0: the variant's choice
   std::int64_t team = 0;  ///< threads; 0: the variant's choice
+  std::size_t first = 0;  ///< index of the first element, in the reference of a part of the array (core/problem.hpp)
 
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 };

@@ -83,32 +83,39 @@ struct Largest {
   void add(Largest const& other) { add(other.value); }
 };
 
-/// Calls emit(i, fold of the window that ends at i) for every i in [from, to); `from` is a multiple of the window.
+/// Elements of a window's part, at places that are counted from the begin of a block: those before `lead` are not there.
+template <class T>
+struct Placed {
+  T const* a;
+  std::size_t lead;
+
+  [[nodiscard]] double at(std::size_t place) const { return static_cast<double>(a[place - lead]); }
+};
+
+/// Calls emit(i, fold of the window that ends at element i) for the elements at places [from, to); `from` is a multiple of
+/// the window. A window has no more elements than are there.
 template <class Fold, class T, class Emit>
-void for_each_window(T const* a, std::size_t from, std::size_t to, std::size_t window, Emit const& emit) {
+void for_each_window(Placed<T> const& a, std::size_t from, std::size_t to, std::size_t window, Emit const& emit) {
   std::vector<Fold> ends(window);  // ends[t]: the previous block from its element t on
-  if (from > 0) {
+  // Of the block that begins there.
+  auto const fold_ends = [&](std::size_t begin) {
     Fold end;
     for (std::size_t t = window; t-- > 1;) {
-      end.add(static_cast<double>(a[from - window + t]));
+      if (begin + t >= a.lead) end.add(a.at(begin + t));
       ends[t] = end;
     }
-  }
+  };
+  if (from > 0) fold_ends(from - window);
   for (std::size_t begin = from; begin < to; begin += window) {
     std::size_t const count = std::min(window, to - begin);
     Fold of_block;
-    for (std::size_t t = 0; t < count; ++t) {
-      of_block.add(static_cast<double>(a[begin + t]));
+    for (std::size_t t = a.lead > begin ? a.lead - begin : 0; t < count; ++t) {
+      of_block.add(a.at(begin + t));
       Fold whole = of_block;
       if (begin > 0 && t + 1 < window) whole.add(ends[t + 1]);
-      emit(begin + t, whole);
+      emit(begin + t - a.lead, whole);
     }
-    if (count < window) break;
-    Fold end;
-    for (std::size_t t = count; t-- > 1;) {
-      end.add(static_cast<double>(a[begin + t]));
-      ends[t] = end;
-    }
+    if (begin + window < to) fold_ends(begin);
   }
 }
 
@@ -118,17 +125,20 @@ template <class T>
 std::vector<ExpectedField> Pooling::reference(Input<T, Kokkos::HostSpace> const& input) {
   std::size_t const n = input.a.extent(0);
   std::size_t const window = std::min(static_cast<std::size_t>(input.parameters.window), std::max<std::size_t>(1, n));
-  T const* const a = input.a.data();
+  // Blocks of w begin at its multiples in the whole input, of which this may be a part: so sums do not depend on where it begins.
+  std::size_t const lead = input.parameters.first % window;
+  Placed<T> const a{input.a.data(), lead};
   ExpectedField out{.name = "out", .shape = {n}, .value = std::vector<double>(n), .scale = {}};
-  // Some blocks of w at a time have nothing to do with the others: each is a serial loop, several run side by side.
+  // Some blocks at a time have nothing to do with the others: each is a serial loop, several run side by side.
   std::size_t const part = blocks_in(1 << 16, window) * window;
+  std::size_t const places = n == 0 ? 0 : lead + n;
   if (input.parameters.op == PoolingOp::max) {
-    for_blocks(n, part, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for_blocks(places, part, [&](std::size_t, std::size_t begin, std::size_t end) {
       for_each_window<Largest>(a, begin, end, window,
                                [&](std::size_t i, Largest const& max) { out.value[i] = max.value; });
     });
   } else if constexpr (std::is_integral_v<T>) {
-    for_blocks(n, part, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for_blocks(places, part, [&](std::size_t, std::size_t begin, std::size_t end) {
       for_each_window<WrappingSum>(a, begin, end, window, [&](std::size_t i, WrappingSum const& sum) {
         out.value[i] = static_cast<double>(static_cast<std::int32_t>(sum.sum));
       });
@@ -138,22 +148,23 @@ std::vector<ExpectedField> Pooling::reference(Input<T, Kokkos::HostSpace> const&
       verify::Grid grid;
       double most = 0;
     };
-    std::vector<OfPart> parts(blocks_in(n, part));
+    std::vector<OfPart> parts(blocks_in(places, part));
     bool const mean = input.parameters.op == PoolingOp::mean;
     // There is a scale in the second sweep, for those that need one.
     auto const sweep = [&] {
-      for_blocks(n, part, [&](std::size_t p, std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) parts[p].grid.add(static_cast<double>(a[i]));
+      for_blocks(places, part, [&](std::size_t p, std::size_t begin, std::size_t end) {
+        for (std::size_t place = std::max(begin, lead); place < end; ++place) parts[p].grid.add(a.at(place));
         for_each_window<WideSum>(a, begin, end, window, [&](std::size_t i, WideSum const& sum) {
           std::size_t const count = std::min(i + 1, window);
           double const divisor = mean ? static_cast<double>(count) : 1.0;
           parts[p].most = std::max(parts[p].most, sum.magnitude);
           out.value[i] = sum.sum.value() / divisor;
           bool const past_double = mean && !std::isfinite(sum.magnitude);
-          if (past_double) out.value[i] = mean_of_huge(a + i + 1 - count, count);
+          T const* const begin_of_window = a.a + i + 1 - count;
+          if (past_double) out.value[i] = mean_of_huge(begin_of_window, count);
           if (out.scale.empty()) return;
           if (past_double) {
-            out.scale[i] = mean_of_huge(a + i + 1 - count, count, true);
+            out.scale[i] = mean_of_huge(begin_of_window, count, true);
           } else {
             out.scale[i] = mean ? sum.magnitude / divisor : verify::scale_of_sum<T>(out.value[i], sum.magnitude);
           }
