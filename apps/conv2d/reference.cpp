@@ -1,6 +1,7 @@
 /// \file
 /// The serial oracle of conv2d: for every element a loop over the taps, products without rounding, a sum in twice
-/// double precision. Terms beyond the bottom and right edge are left out.
+/// double precision. Terms beyond the bottom and right edge are left out. Neighbours in a row go through the taps
+/// together.
 ///
 /// Where the products of all elements lie on one grid (the product of both inputs' grids), and the sum of magnitudes of
 /// each output within the dtype's precision of it, every partial sum is exact in any order, fused or not
@@ -14,6 +15,7 @@
 /// and not in another: nothing can be asked (scale infinity, verify/wide.hpp).
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -31,39 +33,57 @@ namespace tessera::conv2d {
 
 namespace {
 
-struct Term {
-  double value;
-  double scale;
-  double magnitude = 0;
+// So many neighbours in a row of the output at a time: what is known of them stays in the nearest cache.
+constexpr std::size_t neighbours = 512;
+
+// Sums of integers wrap.
+struct WrappingSums {
+  std::array<std::uint32_t, neighbours> sum{};
+
+  void add(std::int32_t const* a, std::int32_t b, std::size_t count) {
+    for (std::size_t x = 0; x < count; ++x) sum[x] += static_cast<std::uint32_t>(a[x]) * static_cast<std::uint32_t>(b);
+  }
+  [[nodiscard]] double value(std::size_t x) const { return static_cast<double>(static_cast<std::int32_t>(sum[x])); }
+  [[nodiscard]] static double magnitude(std::size_t) { return 0; }
 };
 
-// One element of the output.
-template <class In>
-Term sum_at(In const& in, In const& k, std::size_t y, std::size_t x) {
-  using T = typename In::non_const_value_type;
-  std::size_t const rows = std::min(k.extent(0), in.extent(0) - y);
-  std::size_t const cols = std::min(k.extent(1), in.extent(1) - x);
-  if constexpr (std::is_integral_v<T>) {
-    std::uint32_t sum = 0;
-    for (std::size_t ky = 0; ky < rows; ++ky) {
-      for (std::size_t kx = 0; kx < cols; ++kx) {
-        sum += static_cast<std::uint32_t>(in(y + ky, x + kx)) * static_cast<std::uint32_t>(k(ky, kx));
-      }
+// Of floats, with the sums of the magnitudes of finite factors' products.
+template <class T>
+struct WideSums {
+  verify::ExactSums<neighbours> sums;
+  std::array<double, neighbours> magnitudes{};
+
+  // One tap of all of them: no tap of one waits for that of its neighbour.
+  void add(T const* a, T b, std::size_t count) {
+    constexpr double largest = std::numeric_limits<double>::max();
+    auto const wide_b = static_cast<double>(b);
+    bool const counts = std::isfinite(wide_b);
+    for (std::size_t x = 0; x < count; ++x) {
+      auto const wide_a = static_cast<double>(a[x]);
+      sums.add_product_of(x, a[x], b);
+      double const magnitude = std::abs(wide_a * wide_b);
+      magnitudes[x] += counts && std::abs(wide_a) <= largest ? magnitude : 0.0;
     }
-    return {static_cast<double>(static_cast<std::int32_t>(sum)), 0.0};
-  } else {
-    verify::ExactSum sum;
-    double magnitude = 0;
-    for (std::size_t ky = 0; ky < rows; ++ky) {
-      for (std::size_t kx = 0; kx < cols; ++kx) {
-        auto const a = static_cast<double>(in(y + ky, x + kx));
-        auto const b = static_cast<double>(k(ky, kx));
-        sum.add_product_of(in(y + ky, x + kx), k(ky, kx));
-        if (std::isfinite(a) && std::isfinite(b)) magnitude += std::abs(a * b);
-      }
-    }
-    return {sum.value(), verify::scale_of_sum<T>(sum.value(), magnitude), magnitude};
   }
+  [[nodiscard]] double value(std::size_t x) const { return sums.value(x); }
+  [[nodiscard]] double magnitude(std::size_t x) const { return magnitudes[x]; }
+};
+
+template <class T>
+using Sums = std::conditional_t<std::is_integral_v<T>, WrappingSums, WideSums<T>>;
+
+// Elements [begin, end) of row y of the output, tap by tap.
+template <class T, class In>
+Sums<T> sums_of(In const& in, In const& k, std::size_t y, std::size_t begin, std::size_t end) {
+  std::size_t const rows = std::min(k.extent(0), in.extent(0) - y);
+  std::size_t const cols = std::min(k.extent(1), in.extent(1) - begin);
+  Sums<T> sums;
+  for (std::size_t ky = 0; ky < rows; ++ky) {
+    for (std::size_t kx = 0; kx < cols; ++kx) {
+      sums.add(&in(y + ky, begin + kx), k(ky, kx), std::min(end, in.extent(1) - kx) - begin);
+    }
+  }
+  return sums;
 }
 
 }  // namespace
@@ -78,12 +98,20 @@ std::vector<ExpectedField> Conv2d::reference(Input<T, Kokkos::HostSpace> const& 
   std::vector<double> most(rows);
   auto const sweep = [&] {
     for_blocks(rows, 1, [&](std::size_t y, std::size_t, std::size_t) {
-      for (std::size_t x = 0; x < cols; ++x) {
-        Term const term = sum_at(input.in, input.k, y, x);
-        out.value[y * cols + x] = term.value;
-        if (!out.scale.empty()) out.scale[y * cols + x] = term.scale;
-        most[y] = std::max(most[y], term.magnitude);
+      std::array<double, neighbours> largest{};
+      for (std::size_t begin = 0; begin < cols; begin += neighbours) {
+        std::size_t const count = std::min(neighbours, cols - begin);
+        Sums<T> const sums = sums_of<T>(input.in, input.k, y, begin, begin + count);
+        std::size_t const at = y * cols + begin;
+        for (std::size_t x = 0; x < count; ++x) out.value[at + x] = sums.value(x);
+        for (std::size_t x = 0; x < count; ++x) largest[x] = std::max(largest[x], sums.magnitude(x));
+        if constexpr (!std::is_integral_v<T>) {
+          for (std::size_t x = 0; x < count && !out.scale.empty(); ++x) {
+            out.scale[at + x] = verify::scale_of_sum<T>(sums.value(x), sums.magnitude(x));
+          }
+        }
       }
+      most[y] = *std::ranges::max_element(largest);
     });
   };
   sweep();

@@ -12,6 +12,9 @@
 
 #include "problem.hpp"
 
+#include <tessera/core/host_threads.hpp>
+#include <tessera/verify/joined.hpp>
+
 namespace tessera::embedding {
 
 namespace {
@@ -35,19 +38,23 @@ std::vector<ExpectedField> Embedding::reference(Input<T, Kokkos::HostSpace> cons
   std::size_t const batch = input.idx.extent(0);
   std::size_t const length = input.idx.extent(1);
   std::size_t const width = input.w.extent(1);
-  ExpectedField out{.name = "out",
-                    .shape = {batch, length, width},
-                    .value = std::vector<double>(batch * length * width),
-                    .scale = {}};
-  auto next = out.value.begin();
-  for (std::size_t b = 0; b < batch; ++b) {
-    for (std::size_t s = 0; s < length; ++s) {
-      std::int64_t const index = input.idx(b, s);
+  MovedElements<T> out("out", {batch, length, width});
+  // Positions have nothing to do with each other: some at a time are a serial loop, several of these run side by side.
+  std::int32_t const* const indices = input.idx.data();
+  std::size_t const together = blocks_in(1 << 14, std::max<std::size_t>(1, width));
+  for_blocks(batch * length, together, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t position = begin; position < end; ++position) {
+      std::int64_t const index = indices[position];
       bool const is_there = index >= 0 && index < static_cast<std::int64_t>(input.w.extent(0));
-      for (std::size_t e = 0; e < width; ++e) *next++ = is_there ? static_cast<double>(input.w(index, e)) : 0.0;
+      std::size_t const to = position * width;
+      if (is_there) {
+        for (std::size_t e = 0; e < width; ++e) out.set(to + e, input.w(index, e));
+      } else {
+        for (std::size_t e = 0; e < width; ++e) out.set(to + e, T(0));
+      }
     }
-  }
-  return list_of(std::move(out));
+  });
+  return list_of(out.take());
 }
 
 template <class T>

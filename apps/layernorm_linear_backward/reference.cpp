@@ -98,7 +98,7 @@ class Oracle {
         longest_(LayernormLinearBackward::rounding_steps({{rows_, hidden_}, {}, {}, {outputs_, hidden_}, {}},
                                                          input.parameters)),
         growth_(std::expm1(longest_ * unit_)),
-        row_(hidden_, input.parameters.eps, longest_, T{}),
+        row_(hidden_, input.parameters.eps, longest_),
         dx_(field_of("dx", {rows_, hidden_})),
         dgamma_(hidden_),
         dbeta_(hidden_),
@@ -172,10 +172,11 @@ class Oracle {
     for (std::size_t h = 0; h < hidden_; ++h) {
       auto const gamma = static_cast<long double>(in_.gamma(h));
       double const of_gamma = magnitude_of_wide(gamma);
-      long double const xhat = row_.xhat[h];
+      long double const xhat = row_.xhat(h);
       double const of_xhat = magnitude_of_wide(xhat);
-      double const x_scale = row_.scale[h];
-      bool const sure_xhat = row_.sign_is_known(h);
+      auto const rounded_xhat = static_cast<double>(xhat);
+      double const x_scale = row_.scale(h, rounded_xhat);
+      bool const sure_xhat = row_.sign_is_known(h, rounded_xhat);
 
       long double const value = gamma * xhat + static_cast<long double>(in_.beta(h));
       double const ln_scale =
@@ -215,7 +216,8 @@ class Oracle {
     auto const inv_std = static_cast<double>(row_.inv_std);
     for (std::size_t h = 0; h < hidden_; ++h) {
       auto const gamma = static_cast<long double>(in_.gamma(h));
-      long double const xhat = row_.xhat[h];
+      long double const xhat = row_.xhat(h);
+      auto const rounded_xhat = static_cast<double>(xhat);
       auto const q = static_cast<long double>(sums.value(r * hidden_ + h));
       double const q_scale = scale_of_q(sums, r * hidden_ + h);
       long double const p = q * gamma;
@@ -223,14 +225,15 @@ class Oracle {
       double const n = magnitude_of_wide(p) + magnitude_of_wide(mean_p) + magnitude_of_wide(xhat * mean_px);
       bool const all_zero = p_scale + a + b == 0;  // nor anything else: all gradients of the row are 0
       double const d = p_scale + a + magnitude_of_wide(xhat) * b +
-                       row_.scale[h] * (magnitude_of_wide(mean_px) + growth_ * b) + 4 * n + (all_zero ? 0 : denormal_);
+                       row_.scale(h, rounded_xhat) * (magnitude_of_wide(mean_px) + growth_ * b) + 4 * n +
+                       (all_zero ? 0 : denormal_);
       double const of_difference = magnitude_of_wide(p - mean_p - xhat * mean_px);
       double const scale = magnitude_of(inv_std) * d +
                            magnitude_of(row_.inv_std_scale) * (of_difference + growth_ * d) +
                            (all_zero ? 0 : denormal_);
       std::size_t const i = row * hidden_ + h;
       dx_.value[i] = static_cast<double>(row_.inv_std * (p - mean_p - xhat * mean_px));
-      bool const sure = row_.sign_is_known(h) || !std::isinf(mean_px);
+      bool const sure = row_.sign_is_known(h, rounded_xhat) || !std::isinf(mean_px);
       dx_.scale[i] = known && sure && scale <= largest_ && d <= largest_ && growth_ <= 1 ? scale : infinity;
     }
   }
@@ -325,7 +328,7 @@ class Oracle {
   std::size_t outputs_;
   double longest_;
   double growth_;
-  verify::NormalisedRowOracle row_;
+  verify::NormalisedRowOracle<T> row_;
   ExpectedField dx_;
   std::vector<Column> dgamma_;
   std::vector<Column> dbeta_;

@@ -8,25 +8,107 @@
 /// order where verify/grid.hpp proves it (scale 0).
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "problem.hpp"
 
+#include <tessera/core/host_threads.hpp>
 #include <tessera/verify/exact_sum.hpp>
 #include <tessera/verify/grid.hpp>
+#include <tessera/verify/joined.hpp>
 #include <tessera/verify/wide.hpp>
 
 namespace tessera::roofline {
 
 namespace {
 
-ExpectedField field(char const* name, Shape const& shape) {
-  return {.name = name,
-          .shape = shape,
-          .value = std::vector<double>(count_of(shape)),
-          .scale = std::vector<double>(count_of(shape))};
+// Elements have nothing to do with each other: so many at a time are a serial loop, several run side by side.
+constexpr std::size_t part = 1 << 16;
+
+// Elements [begin, end) of triad.
+template <class T>
+ExpectedField triad_of(Roofline::Input<T, Kokkos::HostSpace> const& input, std::size_t begin, std::size_t end) {
+  ExpectedField triad{.name = "triad",
+                      .shape = {end - begin},
+                      .value = std::vector<double>(end - begin),
+                      .scale = std::vector<double>(end - begin)};
+  for (std::size_t i = begin; i < end; ++i) {
+    double& value = triad.value[i - begin];
+    if constexpr (std::is_integral_v<T>) {
+      auto const s = static_cast<std::int64_t>(input.parameters.s);
+      value = verify::stored(input.a(i) + s * input.b(i));
+    } else {
+      double const a = static_cast<double>(input.a(i));
+      double const product = static_cast<double>(static_cast<T>(input.parameters.s)) * static_cast<double>(input.b(i));
+      value = a + product;
+      double const magnitude = std::abs(a) + std::abs(product);
+      bool const rounded_once = verify::is_exact_product(static_cast<T>(input.parameters.s), input.b(i));
+      if (ShortFloat<T> && rounded_once)
+        value = static_cast<double>(static_cast<float>(a) + static_cast<float>(product));
+      bool const is_exact = rounded_once || !std::isfinite(a) || !std::isfinite(product);
+      triad.scale[i - begin] = is_exact ? 0 : verify::scale_of_sum<Arithmetic<T>>(value, magnitude);
+    }
+  }
+  return triad;
+}
+
+// Sums of parts, each a serial loop. False if an addition of doubles may have rounded: then they say nothing.
+template <class T>
+bool exact_parts(T const* a, std::size_t n, double& sum, verify::SumProof& proof) {
+  struct Part {
+    double sum = 0;
+    verify::SumProof proof;
+  };
+  std::vector<Part> parts(blocks_in(n, part));
+  for_blocks(n, part, [&](std::size_t p, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      parts[p].sum += static_cast<double>(a[i]);
+      parts[p].proof.add(static_cast<double>(a[i]));
+    }
+  });
+  for (Part const& one : parts) {
+    sum += one.sum;
+    proof.merge(one.proof);
+  }
+  return proof.template holds<double>();
+}
+
+template <class T>
+ExpectedField sum_of(T const* a, std::size_t n) {
+  ExpectedField field{.name = "sum", .shape = {}, .value = {0}, .scale = {0}};
+  double& value = field.value[0];
+  if constexpr (std::is_integral_v<T>) {
+    std::uint32_t count = 0;
+    for (std::size_t i = 0; i < n; ++i) count += static_cast<std::uint32_t>(a[i]);
+    value = static_cast<double>(static_cast<std::int32_t>(count));
+  } else {
+    verify::SumProof proof;
+    double magnitude = 0;
+    if (exact_parts(a, n, value, proof)) {
+      magnitude = proof.magnitude();
+    } else {  // one loop, since what is lost depends on the order
+      verify::ExactSum total;
+      proof = {};
+      for (std::size_t i = 0; i < n; ++i) {
+        double const element = static_cast<double>(a[i]);
+        total.add(element);
+        proof.add(element);
+        if (std::isfinite(element)) magnitude += std::abs(element);
+      }
+      value = total.value();
+    }
+    if (proof.template holds<Arithmetic<T>>()) {
+      field.scale.clear();
+      field.rounded_sums = proof.template rounds<T>(value);
+    } else {
+      field.scale[0] = verify::scale_of_sum<Arithmetic<T>>(value, magnitude);
+    }
+  }
+  return field;
 }
 
 }  // namespace
@@ -34,55 +116,24 @@ ExpectedField field(char const* name, Shape const& shape) {
 template <class T>
 std::vector<ExpectedField> Roofline::reference(Input<T, Kokkos::HostSpace> const& input) {
   std::vector<Shape> const shapes = output_shapes({{input.a.extent(0)}, {input.b.extent(0)}}, input.parameters);
-  ExpectedField copied = field("copied", shapes[0]);
-  copied.scale.clear();
-  ExpectedField triad = field("triad", shapes[1]);
-  ExpectedField sum = field("sum", shapes[2]);
-  ExpectedField chains = field("chains", shapes[3]);
-  ExpectedField launched = field("launched", shapes[4]);
-
   std::size_t const n = input.a.extent(0);
-  verify::ExactSum total;
-  verify::SumProof proof;
-  std::int64_t count = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    copied.value[i] = static_cast<double>(input.a(i));
-    if constexpr (std::is_integral_v<T>) {
-      auto const s = static_cast<std::int64_t>(input.parameters.s);
-      triad.value[i] = verify::stored(input.a(i) + s * input.b(i));
-      count = static_cast<std::int32_t>(static_cast<std::uint32_t>(count + input.a(i)));
-    } else {
-      double const a = static_cast<double>(input.a(i));
-      double const product = static_cast<double>(static_cast<T>(input.parameters.s)) * static_cast<double>(input.b(i));
-      triad.value[i] = a + product;
-      double const magnitude = std::abs(a) + std::abs(product);
-      bool const rounded_once = verify::is_exact_product(static_cast<T>(input.parameters.s), input.b(i));
-      if (ShortFloat<T> && rounded_once) {
-        triad.value[i] = static_cast<double>(static_cast<float>(a) + static_cast<float>(product));
-      }
-      bool const is_exact = rounded_once || !std::isfinite(a) || !std::isfinite(product);
-      triad.scale[i] = is_exact ? 0 : verify::scale_of_sum<Arithmetic<T>>(triad.value[i], magnitude);
-      total.add(a);
-      proof.add(a);
-      if (std::isfinite(a)) sum.scale[0] += std::abs(a);
-    }
-  }
-  if constexpr (std::is_integral_v<T>) {
-    sum.value[0] = static_cast<double>(count);
-  } else {
-    sum.value[0] = total.value();
-    if (proof.holds<Arithmetic<T>>()) {
-      sum.scale.clear();
-      sum.rounded_sums = proof.rounds<T>(sum.value[0]);
-    } else {
-      sum.scale[0] = verify::scale_of_sum<Arithmetic<T>>(sum.value[0], sum.scale[0]);
-    }
-  }
+  MovedElements<T> copied("copied", shapes[0]);
+  for_blocks(n, part, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) copied.set(i, input.a(i));
+  });
+  std::vector<ExpectedField> triad =
+      joined_reference({{"triad", dtype_of<T>, shapes[1], nullptr}}, part_elements(),
+                       [&](ranks::Block rows) { return list_of(triad_of<T>(input, rows.begin, rows.end)); });
+  ExpectedField chains{.name = "chains",
+                       .shape = shapes[3],
+                       .value = std::vector<double>(count_of(shapes[3])),
+                       .scale = std::vector<double>(count_of(shapes[3]))};
   for (std::size_t i = 0; i < chains.value.size(); ++i) {
     chains.value[i] = static_cast<double>(i % 256) + static_cast<double>(input.parameters.iterations);
   }
-  launched.value[0] = 1;
-  return list_of(std::move(copied), std::move(triad), std::move(sum), std::move(chains), std::move(launched));
+  ExpectedField launched{.name = "launched", .shape = shapes[4], .value = {1}, .scale = {0}};
+  return list_of(copied.take(), std::move(triad.front()), sum_of(input.a.data(), n), std::move(chains),
+                 std::move(launched));
 }
 
 template std::vector<ExpectedField> Roofline::reference(Input<float, Kokkos::HostSpace> const&);

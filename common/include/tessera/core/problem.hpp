@@ -55,27 +55,24 @@ concept Fields = requires(F& fields) {
 /// - `reference_of_part<T>(input, output_rows, part)`, optional: returns the reference of a rank's own part of the
 ///   output, from its part of the input and a ranks::Part. Without it each rank runs the reference on the whole input.
 /// - `rows_apart`, optional: true if a row of the output needs only the same row of split inputs, and whole inputs. The
-///   reference of a rank's part is then the reference run on its part of the input. With `rows_apart` or `reach` all
-///   cores compute the reference, each for some rows at a time (verify/joined.hpp).
-/// - `reference_split(parameters)`, optional: which inputs a part of the reference has in rows, if this differs from
-///   the split on ranks.
-/// - `reference_rows`, optional: the least number of output rows that a part of the reference should have.
-/// - `reach(shapes, parameters)`, optional: returns how many neighbouring rows of the split inputs a row of the output
-///   needs (ranks::Reach); all outputs must be split. With it each rank runs the reference on its own rows and on more
-///   neighbouring rows than the reach. The rank generates or reads the neighbouring rows again, and does not use rows
-///   that variants have received. If Parameters have a member `first`, it is set to the index of the first of these
-///   rows.
-/// - `needs(shapes, output_boxes)`, optional: returns the part of each input field (ranks::Box) that the reference
-///   needs for these parts of the output. reference<T>() of these input parts gives these output parts. With it each
-///   rank runs the reference on them, generated or read again, and --verify sample:N computes no more elements than it
-///   compares.
-/// - `grid(shapes, parameters, ranks)`, required if a field has Split::grid: returns the grid (ranks::Grid) for that
-///   number of ranks. Throws UserError if there is none.
-/// - `reference_doubles`, optional: the largest number of doubles per element of the reference: 1 (value), 2 (value and
-///   scale, the default) or 3 (value, scale and offset). Used to predict whether a case fits into memory.
-///   `exact_reference_doubles`, optional: the same for generated exact data, which need no scale.
-/// - `reference<T>(input)`: the serial reference. Returns each element's value and the scale of its error;
-///   ExpectedField (core/types.hpp) describes a scale of 0 or infinity.
+///   reference of a rank's part is then the reference run on its part of the input. With this or `reach` all cores compute
+///   the reference of some rows at a time (verify/joined.hpp).
+/// - `reference_rows`, optional: the fewest rows of the output that a part of the reference should have.
+/// - `own_parts`, optional: true if the reference works in parts of its own, on all cores, so that it is never that of some rows.
+/// - `reach(shapes, parameters)`, optional: how many rows of the split inputs beside a row the same row of the output
+///   needs (ranks::Reach); all outputs must be split. With it each rank runs the reference on its own rows and more
+///   rows beside them than the reach. It makes or reads these again, and does not use what variants have received. If
+///   Parameters have a member `first`, it is set to the index of the first of these rows.
+/// - `needs(shapes, output_boxes)`, optional: the part of each input field (ranks::Box) that the reference needs for
+///   these parts of the output: reference<T>(those) gives these. With it each rank runs the reference on them, made or
+///   read again; and --verify sample:N computes no more than it compares.
+/// - `grid(shapes, parameters, ranks)`, where a field has Split::grid: the grid (ranks::Grid) of that many ranks. Throws
+///   UserError if there is none.
+/// - `reference_doubles`, optional: the most numbers that an element of the reference takes: 1: a value; 2, the
+///   default: also a scale; 3: also an offset. It tells in advance whether a case fits into memory.
+///   `exact_reference_doubles`, optional: the same for generated exact data, for which no scale is made.
+/// - `reference<T>(input)`: the serial oracle. It gives each element's value and the scale of its error; ExpectedField
+///   (core/types.hpp) says what a scale of 0 or infinity means.
 template <class P, class T>
 concept ProblemFor =
     Fields<typename P::template Input<T, Kokkos::HostSpace>> &&

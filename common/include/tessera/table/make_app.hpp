@@ -53,9 +53,13 @@ concept Needs = requires(std::vector<Shape> const& shapes, std::vector<ranks::Bo
   { Problem::needs(shapes, output) } -> std::same_as<std::vector<ranks::Box>>;
 };
 
-/// Rows of the output are independent of each other, and the Problem defines which rows of the input they need.
+/// Its reference works in parts of its own.
 template <class Problem>
-concept RefersToRows = Distributed<Problem> && (RowsApart<Problem> || Reaches<Problem>);
+concept OwnParts = Problem::own_parts;
+
+/// Rows of the output have nothing to do with each other, and the Problem says which rows of the input they need.
+template <class Problem>
+concept RefersToRows = Distributed<Problem> && (RowsApart<Problem> || Reaches<Problem>) && !OwnParts<Problem>;
 
 /// Returns the grid of ranks of a Problem whose fields are split over a grid; otherwise an empty grid.
 template <class Problem>
@@ -310,9 +314,6 @@ class TypedCase final : public UntypedCase {
     Rows rows{input, input_splits().of_fields, {}, {}, rows_of_part<Problem>(shapes, whole, input.parameters)};
     if (rows.of_part == 0) return std::nullopt;
     rows.n = whole.front().front();
-    if constexpr (requires { Problem::reference_split(input.parameters); }) {
-      rows.splits = Problem::reference_split(input.parameters);
-    }
     for (std::size_t i = 0; i < whole.size(); ++i) {
       rows.outputs.push_back({output_specs()[i].name, output_specs()[i].dtype, whole[i], nullptr});
     }

@@ -2,7 +2,10 @@
 /// \file
 /// The wide accumulator of the references.
 
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <limits>
 #include <type_traits>
 
 namespace tessera::verify {
@@ -49,6 +52,37 @@ class ExactSum {
  private:
   double sum_ = 0;
   double compensation_ = 0;
+};
+
+/// Count sums of that kind, each with the bits of an ExactSum, side by side in memory: a loop over them can add to several at a time.
+template <std::size_t Count>
+class ExactSums {
+ public:
+  void add(std::size_t i, double value) {
+    double const sum = sums_[i] + value;
+    double const part = sum - sums_[i];
+    compensations_[i] += (sums_[i] - (sum - part)) + (value - part);
+    sums_[i] = sum;
+  }
+
+  /// As ExactSum::add_product_of.
+  template <class T>
+  void add_product_of(std::size_t i, T a, T b) {
+    double const product = static_cast<double>(a) * static_cast<double>(b);
+    add(i, product);
+    if constexpr (!std::is_same_v<T, float>) {
+      double const lost = std::fma(static_cast<double>(a), static_cast<double>(b), -product);
+      add(i, std::abs(lost) <= std::numeric_limits<double>::max() ? lost : 0.0);
+    }
+  }
+
+  [[nodiscard]] double value(std::size_t i) const {
+    return std::isfinite(sums_[i]) ? sums_[i] + compensations_[i] : sums_[i];
+  }
+
+ private:
+  std::array<double, Count> sums_{};
+  std::array<double, Count> compensations_{};
 };
 
 }  // namespace tessera::verify

@@ -23,72 +23,68 @@
 /// Algorithms, 2nd ed., 1.9, 3.1.)
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <numeric>
 #include <vector>
 
+#include <tessera/core/half.hpp>
 #include <tessera/core/types.hpp>
+#include <tessera/verify/grid.hpp>
 
 namespace tessera::verify {
 
+template <class T>
 class NormalisedRowOracle {
  public:
-  /// \param longest the longest chain of roundings of any variant
-  /// \param dtype a value of the type that rows are summed in
-  template <class T>
-  NormalisedRowOracle(std::size_t cols, double eps, double longest, T /*dtype*/)
-      : xhat(cols),
-        scale(cols),
-        eps_(static_cast<double>(static_cast<T>(eps))),
-        unit_(unit_roundoff(dtype_of<T>)),
-        growth_(std::expm1(longest * unit_)),
-        denormal_(static_cast<double>(std::numeric_limits<T>::denorm_min())),
-        smallest_(static_cast<double>(std::numeric_limits<T>::min())),
-        largest_(static_cast<double>(std::numeric_limits<T>::max())),
-        error_(cols) {}
+  using A = Arithmetic<T>;  ///< in which rows are summed
 
-  std::vector<long double> xhat;
-  std::vector<double> scale;  ///< X of each xhat
+  /// \param longest the longest chain of roundings of any variant
+  NormalisedRowOracle(std::size_t cols, double eps, double longest)
+      : eps_(static_cast<double>(static_cast<A>(eps))), growth_(std::expm1(longest * unit_)), error_(cols) {}
+
   long double inv_std = 0;
   double inv_std_scale = 0;  ///< absolute, of 1 / sqrt(w)
   bool known = true;         ///< false: results that depend on the row are not checked
 
-  /// True if the sign of xhat is known: an infinite factor then gives the same infinity in every variant.
-  [[nodiscard]] bool sign_is_known(std::size_t h) const {
-    return std::isnan(xhat[h]) || std::abs(static_cast<double>(xhat[h])) > growth_ * scale[h] ||
-           (xhat[h] == 0 && xhat.size() == 1);
+  [[nodiscard]] long double xhat(std::size_t h) const { return (distance(h) - mean_) * inv_std; }
+
+  /// X of an element, whose xhat, rounded, the caller has.
+  [[nodiscard]] double scale(std::size_t h, double xhat) const {
+    double const scale = finite_ ? error_[h] * root_ + std::abs(xhat) * of_root_ : 0.0;
+    return scale > 0 ? scale + denormal_ / unit_ : scale;
   }
 
-  /// Processes the row x[0 .. cols - 1].
-  template <class T>
+  /// True if the sign of xhat is known: then an infinite factor makes the same infinity of it in every variant.
+  [[nodiscard]] bool sign_is_known(std::size_t h, double xhat) const {
+    return std::isnan(xhat) || std::abs(xhat) > growth_ * scale(h, xhat) || (xhat == 0 && error_.size() == 1);
+  }
+
+  /// Takes the row x[0 .. cols - 1], which must stay as long as it is asked for.
   void take(T const* x) {
-    std::size_t const cols = xhat.size();
+    std::size_t const cols = error_.size();
     auto const count = static_cast<long double>(cols);
-    auto const first = static_cast<long double>(x[0]);
-    long double sum = 0;
+    x_ = x;
+    first_ = static_cast<long double>(x[0]);
     double magnitudes = 0;
-    bool finite = true;
-    for (std::size_t h = 0; h < cols; ++h) {
-      long double const d = static_cast<long double>(x[h]) - first;
-      sum += d;
-      magnitudes += std::abs(static_cast<double>(d));
-      finite = finite && std::isfinite(static_cast<double>(x[h]));
-    }
-    long double const mean = sum / count;
+    mean_ = sum_of_distances(magnitudes) / count;
     double const mean_magnitude = magnitudes / static_cast<double>(cols);
     long double squares = 0;
     long double error_squares = 0;
     double widest = 0;
     for (std::size_t h = 0; h < cols; ++h) {
-      long double const d = static_cast<long double>(x[h]) - first;
-      long double const e = d - mean;
-      xhat[h] = e;
+      long double const d = distance(h);
+      long double const e = d - mean_;
       squares += e * e;
-      error_[h] = std::abs(static_cast<double>(d)) + mean_magnitude + std::abs(static_cast<double>(e));
-      if (error_[h] > 0) error_[h] += 2 * denormal_ / unit_;
-      error_squares += static_cast<long double>(error_[h]) * error_[h];
-      widest = std::max(widest, error_[h]);
+      double error = std::abs(static_cast<double>(d)) + mean_magnitude + std::abs(static_cast<double>(e));
+      if (error > 0) error += 2 * denormal_ / unit_;
+      error_[h] = error;
+      error_squares += static_cast<long double>(error) * error;
+      widest = std::max(widest, error);
     }
     // In long double, because squares may exceed the range of double.
     long double const v = squares / count;
@@ -96,24 +92,64 @@ class NormalisedRowOracle {
     long double const w = v + eps_;
     inv_std = 1 / std::sqrt(w);
     auto const of_w = static_cast<double>((2 * std::sqrt(v * m) + growth_ * m + v + 2 * denormal_ / unit_) / w + 1);
-    double const of_root = 0.6 * of_w + 3;
-    auto const root = static_cast<double>(inv_std);
-    inv_std_scale = root * of_root;
-    known = !finite || (growth_ * of_w <= 0.1 && 2 * widest <= largest_ && root >= smallest_);
-    for (std::size_t h = 0; h < cols; ++h) {
-      xhat[h] *= inv_std;
-      scale[h] = finite ? error_[h] * root + std::abs(static_cast<double>(xhat[h])) * of_root : 0.0;
-      if (scale[h] > 0) scale[h] += denormal_ / unit_;
-    }
+    of_root_ = 0.6 * of_w + 3;
+    root_ = static_cast<double>(inv_std);
+    inv_std_scale = root_ * of_root_;
+    known = !finite_ || (growth_ * of_w <= 0.1 && 2 * widest <= largest_ && root_ >= smallest_);
   }
 
  private:
+  static constexpr double unit_ = unit_roundoff(dtype_of<A>);
+  static constexpr double denormal_ = static_cast<double>(std::numeric_limits<A>::denorm_min());
+  static constexpr double smallest_ = static_cast<double>(std::numeric_limits<A>::min());
+  static constexpr double largest_ = static_cast<double>(std::numeric_limits<A>::max());
+
+  [[nodiscard]] long double distance(std::size_t h) const { return static_cast<long double>(x_[h]) - first_; }
+
+  // Of x[h] - x[0], and the sum of their magnitudes.
+  [[nodiscard]] long double sum_of_distances(double& magnitudes) {
+    std::size_t const cols = error_.size();
+    std::uint64_t largest = 0;  // magnitude, by its bits, which are in the same order
+    for (std::size_t h = 0; h < cols; ++h) {
+      largest = std::max(largest, std::bit_cast<std::uint64_t>(std::abs(static_cast<double>(x_[h]))));
+    }
+    auto const most = std::bit_cast<double>(largest);
+    finite_ = std::isfinite(most);
+    // In most data no sum of distances needs more bits than a double has: then any order has the same one.
+    if (grid_of(x_, cols).template holds<double>(4 * most * static_cast<double>(cols))) {
+      std::array<double, 16> sums{};
+      std::array<double, 16> sums_of_magnitudes{};
+      auto const first = static_cast<double>(x_[0]);
+      auto const add = [&](std::size_t i, T element) {
+        double const d = static_cast<double>(element) - first;
+        sums[i] += d;
+        sums_of_magnitudes[i] += std::abs(d);
+      };
+      std::size_t const whole = cols / sums.size() * sums.size();
+      for (std::size_t h = 0; h < whole; h += sums.size()) {
+        for (std::size_t i = 0; i < sums.size(); ++i) add(i, x_[h + i]);
+      }
+      for (std::size_t h = whole; h < cols; ++h) add(0, x_[h]);
+      magnitudes = std::accumulate(sums_of_magnitudes.begin(), sums_of_magnitudes.end(), 0.0);
+      return std::accumulate(sums.begin(), sums.end(), 0.0);
+    }
+    long double sum = 0;
+    for (std::size_t h = 0; h < cols; ++h) {
+      long double const d = distance(h);
+      sum += d;
+      magnitudes += std::abs(static_cast<double>(d));
+    }
+    return sum;
+  }
+
   double eps_;
-  double unit_;
   double growth_;
-  double denormal_;
-  double smallest_;
-  double largest_;
+  T const* x_ = nullptr;
+  long double first_ = 0;
+  long double mean_ = 0;
+  bool finite_ = true;
+  double root_ = 0;
+  double of_root_ = 0;
   std::vector<double> error_;
 };
 
