@@ -33,6 +33,7 @@ struct Layouts : MatrixProblem<Parameters> {
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;
+  static constexpr bool own_parts = true;
 
   /// Memory in its own order, first element first: right [rows, cols], left [cols, rows], strided [rows, pitched cols],
   /// tiled [tiles down, tiles across, side, side]. Each variant writes one of them.

@@ -30,6 +30,7 @@ struct Transpose : MatrixProblem<Parameters>, PerElement<2, 0> {
 
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;
+  static constexpr bool own_parts = true;
 
   /// out [cols, rows].
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {

@@ -45,15 +45,17 @@ class Joined {
   // Memory for all that is known to be needed. What is needed besides is known when a part comes that has it.
   void allocate() {
     lacks_ = false;
+    std::vector<std::vector<double>*> empty;
     if (!needs_wide_) {
       narrow_ = large_floats(count_);
     } else if (all_.value.empty()) {
       narrow_ = nullptr;
-      all_.value = zeros(count_);
+      empty.push_back(&all_.value);
     }
     for (std::size_t b = 0; b < bounds.size(); ++b) {
-      if (needs_[b] && (all_.*bounds[b]).empty()) all_.*bounds[b] = zeros(count_);
+      if (needs_[b] && (all_.*bounds[b]).empty()) empty.push_back(&(all_.*bounds[b]));
     }
+    for_blocks(empty.size(), 1, [&](std::size_t i, std::size_t, std::size_t) { *empty[i] = zeros(count_); });
   }
 
   // Takes a part; false, and it must come again after allocate(), if there is no place for all that it has.

@@ -58,7 +58,8 @@ concept Fields = requires(F& fields) {
 ///   reference of a rank's part is then the reference run on its part of the input. With this or `reach` all cores compute
 ///   the reference of some rows at a time (verify/joined.hpp).
 /// - `reference_rows`, optional: the fewest rows of the output that a part of the reference should have.
-/// - `own_parts`, optional: true if the reference works in parts of its own, on all cores, so that it is never that of some rows.
+/// - `own_parts`, optional: true if the reference moves elements in parts of its own, on all cores (MovedElements of
+///   verify/joined.hpp). Then it is never that of some rows.
 /// - `reach(shapes, parameters)`, optional: how many rows of the split inputs beside a row the same row of the output
 ///   needs (ranks::Reach); all outputs must be split. With it each rank runs the reference on its own rows and more
 ///   rows beside them than the reach. It makes or reads these again, and does not use what variants have received. If

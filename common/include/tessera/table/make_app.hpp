@@ -53,7 +53,7 @@ concept Needs = requires(std::vector<Shape> const& shapes, std::vector<ranks::Bo
   { Problem::needs(shapes, output) } -> std::same_as<std::vector<ranks::Box>>;
 };
 
-/// Its reference works in parts of its own.
+/// Its reference works in parts of its own, and on one rank keeps large fields as floats.
 template <class Problem>
 concept OwnParts = Problem::own_parts;
 
@@ -471,7 +471,11 @@ template <class Problem, class T>
   std::vector<Shape> const outputs = Problem::output_shapes(inputs, parameters);
   // Values without a scale become floats (joined_reference) if there is more than one part.
   std::size_t const of_part = std::is_same_v<T, float> ? rows_of_part<Problem>(inputs, outputs, parameters) : 0;
-  bool const narrow = of_part > 0 && outputs.front().front() > of_part;
+  bool narrow = of_part > 0 && outputs.front().front() > of_part;
+  if constexpr (OwnParts<Problem> && std::is_same_v<T, float>) {
+    auto const is_large = [](Shape const& shape) { return count_of(shape) > part_elements(); };
+    narrow = ranks::world().count() == 1 && std::ranges::all_of(outputs, is_large);
+  }
   auto const bytes = [&](int doubles) { return narrow && doubles == 1 ? sizeof(float) : doubles * sizeof(double); };
   Footprint result = footprint_of(describe<typename Problem::template Input<T, Kokkos::HostSpace>>(), inputs,
                                   describe<typename Problem::template Output<T, Kokkos::HostSpace>>(), outputs,

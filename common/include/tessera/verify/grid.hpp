@@ -32,14 +32,21 @@ class Grid {
  public:
   /// Zeros are on every grid, numbers that are not finite on none.
   void add(double value) {
-    constexpr std::uint64_t implicit = std::uint64_t{1} << 52;
-    auto const bits = std::bit_cast<std::uint64_t>(value);
-    auto const exponent = static_cast<int>((bits >> 52) & 0x7ff);
-    // The trailing bit's place: that of the implicit one where the fraction is 0. Zeros have none. No branches: references ask
-    // for many elements.
-    int const place = std::max(exponent, 1) - 52 + std::countr_zero((bits & (implicit - 1)) | implicit);
-    lowest_ = std::min(lowest_, (bits << 1) == 0 ? none : place);
-    finite_ &= exponent != 0x7ff;
+    lowest_ = std::min(lowest_, place_of(std::bit_cast<std::uint64_t>(value)));
+    finite_ = finite_ && std::isfinite(value);
+  }
+  /// All of an array. Without branches, and with numbers of one width, so that compilers make vectors of neighbours.
+  template <class T>
+  void add(T const* values, std::size_t count) {
+    std::int64_t lowest = lowest_;
+    std::uint64_t largest = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      auto const bits = std::bit_cast<std::uint64_t>(static_cast<double>(values[i]));
+      lowest = std::min(lowest, place_of(bits));
+      largest = std::max(largest, bits << 1);
+    }
+    lowest_ = lowest;
+    finite_ = finite_ && largest < std::uint64_t{0x7ff} << 53;
   }
   void merge(Grid const& other) {
     lowest_ = std::min(lowest_, other.lowest_);
@@ -48,7 +55,8 @@ class Grid {
 
   /// Returns the power of two; infinity if only zeros were added.
   [[nodiscard]] double spacing() const {
-    return lowest_ == none ? std::numeric_limits<double>::infinity() : std::ldexp(1.0, lowest_ - 1023);
+    return lowest_ == none ? std::numeric_limits<double>::infinity()
+                           : std::ldexp(1.0, static_cast<int>(lowest_) - 1023);
   }
 
   /// Returns the grid of products of a number of this grid and a number of the other.
@@ -65,8 +73,8 @@ class Grid {
   [[nodiscard]] bool holds(double magnitude) const {
     using Limits = std::numeric_limits<T>;
     if (!finite_ || !(magnitude <= static_cast<double>(Limits::max()))) return false;
-    if (lowest_ == none) return true;  // only zeros
-    int const exponent = lowest_ - 1023;
+    if (lowest_ == none) return true;  // nothing but zeros
+    int const exponent = static_cast<int>(lowest_) - 1023;
     return exponent >= Limits::min_exponent - Limits::digits && magnitude < power_of_two(exponent + Limits::digits);
   }
 
@@ -78,8 +86,16 @@ class Grid {
     return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
   }
 
-  static constexpr int none = std::numeric_limits<int>::max();
-  int lowest_ = none;  // biased exponent of the grid
+  // Of a number by its bits: the trailing bit's place, that of the implicit one where the fraction is 0. Zeros have none.
+  [[nodiscard]] static std::int64_t place_of(std::uint64_t bits) {
+    constexpr std::uint64_t implicit = std::uint64_t{1} << 52;
+    auto const exponent = static_cast<std::int64_t>((bits >> 52) & 0x7ff);
+    auto const trailing = static_cast<std::int64_t>(std::countr_zero((bits & (implicit - 1)) | implicit));
+    return (bits << 1) == 0 ? none : std::max(exponent, std::int64_t{1}) - 52 + trailing;
+  }
+
+  static constexpr std::int64_t none = std::numeric_limits<int>::max();
+  std::int64_t lowest_ = none;  // exponent of the grid, biased
   bool finite_ = true;
 };
 
@@ -98,7 +114,7 @@ template <class T>
 template <class T>
 [[nodiscard]] Grid grid_of(T const* values, std::size_t count) {
   Grid grid;
-  for (std::size_t i = 0; i < count; ++i) grid.add(static_cast<double>(values[i]));
+  grid.add(values, count);
   return grid;
 }
 

@@ -45,7 +45,10 @@ class NormalisedRowOracle {
 
   /// \param longest the longest chain of roundings of any variant
   NormalisedRowOracle(std::size_t cols, double eps, double longest)
-      : eps_(static_cast<double>(static_cast<A>(eps))), growth_(std::expm1(longest * unit_)), error_(cols) {}
+      : eps_(static_cast<double>(static_cast<A>(eps))),
+        growth_(std::expm1(longest * unit_)),
+        error_(cols),
+        distances_(cols) {}
 
   long double inv_std = 0;
   double inv_std_scale = 0;  ///< absolute, of 1 / sqrt(w)
@@ -76,8 +79,7 @@ class NormalisedRowOracle {
     long double squares = 0;
     long double error_squares = 0;
     double widest = 0;
-    for (std::size_t h = 0; h < cols; ++h) {
-      long double const d = distance(h);
+    auto const add = [&](std::size_t h, auto d) {
       long double const e = d - mean_;
       squares += e * e;
       double error = std::abs(static_cast<double>(d)) + mean_magnitude + std::abs(static_cast<double>(e));
@@ -85,6 +87,11 @@ class NormalisedRowOracle {
       error_[h] = error;
       error_squares += static_cast<long double>(error) * error;
       widest = std::max(widest, error);
+    };
+    if (are_doubles_) {
+      for (std::size_t h = 0; h < cols; ++h) add(h, distances_[h]);
+    } else {
+      for (std::size_t h = 0; h < cols; ++h) add(h, distance(h));
     }
     // In long double, because squares may exceed the range of double.
     long double const v = squares / count;
@@ -104,7 +111,9 @@ class NormalisedRowOracle {
   static constexpr double smallest_ = static_cast<double>(std::numeric_limits<A>::min());
   static constexpr double largest_ = static_cast<double>(std::numeric_limits<A>::max());
 
-  [[nodiscard]] long double distance(std::size_t h) const { return static_cast<long double>(x_[h]) - first_; }
+  [[nodiscard]] long double distance(std::size_t h) const {
+    return are_doubles_ ? static_cast<long double>(distances_[h]) : static_cast<long double>(x_[h]) - first_;
+  }
 
   // Of x[h] - x[0], and the sum of their magnitudes.
   [[nodiscard]] long double sum_of_distances(double& magnitudes) {
@@ -116,20 +125,21 @@ class NormalisedRowOracle {
     auto const most = std::bit_cast<double>(largest);
     finite_ = std::isfinite(most);
     // In most data no sum of distances needs more bits than a double has: then any order has the same one.
-    if (grid_of(x_, cols).template holds<double>(4 * most * static_cast<double>(cols))) {
+    are_doubles_ = grid_of(x_, cols).template holds<double>(4 * most * static_cast<double>(cols));
+    if (are_doubles_) {
       std::array<double, 16> sums{};
       std::array<double, 16> sums_of_magnitudes{};
       auto const first = static_cast<double>(x_[0]);
-      auto const add = [&](std::size_t i, T element) {
-        double const d = static_cast<double>(element) - first;
+      for (std::size_t h = 0; h < cols; ++h) distances_[h] = static_cast<double>(x_[h]) - first;
+      auto const add = [&](std::size_t i, double d) {
         sums[i] += d;
         sums_of_magnitudes[i] += std::abs(d);
       };
       std::size_t const whole = cols / sums.size() * sums.size();
       for (std::size_t h = 0; h < whole; h += sums.size()) {
-        for (std::size_t i = 0; i < sums.size(); ++i) add(i, x_[h + i]);
+        for (std::size_t i = 0; i < sums.size(); ++i) add(i, distances_[h + i]);
       }
-      for (std::size_t h = whole; h < cols; ++h) add(0, x_[h]);
+      for (std::size_t h = whole; h < cols; ++h) add(0, distances_[h]);
       magnitudes = std::accumulate(sums_of_magnitudes.begin(), sums_of_magnitudes.end(), 0.0);
       return std::accumulate(sums.begin(), sums.end(), 0.0);
     }
@@ -151,6 +161,8 @@ class NormalisedRowOracle {
   double root_ = 0;
   double of_root_ = 0;
   std::vector<double> error_;
+  std::vector<double> distances_;  // from the first element, if they are doubles
+  bool are_doubles_ = false;
 };
 
 }  // namespace tessera::verify
