@@ -33,7 +33,7 @@ using ReferenceOfRows = std::function<std::vector<ExpectedField>(ranks::Block ro
                                                           std::size_t rows_of_part, ReferenceOfRows const& reference);
 
 /// `count` zeros in memory that all cores have touched: one core alone needs longer for that than all need for a
-/// reference. In large pages where the system has them: it takes each page by itself.
+/// reference. In large pages where the system has them, since each page costs by itself.
 [[nodiscard]] std::vector<double> zeros(std::size_t count);
 
 /// Memory for so many floats, in large pages as well. Who writes an element first touches its page.
