@@ -1,20 +1,66 @@
-# Copies of kernels with mistakes inside: tests/planted/<name>.txt says which lines of which header become which others. The copy is
-# <build>/tests/planted/<name>.hpp, in the namespace tessera::planted. A text that is no longer in the header is an error: who
-# changes a kernel moves its mistakes.
+# Copies of kernels with mistakes inside, and of the variants around them. tests/planted/<name>.txt says which lines of which header
+# become which others, and which variants must show which mistakes:
 #
-#   header kernels/scan.hpp
+#   header kernels/scan.hpp                            of common/include/tessera, or a header or variant in apps/<app>
+#   also kernels/x.hpp                                 a header that uses the first one: copied as it is
+#   variant partition/look_back_reversed 3 4 right=reversed    mistakes; parameters of the run
 #   ---- what is there
 #   ---> what comes in its place
-#   ----                         (and so on; lines in between are comments)
+#   <---                                               (and so on; lines in between are comments)
+#
+# All copies of an app lie in <build>/tests/planted/<app>, in the namespace tessera::planted. There `kernels::` and `ranks::` name the
+# copy first, and the original where there is no copy. So a variant's file is copied as it is. A text that is no longer in its header is
+# an error: who changes a kernel moves its mistakes.
 
-function(tessera_plant name)
-  set(spec ${CMAKE_CURRENT_SOURCE_DIR}/planted/${name}.txt)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${spec})
-  file(READ ${spec} rest)
-  string(REGEX MATCH "^header ([^\n]+)\n" line "${rest}")
-  set(header ${PROJECT_SOURCE_DIR}/common/include/tessera/${CMAKE_MATCH_1})
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
-  file(READ ${header} text)
+# tessera_planted_lines(text keyword result): what follows the keyword in lines that begin with it.
+function(tessera_planted_lines text keyword result)
+  string(REGEX MATCHALL "\n${keyword} [^\n]+" lines "\n${text}")
+  list(TRANSFORM lines REPLACE "^\n${keyword} " "")
+  set(${result} ${lines} PARENT_SCOPE)
+endfunction()
+
+# What of the file is before its first mistake.
+function(tessera_planted_head name result)
+  set(file ${CMAKE_CURRENT_SOURCE_DIR}/planted/${name}.txt)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} text)
+  string(FIND "${text}" "\n----\n" end)
+  string(SUBSTRING "${text}" 0 ${end} text)
+  set(${result} "${text}" PARENT_SCOPE)
+endfunction()
+
+# Copies a source into the app's directory: its text, in the namespace tessera::planted, includes the copies of `headers`.
+function(tessera_write_planted app source text headers)
+  foreach(header IN LISTS headers)
+    string(REPLACE "#include <tessera/${header}>" "#include \"planted/${app}/${header}\"" text "${text}")
+  endforeach()
+  foreach(header IN LISTS headers)  # headers of the app, which its sources include by their places
+    if(header MATCHES "^apps/[a-z_0-9]+/(.*)$")
+      string(REGEX REPLACE "#include \"(../)?${CMAKE_MATCH_1}\"" "#include \"planted/${app}/${header}\"" text "${text}")
+    endif()
+  endforeach()
+  string(REGEX REPLACE "#include \"(../)?([a-z_0-9]+[.]hpp)\"" "#include \"${PROJECT_SOURCE_DIR}/apps/${app}/\\2\"" text "${text}")
+  string(REGEX MATCH "\nnamespace tessera::([a-z_0-9]+)(::detail)? {\n" line "${text}")
+  set(inside ${CMAKE_MATCH_1})
+  string(REPLACE "\nnamespace tessera::${inside}" "\nnamespace tessera::planted::${inside}" text "${text}")
+  string(REPLACE "\n#pragma once\n" "" text "\n${text}")
+  set(text "#pragma once
+#include \"planted.hpp\"
+
+namespace tessera::${inside}::detail {}
+namespace tessera::planted::${inside} {
+using namespace tessera::${inside};
+namespace detail {
+using namespace tessera::${inside}::detail;
+}
+}
+${text}")
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/planted/${app}/${source} CONTENT "${text}" @ONLY)
+endfunction()
+
+# The text of planted/<name>.txt's header with the mistakes.
+function(tessera_plant_mistakes name header text result)
+  file(READ ${CMAKE_CURRENT_SOURCE_DIR}/planted/${name}.txt rest)
   while(TRUE)
     string(FIND "${rest}" "\n----\n" begin)
     if(begin LESS 0)
@@ -36,12 +82,107 @@ function(tessera_plant name)
     endif()
     string(REPLACE "${from}" "${to}" text "${text}")
   endwhile()
-  string(REPLACE "namespace tessera::kernels {" [[namespace tessera::kernels::detail {}
-namespace tessera::planted {
-using namespace tessera::kernels;
-namespace detail {
-using namespace tessera::kernels::detail;
-}]] text "${text}")
-  string(REPLACE "#include <Kokkos_Core.hpp>" "#include <Kokkos_Core.hpp>\n#include \"planted.hpp\"" text "${text}")
-  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/planted/${name}.hpp CONTENT "${text}" @ONLY)
+  set(${result} "${text}" PARENT_SCOPE)
+endfunction()
+
+# tessera_plant(app level result): writes the copies for the app, and a test of each of its variants that are on several ranks
+# (level `ranks`) or not (level `one`); the file with the tests, or nothing.
+function(tessera_plant app level result)
+  set(names "")
+  file(GLOB files CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/planted planted/*.txt)
+  foreach(file IN LISTS files)
+    string(REPLACE .txt "" name ${file})
+    tessera_planted_head(${name} head)
+    if(head MATCHES "\nvariant ${app}/")
+      list(APPEND names ${name})
+    endif()
+  endforeach()
+  set(headers "")
+  foreach(name IN LISTS names)
+    tessera_planted_head(${name} head)
+    tessera_planted_lines("${head}" header header)
+    tessera_planted_lines("${head}" also also)
+    list(APPEND headers ${header} ${also})
+  endforeach()
+  set(includes "")
+  set(tests "")
+  set(number 0)
+  foreach(name IN LISTS names)
+    tessera_planted_head(${name} head)
+    tessera_planted_lines("${head}" header header)
+    tessera_planted_lines("${head}" also also)
+    foreach(file IN LISTS header also)
+      set(source ${PROJECT_SOURCE_DIR}/common/include/tessera/${file})
+      if(file MATCHES "^apps/")
+        set(source ${PROJECT_SOURCE_DIR}/${file})
+      endif()
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+      file(READ ${source} text)
+      if(file STREQUAL header)
+        tessera_plant_mistakes(${name} ${source} "${text}" text)
+      endif()
+      tessera_write_planted(${app} ${file} "${text}" "${headers}")
+    endforeach()
+    tessera_planted_lines("${head}" variant variants)
+    foreach(line IN LISTS variants)
+      if(NOT line MATCHES "^${app}/([a-z_0-9]+) (.*)$")
+        continue()
+      endif()
+      set(variant ${CMAKE_MATCH_1})
+      separate_arguments(words UNIX_COMMAND "${CMAKE_MATCH_2}")
+      set(source apps/${app}/variants/${variant}.cpp)
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${source})
+      file(READ ${PROJECT_SOURCE_DIR}/${source} text)
+      if(text MATCHES "Level::ranks")
+        set(of ranks)
+      else()
+        set(of one)
+      endif()
+      if(NOT of STREQUAL level)
+        continue()
+      endif()
+      if(NOT includes MATCHES "${source}")
+        if(NOT "${source}" IN_LIST headers)
+          tessera_write_planted(${app} ${source} "${text}" "${headers}")
+        endif()
+        string(APPEND includes "#include \"planted/${app}/${source}\"\n")
+      endif()
+      set(mistakes "")
+      set(parameters "")
+      foreach(word IN LISTS words)
+        if(word MATCHES "^([a-z_]+)=(-?[0-9]+)$")
+          list(APPEND parameters "{\"${CMAKE_MATCH_1}\", std::int64_t{${CMAKE_MATCH_2}}}")
+        elseif(word MATCHES "^([a-z_]+)=(.+)$")
+          list(APPEND parameters "{\"${CMAKE_MATCH_1}\", std::string(\"${CMAKE_MATCH_2}\")}")
+        else()
+          list(APPEND mistakes ${word})
+        endif()
+      endforeach()
+      string(REPLACE ";" ", " mistakes "${mistakes}")
+      string(REPLACE ";" ", " parameters "${parameters}")
+      math(EXPR number "${number} + 1")
+      string(APPEND tests "TEST_F(PlantedMistakes, ${app}_${variant}_${number}) {
+  expect_planted_seen(${app}::app(), planted::${app}::${variant}(), {${mistakes}}, {${parameters}});
+}\n")
+    endforeach()
+  endforeach()
+  set(${result} "" PARENT_SCOPE)
+  if(tests)
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/planted/${app}_on_${level}.cpp)
+    set(rows planted_rows.hpp)
+    if(level STREQUAL ranks)
+      set(rows planted_ranks.hpp)
+    endif()
+    file(CONFIGURE OUTPUT ${file} @ONLY CONTENT "// Written by tests/planted/planted.cmake.
+#include \"${rows}\"
+${includes}
+namespace tessera::${app} {
+App app();
+}
+namespace tessera::testing {
+${tests}
+}  // namespace tessera::testing
+")
+    set(${result} ${file} PARENT_SCOPE)
+  endif()
 endfunction()

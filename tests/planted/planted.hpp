@@ -5,8 +5,26 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
+#include <string>
+
+#include <tessera/table/make_app.hpp>
 
 namespace tessera::planted {
+
+/// The rows of a copied variant, of floats alone: one dtype shows what the others do. Copies find it before tessera::rows.
+template <class Problem, class Variant>
+[[nodiscard]] VariantRows rows() {
+  VariantRows result{.info = Variant::info, .rows = {}};
+  for_each_type(EnabledSpaces{}, [&]<class Exec>() {
+    if constexpr (is_chosen_space(space_name<Exec>()) && DeclaredFor<Variant, Exec, float>) {
+      result.rows.push_back({.info = Variant::info,
+                             .space = std::string(space_name<Exec>()),
+                             .dtype = DType::float32,
+                             .start = &tessera::detail::start_row<Problem, Variant, Exec, float>});
+    }
+  });
+  return result;
+}
 
 /// The mistake of kernels that are launched from here on; 0: none. The test sets it.
 inline int chosen_mistake = 0;
