@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <string>
 
+#include <tessera/ranks/ranks.hpp>
 #include <tessera/table/make_app.hpp>
 
 namespace tessera::planted {
@@ -46,4 +47,18 @@ inline int chosen_mistake = 0;
   return begin >= n / 10 * 9;
 }
 
+/// True on one of several ranks: the last but one, which others need.
+[[nodiscard]] inline bool is_late(tessera::ranks::Ranks const& ranks) { return ranks.rank() == ranks.count() - 2; }
+
 }  // namespace tessera::planted
+
+namespace tessera::testing {
+
+/// The rows of a test.
+enum class Spaces { all, hosts, gpus };
+
+[[nodiscard]] inline bool are_among(Spaces spaces, Row const& row) {
+  return spaces == Spaces::all || (spaces == Spaces::hosts) == is_host_space(row.space);
+}
+
+}  // namespace tessera::testing

@@ -26,6 +26,7 @@ namespace tessera::testing {
 struct PlantedCase {
   std::string app;
   ParameterMap parameters;
+  std::size_t size = 0;
   std::unique_ptr<Case> problem_case;
   Oracle oracle;
 };
@@ -33,14 +34,17 @@ struct PlantedCase {
 /// The last one. The suite ends it: device memory cannot wait for the end of the program.
 inline std::unique_ptr<PlantedCase> planted_case;
 
-inline PlantedCase& planted_case_of(App const& app, ParameterMap const& given) {
+inline PlantedCase& planted_case_of(App const& app, ParameterMap const& given, std::size_t size) {
   std::string const name(app.info.name);
-  if (planted_case && planted_case->app == name && planted_case->parameters == given) return *planted_case;
+  if (planted_case && planted_case->app == name && planted_case->parameters == given && planted_case->size == size) {
+    return *planted_case;
+  }
   planted_case.reset();
   auto next = std::make_unique<PlantedCase>();
   next->app = name;
   next->parameters = given;
-  next->problem_case = app.generate(DType::float32, late_size(), 42, with_defaults(app, given));
+  next->size = size;
+  next->problem_case = app.generate(DType::float32, size, 42, with_defaults(app, given));
   next->oracle.reference = next->problem_case->reference_by_parts();
   std::vector<HostField> const outputs = next->problem_case->output_shapes();
   for (std::size_t i = 0; i < outputs.size(); ++i) make_narrow(next->oracle.reference.at(i), outputs[i].dtype);
@@ -54,17 +58,18 @@ class PlantedMistakes : public ::testing::Test {
   static void TearDownTestSuite() { planted_case.reset(); }
 };
 
-/// Judges the rows of `variant`, as the driver does, without a mistake and with each of `mistakes`.
+/// Judges the rows of `variant`, as the driver does, without a mistake and with each of `mistakes`. \param given_size 0: the usual
 inline void expect_planted_seen(App const& app, VariantRows const& variant, std::vector<int> mistakes,
-                                ParameterMap const& given) {
+                                ParameterMap const& given, std::size_t given_size, Spaces spaces) {
   mistakes.insert(mistakes.begin(), 0);
-  if (!is_wanted(late_size())) return;
+  std::size_t const size = given_size > 0 ? given_size : late_size();
+  if (!is_wanted(size)) return;
   std::vector<std::string> const dtypes = enabled_dtypes();
   if (std::ranges::find(dtypes, "float") == dtypes.end()) GTEST_SKIP() << "no float in this build";
   int tried = 0;
   for (Row const& row : variant.rows) {
-    if (!is_wanted(row)) continue;
-    PlantedCase const& at = planted_case_of(app, given);
+    if (!is_wanted(row) || !are_among(spaces, row)) continue;
+    PlantedCase const& at = planted_case_of(app, given, size);
     for (int const mistake : mistakes) {
       SamplingOptions const once{.warmup = 0, .samples = 1, .min_time = 0};
       planted::chosen_mistake = mistake;
@@ -81,7 +86,7 @@ inline void expect_planted_seen(App const& app, VariantRows const& variant, std:
     ++tried;
   }
   char const* const space = std::getenv("TESSERA_TEST_SPACE");
-  EXPECT_TRUE(tried > 0 || space != nullptr) << variant.info.name << " has no row";
+  EXPECT_TRUE(tried > 0 || space != nullptr || spaces != Spaces::all) << variant.info.name << " has no row";
 }
 
 }  // namespace tessera::testing

@@ -14,7 +14,7 @@ AppCases app_cases() {
   for (Int const queries : {1, 8, 20}) add_shape(16, queries);
   // Rows so short that several threads share a column when the pieces are put together.
   cases.parameters.push_back(
-      {{"dim", Int{1}}, {"queries", Int{40}}, {"scale", 0.01}, {"chunks", Int{20}}, {"team", Int{4}}});
+      {{"dim", Int{1}}, {"queries", Int{4}}, {"scale", 0.01}, {"chunks", Int{20}}, {"team", Int{4}}});
   cases.parameters.push_back({{"dim", Int{40}}, {"scale", 10.0}});
   cases.parameters.push_back({{"dim", Int{40}}, {"scale", -0.1}});
   cases.base = {{"scale", 0.01}};  // scores of a few units for the patterns' elements
