@@ -178,7 +178,8 @@ TEST(Attention, FixedAndAnyLength) {
             problem_case->tune(map);
             for (Row const& row : all.rows) {
               bool const is_fixed = row.info.name == "fixed_length";
-              if (row.dtype != dtype || !testing::is_wanted(row) || (!is_fixed && row.info.name != "any_length")) continue;
+              if (row.dtype != dtype || !testing::is_wanted(row) || (!is_fixed && row.info.name != "any_length"))
+                continue;
               std::string const outcome = testing::run_row(row, *problem_case, expected, testing::repeats(3));
               bool const compiled = dim == 16 && (keys == 16 || keys == 32 || keys == 64);
               if (outcome.find("a team of") != std::string::npos) continue;  // so many threads there are not

@@ -9,6 +9,7 @@
 
 #include <tessera/ranks/ranks.hpp>
 #include <tessera/table/make_app.hpp>
+#include <tessera/table/runtime.hpp>
 
 namespace tessera::planted {
 
