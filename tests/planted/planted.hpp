@@ -32,7 +32,7 @@ template <class Problem, class Variant>
 inline int chosen_mistake = 0;
 
 /// The mistake, for a kernel's member: it is constructed on the host.
-[[nodiscard]] KOKKOS_INLINE_FUNCTION int chosen() {
+[[nodiscard]] KOKKOS_INLINE_FUNCTION int planted_mistake() {
   KOKKOS_IF_ON_HOST((return chosen_mistake;))
   KOKKOS_IF_ON_DEVICE((return 0;))
 }
