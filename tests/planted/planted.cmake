@@ -75,9 +75,17 @@ ${text}")
   file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/planted/${app}_${level}/${source} CONTENT "${text}" @ONLY)
 endfunction()
 
-# The text of planted/<name>.txt's header with the mistakes.
+# The text without comments and blank lines: who rewrites a comment need not move mistakes.
+function(tessera_without_comments text result)
+  string(REGEX REPLACE "[ \t]*//[^\n]*" "" text "${text}")
+  string(REGEX REPLACE "\n([ \t]*\n)+" "\n" text "${text}")
+  set(${result} "${text}" PARENT_SCOPE)
+endfunction()
+
+# The text of planted/<name>.txt's header with the mistakes, without comments.
 function(tessera_plant_mistakes name header text result)
   file(READ ${CMAKE_CURRENT_SOURCE_DIR}/planted/${name}.txt rest)
+  tessera_without_comments("${text}" text)
   while(TRUE)
     string(FIND "${rest}" "\n----\n" begin)
     if(begin LESS 0)
@@ -88,6 +96,7 @@ function(tessera_plant_mistakes name header text result)
     string(FIND "${rest}" "\n--->\n" middle)
     string(FIND "${rest}" "\n<---\n" end)
     string(SUBSTRING "${rest}" 0 ${middle} from)
+    tessera_without_comments("${from}" from)
     math(EXPR middle "${middle} + 6")
     math(EXPR length "${end} - ${middle}")
     string(SUBSTRING "${rest}" ${middle} ${length} to)
