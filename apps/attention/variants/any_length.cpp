@@ -1,5 +1,5 @@
 /// \file
-/// A team for each query, and any number of keys: fixed_length is compared with it. The kernel is query_team.hpp.
+/// One team per query, any number of keys: the baseline for fixed_length. The kernel is query_team.hpp.
 
 #include <string>
 #include <type_traits>
@@ -23,7 +23,7 @@ struct AnyLength {
     Plan(Exec const& exec, InputOn<Attention, Exec, T> const& in)
         : threads_(threads_of_query<Exec, T>(exec, in)), keys_(static_cast<double>(in.k.extent(0))) {
       auto const most = static_cast<std::size_t>(Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0));
-      std::size_t const places = most < 512 ? 0 : (most - 512) / sizeof(T);  // beside what a reduction needs
+      std::size_t const places = most < 512 ? 0 : (most - 512) / sizeof(T);  // 512 bytes are left for a reduction
       if (in.k.extent(0) > places) {
         throw Skip(std::to_string(in.k.extent(0)) + " keys (a team's scratch holds the scores of " +
                    std::to_string(places) + ")");
@@ -42,7 +42,7 @@ struct AnyLength {
                       MatrixOf<T**, Exec>(to.out.data(), queries, dim), static_cast<T>(in.parameters.scale));
     }
 
-    /// A chain of all keys in the sum of weights, and another in that of weighted values.
+    /// Two chains over all keys: the sum of weights and the sum of weighted values.
     [[nodiscard]] double rounding_steps() const { return 2 * keys_ + 8; }
 
    private:

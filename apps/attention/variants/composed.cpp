@@ -1,5 +1,5 @@
 /// \file
-/// The formula, step by step, from the kernels of other mini-apps: transpose k, multiply, softmax of the rows in place,
+/// The formula, step by step, with the kernels of other mini-apps: transpose k, multiply, softmax of the rows in place,
 /// multiply. There are two temporaries: the transposed keys, and the scores, which pass through memory four times.
 
 #include <type_traits>
@@ -45,11 +45,11 @@ struct Composed {
       to_output_(exec, scores_, input.v, output.out);
     }
 
-    /// Counted: a row's sum; a weight's exponential and quotient; the product. (The chain of a score is in the offset.)
+    /// Counts a row's sum, a weight's exponential and quotient, and the product. (The offset holds a score's chain.)
     [[nodiscard]] double rounding_steps() const { return softmax_.rounding_steps() + 8 + to_output_.rounding_steps(); }
 
    private:
-    // On a GPU the tile fixes the threads of a team.
+    // On a GPU the tile fixes the number of threads per team.
     [[nodiscard]] static std::int64_t team_of(InputOn<Attention, Exec, T> const& input) {
       return is_gpu<Exec> ? 0 : input.parameters.team;
     }

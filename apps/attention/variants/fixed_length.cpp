@@ -1,6 +1,6 @@
 /// \file
 /// any_length with the extents in the Views' types: as in the book's kernels, the compiler knows that there are 16, 32
-/// or 64 keys of 16 elements, and can unroll all loops. Any other shape is skipped. The kernel is query_team.hpp.
+/// or 64 keys of 16 elements, and can unroll all loops. Other shapes are skipped. The kernel is query_team.hpp.
 
 #include <string>
 #include <type_traits>
@@ -40,7 +40,7 @@ struct FixedLength {
       }
     }
 
-    /// A chain of all keys in the sum of weights, and another in that of weighted values.
+    /// Two chains over all keys: the sum of weights and the sum of weighted values.
     [[nodiscard]] double rounding_steps() const { return 2 * keys_ + 8; }
 
    private:

@@ -1,6 +1,6 @@
 /// \file
-/// A tile of queries goes through all keys once, and no score is ever stored: memory is inputs plus outputs. Since a
-/// team goes through all keys, few queries leave most of a machine idle; split_sequence is for those. The kernel is
+/// A tile of queries goes through all keys once, and no score is stored: memory is inputs plus outputs. Each team goes
+/// through all keys, so few queries leave most of a machine idle; use split_sequence for few queries. The kernel is
 /// kernels/query_tile_attention.hpp.
 
 #include <type_traits>

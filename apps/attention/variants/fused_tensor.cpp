@@ -1,6 +1,6 @@
 /// \file
-/// On matrix units (tensor cores), with factors rounded to bfloat16: 8 significant bits. For many queries it is the
-/// fastest variant, and the least exact. The kernel is kernels/tensor_attention.hpp.
+/// On matrix units (tensor cores), with factors rounded to bfloat16 (8 significant bits). For many queries it is the
+/// fastest and the least accurate variant. The kernel is kernels/tensor_attention.hpp.
 
 #include "../problem.hpp"
 #include "../tensor_plan.hpp"

@@ -1,5 +1,5 @@
 /// \file
-/// KokkosBlas::gemm of Kokkos Kernels for both products. Between them stands this suite's row softmax, since Kokkos
+/// KokkosBlas::gemm of Kokkos Kernels for both products, with this suite's row softmax in between, because Kokkos
 /// Kernels has none. The note says whether the vendor's BLAS or Kokkos Kernels' own kernel multiplies.
 
 #include <type_traits>
@@ -33,7 +33,7 @@ struct Kernels {
     void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& input,
                     OutputOn<Attention, Exec, T> const& output) const {
       if (input.k.extent(0) == 0) {
-        // Without keys gemm would scale the output by 0, not in this instance's order; and 0 * NaN is NaN.
+        // Without keys gemm would scale the output by 0, outside this instance's queue; and 0 * NaN is NaN.
         Kokkos::deep_copy(exec, output.out, T(0));
         return;
       }

@@ -1,7 +1,7 @@
 /// \file
-/// composed for one query at a time, as in the book: the keys are transposed once, and then each query goes through
+/// composed for one query at a time, as in the book: the keys are transposed once, then each query goes through
 /// product, softmax and product with the same row of scores. So n scores are stored instead of B n, but each query
-/// reads all keys and values again, and pays for its own launches.
+/// reads all keys and values again and pays for its own launches.
 
 #include <type_traits>
 
@@ -40,7 +40,7 @@ struct QueryByQuery {
 
     void operator()(Exec const& exec, InputOn<Attention, Exec, T> const& input,
                     OutputOn<Attention, Exec, T> const& output) const {
-      if (output.out.size() == 0) return;  // also of 2^50 queries without columns
+      if (output.out.size() == 0) return;  // also for 2^50 queries without columns
       turn_(exec, input.k, turned_);
       for (std::size_t b = 0; b < input.q.extent(0); ++b) {
         auto const row = Kokkos::make_pair(b, b + 1);
@@ -51,11 +51,11 @@ struct QueryByQuery {
       }
     }
 
-    /// Counted: a row's sum; a weight's exponential and quotient; the product. (The chain of a score is in the offset.)
+    /// Counts a row's sum, a weight's exponential and quotient, and the product. (The offset holds a score's chain.)
     [[nodiscard]] double rounding_steps() const { return softmax_.rounding_steps() + 8 + to_output_.rounding_steps(); }
 
    private:
-    // On a GPU the tile fixes the threads of a team.
+    // On a GPU the tile fixes the number of threads per team.
     [[nodiscard]] static std::int64_t team_of(InputOn<Attention, Exec, T> const& input) {
       return is_gpu<Exec> ? 0 : input.parameters.team;
     }

@@ -1,6 +1,6 @@
 /// \file
-/// The plain Kokkos answer, straight from the formula: a loop over pairs of a query and a key makes the scores. Then a
-/// team for each query makes its softmax and the mean of the values.
+/// The plain Kokkos answer, straight from the formula: a loop over pairs of a query and a key makes the scores, then
+/// one team per query makes its softmax and the mean of the values.
 
 #include <cstdint>
 #include <type_traits>
@@ -72,7 +72,7 @@ struct StoredScores {
           });
     }
 
-    /// A chain of all keys in the sum of weights, and another in that of weighted values: a product, then additions.
+    /// Two chains over all keys, each a product and then additions: the sum of weights and that of weighted values.
     [[nodiscard]] double rounding_steps() const { return 2 * keys_ + 8; }
 
    private:

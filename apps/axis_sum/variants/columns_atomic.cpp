@@ -1,6 +1,6 @@
 /// \file
 /// Each team sums its columns over a chunk of rows and adds the sums to the output with atomics; the output is set to
-/// zero first. Comparing it with columns_two_stage shows what two stages cost and save. The kernel is
+/// zero first. The comparison with columns_two_stage shows what two stages cost and save. The kernel is
 /// kernels/sum_columns.hpp.
 
 #include "../plan.hpp"

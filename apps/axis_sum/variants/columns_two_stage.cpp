@@ -1,6 +1,6 @@
 /// \file
 /// Two launches and no atomics: each team sums its columns over a chunk of rows, then the chunks' sums are added in
-/// their order. Where the columns alone keep the machine busy there is one chunk, and one launch. The kernel is
+/// their order. If there are enough columns to keep the machine busy, there is one chunk and one launch. The kernel is
 /// kernels/sum_columns.hpp.
 
 #include "../plan.hpp"

@@ -1,6 +1,6 @@
 /// \file
-/// KokkosBlas::gemv of Kokkos Kernels with a vector of ones: a vendor's BLAS where it was built with one, else its own
-/// loop; the note says which. For float and double.
+/// KokkosBlas::gemv of Kokkos Kernels with a vector of ones: the vendor's BLAS if Kokkos Kernels was built with it, else
+/// its own loop; the note says which. For float and double.
 
 #include <limits>
 
@@ -39,8 +39,8 @@ struct Kernels {
         Kokkos::deep_copy(exec, output.out, T(0));
         return;
       }
-      // The Views name this execution space: from the memory space alone the library would take that memory's default
-      // execution space, and not find the BLAS.
+      // The Views name this execution space. Given only the memory space, the library would use that memory's default
+      // execution space and not find the BLAS.
       Kokkos::View<T const**, Kokkos::LayoutRight, Device, Unmanaged> const a(input.a.data(), input.a.extent(0),
                                                                               input.a.extent(1));
       Kokkos::View<T const*, Kokkos::LayoutRight, Device, Unmanaged> const ones(ones_.data(), ones_.extent(0));
@@ -48,7 +48,7 @@ struct Kernels {
       KokkosBlas::gemv(exec, input.parameters.axis == 1 ? "N" : "T", T(1), a, ones, T(0), out);
     }
 
-    /// Says whose code runs. The library passes a matrix in C order to a BLAS as its transpose.
+    /// Returns whose code runs. The library passes a matrix in C order to a BLAS as its transpose.
     [[nodiscard]] std::string note() const {
       if (!is_vendor) return "Kokkos Kernels' own loop";
       return is_gpu<Exec> ? "the GPU vendor's BLAS" : "a host BLAS";

@@ -1,7 +1,7 @@
 /// \file
-/// Several teams share a row: each row is cut into as many chunks as it takes to fill the machine, and the last team of
-/// a row to finish folds the row's partial sums, in their order. For few, very long rows; with many rows it does the
-/// same as team_per_row. The kernel is kernels/sum_rows.hpp.
+/// Several teams share a row: rows are cut into enough chunks to fill the machine, and the last team of a row to finish
+/// folds the row's partial sums, in their order. For few, very long rows; with many rows it does the same as
+/// team_per_row. The kernel is kernels/sum_rows.hpp.
 
 #include "../plan.hpp"
 

@@ -1,5 +1,5 @@
 /// \file
-/// The plain Kokkos answer: a team's reduction for each sum. A column's elements are a row apart.
+/// The plain Kokkos answer: one team reduction per sum. A column's elements are a row apart.
 
 #include "../problem.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// `tree` with neighbours first: the threads' sums are added in pairs, and the results packed to the front. A level
-/// writes to places that it reads, so it reads to a register, waits at a barrier, writes, and waits again
+/// `tree` with neighbours first: the threads' sums are added in pairs, and the results are packed to the front. A level
+/// writes to places that it also reads: it reads into a register, waits at a barrier, writes, and waits again
 /// (collective/team/fold_pairs.hpp).
 
 #include "../problem.hpp"

@@ -1,7 +1,7 @@
 /// \file
 /// A thread holds the bias of its columns in registers and goes down the rows of its team's tile: it reads the bias
-/// once for each tile instead of once for each element. On a GPU a thread has one column, so that neighbouring threads
-/// read neighbouring elements; on a host it has a cache line of columns.
+/// once per tile instead of once per element. On a GPU a thread has one column, so that neighbouring threads read
+/// neighbouring elements; on a host it has a cache line of columns.
 
 #include "../problem.hpp"
 
@@ -21,7 +21,7 @@ struct HeldBias {
   class Plan {
    public:
     using Policy = Kokkos::TeamPolicy<Exec>;
-    static constexpr int width = is_gpu<Exec> ? 1 : 64 / static_cast<int>(sizeof(T));  // columns of a thread
+    static constexpr int width = is_gpu<Exec> ? 1 : 64 / static_cast<int>(sizeof(T));  // columns per thread
     static constexpr int tile_cols = is_gpu<Exec> ? 256 : 16 * width;
     static constexpr int tile_rows = 32;
 

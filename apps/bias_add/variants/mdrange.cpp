@@ -1,6 +1,6 @@
 /// \file
-/// The plain Kokkos answer, and the book's kernel: an index for each element, which reads its column's bias for itself.
-/// The column is the first index: neighbouring threads of a GPU take neighbours of it, and Iterate::Left makes it a
+/// The plain Kokkos answer, and the book's kernel: one index per element, which reads the bias of its column. The column
+/// is the first index: neighbouring threads of a GPU take neighbouring columns, and Iterate::Left makes the column a
 /// host's inner loop.
 
 #include "../problem.hpp"

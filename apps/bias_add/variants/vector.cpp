@@ -1,5 +1,5 @@
 /// \file
-/// An index for each pack of x, whose column is found without a division. The kernel is kernels/bias_add.hpp.
+/// One index per pack of x; its column is found without a division. The kernel is kernels/bias_add.hpp.
 
 #include "../problem.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// Raw pointers and one flat index, of 32 bits where the output allows, which is divided into row and column, as in a
-/// kernel on a one-dimensional grid. The price is one division for each element.
+/// Raw pointers and one flat index (32 bits if the output is small enough), which is divided into row and column, as in
+/// a kernel on a one-dimensional grid. The cost is one division per element.
 
 #include <cstdint>
 #include <limits>
@@ -29,7 +29,7 @@ struct Pointer {
       }
     }
 
-    // Public because a device lambda may not stand in a private function.
+    // Public because CUDA allows no device lambda in a private function.
     template <class Index>
     void enqueue(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& input, T* out) const {
       T const* const a = input.a.data();

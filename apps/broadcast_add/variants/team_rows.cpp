@@ -1,5 +1,5 @@
 /// \file
-/// A thread takes a piece of a row at a time. It holds the row's element of b in a register, and adds it to the
+/// A thread takes one piece of a row at a time. It holds the row's element of b in a register and adds it to the
 /// elements of a, which its lanes read in 16-byte packs. The kernel is kernels/broadcast_add.hpp.
 
 #include "../problem.hpp"

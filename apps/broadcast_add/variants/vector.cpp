@@ -1,7 +1,7 @@
 /// \file
-/// An index for each pack of the output. One division a pack finds its row; it is done by a multiplication. A pack that
-/// lies in one row reads a pack of a; one that crosses into the next rows is made element by element. The result is
-/// right for any number of columns; multiples of the pack are fastest.
+/// One index per pack of the output. One division per pack, done as a multiplication, finds its row. A pack inside one
+/// row reads a pack of a; a pack that crosses into the next rows is made element by element. Any number of columns
+/// works; multiples of the pack are fastest.
 
 #include "../problem.hpp"
 
@@ -59,7 +59,7 @@ struct Vector {
     void operator()(Exec const& exec, InputOn<BroadcastAdd, Exec, T> const& input,
                     OutputOn<BroadcastAdd, Exec, T> const& output) const {
       if (output.out.size() == 0) return;
-      // A single column lies in memory like a single row, with a and b exchanged.
+      // A single column has the memory order of a single row with a and b exchanged.
       bool const is_column = input.a.extent(0) == 1;
       auto const along = is_column ? input.b : input.a;
       auto const down = is_column ? input.a : input.b;

@@ -1,10 +1,10 @@
 /// \file
-/// Every thread's 32 lanes hold segments in registers and exchange folds with the lane whose number differs by a mask,
-/// which doubles each time. Afterwards every lane has the result: no scratch, no barrier. The kernel is
-/// kernels/segments.hpp.
+/// Every thread's 32 lanes hold segments in registers. In each step a lane exchanges its fold with the lane whose
+/// number differs in one bit; the bit moves up each time. At the end every lane has the result, without scratch or
+/// barriers. The kernel is kernels/segments.hpp.
 ///
-/// For pair_swap a lane holds one element of each row instead of a pack, because a pack would hold both partners: so
-/// every element comes from the neighbouring lane, by one exchange.
+/// For pair_swap a lane holds one element of each row instead of a pack, because a pack would hold both partners. Every
+/// element then comes from the neighbouring lane, by one exchange.
 
 #include "../butterfly_rules.hpp"
 
@@ -16,7 +16,7 @@ namespace tessera::butterfly {
 
 namespace {
 
-// The same number of bytes in flight as with packs.
+// As many bytes in flight as with packs.
 template <class Exec, class T>
 struct LaneSwapTuning : kernels::SegmentTuning<Exec, T> {
   static constexpr int pack = 1;

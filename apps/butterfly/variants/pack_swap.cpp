@@ -1,6 +1,6 @@
 /// \file
-/// Pairs within 16-byte packs: where segments have an even length, both partners are in one pack, and the index that
-/// loads it swaps them in registers. Lanes exchange nothing.
+/// Pairs within 16-byte packs: if segments have an even length, both partners are in one pack, and the index that loads
+/// the pack swaps them in registers. Lanes exchange nothing.
 
 #include "../problem.hpp"
 
@@ -13,7 +13,7 @@ namespace tessera::butterfly {
 
 namespace {
 
-// The elements of a pack, or a single one.
+// The elements of a pack, or a single element.
 template <class T>
 struct SwapPairs {
   T const* in;
@@ -61,7 +61,7 @@ struct PackSwap {
         throw Skip("an op that folds segments (this swaps pairs: --op pair_swap); use --variant lanes or " +
                    std::string(parameters.segment == 0 ? "reduce_broadcast" : "scratch"));
       }
-      // If the length is even, the segments' pairs are those of the array.
+      // If the length is even, the segments' pairs are the array's pairs.
       auto const length = static_cast<std::size_t>(parameters.segment);
       even_ = length % 2 == 0;
       segments_ = collective::Segments(input.in.extent(0), even_ ? 2 : length);

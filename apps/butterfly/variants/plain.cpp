@@ -1,5 +1,5 @@
 /// \file
-/// The plain Kokkos answer: an index for each segment, with one loop for its extremes and another to write.
+/// The plain Kokkos answer: one index per segment, with one loop that finds its extremes and another that writes.
 
 #include <cstddef>
 

@@ -1,6 +1,6 @@
 /// \file
-/// Tiles of whole segments in team scratch. Each segment is folded by halving: the second half onto the first, a
-/// barrier, and again. The kernel is kernels/segments.hpp.
+/// Tiles of whole segments in team scratch. Each segment is folded by halving: the second half is folded onto the
+/// first, with one barrier per step. The kernel is kernels/segments.hpp.
 
 #include "../butterfly_rules.hpp"
 

@@ -1,7 +1,7 @@
 /// \file
-/// scratch_halo with the next tile on its way: a thread tells the hardware to copy its part of the next window into
-/// scratch, and multiplies meanwhile. The kernel is pipelined_windows.hpp. CUDA has such copies from compute capability
-/// 8.0 on (cp.async); elsewhere the row is skipped.
+/// scratch_halo with the next tile in flight: a thread starts an asynchronous copy of its part of the next window into
+/// scratch and multiplies meanwhile. The kernel is pipelined_windows.hpp. The variant needs CUDA and compute capability
+/// 8.0 or higher (cp.async); elsewhere the row is skipped.
 
 #include <string>
 

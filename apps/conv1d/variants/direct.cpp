@@ -1,6 +1,6 @@
 /// \file
 /// Every output sums its products from memory. On a host an index takes a run of outputs, tap by tap, because a
-/// compiler vectorises over neighbouring outputs, but not a single sum.
+/// compiler vectorises over neighbouring outputs but does not vectorise a single sum.
 
 #include "../problem.hpp"
 
@@ -17,7 +17,7 @@ struct Direct {
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:
-    static constexpr int most = is_gpu<Exec> ? 1 : 256;  // outputs of an index
+    static constexpr int most = is_gpu<Exec> ? 1 : 256;  // outputs per index
 
     Plan(Exec const&, InputOn<Conv1d, Exec, T> const&) {}
 
@@ -36,7 +36,7 @@ struct Direct {
             std::size_t const left = n - begin;
             Accumulator<T> sums[most] = {};
             for (std::size_t j = 0; j < taps && j < left; ++j) {
-              // Outputs whose element would lie past the array's end are left out.
+              // Outputs whose element would lie past the array's end are skipped.
               int const count = left - j < most ? static_cast<int>(left - j) : most;
               T const factor = k(j);
               for (int t = 0; t < count; ++t) sums[t] += product(a(begin + j + t), factor);

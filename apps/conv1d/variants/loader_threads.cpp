@@ -1,6 +1,7 @@
 /// \file
 /// Threads with different tasks: a quarter of a team's threads only load the next tile with its halo, while the others
-/// make the outputs of this one. They meet once a tile, at the team's barrier. The kernel is pipelined_windows.hpp.
+/// make the outputs of the current tile. They meet at the team's barrier, once per tile. The kernel is
+/// pipelined_windows.hpp.
 
 #include <algorithm>
 #include <string>
@@ -33,12 +34,12 @@ struct LoaderThreads {
                     ? "one thread does both"
                     : std::to_string(loaders_of(threads)) + " of " + std::to_string(threads) + " threads load") {}
 
-    /// A host's default is one thread, which cannot have two tasks.
+    /// A host's default is one thread, too few for two tasks.
     [[nodiscard]] static int threads_of(Exec const& exec, InputOn<Conv1d, Exec, T> const& input) {
       int const threads = kernels::team_size(exec, input.parameters.team);
       return input.parameters.team > 0 || is_gpu<Exec> ? threads : std::min(2, exec.concurrency());
     }
-    /// With a GPU's default these are whole warps, so that no warp has both tasks.
+    /// With a GPU's default the loaders are whole warps, so that no warp has both tasks.
     [[nodiscard]] static int loaders_of(int threads) { return threads == 1 ? 0 : std::max(1, threads / 4); }
 
     std::string note_;

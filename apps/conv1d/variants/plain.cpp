@@ -1,5 +1,5 @@
 /// \file
-/// The plain Kokkos answer: an index for each output, which sums its products.
+/// The plain Kokkos answer: one index per output sums its products.
 
 #include <cstddef>
 

@@ -1,7 +1,7 @@
 /// \file
 /// Tiles with a right halo, and the taps, in team scratch: every element is read from memory once for its own tile, and
-/// some once more for the halo of the tile before. Taps that do not fit are taken in several passes. A pass loads the
-/// tile shifted by its first tap, with a halo that fits, and adds to the sums of the passes before.
+/// some once more for the halo of the previous tile. Taps that do not fit are taken in several passes. A pass loads the
+/// tile shifted by its first tap, with a halo that fits, and adds to the sums of the previous passes.
 
 #include "../problem.hpp"
 
@@ -34,14 +34,14 @@ struct ScratchHaloKernel {
   std::size_t taps;
   team::HaloTile<T> shape;
 
-  /// How many packs the tile takes, up to the end of its last run, and the taps of a pass.
+  /// Returns the number of packs for the tile, up to the end of its last run, and for the taps of a pass.
   [[nodiscard]] KOKKOS_FUNCTION static int tile_packs(team::HaloTile<T> const& shape) {
     return (shape.places() + length + pack - 1) / pack;
   }
   [[nodiscard]] KOKKOS_FUNCTION static int tap_packs(team::HaloTile<T> const& shape) {
     return (shape.right + pack) / pack;
   }
-  /// How many sums wait for the next pass.
+  /// Returns the number of sums that are kept for the next pass.
   [[nodiscard]] KOKKOS_FUNCTION static int sum_places(team::HaloTile<T> const& shape, std::size_t taps) {
     return taps <= static_cast<std::size_t>(shape.right) + 1 ? 0 : shape.size + length;
   }

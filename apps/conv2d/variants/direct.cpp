@@ -1,6 +1,6 @@
 /// \file
-/// The plain Kokkos answer: an MDRange over the output, with the column first, and the loops of the formula for each
-/// element. Every element of the input is read Ky * Kx times, mostly from a cache.
+/// The plain Kokkos answer: an MDRange over the output, with the column as the first index; each element runs the loops
+/// of the formula. Every element of the input is read Ky * Kx times, mostly from a cache.
 
 #include "../problem.hpp"
 

@@ -1,7 +1,7 @@
 /// \file
 /// A tile of the input with its halo of Ky - 1 rows and Kx - 1 columns in team scratch: every element is read from
-/// memory once a tile, and Ky * Kx times from scratch. A kernel with more rows or columns than the halo has room for is
-/// taken in parts, each of which adds to the output.
+/// memory once per tile, and Ky * Kx times from scratch. A convolution kernel with more rows or columns than the halo
+/// can hold is taken in parts, and each part adds to the output.
 
 #include <utility>
 
@@ -26,7 +26,7 @@ struct ScratchTileKernel {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
   using Scratch = ScratchView<Sum*, Exec>;
-  // Taps of a part of the kernel. A tile of 1024 elements of 8 bytes with its halo then takes 28 KiB at most.
+  // Taps per part of the kernel: a tile of 1024 elements of 8 bytes with its halo takes 28 KiB at most.
   static constexpr int most_tap_rows = 16;
   static constexpr int most_tap_cols = 32;
 
@@ -75,7 +75,7 @@ struct ScratchTileKernel {
     Sum const* const taps = tile + tile_places();
     int const width = stride();
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, place.row_count), [&](int row) {
-      // Terms beyond an edge are left out rather than multiplied by zero: k may be infinite.
+      // Terms beyond an edge are skipped instead of multiplied by zero: k may be infinite, and infinity * 0 is NaN.
       int const rows_here = thread::count_before(place.row + row + ky, of.rows, rows);
       Sum* const out = of.out + (place.row + row) * of.cols + place.col;
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, place.col_count), [&](int col) {

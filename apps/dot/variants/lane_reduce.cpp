@@ -1,7 +1,7 @@
 /// \file
-/// Lanes, threads, team and device in one launch. Each lane has several 16-byte accesses in flight; lanes and threads
-/// are folded without atomics; and the last team to finish folds the teams' sums, in their order, so that every run
-/// gives the same bits. The kernel is kernels/reduce.hpp; its term here is a product.
+/// Lanes, threads, team and device in one launch. Each lane has several 16-byte accesses in flight. Lanes and threads
+/// are folded without atomics. The last team to finish folds the teams' sums, in their order, so every run gives the
+/// same bits. The kernel is kernels/reduce.hpp with a product as its term.
 
 #include "../problem.hpp"
 

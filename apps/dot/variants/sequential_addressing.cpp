@@ -1,6 +1,6 @@
 /// \file
-/// `team_tree` with the other order of strides: they halve, so that the threads that work are the first ones, and their
-/// values are neighbours (sequential addressing, collective/team/fold_halves.hpp). The plan is tree_plan.hpp.
+/// `team_tree` with strides that halve: the first threads of the team work, and their values are neighbours (sequential
+/// addressing, collective/team/fold_halves.hpp). The plan is tree_plan.hpp.
 
 #include "../problem.hpp"
 #include "../tree_plan.hpp"

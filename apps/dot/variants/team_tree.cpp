@@ -1,6 +1,6 @@
 /// \file
-/// A tree in scratch, neighbours first: strides double (interleaved addressing, collective/team/tree_reduce.hpp). The plan is
-/// tree_plan.hpp.
+/// A tree in scratch, neighbours first: strides double (interleaved addressing, collective/team/tree_reduce.hpp). The
+/// plan is tree_plan.hpp.
 
 #include "../problem.hpp"
 #include "../tree_plan.hpp"

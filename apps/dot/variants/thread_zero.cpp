@@ -1,7 +1,6 @@
 /// \file
-/// The simplest sum of a team: all threads write their products to scratch, and one thread adds them up while the
-/// others wait. Every team adds its result to the output atomically (the output is set to zero first, by a launch of its
-/// own).
+/// The simplest sum of a team: all threads write their products to scratch, and one thread adds them up while the others
+/// wait. Every team adds its result to the output atomically; a separate launch sets the output to zero first.
 
 #include <algorithm>
 
@@ -61,13 +60,13 @@ struct ThreadZero {
       total_.store(exec, output.out);
     }
 
-    /// Counted: a product, the team's chunk one element after the other, and at worst one team after the other.
+    /// Counts a product, the team's chunk one element after the other, and at worst one team after the other.
     [[nodiscard]] double rounding_steps() const {
       return 1 + static_cast<double>(std::min(chunks_.size, chunks_.n)) + chunks_.count;
     }
 
    private:
-    /// How many products a team has in scratch at a time.
+    /// Returns the number of products that a team holds in scratch.
     [[nodiscard]] static std::size_t tile_of(int threads) { return 4 * static_cast<std::size_t>(threads); }
 
     int threads_;

@@ -1,6 +1,6 @@
 /// \file
-/// Two launches and no atomics: each team writes the sum of its chunk, then one team sums these. The chunks depend only
-/// on the size and the machine, so every run gives the same bits.
+/// Two launches and no atomics: each team writes the sum of its chunk, then one team adds the chunks' sums. The chunks
+/// depend only on the size and the machine, so every run gives the same bits.
 
 #include <cmath>
 
@@ -53,8 +53,8 @@ struct TwoStage {
           });
     }
 
-    /// The sum of term(0) .. term(count - 1) by one team, in a fixed order: four sums a thread, so that four loads are
-    /// under way at once, then the tree. Valid for every thread.
+    /// Returns term(0) + ... + term(count - 1), summed by one team in a fixed order, to every thread: four sums per
+    /// thread, so that four loads are in flight, then the tree. Must be called by all threads of the team.
     template <class Term>
     KOKKOS_FUNCTION static Sum team_sum(Member const& team, std::int64_t count, Term const& term) {
       Sums const sums(team.team_scratch(0), team.team_size());
@@ -72,7 +72,7 @@ struct TwoStage {
       return result;
     }
 
-    /// Counted: a product, a thread's part of a chunk, the tree; then the same over the chunks.
+    /// Counts a product, a thread's part of a chunk and the tree; then the same over the chunks.
     [[nodiscard]] double rounding_steps() const {
       double const tree = std::ceil(std::log2(threads_)) + 2;
       return 1 + std::ceil(static_cast<double>(chunks_.size) / threads_) + tree +

@@ -1,7 +1,7 @@
 /// \file
 /// Kokkos' functional patterns down to the vector lanes, as in the book's P22: one nested parallel_reduce over the
-/// lanes of a thread, a warp on a GPU, sums 32 elements and leaves their sum in memory; a second launch adds these up.
-/// The code names no lane's index, no shuffle and no scratch.
+/// lanes of a thread (a warp on a GPU) sums 32 elements and stores their sum; a second launch adds these sums. The code
+/// contains no lane index, no shuffle and no scratch.
 ///
 /// Example, 3 lanes: a * b = 1 2 3 | 4 5 6 | 7 -> sums 6 15 7 -> 28.
 
@@ -26,7 +26,7 @@ struct VectorReduce {
    public:
     using Policy = Kokkos::TeamPolicy<Exec, Kokkos::IndexType<std::size_t>>;
     using Sum = Accumulator<T>;
-    /// Elements of one sum: the lanes of a warp.
+    /// Elements per sum: the lanes of a warp.
     static constexpr std::size_t width = 32;
 
     Plan(Exec const& exec, InputOn<Dot, Exec, T> const& input)
@@ -64,13 +64,13 @@ struct VectorReduce {
       total_.store(exec, output.out);
     }
 
-    /// Counted: a product, the lanes, and the sums in whatever order Kokkos adds them.
+    /// Counts a product, the lanes, and the sums in whatever order Kokkos adds them.
     [[nodiscard]] double rounding_steps() const {
       return 1 + static_cast<double>(width) + static_cast<double>(sums_.extent(0));
     }
 
    private:
-    // A team has 16 sums a thread, or more where the league would be too large for an int.
+    // A team has 16 sums per thread, or more if the league size would not fit into an int.
     [[nodiscard]] std::size_t sums_of_team() const {
       auto const threads = static_cast<std::size_t>(threads_);
       return threads * Kokkos::max<std::size_t>(16, tiles_of(sums_.extent(0), threads << 24));

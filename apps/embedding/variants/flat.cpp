@@ -1,6 +1,6 @@
 /// \file
-/// The plain Kokkos answer: a thread for each element of out, with neighbouring threads on neighbouring columns, so
-/// that a warp reads and writes runs of rows. Every thread reads an index and divides by the width.
+/// The plain Kokkos answer: one thread per element of out, with neighbouring threads on neighbouring columns, so that a
+/// warp reads and writes contiguous parts of rows. Every thread reads an index and divides by the width.
 
 #include <cstdint>
 #include <limits>
@@ -22,12 +22,12 @@ struct Flat {
 
     void operator()(Exec const& exec, InputOn<Embedding, Exec, T> const& input,
                     OutputOn<Embedding, Exec, T> const& output) const {
-      // A GPU divides 64-bit numbers in some hundred instructions.
+      // A 64-bit division takes about a hundred instructions on a GPU.
       bool const is_narrow = output.out.size() <= std::size_t{std::numeric_limits<std::int32_t>::max()};
       is_narrow ? enqueue<std::uint32_t>(exec, input, output) : enqueue<std::uint64_t>(exec, input, output);
     }
 
-    // Public because a device lambda may not stand in a private function.
+    // Public because CUDA allows no device lambda in a private function.
     template <class Index>
     void enqueue(Exec const& exec, InputOn<Embedding, Exec, T> const& input,
                  OutputOn<Embedding, Exec, T> const& output) const {

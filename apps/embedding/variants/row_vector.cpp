@@ -1,6 +1,6 @@
 /// \file
-/// A few lanes share a row, as many as it has packs. Each of them reads the row's index, copies packs with 16-byte
-/// accesses, and has several under way. The kernel is kernels/embedding.hpp.
+/// Lanes share a row, as many as it has packs. Each lane reads the row's index and copies packs with 16-byte accesses,
+/// several of them in flight. The kernel is kernels/embedding.hpp.
 
 #include "../problem.hpp"
 

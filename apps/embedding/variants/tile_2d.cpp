@@ -1,6 +1,6 @@
 /// \file
 /// Tiles of 16 positions x 16 columns, with the position first: neighbouring threads of a GPU take the same column of
-/// different rows, so that each of their accesses goes to another place in memory. The variant shows what that costs.
+/// different rows, so their accesses are not coalesced. The variant shows what that costs.
 
 #include "../problem.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// Tiles in team scratch, each with the element behind it as its right halo: each element is read once from memory and
-/// used twice. The kernel is kernels/stencil.hpp.
+/// Tiles in team scratch, each with the next element as its right halo: each element is read once from memory and used
+/// twice. The kernel is kernels/stencil.hpp.
 
 #include "../problem.hpp"
 

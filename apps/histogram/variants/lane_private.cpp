@@ -1,5 +1,5 @@
 /// \file
-/// Every lane counts for itself: no atomics in the loop, whatever the elements are. The kernel is kernels/histogram.hpp.
+/// Every lane has its own counts, so the loop needs no atomics. The kernel is kernels/histogram.hpp.
 
 #include "../kernel_plan.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// Kokkos' own answer to scattered additions: on hosts a copy of the counts for each thread, added up at the end, on
-/// GPUs atomics on the one copy.
+/// Kokkos' own tool for scattered additions, ScatterView: on hosts each thread has a copy of the counts, and the copies
+/// are added up at the end; on GPUs there is one copy with atomics.
 
 #include <Kokkos_ScatterView.hpp>
 
@@ -18,12 +18,12 @@ struct ScatterView {
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:
-    // Here every execution space is named with its own memory: the default one's need not be reachable from Exec.
+    // Name the execution space with its own memory: Exec may not reach the default space's memory.
     using Device = Kokkos::Device<Exec, typename Exec::memory_space>;
     using Total = Kokkos::View<std::int64_t*, Kokkos::LayoutRight, Device>;
     using Scatter = Kokkos::Experimental::ScatterView<std::int64_t*, Kokkos::LayoutRight, Device>;
 
-    // One count more than bins: of what is outside.
+    // One more count than bins, for the elements outside.
     Plan(Exec const& exec, InputOn<Histogram, Exec, T> const& input)
         : total_("tessera::histogram::scatter_view::total", static_cast<std::size_t>(input.parameters.bins) + 1),
           scatter_(exec, total_) {}
@@ -37,7 +37,7 @@ struct ScatterView {
       Total total = total_;  // contribute takes no constant
       Scatter const scatter = scatter_;
       Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::size_t>> const bins(exec, 0, total.extent(0));
-      // The total first: where there is one copy only, it is the same memory; copies are added to what is there.
+      // Zero the total first: with a single copy it is the same memory, and copies are added to its content.
       Kokkos::parallel_for("tessera::histogram::scatter_view::zero", bins, KOKKOS_LAMBDA(int bin) { total(bin) = 0; });
       scatter_.reset(exec);
       Kokkos::parallel_for(

@@ -1,7 +1,7 @@
 /// \file
 /// Each team counts its chunk in scratch, with atomics that never leave the multiprocessor, and adds its counts to the
-/// result at the end. Two threads (of 32 lanes, on a GPU) share a copy of the counts where scratch allows. The kernel is
-/// kernels/histogram.hpp.
+/// result at the end. Two threads (of 32 lanes on a GPU) share a copy of the counts if scratch is large enough. The
+/// kernel is kernels/histogram.hpp.
 
 #include "../kernel_plan.hpp"
 

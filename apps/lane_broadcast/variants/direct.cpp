@@ -1,6 +1,6 @@
 /// \file
-/// An index for each segment, which it goes through from the first element to the last; on a host with vector
-/// instructions. The kernel is kernels/segments.hpp.
+/// One index per segment goes through the segment from the first element to the last; a host uses vector instructions.
+/// The kernel is kernels/segments.hpp.
 
 #include "../broadcast_rules.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// Every thread's 32 lanes hold segments in registers: the fold of a segment's head is read from its first lane, the next
-/// element from the next lane. No scratch, no barrier. The kernel is kernels/segments.hpp.
+/// Every thread's 32 lanes hold segments in registers: the fold of a segment's head is read from its first lane, the
+/// next element from the next lane. No scratch, no barriers. The kernel is kernels/segments.hpp.
 
 #include "../broadcast_rules.hpp"
 

@@ -1,5 +1,5 @@
 /// \file
-/// The plain Kokkos answer: an index for each element, which folds the first elements of its segment for itself.
+/// The plain Kokkos answer: one index per element; each index folds the first elements of its segment again.
 
 #include <cstddef>
 

@@ -1,6 +1,6 @@
 /// \file
-/// Tiles of whole segments in team scratch: one thread folds a segment's head; after a barrier all read it. The kernel
-/// is kernels/segments.hpp.
+/// Tiles of whole segments in team scratch: one thread folds a segment's head, and after a barrier all threads read the
+/// result. The kernel is kernels/segments.hpp.
 
 #include "../broadcast_rules.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// 8 or 32 lanes share a row, or, on a GPU, a team if it is long. They hold it in registers from its sum to its result.
-/// The kernel is kernels/layer_norm.hpp.
+/// 8 or 32 lanes share a row; on a GPU a whole team shares a long row. They hold the row in registers from its sum to
+/// its result. The kernel is kernels/layer_norm.hpp.
 
 #include <type_traits>
 
@@ -28,7 +28,7 @@ struct LanesPerRow {
       layer_norm_(exec, input.x, input.gamma, input.beta, output.y);
     }
 
-    /// Counted: the chain to an xhat, and 2 for y.
+    /// Counts the chain to an xhat, and 2 for y.
     [[nodiscard]] double rounding_steps() const { return layer_norm_.rounding_steps() + 2; }
 
    private:

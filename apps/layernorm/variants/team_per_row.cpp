@@ -1,5 +1,5 @@
 /// \file
-/// The plain Kokkos answer: a team for each row, with a nested reduction for its mean, one for its variance, and a loop
+/// The plain Kokkos answer: one team per row, with a nested reduction for its mean, one for its variance, and a loop
 /// for the result.
 
 #include <algorithm>
@@ -44,7 +44,7 @@ struct TeamPerRow {
             auto const r = team.league_rank();
             auto const row = Kokkos::TeamVectorRange(team, x.extent(1));
             auto const count = static_cast<A>(x.extent(1));
-            A const first = x(r, 0);  // distances from it are exact where the mean is large and the variance small
+            A const first = x(r, 0);  // distances from it are exact if the mean is large and the variance small
             A mean = 0;
             A inv_std = 0;
             for (A scale = 1;; scale = collective::shrink<A>) {  // once more if a sum has left the range
@@ -67,13 +67,13 @@ struct TeamPerRow {
           });
     }
 
-    /// Counted: a row's sum, 8 for an xhat, 2 for y.
+    /// Counts a row's sum, 8 for an xhat, and 2 for y.
     [[nodiscard]] double rounding_steps() const { return steps_; }
 
    private:
     static constexpr int lanes = kernels::warp_lanes<Exec>;
 
-    // Kokkos deals the elements out evenly; the workers' sums are joined at worst one after the other.
+    // Kokkos distributes the elements evenly; at worst the workers' sums are joined one after the other.
     [[nodiscard]] static double steps_of_sum(double elements, int workers) {
       return std::min(elements, std::ceil(elements / workers) + workers);
     }

@@ -1,6 +1,6 @@
 /// \file
 /// Mean and variance in one sweep over the row, by Welford's recurrence: each of 32 lanes has the moments of every 32nd
-/// element, and a butterfly merges them (moments.hpp). A second sweep writes the result.
+/// element, and a butterfly exchange merges them (moments.hpp). A second sweep writes the result.
 
 #include <algorithm>
 #include <cmath>
@@ -47,12 +47,12 @@ struct Welford {
       Kokkos::parallel_for(
           "tessera::layernorm::welford::rows", Policy(exec, league_, threads_, vector_length),
           KOKKOS_LAMBDA(typename Policy::member_type const& team) {
-            // Each thread takes a row with all its lanes, and waits for no other thread.
+            // Each thread takes a row with all its lanes and waits for no other thread.
             std::size_t const r = static_cast<std::size_t>(team.league_rank()) * team.team_size() + team.team_rank();
             if (r >= x.extent(0)) return;
             Lanes const lanes;
             std::size_t const hidden = x.extent(1);
-            A const first = x(r, 0);  // distances from it are exact where the mean is large and the variance small
+            A const first = x(r, 0);  // distances from it are exact if the mean is large and the variance small
             auto parts = lanes.template fill<Moments<A>>(Moments<A>{});
             A mean = 0;
             A inv_std = 0;
@@ -81,10 +81,11 @@ struct Welford {
           });
     }
 
-    /// An element of a lane counts 5: distance, quotient and sum of a mean, whose errors enter the squares once and a
-    /// half (the squared distances from running means add up to at most twice those from the last one). A merge counts
-    /// 6. Then 8 for an xhat and 2 for y. If a row has more elements than T counts exactly, its counts are rounded,
-    /// too: one for each element, and three in each merge, which have as many roundings as there were merges before.
+    /// Counts 5 per element of a lane: the distance, quotient and sum of a running mean, whose errors enter the squares
+    /// one and a half times (the squared distances from running means add up to at most twice the squared distances from
+    /// the final mean). A merge counts 6; then 8 for an xhat and 2 for y. If a row has more elements than T counts
+    /// exactly, its counts are rounded, too: one rounding per element, and three counts per merge, each with as many
+    /// roundings as there were earlier merges.
     [[nodiscard]] double rounding_steps() const {
       double const merges = std::ceil(std::log2(static_cast<double>(std::min<std::size_t>(hidden_, Lanes::width))));
       int const counts = hidden_ > (std::size_t{1} << std::numeric_limits<Arithmetic<T>>::digits) ? 1 : 0;

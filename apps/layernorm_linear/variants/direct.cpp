@@ -1,6 +1,6 @@
 /// \file
-/// The plain Kokkos answer: a team for each row, with nested reductions for its mean and variance, and then one dot
-/// product for each output, which normalises the row again.
+/// The plain Kokkos answer: one team per row, with nested reductions for its mean and variance, then one dot product
+/// per output, which normalises the row again.
 
 #include <type_traits>
 
@@ -37,7 +37,7 @@ struct Direct {
           KOKKOS_LAMBDA(typename Policy::member_type const& team) {
             auto const r = team.league_rank();
             auto const row = Kokkos::TeamVectorRange(team, hidden);
-            T const first = in.x(r, 0);  // distances from it are exact where the mean is large and the variance small
+            T const first = in.x(r, 0);  // distances from it are exact if the mean is large and the variance small
             T mean = 0;
             T inv_std = 0;
             for (T scale = 1;; scale = collective::shrink<T>) {  // once more if a sum has left the range

@@ -1,7 +1,7 @@
 /// \file
-/// One launch: the product of kernels/gemm.hpp normalises x as it loads it, and makes the statistics of a row itself,
-/// each time that it begins with one: on a GPU a lane does so once for each row of its tile that it loads, on a host a
-/// thread for every step along k. Only y is stored; a row's statistics are computed again for each tile of outputs.
+/// One launch: the product of kernels/gemm.hpp normalises x as it loads it, and computes the row's statistics itself
+/// whenever it begins a row. On a GPU a lane does so once per row of its tile that it loads; on a host a thread does so
+/// for every step along k. Only y is stored; a row's statistics are computed again for each tile of outputs.
 
 #include <type_traits>
 

@@ -1,5 +1,6 @@
 /// \file
-/// On matrix units (tensor cores), factors rounded to bfloat16: 8 significant bits. The launches are in tensor_layer.hpp.
+/// On matrix units (tensor cores), with factors rounded to bfloat16 (8 significant bits). The launches are in
+/// tensor_layer.hpp.
 
 #include "../problem.hpp"
 #include "../tensor_layer.hpp"

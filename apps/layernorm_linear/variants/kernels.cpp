@@ -1,5 +1,5 @@
 /// \file
-/// Layernorm to memory, KokkosBlas::gemm of Kokkos Kernels (the vendor's BLAS where Kokkos Kernels was built with it,
+/// Layernorm to memory, then KokkosBlas::gemm of Kokkos Kernels (the vendor's BLAS if Kokkos Kernels was built with it,
 /// else its own kernel; the note says which), then the bias. A build without Kokkos Kernels skips the rows and says so.
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 /// \file
-/// On matrix units (tensor cores), each factor as the sum of two tf32, so that three products have float's accuracy. The launches
-/// are in tf32_layer.hpp.
+/// On matrix units (tensor cores). Each factor is the sum of two tf32 numbers, and three products give float accuracy.
+/// The launches are in tf32_layer.hpp.
 
 #include "../problem.hpp"
 #include "../tf32_layer.hpp"

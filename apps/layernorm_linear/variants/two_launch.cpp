@@ -1,6 +1,6 @@
 /// \file
-/// The rows' statistics, then a product that normalises x as it loads it: ln is never stored. An element of x is
-/// normalised once for each tile of outputs.
+/// Two launches: the rows' statistics, then a product that normalises x as it loads it. ln is not stored; an element of
+/// x is normalised once per tile of outputs.
 
 #include <type_traits>
 
@@ -41,7 +41,7 @@ struct TwoLaunch {
                 .store = kernels::sum_and_bias(exec, bias, input.outputs())});
     }
 
-    /// Counted: what leads to ln, 2 of it after xhat; the product; the bias.
+    /// Counts the chain to ln (2 of it after xhat), the product and the bias.
     [[nodiscard]] double rounding_steps() const {
       return layer_norm_.rounding_steps() + 2 + product_.rounding_steps() + 1;
     }

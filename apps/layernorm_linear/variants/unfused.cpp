@@ -52,7 +52,7 @@ struct Unfused {
           KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) { y(row, col) += bias(col); });
     }
 
-    /// Counted: what leads to ln, 2 of it after xhat; the product; the bias.
+    /// Counts the chain to ln (2 of it after xhat), the product and the bias.
     [[nodiscard]] double rounding_steps() const {
       return layer_norm_.rounding_steps() + 2 + product_.rounding_steps() + 1;
     }

@@ -1,6 +1,6 @@
 /// \file
-/// As two_stage, but sums of columns are added to the outputs atomically, in whatever order they come: there are fewer
-/// launches, but bits differ from run to run.
+/// Like two_stage, but the column sums are added to the outputs atomically, in any order: fewer launches, but bits
+/// differ from run to run.
 
 #include <algorithm>
 #include <type_traits>

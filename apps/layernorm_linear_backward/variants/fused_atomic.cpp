@@ -1,7 +1,7 @@
 /// \file
 /// One launch for all gradients: a team takes a few rows and adds their contributions to dgamma, dbeta, dw and dbias
-/// atomically, in whatever order teams come, so that bits differ from run to run. q, the gradient of ln, is kept in the
-/// memory of dx until its row's means are known, so that nothing else is stored.
+/// atomically, in any order, so bits differ from run to run. q, the gradient of ln, is kept in the memory of dx until
+/// its row's means are known, so nothing else is stored.
 
 #include <cstddef>
 #include <type_traits>
@@ -65,7 +65,7 @@ struct FusedAtomic {
             auto const count = static_cast<T>(x.extent(1));
 
             for (std::size_t r = begin; r < end; ++r) {
-              T const first = x(r, 0);  // distances from it are exact where the mean is large and the variance small
+              T const first = x(r, 0);  // distances from it are exact if the mean is large and the variance small
               T mean = 0;
               T inv_std = 0;
               for (T scale = 1;; scale = collective::shrink<T>) {  // once more if a sum has left the range
@@ -93,7 +93,7 @@ struct FusedAtomic {
                     part += q * gamma(h);
                   },
                   sum_of_g);
-              // After a reduction all threads have finished their part, and a thread has the same h in each loop.
+              // No barrier is needed: a thread has the same h in each loop, and a reduction waits for all threads.
               T sum_of_gx = 0;
               Kokkos::parallel_reduce(
                   row,

@@ -1,7 +1,8 @@
 /// \file
-/// Deterministic, in few sweeps: q = G w; then one sweep over x and q for dx, ln and, for each chunk of rows, sums of
-/// columns, which are added up in their order; then dw = G^T ln, whose k is split over teams where dw is small
-/// (two_stage_gradients.hpp).
+/// Deterministic, in few sweeps (two_stage_gradients.hpp):
+///   1. q = G w.
+///   2. One sweep over x and q makes dx, ln and the column sums of each chunk of rows, which are added in their order.
+///   3. dw = G^T ln, whose k is split over teams if dw is small.
 
 #include <string>
 #include <type_traits>

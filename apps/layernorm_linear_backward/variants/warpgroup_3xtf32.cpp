@@ -1,6 +1,6 @@
 /// \file
-/// By warpgroups, each factor as the sum of two tf32, so that three products have float's accuracy. The launches are in
-/// tf32_gradients.hpp, the products are kernels/warpgroup_tf32_gemm.hpp. CMake compiles this file for 9.0a.
+/// On warpgroups. Each factor is the sum of two tf32 numbers, and three products give float accuracy. The launches are
+/// in tf32_gradients.hpp, the products are kernels/warpgroup_tf32_gemm.hpp. CMake compiles this file for 9.0a.
 
 #include "../problem.hpp"
 #include "../tf32_gradients.hpp"

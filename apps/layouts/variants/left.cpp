@@ -1,6 +1,6 @@
 /// \file
-/// LayoutLeft, Fortran's order: the first index is the fast one. The kernel runs along rows, so that neighbouring indices
-/// write elements that lie a column's length apart.
+/// LayoutLeft, Fortran's order: neighbouring rows are neighbours in memory. The kernel runs along rows, so neighbouring
+/// indices write elements that lie a column's length apart.
 
 #include "../fill.hpp"
 

@@ -1,5 +1,5 @@
 /// \file
-/// LayoutRight, C's order: the last index is the fast one, and neighbouring columns are neighbours in memory.
+/// LayoutRight, C's order: neighbouring columns are neighbours in memory.
 
 #include "../fill.hpp"
 

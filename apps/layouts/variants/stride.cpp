@@ -1,6 +1,6 @@
 /// \file
 /// LayoutStride, whose strides are known only at run time: row after row, each beginning at a multiple of the pitch, so
-/// that all have the same alignment. The places between a row's end and the next one's begin are 0.
+/// all rows have the same alignment. The places between the end of a row and the next row are 0.
 
 #include "../fill.hpp"
 

@@ -1,7 +1,7 @@
 /// \file
-/// Tile after tile, and in a tile row after row: rows and columns that are near each other are near in memory, too. Kokkos
-/// has no such layout, but a class with an operator() (core/tile_layout.hpp) suffices. Tiles at the edges are whole;
-/// the places without an element are 0.
+/// Tile after tile, and row after row within a tile: elements in near rows and near columns are also near in memory.
+/// Kokkos has no tiled layout, but a class with an operator() (core/tile_layout.hpp) suffices. Tiles at the edges are
+/// whole; places without an element are 0.
 
 #include <bit>
 

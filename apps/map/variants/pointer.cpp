@@ -1,5 +1,5 @@
 /// \file
-/// Raw pointers and a flat index, of 32 bits where n allows: like the book's CUDA kernels, without Views.
+/// Raw pointers and a flat index (32 bits if n is small enough): like the book's CUDA kernels, without Views.
 
 #include <cstdint>
 #include <limits>
@@ -27,7 +27,7 @@ struct Pointer {
       }
     }
 
-    // Public because a device lambda may not stand in a private function.
+    // Public because CUDA allows no device lambda in a private function.
     template <class Index>
     void enqueue(Exec const& exec, T const* a, T* out, std::size_t n) const {
       auto const add = add_;

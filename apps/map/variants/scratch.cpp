@@ -1,7 +1,7 @@
 /// \file
 /// Every tile goes through team scratch: each element is loaded by one thread and used by another (the mirrored one),
-/// so that the barrier between is needed. A map gains nothing from it, but it is the smallest kernel that shows a
-/// missing barrier.
+/// so a barrier is needed in between. A map gains nothing from scratch, but this is the smallest kernel in which a
+/// missing barrier shows.
 
 #include "../problem.hpp"
 

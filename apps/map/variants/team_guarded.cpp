@@ -1,7 +1,7 @@
 /// \file
-/// Teams of a fixed width over the elements: the last team has more threads than there are elements left, so each
-/// guards its own index. The book's "guards" puzzle for any size; with --tile 4 its "blocks", where each block is a
-/// team.
+/// Teams of a fixed width over the elements: the last team may have more threads than elements, so each thread guards
+/// its own index. It is the book's "guards" puzzle for any size; with --tile 4 it is the "blocks" puzzle, one team per
+/// block.
 
 #include "../problem.hpp"
 

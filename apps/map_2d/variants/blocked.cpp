@@ -1,6 +1,6 @@
 /// \file
-/// mdrange with tiles that we choose, as wide as the rows allow: of 256 threads on a GPU, as large as a thread's caches
-/// hold on a host. Kokkos' default on CUDA has long been 16 x 2, half of it idle where there is one row.
+/// mdrange with explicit tiles, as wide as the rows allow: 256 threads on a GPU; on a host as much as a thread's caches
+/// hold. Kokkos' default on CUDA can be 16 x 2 threads: with a single row half of them are idle.
 
 #include "../problem.hpp"
 

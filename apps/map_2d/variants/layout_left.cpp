@@ -1,6 +1,6 @@
 /// \file
-/// The same memory through a column-major View: a matrix [rows, cols] in C order is [cols, rows] in Fortran order,
-/// where the first index is the fast one. No element moves; only the indices change places.
+/// The same memory through a column-major View: a matrix [rows, cols] in C order is [cols, rows] in Fortran order. No
+/// element moves; only the indices are exchanged.
 
 #include "../problem.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// The same memory through a View whose two strides are known only at run time, as those of a subview are: the compiler
-/// does not know that one of them is 1, and an index costs two multiplications.
+/// The same memory through a View whose two strides are known only at run time, as in a subview: the compiler does not
+/// know that one stride is 1, and an index costs two multiplications.
 
 #include "../problem.hpp"
 

@@ -1,11 +1,11 @@
 /// \file
 /// The same memory, indexed as if it were a matrix in tiles of 8 x 8, tile after tile, with as many columns of tiles as
-/// the matrix' columns fill. So (row, col) is another element than in a matrix by rows, but for a map that does not
-/// matter. A warp along a row of tiles reads 8 elements from each tile, a sector of floats, while a row of the matrix
-/// is contiguous.
+/// the matrix' columns fill. (row, col) is then another element than in a matrix stored by rows; a map gives the same
+/// result. A warp along a row of tiles reads 8 elements from each tile, a sector of floats, while a row of the matrix is
+/// contiguous.
 ///
-/// Example, tiles of 2 x 2, a of [3, 4]: two tiles side by side, two rows of tiles; (0, 0) (0, 1) (0, 2) are elements 0 1 4,
-/// and (2, 0) is element 8. The second of the two lower tiles, from 12 on, has no element.
+/// Example, tiles of 2 x 2, a of [3, 4]: two rows of two tiles; (0, 0) (0, 1) (0, 2) are elements 0 1 4, and (2, 0) is
+/// element 8. The second of the two lower tiles, from 12 on, has no element.
 
 #include "../problem.hpp"
 
@@ -42,7 +42,7 @@ struct LayoutTiled {
       Kokkos::parallel_for(
           "tessera::map_2d::layout_tiled::add", kernels::columns_first<std::int64_t>(exec, tiles_),
           KOKKOS_LAMBDA(std::int64_t col, std::int64_t row) {
-            // The last row of tiles may be a part of one.
+            // The last row of tiles may be incomplete.
             if (a.place(row, col) < elements) out(row, col) = add(a(row, col));
           });
     }

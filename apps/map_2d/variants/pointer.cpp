@@ -1,5 +1,5 @@
 /// \file
-/// Raw pointers and row * cols + col, in 32 bits where the matrix allows, as in the book's kernels.
+/// Raw pointers and row * cols + col, in 32 bits if the matrix is small enough, as in the book's kernels.
 
 #include "../problem.hpp"
 
@@ -28,7 +28,7 @@ struct Pointer {
       }
     }
 
-    // Public because a device lambda may not stand in a private function.
+    // Public because CUDA allows no device lambda in a private function.
     template <class Index>
     void enqueue(Exec const& exec, T const* a, T* out) const {
       if (tiles_.rows == 0 || tiles_.cols == 0) return;

@@ -1,7 +1,6 @@
 /// \file
-/// Tiles of fixed extents, one for each team, over a matrix that is no multiple of them: the grid of teams is rounded
-/// up, so that there are more indices than elements, and each guards its own row and column. The book's "2D blocks" for
-/// any size.
+/// Tiles of fixed extents, one per team, over a matrix of any extents: the grid of teams is rounded up, so there may be
+/// more indices than elements, and each index guards its own row and column. The book's "2D blocks" for any size.
 
 #include <cstddef>
 

@@ -1,8 +1,8 @@
 /// \file
-/// A tile of the matrix for each team: its threads take pieces of the tile's rows, and their lanes neighbouring
+/// One tile of the matrix per team: its threads take pieces of the tile's rows, and their lanes take neighbouring
 /// columns. Tiles are as wide as the rows allow, so that one row of many columns and one column of many rows both fill
-/// their teams; with --tile N they are N x N. The tile says how much of it lies in the matrix, so no index is guarded
-/// (team_guarded does that).
+/// their teams; with --tile N they are N x N. The tile knows how much of it lies in the matrix, so no index needs a
+/// guard (unlike in team_guarded).
 
 #include <algorithm>
 #include <cstddef>
@@ -24,7 +24,7 @@ struct TeamTiles {
   class Plan {
    public:
     using Policy = Kokkos::TeamPolicy<Exec>;
-    // On a GPU four columns a lane; on a host enough to make a team worth starting.
+    // Four columns per lane on a GPU; enough work per team on a host.
     static constexpr int tile = is_gpu<Exec> ? 4096 : 8192;
     static constexpr int piece = is_gpu<Exec> ? 128 : 2048;
 

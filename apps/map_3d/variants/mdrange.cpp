@@ -1,6 +1,6 @@
 /// \file
 /// The plain Kokkos answer in three dimensions: parallel_for over an MDRange. The column is the first index:
-/// neighbouring threads of a GPU take neighbours of it, and Iterate::Left makes it a host's inner loop.
+/// neighbouring threads of a GPU take neighbouring columns, and Iterate::Left makes the column a host's inner loop.
 
 #include "../problem.hpp"
 

@@ -20,7 +20,7 @@ struct Nested {
   class Plan {
    public:
     using Policy = Kokkos::TeamPolicy<Exec>;
-    // Enough to make a team worth starting where rows are short.
+    // Enough work per team also if rows are short.
     static constexpr int rows_of_team = 32;
 
     Plan(Exec const& exec, InputOn<Map3d, Exec, T> const& input)
@@ -54,7 +54,7 @@ struct Nested {
     AddConstant<T> add_;
     int lanes_;
     int threads_;
-    int teams_;  // of a plane
+    int teams_;  // per plane
     int league_;
   };
 };

@@ -1,6 +1,6 @@
 /// \file
-/// Boxes of fixed extents over an array that is no multiple of them: the extents are rounded up, so that there are more
-/// indices than elements, and each guards all three of its own. The book's "guards" puzzle in three dimensions.
+/// Boxes of fixed extents over an array of any extents: the number of boxes is rounded up, so there may be more indices
+/// than elements, and each index guards its plane, row and column. The book's "guards" puzzle in three dimensions.
 
 #include <cstddef>
 

@@ -1,7 +1,6 @@
 /// \file
-/// padded without guards in the loop: the array is copied into memory whose extents are whole boxes, where every index
-/// has an element, and the result is copied out of it. The constant is added to the padding as well, which nobody
-/// reads.
+/// padded without guards in the loop: the array is copied into memory whose extents are whole boxes, so that every index
+/// has an element, and the result is copied out. The constant is also added to the padding, which nobody reads.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,8 +36,7 @@ struct PaddedMemory {
           across_(league_of(tiles_of(input.a.extent(2), box_cols))),
           down_(league_of(tiles_of(input.a.extent(1), box_rows))),
           deep_(league_of(tiles_of(input.a.extent(0), box_planes))) {
-      // On a GPU the boxes of an array of one column take 32 times its memory; if it has one row, too, 8 times as much
-      // again.
+      // On a GPU the boxes of an array with one column take 32 times its memory; with one row as well, 8 times more.
       double const needed = static_cast<double>(deep_) * down_ * across_ * box_elements * sizeof(T);
       double const array = static_cast<double>(input.a.size()) * sizeof(T);
       double const free = free_memory_bytes(std::string(space_name<Exec>()));

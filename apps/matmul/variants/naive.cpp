@@ -1,5 +1,5 @@
 /// \file
-/// The plain Kokkos answer: an index for each element of c, which sums its K products.
+/// The plain Kokkos answer: one index per element of c sums its K products.
 
 #include "../problem.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// The whole problem in one team's scratch: the book's first step from memory to shared memory. There is one team,
-/// however large the machine: for learning, and for products so small that they cost no more than a launch.
+/// The whole problem in one team's scratch: the book's first step from memory to shared memory. There is one team on
+/// any machine: the variant is for learning, and for products so small that they cost no more than a launch.
 
 #include <limits>
 #include <string>
@@ -29,7 +29,7 @@ struct Scratch {
 
     Plan(Exec const& exec, InputOn<Matmul, Exec, T> const& input)
         : threads_(kernels::team_size(exec, input.parameters.team, lanes)) {
-      // In double, since the product of extents may be very large. If k is 0, c alone could be too large for an int.
+      // In double, because products of extents may be very large. If k is 0, c may still be too large for an int.
       double const elements = static_cast<double>(input.a.size()) + static_cast<double>(input.b.size());
       double const needed = elements * sizeof(T) + 256;
       double const most = Kokkos::TeamPolicy<Exec>(1, 1).scratch_size_max(0);

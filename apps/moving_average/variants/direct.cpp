@@ -1,5 +1,5 @@
 /// \file
-/// The baseline: an index for each element, which reads its neighbours from memory.
+/// The baseline: one index per element, which reads its neighbours from memory.
 
 #include "../problem.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// Each lane holds 16-byte packs and gets the two elements after each from the next lane: no scratch, no barrier. The
-/// kernel is kernels/stencil.hpp.
+/// Each lane holds 16-byte packs and gets the two elements after each pack from the next lane, without scratch or
+/// barriers. The kernel is kernels/stencil.hpp.
 
 #include "../problem.hpp"
 

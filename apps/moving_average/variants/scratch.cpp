@@ -1,6 +1,6 @@
 /// \file
-/// Tiles in team scratch, each with the two elements behind it as its right halo: each element is read once from memory
-/// and used three times. The kernel is kernels/stencil.hpp.
+/// Tiles in team scratch, each with the next two elements as its right halo: each element is read once from memory and
+/// used three times. The kernel is kernels/stencil.hpp.
 
 #include "../problem.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
 /// Every output folds its window from memory. On a host an index takes a run of outputs, tap by tap, because a compiler
-/// vectorises over neighbouring outputs, but not a single fold.
+/// vectorises over neighbouring outputs but does not vectorise a single fold.
 
 #include "../problem.hpp"
 
@@ -17,7 +17,7 @@ struct Direct {
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:
-    static constexpr int most = is_gpu<Exec> ? 1 : 256;  // outputs of an index
+    static constexpr int most = is_gpu<Exec> ? 1 : 256;  // outputs per index
 
     Plan(Exec const&, InputOn<Pooling, Exec, T> const&) {}
 
@@ -26,7 +26,7 @@ struct Direct {
       with_operator<T>(input.parameters.op, [&]<class Op>(Op const& op) { enqueue(exec, input, output, op); });
     }
 
-    // Public because a device lambda may not stand in a private function.
+    // Public because CUDA allows no device lambda in a private function.
     template <class Op>
     void enqueue(Exec const& exec, InputOn<Pooling, Exec, T> const& input, OutputOn<Pooling, Exec, T> const& output,
                  Op const& op) const {
@@ -42,7 +42,7 @@ struct Direct {
             int const count = n - begin < most ? static_cast<int>(n - begin) : most;
             T folded[most];
             for (int t = 0; t < most; ++t) folded[t] = op.identity();
-            // The oldest element comes first. The array's begin cuts off the first windows.
+            // The oldest element comes first. The first windows are clipped at the array's begin.
             for (std::size_t tap = Kokkos::min<std::size_t>(finish.window, begin + count); tap-- > 0;) {
               int const first = tap > begin ? static_cast<int>(tap - begin) : 0;
               for (int t = first; t < count; ++t) folded[t] = op(folded[t], a(begin + t - tap));

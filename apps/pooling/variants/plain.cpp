@@ -1,5 +1,5 @@
 /// \file
-/// The plain Kokkos answer: an index for each output, which folds its window.
+/// The plain Kokkos answer: one index per output folds its window.
 
 #include "../problem.hpp"
 

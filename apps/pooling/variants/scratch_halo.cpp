@@ -1,7 +1,7 @@
 /// \file
 /// Tiles with a left halo in team scratch: every element is read from memory once for its own tile, and some once more
-/// for the halo of the next. A window whose halo does not fit is folded in several passes, the oldest elements first. A
-/// pass loads the tile shifted back, with a halo that fits, and joins its folds with those of the passes before.
+/// for the halo of the next tile. A window whose halo does not fit is folded in several passes, the oldest elements
+/// first. A pass loads the tile shifted back, with a halo that fits, and joins its folds with the previous folds.
 
 #include <algorithm>
 
@@ -53,7 +53,7 @@ struct ScratchHaloKernel {
     int const count = n - begin < static_cast<std::size_t>(shape.size) ? static_cast<int>(n - begin) : shape.size;
     bool const aligned = collective::is_aligned_for_packs<pack>(out + begin);
 
-    // A pass takes the window's elements from `newest` on backwards; the oldest that are in the array come first.
+    // A pass takes the window's elements from `newest` backwards; the oldest elements inside the array come first.
     auto const taps = static_cast<std::size_t>(shape.left) + 1;
     std::size_t const reach = begin + static_cast<std::size_t>(count);
     std::size_t const oldest = (finish.window < reach ? finish.window : reach) - 1;
@@ -104,7 +104,7 @@ struct ScratchHalo {
       constexpr int pack = collective::pack_width<T>;
       constexpr std::size_t most_halo = (std::size_t{1} << 13) / sizeof(T);
       bool const in_one_pass = finish_.window <= most_halo;
-      // All passes but the last begin a multiple of `taps` before the tile, which is aligned if that is whole packs.
+      // All passes but the last begin a multiple of `taps` before the tile: aligned if `taps` is a multiple of a pack.
       std::size_t const taps = in_one_pass ? finish_.window : most_halo;
       shape_.left = static_cast<int>(taps) - 1;
       shape_.size =

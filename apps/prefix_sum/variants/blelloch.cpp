@@ -1,7 +1,7 @@
 /// \file
 /// Blelloch's scan of each tile in team scratch (collective/team/blelloch.hpp), in the two-level scheme
-/// (kernels/two_level_scan.hpp): up a tree and down again. It needs two additions an element, where Hillis and Steele's
-/// needs log2(tile), but 2 log2(tile) barriers, and threads are idle near the root.
+/// (kernels/two_level_scan.hpp): up a tree and down again. It needs two additions per element (Hillis and Steele's scan
+/// needs log2(tile)), but 2 log2(tile) barriers, and threads are idle near the root.
 
 #include "../blelloch_tile.hpp"
 #include "../scan_plan.hpp"

@@ -1,13 +1,13 @@
 /// \file
-/// `blelloch` with its indices padded against bank conflicts: value i of the tree lies at place i + i / row, where
-/// `row` is how many values a row of a GPU's 32 banks holds (collective/team/bank_padded.hpp). Near the leaves a
-/// level's values are 2, 4, ... 32 apart. Without padding a warp's threads then meet in half of the banks, a quarter,
-/// ... one. With padding each thread has a bank to itself.
+/// `blelloch` with its indices padded against bank conflicts: value i of the tree lies at place i + i / row; `row` is
+/// the number of values in a row of a GPU's 32 banks (collective/team/bank_padded.hpp). Near the leaves a level's
+/// values are 2, 4, ... 32 apart. Without padding a warp's threads share half of the banks, a quarter, ... one bank.
+/// With padding each thread has its own bank.
 ///
-/// The three parts of a tile's scan all go through the padded index: the tile is filled and stored by
-/// kernels/two_level_scan.hpp, the two sweeps are those of collective/team/blelloch.hpp.
+/// All accesses to a tile use the padded index: kernels/two_level_scan.hpp fills and stores the tile, and
+/// collective/team/blelloch.hpp makes the two sweeps.
 ///
-/// Example, sum, banks of 4, so a row is 4 values and `.` is an unused place after it:
+/// Example, sum, 4 banks: a row is 4 values, and `.` is an unused place after it:
 ///
 ///     filled        3  1  4  1  .  5  9  2  6
 ///     up, 1 apart   3  4  4  5  .  5 14  2  8   right children 1 3 5 7 in banks 1 3 2 0; in order 1 3 1 3

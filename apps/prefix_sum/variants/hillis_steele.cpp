@@ -1,7 +1,7 @@
 /// \file
 /// Hillis and Steele's scan of each tile in team scratch (collective/team/hillis_steele.hpp), in the two-level scheme
-/// (kernels/two_level_scan.hpp). Its log2(tile) sweeps make the most additions of all variants, but each sweep is one
-/// line of code, and keeps every thread busy.
+/// (kernels/two_level_scan.hpp). Its log2(tile) sweeps make more additions than any other variant, but each sweep is
+/// one line of code and keeps every thread busy.
 
 #include "../scan_plan.hpp"
 
@@ -17,7 +17,7 @@ namespace tessera::prefix_sum {
 struct HillisSteeleTile : kernels::TileScanInScratch {
   /// The two Views that the sweeps alternate between.
   [[nodiscard]] static std::array<int, 2> scratch(int tile, int) { return {tile, tile}; }
-  /// One addition a sweep.
+  /// One addition per sweep.
   [[nodiscard]] static double rounding_steps(int tile, int) { return std::ceil(std::log2(tile)); }
 
   template <class Member, class Values, class Op>

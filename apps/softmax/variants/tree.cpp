@@ -1,7 +1,6 @@
 /// \file
-/// A team for each group; its threads' maxima and sums are folded half onto half, with one barrier a level
-/// (collective/team/fold_halves.hpp).
-/// The plan is tree_plan.hpp.
+/// One team per group; its threads' maxima and sums are folded half onto half, with one barrier per level
+/// (collective/team/fold_halves.hpp). The plan is tree_plan.hpp.
 
 #include <type_traits>
 

@@ -1,5 +1,5 @@
 /// \file
-/// `tree` with neighbours first: a level writes to places that it reads, and so has two barriers
+/// `tree` with neighbours first: a level writes to places that it also reads, so it needs two barriers
 /// (collective/team/fold_pairs.hpp). The plan is tree_plan.hpp.
 
 #include <type_traits>

@@ -1,7 +1,7 @@
 /// \file
-/// The plain Kokkos answer: parallel_for over an MDRange of the input. Neighbouring threads read neighbours and write
-/// elements that are a row of the output apart: each of a warp's stores is an access of its own, and a host accesses a
-/// cache line of the output anew for each of its elements.
+/// The plain Kokkos answer: parallel_for over an MDRange of the input. Neighbouring threads read neighbouring elements
+/// and write elements that are a row of the output apart: a warp's stores are not coalesced, and a host accesses a
+/// cache line of the output again for each of its elements.
 
 #include "../problem.hpp"
 

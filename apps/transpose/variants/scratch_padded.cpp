@@ -1,6 +1,6 @@
 /// \file
 /// scratch_tile with one more element in each row of the tile: the elements of a column then lie in 32 different banks
-/// of scratch, and a warp reads them in one step.
+/// of scratch, and a warp reads them in one step, without bank conflicts.
 
 #include "../element_tiles.hpp"
 #include "../problem.hpp"

@@ -1,7 +1,7 @@
 /// \file
-/// A tile of 32 x 32 elements goes through team scratch: so both matrices are accessed along their rows, one element a
-/// lane. On a GPU a whole column of the tile lies in one of the 32 banks of scratch, so that a warp takes 32 steps to
-/// read it; scratch_padded avoids that.
+/// A tile of 32 x 32 elements goes through team scratch, so both matrices are accessed along their rows, one element
+/// per lane. On a GPU a whole column of the tile lies in one of the 32 banks of scratch: a warp takes 32 steps to read
+/// it (bank conflicts). scratch_padded avoids them.
 
 #include "../element_tiles.hpp"
 #include "../problem.hpp"
