@@ -21,10 +21,10 @@ struct Attention {
   static constexpr AppInfo info{.name = "attention", .summary = "out[b, :] = softmax(scale * q[b, :] k^T) v"};
 
   struct Parameters {
-    double scale = 1;          ///< of the scores; 1 / sqrt(d) is usual
+    double scale = 1;          ///< factor of the scores; 1 / sqrt(d) is usual
     std::int64_t queries = 0;  ///< rows of the generated q; 0: 8
     std::int64_t dim = 0;      ///< columns of the generated q, k and v; 0: 64
-    std::int64_t chunks = 0;   ///< into which split_sequence cuts the keys; 0: the variant's choice
+    std::int64_t chunks = 0;   ///< chunks of keys in split_sequence; 0: the variant's choice
     std::int64_t team = 0;     ///< threads; 0: the variant's choice
 
     [[nodiscard]] static Parameters from(ParameterMap const& map);
@@ -52,24 +52,24 @@ struct Attention {
     static auto fields(auto& self) { return std::tie(self.out); }
   };
 
-  /// `size` is the number of elements of k, and of v: n = size / d.
+  /// `size` is the number of elements of k, which is also that of v: n = size / d.
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters);
 
   /// Throws UserError, with both shapes, if the extents do not match.
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&);
 
   static constexpr std::array data = data_kinds;
-  static constexpr int reference_doubles = 5;  ///< those for factors of bfloat16 included, which only float has
+  static constexpr int reference_doubles = 5;  ///< includes the bounds for bfloat16 factors (float only)
 
-  /// Random: queries and values in [-1, 1), keys in [-1/2, 1/2): scores have magnitudes of a few units, as after a
-  /// layer that normalises. Exact: for every other query some keys have a score of 0, and the others one so low that
-  /// their weights vanish. So its result is the mean of those keys' values, which are small whole numbers, and one key
-  /// too many
-  /// or too few is noticed. Each key has a score of 0 for one of these queries. The queries between them are random.
+  /// Random: queries and values in [-1, 1), keys in [-1/2, 1/2); scores have magnitudes of a few units, as after a
+  /// layer that normalises. Exact: for every other query some keys have a score of 0, and the others a score so low
+  /// that their weights vanish. The result is the mean of the first keys' values, which are small whole numbers, so one
+  /// key too many or too few is detected. Each key has a score of 0 for one of these queries. The queries in between
+  /// are random.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters);
 
-  /// The terms of a sum: the keys.
+  /// Returns the number of terms of a sum, which is the number of keys.
   [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) { return input[1][0]; }
 
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
@@ -80,18 +80,18 @@ struct Attention {
             .flops = 4 * queries * keys * dim};
   }
 
-  /// One key after the other. Each takes an exponential, a product and an addition, both in the sum of weights and in
-  /// that of weighted values, and as much again to make the sums so far relative to a larger maximum.
+  /// Assumes one key after the other. Each key takes an exponential, a product and an addition in the sum of weights
+  /// and in the sum of weighted values, and the same again to rescale both sums to a larger maximum.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     return 12.0 * static_cast<double>(input[1][0]) + 12;
   }
 
-  /// On several ranks all matrices lie in blocks of rows: queries with their answers, keys with their values.
+  /// On several ranks all matrices lie in blocks of rows: queries with their outputs, keys with their values.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) {
     return {Split::rows, Split::rows, Split::rows};
   }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
-  /// An answer needs its query, all keys and all values.
+  /// A row of the output needs its query, all keys and all values.
   [[nodiscard]] static std::vector<ranks::Box> needs(std::vector<Shape> const& input,
                                                      std::vector<ranks::Box> const& output) {
     return {output[0], ranks::whole_box(input[1]), ranks::whole_box(input[2])};

@@ -21,7 +21,7 @@ namespace tessera::axis_sum {
 
 struct Parameters {
   std::int64_t axis = 1;  ///< the axis that disappears, as in NumPy
-  std::int64_t rows = 0;  ///< of the generated matrix; 0: about square
+  std::int64_t rows = 0;  ///< rows of the generated matrix; 0: about square
   std::int64_t team = 0;  ///< threads; 0: the variant's choice
 
   [[nodiscard]] static Parameters from(ParameterMap const& map);
@@ -76,13 +76,12 @@ struct AxisSum : MatrixProblem<Parameters> {
     return {.bytes = (n + sums) * static_cast<double>(size_of(dtype)), .flops = n};
   }
 
-  /// The worst order: one addition after the other.
+  /// Assumes the worst order: one addition after the other.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const& parameters) {
     return static_cast<double>(input[0][parameters.axis == 1 ? 1 : 0]);
   }
 
-  /// How several ranks share the matrix: by rows. Sums of rows are split like the rows; all ranks have the sums of
-  /// columns.
+  /// Several ranks share the matrix by rows. Sums of rows are split like the rows; all ranks have the sums of columns.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const& parameters) {
     return {parameters.axis == 1 ? Split::rows : Split::whole};
@@ -99,7 +98,7 @@ struct AxisSum : MatrixProblem<Parameters> {
 
 using collective::Accumulator;
 
-/// Throws Skip if the run's axis is not that of the variant.
+/// Throws Skip if the run's axis is not the variant's axis.
 inline void needs_axis(AxisSum::Parameters const& parameters, std::int64_t axis, std::string_view variant) {
   if (parameters.axis == axis) return;
   throw Skip(std::string(variant) + " is for --axis " + std::to_string(axis) + " (sums of each " +

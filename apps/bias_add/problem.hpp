@@ -23,7 +23,7 @@ struct BiasAdd {
   static constexpr bool short_floats = true;
 
   struct Parameters {
-    std::int64_t rows = 0;  ///< of generated input; 0: about square
+    std::int64_t rows = 0;  ///< rows of generated input; 0: about square
     std::int64_t team = 0;  ///< threads; 0: the variant's choice
 
     [[nodiscard]] static Parameters from(ParameterMap const& map);
@@ -53,7 +53,7 @@ struct BiasAdd {
     static auto fields(auto& self) { return std::tie(self.y); }
   };
 
-  /// The size is that of x.
+  /// `size` is the number of elements of x.
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
     Shape const x = matrix_shape(size, parameters.rows);
     return {x, {x[1]}};
@@ -81,7 +81,7 @@ struct BiasAdd {
   /// One addition.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 1; }
 
-  /// How several ranks share the input: by rows of x; all have the bias.
+  /// Several ranks share x by rows; all ranks have the bias.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows, Split::whole}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   static constexpr bool rows_apart = true;
@@ -90,7 +90,7 @@ struct BiasAdd {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// What every variant does to an element and its bias; integers wrap.
+/// Adds the bias to an element, in every variant; integers wrap.
 template <class T>
 using Add = collective::Sum<T>;
 

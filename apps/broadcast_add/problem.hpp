@@ -23,7 +23,7 @@ struct BroadcastAdd {
   static constexpr bool short_floats = true;
 
   struct Parameters {
-    std::int64_t rows = 0;  ///< of the generated output; 0: about square
+    std::int64_t rows = 0;  ///< rows of the generated output; 0: about square
     std::int64_t team = 0;  ///< threads; 0: the variant's choice
 
     [[nodiscard]] static Parameters from(ParameterMap const& map);
@@ -53,12 +53,12 @@ struct BroadcastAdd {
     static auto fields(auto& self) { return std::tie(self.out); }
   };
 
-  /// The size is that of the output: the inputs are its edges.
+  /// `size` is the number of elements of the output; a and b are its edges.
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
     Shape const out = matrix_shape(size, parameters.rows);
     return {{out[1]}, {out[0]}};
   }
-  /// Any a and b go together.
+  /// Accepts any extents of a and b.
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
     return {{input[1][0], input[0][0]}};
   }
@@ -86,7 +86,7 @@ struct BroadcastAdd {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// What every variant does to a pair of elements; integers wrap.
+/// Adds a pair of elements, in every variant; integers wrap.
 template <class T>
 using Add = collective::Sum<T>;
 

@@ -2,9 +2,9 @@
 /// \file
 /// butterfly: the elements of a segment exchange values.
 ///
-/// - pair_swap: out[i] = in[i xor 1], i the position in the segment; a last element without a partner keeps itself;
+/// - pair_swap: out[i] = in[i xor 1], i the position in the segment; a last element without a partner stays the same;
 /// - max: every element gets its segment's maximum;
-/// - minmax_parity: even positions in the segment get its maximum, odd ones its minimum.
+/// - minmax_parity: even positions in the segment get its maximum, odd positions its minimum.
 
 #include <cstdint>
 #include <vector>
@@ -24,7 +24,7 @@ struct Parameters {
   ButterflyOp op = ButterflyOp::max;
   std::int64_t segment = 32;  ///< elements, up to 1024; 0: the whole array is one segment
   std::int64_t team = 0;      ///< threads; 0: the variant's choice
-  std::size_t first = 0;  ///< index of the first element, in the reference of a part of the array (core/problem.hpp)
+  std::size_t first = 0;  ///< first element's index; not 0 in references of a part of the array (core/problem.hpp)
 
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 };
@@ -39,7 +39,7 @@ struct Butterfly : ArrayProblem<Parameters> {
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;
 
-  /// One comparison for each element and extreme.
+  /// One comparison per element and extreme.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {
     double const n = static_cast<double>(count_of(input[0]));
     double const comparisons =
@@ -47,7 +47,8 @@ struct Butterfly : ArrayProblem<Parameters> {
     return {.bytes = 2 * n * static_cast<double>(size_of(dtype)), .flops = comparisons * n};
   }
 
-  /// The shape for variants that fold a segment where they hold it. Throws Skip if the whole array is to be folded.
+  /// Returns the shape for variants that fold a segment in registers or scratch. Throws Skip if the whole array is one
+  /// segment to fold.
   template <class T, class Memory>
   [[nodiscard]] static SegmentShape shape_of(Input<T, Memory> const& input) {
     Parameters const& parameters = input.parameters;
@@ -62,7 +63,7 @@ struct Butterfly : ArrayProblem<Parameters> {
   /// Values move and are compared; nothing is rounded.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 0; }
 
-  /// How several ranks share the input. A segment needs all of its elements, whichever ranks have them.
+  /// Several ranks share the input in blocks. A segment needs all of its elements, whichever ranks have them.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const& input, Parameters const& parameters) {

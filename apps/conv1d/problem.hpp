@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// conv1d: out[i] = sum over j of a[i + j] * k[j], as far as i + j is an element of a.
+/// conv1d: out[i] = sum of a[i + j] * k[j] over all j with i + j < n.
 
 #include <algorithm>
 #include <array>
@@ -74,7 +74,7 @@ struct Conv1d {
     return static_cast<T>(Sparsity::of(draw.terms, 16).value(draw.seed, draw.field, 0, draw.index));
   }
 
-  /// A multiplication and an addition for each product that is made: k[j] meets all but the first j elements of a.
+  /// A multiplication and an addition per product: k[j] meets all but the first j elements of a.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
     double const n = static_cast<double>(count_of(input[0]));
     double const k = static_cast<double>(count_of(input[1]));
@@ -82,7 +82,7 @@ struct Conv1d {
     return {.bytes = (2 * n + k) * static_cast<double>(size_of(dtype)), .flops = taps * (2 * n - taps + 1)};
   }
 
-  /// The worst order: one multiplication, then one addition after the other.
+  /// Assumes the worst order: one multiplication, then one addition after the other.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     return std::max(1.0, static_cast<double>(std::min(count_of(input[0]), count_of(input[1]))));
   }
@@ -101,7 +101,7 @@ struct Conv1d {
 using collective::Accumulator;
 using collective::product;
 
-/// How many elements of k meet an element of a at all.
+/// Returns the number of elements of k that meet an element of a.
 template <class Input>
 [[nodiscard]] std::size_t taps_of(Input const& input) {
   return std::min(input.a.extent(0), input.k.extent(0));

@@ -22,9 +22,9 @@ struct Conv2d {
   static constexpr AppInfo info{.name = "conv2d", .summary = "out[y, x] = sum_ky,kx in[y + ky, x + kx] * k[ky, kx]"};
 
   struct Parameters {
-    std::int64_t rows = 0;         ///< of generated input; 0: about square
-    std::int64_t kernel_rows = 3;  ///< of the generated k
-    std::int64_t kernel_cols = 3;  ///< of the generated k
+    std::int64_t rows = 0;         ///< rows of generated input; 0: about square
+    std::int64_t kernel_rows = 3;  ///< rows of the generated k
+    std::int64_t kernel_cols = 3;  ///< columns of the generated k
     std::int64_t team = 0;         ///< threads; 0: the variant's choice
 
     [[nodiscard]] static Parameters from(ParameterMap const& map);
@@ -71,10 +71,11 @@ struct Conv2d {
     return static_cast<T>(Sparsity::of(draw.terms, 16).value(draw.seed, draw.field, 0, draw.index));
   }
 
-  /// Bytes of `in`, `k` and `out`; a multiplication and an addition for every product, without those beyond the edges.
+  /// Bytes of `in`, `k` and `out`; a multiplication and an addition per product. Products beyond the edges do not
+  /// count.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype);
 
-  /// In any order: a product, then the additions of all others (adding to zero is exact); or as many fused
+  /// Any order: a product, then the additions of all other products (adding to zero is exact); or as many fused
   /// multiply-adds.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&);
 

@@ -34,8 +34,8 @@ struct Dot : PairProblem<Parameters> {
   static constexpr std::array data = data_kinds;
 
   /// Exact: positive whole numbers. In a long sum only one product of each block is not zero: in every other block a
-  /// has one number among zeros and b is dense, in the blocks between them it is the reverse, so that wrong pairs give
-  /// another sum. With 16-bit floats half of the products are negative, so that the dtype can hold the sum
+  /// has one number among zeros and b is dense; in the blocks in between, b has one number and a is dense. Wrong pairs
+  /// then give another sum. With 16-bit floats half of the products are negative, so that the dtype can hold the sum
   /// (core/balanced.hpp).
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters) {
@@ -75,7 +75,7 @@ struct Dot : PairProblem<Parameters> {
     return {.bytes = (2 * n + 1) * static_cast<double>(size_of(dtype)), .flops = 2 * n};
   }
 
-  /// The worst order: one multiplication, then one addition after the other.
+  /// Assumes the worst order: one multiplication, then one addition after the other.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     return 1 + static_cast<double>(count_of(input[0]));
   }
@@ -117,7 +117,7 @@ struct Store {
 };
 
 /// The accumulator in which the output is summed: the output's memory itself. For 16-bit floats, whose sum is a float,
-/// it is memory of its own, and a further launch stores the result.
+/// it is separate memory, and a further launch stores the result.
 template <ExecutionSpace Exec, class T>
 class Total {
   using Memory = typename Exec::memory_space;
@@ -127,7 +127,7 @@ class Total {
     if constexpr (ShortFloat<T>) sum_ = Kokkos::View<float, Memory>(label);
   }
 
-  /// The accumulator for an output.
+  /// Returns the accumulator for an output.
   [[nodiscard]] auto of(Array<T, Memory> const& out) const {
     if constexpr (ShortFloat<T>) {
       return sum_;
@@ -136,7 +136,7 @@ class Total {
     }
   }
 
-  /// Enqueues the store to the output, if that is needed.
+  /// Enqueues the store to the output, if the accumulator is separate memory.
   void store(Exec const& exec, Array<T, Memory> const& out) const {
     if constexpr (ShortFloat<T>) {
       Kokkos::parallel_for("tessera::dot::store", Kokkos::RangePolicy<Exec, Kokkos::IndexType<int>>(exec, 0, 1),

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// embedding: rows of a table by their numbers, out[b, s, :] = w[idx[b, s], :], zeros where the table has no such row.
+/// embedding: rows of a table by index, out[b, s, :] = w[idx[b, s], :], zeros for an index outside the table.
 
 #include <array>
 #include <cstddef>
@@ -23,16 +23,16 @@ struct Embedding {
   static constexpr bool short_floats = true;
 
   struct Parameters {
-    std::int64_t batch = 0;       ///< B of the generated idx; 0: at most 8, from the size
-    std::int64_t length = 0;      ///< L of the generated idx; 0: from the size
+    std::int64_t batch = 0;       ///< B of the generated idx; 0: at most 8, depends on the size
+    std::int64_t length = 0;      ///< L of the generated idx; 0: depends on the size
     std::int64_t vocabulary = 0;  ///< V, rows of the generated table; 0: 10000
-    std::int64_t width = 0;       ///< E, columns of the generated table; 0: at most 512, from the size
+    std::int64_t width = 0;       ///< E, columns of the generated table; 0: at most 512, depends on the size
     std::int64_t team = 0;        ///< threads; 0: the variant's choice
-    bool table_in_rows = false;   ///< on several ranks: each has a block of the table's rows, not all of them
+    bool table_in_rows = false;   ///< on several ranks: each rank has a block of the table's rows instead of all rows
 
     [[nodiscard]] static Parameters from(ParameterMap const& map);
 
-    /// Rows of the generated table.
+    /// Returns the number of rows of the generated table.
     [[nodiscard]] std::int64_t table_rows() const { return vocabulary > 0 ? vocabulary : 10000; }
   };
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
@@ -40,7 +40,7 @@ struct Embedding {
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;
 
-  /// idx [B, L], int32 in a run of any dtype; w [V, E].
+  /// idx [B, L], int32 for every dtype; w [V, E].
   template <class T, class Memory>
   struct Input {
     Array<std::int32_t const**, Memory> idx;
@@ -60,9 +60,9 @@ struct Embedding {
     static auto fields(auto& self) { return std::tie(self.out); }
   };
 
-  /// `size` is the number of elements of out, B L E. It is divided by those extents that are given; the others are
-  /// chosen as above. Throws UserError if a row does not fit, or if all three are given and their product is another
-  /// size.
+  /// `size` is the number of elements of out, B L E. It is divided by the extents that are given; the other extents are
+  /// chosen as described in Parameters. Throws UserError if a row does not fit, or if all three extents are given and
+  /// their product is not `size`.
   /// Example: 2^21 -> B = 8, L = 512, E = 512; 100 -> E = 100, B = L = 1.
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters);
 
@@ -70,8 +70,8 @@ struct Embedding {
     return {{input[0][0], input[0][1], input[1][1]}};
   }
 
-  /// Indices into the table, of which one in 64 lies outside of it, on either side; adversarial data have the ends of
-  /// int32 among these. Elements of the table are as they are drawn.
+  /// Indices into the table; one in 64 lies outside of it, below or above. With adversarial data some of these are the
+  /// smallest and the largest int32. Elements of the table are used as drawn.
   template <class T>
   [[nodiscard]] static double element(Draw const& draw, Parameters const& parameters) {
     if (draw.field == 1) return static_cast<double>(drawn<T>(draw));
@@ -86,8 +86,8 @@ struct Embedding {
     return (bits >> 6) % 2 == 0 ? -1 - inside : static_cast<double>(rows) + inside;
   }
 
-  /// Each element of out is read once and written once, as if every index were in the table; besides, the indices are
-  /// read. Rows that are asked for again may come from a cache.
+  /// Counts one read and one write per element of out, as if every index were in the table, and one read per index.
+  /// Rows that are read again may come from a cache.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {
     double const indices = static_cast<double>(count_of(input[0]));
     double const elements = static_cast<double>(count_of(output_shapes(input, parameters)[0]));
@@ -102,12 +102,11 @@ struct Embedding {
     return {Split::rows, parameters.table_in_rows ? Split::rows : Split::whole};
   }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
-  /// A sequence of the output needs its indices, and the whole table. Sequences are few and long: the reference has parts of
-  /// its own.
+  /// A sequence of the output needs its indices and the whole table.
   static constexpr bool rows_apart = true;
-  static constexpr bool own_parts = true;
-  /// If the table is split in rows, the ranks show theirs to all others, some at a time, so that no rank must hold the
-  /// table.
+  [[nodiscard]] static std::vector<Split> reference_split(Parameters const&) { return {Split::rows, Split::whole}; }
+  /// If the table is split by rows, the ranks show their rows to all other ranks, some rows at a time, so that no rank
+  /// must hold the whole table.
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference_of_part(Input<T, Kokkos::HostSpace> const& input,
                                                                     std::vector<ranks::Block> const&,
@@ -117,20 +116,20 @@ struct Embedding {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// The sequences' indices one after the other, [B L].
+/// Returns the sequences' indices as one array, [B L].
 template <class View>
 [[nodiscard]] auto flat_indices(View const& idx) {
   return Array<std::int32_t const*, typename View::memory_space>(idx.data(), idx.size());
 }
 
-/// The sequences' rows one after the other, [B L, E].
+/// Returns the sequences' rows as one matrix, [B L, E].
 template <class View>
 [[nodiscard]] auto flat_rows(View const& out) {
   using Rows = Array<typename View::value_type**, typename View::memory_space>;
   return Rows(out.data(), out.extent(0) * out.extent(1), out.extent(2));
 }
 
-/// True if the table [V, E] has a row of that number.
+/// Returns whether the table [V, E] has a row with this index.
 template <class View>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION bool has_row(View const& table, std::int32_t index) {
   return 0 <= index && static_cast<std::size_t>(index) < table.extent(0);

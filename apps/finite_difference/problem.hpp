@@ -43,12 +43,13 @@ template <class T>
   return static_cast<T>(static_cast<Wide>(next) - static_cast<Wide>(own));
 }
 
-/// What the variants whose lanes or threads share elements do to an element and the next (thread/forward_stencil.hpp).
+/// The operator of an element and the next one, for variants whose lanes or threads share elements
+/// (thread/forward_stencil.hpp).
 template <class T>
 struct Difference {
   static constexpr int reach = 1;
   [[nodiscard]] KOKKOS_FUNCTION T operator()(T const* window, int present) const {
-    T const result = difference(window[0], window[1]);  // first, so that the choice needs no branch
+    T const result = difference(window[0], window[1]);  // computed before the choice, which then needs no branch
     return present > 1 ? result : T(0);
   }
 };

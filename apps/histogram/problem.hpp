@@ -18,10 +18,10 @@
 
 namespace tessera::histogram {
 
-/// Of generated elements. One in 64 of the first two lies outside of [lo, hi).
+/// Distribution of generated elements. With `uniform` and `zipf` one element in 64 lies outside [lo, hi).
 enum class Distribution : std::uint8_t {
   uniform,   ///< all values equally likely
-  zipf,      ///< value number r of 2^16 with a probability of about 1 / r
+  zipf,      ///< value number r of 2^16 has a probability of about 1 / r
   constant,  ///< one value
 };
 
@@ -30,13 +30,13 @@ struct Parameters {
   double lo = 0;
   double hi = 1 << 20;
   Distribution distribution = Distribution::uniform;
-  std::int64_t tile = 0;  ///< elements that a team counts; 0: the variant's choice
+  std::int64_t tile = 0;  ///< elements per team; 0: the variant's choice
   std::int64_t team = 0;  ///< threads; 0: the variant's choice
 
   /// Throws UserError unless lo < hi, both finite.
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 
-  /// The rule of the bins, which is the specification.
+  /// Returns the rule that assigns elements to bins; it is the specification.
   template <class T>
   [[nodiscard]] kernels::EqualBins<T> rule() const {
     return {lo, hi, bins};
@@ -52,11 +52,11 @@ struct Histogram : ArrayProblem<Parameters> {
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;
 
-  /// Throws UserError if the dtype cannot tell such bins apart: int32 has edges at whole numbers, float does not have
+  /// Throws UserError if the dtype cannot represent the bins: int32 needs edges at whole numbers, and float cannot hold
   /// every double.
   static void check(Parameters const& parameters, DType dtype);
 
-  /// counts [bins] and outside [], of 64 bits in a run of any dtype: 2^31 elements in one bin are a case to be had.
+  /// counts [bins] and outside [], 64 bits for every dtype: one bin may get 2^31 elements or more.
   template <class T, class Memory>
   struct Output {
     Array<std::int64_t*, Memory> counts;
@@ -73,7 +73,7 @@ struct Histogram : ArrayProblem<Parameters> {
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const&);
 
-  /// The elements read once, the counts written once; a subtraction and a multiplication an element.
+  /// Elements are read once, counts are written once; a subtraction and a multiplication per element.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {
     double const n = static_cast<double>(count_of(input[0]));
     return {.bytes = n * static_cast<double>(size_of(dtype)) + (static_cast<double>(parameters.bins) + 1) * 8,
@@ -83,7 +83,7 @@ struct Histogram : ArrayProblem<Parameters> {
   /// Counts are exact.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 0; }
 
-  /// On several ranks.
+  /// How several ranks share the input.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::whole, Split::whole}; }
 

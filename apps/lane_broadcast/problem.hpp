@@ -3,9 +3,9 @@
 /// lane_broadcast: the first few elements of a segment enter into every result of that segment.
 ///
 /// With x[0 .. L) the elements of a segment:
-/// - basic: s = sum of the first min(4, L), out = x + s;
-/// - conditional: m = maximum of the first min(8, L), out = 2x where x >= m/2, else x/2;
-/// - shuffle: s = (sum of the first min(4, L)) / 4, out[i] = (x[i] + x[i+1]) * s, and x[i] * s for the last.
+/// - basic: s = sum of the first min(4, L) elements, out = x + s;
+/// - conditional: m = maximum of the first min(8, L) elements, out = 2x if x >= m/2, else x/2;
+/// - shuffle: s = (sum of the first min(4, L) elements) / 4, out[i] = (x[i] + x[i+1]) * s, and x[i] * s for the last i.
 
 #include <cstdint>
 #include <type_traits>
@@ -26,7 +26,7 @@ struct Parameters {
   BroadcastOp op = BroadcastOp::basic;
   std::int64_t segment = 32;  ///< elements, up to 1024; 0: the whole array is one segment
   std::int64_t team = 0;      ///< threads; 0: the variant's choice
-  std::size_t first = 0;  ///< index of the first element, in the reference of a part of the array (core/problem.hpp)
+  std::size_t first = 0;  ///< first element's index; not 0 in references of a part of the array (core/problem.hpp)
 
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 };
@@ -43,22 +43,23 @@ struct LaneBroadcast : ArrayProblem<Parameters> {
   static constexpr int exact_reference_doubles = 1;
 
   /// Exact: whole numbers of 9 bits, so that sums of 5 of them, and products of a pair's sum and a mean, are exact; 24
-  /// random bits where they are only compared.
+  /// random bits if they are only compared.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters) {
     bool const summed = draw.data == DataKind::exact && parameters.op != BroadcastOp::conditional;
     return summed ? whole_value<T>(draw, 9) : drawn<T>(draw);
   }
 
-  /// For each element an addition, a multiplication, or both. What is done once for a segment is left out.
+  /// An addition, a multiplication, or both per element. Operations done once per segment do not count.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {
     double const n = static_cast<double>(count_of(input[0]));
     return {.bytes = 2 * n * static_cast<double>(size_of(dtype)),
             .flops = n * (parameters.op == BroadcastOp::shuffle ? 2 : 1)};
   }
 
-  /// basic: three additions for the sum, and one of the sum. shuffle: instead of the last an addition and a
-  /// multiplication (the reference's offset holds what the division by 4 may round). conditional is exact.
+  /// basic: three additions for the sum, and one that adds the sum. shuffle: three additions for the sum, then an
+  /// addition and a multiplication (the reference's offset holds the rounding error of the division by 4). conditional
+  /// is exact.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const& parameters) {
     switch (parameters.op) {
       case BroadcastOp::basic: return 4;
@@ -67,7 +68,7 @@ struct LaneBroadcast : ArrayProblem<Parameters> {
     }
   }
 
-  /// The shape on which the variants' kernels are launched.
+  /// Returns the shape for the variants' kernels.
   template <class T, class Memory>
   [[nodiscard]] static SegmentShape shape_of(Input<T, Memory> const& input) {
     return {.n = input.in.extent(0),
@@ -75,9 +76,8 @@ struct LaneBroadcast : ArrayProblem<Parameters> {
             .team = input.parameters.team};
   }
 
-  /// How several ranks share the input. A segment needs all of its elements, whichever ranks have them. If the whole
-  /// array is one segment, a rank needs the elements before its own, the segment's first ones among them, and the one
-  /// after them.
+  /// Several ranks share the input in blocks. A segment needs all of its elements, whichever ranks have them. If the
+  /// whole array is one segment, a rank needs all elements before its own and the next element after them.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const& input, Parameters const& parameters) {
@@ -90,7 +90,7 @@ struct LaneBroadcast : ArrayProblem<Parameters> {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// Whether x >= max / 2, without rounding the half.
+/// Returns whether x >= max / 2, without rounding max / 2.
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION bool is_half_at_least(T x, T max) {
   using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;

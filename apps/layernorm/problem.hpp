@@ -24,14 +24,14 @@ struct Layernorm {
   static constexpr bool short_floats = true;
 
   struct Parameters {
-    std::int64_t rows = 0;    ///< of the generated x; 0: from the size
-    std::int64_t hidden = 0;  ///< columns of the generated x; 0: from the size
+    std::int64_t rows = 0;    ///< rows of the generated x; 0: depends on the size
+    std::int64_t hidden = 0;  ///< columns of the generated x; 0: depends on the size
     double eps = 1e-5;        ///< added to each row's variance
     std::int64_t team = 0;    ///< threads; 0: the variant's choice
 
-    /// Throws UserError if eps is not above zero.
+    /// Throws UserError unless eps > 0.
     [[nodiscard]] static Parameters from(ParameterMap const& map);
-    /// The same parameters, as those of a layer with one output.
+    /// Returns these parameters as parameters of a linear layer with one output.
     [[nodiscard]] LinearLayer layer() const {
       return {.rows = rows, .hidden = hidden, .outputs = 1, .eps = eps, .team = team};
     }
@@ -40,7 +40,7 @@ struct Layernorm {
   /// Throws UserError for integers, and for an eps that the dtype cannot hold.
   static void check(Parameters const& parameters, DType dtype) { needs_dtype(parameters.layer(), dtype); }
 
-  /// There are no exact data, since normalising a row takes roots and quotients.
+  /// There are no exact data: normalising a row takes roots and quotients.
   static constexpr std::array data{DataKind::random, DataKind::adversarial};
 
   /// x [R, H], gamma [H], beta [H].
@@ -64,8 +64,9 @@ struct Layernorm {
     static auto fields(auto& self) { return std::tie(self.y); }
   };
 
-  /// `size` is the number of elements of x, R H. If one extent is given, the other is the quotient. If none is, hidden
-  /// is the largest power of two not above the square root, and rows the quotient. Example: 2^24 -> 4096 rows of 4096.
+  /// `size` is the number of elements of x, R H. If one extent is given, the other is the quotient. If none is given,
+  /// hidden is the largest power of two that is at most the square root of `size`, and rows is the quotient. Example:
+  /// 2^24 -> 4096 rows of 4096.
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters) {
     LinearLayer const layer = parameters.layer().of_size(size);
     Shape const of_row{layer.x_shape()[1]};
@@ -78,7 +79,7 @@ struct Layernorm {
     return {input[0]};
   }
 
-  /// Rows with a mean of 2, a gamma around 1.
+  /// Rows have a mean of 2; gamma is around 1.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
     T const value = drawn<T>(draw);
@@ -91,21 +92,20 @@ struct Layernorm {
   /// The longest sum is over a row.
   [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) { return input[0][1]; }
 
-  /// 8 operations an element: the sum, the deviation's square and its sum, xhat, and ln.
+  /// 8 operations per element: the sum, the deviation's square and its sum, xhat, and ln.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
     double const elements = static_cast<double>(count_of(input[0]));
     double const of_row = static_cast<double>(input[0][1]);
     return {.bytes = (2 * elements + 2 * of_row) * static_cast<double>(size_of(dtype)), .flops = 8 * elements};
   }
 
-  /// Counted: a row's sum, 8 for an xhat (verify/normalised_rows.hpp), 2 for y. The sum is made one element after the
-  /// other,
-  /// or by lanes and a few merges of these, which count for more where a row is short.
+  /// Counts a row's sum, 8 for an xhat (verify/normalised_rows.hpp), and 2 for y. The sum is made one element after the
+  /// other, or by lanes and a few merges, which count for more if a row is short.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     return static_cast<double>(input[0][1]) + 48;
   }
 
-  /// How several ranks share the input: by rows.
+  /// Several ranks share the input by rows.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) {
     return {Split::rows, Split::whole, Split::whole};
   }

@@ -18,7 +18,7 @@
 namespace tessera::layernorm_linear {
 
 struct LayernormLinear : LinearLayerProblem {
-  static constexpr int reference_doubles = 3;  ///< one of them the offset for factors of bfloat16, which only float has
+  static constexpr int reference_doubles = 3;  ///< one is the offset for bfloat16 factors (float only)
   static constexpr AppInfo info{.name = "layernorm_linear",
                                 .summary = "y[r, o] = sum_h w[o, h] * layernorm(x)[r, h] + bias[o]"};
 
@@ -71,7 +71,7 @@ struct LayernormLinear : LinearLayerProblem {
     return {.bytes = elements * static_cast<double>(size_of(dtype)), .flops = 2 * rows * hidden * outputs};
   }
 
-  /// Counted: a row's sum, 8 for an xhat (verify/normalised_rows.hpp), 2 for ln, the products of an output, its bias.
+  /// Counts a row's sum, 8 for an xhat (verify/normalised_rows.hpp), 2 for ln, the products of an output, and its bias.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     return 2 * static_cast<double>(input[0][1]) + 11;
   }
@@ -79,17 +79,17 @@ struct LayernormLinear : LinearLayerProblem {
   /// All sums are over a row: its mean, its variance, an output.
   [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) { return input[0][1]; }
 
-  /// The most roundings that lead to an ln that a variant then rounds to bfloat16: they may decide which of two
-  /// neighbouring numbers it becomes.
+  /// Returns the maximum number of roundings before a variant rounds ln to bfloat16. These roundings may decide to
+  /// which of two neighbouring bfloat16 numbers ln is rounded.
   [[nodiscard]] static double steps_to_ln(std::size_t hidden) { return 64 + static_cast<double>(hidden) / 8; }
 
-  /// How several ranks share the input: by rows.
+  /// Several ranks share the input by rows.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) {
     return {Split::rows, Split::whole, Split::whole, Split::whole, Split::whole};
   }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   static constexpr bool rows_apart = true;
-  static constexpr std::size_t reference_rows = 64;  ///< for each part w is made a matrix of doubles
+  static constexpr std::size_t reference_rows = 64;  ///< rows per part; w is converted to doubles once per part
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);

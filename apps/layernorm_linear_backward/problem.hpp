@@ -2,8 +2,7 @@
 /// \file
 /// layernorm_linear_backward: the gradients of a linear layer on normalised rows, given the gradient of its output.
 ///
-/// With xhat = (x - mean) / sqrt(variance + eps) of each row, ln = gamma * xhat + beta, y = w ln + bias, and G =
-/// grad_y:
+/// With xhat = (x - mean) / sqrt(variance + eps) of each row, ln = gamma * xhat + beta, y = w ln + bias and G = grad_y:
 ///
 ///     dbias[o] = sum_r G[r, o]                      dw[o, h] = sum_r G[r, o] ln[r, h]
 ///     q[r, h]  = sum_o G[r, o] w[o, h]              (the gradient of ln)
@@ -93,12 +92,12 @@ struct LayernormLinearBackward : LinearLayerProblem {
     return {Split::rows, Split::whole, Split::whole, Split::whole, Split::whole};
   }
 
-  /// The longest sum is over a row, over the outputs or over the rows.
+  /// Returns the length of the longest sum: over a row, over the outputs or over the rows.
   [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) {
     return std::max({input[0][0], input[0][1], input[3][0]});
   }
 
-  /// The worst order: see chain().
+  /// Assumes the worst order; see chain().
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     double const rows = static_cast<double>(input[0][0]);
     double const hidden = static_cast<double>(input[0][1]);
@@ -106,17 +105,17 @@ struct LayernormLinearBackward : LinearLayerProblem {
     return chain({.row = hidden + 8, .q = outputs, .means = hidden, .columns = rows, .dw = rows, .dbias = rows});
   }
 
-  /// Roundings of a variant's parts, each the longest chain in it.
+  /// Roundings in the longest chain of each part of a variant.
   struct Steps {
-    double row;      ///< to an xhat: a row's sum, and 8
+    double row;      ///< up to an xhat: a row's sum, and 8
     double q;        ///< products and sums over o
     double means;    ///< sums over h of g and g * xhat
     double columns;  ///< sums over r of q and q * xhat
     double dw;       ///< products and sums over r
     double dbias;    ///< sums over r
   };
-  /// The longest chain to any gradient. To dx it leads through xhat, q, its means (product, product, count, division)
-  /// and the differences; to dgamma through xhat, q and a product; to dw through ln.
+  /// Returns the longest chain to any gradient. The chain to dx goes through xhat, q, its means (product, product,
+  /// count, division) and the differences; to dgamma through xhat, q and a product; to dw through ln.
   [[nodiscard]] static double chain(Steps const& steps) {
     double const dx = steps.row + steps.q + steps.means + 10;
     double const dgamma = steps.row + steps.q + 1 + steps.columns;
@@ -124,7 +123,7 @@ struct LayernormLinearBackward : LinearLayerProblem {
     return std::max({dx, dgamma, dw, steps.dbias});
   }
 
-  /// A value and a scale for each element, and two more numbers for random data.
+  /// A value and a scale per element, and two more numbers for random data.
   static constexpr int reference_doubles = 4;
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);

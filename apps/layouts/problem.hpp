@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// layouts: the same matrix in four layouts: by rows, by columns, by rows that begin at multiples of a pitch, by tiles.
+/// layouts: the same matrix in four layouts: by rows, by columns, by rows that begin at multiples of a pitch, and by
+/// tiles.
 
 #include <array>
 #include <cstddef>
@@ -18,11 +19,11 @@
 namespace tessera::layouts {
 
 struct Parameters {
-  std::int64_t rows = 0;    ///< of generated input; 0: about square
+  std::int64_t rows = 0;    ///< rows of generated input; 0: about square
   std::int64_t pitch = 32;  ///< elements; rows of `strided` begin at multiples of it
-  std::int64_t side = 8;    ///< of a tile of `tiled`, rows and columns; a power of two
+  std::int64_t side = 8;    ///< rows and columns of a tile of `tiled`; a power of two
 
-  /// Throws UserError if the side is no power of two.
+  /// Throws UserError unless the side is a power of two.
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 };
 
@@ -35,8 +36,8 @@ struct Layouts : MatrixProblem<Parameters> {
   static constexpr int reference_doubles = 1;
   static constexpr bool own_parts = true;
 
-  /// Memory in its own order, first element first: right [rows, cols], left [cols, rows], strided [rows, pitched cols],
-  /// tiled [tiles down, tiles across, side, side]. Each variant writes one of them.
+  /// The outputs in memory order: right [rows, cols], left [cols, rows], strided [rows, pitched cols], tiled [tiles
+  /// down, tiles across, side, side]. Each variant writes one of them.
   template <class T, class Memory>
   struct Output {
     Array<T**, Memory> right;

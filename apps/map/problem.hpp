@@ -25,7 +25,7 @@ struct Parameters {
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 };
 
-/// One addition an element.
+/// One addition per element.
 struct Map : ArrayProblem<Parameters>, PerElement<2, 1> {
   static constexpr AppInfo info{.name = "map", .summary = "out[i] = a[i] + c"};
   static constexpr bool short_floats = true;
@@ -45,7 +45,7 @@ struct Map : ArrayProblem<Parameters>, PerElement<2, 1> {
     static auto fields(auto& self) { return std::tie(self.a); }
   };
 
-  /// Throws UserError if c is no number of the dtype: nothing converts silently.
+  /// Throws UserError if the dtype cannot hold c; nothing is converted silently.
   static void check(Parameters const& parameters, DType dtype);
 
   /// How several ranks share the input.
@@ -57,7 +57,7 @@ struct Map : ArrayProblem<Parameters>, PerElement<2, 1> {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// What every variant does to one element; integers wrap.
+/// Adds c to an element, in every variant; integers wrap.
 template <class T>
 struct AddConstant {
   T c;

@@ -16,14 +16,14 @@ namespace tessera::map_2d {
 
 struct Parameters {
   double c = 10;
-  std::int64_t rows = 0;  ///< of generated input; 0: about square
+  std::int64_t rows = 0;  ///< rows of generated input; 0: about square
   std::int64_t tile = 0;  ///< rows and columns of a tile; 0: the variant's choice
   std::int64_t team = 0;  ///< threads; 0: the variant's choice
 
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 };
 
-/// One addition an element.
+/// One addition per element.
 struct Map2d : MatrixProblem<Parameters>, PerElement<2, 1> {
   static constexpr AppInfo info{.name = "map_2d", .summary = "out[row, col] = a[row, col] + c"};
   static constexpr bool short_floats = true;
@@ -38,7 +38,7 @@ struct Map2d : MatrixProblem<Parameters>, PerElement<2, 1> {
     return {input[0]};
   }
 
-  /// Throws UserError if c is no number of the dtype: nothing converts silently.
+  /// Throws UserError if the dtype cannot hold c; nothing is converted silently.
   static void check(Parameters const& parameters, DType dtype);
 
   /// How several ranks share the input.
@@ -50,7 +50,7 @@ struct Map2d : MatrixProblem<Parameters>, PerElement<2, 1> {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// What every variant does to one element; integers wrap.
+/// Adds c to an element, in every variant; integers wrap.
 template <class T>
 struct AddConstant {
   T c;

@@ -18,15 +18,15 @@
 
 namespace tessera::map_3d {
 
-/// One addition an element.
+/// One addition per element.
 struct Map3d : PerElement<2, 1> {
   static constexpr AppInfo info{.name = "map_3d", .summary = "out[plane, row, col] = a[plane, row, col] + c"};
   static constexpr bool short_floats = true;
 
   struct Parameters {
     double c = 10;
-    std::int64_t planes = 0;  ///< of generated input; 0: about as many as a cube has
-    std::int64_t rows = 0;    ///< of each of its planes; 0: about square
+    std::int64_t planes = 0;  ///< planes of generated input; 0: about a cube
+    std::int64_t rows = 0;    ///< rows per plane; 0: about square
     std::int64_t team = 0;    ///< threads; 0: the variant's choice
 
     [[nodiscard]] static Parameters from(ParameterMap const& map);
@@ -55,16 +55,16 @@ struct Map3d : PerElement<2, 1> {
     static auto fields(auto& self) { return std::tie(self.out); }
   };
 
-  /// Planes of size / planes elements, rounded down, whose extents matrix_shape chooses. Throws UserError if there are
-  /// more planes than elements, or more rows than a plane has elements.
-  /// Example: 2^12 -> [16, 16, 16]; 100 -> [4, 5, 5]; 100 in 3 planes of 4 rows -> [3, 4, 8].
+  /// Planes have size / planes elements, rounded down; matrix_shape chooses their extents. Throws UserError if there
+  /// are more planes than elements, or more rows than elements of a plane. Example: 2^12 -> [16, 16, 16]; 100 -> [4, 5,
+  /// 5]; 100 in 3 planes of 4 rows -> [3, 4, 8].
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters);
 
   [[nodiscard]] static std::vector<Shape> output_shapes(std::vector<Shape> const& input, Parameters const&) {
     return {input[0]};
   }
 
-  /// Throws UserError if c is no number of the dtype: nothing converts silently.
+  /// Throws UserError if the dtype cannot hold c; nothing is converted silently.
   static void check(Parameters const& parameters, DType dtype);
 
   template <class T>
@@ -72,7 +72,7 @@ struct Map3d : PerElement<2, 1> {
     return drawn<T>(draw);
   }
 
-  /// How several ranks share the input: by planes.
+  /// Several ranks share the input by planes.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows}; }
   static constexpr bool rows_apart = true;
@@ -81,7 +81,7 @@ struct Map3d : PerElement<2, 1> {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// What every variant does to one element; integers wrap.
+/// Adds c to an element, in every variant; integers wrap.
 template <class T>
 struct AddConstant {
   T c;

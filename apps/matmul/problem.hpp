@@ -22,12 +22,12 @@ struct Matmul {
   static constexpr AppInfo info{.name = "matmul", .summary = "c[i, j] = sum_k a[i, k] * b[k, j]"};
 
   struct Parameters {
-    std::int64_t m = 0;          ///< rows of the generated a and c; 0: from the size
-    std::int64_t n = 0;          ///< columns of the generated b and c; 0: from the size
-    std::int64_t k = 0;          ///< columns of the generated a, rows of b; 0: from the size
+    std::int64_t m = 0;          ///< rows of the generated a and c; 0: depends on the size
+    std::int64_t n = 0;          ///< columns of the generated b and c; 0: depends on the size
+    std::int64_t k = 0;          ///< columns of the generated a, rows of b; 0: depends on the size
     std::int64_t tile = 0;       ///< edge of a square tile in scratch; 0: the variant's choice
     std::int64_t team = 0;       ///< threads; 0: the variant's choice
-    std::int64_t grid_rows = 0;  ///< of the grid of ranks; 0: what moves the least
+    std::int64_t grid_rows = 0;  ///< rows of the grid of ranks; 0: the grid that moves the fewest elements
 
     [[nodiscard]] static Parameters from(ParameterMap const& map);
   };
@@ -55,9 +55,8 @@ struct Matmul {
     static auto fields(auto& self) { return std::tie(self.c); }
   };
 
-  /// `size` is the number of multiply-adds, M N K. It is divided by the extents that are given; those that are not are
-  /// equal,
-  /// or nearly so. Example: 2^24 -> M = N = K = 256; with m = 1 and k = 0, n = 0 -> N = K = 4096.
+  /// `size` is the number of multiply-adds, M N K. It is divided by the extents that are given; the other extents are
+  /// equal, or nearly equal. Example: 2^24 -> M = N = K = 256; with m = 1 and k = 0, n = 0 -> N = K = 4096.
   [[nodiscard]] static std::vector<Shape> input_shapes(std::size_t size, Parameters const& parameters);
 
   /// Throws UserError if the inner extents differ.
@@ -80,7 +79,8 @@ struct Matmul {
     return {.bytes = (m * k + k * n + m * n) * static_cast<double>(size_of(dtype)), .flops = 2 * m * n * k};
   }
 
-  /// In any order: a product, then K - 1 additions one after the other (adding to zero is exact); or K fused ones.
+  /// Any order: a product, then K - 1 additions one after the other (adding to zero is exact); or K fused
+  /// multiply-adds.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     return static_cast<double>(input[0][1]);
   }
@@ -88,8 +88,8 @@ struct Matmul {
   /// On several ranks a, b and c lie in blocks of rows and columns over one grid of ranks.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::grid, Split::grid}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::grid}; }
-  /// The grid of all ranks that moves the fewest elements and, if possible, leaves no rank without a part of c. If
-  /// parameters.grid_rows is given, it has so many rows; throws UserError if that does not divide `ranks`.
+  /// Returns the grid of all ranks that moves the fewest elements and, if possible, gives every rank a part of c. If
+  /// parameters.grid_rows is given, the grid has this many rows; throws UserError if it does not divide `ranks`.
   [[nodiscard]] static ranks::Grid grid(std::vector<Shape> const& input, Parameters const& parameters, int ranks);
   /// A block of c needs its rows of a and its columns of b.
   [[nodiscard]] static std::vector<ranks::Box> needs(std::vector<Shape> const& input,

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// memory_access: n elements moved by one pattern of access a variant: contiguous, strided, gathered, scattered, through
-/// banks of scratch, by branches that diverge, with prefetches, misaligned, off a 16-byte boundary.
+/// memory_access: n elements moved, with one access pattern per variant: contiguous, strided, gathered, scattered,
+/// through banks of scratch, by branches that diverge, with prefetches, misaligned, off a 16-byte boundary.
 
 #include <algorithm>
 #include <array>
@@ -19,19 +19,19 @@
 
 namespace tessera::memory_access {
 
-/// What decides which branch an element takes.
+/// The rule by which an element takes a branch.
 enum class Branch : std::uint8_t { lane, warp, element };
 
 struct Parameters {
-  std::int64_t stride = 8;   ///< elements from an index to the next (strided)
-  std::int64_t spread = 32;  ///< elements of scratch from a lane to the next (banks)
-  std::int64_t rounds = 8;   ///< times that a tile goes through scratch (banks)
+  std::int64_t stride = 8;   ///< elements from one index to the next (strided)
+  std::int64_t spread = 32;  ///< elements of scratch from one lane to the next (banks)
+  std::int64_t rounds = 8;   ///< number of times that a tile goes through scratch (banks)
   Branch branch = Branch::lane;
-  std::int64_t branches = 4;     ///< different ones (divergence)
-  std::int64_t iterations = 64;  ///< of a branch (divergence)
-  std::int64_t distance = 8;     ///< steps from the prefetch to its use; 0: none (prefetch)
+  std::int64_t branches = 4;     ///< number of different branches (divergence)
+  std::int64_t iterations = 64;  ///< iterations per branch (divergence)
+  std::int64_t distance = 8;     ///< steps from a prefetch to its use; 0: no prefetch (prefetch)
   std::int64_t offset = 1;       ///< elements from an aligned address (misaligned)
-  std::int64_t bytes = 4;        ///< from a 16-byte boundary (off_boundary)
+  std::int64_t bytes = 4;        ///< bytes from a 16-byte boundary (off_boundary)
   std::int64_t team = 0;         ///< threads; 0: the variant's choice
 
   [[nodiscard]] static Parameters from(ParameterMap const& map);
@@ -78,34 +78,34 @@ struct MemoryAccess : ArrayProblem<Parameters> {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// The factor a of the permutation i -> (i * a) mod n: the first number from 0.618034 n on that has no divisor in common
-/// with n. Neighbours are then so far apart that no two of a warp share a sector, and a sector is touched again only
-/// after about the golden section of the whole array.
+/// Returns the factor a of the permutation i -> (i * a) mod n: the first number from 0.618034 n on that is coprime to
+/// n. Neighbours are then so far apart that no two lanes of a warp share a sector. A sector is touched again only after
+/// about the golden section of the whole array.
 ///
-/// Example: 10 -> 7, so that 0 1 2 3 4 5 6 7 8 9 become 0 7 4 1 8 5 2 9 6 3.
+/// Example: 10 -> 7, so 0 1 2 3 4 5 6 7 8 9 become 0 7 4 1 8 5 2 9 6 3.
 [[nodiscard]] inline std::uint64_t permutation_factor(std::uint64_t n) {
   std::uint64_t factor = std::max<std::uint64_t>(1, n * 618034 / 1000000);
   while (std::gcd(factor, n) > 1) ++factor;
   return factor;
 }
 
-/// How many elements a tile has that `banks` moves through scratch.
+/// Elements per tile that `banks` moves through scratch.
 inline constexpr int bank_tile = 1024;
 
-/// The place in a tile of `count` elements that `banks` reads for place t.
+/// Returns the place that `banks` reads for place t in a tile of `count` elements.
 ///
-/// Example, tile of 1024, stride 32: 0 -> 0, 1 -> 32, 31 -> 992, 32 -> 1: all lanes of a warp read the same bank, and
+/// Example, tile of 1024, stride 32: 0 -> 0, 1 -> 32, 31 -> 992, 32 -> 1. All lanes of a warp read the same bank, and
 /// every place is read once.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION int bank_place(int t, int count, int stride) {
   auto const far = static_cast<unsigned>(t) * static_cast<unsigned>(stride);
-  // In a whole tile only shifts are used: a division would take longer than the bank conflict.
+  // A whole tile needs only shifts: a division would take longer than the bank conflict.
   constexpr auto whole = static_cast<unsigned>(bank_tile);
   auto const size = static_cast<unsigned>(count);
   unsigned const place = size == whole ? (far + far / whole) % whole : (far + far / size) % size;
   return static_cast<int>(place);
 }
 
-/// The branch that element i takes, 0 .. branches - 1: it changes with each lane, with every 32 elements, or at random.
+/// Returns the branch of element i, 0 .. branches - 1: it changes with each lane, with every 32 elements, or at random.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t branch_of(std::uint32_t i, Branch branch, std::uint32_t branches) {
   if (branch == Branch::lane) return i % branches;
   if (branch == Branch::warp) return i / 32 % branches;

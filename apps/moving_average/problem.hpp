@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// moving_average: out[i] = mean of in[i], in[i + 1], in[i + 2], as far as they are in the segment.
+/// moving_average: out[i] = mean of in[i], in[i + 1], in[i + 2], without elements outside the segment.
 
 #include <limits>
 #include <vector>
@@ -23,8 +23,8 @@ struct MovingAverage : StencilProblem {
   static constexpr int reference_doubles = 3;
   static constexpr int exact_reference_doubles = 2;
 
-  /// Exact: whole numbers of 21 bits, so that the sum of three is exact; for 16-bit floats of as many bits as these
-  /// hold.
+  /// Exact: whole numbers of 21 bits, so that the sum of three is exact; for 16-bit floats, as many bits as the dtype
+  /// holds.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
     constexpr unsigned bits = ShortFloat<T> ? std::numeric_limits<T>::digits : 21;
@@ -36,17 +36,18 @@ struct MovingAverage : StencilProblem {
     return {.bytes = 2 * n * static_cast<double>(size_of(dtype)), .flops = 3 * n};
   }
 
-  /// Counted: two additions, the rounding of 1/3, the multiplication by it.
+  /// Counts two additions, the rounding of 1/3, and the multiplication by it.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 4; }
 
-  /// A rank's last elements need two from the ranks behind it.
+  /// A rank's last elements need two elements from the next ranks.
   [[nodiscard]] static ranks::Reach reach(std::vector<Shape> const&, Parameters const&) { return {.behind = 2}; }
 
   template <class T>
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// The factor that makes the mean of a sum of `present` elements, 1 to 3: a multiplication is cheaper than a division.
+/// Returns the factor that turns a sum of `present` elements (1 to 3) into their mean; a multiplication is cheaper than
+/// a division.
 template <class T>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr T share_of(int present) {
   constexpr T third = T(1) / T(3);
@@ -54,8 +55,8 @@ template <class T>
   return present > 1 ? T(0.5) : T(1);
 }
 
-/// The mean of `present` elements, 1 to 3; the others are 0. The sum may leave the range, the mean does not. Without a branch, so
-/// that compilers make vectors of neighbours; a scale of 1 changes nothing.
+/// Returns the mean of `present` elements (1 to 3); the other elements must be 0. The sum may overflow; the mean does
+/// not. There is no branch, so that compilers can vectorise over neighbours; a scale of 1 changes nothing.
 template <class A>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION A mean_of(A first, A second, A third, int present) {
   bool const in_range = collective::is_in_range(first + second + third);
@@ -64,7 +65,7 @@ template <class A>
   return (first * scale + second * scale + third * scale) * share_of<A>(present) * back;
 }
 
-/// What the variants whose lanes or threads share elements do to an element and the next two
+/// The operator of an element and the next two, for variants whose lanes or threads share elements
 /// (thread/forward_stencil.hpp).
 template <class T>
 struct ForwardMean {

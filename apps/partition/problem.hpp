@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// partition: values less than the pivot first, then all others, both in their order (or the others in the reverse order); in the
-/// whole array or by segments.
+/// partition: values less than the pivot (left elements) first, then all others (right elements), both in their order
+/// (or the right elements in the reverse order); in the whole array or by segments.
 
 #include <array>
 #include <cstddef>
@@ -19,23 +19,23 @@
 namespace tessera::partition {
 
 struct Parameters {
-  double pivot = 0;         ///< in the elements' unit
-  bool reversed = false;    ///< the right elements of a segment from the last to the first
+  double pivot = 0;         ///< elements less than it go left
+  bool reversed = false;    ///< right elements of a segment from the last to the first
   std::size_t segment = 0;  ///< elements; 0: the whole array is one segment
   std::int64_t tile = 0;    ///< elements; 0: the variant's choice
   std::int64_t team = 0;    ///< threads; 0: the variant's choice
 
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 
-  /// How many segments n elements have; without --segment there is one, even if the array is empty.
+  /// Returns the number of segments of n elements; without --segment it is 1, even if the array is empty.
   [[nodiscard]] std::size_t segments(std::size_t n) const {
     return segment == 0 ? 1 : n / segment + (n % segment != 0 ? 1 : 0);
   }
-  /// True if there is one segment, or none: for variants that know nothing of segments.
+  /// Returns whether there is at most one segment, for variants without segments.
   [[nodiscard]] bool is_one_segment(std::size_t n) const { return segment == 0 || n <= segment; }
 };
 
-/// Throws Skip for --right reversed: for variants that keep the right elements in order.
+/// Throws Skip for --right reversed, for variants that keep the right elements in order.
 inline void require_kept_order(Parameters const& parameters) {
   if (parameters.reversed) throw Skip("--right reversed (it keeps the right elements in order)");
 }
@@ -49,7 +49,7 @@ struct Partition : ArrayProblem<Parameters> {
   static constexpr std::array data = data_kinds;
   static constexpr int reference_doubles = 1;
 
-  /// values [n], left_count [segments]: how many of each segment's elements are less than the pivot.
+  /// values [n]; left_count [segments]: the number of elements of each segment that are less than the pivot.
   template <class T, class Memory>
   struct Output {
     Array<T*, Memory> values;
@@ -63,7 +63,7 @@ struct Partition : ArrayProblem<Parameters> {
     return {input[0], {parameters.segments(count_of(input[0]))}};
   }
 
-  /// One comparison an element.
+  /// One comparison per element.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {
     auto const n = static_cast<double>(count_of(input[0]));
     auto const counts = static_cast<double>(parameters.segments(count_of(input[0])));
@@ -73,7 +73,7 @@ struct Partition : ArrayProblem<Parameters> {
   /// Values are moved, not computed.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const&, Parameters const&) { return 0; }
 
-  /// How several ranks share the input. All ranks have the counts.
+  /// Several ranks share the input in blocks; all ranks have the counts.
   [[nodiscard]] static std::vector<Split> input_split(Parameters const&) { return {Split::rows}; }
   [[nodiscard]] static std::vector<Split> output_split(Parameters const&) { return {Split::rows, Split::whole}; }
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// pooling: out[i] = op(a[max(0, i - window + 1)] .. a[i]), op one of sum, mean, max.
+/// pooling: out[i] = op(a[max(0, i - window + 1)] .. a[i]), with op one of sum, mean, max.
 
 #include <algorithm>
 #include <array>
@@ -63,7 +63,7 @@ struct Pooling : ArrayProblem<Parameters> {
     return std::min(static_cast<std::uint64_t>(parameters.window), static_cast<std::uint64_t>(count_of(input[0])));
   }
 
-  /// No more than three operations an element are needed, whatever the window (van Herk; Gil and Werman).
+  /// At most three operations per element are needed for any window (van Herk; Gil and Werman).
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const& parameters, DType dtype) {
     double const n = static_cast<double>(count_of(input[0]));
     double const operations = static_cast<double>(std::min<std::int64_t>(parameters.window - 1, 3));
@@ -71,7 +71,8 @@ struct Pooling : ArrayProblem<Parameters> {
             .flops = n * (operations + (parameters.op == PoolingOp::mean ? 1 : 0))};
   }
 
-  /// One addition after the other; for a mean also a division, by a number that is itself rounded if it is very large.
+  /// One addition after the other. A mean also takes a division, by a number that is itself rounded if it is very
+  /// large.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const& parameters) {
     double const most =
         std::max(1.0, std::min(static_cast<double>(parameters.window), static_cast<double>(count_of(input[0]))));
@@ -103,7 +104,7 @@ void with_operator(PoolingOp op, Body const& body) {
   }
 }
 
-/// How folded windows of an input become results.
+/// Converts folded windows of an input to results.
 template <class T, class Input>
 [[nodiscard]] thread::FinishWindow<T> finish_of(Input const& input) {
   Parameters const& parameters = input.parameters;

@@ -25,9 +25,9 @@ struct Parameters {
   std::size_t segment = 0;  ///< elements; 0: the whole array is one segment
   std::int64_t tile = 0;    ///< elements; 0: the variant's choice
   std::int64_t team = 0;    ///< threads; 0: the variant's choice
-  bool totals = false;      ///< whether the tiles' totals are stored, too
+  bool totals = false;      ///< whether the tiles' totals are stored as well
 
-  /// How many totals are stored for n elements.
+  /// Returns the number of totals that are stored for n elements.
   [[nodiscard]] std::size_t totals_of(std::size_t n) const {
     return totals ? tiles_of(n, static_cast<std::size_t>(tile)) : 0;
   }
@@ -41,7 +41,7 @@ struct PrefixSum : ArrayProblem<Parameters> {
 
   [[nodiscard]] static std::vector<ParameterSpec> parameters();
 
-  /// out [n], totals [tiles] (or [0]): the total of each tile alone.
+  /// out [n]; totals [tiles] (or [0]): the total of each tile by itself.
   template <class T, class Memory>
   struct Output {
     Array<T*, Memory> out;
@@ -60,7 +60,7 @@ struct PrefixSum : ArrayProblem<Parameters> {
 
   /// Exact: whole numbers from -64 to 64, whose sums are a random walk. In 2^32 steps it spans about 2^22, so that the
   /// sum of any range is exact in float (the reference proves it). For max and min the numbers rise or fall by 2^23 in
-  /// all, and by 2^10 to and fro, so that the extreme changes up to the end.
+  /// total, with steps of 2^10 back and forth, so that the extreme changes up to the end.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters) {
     if (draw.data != DataKind::exact) return drawn<T>(draw);
@@ -74,11 +74,11 @@ struct PrefixSum : ArrayProblem<Parameters> {
   }
 
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
-    double const n = static_cast<double>(count_of(input[0]));  // not every variant writes totals: they do not count
+    double const n = static_cast<double>(count_of(input[0]));  // totals do not count: not every variant writes them
     return {.bytes = 2 * n * static_cast<double>(size_of(dtype)), .flops = n};
   }
 
-  /// The worst order of n additions: one after the other.
+  /// Assumes the worst order: n additions one after the other.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const&) {
     return static_cast<double>(count_of(input[0]));
   }

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// roofline: the most that the machine can do, one measurement in each variant: the bandwidths of copy, triad and read,
-/// the peaks of multiply-adds and of matrix units, the time of a launch.
+/// roofline: the peaks of the machine, one per variant: the bandwidths of copy, triad and read, the peaks of
+/// multiply-adds and of matrix units, the time of a launch.
 
 #include <algorithm>
 #include <array>
@@ -23,13 +23,13 @@ namespace tessera::roofline {
 
 struct Parameters {
   double s = 0.5;
-  std::int64_t iterations = 4096;  ///< multiply-adds of a chain
+  std::int64_t iterations = 4096;  ///< multiply-adds per chain
 
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 };
 
-/// The work is that of triad, the only variant that both moves and computes: a multiplication and an addition an
-/// element. Each variant reports its own.
+/// The work is that of triad, the only variant that both moves data and computes: a multiplication and an addition per
+/// element. Each variant reports its own work.
 struct Roofline : PairProblem<Parameters>, PerElement<3, 2> {
   static constexpr AppInfo info{.name = "roofline",
                                 .summary = "bandwidth of copy, triad and read; peaks of arithmetic; time of a launch",
@@ -59,12 +59,11 @@ struct Roofline : PairProblem<Parameters>, PerElement<3, 2> {
     return {input[0], input[0], {}, {chains}, {}};
   }
 
-  /// Throws UserError if s is no number of the dtype.
+  /// Throws UserError if the dtype cannot hold s.
   static void check(Parameters const& parameters, DType dtype);
 
   /// Exact: a is positive and sparse, as a long sum requires, and b has 16 bits. With 16-bit floats a has signs, so
-  /// that the sum is small (core/balanced.hpp), and b has 5 bits: added to a larger b, a would be rounded away in
-  /// triad.
+  /// that the sum is small (core/balanced.hpp), and b has 5 bits; if b were larger, triad's sum would round a away.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const&) {
     if (draw.data != DataKind::exact) return drawn<T>(draw);
@@ -76,7 +75,7 @@ struct Roofline : PairProblem<Parameters>, PerElement<3, 2> {
     }
     return static_cast<T>(Sparsity::of(draw.terms).value(draw.seed, draw.field, 0, draw.index));
   }
-  /// The terms of the sum.
+  /// Returns the number of terms of the sum.
   [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const&) {
     return count_of(input[0]);
   }

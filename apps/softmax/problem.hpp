@@ -19,7 +19,7 @@
 
 namespace tessera::softmax {
 
-/// What adds up to 1: all elements, each row, or each column.
+/// The groups whose results add up to 1: all elements, each row, or each column.
 enum class Axis : std::uint8_t { all, rows, cols };
 
 struct Softmax {
@@ -27,7 +27,7 @@ struct Softmax {
 
   struct Parameters {
     Axis axis = Axis::all;
-    std::int64_t rows = 0;  ///< of the generated matrix; 0: one with axis all, else about square
+    std::int64_t rows = 0;  ///< rows of the generated matrix; 0: one row with axis all, else about square
     std::int64_t team = 0;  ///< threads; 0: the variant's choice
 
     [[nodiscard]] static Parameters from(ParameterMap const& map);
@@ -67,26 +67,26 @@ struct Softmax {
   static constexpr int reference_doubles = 3;
   static constexpr int exact_reference_doubles = 2;
 
-  /// Random: in [-8, 8), since e^-16 is far below a rounding error of 1, and far above the smallest number. Exact: in
-  /// each block of a group one element is 0, and the others are so low that rounding absorbs all their exponentials
-  /// when they are added to a single 1 (the reference proves it). So a sum is the number of zeros, in any order.
+  /// Random: in [-8, 8), because e^-16 is far below a rounding error of 1, and far above the smallest number. Exact: in
+  /// each block of a group one element is 0, and the other elements are so low that rounding absorbs all their
+  /// exponentials when they are added to a single 1 (the reference proves it). A sum is then the number of zeros, in
+  /// any order.
   template <class T>
   [[nodiscard]] static T element(Draw const& draw, Parameters const& parameters);
 
-  /// The terms of a sum: the elements of a group.
+  /// Returns the number of terms of a sum: the elements of a group.
   [[nodiscard]] static std::uint64_t terms(std::vector<Shape> const& input, Parameters const& parameters) {
     Shape const& x = input[0];
     return parameters.axis == Axis::all ? count_of(x) : x[parameters.axis == Axis::rows ? 1 : 0];
   }
 
-  /// For each element a comparison, a subtraction, an exponential, which counts as one operation, an addition and a
-  /// product.
+  /// Per element: a comparison, a subtraction, an exponential (counted as one operation), an addition and a product.
   [[nodiscard]] static Work work(std::vector<Shape> const& input, Parameters const&, DType dtype) {
     double const n = static_cast<double>(count_of(input[0]));
     return {.bytes = 2 * n * static_cast<double>(size_of(dtype)), .flops = 5 * n};
   }
 
-  /// Additions of a group's exponentials one after the other, in the worst order.
+  /// Assumes the worst order: a group's exponentials are added one after the other.
   [[nodiscard]] static double rounding_steps(std::vector<Shape> const& input, Parameters const& parameters);
 
   /// How several ranks share the input.
@@ -102,7 +102,7 @@ struct Softmax {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// The matrix whose rows or columns are the groups; with axis `all` it has one row.
+/// Returns the matrix whose rows or columns are the groups; with axis `all` it has one row.
 template <class V>
 [[nodiscard]] auto groups_of(V const& matrix, Softmax::Parameters const& parameters) {
   bool const one = parameters.axis == Axis::all;

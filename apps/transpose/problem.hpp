@@ -15,13 +15,13 @@
 namespace tessera::transpose {
 
 struct Parameters {
-  std::int64_t rows = 0;  ///< of generated input; 0: about square
+  std::int64_t rows = 0;  ///< rows of generated input; 0: about square
   std::int64_t team = 0;  ///< threads; 0: the variant's choice
 
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 };
 
-/// Nothing is computed.
+/// Elements are moved; nothing is computed.
 struct Transpose : MatrixProblem<Parameters>, PerElement<2, 0> {
   static constexpr AppInfo info{.name = "transpose", .summary = "out[col, row] = a[row, col]"};
   static constexpr bool short_floats = true;

@@ -22,7 +22,7 @@ struct Parameters {
   [[nodiscard]] static Parameters from(ParameterMap const& map);
 };
 
-/// One addition an element.
+/// One addition per element.
 struct Zip : PairProblem<Parameters>, PerElement<3, 1> {
   static constexpr AppInfo info{.name = "zip", .summary = "out[i] = a[i] + b[i]"};
   static constexpr bool short_floats = true;
@@ -41,7 +41,7 @@ struct Zip : PairProblem<Parameters>, PerElement<3, 1> {
   [[nodiscard]] static std::vector<ExpectedField> reference(Input<T, Kokkos::HostSpace> const& input);
 };
 
-/// What every variant does to a pair of elements; integers wrap.
+/// Adds a pair of elements, in every variant; integers wrap.
 template <class T>
 using Add = collective::Sum<T>;
 

@@ -1,6 +1,6 @@
 /// \file
-/// KokkosBlas::gemv of Kokkos Kernels with a vector of ones: the vendor's BLAS if Kokkos Kernels was built with it, else
-/// its own loop; the note says which. For float and double.
+/// KokkosBlas::gemv of Kokkos Kernels with a vector of ones: the vendor's BLAS if Kokkos Kernels was built with it,
+/// else its own loop; the note says which. For float and double.
 
 #include <limits>
 

@@ -1,8 +1,8 @@
 /// \file
-/// Lanes share a row, as many as its length keeps busy: one lane for rows of one or two elements, up to a whole warp for
-/// long rows. Neighbouring lanes read neighbouring packs, and every lane has several rows in flight. For many rows of
-/// any length. If a row is no whole number of packs, rows are read element by element, still coalesced. The kernel is
-/// kernels/sum_rows.hpp.
+/// Lanes share a row, as many as its length keeps busy: one lane for rows of one or two elements, up to a whole warp
+/// for long rows. Neighbouring lanes read neighbouring packs, and every lane has several rows in flight. For many rows
+/// of any length. If a row is no whole number of packs, rows are read element by element, still coalesced. The kernel
+/// is kernels/sum_rows.hpp.
 
 #include "../plan.hpp"
 

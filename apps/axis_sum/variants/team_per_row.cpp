@@ -1,6 +1,7 @@
 /// \file
-/// A team sums one row after the other: several 16-byte accesses are in flight, then lanes are folded, then threads. For
-/// rows long enough to keep a team busy, and enough rows to keep the machine busy. The kernel is kernels/sum_rows.hpp.
+/// A team sums one row after the other: several 16-byte accesses are in flight, then lanes are folded, then threads.
+/// For rows long enough to keep a team busy, and enough rows to keep the machine busy. The kernel is
+/// kernels/sum_rows.hpp.
 
 #include "../plan.hpp"
 

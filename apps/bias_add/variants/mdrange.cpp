@@ -1,7 +1,7 @@
 /// \file
-/// The plain Kokkos answer, and the book's kernel: one index per element, which reads the bias of its column. The column
-/// is the first index: neighbouring threads of a GPU take neighbouring columns, and Iterate::Left makes the column a
-/// host's inner loop.
+/// The plain Kokkos answer, and the book's kernel: one index per element, which reads the bias of its column. The
+/// column is the first index: neighbouring threads of a GPU take neighbouring columns, and Iterate::Left makes the
+/// column a host's inner loop.
 
 #include "../problem.hpp"
 

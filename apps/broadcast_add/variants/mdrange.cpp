@@ -1,7 +1,7 @@
 /// \file
 /// The plain Kokkos answer: parallel_for over an MDRange, elements by View access. The column is the first index:
-/// neighbouring threads of a GPU take neighbouring columns, and Iterate::Left makes the column a host's inner loop. With
-/// the row first, neighbouring threads would access elements a row apart.
+/// neighbouring threads of a GPU take neighbouring columns, and Iterate::Left makes the column a host's inner loop.
+/// With the row first, neighbouring threads would access elements a row apart.
 
 #include "../problem.hpp"
 

@@ -1,5 +1,5 @@
 /// \file
-/// Every thread holds the sums of a run of consecutive outputs in registers, and goes through the input that they need:
+/// Every thread holds the sums of a run of consecutive outputs in registers and goes through the input that they need:
 /// straight from memory for few taps, from scratch for more. The kernel is kernels/conv1d.hpp.
 
 #include "../problem.hpp"

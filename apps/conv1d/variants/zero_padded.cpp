@@ -1,9 +1,9 @@
 /// \file
-/// Tiles with a right halo in team scratch, filled with zeros past the end of the array: every output then sums all taps,
-/// and no read is guarded. scratch_halo is the guarded form.
+/// Tiles with a right halo in team scratch, filled with zeros past the end of the array: every output then sums all
+/// taps, and no read is guarded. scratch_halo is the guarded form.
 ///
-/// A zero past the end adds nothing as long as its tap is finite. An infinite tap, or a NaN, times zero is NaN, where the
-/// mini-app's definition leaves the tap out: such kernels are skipped.
+/// A zero past the end adds nothing if its tap is finite. An infinite or NaN tap times zero is NaN, but the mini-app's
+/// definition leaves the tap out; kernels with an infinite or NaN tap are therefore skipped.
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@ struct ZeroPadded {
         : threads_(kernels::team_size(exec, input.parameters.team)),
           taps_(static_cast<int>(std::max<std::size_t>(1, taps_of(input)))),
           tile_(kernels::scratch_tile<Exec>(input.parameters.tile, sizeof(T), 2 * taps_of(input) * sizeof(T))) {
-      // The first tap never meets a zero past the end, since it is multiplied by the output's own element.
+      // The first tap never meets a zero past the end: it is multiplied by the output's own element.
       auto const k = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, input.k);
       for (int j = 1; j < taps_; ++j) {
         if (!std::isfinite(static_cast<double>(k(j)))) {

@@ -1,6 +1,6 @@
 /// \file
-/// direct with tiles that we choose, as wide as the rows allow: of 256 threads on a GPU, as large as a thread's caches
-/// hold on a host.
+/// direct with explicit tiles, as wide as the rows allow: 256 threads on a GPU; on a host as much as a thread's caches
+/// hold.
 
 #include "../problem.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
 /// Every lane makes a strip of neighbouring sums in registers: it walks down the rows of the input, loads each of them
-/// with 16-byte accesses, and adds it to all sums that it is part of. The kernel is kernels/conv2d.hpp.
+/// with 16-byte accesses, and adds its products to all sums that need them. The kernel is kernels/conv2d.hpp.
 
 #include "../problem.hpp"
 

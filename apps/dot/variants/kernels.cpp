@@ -1,6 +1,6 @@
 /// \file
-/// KokkosBlas::dot of Kokkos Kernels: a host BLAS if Kokkos Kernels was built with one, else its own loop; the note says
-/// which. For float and double.
+/// KokkosBlas::dot of Kokkos Kernels: a host BLAS if Kokkos Kernels was built with one, else its own loop; the note
+/// says which. For float and double.
 
 #include "../problem.hpp"
 
@@ -26,8 +26,8 @@ struct Kernels {
       KokkosBlas::dot(exec, output.out, input.a, input.b);
     }
 
-    /// Returns whose code runs. Kokkos Kernels calls a vendor's dot only if the result lies in host memory. On a GPU the
-    /// result is always in device memory here, because nothing may wait for the host.
+    /// Returns whose code runs. Kokkos Kernels calls a vendor's dot only if the result lies in host memory. On a GPU
+    /// the result is always in device memory here, because nothing may wait for the host.
     [[nodiscard]] std::string note() const {
 #if defined(KOKKOSKERNELS_ENABLE_TPL_BLAS)
       if (!is_gpu<Exec>) return "vendor BLAS";

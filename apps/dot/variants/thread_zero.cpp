@@ -1,6 +1,6 @@
 /// \file
-/// The simplest sum of a team: all threads write their products to scratch, and one thread adds them up while the others
-/// wait. Every team adds its result to the output atomically; a separate launch sets the output to zero first.
+/// The simplest sum of a team: all threads write their products to scratch, and one thread adds them up while the
+/// others wait. Every team adds its result to the output atomically; a separate launch sets the output to zero first.
 
 #include <algorithm>
 

@@ -82,8 +82,8 @@ struct Welford {
     }
 
     /// Counts 5 per element of a lane: the distance, quotient and sum of a running mean, whose errors enter the squares
-    /// one and a half times (the squared distances from running means add up to at most twice the squared distances from
-    /// the final mean). A merge counts 6; then 8 for an xhat and 2 for y. If a row has more elements than T counts
+    /// one and a half times (the squared distances from running means add up to at most twice the squared distances
+    /// from the final mean). A merge counts 6; then 8 for an xhat and 2 for y. If a row has more elements than T counts
     /// exactly, its counts are rounded, too: one rounding per element, and three counts per merge, each with as many
     /// roundings as there were earlier merges.
     [[nodiscard]] double rounding_steps() const {

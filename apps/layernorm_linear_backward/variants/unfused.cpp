@@ -1,5 +1,6 @@
 /// \file
-/// The plain Kokkos answer: one kernel per formula; a thread makes one element of the result, or a team sums over a row.
+/// The plain Kokkos answer: one kernel per formula; a thread makes one element of the result, or a team sums over a
+/// row.
 
 #include <cstdint>
 #include <type_traits>

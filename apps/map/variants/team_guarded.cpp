@@ -20,7 +20,7 @@ struct TeamGuarded {
   template <ExecutionSpace Exec, class T>
   class Plan {
    public:
-    // As many elements as a CUDA block has threads on a GPU; on hosts enough to make a team worth starting.
+    // On a GPU the size of a CUDA block; enough work per team on hosts.
     static constexpr int default_tile = is_gpu<Exec> ? 1024 : 8192;
 
     Plan(Exec const& exec, InputOn<Map, Exec, T> const& input)

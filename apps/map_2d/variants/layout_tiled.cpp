@@ -1,8 +1,8 @@
 /// \file
 /// The same memory, indexed as if it were a matrix in tiles of 8 x 8, tile after tile, with as many columns of tiles as
 /// the matrix' columns fill. (row, col) is then another element than in a matrix stored by rows; a map gives the same
-/// result. A warp along a row of tiles reads 8 elements from each tile, a sector of floats, while a row of the matrix is
-/// contiguous.
+/// result. A warp along a row of tiles reads 8 elements from each tile, a sector of floats, while a row of the matrix
+/// is contiguous.
 ///
 /// Example, tiles of 2 x 2, a of [3, 4]: two rows of two tiles; (0, 0) (0, 1) (0, 2) are elements 0 1 4, and (2, 0) is
 /// element 8. The second of the two lower tiles, from 12 on, has no element.

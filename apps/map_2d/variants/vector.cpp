@@ -1,6 +1,6 @@
 /// \file
-/// A map does not need rows and columns: the matrix is taken as a flat array, and each index moves one 16-byte pack. The
-/// kernel is kernels/transform.hpp.
+/// A map does not need rows and columns: the matrix is taken as a flat array, and each index moves one 16-byte pack.
+/// The kernel is kernels/transform.hpp.
 
 #include "../problem.hpp"
 

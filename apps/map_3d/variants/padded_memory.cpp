@@ -1,6 +1,6 @@
 /// \file
-/// padded without guards in the loop: the array is copied into memory whose extents are whole boxes, so that every index
-/// has an element, and the result is copied out. The constant is also added to the padding, which nobody reads.
+/// padded without guards in the loop: the array is copied into memory whose extents are whole boxes, so that every
+/// index has an element, and the result is copied out. The constant is also added to the padding, which nobody reads.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 /// \file
-/// KokkosBlas::gemm of Kokkos Kernels: the vendor's BLAS where Kokkos Kernels was built with it, else its own kernel; the
+/// KokkosBlas::gemm of Kokkos Kernels: the vendor's BLAS if Kokkos Kernels was built with it, else its own kernel; the
 /// note says which. For float and double.
 
 #include <type_traits>
@@ -28,14 +28,14 @@ struct Kernels {
     void operator()(Exec const& exec, InputOn<Matmul, Exec, T> const& input,
                     OutputOn<Matmul, Exec, T> const& output) const {
       if (input.a.extent(1) == 0) {
-        // If k is 0 gemm would scale c by 0, not in this instance's order; and 0 * NaN is NaN.
+        // If k is 0, gemm would scale c by 0, outside this instance's queue; and 0 * NaN is NaN.
         Kokkos::deep_copy(exec, output.c, T(0));
         return;
       }
       KokkosBlas::gemm(exec, "N", "N", T(1), input.a, input.b, T(0), output.c);
     }
 
-    /// Says whose code runs. gemm passes a single column to gemv, which decides for itself.
+    /// Returns whose code runs. gemm passes a single column to gemv, which makes its own choice.
     [[nodiscard]] std::string note() const {
       if (one_column_) return gemv_is_vendors ? "vendor BLAS, gemv" : "Kokkos Kernels' own gemv";
       return whose_gemm<Exec, T>();

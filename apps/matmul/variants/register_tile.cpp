@@ -1,6 +1,6 @@
 /// \file
-/// Two-dimensional tiles of c in registers: on a GPU with up to 8 x 16 sums a lane, 16-byte accesses, and two or three
-/// slices in scratch; on a host with as many vectors of sums as there are registers, and copied panels. The kernel is
+/// Two-dimensional tiles of c in registers. On a GPU: up to 8 x 16 sums per lane, 16-byte accesses, and two or three
+/// slices in scratch. On a host: as many vectors of sums as there are registers, and copied panels. The kernel is
 /// kernels/gemm.hpp.
 
 #include "../problem.hpp"

@@ -1,6 +1,7 @@
 /// \file
-/// On matrix units (tensor cores), each factor as the sum of two tf32, so that three products have float's accuracy: the
-/// bound of its error is smaller than that of a chain of k multiply-adds in float. The kernel is kernels/tf32_gemm.hpp.
+/// On matrix units (tensor cores). Each factor is the sum of two tf32 numbers, and three products give float accuracy:
+/// the error bound is smaller than the bound of a chain of k multiply-adds in float. The kernel is
+/// kernels/tf32_gemm.hpp.
 
 #include "../problem.hpp"
 #include "../tf32_plan.hpp"

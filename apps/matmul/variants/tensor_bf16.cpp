@@ -1,6 +1,6 @@
 /// \file
-/// On matrix units (tensor cores), with factors rounded to BFloat16: 8 significant bits, float's range. Sums are
-/// floats. The kernel is kernels/tensor_gemm.hpp; half_product.hpp says how exact it is.
+/// On matrix units (tensor cores), with factors rounded to BFloat16 (8 significant bits, float's range). Sums are
+/// floats. The kernel is kernels/tensor_gemm.hpp; half_product.hpp states its error.
 
 #include "../half_product.hpp"
 #include "../problem.hpp"

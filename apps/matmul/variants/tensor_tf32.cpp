@@ -1,7 +1,6 @@
 /// \file
-/// On matrix units (tensor cores), with factors rounded to tf32: 11 significant bits. It is the fastest product of
-/// floats, and the least exact: a result may be off by 2^-10 of the sum of its terms' magnitudes. The kernel is
-/// kernels/tf32_gemm.hpp.
+/// On matrix units (tensor cores), with factors rounded to tf32 (11 significant bits). A result may be off by 2^-10 of
+/// the sum of its terms' magnitudes. The kernel is kernels/tf32_gemm.hpp.
 
 #include "../problem.hpp"
 #include "../tf32_plan.hpp"

@@ -1,7 +1,8 @@
 /// \file
-/// A team makes one square tile of c: tiles of a and b pass through its scratch, slice by slice along k, and every element
-/// there is used `tile` times. The sums stay in registers: lane x of thread y has the columns x, x + lanes, ... of the rows y,
-/// y + threads, ... A lane uses an element of b that it has read from scratch for all rows of its thread.
+/// A team makes one square tile of c: tiles of a and b pass through its scratch, slice by slice along k, and every
+/// element there is used `tile` times. The sums stay in registers: lane x of thread y has the columns x, x + lanes, ...
+/// of the rows y, y + threads, ... A lane reads an element of b from scratch once and uses it for all rows of its
+/// thread.
 
 #include "../problem.hpp"
 #include "../square_tiles.hpp"

@@ -1,7 +1,7 @@
 /// \file
-/// tiled with an asynchronous copy into scratch: a lane tells the hardware to copy its part of the next slice, and
-/// multiplies meanwhile. Elements on their way take no registers and no store instructions. The kernel is
-/// async_product.hpp. CUDA has such copies from compute capability 8.0 on (cp.async); elsewhere the row is skipped.
+/// tiled with an asynchronous copy into scratch: a lane starts the copy of its part of the next slice and multiplies
+/// meanwhile. Elements in flight take no registers and no store instructions. The kernel is async_product.hpp. The
+/// variant needs CUDA and compute capability 8.0 or higher (cp.async); elsewhere the row is skipped.
 
 #include <string>
 

@@ -1,7 +1,7 @@
 /// \file
-/// tiled with two pairs of tiles: the next slice is on its way from memory, to registers, while this one is multiplied, and
-/// a slice has one barrier instead of two. The kernel is overlapped_product.hpp. A host's thread does one after the other:
-/// nothing overlaps, and the row is skipped.
+/// tiled with two pairs of tiles: the next slice is loaded from memory into registers while the current slice is
+/// multiplied, and a slice needs one barrier instead of two. The kernel is overlapped_product.hpp. On a host nothing
+/// would overlap, and the row is skipped.
 
 #include <string>
 

@@ -1,6 +1,7 @@
 /// \file
-/// By warpgroups, each factor as the sum of two tf32: three products, of float's accuracy. Each 16 of k are summed by the matrix unit
-/// and added in float. The kernel is kernels/warpgroup_tf32_gemm.hpp. CMake compiles this file for 9.0a.
+/// On warpgroups. Each factor is the sum of two tf32 numbers, and three products give float accuracy. The matrix unit
+/// sums 16 terms of k at a time; these sums are added in float. The kernel is kernels/warpgroup_tf32_gemm.hpp. CMake
+/// compiles this file for 9.0a.
 
 #include "../problem.hpp"
 #include "../tf32_plan.hpp"

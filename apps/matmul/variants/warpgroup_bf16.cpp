@@ -1,7 +1,7 @@
 /// \file
-/// By warpgroups: matrix units that read their factors from scratch, on GPUs of compute capability 9.0. Factors are rounded to
-/// BFloat16: 8 significant bits, float's range. Sums are floats. The kernel is kernels/warpgroup_gemm.hpp;
-/// half_product.hpp says how exact it is. CMake compiles this file for 9.0a.
+/// On warpgroups: matrix units that read their factors from scratch, on GPUs of compute capability 9.0. Factors are
+/// rounded to BFloat16 (8 significant bits, float's range). Sums are floats. The kernel is kernels/warpgroup_gemm.hpp;
+/// half_product.hpp states its error. CMake compiles this file for 9.0a.
 
 #include "../problem.hpp"
 #include "../warpgroup_plan.hpp"

@@ -1,6 +1,7 @@
 /// \file
-/// By warpgroups: matrix units that read b from scratch, on GPUs of compute capability 9.0. Factors are rounded to tf32, which has 11
-/// significant bits; sums are floats. The kernel is kernels/warpgroup_tf32_gemm.hpp. CMake compiles this file for 9.0a.
+/// On warpgroups: matrix units that read b from scratch, on GPUs of compute capability 9.0. Factors are rounded to tf32
+/// (11 significant bits). Sums are floats. The kernel is kernels/warpgroup_tf32_gemm.hpp. CMake compiles this file for
+/// 9.0a.
 
 #include "../problem.hpp"
 #include "../tf32_plan.hpp"

@@ -1,8 +1,8 @@
 /// \file
 /// A tile goes through scratch several times: it is written in order, and read with neighbouring lanes --bank-stride
-/// elements apart. On a GPU words of 4 bytes lie in 32 banks in turn, and a bank delivers one word at a time: with a
-/// spread of 32 a warp takes 32 steps to read what it reads in one step with a spread of 1. Lanes that want the same
-/// word (spread 0) get it together. Global memory is read and written in order.
+/// elements apart. On a GPU, 4-byte words lie in 32 banks in turn, and a bank delivers one word at a time: a warp takes
+/// one step to read with a stride of 1, and 32 steps with a stride of 32 (bank conflicts). Lanes that read the same
+/// word (stride 0) get it together. Global memory is read and written in order.
 
 #include <utility>
 

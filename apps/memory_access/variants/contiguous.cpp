@@ -1,5 +1,5 @@
 /// \file
-/// The plain Kokkos answer: neighbouring indices take neighbouring elements. All other variants are compared with it.
+/// The plain Kokkos answer: neighbouring indices take neighbouring elements. The baseline for all other variants.
 
 #include "../model.hpp"
 #include "../problem.hpp"

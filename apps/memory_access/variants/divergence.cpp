@@ -1,8 +1,8 @@
 /// \file
-/// Every element goes through one of several branches, which are equally long. A warp goes through a branch if any of
-/// its lanes does, while the others wait. If the branch changes with the lane, a warp takes the time of all branches;
-/// if it changes with the warp (32 elements), that of one, or of two where a wavefront has 64 lanes. A host takes one
-/// branch for each element, but must predict which: if it is random for each element, it cannot.
+/// Every element goes through one of several branches of equal length. A warp goes through a branch if any of its lanes
+/// does, while the other lanes wait. If the branch changes from lane to lane, a warp takes the time of all branches. If
+/// it changes from warp to warp (32 elements), a warp takes the time of one branch (two if a wavefront has 64 lanes). A
+/// host takes one branch per element but must predict it, which fails if the branch is random.
 
 #include "../model.hpp"
 #include "../problem.hpp"

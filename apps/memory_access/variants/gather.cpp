@@ -1,6 +1,6 @@
 /// \file
-/// Reads by an index, writes in order: each lane of a warp reads from another sector, and each read of a host is from
-/// another cache line.
+/// Reads through an index, writes in order: each lane of a warp reads from another sector, and each read of a host is
+/// from another cache line.
 
 #include "../permutation.hpp"
 

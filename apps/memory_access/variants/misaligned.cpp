@@ -1,7 +1,7 @@
 /// \file
 /// The contiguous copy with every warp --offset elements beyond an aligned address: a request then touches one more
-/// sector. The neighbouring warp needs that sector, too, and finds it in a cache, so that memory moves no more than
-/// before.
+/// sector. The neighbouring warp needs the same sector and finds it in a cache, so memory moves no more data than for
+/// an aligned copy.
 
 #include "../model.hpp"
 #include "../problem.hpp"

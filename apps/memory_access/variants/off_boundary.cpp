@@ -1,7 +1,7 @@
 /// \file
-/// A copy in pieces of 16 bytes, each --bytes beyond a 16-byte boundary. A GPU's access must lie at a multiple of its own
-/// width: a piece that is 8 bytes off takes two accesses, 4 off four, 2 off eight, and an odd address one for each byte. A
-/// host's vectors may lie anywhere.
+/// A copy in pieces of 16 bytes, each --bytes beyond a 16-byte boundary. The address of a GPU's access must be a
+/// multiple of the access width: a piece that is 8 bytes off takes two accesses, 4 bytes off four, 2 bytes off eight,
+/// and a piece at an odd address one per byte. A host's vectors may lie anywhere.
 
 #include "../model.hpp"
 #include "../problem.hpp"
@@ -17,13 +17,13 @@ namespace {
 
 constexpr std::size_t piece_bytes = 16;
 
-/// What one access moves.
+/// The bytes of one access.
 template <std::size_t Width>
 struct alignas(Width) Access {
   unsigned char at[Width];
 };
 
-/// Moves a piece. \tparam Width of an access in bytes; both addresses are multiples of it
+/// Copies a piece. \tparam Width bytes per access; both addresses must be multiples of it
 template <std::size_t Width>
 KOKKOS_INLINE_FUNCTION void move_piece(unsigned char* to, unsigned char const* from) {
   KOKKOS_IF_ON_HOST((std::memcpy(to, from, piece_bytes);))
@@ -55,7 +55,7 @@ struct OffBoundary {
                     OutputOn<MemoryAccess, Exec, T> const& output) const {
       auto const* const in = reinterpret_cast<unsigned char const*>(input.in.data());
       auto* const out = reinterpret_cast<unsigned char*>(output.copied.data());
-      // Memory that somebody else allocated may begin anywhere.
+      // The caller's memory may begin at any address.
       switch (
           width_at(reinterpret_cast<std::uintptr_t>(in + shift_) | reinterpret_cast<std::uintptr_t>(out + shift_))) {
         case 16: return move<16>(exec, in, out);
@@ -66,7 +66,7 @@ struct OffBoundary {
       }
     }
 
-    /// An index for each piece, and one more for the bytes before the first and after the last.
+    /// One index per piece, and one more for the bytes before the first piece and after the last.
     template <std::size_t Width>
     void move(Exec const& exec, unsigned char const* in, unsigned char* out) const {
       std::size_t const bytes = bytes_;
@@ -86,7 +86,7 @@ struct OffBoundary {
     }
 
    private:
-    // The widest access that an address allows, up to a piece.
+    // Returns the widest access that the address allows, up to a piece.
     [[nodiscard]] static std::size_t width_at(std::uintptr_t address) {
       return std::size_t{1} << std::countr_zero(address | piece_bytes);
     }

@@ -1,8 +1,8 @@
 /// \file
 /// gather, with each element prefetched --distance steps before it is used. On a host a thread's next element is the
-/// neighbour of this one, since threads share a team's range in contiguous runs; on a GPU it lies as many elements
-/// further as the team has threads. Where accesses are in order the hardware knows what comes next; with an index only
-/// the program does.
+/// neighbour of the current element, because each thread takes a contiguous part of a team's range; on a GPU it is as
+/// many elements further as the team has threads. The hardware can prefetch accesses in order; with an index only the
+/// program knows the next address.
 
 #include "../permutation.hpp"
 
@@ -13,7 +13,7 @@ namespace tessera::memory_access {
 
 namespace {
 
-/// Prefetches the line of that address, and does not wait.
+/// Starts a prefetch of the cache line of `address`; does not wait.
 KOKKOS_INLINE_FUNCTION void ask_for(void const* address) {
 #if defined(__CUDA_ARCH__)
   asm volatile("prefetch.L2 [%0];" : : "l"(address));
@@ -38,7 +38,7 @@ struct Prefetch {
     Plan(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input)
         : ToldOfPermutation<Exec, T>("gathered", input.in.extent(0)),
           threads_(kernels::team_size(exec, input.parameters.team)),
-          // At least 16 steps for each thread: with fewer there is hardly anything to prefetch.
+          // At least 16 steps per thread: with fewer there is little to prefetch.
           chunks_(kernels::chunks_of(exec, input.in.extent(0), 16 * static_cast<std::size_t>(threads_), threads_)),
           ahead_(static_cast<std::size_t>(input.parameters.distance) * (is_gpu<Exec> ? threads_ : 1)),
           index_(permutation(exec, input.in.extent(0))) {}

@@ -1,6 +1,6 @@
 /// \file
-/// Reads in order, writes by an index. Memory moves as much as for gather, but nothing waits for a write. A host,
-/// however, must read a line before it changes a part of it.
+/// Reads in order, writes through an index. Memory moves as much data as for gather, but nothing waits for a write. A
+/// host, however, must read a cache line before it changes a part of it.
 
 #include "../permutation.hpp"
 

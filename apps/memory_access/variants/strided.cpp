@@ -1,8 +1,7 @@
 /// \file
-/// The contiguous copy with neighbouring indices --stride elements apart: it goes through the array as many times as
-/// the stride has elements, and each of these walks reads and writes one element of every stride. A request uses only
-/// one or a few elements of each sector that memory moves; when a later walk needs the others, they have left the
-/// caches.
+/// The contiguous copy with neighbouring indices --stride elements apart: it goes through the array --stride times, and
+/// each of these walks reads and writes one element of every stride. A request uses only one or a few elements of each
+/// sector that memory moves. When a later walk needs the other elements, they have left the caches.
 
 #include "../model.hpp"
 #include "../problem.hpp"
@@ -22,8 +21,7 @@ struct Strided {
   class Plan : public Told {
    public:
     using Policy = Kokkos::TeamPolicy<Exec>;
-    // How many steps of a walk a team takes, so that it divides only once: a division for each would cost more than the
-    // access.
+    // Steps of a walk per team. A team divides only once: one division per step would cost more than the access.
     static constexpr int tile = is_gpu<Exec> ? 1024 : 8192;
 
     Plan(Exec const& exec, InputOn<MemoryAccess, Exec, T> const& input)
@@ -49,7 +47,7 @@ struct Strided {
       Kokkos::parallel_for(
           "tessera::memory_access::strided::copy", Policy(exec, league_, threads_),
           KOKKOS_LAMBDA(typename Policy::member_type const& team) {
-            auto const number = static_cast<std::size_t>(team.league_rank() / tiles);  // of the walk
+            auto const number = static_cast<std::size_t>(team.league_rank() / tiles);  // number of the walk
             std::size_t const begin = static_cast<std::size_t>(team.league_rank() % tiles) * tile;
             int const count = static_cast<int>(Kokkos::min<std::size_t>(tile, walk - begin));
             Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int step) {
@@ -62,9 +60,9 @@ struct Strided {
 
    private:
     std::size_t stride_;
-    std::size_t walk_;  // steps of a walk
+    std::size_t walk_;  // steps per walk
     int threads_;
-    int tiles_;  // of a walk
+    int tiles_;  // per walk
     int league_;
   };
 };

@@ -1,6 +1,6 @@
 /// \file
 /// Stream compaction: only the left elements are kept. A single pass with decoupled look-back reads n elements and
-/// writes the left ones; the rest of `values` stays as it is. The kernel is kernels/partition.hpp.
+/// writes the left elements; the rest of `values` is not changed. The kernel is kernels/partition.hpp.
 
 #include "../compaction.hpp"
 #include "../whole_array_plan.hpp"
@@ -24,7 +24,7 @@ struct Compact {
         : WholeArrayPlan<Compact, Exec, T>(exec, one_segment(input)), work_(compaction_work<Exec, T>(exec, input)) {}
 
     [[nodiscard]] std::vector<WrittenField> outputs() const { return left_part(0); }
-    // The left elements were counted in the constructor, which is not timed.
+    // The constructor counts the left elements; it is not timed.
     [[nodiscard]] Work work() const { return {.bytes = work_.bytes + sizeof(std::int64_t), .flops = work_.flops}; }
 
    private:

@@ -1,11 +1,11 @@
 /// \file
-/// Stream compaction on several ranks: each compacts its block (kernels/partition.hpp), and the left elements of all go to the
-/// ranks that have the first places, in the order of the ranks (ranks/runs_to_places.hpp). The rest of `values` stays
-/// as it is. Traffic: n, and twice the left ones, L. Most of these go to other ranks, since only the first L places are
-/// written.
+/// Stream compaction on several ranks: each rank compacts its block (kernels/partition.hpp), and all left elements go
+/// to the ranks that own the first places, in the order of the ranks (ranks/runs_to_places.hpp). The rest of `values`
+/// is not changed. Traffic: n + 2L elements, with L the number of left elements. Most left elements go to other ranks,
+/// because only the first L places are written.
 ///
-/// Example, left is < 5, 2 ranks: 3 7 1 | 8 9 2 -> 3 1 | 2, lefts 2 and 1: the second rank's left element goes to place
-/// 2, which the first rank has. Result: 3 1 2 | nothing.
+/// Example, left is < 5, 2 ranks: 3 7 1 | 8 9 2 -> 3 1 | 2, with 2 and 1 left elements: the second rank's left element
+/// goes to place 2, which the first rank owns. Result: 3 1 2 | nothing.
 
 #include <array>
 #include <cstddef>

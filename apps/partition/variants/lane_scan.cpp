@@ -1,6 +1,7 @@
 /// \file
 /// The lanes of one thread take a segment, W elements at a time: a butterfly sum tells all lanes how many elements of
-/// the segment go left, and a scan over the lanes how many of them stand before each. No scratch, no barriers.
+/// the segment go left, and a scan over the lanes gives the number of left elements before each element. No scratch, no
+/// barriers.
 
 #include <algorithm>
 #include <string>
@@ -28,7 +29,7 @@ struct LaneScan {
     using Policy = Kokkos::TeamPolicy<Exec>;
     using Lanes = lane::On<Exec, lane::natural_width<Exec>>;
     static constexpr int width = Lanes::width;
-    static constexpr std::size_t longest = 512;  // elements; one thread would take long for more
+    static constexpr std::size_t longest = 512;  // elements; one thread is slow for more
 
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
         : is_left_(input.parameters.pivot),
@@ -59,7 +60,7 @@ struct LaneScan {
             if (segment >= left_count.extent(0)) return;
             std::size_t const begin = segment * length;
             int const count = static_cast<int>(Kokkos::min(length, in.extent(0) - begin));
-            // 1 in each lane whose element goes left, of W elements from `first` on.
+            // Returns 1 in each lane whose element goes left, for the W elements from `first` on.
             auto const flags_from = [&](int first) {
               auto flags = lanes.template fill<int>(0);
               lanes.each(
@@ -99,7 +100,7 @@ struct LaneScan {
 
    private:
     LessThanPivot<T> is_left_;
-    std::size_t length_;  // of a segment
+    std::size_t length_;  // elements per segment
     int threads_;
     int league_ = 0;
   };

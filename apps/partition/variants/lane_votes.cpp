@@ -1,6 +1,6 @@
 /// \file
-/// The lanes of one thread hold segments, vote, and count bits of the votes to place their elements. One launch without
-/// scratch and barriers, 2n traffic. The kernel is kernels/partition_segments.hpp.
+/// The lanes of one thread hold segments, vote, and count the bits of the votes to place their elements. One launch
+/// without scratch and barriers, 2n traffic. The kernel is kernels/partition_segments.hpp.
 
 #include "../predicate.hpp"
 #include "../problem.hpp"

@@ -1,5 +1,5 @@
 /// \file
-/// A launch that counts the left elements, then a single pass with decoupled look-back: 3n traffic, of which two thirds are
+/// A launch that counts the left elements, then a single pass with decoupled look-back: 3n traffic, two thirds of it
 /// reads. The kernel is kernels/partition.hpp.
 
 #include "../whole_array_plan.hpp"

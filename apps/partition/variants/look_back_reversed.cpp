@@ -1,6 +1,6 @@
 /// \file
-/// A single pass over the data with decoupled look-back: the left elements in their order, the right ones from the end of the
-/// array on, in the reverse order. 2n traffic, one launch. The kernel is kernels/partition.hpp.
+/// A single pass over the data with decoupled look-back: left elements in their order, right elements from the end of
+/// the array backwards, so in reverse order. 2n traffic, one launch. The kernel is kernels/partition.hpp.
 
 #include "../whole_array_plan.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// Count, then scatter: two launches, whatever the size, and 3n traffic, of which two thirds are reads. No team waits
-/// for another, and no right element is written twice. The kernels are in kernels/partition.hpp.
+/// Count, then scatter: two launches for any size, and 3n traffic, two thirds of it reads. No team waits for another,
+/// and no right element is written twice. The kernels are in kernels/partition.hpp.
 
 #include "../whole_array_plan.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// The baseline, step by step: a flag for each element, Kokkos::parallel_scan of the flags, and then each element goes
-/// to its place. The counts before all elements are stored, so that those of any segment can be looked up.
+/// The baseline, step by step: one flag per element, Kokkos::parallel_scan of the flags, then each element goes to its
+/// place. All scanned counts are stored, so that the counts of any segment can be looked up.
 
 #include "../predicate.hpp"
 #include "../problem.hpp"
@@ -35,7 +35,7 @@ struct ScanScatter {
       auto const in = input.in;
       auto const values = output.values;
       auto const left_count = output.left_count;
-      auto const before = before_;  // before(i), i up to n: how many left elements lie before element i
+      auto const before = before_;  // before(i), i <= n: number of left elements before element i
       bool const reversed = input.parameters.reversed;
       std::size_t const n = in.extent(0);
       std::size_t const segments = left_count.extent(0);

@@ -1,8 +1,8 @@
 /// \file
-/// A team takes a segment, with Kokkos' own patterns: a reduction over the team counts the left elements, a scan over
-/// it says how many stand before each, and with `final` each element goes to its place. Kokkos calls the scan's body
-/// twice for an element: first for the threads' totals, then for the results. The code has no scratch and no barriers:
-/// all threads have the reduction's result, and none reads what another wrote.
+/// A team takes a segment, with Kokkos' own patterns: a team reduction counts the left elements, a team scan counts the
+/// left elements before each element, and with `final` each element goes to its place. Kokkos calls the scan's body
+/// twice per element: first for the threads' totals, then for the results. No scratch and no barriers are needed: all
+/// threads have the reduction's result, and no thread reads what another wrote.
 
 #include <algorithm>
 #include <string>
@@ -25,7 +25,7 @@ struct TeamScan {
   class Plan {
    public:
     using Policy = Kokkos::TeamPolicy<Exec>;
-    static constexpr std::size_t longest = 65536;  // elements; one team would take long for more
+    static constexpr std::size_t longest = 65536;  // elements; one team is slow for more
 
     Plan(Exec const& exec, InputOn<Partition, Exec, T> const& input)
         : is_left_(input.parameters.pivot),
@@ -68,7 +68,7 @@ struct TeamScan {
 
    private:
     LessThanPivot<T> is_left_;
-    std::size_t length_;  // of a segment
+    std::size_t length_;  // elements per segment
     int threads_;
     int league_;
   };

@@ -1,7 +1,7 @@
 /// \file
-/// Every thread makes a run of consecutive outputs, and folds only once what their windows have in common. It reads
-/// straight from memory: the elements before the run are in the cache, since the thread before reads them as its own.
-/// Nothing is subtracted. The kernel is kernels/pooling.hpp.
+/// Every thread makes a run of consecutive outputs and folds the elements that their windows share only once. It reads
+/// straight from memory: the elements before its run are in the cache, because the previous thread reads them as its
+/// own. Nothing is subtracted. The kernel is kernels/pooling.hpp.
 
 #include <variant>
 

@@ -1,7 +1,7 @@
 /// \file
-/// Lanes, then threads, then team (collective/team/lane_scan.hpp): each thread scans rows of W elements by lane
-/// exchanges and carries the sum from row to row, the team scans the threads' totals, and tiles are joined in the
-/// two-level scheme (kernels/two_level_scan.hpp). A tile takes two barriers instead of log2(tile).
+/// Lanes, then threads, then the team (collective/team/lane_scan.hpp): each thread scans rows of W elements by lane
+/// exchanges and carries the sum from row to row, the team scans the threads' totals, and the two-level scheme joins
+/// the tiles (kernels/two_level_scan.hpp). A tile takes two barriers instead of log2(tile).
 
 #include "../scan_plan.hpp"
 
@@ -20,10 +20,10 @@ struct LaneTile : kernels::TileScanInScratch {
   static constexpr int lanes = Lanes::width;
   static constexpr int values_per_element = 1;
 
-  /// A total for each thread.
+  /// One total per thread.
   [[nodiscard]] static int values_besides(int threads) { return threads; }
   [[nodiscard]] static std::array<int, 2> scratch(int tile, int threads) { return {tile, threads}; }
-  /// Counted: a row's scan, the carries from row to row, the scan of threads, and one addition each to join them.
+  /// Counts a row's scan, the carries from row to row, the scan of threads, and one addition each to join them.
   [[nodiscard]] static double rounding_steps(int tile, int threads) {
     double const rows = std::ceil(static_cast<double>(tile) / (lanes * threads));
     return std::log2(lanes) + rows + std::log2(lanes) + std::ceil(static_cast<double>(threads) / lanes) + 2;

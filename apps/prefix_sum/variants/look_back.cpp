@@ -1,6 +1,6 @@
 /// \file
-/// A single pass: every team scans one register tile and learns from its predecessors what lies before it (decoupled
-/// look-back). One launch, 2n traffic, the least possible. The kernel is kernels/scan.hpp.
+/// A single pass: every team scans one register tile and reads the sum before it from its predecessors (decoupled
+/// look-back). One launch, and 2n traffic, which is the minimum. The kernel is kernels/scan.hpp.
 
 #include "../scan_plan.hpp"
 
@@ -13,7 +13,7 @@ struct LookBack {
   static constexpr VariantInfo info{.name = "look_back",
                                     .level = Level::device,
                                     .summary = "single pass, 2n traffic: tiles ask their predecessors (look-back)",
-                                    // The order of additions depends on which tiles have published what by then.
+                                    // The order of additions depends on what earlier tiles have published so far.
                                     .deterministic = false,
                                     .ordered_by = "arrival"};
   template <class Exec, class T, class Op>

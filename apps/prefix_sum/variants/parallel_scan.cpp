@@ -1,7 +1,6 @@
 /// \file
-/// The baseline: Kokkos::parallel_scan over all elements. Kokkos decides how: on a host with one chain of additions for
-/// each thread, on a GPU with two launches and at least 3n traffic. How long its chains of additions are is not
-/// documented.
+/// The baseline: Kokkos::parallel_scan over all elements. Kokkos uses one chain of additions per thread on a host, and
+/// two launches with at least 3n traffic on a GPU. The length of its chains of additions is not documented.
 
 #include "../scan_plan.hpp"
 
@@ -11,8 +10,8 @@
 
 namespace tessera::prefix_sum {
 
-// A value and where it begins. Kokkos' scan assumes a commutative join: with Threads (4.6) it passes the later value first.
-// With its place, a value that does not commute can be put in order.
+// A value and its place. Kokkos' scan assumes a commutative join: with Threads (4.6) it passes the later value first.
+// The place restores the order of values that do not commute.
 template <class Value>
 struct Placed {
   Value value;
@@ -32,7 +31,7 @@ struct ScanFunctor {
     if constexpr (Elements::commutative) {
       running = elements.op().identity();
     } else {
-      // The identity gets the last place of all, so that a value that it is joined with keeps its own.
+      // The identity gets the last place, so that a value joined with it keeps its own place.
       running = {elements.op().identity(), ~std::size_t{0}};
     }
   }
@@ -62,8 +61,8 @@ template <class Exec, class T, class Op>
 struct KokkosScan {
   using Elements = kernels::ScanElements<T, Op>;
 
-  // On CUDA (4.6) a thread of the first pass sums every 128th element once there are more than 2^21: parts that are no neighbours,
-  // which no place can put in order.
+  // On CUDA (4.6) with more than 2^21 elements, a thread of the first pass sums every 128th element. These elements are
+  // no neighbours, and no place can put their sum in order.
   KokkosScan(Exec const&, std::size_t, Elements const& all, std::int64_t, std::int64_t, std::string const&)
       : elements(all) {
     if constexpr (is_gpu<Exec> && !Elements::commutative) {

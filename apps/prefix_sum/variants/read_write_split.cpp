@@ -1,7 +1,7 @@
 /// \file
-/// Hillis and Steele's scan in one View of scratch: read to registers, barrier, add and write, barrier
-/// (collective/team/hillis_steele.hpp), in the two-level scheme (kernels/two_level_scan.hpp). It takes half of the
-/// scratch of `hillis_steele`, and twice its barriers.
+/// Hillis and Steele's scan in one View of scratch: read into registers, barrier, add and write, barrier
+/// (collective/team/hillis_steele.hpp), in the two-level scheme (kernels/two_level_scan.hpp). It takes half the scratch
+/// of `hillis_steele` and twice the barriers.
 
 #include "../scan_plan.hpp"
 
@@ -17,11 +17,11 @@ namespace tessera::prefix_sum {
 template <class Exec>
 struct ReadWriteSplitTile : kernels::TileScanInScratch {
   static constexpr int values_per_element = 1;
-  // How many values a thread holds: on a GPU in registers, so many that 256 threads hold a tile. A host's few threads
-  // hold more, in their cache, so that they wait for each other less often.
+  // Values per thread. On a GPU they are in registers, and 256 threads hold a tile. A host's few threads hold more
+  // values, in their cache, so that they wait for each other less often.
   static constexpr int items = is_gpu<Exec> ? 16 : 256;
   [[nodiscard]] static std::array<int, 1> scratch(int tile, int) { return {tile}; }
-  /// One addition a sweep.
+  /// One addition per sweep.
   [[nodiscard]] static double rounding_steps(int tile, int) { return std::ceil(std::log2(tile)); }
 
   template <class Member, class Values, class Op>

@@ -1,7 +1,7 @@
 /// \file
-/// Reduce, scan the totals, scan again: three launches, whatever the size, and 3n traffic. Every team owns one
-/// contiguous chunk of register tiles; there are only as many chunks as fill the machine, so that one team scans all
-/// their totals. The kernels are in kernels/scan.hpp.
+/// Reduce, scan the totals, scan again: three launches for any size, and 3n traffic. Every team owns one contiguous
+/// chunk of register tiles. There are only as many chunks as fill the machine, so one team can scan all their totals.
+/// The kernels are in kernels/scan.hpp.
 
 #include "../scan_plan.hpp"
 

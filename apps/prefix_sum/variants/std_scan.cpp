@@ -1,7 +1,7 @@
 /// \file
-/// Kokkos' parallel version of the C++ standard algorithms: inclusive_scan and exclusive_scan over Views. They know
-/// nothing of segments: for segments the elements are turned into values with a mark, scanned, and turned back (three
-/// launches, and the values are twice as wide). How long their chains of additions are is not documented.
+/// Kokkos' parallel versions of the C++ standard algorithms: inclusive_scan and exclusive_scan over Views. They have no
+/// segments: for segmented scans the elements are converted into values with a mark, scanned, and converted back (three
+/// launches, and values twice as wide). The length of their chains of additions is not documented.
 
 #include <Kokkos_StdAlgorithms.hpp>
 
@@ -66,7 +66,7 @@ struct StdScan {
       .name = "std_scan",
       .level = Level::library,
       .summary = "Kokkos::Experimental::inclusive_scan / exclusive_scan",
-      // On CUDA Kokkos passes them to Thrust, whose single pass adds in the order of arrival.
+      // On CUDA Kokkos calls Thrust, whose single pass adds in the order of arrival.
       .deterministic = false,
       .ordered_by = "arrival"};
   template <class Exec, class T, class Op>

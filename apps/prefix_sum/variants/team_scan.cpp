@@ -1,6 +1,6 @@
 /// \file
-/// Kokkos' own scan of a team: Kokkos::parallel_scan over a TeamThreadRange, nested in the kernel, scans each tile in
-/// scratch, and tiles are joined by their totals (kernels/two_level_scan.hpp). Kokkos calls the loop's body twice for an
+/// Kokkos' own team scan: Kokkos::parallel_scan over a TeamThreadRange, nested in the kernel, scans each tile in
+/// scratch, and tiles are joined by their totals (kernels/two_level_scan.hpp). Kokkos calls the loop's body twice per
 /// element: first for the threads' totals, then, with `final`, for the results.
 ///
 /// Kokkos has no scan over a TeamVectorRange on GPUs (4.6 and 5.2), so the team's threads have one lane each.
@@ -14,8 +14,8 @@
 
 namespace tessera::prefix_sum {
 
-// A number whose + is Op, since Kokkos joins the values of a team's threads with + and +=, and begins with 0. On CUDA
-// it passes the later value first, and keeps 8 bytes for a thread: so Op must commute, and T must be no wider.
+// A number whose + is Op, because Kokkos joins the values of a team's threads with + and +=, and begins with 0. On CUDA
+// it passes the later value first and has 8 bytes per thread, so Op must commute and T must be at most 8 bytes wide.
 template <class T, class Op>
 struct Joined {
   static_assert(Op::commutative && sizeof(T) <= 8, "Tessera: a team's scan joins 8 bytes a thread, in any order");
@@ -33,7 +33,7 @@ struct Joined {
 struct TeamScanTile : kernels::TileScanInScratch {
   static constexpr int values_per_element = 1;
   [[nodiscard]] static std::array<int, 1> scratch(int tile, int) { return {tile}; }
-  /// Kokkos does not say in which order it adds; no order has a longer chain than this.
+  /// Kokkos does not specify the order of additions; this is the longest chain of any order.
   [[nodiscard]] static double rounding_steps(int tile, int) { return tile; }
 
   template <class Member, class Values, class Op>
@@ -45,7 +45,7 @@ struct TeamScanTile : kernels::TileScanInScratch {
       running.value = op(running.value, tile(i));
       if (final) tile(i) = running.value;
     });
-    team.team_barrier();  // Kokkos does not promise one
+    team.team_barrier();  // Kokkos does not guarantee one after a scan
     return {tile, true, op.identity()};
   }
 };

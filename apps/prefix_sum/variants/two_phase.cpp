@@ -1,7 +1,7 @@
 /// \file
 /// Scan, scan the totals, add them: the same three steps within a tile (serial runs of a few elements and their totals,
 /// collective/team/run_scan.hpp) and among tiles (kernels/two_level_scan.hpp). It is a work-efficient scan without a
-/// tree: 2 additions an element.
+/// tree: 2 additions per element.
 
 #include "../scan_plan.hpp"
 
@@ -22,7 +22,7 @@ struct RunTile : kernels::TileScanInScratch {
   [[nodiscard]] static int values_besides(int) { return 2; }
   /// The elements, and two Views of the runs' totals.
   [[nodiscard]] static std::array<int, 3> scratch(int tile, int) { return {tile, runs(tile), runs(tile)}; }
-  /// Counted: a run, the scan of the runs' totals, and one addition to join them.
+  /// Counts a run, the scan of the runs' totals, and one addition to join them.
   [[nodiscard]] static double rounding_steps(int tile, int) {
     return run_length + std::ceil(std::log2(runs(tile) + 1)) + 1;
   }

@@ -1,5 +1,5 @@
 /// \file
-/// A launch that writes one element: the time is that of one launch among many.
+/// A launch that writes one element: the measured time is the time of one launch among many.
 
 #include "../problem.hpp"
 

@@ -1,5 +1,5 @@
 /// \file
-/// The peak of matrix units (tensor cores) for factors of bfloat16. The kernel is that of all matrix_*: measure/roof_kernels.hpp.
+/// The peak of matrix units (tensor cores) for bfloat16 factors. The kernel is in measure/roof_kernels.hpp.
 
 #include "../matrix_chains.hpp"
 #include "../problem.hpp"

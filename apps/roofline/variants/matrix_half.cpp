@@ -1,5 +1,5 @@
 /// \file
-/// The peak of matrix units (tensor cores) for factors of half. The kernel is that of all matrix_*: measure/roof_kernels.hpp.
+/// The peak of matrix units (tensor cores) for half factors. The kernel is in measure/roof_kernels.hpp.
 
 #include "../matrix_chains.hpp"
 #include "../problem.hpp"

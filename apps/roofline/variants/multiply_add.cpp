@@ -1,6 +1,6 @@
 /// \file
-/// Chains of multiply-adds in registers: there is next to no memory traffic, so that the arithmetic units are the roof.
-/// A chain counts its own iterations, so that its result shows whether all of them ran.
+/// Chains of multiply-adds in registers with almost no memory traffic, so the arithmetic units are the limit. A chain
+/// counts its own iterations, so its result shows whether all of them ran.
 
 #include "../problem.hpp"
 
@@ -30,7 +30,7 @@ struct MultiplyAdd {
     [[nodiscard]] Work work() const {
       return {.bytes = static_cast<double>(count_) * sizeof(T), .flops = 2.0 * count_ * iterations_};
     }
-    /// Warns if there are so few chains that units are idle: what is measured is then no peak.
+    /// Returns a warning if there are so few chains that units are idle: the result is then no peak.
     [[nodiscard]] std::string note() const {
       return std::to_string(count_) + " chains" + (count_ < measure::most_chains ? ": too few to fill a machine" : "");
     }

@@ -1,5 +1,5 @@
 /// \file
-/// sum = a[0] + ... + a[n - 1]: reads n elements and writes next to nothing.
+/// sum = a[0] + ... + a[n - 1]: reads n elements and writes almost nothing.
 
 #include "../problem.hpp"
 

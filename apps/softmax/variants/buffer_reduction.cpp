@@ -1,6 +1,6 @@
 /// \file
 /// Several teams share a row, for rows that are too long for one team: the first launch stores {max, sum} of each
-/// chunk, and each team of the second launch folds those of its row's chunks in their order. Deterministic, without
+/// chunk, and each team of the second launch folds the pairs of its row's chunks in their order. Deterministic, without
 /// atomics. The kernel is kernels/split_softmax.hpp.
 
 #include <type_traits>

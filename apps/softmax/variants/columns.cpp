@@ -1,7 +1,7 @@
 /// \file
 /// Columns are cut into as many chunks of rows as fill the machine: the first launch stores {max, sum} of each chunk of
-/// a column, the second folds these in their order and writes. Where the columns alone keep the machine busy there is
-/// one chunk, and one launch. The kernel is kernels/column_softmax.hpp.
+/// a column, the second folds these pairs in their order and writes. If there are enough columns to keep the machine
+/// busy, there is one chunk and one launch. The kernel is kernels/column_softmax.hpp.
 
 #include <type_traits>
 

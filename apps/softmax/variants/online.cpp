@@ -1,6 +1,6 @@
 /// \file
-/// Plain Kokkos with a reducer of our own: one sweep makes maximum and sum of exponentials together, {max, sum}; then a
-/// loop writes. That takes two sweeps of memory instead of three, for the price of one comparison an element.
+/// Plain Kokkos with a custom reducer: one sweep makes the maximum and the sum of exponentials together, {max, sum};
+/// then a loop writes. That takes two sweeps of memory instead of three, at the cost of one comparison per element.
 
 #include <type_traits>
 
@@ -16,7 +16,7 @@ namespace tessera::softmax {
 
 namespace {
 
-/// A Kokkos reducer to {max, sum}: over ranges it reduces into a View, nested in teams into a variable.
+/// A Kokkos reducer to {max, sum}: reduces into a View over ranges, and into a variable when nested in a team.
 template <class T, class Memory>
 class OnlineReducer {
  public:
@@ -119,7 +119,7 @@ struct Online {
           });
     }
 
-    /// Counted as if every element were a new maximum.
+    /// Assumes that every element is a new maximum.
     [[nodiscard]] double rounding_steps() const { return steps_; }
 
    private:

@@ -1,8 +1,7 @@
 /// \file
 /// One launch that reads the matrix once: teams that run at the same time hold a band of columns, most of it in
-/// registers and some in scratch, and wait for each other's sums before they write. For GPUs, which can hold tens of
-/// thousands of rows; a host holds few, and a matrix with more is skipped. The kernel is
-/// kernels/held_column_softmax.hpp.
+/// registers and some in scratch, and wait for each other's sums before they write. GPUs can hold tens of thousands of
+/// rows; a host can hold few. A matrix with more rows is skipped. The kernel is kernels/held_column_softmax.hpp.
 
 #include <type_traits>
 

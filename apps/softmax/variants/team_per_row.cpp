@@ -1,6 +1,6 @@
 /// \file
-/// A team takes a row. A row of up to 16384 floats is read once into the registers of its lanes; a longer one is swept
-/// twice. On hosts a thread takes a row, which stays in its cache. With --axis all there is one row, and one team. The
+/// A team takes a row. A row of up to 16384 floats is read once into the registers of the lanes; a longer row is read
+/// twice. On hosts a thread takes a row, which stays in its cache. With --axis all there is one row and one team. The
 /// kernel is kernels/softmax.hpp.
 
 #include <type_traits>

@@ -1,9 +1,9 @@
 /// \file
-/// The plain Kokkos answer, straight from the formula: a reduction to the maximum, one to the sum of exponentials, and
-/// a loop that writes. Over all elements these go over ranges; for each row they are nested in a team; each column has
-/// one thread, and neighbouring threads have neighbouring columns.
+/// The plain Kokkos answer, straight from the formula: a reduction to the maximum, a reduction to the sum of
+/// exponentials, and a loop that writes. With --axis all they are range policies; with rows they are nested in one team
+/// per row; with columns each column has one thread, and neighbouring threads have neighbouring columns.
 ///
-/// Kokkos::Max ignores a NaN. The result has it all the same: its exponential is NaN, and so is their sum.
+/// Kokkos::Max ignores a NaN. The result is still NaN: the element's exponential is NaN, and so is the sum.
 
 #include <type_traits>
 

@@ -1,9 +1,10 @@
 /// \file
-/// A transposition is a change of layout: [cols, rows] by rows has the same order in memory as [rows, cols] by columns.
-/// So the output is taken as a LayoutLeft View with the input's extents, and Kokkos::deep_copy copies each element to
-/// the same indices. In which order it does so is up to Kokkos.
+/// A transposition is a change of layout: [cols, rows] stored by rows has the same memory order as [rows, cols] stored
+/// by columns. So the output is taken as a LayoutLeft View with the input's extents, and Kokkos::deep_copy copies each
+/// element to the same indices, in an order that Kokkos chooses.
 ///
-/// Example: a = [[1, 2, 3], [4, 5, 6]]; by columns its memory is 1 4 2 5 3 6, and by rows that is [[1, 4], [2, 5], [3, 6]].
+/// Example: a = [[1, 2, 3], [4, 5, 6]] stored by columns is 1 4 2 5 3 6, which read by rows is [[1, 4], [2, 5], [3,
+/// 6]].
 
 #include "../problem.hpp"
 

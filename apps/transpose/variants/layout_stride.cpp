@@ -1,8 +1,8 @@
 /// \file
 /// The input with its indices exchanged: a View [cols, rows] of its memory, with strides 1 and cols that are known only
-/// at run time, already is the transposed matrix, and nothing moves. What is left is a copy by rows of the output:
-/// neighbouring threads write neighbours, and read elements that are a row of the input apart. In `naive` it is the
-/// other way round.
+/// at run time, is the transposed matrix without moving any element. It is then copied by rows of the output:
+/// neighbouring threads write neighbouring elements and read elements that are a row of the input apart (`naive` does
+/// the reverse).
 ///
 /// Example: a = [[1, 2, 3], [4, 5, 6]] with strides 1 and 3 is [[1, 4], [2, 5], [3, 6]].
 

@@ -1,8 +1,8 @@
 /// \file
-/// 16-byte accesses to both matrices. A lane loads square blocks, one pack from each of their rows, all under way at
-/// once. It transposes them in registers, so that it holds packs of the output's rows, and puts these into team
-/// scratch. From there neighbouring lanes take neighbouring packs of a row of the output, and store them. On a host
-/// blocks leave the registers as whole cache lines. The kernel is kernels/transpose.hpp.
+/// 16-byte accesses to both matrices. A lane loads square blocks, one pack from each of their rows, with all loads in
+/// flight at once. It transposes the blocks in registers into packs of the output's rows and writes these to team
+/// scratch. From there neighbouring lanes take neighbouring packs of a row of the output and store them. On a host,
+/// blocks are stored as whole cache lines. The kernel is kernels/transpose.hpp.
 
 #include "../problem.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// An index for each pack, which makes one 16-byte access to a, b and out; the remainder is done element by element in
-/// the same launch. Neighbouring threads take neighbouring packs. The kernel is kernels/transform.hpp.
+/// One index per pack makes one 16-byte access each to a, b and out; the remainder is done element by element in the
+/// same launch. Neighbouring threads take neighbouring packs. The kernel is kernels/transform.hpp.
 
 #include "../problem.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// Vectors by hand: each thread takes a chunk of tile x width elements. The code writes out the place of every load in
-/// the whole array, and does the remainder of the last chunk element by element.
+/// Vectors by hand: each thread takes a chunk of tile x width elements. The code computes the position of every load in
+/// the whole array and does the remainder of the last chunk element by element.
 
 #include "../problem.hpp"
 #include "../tuning.hpp"

@@ -1,5 +1,5 @@
 /// \file
-/// The one-line Kokkos answer: parallel_for over a range, one element an index, by View access.
+/// The one-line Kokkos answer: parallel_for over a range, one element per index, by View access.
 
 #include "../problem.hpp"
 

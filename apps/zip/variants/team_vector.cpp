@@ -1,5 +1,5 @@
 /// \file
-/// Kokkos' hierarchy: a team takes consecutive tiles, and each of its threads one of them. The thread's vector lanes
+/// Kokkos' hierarchy: a team takes consecutive tiles, and each of its threads takes one tile. The thread's vector lanes
 /// take the tile's packs, so that neighbouring lanes have neighbouring packs.
 
 #include "../problem.hpp"

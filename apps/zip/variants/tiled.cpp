@@ -1,7 +1,7 @@
 /// \file
-/// Each thread works through a contiguous tile of its own. That suits a host's thread, whose elements come in cache
-/// lines. But neighbouring threads of a GPU then access elements that lie a tile apart: the longer the tile, the more
-/// of each cache line is used only at the thread's next steps. --tile shows it.
+/// Each thread works through its own contiguous tile. That suits a host's thread, whose elements come in cache lines.
+/// But neighbouring threads of a GPU then access elements that lie a tile apart: the longer the tile, the more of each
+/// cache line is used only in later steps. --tile shows the effect.
 
 #include "../problem.hpp"
 #include "../tuning.hpp"

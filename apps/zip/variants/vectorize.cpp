@@ -1,6 +1,6 @@
 /// \file
-/// Vectors within a tile: each thread takes a contiguous tile of its own, in as many packs as fit into it, and the rest
-/// of the tile element by element. The loop chooses the width by where the tile begins and how long it is.
+/// Vectors within a tile: each thread takes its own contiguous tile, in as many packs as fit, and the rest of the tile
+/// element by element. A tile that does not begin at a pack boundary is done element by element.
 
 #include "../problem.hpp"
 #include "../tuning.hpp"
@@ -36,7 +36,7 @@ struct Vectorize {
           KOKKOS_LAMBDA(std::size_t t) {
             std::size_t const end = Kokkos::min(n, (t + 1) * tile);
             std::size_t i = t * tile;
-            // If tiles are no multiple of the width, most of them do not begin at the boundary of a pack.
+            // If tiles are no multiple of the width, most of them do not begin at a pack boundary.
             if (collective::is_aligned_for_packs<width>(&a(i), &b(i), &out(i))) {
               for (; i + width <= end; i += width) {
                 auto x = collective::pack_at<width>(&a(i));
